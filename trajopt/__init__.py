@@ -1,0 +1,1 @@
+"""Trajectory optimization for robots from Python."""
