@@ -1,1 +1,22 @@
-"""."""
+"""From expressions to machine code that works on eight knots at once."""
+
+from trajopt.kernels.compiler import compilations
+from trajopt.kernels.driver import LANES, KernelCall, Rows, blocks_of, get_num_threads, lane_rows, rows, set_num_threads
+from trajopt.kernels.kernel import Kernel, kernel
+from trajopt.kernels.program import Array, Program
+
+__all__ = [
+    "LANES",
+    "Array",
+    "Kernel",
+    "KernelCall",
+    "Program",
+    "Rows",
+    "blocks_of",
+    "compilations",
+    "get_num_threads",
+    "kernel",
+    "lane_rows",
+    "rows",
+    "set_num_threads",
+]

@@ -1,0 +1,184 @@
+"""Disk cache of compiled code: private to the user, written atomically, verified before it is loaded.
+
+Each entry is a file `KEY.kernel`: a header with the SHA-256 of the content, then the content. A file that is damaged, or
+that belongs to somebody else, counts as absent. Several processes may use one cache: a file appears whole or not at all.
+
+Environment:
+    TRAJOPT_CACHE_DIR: Folder of the cache; "off" keeps nothing.
+    TRAJOPT_CACHE_SIZE: Largest size [MiB], default 1024; the entries that were used least recently go first.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import os
+import stat
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+MAGIC = b"trajopt kernel 1\n"
+SUFFIX = ".kernel"
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheInfo:
+    """State of the cache.
+
+    Attributes:
+        directory: Where it is; None if it is off or not usable.
+        entries: Number of files [-].
+        size: Their size [bytes].
+        limit: Largest size [bytes].
+    """
+
+    directory: Path | None
+    entries: int
+    size: int
+    limit: int
+
+
+@functools.cache
+def _source_digest() -> bytes:
+    """Digest of the compiler's own source: an edit of it makes every entry stale."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.digest()
+
+
+def key(*parts: str) -> str:
+    """Key of an entry: a hash of what determines its content."""
+    digest = hashlib.sha256(_source_digest())
+    for part in parts:
+        digest.update(hashlib.sha256(part.encode()).digest())
+    return digest.hexdigest()
+
+
+def directory() -> Path | None:
+    """Folder of the cache, made if needed; None if it is off or cannot be used safely."""
+    setting = os.environ.get("TRAJOPT_CACHE_DIR", "")
+    if setting == "off":
+        return None
+    return _usable_directory(setting)
+
+
+@functools.lru_cache(maxsize=8)
+def _usable_directory(setting: str) -> Path | None:
+    if setting:
+        folder = Path(setting)
+    else:
+        import platformdirs
+
+        folder = Path(platformdirs.user_cache_dir("trajopt", appauthor=False)) / "kernels"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _private(folder.stat()):
+            folder.chmod(0o700)
+        if _private(folder.stat()) and os.access(folder, os.W_OK):
+            return folder
+        _logger.warning("cache folder %s is open to other users: not used (set TRAJOPT_CACHE_DIR)", folder)
+    except OSError as error:
+        _logger.warning("cache folder %s cannot be used (%s): every start compiles (set TRAJOPT_CACHE_DIR)", folder, error)
+    return None
+
+
+def _private(status: os.stat_result) -> bool:
+    """Whether only this user can write."""
+    mine = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+    return mine and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def contains(entry: str) -> bool:
+    """Whether an entry is there (it may still turn out to be damaged)."""
+    folder = directory()
+    return folder is not None and (folder / (entry + SUFFIX)).exists()
+
+
+def load(entry: str) -> bytes | None:
+    """Content of an entry; None if it is absent or damaged."""
+    folder = directory()
+    if folder is None:
+        return None
+    path = folder / (entry + SUFFIX)
+    try:
+        if not _private(path.stat()):
+            return None
+        data = path.read_bytes()
+        head, digest, content = data[: len(MAGIC)], data[len(MAGIC) : len(MAGIC) + 32], data[len(MAGIC) + 32 :]
+        if head != MAGIC or hashlib.sha256(content).digest() != digest:
+            _logger.warning("cache entry %s is damaged: compiling anew", path)
+            path.unlink(missing_ok=True)
+            return None
+        os.utime(path)
+        return content
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        _logger.warning("cache entry %s cannot be read (%s): compiling anew", path, error)
+        return None
+
+
+def store(entry: str, content: bytes) -> None:
+    """Writes an entry; a failure is logged, never raised: the cache is a convenience."""
+    folder = directory()
+    if folder is None:
+        return
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=".part", delete=False) as file:
+            file.write(MAGIC + hashlib.sha256(content).digest() + content)
+        os.replace(file.name, folder / (entry + SUFFIX))
+        _shrink(folder)
+    except OSError as error:
+        _logger.warning("cache folder %s cannot be written (%s)", folder, error)
+
+
+def limit() -> int:
+    """Largest size of the cache [bytes]."""
+    try:
+        return int(float(os.environ.get("TRAJOPT_CACHE_SIZE", "1024")) * 2**20)
+    except ValueError:
+        _logger.warning("TRAJOPT_CACHE_SIZE is not a number of MiB: 1024 is used")
+        return 2**30
+
+
+def _entries(folder: Path) -> list[tuple[float, int, Path]]:
+    """Last use, size and path of every file of the cache."""
+    found = []
+    for path in (*folder.glob("*" + SUFFIX), *folder.glob(".*.part")):
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            continue
+        found.append((status.st_mtime, status.st_size, path))
+    return found
+
+
+def _shrink(folder: Path) -> None:
+    entries = _entries(folder)
+    excess = sum(size for _, size, _ in entries) - limit()
+    for _, size, path in sorted(entries):
+        if excess <= 0:
+            break
+        path.unlink(missing_ok=True)
+        excess -= size
+
+
+def info() -> CacheInfo:
+    """Where the cache is and how large."""
+    folder = directory()
+    entries = [] if folder is None else _entries(folder)
+    return CacheInfo(directory=folder, entries=len(entries), size=sum(s for _, s, _ in entries), limit=limit())
+
+
+def clear() -> int:
+    """Removes every entry; returns how many."""
+    folder = directory()
+    entries = [] if folder is None else _entries(folder)
+    for _, _, path in entries:
+        path.unlink(missing_ok=True)
+    return len(entries)

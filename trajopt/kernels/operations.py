@@ -1,0 +1,258 @@
+"""LLVM text of each operation of an SX function, for W lanes at once.
+
+The value of every operation equals CasADi's own evaluation bit for bit: no fast-math flags, no contraction, and the
+same C library for what is not an instruction of the processor (called lane by lane: the vector forms of some LLVM
+intrinsics end the process).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import casadi as ca
+
+from trajopt.errors import UnsupportedOperationError
+
+LIBM_UNARY = {
+    ca.OP_EXP: "exp",
+    ca.OP_LOG: "log",
+    ca.OP_SIN: "sin",
+    ca.OP_COS: "cos",
+    ca.OP_TAN: "tan",
+    ca.OP_ASIN: "asin",
+    ca.OP_ACOS: "acos",
+    ca.OP_ATAN: "atan",
+    ca.OP_SINH: "sinh",
+    ca.OP_COSH: "cosh",
+    ca.OP_TANH: "tanh",
+    ca.OP_ASINH: "asinh",
+    ca.OP_ACOSH: "acosh",
+    ca.OP_ATANH: "atanh",
+    ca.OP_ERF: "erf",
+    ca.OP_LOG1P: "log1p",
+    ca.OP_EXPM1: "expm1",
+    ca.OP_ERFINV: "trajopt_erfinv",
+}
+LIBM_BINARY = {
+    ca.OP_POW: "pow",
+    ca.OP_CONSTPOW: "pow",
+    ca.OP_FMOD: "fmod",
+    ca.OP_REMAINDER: "remainder",
+    ca.OP_ATAN2: "atan2",
+    ca.OP_HYPOT: "hypot",
+    ca.OP_COPYSIGN: "copysign",
+}
+INSTRUCTIONS = {ca.OP_ADD: "fadd", ca.OP_SUB: "fsub", ca.OP_MUL: "fmul", ca.OP_DIV: "fdiv"}
+COMPARISONS = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
+INTRINSICS = {ca.OP_SQRT: "sqrt", ca.OP_FLOOR: "floor", ca.OP_CEIL: "ceil", ca.OP_FABS: "fabs"}
+
+
+def hexadecimal(number: float) -> str:
+    """A double as LLVM reads it: exactly."""
+    return "0x" + struct.pack(">d", number).hex().upper()
+
+
+class LaneType:
+    """The LLVM type that holds one scalar for W lanes: `double` or `<W x double>`."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.real = "double" if width == 1 else f"<{width} x double>"
+        self.mask = "i1" if width == 1 else f"<{width} x i1>"
+        self.suffix = "f64" if width == 1 else f"v{width}f64"
+        self.align = 8 if width == 1 else 64
+
+    def constant(self, number: float) -> str:
+        """The constant in all lanes."""
+        text = hexadecimal(number)
+        return text if self.width == 1 else f"splat (double {text})"
+
+    @property
+    def mask_true(self) -> str:
+        """The mask that is true in all lanes."""
+        return "true" if self.width == 1 else "splat (i1 true)"
+
+    def call(self, result: str, name: str, arguments: list[str]) -> list[str]:
+        """Calls the scalar function `name` lane by lane."""
+        if self.width == 1:
+            return [f"{result} = call double @{name}({', '.join('double ' + a for a in arguments)})"]
+        lines, previous = [], "poison"
+        stem = result[1:]
+        for lane in range(self.width):
+            names = []
+            for i, a in enumerate(arguments):
+                lines.append(f"%{stem}.{i}.{lane} = extractelement {self.real} {a}, i32 {lane}")
+                names.append(f"double %{stem}.{i}.{lane}")
+            lines.append(f"%{stem}.c{lane} = call double @{name}({', '.join(names)})")
+            target = result if lane == self.width - 1 else f"%{stem}.r{lane}"
+            lines.append(f"{target} = insertelement {self.real} {previous}, double %{stem}.c{lane}, i32 {lane}")
+            previous = target
+        return lines
+
+
+def mask_text(lanes: LaneType, result: str, op: int, a: str, b: str) -> str:
+    """A comparison of reals as a mask (one bit a lane)."""
+    return f"{result} = fcmp {COMPARISONS[op]} {lanes.real} {a}, {b}"
+
+
+def real_text(lanes: LaneType, result: str, op: int, a: str, b: str) -> list[str]:
+    """An operation on reals as LLVM text.
+
+    Raises:
+        UnsupportedOperationError: The operation is not one that an SX function emits.
+    """
+    if op in INSTRUCTIONS:
+        return [f"{result} = {INSTRUCTIONS[op]} {lanes.real} {a}, {b}"]
+    if op in INTRINSICS:
+        return [f"{result} = call {lanes.real} @llvm.{INTRINSICS[op]}.{lanes.suffix}({lanes.real} {a})"]
+    if op in LIBM_UNARY:
+        return lanes.call(result, LIBM_UNARY[op], [a])
+    if op in LIBM_BINARY:
+        return lanes.call(result, LIBM_BINARY[op], [a, b])
+    if op in _SPECIAL:
+        return _SPECIAL[op](lanes, result, a, b)
+    raise UnsupportedOperationError(f"operation {op} of CasADi is not one of an SX function")
+
+
+def _select_minimum(lanes: LaneType, result: str, a: str, b: str, comparison: str) -> list[str]:
+    """C's fmin and fmax: the number if the other is NaN."""
+    return [
+        f"{result}.m = fcmp {comparison} {lanes.real} {a}, {b}",
+        f"{result}.n = fcmp uno {lanes.real} {b}, {b}",
+        f"{result}.k = or {lanes.mask} {result}.m, {result}.n",
+        f"{result} = select {lanes.mask} {result}.k, {lanes.real} {a}, {lanes.real} {b}",
+    ]
+
+
+def _sign(lanes: LaneType, result: str, a: str, _b: str) -> list[str]:
+    zero = lanes.constant(0.0)
+    return [
+        f"{result}.p = fcmp ogt {lanes.real} {a}, {zero}",
+        f"{result}.q = fcmp olt {lanes.real} {a}, {zero}",
+        f"{result}.s = select {lanes.mask} {result}.p, {lanes.real} {lanes.constant(1.0)}, {lanes.real} {a}",
+        f"{result} = select {lanes.mask} {result}.q, {lanes.real} {lanes.constant(-1.0)}, {lanes.real} {result}.s",
+    ]
+
+
+_SPECIAL: dict[int, Callable[[LaneType, str, str, str], list[str]]] = {
+    ca.OP_NEG: lambda t, r, a, b: [f"{r} = fneg {t.real} {a}"],
+    ca.OP_SQ: lambda t, r, a, b: [f"{r} = fmul {t.real} {a}, {a}"],
+    ca.OP_TWICE: lambda t, r, a, b: [f"{r} = fadd {t.real} {a}, {a}"],
+    ca.OP_INV: lambda t, r, a, b: [f"{r} = fdiv {t.real} {t.constant(1.0)}, {a}"],
+    ca.OP_FMIN: lambda t, r, a, b: _select_minimum(t, r, a, b, "olt"),
+    ca.OP_FMAX: lambda t, r, a, b: _select_minimum(t, r, a, b, "ogt"),
+    ca.OP_SIGN: _sign,
+}
+
+# CasADi has an inverse error function of its own; these are its constants (casadi/core/calculus.hpp), so that both
+# agree. TAIL(z) is used beyond 0.7, the other ratio inside.
+_ERFINV = """
+define internal double @trajopt_erfinv_tail(double %x) {{
+  %h = fadd double %x, 1.0
+  %i = fdiv double %h, 2.0
+  %l = call double @log(double %i)
+  %m = fneg double %l
+  %z = call double @llvm.sqrt.f64(double %m)
+  %a0 = fmul double {c0}, %z
+  %a1 = fadd double %a0, {c1}
+  %a2 = fmul double %a1, %z
+  %a3 = fsub double %a2, {c2}
+  %a4 = fmul double %a3, %z
+  %a5 = fsub double %a4, {c3}
+  %b0 = fmul double {d0}, %z
+  %b1 = fadd double %b0, {d1}
+  %b2 = fmul double %b1, %z
+  %b3 = fadd double %b2, 1.0
+  %r = fdiv double %a5, %b3
+  ret double %r
+}}
+define internal double @trajopt_erfinv_step(double %x, double %y) {{
+  %e = call double @erf(double %y)
+  %d = fsub double %e, %x
+  %n = fneg double %y
+  %p = fmul double %n, %y
+  %g = call double @exp(double %p)
+  %s = fmul double {two_over_sqrt_pi}, %g
+  %q = fdiv double %d, %s
+  %r = fsub double %y, %q
+  ret double %r
+}}
+define internal double @trajopt_erfinv(double %x) {{
+  %above = fcmp oge double %x, 1.0
+  br i1 %above, label %upper, label %next
+upper:
+  %one = fcmp oeq double %x, 1.0
+  %up = select i1 %one, double 0x7FF0000000000000, double 0x7FF8000000000000
+  ret double %up
+next:
+  %below = fcmp ole double %x, -1.0
+  br i1 %below, label %lower, label %inside
+lower:
+  %minus = fcmp oeq double %x, -1.0
+  %low = select i1 %minus, double 0xFFF0000000000000, double 0x7FF8000000000000
+  ret double %low
+inside:
+  %left = fcmp olt double %x, {minus_limit}
+  br i1 %left, label %tail, label %right
+tail:
+  %t = call double @trajopt_erfinv_tail(double %x)
+  %tn = fneg double %t
+  ret double %tn
+right:
+  %middle = fcmp olt double %x, {limit}
+  br i1 %middle, label %centre, label %high
+centre:
+  %z = fmul double %x, %x
+  %a0 = fmul double {e0}, %z
+  %a1 = fadd double %a0, {e1}
+  %a2 = fmul double %a1, %z
+  %a3 = fsub double %a2, {e2}
+  %a4 = fmul double %a3, %z
+  %a5 = fadd double %a4, {e3}
+  %a6 = fmul double %x, %a5
+  %b0 = fmul double {f0}, %z
+  %b1 = fadd double %b0, {f1}
+  %b2 = fmul double %b1, %z
+  %b3 = fadd double %b2, {f2}
+  %b4 = fmul double %b3, %z
+  %b5 = fsub double %b4, {f3}
+  %b6 = fmul double %b5, %z
+  %b7 = fadd double %b6, 1.0
+  %c = fdiv double %a6, %b7
+  br label %polish
+high:
+  %xn = fneg double %x
+  %h = call double @trajopt_erfinv_tail(double %xn)
+  br label %polish
+polish:
+  %y0 = phi double [%c, %centre], [%h, %high]
+  %y1 = call double @trajopt_erfinv_step(double %x, double %y0)
+  %y2 = call double @trajopt_erfinv_step(double %x, double %y1)
+  ret double %y2
+}}
+"""
+
+
+def erfinv_text() -> str:
+    """LLVM text of CasADi's inverse error function."""
+    numbers = {
+        "c0": 1.641345311,
+        "c1": 3.429567803,
+        "c2": 1.624906493,
+        "c3": 1.970840454,
+        "d0": 1.637067800,
+        "d1": 3.543889200,
+        "e0": -0.140543331,
+        "e1": 0.914624893,
+        "e2": 1.645349621,
+        "e3": 0.886226899,
+        "f0": -0.329097515,
+        "f1": 0.012229801,
+        "f2": 1.442710462,
+        "f3": 2.118377725,
+        "limit": 0.7,
+        "minus_limit": -0.7,
+        "two_over_sqrt_pi": 2.0 / 3.141592653589793**0.5,
+    }
+    return _ERFINV.format(**{k: hexadecimal(v) for k, v in numbers.items()})
