@@ -74,7 +74,7 @@ class Robot:
     @property
     def floating_base(self) -> bool:
         """Whether the first joint is free to move and turn in space."""
-        return self._model.njoints > 1 and self._model.joints[1].shortname() == "JointModelFreeFlyer"
+        return _floats(self._model)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -229,16 +229,32 @@ def _load_file(path: Path, floating_base: bool | None) -> pin.Model:
             root = (pin.JointModelFreeFlyer(),) if floating_base else ()
             return pin.buildModelFromUrdf(str(path), *root)
         model = pin.buildModelFromMJCF(str(path))
-        has_floating_base = model.njoints > 1 and model.joints[1].shortname() == "JointModelFreeFlyer"
+        has_floating_base = _floats(model)
         if floating_base and not has_floating_base:
-            model = pin.buildModelFromMJCF(str(path), pin.JointModelFreeFlyer())
+            model = _load_floating_mjcf(str(path))
     except (ValueError, RuntimeError) as error:
         raise InvalidArgumentError(f"source: expected a valid robot in {str(path)!r}, got: {error}") from error
+    if floating_base and not _floats(model):
+        raise InvalidArgumentError(
+            f"floating_base: expected None or False, got True; the first body in {str(path)!r} hangs on the joint "
+            f"{model.names[1]!r} already, give it a <freejoint/> instead"
+        )
     if floating_base is False and has_floating_base:
         raise InvalidArgumentError(
             f"floating_base: expected None or True, got False; {str(path)!r} has the free joint {model.names[1]!r}, "
             "lock it with Robot.lock_joints"
         )
+    return model
+
+
+def _floats(model: pin.Model) -> bool:
+    return model.njoints > 1 and model.joints[1].shortname() == "JointModelFreeFlyer"
+
+
+def _load_floating_mjcf(path: str) -> pin.Model:
+    if hasattr(pin, "buildModelFromMJCFAndRootJoint"):  # Pinocchio >= 4.1; there the older way warns
+        return pin.buildModelFromMJCFAndRootJoint(path, pin.JointModelFreeFlyer())
+    model, _constraints = pin.buildModelFromMJCF(path, pin.JointModelFreeFlyer(), "root_joint")
     return model
 
 

@@ -1,1 +1,21 @@
-"""."""
+"""Action models: one knot of a shooting problem, dynamics and cost."""
+
+from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions.data import ActionData
+from trajopt.actions.discrete import ActionModelDiscrete
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.lqr import ActionModelLQR
+from trajopt.actions.num_diff import ActionModelNumDiff
+from trajopt.actions.terminal import ActionModelTerminal
+from trajopt.actions.unicycle import ActionModelUnicycle
+
+__all__ = [
+    "ActionData",
+    "ActionModelAbstract",
+    "ActionModelDiscrete",
+    "ActionModelExpression",
+    "ActionModelLQR",
+    "ActionModelNumDiff",
+    "ActionModelTerminal",
+    "ActionModelUnicycle",
+]

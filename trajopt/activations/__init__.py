@@ -1,1 +1,13 @@
-"""."""
+"""Activations: how a residual becomes a cost."""
+
+from trajopt.activations.base import ActivationModelAbstract
+from trajopt.activations.quadratic import ActivationModelQuad
+from trajopt.activations.quadratic_barrier import ActivationModelQuadraticBarrier
+from trajopt.activations.weighted_quadratic import ActivationModelWeightedQuad
+
+__all__ = [
+    "ActivationModelAbstract",
+    "ActivationModelQuad",
+    "ActivationModelQuadraticBarrier",
+    "ActivationModelWeightedQuad",
+]

@@ -1,1 +1,8 @@
-"""."""
+"""Actuations: how controls become joint torques."""
+
+from trajopt.actuation.base import ActuationModelAbstract
+from trajopt.actuation.floating_base import ActuationModelFloatingBase
+from trajopt.actuation.full import ActuationModelFull
+from trajopt.actuation.matrix import ActuationModelMatrix
+
+__all__ = ["ActuationModelAbstract", "ActuationModelFloatingBase", "ActuationModelFull", "ActuationModelMatrix"]

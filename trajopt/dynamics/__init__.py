@@ -1,1 +1,33 @@
-"""."""
+"""Rigid-body algorithms as CasADi expressions over a pinocchio.Model."""
+
+from trajopt.dynamics.friction import SmoothFriction
+from trajopt.dynamics.lie import (
+    exp3,
+    exp6,
+    jexp3,
+    jexp6,
+    jlog3,
+    jlog6,
+    log3,
+    log6,
+    log6_and_jacobian,
+    quaternion_to_rotation,
+    skew,
+)
+from trajopt.dynamics.robot_expressions import RobotExpressions
+
+__all__ = [
+    "RobotExpressions",
+    "SmoothFriction",
+    "exp3",
+    "exp6",
+    "jexp3",
+    "jexp6",
+    "jlog3",
+    "jlog6",
+    "log3",
+    "log6",
+    "log6_and_jacobian",
+    "quaternion_to_rotation",
+    "skew",
+]

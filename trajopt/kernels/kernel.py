@@ -16,7 +16,7 @@ from trajopt.kernels import cache, compiler
 from trajopt.kernels.emission import EmittedFunction, symbol
 from trajopt.kernels.instructions import read_instructions
 from trajopt.kernels.lane_algebra import declarations, matmul_name, matmul_text
-from trajopt.kernels.program import Array, Call, MatrixProduct, Program
+from trajopt.kernels.program import Call, MatrixProduct, Program
 
 TWO_TIERS = 30_000  # instructions from which a quick tier comes first
 
@@ -195,16 +195,5 @@ def _product_lines(step: MatrixProduct, width: int, names: dict[int, str], piece
     name = matmul_name(m, k, n, width, transpose_a=step.transpose_a, accumulate=accumulate)
     pieces[name] = matmul_text(m, k, n, width, transpose_a=step.transpose_a, accumulate=accumulate)
     pieces["llvm.fma"] = declarations(width)
-    lines = []
-    if step.initial is not None:
-        lines += _copy_lines(step.initial, step.result, width, names)
-        pieces["llvm.memcpy"] = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
-    arguments = ", ".join(f"ptr {names[a.number]}" for a in (step.a, step.b, step.result))
-    return [*lines, f"call void @{name}({arguments})"]
-
-
-def _copy_lines(source: Array, target: Array, width: int, names: dict[int, str]) -> list[str]:
-    size = source.size * width * 8
-    return [
-        f"call void @llvm.memcpy.p0.p0.i64(ptr {names[target.number]}, ptr {names[source.number]}, i64 {size}, i1 false)"
-    ]
+    arrays = (step.a, step.b, step.initial or step.result, step.result)
+    return [f"call void @{name}({', '.join(f'ptr {names[a.number]}' for a in arrays)})"]

@@ -147,9 +147,10 @@ def jexp_rotation(w: SX) -> SX:
     return _quadratic(w, 1 - c * ca.sumsqr(w), -b, c)
 
 
-def jlog_rotation(w: SX, k: SX) -> SX:
-    """J(ω)⁻¹, shape (3, 3), with k from `log_quaternion`."""
-    return _quadratic(w, k, 0.5, log_coefficient(ca.sumsqr(w), k))
+def jlog_rotation(w: SX, k: SX) -> tuple[SX, SX]:
+    """J(ω)⁻¹ and J(-ω)⁻¹, shape (3, 3) each, with k from `log_quaternion`."""
+    right = _quadratic(w, k, 0.5, log_coefficient(ca.sumsqr(w), k))
+    return right, right.T
 
 
 def jexp_pose(v: SX, w: SX) -> SX:
@@ -161,13 +162,14 @@ def jexp_pose(v: SX, w: SX) -> SX:
     return _block(diagonal, _dual_part(v, w, (c - b) * s, -b, -slope_b * s, c, slope_c * s))
 
 
-def jlog_pose(v: SX, w: SX, k: SX) -> SX:
-    """Inverse of `jexp_pose`, shape (6, 6), with k from `log_quaternion`."""
+def jlog_pose(v: SX, w: SX, k: SX) -> tuple[SX, SX]:
+    """Inverse of `jexp_pose` at (v, ω) and at (-v, -ω), shape (6, 6) each, with k from `log_quaternion`."""
     t, s = ca.sumsqr(w), ca.dot(w, v)
     d = log_coefficient(t, k)
     slope_d = log_slope(t, k, d)
     diagonal = _quadratic(w, k, 0.5, d)
-    return _block(diagonal, _dual_part(v, w, -(2 * d + slope_d * t) * s, 0.5, 0.0, d, slope_d * s))
+    upper_right = _dual_part(v, w, -(2 * d + slope_d * t) * s, 0.5, 0.0, d, slope_d * s)
+    return _block(diagonal, upper_right), _block(diagonal.T, upper_right.T)
 
 
 def exp_pose(v: SX, w: SX) -> tuple[SX, SX]:

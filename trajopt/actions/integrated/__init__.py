@@ -1,1 +1,7 @@
-"""."""
+"""Integrators: continuous-time models over one time step."""
+
+from trajopt.actions.integrated.base import IntegratedActionModelAbstract
+from trajopt.actions.integrated.euler import IntegratedActionModelEuler
+from trajopt.actions.integrated.rk4 import IntegratedActionModelRK4
+
+__all__ = ["IntegratedActionModelAbstract", "IntegratedActionModelEuler", "IntegratedActionModelRK4"]

@@ -1,0 +1,244 @@
+"""RobotExpressions against Pinocchio on random trees of every joint type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pinocchio as pin
+import pytest
+from casadi import SX
+
+from tests.dynamics_models import JOINTS, mimic_tree, sample, tree
+from trajopt.dynamics import RobotExpressions, SmoothFriction
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
+
+ALL = list(JOINTS)
+TOLERANCE = 1e-10
+REFERENCES = [pin.ReferenceFrame.LOCAL, pin.ReferenceFrame.WORLD, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED]
+
+
+def models() -> dict[str, Callable[[], pin.Model]]:
+    cases: dict[str, Callable[[], pin.Model]] = {
+        f"alone_{name}": (lambda name=name, i=i: tree([name], 10 + i)) for i, name in enumerate(ALL)
+    }
+    for i, name in enumerate(ALL):
+        cases[f"between_{name}"] = lambda name=name, i=i: tree(["RevoluteUnaligned", name, "RX"], i, chain=True)
+    shuffled = [str(name) for name in np.random.default_rng(0).permutation(ALL)]
+    cases["everything"] = lambda: tree(shuffled, 0)
+    cases["floating"] = lambda: tree(["FreeFlyer", "RX", "RZ", "Spherical", "PY", "Universal", "RUBX"], 1)
+    return cases
+
+
+CASES = models()
+
+
+def close(actual: Any, expected: np.ndarray) -> None:
+    expected = np.asarray(expected, dtype=float)
+    actual = np.array(ca.DM(actual)).reshape(expected.shape)
+    assert np.abs(actual - expected).max() <= TOLERANCE * max(1.0, np.abs(expected).max())
+
+
+def evaluate(model: pin.Model, build: Callable[[RobotExpressions, SX], list[SX]], point: tuple[np.ndarray, ...]) -> list:
+    q, v, a = SX.sym("q", model.nq), SX.sym("v", model.nv), SX.sym("a", model.nv)
+    return ca.Function("f", [q, v, a], build(RobotExpressions(model, q, v), a)).call(list(point))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_dynamics_match_pinocchio(case: str) -> None:
+    model = CASES[case]()
+    data = model.createData()
+    q, v, a = point = sample(model, 5)
+    b = SX(np.random.default_rng(1).normal(size=(model.nv, 2)))
+
+    def build(robot: RobotExpressions, a: SX) -> list[SX]:
+        return [
+            robot.rnea(a),
+            *robot.rnea_derivatives(a),
+            robot.gravity(),
+            robot.nonlinear_effects(),
+            robot.crba(),
+            robot.solve_mass_matrix(b),
+            robot.forward_dynamics(a),
+            *robot.forward_dynamics_derivatives(a),
+        ]
+
+    values = evaluate(model, build, point)
+    mass = np.triu(pin.crba(model, data, q))
+    mass = mass + np.triu(mass, 1).T
+    pin.computeRNEADerivatives(model, data, q, v, a)
+    by_q, by_v = data.dtau_dq.copy(), data.dtau_dv.copy()
+    pin.computeABADerivatives(model, data, q, v, a)
+    inverse = np.triu(data.Minv) + np.triu(data.Minv, 1).T
+    expected = [
+        pin.rnea(model, model.createData(), q, v, a),
+        by_q,
+        by_v,
+        pin.computeGeneralizedGravity(model, model.createData(), q),
+        pin.nonLinearEffects(model, model.createData(), q, v),
+        mass,
+        np.linalg.solve(mass, np.array(ca.DM(b))),
+        pin.aba(model, model.createData(), q, v, a),
+        data.ddq_dq,
+        data.ddq_dv,
+        inverse,
+    ]
+    for value, reference in zip(values, expected, strict=True):
+        close(value, reference)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_frames_match_pinocchio(case: str) -> None:
+    model = CASES[case]()
+    check_frames(model, sample(model, 6))
+
+
+def test_frames_of_mimic_joints_match_pinocchio() -> None:
+    model = mimic_tree(2)
+    check_frames(model, sample(model, 6))
+
+
+def check_frames(model: pin.Model, point: tuple[np.ndarray, ...]) -> None:
+    data = model.createData()
+    pin.forwardKinematics(model, data, *point)
+    pin.updateFramePlacements(model, data)
+    pin.computeJointJacobians(model, data, point[0])
+    frames = range(model.nframes) if model.njoints < 6 else range(0, model.nframes, 3)
+    labels: list[Any] = []
+
+    def build(robot: RobotExpressions, a: SX) -> list[SX]:
+        result: list[SX] = []
+        for frame in frames:
+            result.extend(robot.frame_placement(frame))
+            result.extend(robot.joint_placement(model.frames[frame].parentJoint))
+            for reference in REFERENCES:
+                result.append(robot.frame_velocity(frame, reference))
+                result.append(robot.frame_acceleration(frame, reference, a))
+                result.append(robot.frame_classical_acceleration(frame, reference, a))
+                result.append(robot.frame_jacobian(frame, reference))
+        return result
+
+    for frame in frames:
+        joint = model.frames[frame].parentJoint
+        labels.extend([data.oMf[frame].rotation, data.oMf[frame].translation])
+        labels.extend([data.oMi[joint].rotation, data.oMi[joint].translation])
+        for reference in REFERENCES:
+            labels.append(pin.getFrameVelocity(model, data, frame, reference).vector)
+            labels.append(pin.getFrameAcceleration(model, data, frame, reference).vector)
+            labels.append(pin.getFrameClassicalAcceleration(model, data, frame, reference).vector)
+            labels.append(pin.getFrameJacobian(model, data, frame, reference))
+    for value, reference in zip(evaluate(model, build, point), labels, strict=True):
+        close(value, reference)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_centre_of_mass_matches_pinocchio(case: str) -> None:
+    model = CASES[case]()
+    q, v, _ = point = sample(model, 7)
+    data = model.createData()
+    momentum = pin.computeCentroidalMomentum(model, data, q, v).vector.copy()
+    pin.centerOfMass(model, data, q, v)
+    com, velocity = data.com[0].copy(), data.vcom[0].copy()
+    expected = [com, velocity, pin.jacobianCenterOfMass(model, data, q), momentum]
+
+    def build(robot: RobotExpressions, a: SX) -> list[SX]:
+        return [robot.com_position(), robot.com_velocity(), robot.com_jacobian(), robot.centroidal_momentum()]
+
+    for value, reference in zip(evaluate(model, build, point), expected, strict=True):
+        close(value, reference)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_mimic_dynamics(seed: int) -> None:
+    """Pinocchio has RNEA and CRBA for mimic joints; derivatives are compared with central differences of its RNEA."""
+    model = mimic_tree(seed)
+    q, v, a = point = sample(model, 8)
+
+    def rnea(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return pin.rnea(model, model.createData(), q, v, a)
+
+    mass = np.triu(pin.crba(model, model.createData(), q))
+    mass = mass + np.triu(mass, 1).T
+    step = np.cbrt(np.finfo(float).eps)
+    directions = step * np.eye(model.nv)
+    by_q = [(rnea(pin.integrate(model, q, d), v) - rnea(pin.integrate(model, q, -d), v)) / (2 * step) for d in directions]
+    by_v = [(rnea(q, v + d) - rnea(q, v - d)) / (2 * step) for d in directions]
+
+    def build(robot: RobotExpressions, a: SX) -> list[SX]:
+        forward = robot.forward_dynamics(robot.rnea(a))
+        return [robot.rnea(a), robot.crba(), forward, *robot.rnea_derivatives(a)]
+
+    tau, crba, forward, dq, dv = evaluate(model, build, point)
+    close(tau, rnea(q, v))
+    close(crba, mass)
+    close(forward, a)
+    for actual, columns in ((dq, by_q), (dv, by_v)):
+        expected = np.column_stack(columns)
+        assert np.abs(np.array(actual) - expected).max() < 1e-6 * max(1.0, np.abs(expected).max())
+
+
+def test_mimic_with_scaling_zero_is_fixed_at_its_offset() -> None:
+    model = tree(["RX", "RY", "PZ"], 3, chain=True)
+    model = pin.transformJointIntoMimic(model, 1, 2, 0.0, 0.4)
+    point = sample(model, 9)
+    close(evaluate(model, lambda robot, a: [robot.rnea(a)], point)[0], pin.rnea(model, model.createData(), *point))
+
+
+def test_mass_matrix_has_no_entries_between_branches() -> None:
+    model = pin.Model()
+    for name in ("left", "right"):
+        joint = model.addJoint(0, pin.JointModelRX(), pin.SE3.Random(), name)
+        model.appendBodyToJoint(joint, pin.Inertia.Random(), pin.SE3.Random())
+    robot = RobotExpressions(model, SX.sym("q", 2))
+    assert robot.crba()[0, 1].is_zero()
+    assert robot.inverse_mass_matrix()[0, 1].is_zero()
+
+
+def test_friction_adds_damping_and_smooth_dry_friction() -> None:
+    model = tree(["RX", "PY", "RZ"], 4, chain=True)
+    q, v, a = point = sample(model, 10)
+
+    def build(friction: Any) -> list[SX]:
+        sq, sv, sa = SX.sym("q", 3), SX.sym("v", 3), SX.sym("a", 3)
+        robot = RobotExpressions(model, sq, sv, friction=friction)
+        outputs = [robot.rnea(sa), robot.rnea_derivatives(sa)[1], robot.forward_dynamics(robot.rnea(sa))]
+        return ca.Function("f", [sq, sv, sa], [*outputs, ca.jacobian(robot.rnea(sa), sv)]).call(list(point))
+
+    smooth, plain = build(SmoothFriction(0.5)), build(None)
+    extra = model.damping * v + model.friction * np.tanh(v / 0.5)
+    close(smooth[0], np.array(plain[0]).ravel() + extra)
+    close(smooth[1], np.array(smooth[3]))
+    close(smooth[2], a)
+    with pytest.raises(InvalidArgumentError, match="friction: expected None, 'smooth'"):
+        build("coulomb")
+
+
+def test_quantities_are_built_once() -> None:
+    model = tree(["FreeFlyer", "RX", "RY"], 5)
+    q, v, a = SX.sym("q", model.nq), SX.sym("v", model.nv), SX.sym("a", model.nv)
+    robot = RobotExpressions(model, q, v)
+    assert robot.rnea(a) is robot.rnea(a)
+    both = ca.Function("f", [q, v, a], [robot.rnea(a), *robot.rnea_derivatives(a)]).n_instructions()
+    apart = ca.Function("f", [q, v, a], [*robot.rnea_derivatives(a)]).n_instructions()
+    assert both < apart + 40  # torques come with their derivatives
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: RobotExpressions(m, SX.sym("q", m.nq + 1)), r"q: expected shape \(2,\), got \(3, 1\)"),
+        (lambda m: RobotExpressions(m, SX.sym("q", 2)).rnea(SX.sym("a", 2)), "v: expected the velocity"),
+        (lambda m: RobotExpressions(m, SX.sym("q", 2)).joint_placement(9), "joint_id: expected 0 <= joint_id < 3, got 9"),
+        (lambda m: RobotExpressions(m, SX.sym("q", 2)).frame_placement(-1), "frame_id: expected 0 <= frame_id < "),
+        (lambda m: RobotExpressions(m, SX.sym("q", 2), SX.sym("v", 2)).rnea(SX.sym("a", 3)), r"a: expected shape \(2,\)"),
+    ],
+)
+def test_misuse_is_named(call: Callable[[pin.Model], Any], message: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=message):
+        call(tree(["RX", "PY"], 0))
+
+
+def test_error_types_exist() -> None:
+    assert issubclass(UnsupportedOperationError, NotImplementedError)

@@ -1,0 +1,104 @@
+"""The interface of action models: one knot of a shooting problem, dynamics and cost.
+
+Subclass `ActionModelAbstract` and write `calc` and `calc_diff` with numpy for a black box (or only `calc`, and wrap it in
+`ActionModelNumDiff`). Models that are expressions derive from `ActionModelExpression` and are compiled.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.actions.data import ActionData
+from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.model import Model, Parameter
+from trajopt.states.base import StateAbstract
+
+Reals = npt.NDArray[np.float64]
+
+
+class ActionModelAbstract(Model):
+    """x⁺ = f(x, u) with cost l(x, u); at the end of a horizon, the cost l(x) alone.
+
+    Args:
+        state: The state's manifold.
+        nu: Number of controls [-].
+        lower: Lower limits of the controls (nu,); none by default. Plots show them.
+        upper: Upper limits of the controls (nu,).
+        control_names: Name of each control, for plots.
+    """
+
+    def __init__(
+        self,
+        state: StateAbstract,
+        nu: int,
+        *,
+        lower: npt.ArrayLike | None = None,
+        upper: npt.ArrayLike | None = None,
+        control_names: list[str] | None = None,
+    ) -> None:
+        if not isinstance(state, StateAbstract):
+            raise InvalidArgumentError(f"state: expected a state such as StateVector(nx), got {state!r}")
+        if not isinstance(nu, (int, np.integer)) or nu < 0:
+            raise InvalidArgumentError(f"nu: expected a number of controls >= 0, got {nu!r}")
+        self.state = state
+        self.nu = int(nu)
+        self.lower = np.full(nu, -np.inf) if lower is None else np.array(lower, dtype=np.float64)
+        self.upper = np.full(nu, np.inf) if upper is None else np.array(upper, dtype=np.float64)
+        self.control_names = control_names or [f"u{i}" for i in range(nu)]
+
+    def create_data(self) -> ActionData:
+        """Arrays for one evaluation."""
+        return ActionData(self.state.nx, self.state.ndx, self.nu)
+
+    @abstractmethod
+    def calc(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
+        """Sets `data.xnext` and `data.cost`.
+
+        Args:
+            data: Where the result goes.
+            x: State (nx,).
+            u: Control (nu,); None at the end of the horizon, where only the cost is asked.
+        """
+
+    @abstractmethod
+    def calc_diff(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
+        """Sets the derivatives in `data`, of which Fx, Fu, Lu, Lxu, Luu are not asked where u is None.
+
+        Args:
+            data: Where the result goes; `calc` was called on it with the same x and u.
+            x: State (nx,).
+            u: Control (nu,), or None.
+        """
+
+    def quasi_static(self, x: Reals) -> Reals:
+        """Control (nu,) that keeps the system where it is, with velocities set to zero, as well as it can.
+
+        Gauss-Newton on f(x, u) ⊖ x over u, from zero.
+        """
+        u, data, still = np.zeros(self.nu), self.create_data(), self.state.at_rest(x)
+        for _ in range(20):
+            self.calc(data, still, u)
+            self.calc_diff(data, still, u)
+            step = np.linalg.lstsq(data.Fu, self.state.difference(data.xnext, still), rcond=None)[0]
+            u = u + step
+            if not np.abs(step).max(initial=0.0) > 1e-9 * max(1.0, np.abs(u).max(initial=0.0)):
+                break
+        return u if np.all(np.isfinite(u)) else np.zeros(self.nu)
+
+    def time_step(self) -> Parameter | None:
+        """Parameter that holds the duration of the knot [s]; None if it has none."""
+        return self.parameters().get("dt")
+
+    def cost_terms(self, x: Reals, u: Reals | None, parameters: dict[str, Any]) -> dict[str, float]:  # noqa: ARG002
+        """Contribution of each named term to the cost; a black box has one term, "cost"."""
+        data = self.create_data()
+        self.calc(data, x, u)
+        return {"cost": float(data.cost)}
+
+    def _checked(self, x: Any, u: Any) -> tuple[Reals, Reals | None]:
+        x = self.state.check(x, "x")
+        return x, None if u is None else check_array("u", u, (self.nu,))

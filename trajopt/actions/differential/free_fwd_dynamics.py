@@ -1,0 +1,58 @@
+"""Forward dynamics of a robot that touches nothing."""
+
+from __future__ import annotations
+
+import functools
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.actions.differential.base import DifferentialActionModelAbstract
+from trajopt.actuation.base import ActuationModelAbstract
+from trajopt.costs.cost_stack import CostStack
+from trajopt.errors import InvalidArgumentError
+from trajopt.expressions import Instant
+from trajopt.states.base import StateAbstract
+
+Reals = npt.NDArray[np.float64]
+
+
+class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
+    """M(q) dv/dt + h(q, v) = B u: the robot's equation of motion with the joints' armature, without contacts.
+
+    Args:
+        state: A robot's state.
+        actuation: How controls become torques.
+        costs: What each instant costs.
+
+    Source: derivatives -M⁻¹ ∂RNEA, Carpentier and Mansard, RSS 2018.
+    """
+
+    def __init__(self, state: StateAbstract, actuation: ActuationModelAbstract, costs: CostStack) -> None:
+        if not isinstance(actuation, ActuationModelAbstract):
+            raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
+        if actuation.state != state:
+            raise InvalidArgumentError(f"actuation: it is of {actuation.state!r}, the model of {state!r}")
+        super().__init__(
+            state, actuation.nu, costs, lower=actuation.lower, upper=actuation.upper, control_names=actuation.names
+        )
+        self.actuation = actuation
+
+    def dynamics(self, instant: Instant) -> SX:
+        return instant.robot.forward_dynamics(self.actuation.torque(instant.u))
+
+    def dynamics_derivative(self, instant: Instant) -> tuple[SX, SX]:
+        by_q, by_v, by_torque = instant.robot.forward_dynamics_derivatives(self.actuation.torque(instant.u))
+        return ca.horzcat(by_q, by_v), by_torque @ SX(ca.sparsify(ca.DM(self.actuation.matrix)))
+
+    @functools.cached_property
+    def _gravity(self) -> ca.Function:
+        instant = Instant(self.state, self.nu)
+        return ca.Function("gravity", [instant.x], [instant.robot.gravity()])
+
+    def quasi_static(self, x: Reals) -> Reals:
+        """u = B⁺ g(q), shape (nu,) [N m, N]."""
+        gravity = np.array(self._gravity(x)).ravel()
+        return np.linalg.lstsq(self.actuation.matrix, gravity, rcond=None)[0] if self.nu else np.zeros(0)

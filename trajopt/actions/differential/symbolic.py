@@ -1,0 +1,42 @@
+"""Systems that a user writes as an expression."""
+
+from __future__ import annotations
+
+from casadi import SX
+
+from trajopt.actions.differential.base import DifferentialActionModelAbstract
+from trajopt.errors import InvalidArgumentError
+from trajopt.expressions import Instant
+
+
+class DifferentialActionModelSymbolic(DifferentialActionModelAbstract):
+    """A system to write yourself: subclass it and give `acceleration` or `xdot` as a CasADi expression.
+
+    Give `acceleration(x, u)`, shape (ndx / 2,), for a second-order system with x = (q, v); or `xdot(x, u)`, shape
+    (ndx,), for a first-order system dx/dt = f(x, u). Constants that may change at run time are declared in `__init__`
+    with `self.parameter(name, value)`. It runs at the speed of a built-in model.
+    """
+
+    def acceleration(self, x: SX, u: SX) -> SX:
+        """Acceleration dv/dt (ndx / 2,) of a state (nx,) and a control (nu,)."""
+        raise NotImplementedError
+
+    def xdot(self, x: SX, u: SX) -> SX:
+        """Rate dx/dt (ndx,) in the tangent space, of a state (nx,) and a control (nu,)."""
+        raise NotImplementedError
+
+    @property
+    def second_order(self) -> bool:  # type: ignore[override]
+        return type(self).acceleration is not DifferentialActionModelSymbolic.acceleration
+
+    def dynamics(self, instant: Instant) -> SX:
+        name = "acceleration" if self.second_order else "xdot"
+        size = self.state.ndx // 2 if self.second_order else self.state.ndx
+        if not self.second_order and type(self).xdot is DifferentialActionModelSymbolic.xdot:
+            raise InvalidArgumentError(f"{type(self).__name__}: write acceleration(x, u) or xdot(x, u)")
+        if self.second_order and self.state.ndx % 2:
+            raise InvalidArgumentError(f"{type(self).__name__}: acceleration needs a state (q, v), got ndx = {self.state.ndx}")
+        value = SX(getattr(self, name)(instant.x, instant.u))
+        if value.shape != (size, 1):
+            raise InvalidArgumentError(f"{type(self).__name__}.{name}: expected shape ({size}, 1), got {value.shape}")
+        return value

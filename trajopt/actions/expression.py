@@ -1,0 +1,141 @@
+"""Action models that are expressions: compiled for eight knots at once, or evaluated alone for inspection."""
+
+from __future__ import annotations
+
+import functools
+from abc import abstractmethod
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions.data import ActionData
+from trajopt.errors import InvalidArgumentError
+from trajopt.expressions import Instant
+from trajopt.kernels.program import Array, Program
+from trajopt.model import Parameter, parameter_vector
+
+Reals = npt.NDArray[np.float64]
+
+
+class ActionModelExpression(ActionModelAbstract):
+    """An action model whose values and derivatives are steps of a `Program`.
+
+    All arrays are for one knot. `parameters` is the column of all run-time parameters in the order of `parameters()`.
+    """
+
+    @abstractmethod
+    def calc_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, Array]:
+        """Adds the steps that give the next state (nx,) and the cost (1,)."""
+
+    @abstractmethod
+    def calc_diff_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, ...]:
+        """Adds the steps that give next state, cost, and the derivatives as stacked arrays.
+
+        Returns:
+            xnext (nx,), cost (1,), F = (Fx, Fu) of shape (ndx, ndx + nu), gradient (Lx, Lu) of shape (ndx + nu,), Hessian
+            of shape (ndx + nu, ndx + nu).
+        """
+
+    @abstractmethod
+    def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
+        """Adds the steps that give the cost without a control: cost (1,), Lx (ndx,), Lxx (ndx, ndx)."""
+
+    @abstractmethod
+    def term_expressions(self, instant: Instant) -> dict[str, SX]:
+        """Contribution of each named cost term, as the running cost has it (or the terminal one, where nu is 0)."""
+
+    @functools.cached_property
+    def parameter_size(self) -> int:
+        """Number of scalars of all run-time parameters."""
+        return sum(p.size for p in self.parameters().values())
+
+    def default_parameters(self) -> Reals:
+        """First values of all run-time parameters, shape (parameter_size,)."""
+        parts = [p.flat(p.default) for p in self.parameters().values()]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def program(self, name: str) -> Program:
+        """The model alone as a program: "calc" or "calc_diff" of (x, u, parameters), "terminal" of (x, parameters)."""
+        if name not in self._programs:
+            self._programs[name] = self._build_program(name)
+        return self._programs[name]
+
+    @functools.cached_property
+    def _programs(self) -> dict[str, Program]:
+        return {}
+
+    def _build_program(self, name: str) -> Program:
+        program = Program(f"{type(self).__name__}.{name}")
+        x = program.input(self.state.nx)
+        if name == "terminal":
+            program.output(*self.terminal_steps(program, x, program.input(self.parameter_size)))
+            return program
+        u, p = program.input(self.nu), program.input(self.parameter_size)
+        steps = self.calc_steps if name == "calc" else self.calc_diff_steps
+        program.output(*steps(program, x, u, p))
+        return program
+
+    def calc(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
+        x, u = self._checked(x, u)
+        p = self.default_parameters()
+        if u is None:
+            data.cost = self.program("terminal").evaluate(x, p)[0]
+            return
+        xnext, cost = self.program("calc").evaluate(x, u, p)
+        data.xnext, data.cost = xnext.ravel(), cost
+
+    def calc_diff(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
+        x, u = self._checked(x, u)
+        p, n = self.default_parameters(), self.state.ndx
+        if u is None:
+            _, gradient, hessian = self.program("terminal").evaluate(x, p)
+            data.Lx, data.Lxx = gradient.ravel(), hessian
+            return
+        _, _, jacobian, gradient, hessian = self.program("calc_diff").evaluate(x, u, p)
+        data.Fx, data.Fu = jacobian[:, :n], jacobian[:, n:]
+        data.Lx, data.Lu = gradient.ravel()[:n], gradient.ravel()[n:]
+        data.Lxx, data.Lxu, data.Luu = hessian[:n, :n], hessian[:n, n:], hessian[n:, n:]
+
+    @functools.cached_property
+    def _term_functions(self) -> dict[bool, tuple[list[str], ca.Function]]:
+        functions = {}
+        for terminal in (False, True):
+            instant = Instant(self.state, 0 if terminal else self.nu)
+            terms = self.term_expressions(instant)
+            symbols = [instant.x, instant.u, parameter_vector(self.parameters())]
+            functions[terminal] = (list(terms), ca.Function("terms", symbols, [ca.vertcat(*terms.values())]))
+        return functions
+
+    def term_values(self, xs: Reals, us: Reals | None, parameters: Reals) -> dict[str, Reals]:
+        """Contribution of each named cost term at several knots: xs (n, nx), us (n, nu), parameters (n, size) -> (n,)."""
+        names, function = self._term_functions[us is None]
+        controls = np.zeros((len(xs), 0)) if us is None else us
+        if not names:
+            return {}
+        values = [function(x, u, p).full().ravel() for x, u, p in zip(xs, controls, parameters)]
+        return dict(zip(names, np.array(values).T))
+
+
+def steps_of(program: Program, name: str, symbols: list[SX], results: list[SX], inputs: list[Array]) -> tuple[Array, ...]:
+    """Adds one expression as a step: a function of `symbols` with the values `results`, called on `inputs`.
+
+    Raises:
+        InvalidArgumentError: The expression uses a symbol that is neither x, u nor a declared parameter.
+    """
+    free = ca.symvar(ca.veccat(*results))
+    known = {s.element_hash() for symbol in symbols for s in _elements(symbol)}
+    strangers = sorted({str(s) for s in free if s.element_hash() not in known})
+    if strangers:
+        raise InvalidArgumentError(
+            f"{name}: the expression uses symbols that are neither x, u nor a parameter: {', '.join(strangers[:5])}; "
+            "declare each with self.parameter(name, value)"
+        )
+    return program.call(ca.Function("f", symbols, results), *inputs)
+
+
+def _elements(symbol: SX) -> list[Any]:
+    return ca.symvar(symbol)

@@ -1,0 +1,78 @@
+"""What integrators share: a continuous-time model, a time step, and the terminal cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.actions.differential.base import DifferentialActionModelAbstract
+from trajopt.actions.expression import ActionModelExpression, steps_of
+from trajopt.errors import InvalidArgumentError, check_non_negative, check_positive
+from trajopt.expressions import Instant
+from trajopt.kernels.program import Array, Program
+from trajopt.model import Parameter, parameter_vector
+
+Reals = npt.NDArray[np.float64]
+
+
+def _time_step(argument: str, value: Any) -> Reals:
+    return np.array(check_positive(argument, value, unit="s"))
+
+
+class IntegratedActionModelAbstract(ActionModelExpression):
+    """A continuous-time model over one time step; its cost is multiplied by dt.
+
+    As the terminal model of a problem it gives the cost without control, not multiplied by dt.
+
+    Args:
+        differential: The continuous-time model.
+        dt: Time step, > 0 [s]; 0 is allowed for a model that is only terminal. Run-time parameter `dt`.
+    """
+
+    def __init__(self, differential: DifferentialActionModelAbstract, dt: float = 1e-3) -> None:
+        if not isinstance(differential, DifferentialActionModelAbstract):
+            raise InvalidArgumentError(f"differential: expected a differential action model, got {differential!r}")
+        d = differential
+        super().__init__(d.state, d.nu, lower=d.lower, upper=d.upper, control_names=d.control_names)
+        self.differential = d
+        self.dt = self.parameter("dt", check_non_negative("dt", dt, unit="s"), unit="s", convert=None)
+        if dt > 0:
+            self._parameters["dt"] = Parameter("dt", self.dt, np.array(float(dt)), "s", _time_step)
+
+    def parameters(self) -> dict[str, Parameter]:
+        return {**super().parameters(), **self.differential.parameters()}
+
+    def symbols(self, instant: Instant) -> list[SX]:
+        """x, u and the column of parameters."""
+        return [instant.x, instant.u, parameter_vector(self.parameters())]
+
+    def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
+        instant = Instant(self.state, 0)
+        controlled = self.differential.costs.controlled_terms()
+        if controlled:
+            raise InvalidArgumentError(
+                f"terminal: cost terms {', '.join(controlled)} need a control, and the end of a horizon has none; "
+                "give the terminal a CostStack of its own"
+            )
+        q = self.differential.costs.quadratic(instant)
+        symbols = [instant.x, parameter_vector(self.parameters())]
+        return steps_of(program, "terminal", symbols, [q.cost, q.Lx, q.Lxx], [x, parameters])  # type: ignore[return-value]
+
+    def term_expressions(self, instant: Instant) -> dict[str, SX]:
+        if instant.nu == 0 and self.nu > 0:
+            controlled = self.differential.costs.controlled_terms()
+            return {t.name: t.value(instant) for t in self.differential.costs.terms if t.name not in controlled}
+        return {name: self.dt * value for name, value in self.differential.costs.values(instant).items()}
+
+    def quasi_static(self, x: Reals) -> Reals:
+        closed = self.differential.quasi_static(x)
+        return super().quasi_static(x) if closed is None else closed
+
+
+def stacked(Lx: SX, Lu: SX, Lxx: SX, Lxu: SX, Luu: SX) -> tuple[SX, SX]:
+    """Gradient (ndx + nu,) and Hessian (ndx + nu, ndx + nu) from their parts."""
+    return ca.vertcat(Lx, Lu), ca.blockcat([[Lxx, Lxu], [Lxu.T, Luu]])

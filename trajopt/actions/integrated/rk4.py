@@ -1,0 +1,181 @@
+"""The classical Runge-Kutta step of order four."""
+
+from __future__ import annotations
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.actions.integrated.base import IntegratedActionModelAbstract, stacked
+from trajopt.expressions import Instant
+from trajopt.kernels.program import Array, Program
+from trajopt.model import parameter_vector
+
+NODES = (0.0, 0.5, 0.5, 1.0)
+WEIGHTS = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
+
+
+class IntegratedActionModelRK4(IntegratedActionModelAbstract):
+    """Runge-Kutta step of order 4 on the manifold: stages at x ⊕ c dt k, x⁺ = x ⊕ dt Σ b k; the cost likewise.
+
+    One stage is compiled and called four times; the chain rule over the stages is a sequence of matrix products in
+    lanes (unrolled, the derivatives of a 7-joint arm would have 100,000 instructions). Hessians are Gauss-Newton.
+
+    Args:
+        differential: The continuous-time model.
+        dt: Time step [s]. Run-time parameter `dt`.
+
+    Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, II.1, table 1.2.
+    """
+
+    def calc_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, Array]:
+        stage, advance, finish = self._stage_values(), self._advance_values(), self._finish_values()
+        y, ys, fs, cost = x, [], [], _constants(program, 0.0)
+        for weight, following in zip(WEIGHTS, (*NODES[1:], None)):
+            f, cost = program.call(stage, y, u, parameters, _constants(program, weight), cost)
+            ys.append(y)
+            fs.append(f)
+            if following is not None:
+                (y,) = program.call(advance, x, y, f, parameters, _constants(program, following))
+        (xnext,) = program.call(finish, x, parameters, *ys, *fs)
+        return xnext, cost
+
+    def calc_diff_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, ...]:
+        stage, advance = self._stage_derivatives(), self._advance_derivatives()
+        (Y,) = program.call(self._first_sensitivity())
+        y, ys, Ys, fs, Ds = x, [], [], [], []
+        cost = _constants(program, 0.0)
+        gradient = hessian = None
+        for weight, following in zip(WEIGHTS, (*NODES[1:], None)):
+            b = _constants(program, weight)
+            f, cost, fx, fu, lx, lu, lxx, lxu, luu = program.call(stage, y, u, parameters, b, cost)
+            if gradient is None or hessian is None:
+                D, gradient, hessian = program.call(self._assemble(), fx, fu, lx, lu, lxx, lxu, luu)
+            else:
+                D = program.matmul(fx, Y, initial=fu)
+                gradient, hessian = self._chain_cost(program, Y, (gradient, hessian), (lx, lu, lxx, lxu, luu))
+            ys, Ys, fs, Ds = [*ys, y], [*Ys, Y], [*fs, f], [*Ds, D]
+            if following is not None:
+                c = _constants(program, following)
+                y, Y = program.call(advance, x, y, Y, f, D, parameters, c)
+        xnext, jacobian = program.call(self._finish_derivatives(), x, parameters, *ys, *Ys, *fs, *Ds)
+        assert gradient is not None and hessian is not None
+        return xnext, cost, jacobian, gradient, hessian
+
+    def _chain_cost(
+        self, program: Program, Y: Array, sums: tuple[Array, Array], parts: tuple[Array, ...]
+    ) -> tuple[Array, Array]:
+        """Adds a stage's cost, seen through y(x, u) with dy/d(x, u) = Y, to the gradient and the Hessian.
+
+        With z = (y, u): gᵀ = (lxᵀ Y) + (0, lu), H = Yᵀ (lxx Y + (0, lxu)) + (0; lux Y + (0, luu)).
+        """
+        lx, lu, lxx, lxu, luu = parts
+        gradient = program.matmul(Y, lx, transpose_a=True, initial=sums[0])
+        middle = program.matmul(lxx, Y, initial=lxu)
+        hessian = program.matmul(Y, middle, transpose_a=True, initial=sums[1])
+        if self._has_mixed_terms():
+            (lux,) = program.call(self._mixed_rows(), lxu)
+            hessian = program.matmul(lux, Y, initial=hessian)
+        gradient, hessian = program.call(self._add_control(), gradient, hessian, lu, luu)
+        return gradient, hessian
+
+    def _sizes(self) -> tuple[int, int]:
+        """Size of the dynamics and of (x, u) in the tangent space."""
+        d = self.differential
+        return (d.state.ndx // 2 if d.second_order else d.state.ndx), d.state.ndx + d.nu
+
+    def _rate(self, y: SX, f: SX) -> SX:
+        """Velocity of the state, (ndx,), of a stage at y with dynamics f."""
+        half = self.state.ndx // 2
+        return ca.vertcat(y[self.state.nx - half :], f) if self.differential.second_order else f
+
+    def _rate_sensitivity(self, Y: SX, D: SX) -> SX:
+        """Its derivative (ndx, ndx + nu), with Y that of y and D that of f."""
+        return ca.vertcat(Y[self.state.ndx // 2 :, :], D) if self.differential.second_order else D
+
+    def _stage_values(self) -> ca.Function:
+        instant, b, cost = Instant(self.state, self.nu), SX.sym("b"), SX.sym("cost")
+        f = self.differential.dynamics(instant)
+        value = cost + b * self.dt * self.differential.costs.value(instant)
+        return ca.Function("stage", [*self.symbols(instant), b, cost], [f, value])
+
+    def _stage_derivatives(self) -> ca.Function:
+        """f, cost so far, fx, (0, fu), lx, lu, lxx, (0, lxu), luu, the costs weighted by b dt."""
+        instant, b, cost = Instant(self.state, self.nu), SX.sym("b"), SX.sym("cost")
+        fx, fu = self.differential.dynamics_derivative(instant)
+        q, w = self.differential.costs.quadratic(instant), b * self.dt
+        n, (nf, _) = self.state.ndx, self._sizes()
+        results = [self.differential.dynamics(instant), cost + w * q.cost, fx, ca.horzcat(SX(nf, n), fu)]
+        results += [w * q.Lx, w * q.Lu, w * q.Lxx, ca.horzcat(SX(n, n), w * q.Lxu), w * q.Luu]
+        return ca.Function("stage_diff", [*self.symbols(instant), b, cost], results)
+
+    def _has_mixed_terms(self) -> bool:
+        return bool(self.differential.costs.quadratic(Instant(self.state, self.nu)).Lxu.nnz())
+
+    def _assemble(self) -> ca.Function:
+        """D, gradient and Hessian of the first stage, where y = x."""
+        n, m, (nf, s) = self.state.ndx, self.nu, self._sizes()
+        fx, fu, lx, lu = SX.sym("fx", nf, n), SX.sym("fu", nf, s), SX.sym("lx", n), SX.sym("lu", m)
+        lxx, lxu, luu = SX.sym("lxx", n, n), SX.sym("lxu", n, s), SX.sym("luu", m, m)
+        gradient, hessian = stacked(lx, lu, lxx, lxu[:, n:], luu)
+        D = ca.horzcat(fx, fu[:, n:])
+        return ca.Function("assemble", [fx, fu, lx, lu, lxx, lxu, luu], [D, gradient, hessian])
+
+    def _mixed_rows(self) -> ca.Function:
+        """(0; lxuᵀ), shape (s, n)."""
+        n, (_, s) = self.state.ndx, self._sizes()
+        lxu = SX.sym("lxu", n, s)
+        return ca.Function("mixed", [lxu], [ca.vertcat(SX(n, n), lxu[:, n:].T)])
+
+    def _add_control(self) -> ca.Function:
+        """Adds lu and luu to the control part of gradient and Hessian."""
+        n, m, (_, s) = self.state.ndx, self.nu, self._sizes()
+        g, h, lu, luu = SX.sym("g", s), SX.sym("h", s, s), SX.sym("lu", m), SX.sym("luu", m, m)
+        results = [g + ca.vertcat(SX(n, 1), lu), h + ca.diagcat(SX(n, n), luu)]
+        return ca.Function("add_control", [g, h, lu, luu], results)
+
+    def _first_sensitivity(self) -> ca.Function:
+        n, (_, s) = self.state.ndx, self._sizes()
+        return ca.Function("identity", [], [ca.horzcat(SX.eye(n), SX(n, s - n))])
+
+    def _advance_values(self) -> ca.Function:
+        """y = x ⊕ c dt k of the next stage."""
+        x, y, f, c, p = self._advance_symbols()
+        return ca.Function("advance", [x, y, f, p, c], [self.state.sx_integrate(x, c * self.dt * self._rate(y, f))])
+
+    def _advance_symbols(self) -> tuple[SX, SX, SX, SX, SX]:
+        nx, (nf, _) = self.state.nx, self._sizes()
+        p = parameter_vector(self.parameters())
+        return SX.sym("x", nx), SX.sym("y", nx), SX.sym("f", nf), SX.sym("c"), p
+
+    def _advance_derivatives(self) -> ca.Function:
+        """y and Y of the next stage."""
+        x, y, f, c, p = self._advance_symbols()
+        n, (nf, s) = self.state.ndx, self._sizes()
+        Y, D = SX.sym("Y", n, s), SX.sym("D", nf, s)
+        step = c * self.dt * self._rate(y, f)
+        first, second = self.state.sx_jintegrate(x, step)
+        ahead = second @ (c * self.dt * self._rate_sensitivity(Y, D)) + ca.horzcat(first, SX(n, s - n))
+        return ca.Function("advance_diff", [x, y, Y, f, D, p, c], [self.state.sx_integrate(x, step), ahead])
+
+    def _finish_values(self) -> ca.Function:
+        x, _, _, _, p = self._advance_symbols()
+        nx, (nf, _) = self.state.nx, self._sizes()
+        ys, fs = [SX.sym("y", nx) for _ in WEIGHTS], [SX.sym("f", nf) for _ in WEIGHTS]
+        step = self.dt * sum((b * self._rate(y, f) for b, y, f in zip(WEIGHTS, ys, fs)), SX(0))
+        return ca.Function("finish", [x, p, *ys, *fs], [self.state.sx_integrate(x, step)])
+
+    def _finish_derivatives(self) -> ca.Function:
+        x, _, _, _, p = self._advance_symbols()
+        nx, n, (nf, s) = self.state.nx, self.state.ndx, self._sizes()
+        ys, fs = [SX.sym("y", nx) for _ in WEIGHTS], [SX.sym("f", nf) for _ in WEIGHTS]
+        Ys, Ds = [SX.sym("Y", n, s) for _ in WEIGHTS], [SX.sym("D", nf, s) for _ in WEIGHTS]
+        step = self.dt * sum((b * self._rate(y, f) for b, y, f in zip(WEIGHTS, ys, fs)), SX(0))
+        change = self.dt * sum((b * self._rate_sensitivity(Y, D) for b, Y, D in zip(WEIGHTS, Ys, Ds)), SX(0))
+        first, second = self.state.sx_jintegrate(x, step)
+        jacobian = second @ change + ca.horzcat(first, SX(n, s - n))
+        return ca.Function("finish_diff", [x, p, *ys, *Ys, *fs, *Ds], [self.state.sx_integrate(x, step), jacobian])
+
+
+def _constants(program: Program, value: float) -> Array:
+    """A constant number as an array of the program."""
+    return program.call(ca.Function("constant", [], [SX(value) if value else ca.densify(SX(1, 1))]))[0]

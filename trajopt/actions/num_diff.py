@@ -1,0 +1,60 @@
+"""Derivatives by differences, for models that only have values."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions.data import ActionData
+
+Reals = npt.NDArray[np.float64]
+
+_FIRST = np.finfo(float).eps ** (1 / 3)  # step of central first differences
+_SECOND = np.finfo(float).eps ** (1 / 4)  # step of central second differences
+
+
+class ActionModelNumDiff(ActionModelAbstract):
+    """Any action model, with derivatives by central differences along the tangent space.
+
+    First derivatives are accurate to about 1e-9, Hessians to about 1e-7, both relative. It needs
+    2 (ndx + nu) + 2 (ndx + nu)² evaluations a knot: for prototypes, and to check derivatives.
+
+    Args:
+        model: The model; only its `calc` is used.
+    """
+
+    def __init__(self, model: ActionModelAbstract) -> None:
+        super().__init__(
+            model.state, model.nu, lower=model.lower, upper=model.upper, control_names=model.control_names
+        )
+        self.model = model
+
+    def calc(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
+        self.model.calc(data, x, u)
+
+    def calc_diff(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
+        n, m = self.state.ndx, 0 if u is None else self.nu
+        probe = self.model.create_data()
+        control = np.zeros(0) if u is None else u
+
+        def at(z: Reals) -> tuple[Reals, float]:
+            self.model.calc(probe, self.state.integrate(x, z[:n]), None if u is None else control + z[n:])
+            return probe.xnext.copy(), float(probe.cost)
+
+        unit = np.eye(n + m)
+        jacobian, gradient, hessian = np.zeros((n, n + m)), np.zeros(n + m), np.zeros((n + m, n + m))
+        for i in range(n + m):
+            (x_plus, plus), (x_minus, minus) = at(_FIRST * unit[i]), at(-_FIRST * unit[i])
+            gradient[i] = (plus - minus) / (2 * _FIRST)
+            if u is not None:
+                ahead, behind = self.state.difference(data.xnext, x_plus), self.state.difference(data.xnext, x_minus)
+                jacobian[:, i] = (ahead - behind) / (2 * _FIRST)
+            for j in range(i + 1):
+                a, b = _SECOND * (unit[i] + unit[j]), _SECOND * (unit[i] - unit[j])
+                second = (at(a)[1] - at(b)[1] - at(-b)[1] + at(-a)[1]) / (4 * _SECOND**2)
+                hessian[i, j] = hessian[j, i] = second
+        data.Lx, data.Lxx = gradient[:n], hessian[:n, :n]
+        if u is not None:
+            data.Fx, data.Fu, data.Lu = jacobian[:, :n], jacobian[:, n:], gradient[n:]
+            data.Lxu, data.Luu = hessian[:n, n:], hessian[n:, n:]

@@ -1,0 +1,51 @@
+"""The end of a horizon that is a cost stack alone."""
+
+from __future__ import annotations
+
+from casadi import SX
+
+from trajopt.actions.expression import ActionModelExpression, steps_of
+from trajopt.costs.cost_stack import CostStack
+from trajopt.errors import InvalidArgumentError
+from trajopt.expressions import Instant
+from trajopt.kernels.program import Array, Program
+from trajopt.model import Parameter, parameter_vector
+
+
+class ActionModelTerminal(ActionModelExpression):
+    """A cost stack as the terminal model of a problem: no dynamics, no control, no time step.
+
+    Args:
+        costs: The terminal costs; frozen from here on.
+
+    Raises:
+        InvalidArgumentError: A term needs a control.
+    """
+
+    def __init__(self, costs: CostStack) -> None:
+        super().__init__(costs.state, 0)
+        controlled = costs.controlled_terms()
+        if controlled:
+            raise InvalidArgumentError(
+                f"terminal: cost terms {', '.join(controlled)} need a control, and the end of a horizon has none"
+            )
+        costs.freeze("a terminal model")
+        self.costs = costs
+
+    def parameters(self) -> dict[str, Parameter]:
+        return self.costs.parameters(0)
+
+    def calc_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, Array]:
+        raise InvalidArgumentError("a terminal cost stack has no dynamics: call it without u")
+
+    def calc_diff_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, ...]:
+        raise InvalidArgumentError("a terminal cost stack has no dynamics: call it without u")
+
+    def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
+        instant = Instant(self.state, 0)
+        q = self.costs.quadratic(instant)
+        symbols = [instant.x, parameter_vector(self.parameters())]
+        return steps_of(program, "terminal", symbols, [q.cost, q.Lx, q.Lxx], [x, parameters])  # type: ignore[return-value]
+
+    def term_expressions(self, instant: Instant) -> dict[str, SX]:
+        return self.costs.values(instant)

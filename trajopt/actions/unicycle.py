@@ -1,0 +1,41 @@
+"""A unicycle that is to reach the origin."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.actions.discrete import ActionModelDiscrete
+from trajopt.errors import check_array, check_positive
+from trajopt.states.state_vector import StateVector
+
+
+class ActionModelUnicycle(ActionModelDiscrete):
+    """x⁺ = (x + v cos θ dt, y + v sin θ dt, θ + ω dt) with u = (v, ω); cost ½ |w₀ x|² + ½ |w₁ u|².
+
+    The weights multiply the residuals, so they enter squared, as in Crocoddyl; the cost is not multiplied by dt.
+
+    Args:
+        weights: Weights (w₀, w₁) of state and control [√cost per unit]. Run-time parameter `weights`.
+        dt: Time step [s]. Run-time parameter `dt`.
+    """
+
+    def __init__(self, weights: npt.ArrayLike = (10.0, 1.0), dt: float = 0.1) -> None:
+        super().__init__(StateVector(3, names=["x", "y", "theta"]), 2, control_names=["v", "omega"])
+        self.weights = self.parameter("weights", check_array("weights", weights, (2,)))
+        self.dt = self.parameter("dt", check_positive("dt", dt, unit="s"), unit="s", convert=_time_step)
+
+    def next_state(self, x: SX, u: SX) -> SX:
+        return x + self.dt * ca.vertcat(u[0] * ca.cos(x[2]), u[0] * ca.sin(x[2]), u[1])
+
+    def running_cost(self, x: SX, u: SX) -> SX:
+        return self.terminal_cost(x) + 0.5 * ca.sumsqr(self.weights[1] * u)
+
+    def terminal_cost(self, x: SX) -> SX:
+        return 0.5 * ca.sumsqr(self.weights[0] * x)
+
+
+def _time_step(argument: str, value: object) -> npt.NDArray[np.float64]:
+    return np.array(check_positive(argument, value, unit="s"))

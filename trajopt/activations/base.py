@@ -1,0 +1,35 @@
+"""The interface of activations: how a residual becomes a cost."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.kernels.derivatives import jacobian
+from trajopt.model import Model
+
+
+class ActivationModelAbstract(Model):
+    """A scalar a(r) whose Hessian is taken as diagonal: a sum of functions of one element each.
+
+    To write your own, give `value`; its derivatives follow.
+    """
+
+    @abstractmethod
+    def value(self, r: SX) -> SX:
+        """a(r), a scalar, of a residual (nr,)."""
+
+    def gradient(self, r: SX) -> SX:
+        """da/dr, shape (nr,)."""
+        symbol = SX.sym("r", r.shape[0])
+        return ca.substitute(ca.densify(jacobian(self.value(symbol), symbol)).T, symbol, r)
+
+    def hessian(self, r: SX) -> SX:
+        """Diagonal of d²a/dr², shape (nr,)."""
+        symbol = SX.sym("r", r.shape[0])
+        return ca.substitute(ca.diag(jacobian(self.gradient(symbol), symbol)), symbol, r)
+
+    def check_size(self, nr: int) -> None:
+        """Raises InvalidArgumentError if the activation does not fit a residual of size `nr`."""

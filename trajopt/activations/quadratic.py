@@ -1,0 +1,21 @@
+"""Half the squared norm."""
+
+from __future__ import annotations
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.activations.base import ActivationModelAbstract
+
+
+class ActivationModelQuad(ActivationModelAbstract):
+    """a(r) = ½ rᵀr [cost]: what a cost term uses if no activation is given."""
+
+    def value(self, r: SX) -> SX:
+        return 0.5 * ca.sumsqr(r)
+
+    def gradient(self, r: SX) -> SX:
+        return r
+
+    def hessian(self, r: SX) -> SX:
+        return SX.ones(r.shape[0])

@@ -1,0 +1,46 @@
+"""Half the weighted squared norm."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.activations.base import ActivationModelAbstract
+from trajopt.errors import InvalidArgumentError, check_array
+
+
+class ActivationModelWeightedQuad(ActivationModelAbstract):
+    """a(r) = ½ Σ wᵢ rᵢ² [cost].
+
+    Args:
+        weights: Weights w, >= 0, shape (nr,) [cost / unit of r²]. Run-time parameter `weights`.
+
+    Raises:
+        InvalidArgumentError: A weight is negative or not finite.
+    """
+
+    def __init__(self, weights: npt.ArrayLike) -> None:
+        values = np.array(weights, dtype=np.float64)
+        self.size = int(values.size)
+        self.weights = self.parameter("weights", self._checked("weights", values), convert=self._checked)
+
+    def _checked(self, argument: str, value: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        array = check_array(argument, value, (self.size,))
+        if np.any(array < 0):
+            raise InvalidArgumentError(f"{argument}: expected weights >= 0, got {array.min()} at {int(array.argmin())}")
+        return array
+
+    def check_size(self, nr: int) -> None:
+        if nr != self.size:
+            raise InvalidArgumentError(f"weights: the residual has size {nr}, the activation {self.size} weights")
+
+    def value(self, r: SX) -> SX:
+        return 0.5 * ca.dot(self.weights, r * r)
+
+    def gradient(self, r: SX) -> SX:
+        return self.weights * r
+
+    def hessian(self, r: SX) -> SX:  # noqa: ARG002
+        return self.weights

@@ -1,0 +1,128 @@
+"""Records of a solve, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.callbacks.base import Callback
+from trajopt.solution import IterationRecord
+
+if TYPE_CHECKING:
+    from trajopt.shooting import ShootingProblem
+
+_FIELDS = {
+    "iterations": "iteration",
+    "costs": "cost",
+    "stops": "stop",
+    "step_lengths": "step_length",
+    "accepted": "accepted",
+    "regularizations": "regularization",
+    "gap_norms": "gap_norm",
+    "expected_decreases": "expected_decrease",
+    "decreases": "decrease",
+    "feasible": "feasible",
+    "seconds": "seconds",
+}
+"""Names of the arrays, and the fields of a record that they hold."""
+
+
+class CallbackLogger(Callback):
+    """Keeps the record of every iteration; each array below has one entry an iteration, shape (iterations,).
+
+    A new solve starts a new log. Between solves the arrays can be read at any time, also while a solver is at work.
+
+    Args:
+        records: Records to begin with, for example `solution.history`.
+    """
+
+    def __init__(self, records: Iterable[IterationRecord] = ()) -> None:
+        self._records = list(records)
+
+    def start(self, problem: ShootingProblem, solver_name: str) -> None:  # noqa: ARG002 (of the interface)
+        """Forgets the previous solve."""
+        self._records.clear()
+
+    def __call__(self, record: IterationRecord) -> None:
+        """Keeps the record."""
+        self._records.append(record)
+
+    @property
+    def records(self) -> tuple[IterationRecord, ...]:
+        """The records, in the order of the iterations."""
+        return tuple(self._records)
+
+    @property
+    def iterations(self) -> npt.NDArray[np.int64]:
+        """Number of each iteration, from 1 [-]."""
+        return np.array(self._column("iteration"), dtype=np.int64)
+
+    @property
+    def costs(self) -> npt.NDArray[np.float64]:
+        """Cost after each iteration [cost]."""
+        return self._reals("cost")
+
+    @property
+    def stops(self) -> npt.NDArray[np.float64]:
+        """Stopping value of each iteration [cost]."""
+        return self._reals("stop")
+
+    @property
+    def step_lengths(self) -> npt.NDArray[np.float64]:
+        """Step length of each iteration [-]; of the last try where `accepted` is False."""
+        return self._reals("step_length")
+
+    @property
+    def accepted(self) -> npt.NDArray[np.bool_]:
+        """Whether each iteration took its step."""
+        return np.array(self._column("accepted"), dtype=np.bool_)
+
+    @property
+    def regularizations(self) -> npt.NDArray[np.float64]:
+        """Regularisation of each direction [-]."""
+        return self._reals("regularization")
+
+    @property
+    def gap_norms(self) -> npt.NDArray[np.float64]:
+        """Largest gap before each step [-]."""
+        return self._reals("gap_norm")
+
+    @property
+    def expected_decreases(self) -> npt.NDArray[np.float64]:
+        """Decrease of the cost that the model promised [cost]."""
+        return self._reals("expected_decrease")
+
+    @property
+    def decreases(self) -> npt.NDArray[np.float64]:
+        """Decrease of the cost that came [cost]."""
+        return self._reals("decrease")
+
+    @property
+    def feasible(self) -> npt.NDArray[np.bool_]:
+        """Whether the trajectory was a rollout after each iteration."""
+        return np.array(self._column("feasible"), dtype=np.bool_)
+
+    @property
+    def seconds(self) -> npt.NDArray[np.float64]:
+        """Wall time since the start of the solve [s]."""
+        return self._reals("seconds")
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The log as lists of plain numbers by name, ready for `json.dumps` or a data frame."""
+        return {name: self._column(field) for name, field in _FIELDS.items()}
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __repr__(self) -> str:
+        last = f", last cost {self._records[-1].cost:.6g}" if self._records else ""
+        return f"CallbackLogger({len(self)} iterations{last})"
+
+    def _column(self, field: str) -> list[Any]:
+        return [getattr(record, field) for record in self._records]
+
+    def _reals(self, field: str) -> npt.NDArray[np.float64]:
+        return np.array(self._column(field), dtype=np.float64)

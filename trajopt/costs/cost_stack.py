@@ -1,0 +1,184 @@
+"""A sum of named, weighted terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.activations.base import ActivationModelAbstract
+from trajopt.activations.quadratic import ActivationModelQuad
+from trajopt.errors import DuplicateNameError, InvalidArgumentError, check_non_negative, unknown_name
+from trajopt.expressions import Instant
+from trajopt.model import Parameter
+from trajopt.residuals.base import ResidualModelAbstract
+from trajopt.states.base import StateAbstract
+
+
+@dataclass(frozen=True)
+class CostTerm:
+    """One term: weight · a(r)."""
+
+    name: str
+    residual: ResidualModelAbstract
+    activation: ActivationModelAbstract
+    weight: Parameter
+
+    def parameters(self, nu: int) -> dict[str, Parameter]:
+        """Parameters by name within the stack, such as "goal.weight"."""
+        named = {"weight": self.weight, **self.residual.parameters_for(nu), **self.activation.parameters()}
+        return {f"{self.name}.{key}": parameter for key, parameter in named.items()}
+
+    def value(self, instant: Instant) -> SX:
+        """weight · a(r), a scalar [cost]."""
+        return self.weight.symbol * self.activation.value(self.residual.evaluate(instant))
+
+
+@dataclass(frozen=True)
+class QuadraticCost:
+    """Value and Gauss-Newton expansion of a cost; Lxx (ndx, ndx) and Luu (nu, nu) are symmetric, Lxu (ndx, nu)."""
+
+    cost: SX
+    Lx: SX
+    Lu: SX
+    Lxx: SX
+    Lxu: SX
+    Luu: SX
+
+
+class CostStack:
+    """Sum over terms of weight · a(r), with a(r) = ½ rᵀr unless an activation is given [cost].
+
+    A term's weight and the parameters of its residual and activation are run-time parameters named "term.weight",
+    "term.reference" and so on. A stack is fixed once a model uses it.
+
+    Args:
+        state: The state's manifold.
+    """
+
+    def __init__(self, state: StateAbstract) -> None:
+        self.state = state
+        self._terms: dict[str, CostTerm] = {}
+        self._user: str | None = None
+
+    def add(
+        self, name: str, residual: ResidualModelAbstract, weight: float, activation: ActivationModelAbstract | None = None
+    ) -> Self:
+        """Adds a term.
+
+        Args:
+            name: Its name, an identifier, used once.
+            residual: What is to be small.
+            weight: Its weight, >= 0 [cost / unit of the residual squared].
+            activation: How the residual becomes a cost; ½ rᵀr by default.
+
+        Returns:
+            The stack, so that calls can be chained.
+
+        Raises:
+            DuplicateNameError: The name is taken.
+            InvalidArgumentError: Sizes do not fit, or a model uses this stack already.
+        """
+        self._check(name, residual, activation)
+        if any(t.residual is residual for t in self._terms.values()):
+            residual = residual.clone()  # parameters of its own
+        if activation is not None and any(t.activation is activation for t in self._terms.values()):
+            activation = activation.clone()
+        activation = activation or ActivationModelQuad()
+        if residual.nr is not None:
+            activation.check_size(residual.nr)
+        value = check_non_negative("weight", weight)
+        parameter = Parameter("weight", SX.sym(f"{name}.weight"), np.array(value), "cost / unit²", _weight)
+        self._terms[name] = CostTerm(name, residual, activation, parameter)
+        return self
+
+    def _check(self, name: str, residual: ResidualModelAbstract, activation: Any) -> None:
+        if self._user is not None:
+            raise InvalidArgumentError(f"add: {self._user} uses this stack already; add all terms before building it")
+        if not isinstance(name, str) or not name.isidentifier():
+            raise InvalidArgumentError(f"name: expected an identifier such as 'goal', got {name!r}")
+        if name in self._terms:
+            raise DuplicateNameError(f"name: term {name!r} is in the stack already; its terms are {', '.join(self._terms)}")
+        if not isinstance(residual, ResidualModelAbstract):
+            raise InvalidArgumentError(f"residual: expected a residual model, got {residual!r}")
+        if activation is not None and not isinstance(activation, ActivationModelAbstract):
+            raise InvalidArgumentError(f"activation: expected an activation model or None, got {activation!r}")
+        if residual.state != self.state:
+            raise InvalidArgumentError(f"residual: it is of {residual.state!r}, the stack of {self.state!r}")
+
+    def freeze(self, user: str) -> None:
+        """Called by a model that takes the stack: no term can be added from here on."""
+        self._user = user
+
+    @property
+    def terms(self) -> tuple[CostTerm, ...]:
+        """The terms, in the order in which they were added."""
+        return tuple(self._terms.values())
+
+    def __getitem__(self, name: str) -> CostTerm:
+        if name not in self._terms:
+            raise unknown_name("cost term", name, self._terms)
+        return self._terms[name]
+
+    def parameters(self, nu: int) -> dict[str, Parameter]:
+        """Run-time parameters of all terms where there are `nu` controls."""
+        return {name: p for term in self.terms for name, p in term.parameters(nu).items()}
+
+    def controlled_terms(self) -> list[str]:
+        """Names of the terms that need a control."""
+        return [t.name for t in self.terms if t.residual.uses_control]
+
+    def values(self, instant: Instant) -> dict[str, SX]:
+        """Value of each term [cost]."""
+        return {t.name: t.value(instant) for t in self.terms}
+
+    def value(self, instant: Instant) -> SX:
+        """Sum of all terms, a scalar [cost]."""
+        return sum(self.values(instant).values(), SX(0))
+
+    def quadratic(self, instant: Instant) -> QuadraticCost:
+        """Value, gradient, and Gauss-Newton Hessian Rᵀ Arr R, the derivative of the residual being R = (Rx, Ru)."""
+        ndx, nu = self.state.ndx, instant.nu
+        cost, gradient, hessian = SX(0), SX(ndx + nu, 1), SX(ndx + nu, ndx + nu)
+        for term in self.terms:
+            r = term.residual.evaluate(instant)
+            jacobian = ca.sparsify(ca.horzcat(*term.residual.derivative(instant)))
+            weight, activation = term.weight.symbol, term.activation
+            cost += weight * activation.value(r)
+            gradient += jacobian.T @ (weight * activation.gradient(r))
+            hessian += ca.triu(jacobian.T @ (ca.diag(weight * activation.hessian(r)) @ jacobian))
+        hessian = ca.triu2symm(ca.triu(hessian))
+        return QuadraticCost(
+            cost=cost,
+            Lx=gradient[:ndx],
+            Lu=gradient[ndx:],
+            Lxx=hessian[:ndx, :ndx],
+            Lxu=hessian[:ndx, ndx:],
+            Luu=hessian[ndx:, ndx:],
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        terms = [(t.name, t.residual, float(t.weight.default), t.activation) for t in self.terms]
+        return (_rebuild, (self.state, terms, self._user))
+
+    def __repr__(self) -> str:
+        terms = ", ".join(
+            f"{t.name}: {float(t.weight.default):g} · {type(t.activation).__name__}({t.residual!r})" for t in self.terms
+        )
+        return f"CostStack({terms})"
+
+
+def _weight(argument: str, value: Any) -> npt.NDArray[np.float64]:
+    return np.array(check_non_negative(argument, value))
+
+
+def _rebuild(state: StateAbstract, terms: list[tuple[Any, ...]], user: str | None) -> CostStack:
+    stack = CostStack(state)
+    for term in terms:
+        stack.add(*term)
+    stack._user = user
+    return stack

@@ -1,0 +1,87 @@
+"""Composite bodies: inertia, momentum and rate of inertia of each subtree, in the frame of its root."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.dynamics.inverse_dynamics import Velocities
+from trajopt.dynamics.spatial import (
+    Inertia,
+    Placement,
+    Spatial,
+    rotate_symmetric,
+    shift_symmetric,
+    symmetric_sum,
+)
+from trajopt.dynamics.tree import Link, Tree
+
+
+def inertia_to_parent(inertia: Inertia, placement: Placement) -> Inertia:
+    """The same inertia in the parent's frame."""
+    p = placement.translation
+    h = ca.mtimes(placement.rotation, inertia.moment)
+    rotated = rotate_symmetric(placement.rotation, inertia.rotational)
+    # -[p][h] - [h][p] - m [p][p] is a shift by h + m p / 2, where m is 0 behind a regrouped revolute joint.
+    shift = shift_symmetric(p, h + inertia.mass * p / 2)
+    return Inertia(inertia.mass, h + inertia.mass * p, symmetric_sum(rotated, shift))
+
+
+def composite_inertias(tree: Tree) -> list[Inertia]:
+    """Inertia of each subtree about the frame of its root (Featherstone 2008, eq. 6.8)."""
+    result = [link.inertia for link in tree.links]
+    for i in reversed(range(len(result))):
+        parent = tree.links[i].parent
+        if parent >= 0:
+            result[parent] = result[parent] + inertia_to_parent(result[i], tree.links[i].placement)
+    return result
+
+
+@dataclass(frozen=True)
+class CompositeBody:
+    """A subtree: inertia, momentum (f, n) about the origin, and dI/dt of its rotational inertia.
+
+    They make the matrix 2B of Coriolis effects about a fixed point, 2B = [[0, -2 [f]], [0, İ - [n]]], which is
+    (v ×*) I - I (v ×) + (I v) ×̄* summed over the subtree.
+    """
+
+    inertia: Inertia
+    momentum: Spatial
+    growth: SX
+
+    def two_b(self, m: Spatial) -> Spatial:
+        """2B m = (2 w × f, İ w + w × n)."""
+        w = m.angular
+        return Spatial(
+            2 * ca.cross(w, self.momentum.linear), ca.mtimes(self.growth, w) + ca.cross(w, self.momentum.angular)
+        )
+
+    def two_b_transposed(self, m: Spatial) -> SX:
+        """The couple of 2Bᵀ m = (0, 2 f × v + İ w + n × w), SX (3,)."""
+        f, n = self.momentum.linear, self.momentum.angular
+        return 2 * ca.cross(f, m.linear) + ca.mtimes(self.growth, m.angular) + ca.cross(n, m.angular)
+
+
+def _own_body(link: Link, v: Spatial) -> CompositeBody:
+    momentum = link.inertia.times(v)
+    turning = ca.mtimes(ca.skew(v.angular), link.inertia.rotational)
+    growth = symmetric_sum(turning + turning.T, shift_symmetric(v.linear, link.inertia.moment))
+    return CompositeBody(link.inertia, momentum, growth)
+
+
+def composite_bodies(tree: Tree, velocities: Velocities, inertias: list[Inertia]) -> list[CompositeBody]:
+    """CompositeBody of each subtree in the frame of its root, from composite_inertias."""
+    bodies = [_own_body(link, v) for link, v in zip(tree.links, velocities.total, strict=True)]
+    momenta = [body.momentum for body in bodies]
+    growths = [body.growth for body in bodies]
+    for i in reversed(range(len(bodies))):
+        link = tree.links[i]
+        if link.parent >= 0:
+            moved = link.placement.force_to_parent(momenta[i])
+            shift = shift_symmetric(link.placement.translation, moved.linear)
+            rotated = rotate_symmetric(link.placement.rotation, growths[i])
+            momenta[link.parent] = momenta[link.parent] + moved
+            growths[link.parent] = symmetric_sum(growths[link.parent], symmetric_sum(rotated, shift))
+    return [CompositeBody(*parts) for parts in zip(inertias, momenta, growths, strict=True)]

@@ -1,0 +1,47 @@
+"""Joint friction and damping, smoothed so that derivatives exist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.errors import InvalidArgumentError, check_positive
+
+
+@dataclass(frozen=True)
+class SmoothFriction:
+    """Joint torque against motion: damping · v + friction · tanh(v / width).
+
+    Damping and friction are those of the model (model.damping, model.friction). Pinocchio's algorithms and Crocoddyl
+    ignore both, so the default everywhere is no friction.
+
+    Attributes:
+        width: Velocity at which dry friction reaches 76 % of its limit [rad/s, m/s].
+    """
+
+    width: float = 1e-2
+
+    def __post_init__(self) -> None:
+        check_positive("width", self.width)
+
+    @staticmethod
+    def of(friction: SmoothFriction | str | None) -> SmoothFriction | None:
+        """The option `friction` of RobotExpressions as an object."""
+        if friction is None or isinstance(friction, SmoothFriction):
+            return friction
+        if friction == "smooth":
+            return SmoothFriction()
+        raise InvalidArgumentError(f"friction: expected None, 'smooth' or a SmoothFriction, got {friction!r}")
+
+    def torque(self, model: pin.Model, v: SX) -> SX:
+        """Torque to overcome friction at velocity v, (nv,) [N m, N]."""
+        return SX(np.array(model.damping)) * v + SX(np.array(model.friction)) * ca.tanh(v / self.width)
+
+    def slope(self, model: pin.Model, v: SX) -> SX:
+        """Its derivative by v, (nv,); friction of one joint does not depend on another's velocity."""
+        steep = (1 - ca.tanh(v / self.width) ** 2) / self.width
+        return SX(np.array(model.damping)) + SX(np.array(model.friction)) * steep

@@ -1,0 +1,227 @@
+"""Rotations and rigid motions as expressions: exp, log and their right Jacobians.
+
+Conventions are Pinocchio's: a twist is (v, w), linear first; Jacobians are right ones,
+log(M exp(δ)) = log(M) + jlog(M) δ and exp(ξ + δ) = exp(ξ) exp(jexp(ξ) δ) to first order.
+
+Values and derivatives of every order are finite everywhere. Where a closed form cancels or has a root or a quotient
+of zeros, a series takes over; the branch that is not taken is computed at a harmless argument, because SX multiplies
+its derivative by zero and 0 · ∞ is not 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from casadi import SX
+
+
+def skew(w: SX) -> SX:
+    """[w], SX (3, 3), with [w] x = w × x for w (3,)."""
+    return SX(ca.skew(w))
+
+
+def quaternion_to_rotation(quaternion: SX) -> SX:
+    """Rotation SX (3, 3) of a unit quaternion (x, y, z, w), SX (4,) [-]: 1 + 2 w [u] + 2 [u]² with u = (x, y, z)."""
+    x, y, z, w = (quaternion[i] for i in range(4))
+    x2, y2, z2 = 2 * x, 2 * y, 2 * z
+    xx, xy, xz, yy, yz, zz = x * x2, x * y2, x * z2, y * y2, y * z2, z * z2
+    wx, wy, wz = w * x2, w * y2, w * z2
+    return _matrix([[1 - (yy + zz), xy - wz, xz + wy], [xy + wz, 1 - (xx + zz), yz - wx], [xz - wy, yz + wx, 1 - (xx + yy)]])
+
+
+def exp3(w: SX) -> SX:
+    """Rotation SX (3, 3) = 1 + a [w] + b [w]² of a rotation vector w (3,) [rad], Rodrigues' formula."""
+    s = _stumpff(w)
+    return _quadratic(w, 1 - s.x * s.b, s.a, s.b)
+
+
+def jexp3(w: SX) -> SX:
+    """Right Jacobian of exp3, SX (3, 3) = a 1 - b [w] + c w wᵀ, as pin.Jexp3."""
+    s = _stumpff(w)
+    return _quadratic(w, s.a, -s.b, s.c)
+
+
+def exp6(twist: SX) -> tuple[SX, SX]:
+    """Rotation (3, 3) and translation (3,) = v + b w × v + c w × (w × v) of a twist (v, w), SX (6,), as pin.exp6."""
+    v, w = twist[:3], twist[3:]
+    s = _stumpff(w)
+    wv = ca.cross(w, v)
+    return _quadratic(w, 1 - s.x * s.b, s.a, s.b), v + s.b * wv + s.c * ca.cross(w, wv)
+
+
+def jexp6(twist: SX) -> SX:
+    """Right Jacobian of exp6, SX (6, 6) = [[J, D], [0, J]] with J = jexp3(w), as pin.Jexp6.
+
+    D is the derivative of jexp3 at w in direction v: a rigid motion is a rotation in dual numbers w + ε v.
+    """
+    v, w = twist[:3], twist[3:]
+    s = _stumpff(w)
+    dx = 2 * ca.dot(w, v)
+    j = _quadratic(w, s.a, -s.b, s.c)
+    # With c4 = (1/2 - b) / x and c5 = (1/6 - c) / x: da/dx = (c - b) / 2, db/dx = c4 - c / 2, dc/dx = (3 c5 - c4) / 2.
+    da, db, dc = (s.c - s.b) / 2, s.c4 - s.c / 2, (3 * s.c5 - s.c4) / 2
+    d = _quadratic(w, dx * da, -dx * db, dx * dc) - s.b * skew(v) + s.c * _symmetric_product(v, w)
+    return _triangular(j, d)
+
+
+def log3(rotation: SX) -> SX:
+    """Rotation vector (3,) [rad] of a rotation SX (3, 3), of length <= π, as pin.log3."""
+    return _log_terms(rotation).w
+
+
+def jlog3(rotation: SX) -> SX:
+    """Right Jacobian of log3, SX (3, 3) = α 1 + [w]/2 + β w wᵀ, as pin.Jlog3."""
+    return _jlog3(_log_terms(rotation))
+
+
+def log6(rotation: SX, translation: SX) -> SX:
+    """Twist (6,) [m, rad] of a rigid motion SX (3, 3), (3,), as pin.log6: v = p - w × p / 2 + β w × (w × p)."""
+    return _log6(_log_terms(rotation), translation)
+
+
+def jlog6(rotation: SX, translation: SX) -> SX:
+    """Right Jacobian of log6, SX (6, 6), as pin.Jlog6."""
+    return log6_and_jacobian(rotation, translation)[1]
+
+
+def log6_and_jacobian(rotation: SX, translation: SX) -> tuple[SX, SX]:
+    """log6 (6,) and jlog6 (6, 6) = [[J, D], [0, J]], which share most of their work.
+
+    J = jlog3 and D is its derivative at w in direction v, as in jexp6; Pinocchio's formula in p takes 27 products more.
+    """
+    terms = _log_terms(rotation)
+    twist = _log6(terms, translation)
+    v, w = twist[:3], terms.w
+    dx = 2 * ca.dot(w, v)
+    # β = 1/12 + x δ and dβ/dx = (β² - 3 δ) / 2, from d(θ/2 cot θ/2)/dθ.
+    slope = (terms.beta * terms.beta - 3 * terms.delta) / 2 * dx
+    d = _quadratic(w, -(terms.beta * dx + terms.x * slope), 0.5, slope, v) + terms.beta * _symmetric_product(v, w)
+    return twist, _triangular(_jlog3(terms), d)
+
+
+@dataclass(frozen=True)
+class _Stumpff:
+    """x = θ², a = sin θ / θ, b = (1 - cos θ) / x, c = (1 - a) / x, c4 = (1/2 - b) / x, c5 = (1/6 - c) / x."""
+
+    x: SX
+    a: SX
+    b: SX
+    c: SX
+    c4: SX
+    c5: SX
+
+
+def _stumpff(w: SX) -> _Stumpff:
+    x = ca.dot(w, w)
+    small = x < 0.25
+    c4 = _polynomial(x, [(-1) ** k / math.factorial(2 * k + 4) for k in range(6)])
+    c5 = _polynomial(x, [(-1) ** k / math.factorial(2 * k + 5) for k in range(6)])
+    c3 = 1 / 6 - x * c5
+    y = ca.if_else(small, 1, x)
+    theta = ca.sqrt(y)
+    half = ca.sin(theta / 2) / theta
+    a, b = ca.sin(theta) / theta, 2 * half * half  # 1 - cos θ = 2 sin² θ/2 does not cancel
+    c = (1 - a) / y
+    return _Stumpff(
+        x,
+        ca.if_else(small, 1 - x * c3, a),
+        ca.if_else(small, 0.5 - x * c4, b),
+        ca.if_else(small, c3, c),
+        ca.if_else(small, c4, (0.5 - b) / y),
+        ca.if_else(small, c5, (1 / 6 - c) / y),
+    )
+
+
+@dataclass(frozen=True)
+class _LogTerms:
+    """w = log3(R), x = |w|², β = (1 - θ/2 cot θ/2) / x = 1/12 + x δ."""
+
+    w: SX
+    x: SX
+    beta: SX
+    delta: SX
+
+
+def _log_terms(r: SX) -> _LogTerms:
+    t = _quaternion_multiple(r)
+    u, scalar = t[:3], t[3]
+    square = ca.dot(u, u)
+    # w = (2 ψ / |u|) u with half angle ψ = atan2(|u|, scalar); for small ψ as a series in z = tan² ψ.
+    small = square < 1e-3 * scalar * scalar
+    n = ca.sqrt(ca.if_else(small, 1, square))
+    inverse = 1 / ca.if_else(small, scalar, 1)
+    z = square * inverse * inverse
+    series = inverse * _polynomial(z, [(-1) ** k / (2 * k + 1) for k in range(6)])
+    # Where the scalar is negative, the same rotation has the opposite quaternion: ψ - π in place of ψ.
+    half_angle = ca.atan2(n, scalar) - ca.if_else(scalar < 0, math.pi, 0)
+    factor = 2 * ca.if_else(small, series, half_angle / n)
+    x = factor * factor * square
+    near = x < 0.1
+    y = ca.if_else(near, 1, x)
+    # Bernoulli numbers: β = Σ |B_2k| x^(k-1) / (2k)!
+    delta_series = _polynomial(x, [1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600])
+    alpha = factor * scalar / 2  # ψ cot ψ
+    delta = ca.if_else(near, delta_series, ((1 - alpha) / y - 1 / 12) / y)
+    return _LogTerms(factor * u, x, 1 / 12 + x * delta, delta)
+
+
+def _quaternion_multiple(r: SX) -> SX:
+    """4 q_k (x, y, z, w) of the quaternion of R, SX (4,), for a component q_k with |q_k| >= 1/2.
+
+    The four choices are the columns of 4 q qᵀ, whose entries are sums of those of R (Shepperd 1978); the trace
+    decides for w, else the largest diagonal entry. Unlike the vector of R - Rᵀ alone it keeps all its digits near π.
+    """
+    trace = r[0, 0] + r[1, 1] + r[2, 2]
+    rest = 1 - trace
+    diagonal = [rest + 2 * r[i, i] for i in range(3)]
+    xy, yz, zx = r[1, 0] + r[0, 1], r[2, 1] + r[1, 2], r[0, 2] + r[2, 0]
+    wx, wy, wz = r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]
+    by_w = trace > 0
+    by_x = ca.logic_and(r[0, 0] >= r[1, 1], r[0, 0] >= r[2, 2])
+    by_y = r[1, 1] >= r[2, 2]
+    cases = [(diagonal[0], xy, zx, wx), (xy, diagonal[1], yz, wy), (zx, yz, diagonal[2], wz)]
+    turned = [ca.if_else(by_x, x, ca.if_else(by_y, y, z)) for x, y, z in zip(*cases, strict=True)]
+    return ca.vertcat(*[ca.if_else(by_w, a, b) for a, b in zip((wx, wy, wz, 1 + trace), turned, strict=True)])
+
+
+def _jlog3(terms: _LogTerms) -> SX:
+    return _quadratic(terms.w, 1 - terms.x * terms.beta, 0.5, terms.beta)
+
+
+def _log6(terms: _LogTerms, p: SX) -> SX:
+    wp = ca.cross(terms.w, p)
+    return ca.vertcat(p - wp / 2 + terms.beta * ca.cross(terms.w, wp), terms.w)
+
+
+def _quadratic(w: SX, diagonal: SX, linear: SX | float, outer: SX, cross: SX | None = None) -> SX:
+    """diagonal · 1 + linear [cross] + outer w wᵀ, SX (3, 3); cross is w unless given."""
+    s = [linear * (w if cross is None else cross)[i] for i in range(3)]
+    o = [outer * w[i] for i in range(3)]
+    xy, yz, zx = o[0] * w[1], o[1] * w[2], o[2] * w[0]
+    xx, yy, zz = (diagonal + o[i] * w[i] for i in range(3))
+    return _matrix([[xx, xy - s[2], zx + s[1]], [xy + s[2], yy, yz - s[0]], [zx - s[1], yz + s[0], zz]])
+
+
+def _symmetric_product(v: SX, w: SX) -> SX:
+    """v wᵀ + w vᵀ, SX (3, 3)."""
+    upper = {(i, j): v[i] * w[j] + w[i] * v[j] if i != j else 2 * v[i] * w[i] for i in range(3) for j in range(i, 3)}
+    return _matrix([[upper[min(i, j), max(i, j)] for j in range(3)] for i in range(3)])
+
+
+def _triangular(j: SX, d: SX) -> SX:
+    return SX(ca.blockcat([[j, d], [SX(np.zeros((3, 3))), j]]))
+
+
+def _matrix(rows: list[list[SX]]) -> SX:
+    return SX(ca.vertcat(*[ca.horzcat(*row) for row in rows]))
+
+
+def _polynomial(x: SX, coefficients: list[float]) -> SX:
+    """Σ c_k x^k by Horner's rule."""
+    total = SX(coefficients[-1])
+    for c in reversed(coefficients[:-1]):
+        total = c + x * total
+    return total

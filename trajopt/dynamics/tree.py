@@ -1,0 +1,176 @@
+"""The kinematic tree that the algorithms walk: elementary joints, bodies with regrouped inertias."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.dynamics.joint_table import ElementaryJoint, expand_joint
+from trajopt.dynamics.spatial import Array, Inertia, Placement, Spatial, rounded, spatial
+
+
+@dataclass
+class RigidParameters:
+    """Numeric rigid-body inertia about the origin of a frame: mass, first moment, rotational inertia."""
+
+    mass: float
+    moment: Array
+    rotational: Array
+
+    @staticmethod
+    def zero() -> RigidParameters:
+        return RigidParameters(0.0, np.zeros(3), np.zeros((3, 3)))
+
+    @staticmethod
+    def of(inertia: pin.Inertia) -> RigidParameters:
+        lever = np.array(inertia.lever)
+        cross = pin.skew(lever)
+        return RigidParameters(inertia.mass, inertia.mass * lever, inertia.inertia - inertia.mass * cross @ cross)
+
+    def seen_from(self, placement: pin.SE3) -> RigidParameters:
+        """The same inertia in the frame in which its own frame sits at `placement`."""
+        r, p = placement.rotation, placement.translation
+        h = r @ self.moment
+        hx, px = pin.skew(h), pin.skew(p)
+        rotational = r @ self.rotational @ r.T - px @ hx - hx @ px - self.mass * px @ px
+        return RigidParameters(self.mass, h + self.mass * p, rotational)
+
+    def plus(self, other: RigidParameters) -> RigidParameters:
+        return RigidParameters(
+            self.mass + other.mass, self.moment + other.moment, self.rotational + other.rotational
+        )
+
+    def minus(self, other: RigidParameters) -> RigidParameters:
+        return RigidParameters(
+            self.mass - other.mass, self.moment - other.moment, self.rotational - other.rotational
+        )
+
+    def expression(self) -> Inertia:
+        size = max(np.abs(self.rotational).max(), np.abs(self.moment).max(), abs(self.mass), 1e-300)
+
+        def clean(a: Array) -> Array:
+            return np.where(np.abs(a) < 1e-16 * size, 0.0, a)
+
+        rotational = (self.rotational + self.rotational.T) / 2
+        return Inertia(SX(clean(np.array(self.mass)).item()), SX(clean(self.moment)), SX(clean(rotational)))
+
+
+@dataclass
+class Link:
+    """One elementary joint with the body behind it.
+
+    Attributes:
+        parent: Index of the parent link, -1 for the world.
+        joint: The elementary joint.
+        before: Constant placement of the joint frame in the parent link's frame.
+        placement: Placement of the link's frame in its parent's, SX.
+        columns: Motion subspace S in the link's frame, one Spatial per rate.
+        first: Number of this link's first rate among all rates of the tree.
+        body: Mass, first moment, rotational inertia of the body in the link's frame.
+        inertia: The regrouped inertia, equivalent for joint torques only.
+    """
+
+    parent: int
+    joint: ElementaryJoint
+    before: pin.SE3
+    placement: Placement
+    columns: list[Spatial]
+    first: int
+    body: RigidParameters
+    inertia: Inertia
+
+
+class Tree:
+    """The links of a model at a configuration q, parents first.
+
+    Inertias are regrouped (Khalil & Dombre 2002, ch. 9.4.2): what of a body's inertia acts in the same way when fixed
+    to its parent is moved there, for example a mass on the axis of a revolute joint. The joint torques are the same
+    functions of (q, v, a), with 3 parameters fewer at each revolute joint.
+
+    Args:
+        model: Pinocchio's model.
+        q: Configuration, SX (nq,).
+
+    Attributes:
+        links: Elementary joints with their bodies.
+        attachment: For each joint of the model, (link, constant placement of Pinocchio's joint frame in it).
+        rates: For each rate of the tree, {velocity index: coefficient}.
+        grounded: What regrouping moved to the world; it counts for the centre of mass only.
+        mass: Total mass of the bodies [kg].
+    """
+
+    def __init__(self, model: pin.Model, q: SX) -> None:
+        self.links: list[Link] = []
+        self.attachment: list[tuple[int, pin.SE3]] = [(-1, pin.SE3.Identity())]
+        self.rates: list[dict[int, SX | float]] = []
+        self.grounded = RigidParameters.zero()
+        self.mass = float(sum(inertia.mass for inertia in list(model.inertias)[1:]))
+        for joint_id in range(1, model.njoints):
+            self._append(model, joint_id, q)
+        self._regroup()
+
+    @property
+    def is_direct(self) -> bool:
+        """True if every rate of the tree is one velocity of the model, in order: no mimic and no ellipsoid joint."""
+        return all(rate == {i: 1.0} for i, rate in enumerate(self.rates))
+
+    def _append(self, model: pin.Model, joint_id: int, q: SX) -> None:
+        link, offset = self.attachment[model.parents[joint_id]]
+        offset = offset * model.jointPlacements[joint_id]
+        chain, after = expand_joint(model, joint_id, q)
+        for i, joint in enumerate(chain):
+            before = _rounded_placement(offset * joint.before if i == 0 else joint.before)
+            placement = constant_placement(before).compose(joint.motion)
+            columns = [spatial(joint.subspace[:, k]) for k in range(joint.subspace.shape[1])]
+            first = len(self.rates)
+            zero = RigidParameters.zero()
+            self.links.append(Link(link, joint, before, placement, columns, first, zero, zero.expression()))
+            self.rates.extend(joint.rates)
+            link = len(self.links) - 1
+        if not chain:
+            after = offset * after
+        after = _rounded_placement(after)
+        self.attachment.append((link, after))
+        body = RigidParameters.of(model.inertias[joint_id]).seen_from(after)
+        if link >= 0:
+            self.links[link].body = self.links[link].body.plus(body)
+        else:
+            self.grounded = self.grounded.plus(body)
+
+    def _regroup(self) -> None:
+        parameters = [link.body for link in self.links]
+        for i in reversed(range(len(self.links))):
+            link = self.links[i]
+            moved = _movable(link.joint.kind, parameters[i])
+            parameters[i] = parameters[i].minus(moved)
+            moved = moved.seen_from(link.before)
+            if link.parent >= 0:
+                parameters[link.parent] = parameters[link.parent].plus(moved)
+            else:
+                self.grounded = self.grounded.plus(moved)
+            link.inertia = parameters[i].expression()
+
+
+def constant_placement(placement: pin.SE3) -> Placement:
+    """A numeric placement as an expression with exact zeros and ones."""
+    return Placement(SX(rounded(placement.rotation)), SX(rounded(placement.translation)))
+
+
+def _rounded_placement(placement: pin.SE3) -> pin.SE3:
+    return pin.SE3(rounded(placement.rotation), rounded(placement.translation))
+
+
+def _movable(kind: str, inertia: RigidParameters) -> RigidParameters:
+    """The part of a child's inertia that acts in the same way when it is fixed to the joint frame of the parent."""
+    if kind == "revolute":  # a mass distribution on the z axis
+        moment = np.array([0.0, 0.0, inertia.moment[2]])
+        across = inertia.rotational[1, 1]
+        return RigidParameters(inertia.mass, moment, np.diag([across, across, 0.0]))
+    if kind in ("prismatic", "translation"):  # the joint does not turn it
+        return RigidParameters(0.0, np.zeros(3), inertia.rotational.copy())
+    if kind == "spherical":  # a point mass at the centre
+        return RigidParameters(inertia.mass, np.zeros(3), np.zeros((3, 3)))
+    return RigidParameters.zero()

@@ -1,0 +1,50 @@
+"""The symbols of one instant, and the derivatives of what is built from them."""
+
+from __future__ import annotations
+
+import functools
+
+from casadi import SX
+
+from trajopt.dynamics.robot_expressions import RobotExpressions
+from trajopt.errors import InvalidArgumentError
+from trajopt.kernels.derivatives import jacobian
+from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import StateMultibody
+
+
+class Instant:
+    """State and control at one instant, as symbols, and what follows from them; each built once and shared.
+
+    Attributes:
+        state: The state's manifold.
+        x: State symbol (nx,).
+        u: Control symbol (nu,); (0,) at a terminal instant.
+    """
+
+    def __init__(self, state: StateAbstract, nu: int) -> None:
+        self.state = state
+        self.x = SX.sym("x", state.nx)
+        self.u = SX.sym("u", nu)
+
+    @property
+    def nu(self) -> int:
+        """Number of controls."""
+        return int(self.u.numel())
+
+    @functools.cached_property
+    def robot(self) -> RobotExpressions:
+        """Kinematics and dynamics of the robot in this state."""
+        if not isinstance(self.state, StateMultibody):
+            raise InvalidArgumentError(f"state: expected a StateMultibody (a robot), got {self.state!r}")
+        nq = self.state.nq
+        return RobotExpressions(self.state.model, self.x[:nq], self.x[nq:])
+
+    @functools.cached_property
+    def tangent_basis(self) -> SX:
+        """d(x ⊕ dx)/d dx at dx = 0, shape (nx, ndx)."""
+        return self.state.sx_tangent_basis(self.x)
+
+    def derivative(self, expression: SX) -> tuple[SX, SX]:
+        """Derivatives of an expression (n,) along the tangent space, (n, ndx), and the control, (n, nu)."""
+        return jacobian(expression, self.x) @ self.tangent_basis, jacobian(expression, self.u)

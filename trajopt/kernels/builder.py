@@ -1,0 +1,131 @@
+"""Writes LLVM text with loops: what dense algebra of fixed sizes needs, and no more."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Loop:
+    """A loop being written.
+
+    Attributes:
+        index: The loop's variable.
+        values: Values carried from one pass to the next, as they are at the start of a pass.
+        results: The same after the last pass; valid when the loop has been closed.
+    """
+
+    index: str
+    values: list[str]
+    results: list[str] = field(default_factory=list)
+
+    def carry(self, *values: str) -> None:
+        """Sets the carried values at the end of a pass."""
+        self.results = list(values)
+
+
+class Builder:
+    """Lines of one LLVM function.
+
+    Args:
+        signature: Such as `define void @name(ptr %A, i64 %n)`.
+    """
+
+    def __init__(self, signature: str) -> None:
+        self.lines = [f"{signature} nounwind {{", "entry:"]
+        self._block = "entry"
+        self._number = 0
+
+    def name(self, stem: str = "%t") -> str:
+        """A fresh name."""
+        self._number += 1
+        return f"{stem}.{self._number}"
+
+    def op(self, text: str) -> str:
+        """Writes an instruction and returns its value's name."""
+        result = self.name()
+        self.lines.append(f"{result} = {text}")
+        return result
+
+    def do(self, text: str) -> None:
+        """Writes an instruction without a value."""
+        self.lines.append(text)
+
+    def index(self, *terms: tuple[str | int, int] | int) -> str:
+        """An i64: a sum of (variable, factor) pairs and constants."""
+        constant, parts = 0, []
+        for term in terms:
+            variable, factor = (term, 1) if isinstance(term, int) else term
+            if isinstance(variable, int):
+                constant += variable * factor
+            elif factor:
+                parts.append(variable if factor == 1 else self.op(f"mul i64 {variable}, {factor}"))
+        total = parts[0] if parts else str(constant)
+        for part in parts[1:]:
+            total = self.op(f"add i64 {total}, {part}")
+        return self.op(f"add i64 {total}, {constant}") if parts and constant else total
+
+    def at(self, base: str, *terms: tuple[str | int, int] | int) -> str:
+        """Address of the double at the index that `terms` give."""
+        index = self.index(*terms)
+        return base if index == "0" else self.op(f"getelementptr double, ptr {base}, i64 {index}")
+
+    def load(self, address: str, real: str = "double", align: int = 8) -> str:
+        """Loads a value."""
+        return self.op(f"load {real}, ptr {address}, align {align}")
+
+    def store(self, value: str, address: str, real: str = "double", align: int = 8) -> None:
+        """Stores a value."""
+        self.do(f"store {real} {value}, ptr {address}, align {align}")
+
+    def label(self, name: str) -> None:
+        """Starts a block; the one before must have ended with a jump."""
+        self.lines.append(f"{name}:")
+        self._block = name
+
+    @contextlib.contextmanager
+    def loop(
+        self, first: str | int, end: str | int, step: int = 1, carried: Sequence[tuple[str, str]] = ()
+    ) -> Iterator[Loop]:
+        """A loop over first, first + step, ... below `end`; at least one pass is made.
+
+        Args:
+            first: First index.
+            end: End of the range, exclusive.
+            step: Distance of indices.
+            carried: Type and first value of each carried value.
+        """
+        stem = self.name("l")
+        before = self._block
+        self.do(f"br label %{stem}")
+        self.label(stem)
+        index, following = f"%{stem}.i", f"%{stem}.next"
+        place = len(self.lines)
+        names = [f"%{stem}.c{i}" for i in range(len(carried))]
+        loop = Loop(index, names, list(names))
+        yield loop
+        last = self._block
+        phis = [f"{index} = phi i64 [{first}, %{before}], [{following}, %{last}]"]
+        for name, (real, start), result in zip(names, carried, loop.results):
+            phis.append(f"{name} = phi {real} [{start}, %{before}], [{result}, %{last}]")
+        self.lines[place:place] = phis
+        self.do(f"{following} = add i64 {index}, {step}")
+        self.do(f"%{stem}.more = icmp slt i64 {following}, {end}")
+        self.do(f"br i1 %{stem}.more, label %{stem}, label %{stem}.done")
+        self.label(f"{stem}.done")
+
+    @contextlib.contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """What is written inside happens only if the i1 `condition` holds."""
+        stem = self.name("w")
+        self.do(f"br i1 {condition}, label %{stem}, label %{stem}.end")
+        self.label(stem)
+        yield
+        self.do(f"br label %{stem}.end")
+        self.label(f"{stem}.end")
+
+    def text(self, ending: str = "ret void") -> str:
+        """The function."""
+        return "\n".join([*self.lines, ending, "}"]) + "\n"

@@ -1,0 +1,142 @@
+"""What every model shares: named run-time parameters, a repr, and pickling by constructor arguments.
+
+A model is fixed after `__init__`. Whatever may change afterwards is a named parameter: its symbol stands in the model's
+expressions, its value is an array that the compiled code reads, so that setting it compiles nothing.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.errors import DuplicateNameError, InvalidArgumentError, check_array
+
+Reals = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A named value that compiled code reads at run time.
+
+    Attributes:
+        name: Name, without the names of what it is part of.
+        symbol: Its symbol, column vector or matrix.
+        default: Its value at first, of shape `shape`.
+        unit: Its unit.
+        convert: Turns what a user passes (such as a pinocchio.SE3) into an array of shape `shape`, or raises.
+    """
+
+    name: str
+    symbol: SX
+    default: Reals
+    unit: str = "-"
+    convert: Callable[[str, Any], Reals] | None = field(default=None, repr=False)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the value; () is a number."""
+        return self.default.shape
+
+    @property
+    def size(self) -> int:
+        """Number of scalars."""
+        return int(self.default.size)
+
+    def check(self, argument: str, value: Any) -> Reals:
+        """A valid value as an array.
+
+        Raises:
+            InvalidArgumentError: The value does not fit; the message names `argument`.
+        """
+        if self.convert is not None:
+            return self.convert(argument, value)
+        return check_array(argument, value, self.shape)
+
+    def flat(self, value: Reals) -> Reals:
+        """The value as the vector that the symbol's elements are read from, shape (size,)."""
+        return np.asarray(value, dtype=np.float64).ravel(order="F")
+
+    def shaped(self, flat: Reals) -> Reals:
+        """The inverse of `flat`."""
+        return flat.reshape(self.shape, order="F").copy()
+
+
+class Model:
+    """Base of states' users: residuals, activations, actuations, cost stacks and action models."""
+
+    _arguments: tuple[tuple[Any, ...], dict[str, Any]]
+    _parameters: dict[str, Parameter]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        model = super().__new__(cls)
+        model._arguments = (args, kwargs)
+        model._parameters = {}
+        return model
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (type(self), *self._arguments))
+
+    def clone(self) -> Self:
+        """The same model with symbols of its own, built from the same arguments."""
+        args, kwargs = self._arguments
+        return type(self)(*args, **kwargs)
+
+    def parameter(
+        self, name: str, value: Any, *, unit: str = "-", convert: Callable[[str, Any], Reals] | None = None
+    ) -> SX:
+        """Declares a run-time parameter; called in `__init__`.
+
+        Args:
+            name: Its name, an identifier without dots.
+            value: Its first value: a number, a vector or a matrix.
+            unit: Its unit.
+            convert: See `Parameter`.
+
+        Returns:
+            The symbol to use in expressions: scalar, column (n, 1) or matrix.
+        """
+        if not name.isidentifier():
+            raise InvalidArgumentError(f"name: expected an identifier such as 'mass', got {name!r}")
+        if name in self._parameters:
+            raise DuplicateNameError(f"{type(self).__name__}: parameter {name!r} is declared twice")
+        array = convert(name, value) if convert else np.array(value, dtype=np.float64)
+        if array.ndim > 2:
+            raise InvalidArgumentError(f"{name}: expected a number, vector or matrix, got shape {array.shape}")
+        if not np.all(np.isfinite(array)):
+            raise InvalidArgumentError(f"{name}: expected finite numbers, got {array}")
+        symbol = SX.sym(name, *(array.shape if array.ndim else (1, 1)))
+        self._parameters[name] = Parameter(name, symbol, array, unit, convert)
+        return symbol
+
+    def parameters(self) -> dict[str, Parameter]:
+        """Run-time parameters by their name within this model."""
+        return dict(self._parameters)
+
+    def __repr__(self) -> str:
+        args, kwargs = self._arguments
+        names = list(inspect.signature(type(self).__init__).parameters)[1:]
+        shown = [f"{n}={_short(a)}" for n, a in zip(names, args)] + [f"{n}={_short(a)}" for n, a in kwargs.items()]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def parameter_vector(parameters: dict[str, Parameter]) -> SX:
+    """All symbols stacked in one column."""
+    return ca.vertcat(*[ca.vec(p.symbol) for p in parameters.values()]) if parameters else SX(0, 1)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray) and value.size > 8:
+        return f"array{value.shape}"
+    text = repr(value).replace("\n", "")
+    return text if len(text) <= 300 else f"{text[:297]}..."
+
+
+def _rebuild(cls: type[Model], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Model:
+    return cls(*args, **kwargs)

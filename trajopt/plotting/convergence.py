@@ -1,0 +1,155 @@
+"""How a solve went, iteration by iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.callbacks.logger import CallbackLogger
+from trajopt.errors import InvalidArgumentError
+from trajopt.plotting.style import BLUE, GREY, RED, Reals, canvas, house_style, integer_axis, whole_figure
+from trajopt.solution import IterationRecord, Solution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+_LOG_FROM = 10.0  # a positive quantity that spans more than this factor gets a logarithmic axis
+
+
+def plot_convergence(
+    solution_or_history: Solution | Sequence[IterationRecord] | CallbackLogger,
+    *,
+    figure: Figure | SubFigure | None = None,
+) -> Figure:
+    """Draws cost, stopping value, decrease (promised and come), step length, regularisation and gaps by iteration.
+
+    Iterations that took a step are dots, those whose step was refused crosses. Logarithmic axes have no place for zero
+    (or a negative decrease): such a value is an open triangle on the lower edge.
+
+    Args:
+        solution_or_history: A solution, its history, or a CallbackLogger.
+        figure: Figure or subfigure to draw into; by default a new one.
+
+    Returns:
+        The figure; `figure.savefig("convergence.png")` writes it.
+
+    Raises:
+        InvalidArgumentError: there is no iteration to draw.
+    """
+    if isinstance(solution_or_history, CallbackLogger):
+        log = solution_or_history
+    elif isinstance(solution_or_history, Solution):
+        log = CallbackLogger(solution_or_history.history)
+    else:
+        log = CallbackLogger(solution_or_history)
+    if not len(log):
+        raise InvalidArgumentError("history: expected at least one iteration, got none; was the guess already optimal?")
+    with house_style():
+        target = canvas(figure, 10.0, 5.4)
+        axes = target.subplots(2, 3, sharex=True)
+        _draw_curve(axes[0, 0], "cost [cost]", log, log.costs)
+        _draw_curve(axes[0, 1], "stopping value [cost]", log, log.stops)
+        _draw_decreases(axes[0, 2], log)
+        _draw_curve(axes[1, 0], "step length [-]", log, log.step_lengths)
+        _draw_curve(axes[1, 1], "regularisation [-]", log, log.regularizations)
+        _draw_curve(axes[1, 2], "largest gap before the step [-]", log, log.gap_norms)
+        _halves(axes[1, 0])
+        for axis in axes[1]:
+            axis.set_xlabel("iteration [-]")
+        integer_axis(axes[0, 0])
+        _draw_legend(target, log)
+        return whole_figure(target)
+
+
+def _draw_curve(axes: Axes, title: str, log: CallbackLogger, values: Reals) -> None:
+    """A curve over the iterations; the axis is logarithmic if the values ask for it."""
+    axes.set_title(title)
+    _scale(axes, values)
+    logarithmic = axes.get_yscale() == "log"
+    shown = np.where(np.isfinite(values) & ((values > 0) | (not logarithmic)), values, np.nan)
+    axes.plot(log.iterations, shown, color=BLUE, linewidth=1.2, label="_curve")
+    axes.plot(
+        log.iterations[log.accepted], shown[log.accepted], "o", color=BLUE, markersize=3.5, linestyle="", label="_taken"
+    )
+    refused = ~log.accepted
+    if refused.any():
+        axes.plot(
+            log.iterations[refused], shown[refused], "x", color=RED, markersize=6, markeredgewidth=1.8, label="_refused"
+        )
+    if logarithmic:
+        _draw_zeros(axes, log.iterations[np.isfinite(values) & (values <= 0)], BLUE)
+    elif not np.any(values):
+        axes.set_ylim(-0.05, 1.0)
+        axes.text(0.5, 0.5, "zero throughout", transform=axes.transAxes, ha="center", va="center", color=GREY)
+
+
+def _draw_decreases(axes: Axes, log: CallbackLogger) -> None:
+    """The decrease that each iteration promised (line) and the one that came (dots)."""
+    axes.set_title("decrease: promised (line), come [cost]")
+    positive = np.concatenate([log.expected_decreases, log.decreases])
+    if np.any(positive[np.isfinite(positive)] > 0):
+        axes.set_yscale("log")
+    promised = np.where(log.expected_decreases > 0, log.expected_decreases, np.nan)
+    axes.plot(log.iterations, promised, color=GREY, linewidth=1.6, label="_promised")
+    for mask, marker, color in ((log.accepted, "o", BLUE), (~log.accepted, "x", RED)):
+        come = np.where(mask & (log.decreases > 0), log.decreases, np.nan)
+        if np.any(np.isfinite(come)):
+            size = 3.5 if marker == "o" else 6.0
+            axes.plot(log.iterations, come, marker, color=color, markersize=size, linestyle="", label="_come")
+    _draw_zeros(axes, log.iterations[np.isfinite(log.decreases) & (log.decreases <= 0)], BLUE)
+
+
+def _draw_zeros(axes: Axes, iterations: npt.NDArray[np.int64], color: str) -> None:
+    if len(iterations):
+        edge = axes.get_xaxis_transform()
+        axes.plot(
+            iterations,
+            np.zeros(len(iterations)),
+            "v",
+            color=color,
+            markerfacecolor="white",
+            markersize=5,
+            linestyle="",
+            transform=edge,
+            clip_on=False,
+            label="_zero",
+        )
+
+
+def _scale(axes: Axes, values: Reals) -> None:
+    """Logarithmic for values >= 0 (some positive) that span a large factor or contain zero."""
+    finite = values[np.isfinite(values)]
+    positive = finite[finite > 0]
+    if not positive.size or np.any(finite < 0):
+        return
+    if positive.size < finite.size or positive.max() > _LOG_FROM * positive.min():
+        axes.set_yscale("log")
+
+
+def _halves(axes: Axes) -> None:
+    """Step lengths as 1, 1/2, 1/4, ... on an axis of base 2."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    low = min(0.5, *(float(np.nanmin(line.get_ydata())) for line in axes.get_lines() if np.size(line.get_ydata())))  # type: ignore[arg-type]
+    axes.set_yscale("log", base=2)
+    axes.set_ylim(low / 1.4, 1.4)
+    axes.yaxis.set_major_locator(LogLocator(base=2, numticks=8))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda a, _: f"{a:g}" if a >= 1 else f"1/{round(1 / a)}"))
+
+
+def _draw_legend(target: Figure | SubFigure, log: CallbackLogger) -> None:
+    from matplotlib.lines import Line2D
+
+    entries = [Line2D([], [], color=BLUE, marker="o", markersize=3.5, linewidth=1.2, label="step taken")]
+    if not log.accepted.all():
+        entries.append(Line2D([], [], color=RED, marker="x", markeredgewidth=1.8, linestyle="", label="step refused"))
+    if any(line.get_label() == "_zero" for axes in target.axes for line in axes.get_lines()):
+        zero = Line2D([], [], color=BLUE, marker="v", markerfacecolor="white", linestyle="", label="zero or negative")
+        entries.append(zero)
+    if len(entries) > 1:
+        target.legend(handles=entries, loc="outside lower center", ncols=3)

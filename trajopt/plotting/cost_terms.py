@@ -1,0 +1,77 @@
+"""What each term of the cost contributes, over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.plotting.style import canvas, house_style, legend_beside, line_look, time_axis, whole_figure
+from trajopt.solution import Solution
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
+_DECADES = 1e-12  # contributions this much smaller than the largest are rounding: left below the panel
+
+
+def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = None) -> Figure:
+    """Draws the contribution of each cost term by knot; the diamond at the end is its terminal contribution.
+
+    The legend names the terms with their sums, the largest first. The axis is logarithmic unless a contribution is
+    negative; zeros are then left out.
+
+    Args:
+        solution: What to draw; it needs its problem.
+        figure: Figure or subfigure to draw into; by default a new one.
+
+    Returns:
+        The figure; `figure.savefig("costs.png")` writes it.
+
+    Raises:
+        InvalidArgumentError: the solution has no problem.
+    """
+    if solution.problem is None:
+        raise InvalidArgumentError(
+            "solution: expected one with its problem, got none; a loaded solution gets it from Solution.load"
+        )
+    terms = {name: np.asarray(values, dtype=np.float64) for name, values in solution.cost_terms().items()}
+    ordered = sorted(terms, key=lambda name: -abs(float(np.nansum(terms[name]))))
+    with house_style():
+        target = canvas(figure, 8.0, 3.6)
+        axes = target.subplots()
+        abscissa, label = time_axis(solution)
+        every = np.concatenate([values[np.isfinite(values)] for values in terms.values()] or [np.zeros(0)])
+        logarithmic = bool(np.any(every > 0)) and not np.any(every < 0)
+        if logarithmic:
+            axes.set_yscale("log")
+        for i, name in enumerate(ordered):
+            values = np.where(terms[name] > 0, terms[name], np.nan) if logarithmic else terms[name]
+            look, text = line_look(i), f"{name}  {np.nansum(terms[name]):.3g}"
+            running = bool(np.isfinite(values[:-1]).any())
+            if running:
+                axes.plot(abscissa[:-1], values[:-1], label=text, **look)
+            if np.isfinite(values[-1]):
+                terminal = "_terminal" if running else text
+                axes.plot(
+                    abscissa[-1:],
+                    values[-1:],
+                    "D",
+                    color=look["color"],
+                    markersize=6,
+                    linestyle="",
+                    label=terminal,
+                    clip_on=False,
+                    zorder=3,
+                )
+            if not running and not np.isfinite(values[-1]):
+                axes.plot([], [], label=text, **look)
+        if logarithmic:
+            axes.set_ylim(bottom=max(axes.get_ylim()[0], _DECADES * float(every.max())))
+        axes.set_xlim(abscissa[0], abscissa[-1] if abscissa[-1] > abscissa[0] else abscissa[0] + 1)
+        axes.set_xlabel(label)
+        axes.set_ylabel("contribution of a knot [cost]")
+        axes.set_title("cost terms (sum; ◆ terminal)")
+        legend_beside(axes, len(ordered))
+        return whole_figure(target)

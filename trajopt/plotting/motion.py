@@ -1,0 +1,248 @@
+"""The robot as a stick figure at some knots of its motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.plotting.style import GREY, RED, Reals, canvas, house_style, time_axis, whole_figure
+from trajopt.solution import Solution
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
+_RAMP = ("#C9DCEC", "#5B9BC8", "#0B3C6F")
+"""Colour of the figures from the first knot to the last."""
+
+_FLAT = 1e-4
+"""A motion whose extent along a world axis is below this part of its size is drawn in the plane of the other two."""
+
+_AXES = "xyz"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Skeleton:
+    """Points of the robot at every knot, and which of them are joined.
+
+    Attributes:
+        points: Positions of the base, the joints and the ends, shape (T + 1, n, 3) [m].
+        bones: Pairs of points that a moving line joins.
+        fixed: Pairs of points that never move: the base.
+        sliders: Points that slide in the world, as a cart does.
+    """
+
+    points: Reals
+    bones: list[tuple[int, int]]
+    fixed: list[tuple[int, int]]
+    sliders: list[int]
+
+
+def plot_motion(
+    solution: Solution,
+    frames: int = 8,
+    *,
+    frame: str | Sequence[str] = (),
+    targets: npt.ArrayLike | None = None,
+    view: tuple[float, float] | None = None,
+    figure: Figure | SubFigure | None = None,
+) -> Figure:
+    """Draws stick figures of the robot from the first knot (light) to the last (dark).
+
+    Lines join the origins of parent and child joints; a joint without children is joined to the frame that is farthest
+    from it (the tool, the foot). A motion in a plane that is parallel to two world axes is drawn in that plane.
+
+    Args:
+        solution: What to draw; it needs its problem, whose state has a robot.
+        frames: How many figures, >= 1 [-].
+        frame: Frame, or several, whose path is drawn.
+        targets: Points to mark, shape (3,) or (n, 3), in the world [m].
+        view: Elevation and azimuth of the eye [deg]; by default it looks across the motion's main direction.
+        figure: Figure or subfigure to draw into; by default a new one.
+
+    Returns:
+        The figure; `figure.savefig("motion.png")` writes it.
+
+    Raises:
+        InvalidArgumentError: the solution has no problem, its state has no robot, or an argument does not fit.
+        UnknownNameError: the robot has no such frame.
+    """
+    model = _model(solution)
+    if isinstance(frames, bool) or not isinstance(frames, int) or frames < 1:
+        raise InvalidArgumentError(f"frames: expected a whole number >= 1, got {frames!r}")
+    marks = _targets(targets)
+    names = [frame] if isinstance(frame, str) else list(frame)
+    known = [f.name for f in model.frames]
+    for name in names:
+        if name not in known:
+            raise unknown_name("frame", name, known)
+    skeleton, paths = _kinematics(model, solution.xs[:, : model.nq], [known.index(name) for name in names])
+    everything = np.concatenate([skeleton.points.reshape(-1, 3), paths.reshape(-1, 3), marks])
+    with house_style():
+        target = canvas(figure, 7.5, 5.5)
+        scene = _scene(target, everything, view)
+        knots = np.unique(np.round(np.linspace(0, len(solution.xs) - 1, frames)).astype(int))
+        _draw_base(scene, skeleton)
+        _draw_figures(scene, skeleton, knots, len(solution.xs) - 1)
+        for name, path in zip(names, paths):
+            scene.draw(path, color=RED, linewidth=1.3, label=f"path of {name}", zorder=4)
+        if len(marks):
+            scene.draw(marks, color=RED, marker="*", linestyle="", markersize=12, markeredgecolor="white",
+                       label="target" if len(marks) == 1 else "targets", zorder=6)  # fmt: skip
+        if names or len(marks):
+            target.legend(loc="outside lower center", ncols=3)
+        _draw_color_bar(target, scene.axes, *time_axis(solution))
+        return whole_figure(target)
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """Axes in three dimensions, or in the plane of two of them."""
+
+    axes: Any
+    shown: tuple[int, ...]
+
+    def draw(self, points: Reals, **look: Any) -> None:
+        """Draws a curve through points, shape (n, 3); NaN breaks it."""
+        self.axes.plot(*(points[:, i] for i in self.shown), **look)
+
+
+def _model(solution: Solution) -> Any:
+    state = getattr(solution.problem, "state", None)
+    if state is None:
+        raise InvalidArgumentError(
+            "solution: expected one with its problem, got none; a loaded solution gets it from Solution.load"
+        )
+    if not hasattr(state, "model"):
+        raise InvalidArgumentError(
+            f"solution: expected a state with a robot (StateMultibody), got {type(state).__name__}; "
+            "plot_solution draws any state"
+        )
+    return state.model
+
+
+def _targets(targets: npt.ArrayLike | None) -> Reals:
+    marks = np.zeros((0, 3)) if targets is None else np.array(targets, dtype=np.float64)
+    if marks.shape[-1:] != (3,) or marks.ndim > 2:
+        raise InvalidArgumentError(f"targets: expected shape (3,) or (n, 3), got {marks.shape}; points in the world")
+    return marks.reshape(-1, 3)
+
+
+def _kinematics(model: Any, configurations: Reals, tracked: list[int]) -> tuple[_Skeleton, Reals]:
+    """Skeleton of a motion, and paths of the tracked frames, shape (len(tracked), T + 1, 3) [m]."""
+    import pinocchio as pin
+
+    data = model.createData()
+    ends = _ends(model)
+    points = np.empty((len(configurations), model.njoints + len(ends), 3))
+    paths = np.empty((len(tracked), len(configurations), 3))
+    for t, q in enumerate(configurations):
+        pin.framesForwardKinematics(model, data, q)
+        for j in range(model.njoints):
+            points[t, j] = data.oMi[j].translation
+        for i, (_, end) in enumerate(ends):
+            points[t, model.njoints + i] = data.oMf[end].translation
+        for i, index in enumerate(tracked):
+            paths[i, t] = data.oMf[index].translation
+    bones = [(model.parents[j], j) for j in range(1, model.njoints) if model.parents[j] != 0]
+    bones += [(joint, model.njoints + i) for i, (joint, _) in enumerate(ends)]
+    roots = [j for j in range(1, model.njoints) if model.parents[j] == 0]
+    still = [j for j in roots if np.ptp(points[:, j], axis=0).max() < 1e-9]
+    sliders = [j for j in roots if j not in still and model.joints[j].nv == 1]
+    return _Skeleton(points=points, bones=bones, fixed=[(0, j) for j in still], sliders=sliders), paths
+
+
+def _ends(model: Any) -> list[tuple[int, int]]:
+    """The joints without children, each with the frame that is farthest from it."""
+    found = []
+    for joint in range(1, model.njoints):
+        if joint in list(model.parents)[1:]:
+            continue
+        attached = [i for i, frame in enumerate(model.frames) if frame.parentJoint == joint]
+        distances = [float(np.linalg.norm(model.frames[i].placement.translation)) for i in attached]
+        if distances and max(distances) > 1e-6:
+            found.append((joint, attached[int(np.argmax(distances))]))
+    return found
+
+
+def _scene(target: Figure | SubFigure, points: Reals, view: tuple[float, float] | None) -> _Scene:
+    """Axes that hold all points, with equal scales."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    size = max(float((high - low).max()), 1e-3)
+    flat = [i for i in range(3) if high[i] - low[i] < _FLAT * size]
+    # the world's y is left out first: a motion along a line is seen from the side
+    hidden = next((i for i in (1, 0, 2) if i in flat), None) if view is None else None
+    margin = 0.06 * size
+    if hidden is not None:
+        shown = tuple(i for i in range(3) if i != hidden)
+        axes: Any = target.add_subplot(aspect="equal")
+        axes.set(xlabel=f"{_AXES[shown[0]]} [m]", ylabel=f"{_AXES[shown[1]]} [m]")
+        axes.set_xlim(low[shown[0]] - margin, high[shown[0]] + margin)
+        axes.set_ylim(low[shown[1]] - margin, high[shown[1]] + margin)
+        return _Scene(axes, shown)
+    axes = target.add_subplot(projection="3d")
+    center, half = (low + high) / 2, np.maximum((high - low) / 2 + margin, 0.15 * size)
+    axes.set(xlim=(center[0] - half[0], center[0] + half[0]), ylim=(center[1] - half[1], center[1] + half[1]))
+    axes.set(zlim=(center[2] - half[2], center[2] + half[2]), xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
+    axes.set_box_aspect(half, zoom=0.95)
+    axes.view_init(*(view or (18.0, _azimuth(points))))
+    for axis, extent in zip((axes.xaxis, axes.yaxis, axes.zaxis), half / half.max()):
+        axis.set_pane_color((0.97, 0.97, 0.97, 1.0))
+        axis.set_major_locator(_ticks(extent))
+    return _Scene(axes, (0, 1, 2))
+
+
+def _ticks(extent: float) -> Any:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(nbins=max(2, round(5 * extent)))
+
+
+def _azimuth(points: Reals) -> float:
+    """Azimuth of an eye that looks across the main horizontal direction, a little from the side [deg]."""
+    horizontal = points[:, :2] - points[:, :2].mean(axis=0)
+    _, _, directions = np.linalg.svd(horizontal, full_matrices=False)
+    along = float(np.degrees(np.arctan2(directions[0, 1], directions[0, 0])))
+    azimuth = (along + 90.0) % 180.0 - 180.0  # of the two sides the one in front: y < 0
+    return azimuth + 25.0
+
+
+def _draw_base(scene: _Scene, skeleton: _Skeleton) -> None:
+    for slider in skeleton.sliders:
+        track = skeleton.points[:, slider]
+        rail = np.stack([track.min(axis=0), track.max(axis=0)])
+        scene.draw(rail, color=GREY, linewidth=1.5, zorder=1, label="_rail")
+    for bone in skeleton.fixed:
+        base = skeleton.points[0, list(bone)]
+        scene.draw(base, color=GREY, linewidth=3.0, marker="s", markersize=5, zorder=1, label="_base")
+
+
+def _draw_figures(scene: _Scene, skeleton: _Skeleton, knots: npt.NDArray[np.int_], last: int) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    ramp = LinearSegmentedColormap.from_list("motion", _RAMP)
+    for t in knots:
+        color, width = ramp(t / last if last else 1.0), 2.6 if t == last else 2.0
+        points = skeleton.points[t]
+        bones = [point for pair in skeleton.bones for point in (points[pair[0]], points[pair[1]], np.full(3, np.nan))]
+        if bones:
+            scene.draw(np.array(bones[:-1]), color=color, linewidth=width, marker="o", markersize=1.6 * width,
+                       solid_capstyle="round", zorder=2 + t / max(last, 1), label="_figure")  # fmt: skip
+        if skeleton.sliders:
+            carts = points[skeleton.sliders]
+            scene.draw(carts, color=color, marker="s", markersize=9, linestyle="", zorder=2 + t / max(last, 1),
+                       label="_slider")  # fmt: skip
+
+
+def _draw_color_bar(target: Figure | SubFigure, axes: Any, abscissa: Reals, label: str) -> None:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
+
+    ramp = LinearSegmentedColormap.from_list("motion", _RAMP)
+    scale = ScalarMappable(Normalize(abscissa[0], max(abscissa[-1], abscissa[0] + 1e-9)), ramp)
+    bar = target.colorbar(scale, ax=axes, shrink=0.6, aspect=25, pad=0.02, label=label)
+    bar.outline.set_visible(False)  # type: ignore[operator]

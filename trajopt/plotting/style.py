@@ -1,0 +1,143 @@
+"""What all pictures share: colours, fonts, the time axis, where legends go."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.solution import Solution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+Reals = npt.NDArray[np.float64]
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")
+"""Colours that colour-blind readers tell apart (Okabe and Ito 2008, without yellow)."""
+
+BLUE, RED, GREY = PALETTE[0], PALETTE[1], "#8A8A8A"
+
+LINE_STYLES = ("-", "-.", ":")
+"""After the last colour the next line style begins; dashes are left to limits."""
+
+PICTURE_SUFFIXES = (".png", ".pdf", ".svg")
+
+_RC: dict[Any, Any] = {
+    "font.size": 9.0,
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#555555",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.formatter.useoffset": False,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "xtick.labelsize": 8.0,
+    "ytick.labelsize": 8.0,
+    "xtick.color": "#555555",
+    "ytick.color": "#555555",
+    "xtick.labelcolor": "#222222",
+    "ytick.labelcolor": "#222222",
+    "legend.fontsize": 8.0,
+    "legend.frameon": False,
+    "legend.handlelength": 1.8,
+    "lines.linewidth": 1.6,
+    "savefig.dpi": 150,
+}
+
+
+def house_style() -> AbstractContextManager[None]:
+    """Context in which pictures are drawn; the caller's own settings come back after it."""
+    import matplotlib
+
+    return matplotlib.rc_context(_RC)
+
+
+def canvas(figure: Figure | SubFigure | None, width: float, height: float) -> Figure | SubFigure:
+    """The given figure, or a new one that belongs to no window, width × height [inch]."""
+    from matplotlib.figure import Figure
+
+    if figure is None:
+        return Figure(figsize=(width, height), layout="constrained")
+    return figure
+
+
+def whole_figure(figure: Figure | SubFigure) -> Figure:
+    """The figure that a subfigure belongs to."""
+    from matplotlib.figure import Figure
+
+    top = figure if isinstance(figure, Figure) else figure.get_figure(root=True)
+    assert isinstance(top, Figure)
+    return top
+
+
+def time_axis(solution: Solution) -> tuple[Reals, str]:
+    """Abscissa of the knots, shape (T + 1,), and its label: times [s], or numbers of knots if there are none."""
+    times = getattr(solution.problem, "times", None)
+    if times is None:
+        return np.arange(len(solution.xs), dtype=np.float64), "knot [-]"
+    return np.asarray(times, dtype=np.float64), "time [s]"
+
+
+def line_look(index: int) -> dict[str, Any]:
+    """Colour and line style of the index-th line of a panel."""
+    return {
+        "color": PALETTE[index % len(PALETTE)],
+        "linestyle": LINE_STYLES[index // len(PALETTE) % len(LINE_STYLES)],
+    }
+
+
+def legend_beside(axes: Axes, entries: int) -> None:
+    """Legend on the right of the axes, where it covers no data."""
+    columns = 1 if entries <= 10 else 2
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), borderaxespad=0.3, ncols=columns, labelspacing=0.3)
+
+
+def integer_axis(axes: Axes) -> None:
+    """Whole numbers on the horizontal axis."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def check_picture_path(path: str | os.PathLike[str], argument: str = "path") -> Path:
+    """The path, if a picture can be written there.
+
+    Args:
+        path: File with a suffix .png, .pdf or .svg in a folder that exists.
+        argument: What the caller calls it, for the message.
+
+    Raises:
+        InvalidArgumentError: another suffix, or the folder does not exist or cannot be written.
+    """
+    return check_output_path(path, argument, PICTURE_SUFFIXES)
+
+
+def check_output_path(path: str | os.PathLike[str], argument: str, suffixes: tuple[str, ...]) -> Path:
+    """The path, if a file with one of the suffixes can be written there.
+
+    Raises:
+        InvalidArgumentError: another suffix, or the folder does not exist or cannot be written.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in suffixes:
+        raise InvalidArgumentError(f"{argument}: expected a file ending in {' or '.join(suffixes)}, got {str(path)!r}")
+    folder = path.parent
+    if not folder.is_dir():
+        raise InvalidArgumentError(f"{argument}: expected an existing folder, got {str(folder)!r}; make it first")
+    if path.is_dir():
+        raise InvalidArgumentError(f"{argument}: expected a file, got the folder {str(path)!r}")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise InvalidArgumentError(f"{argument}: expected a place that can be written, got {str(path)!r}")
+    return path

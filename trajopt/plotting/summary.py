@@ -1,0 +1,88 @@
+"""One figure with everything about a solution."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.plotting.convergence import plot_convergence
+from trajopt.plotting.cost_terms import plot_cost_terms
+from trajopt.plotting.motion import plot_motion
+from trajopt.plotting.style import check_picture_path, house_style
+from trajopt.plotting.trajectory import plot_solution
+from trajopt.solution import Solution
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
+
+def plot_summary(
+    solution: Solution,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    frames: int = 8,
+    frame: str | Sequence[str] = (),
+    targets: npt.ArrayLike | None = None,
+) -> Figure:
+    """Draws motion, trajectory, convergence and cost terms in one figure, and writes it if there is a path.
+
+    The motion needs a robot, the cost terms a problem, the convergence an iteration; what cannot be drawn is left out.
+
+    Args:
+        solution: What to draw.
+        path: File to write (.png, .pdf or .svg).
+        title: Heading; by default the solver and how it stopped.
+        frames: How many figures of the robot, >= 1 [-].
+        frame: Frame of the robot, or several, whose path is drawn.
+        targets: Points to mark, shape (3,) or (n, 3), in the world [m].
+
+    Returns:
+        The figure.
+
+    Raises:
+        InvalidArgumentError: `path` cannot be written, or an argument of the motion does not fit.
+        UnknownNameError: the robot has no such frame.
+    """
+    if path is not None:
+        path = check_picture_path(path)
+    problem = solution.problem
+    has_robot = problem is not None and hasattr(problem.state, "model")
+    if not has_robot and (targets is not None or frame):
+        raise InvalidArgumentError("frame, targets: expected none for a solution without a robot; they mark its motion")
+    from matplotlib.figure import Figure
+
+    with house_style():
+        figure = Figure(figsize=(16.0, 9.5) if has_robot else (14.0, 8.0), layout="constrained")
+        figure.suptitle(title or _title(solution), fontsize=12, fontweight="bold", x=0.01, ha="left")
+        left, right = _split(figure, 1, 2, width_ratios=[1.0, 1.0], wspace=0.02)
+        lower_left = left
+        if has_robot:
+            upper_left, lower_left = _split(left, 2, 1, height_ratios=[1.15, 1.0])
+            plot_motion(solution, frames, frame=frame, targets=targets, figure=upper_left)
+        if solution.history:
+            plot_convergence(solution, figure=lower_left)
+        if problem is not None:
+            upper_right, lower_right = _split(right, 2, 1, height_ratios=[1.7, 1.0])
+            plot_solution(solution, figure=upper_right)
+            plot_cost_terms(solution, figure=lower_right)
+        else:
+            plot_solution(solution, figure=right)
+        if path is not None:
+            figure.savefig(path)
+    return figure
+
+
+def _title(solution: Solution) -> str:
+    sentence = str(solution.status).split(":")[0]
+    plural = "" if solution.iterations == 1 else "s"
+    return f"{solution.solver}: {sentence}, cost {solution.cost:.6g} after {solution.iterations} iteration{plural}"
+
+
+def _split(figure: Figure | SubFigure, rows: int, columns: int, **ratios: Any) -> list[SubFigure]:
+    return list(np.ravel(figure.subfigures(rows, columns, **ratios)))  # type: ignore[arg-type]

@@ -1,0 +1,42 @@
+"""The interface of residuals: vectors r(x, u) that costs make small."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from casadi import SX
+
+from trajopt.expressions import Instant
+from trajopt.model import Model, Parameter
+from trajopt.states.base import StateAbstract
+
+
+class ResidualModelAbstract(Model):
+    """A residual r(x, u) in R^nr.
+
+    To write your own, give `evaluate`; its derivative follows. See also `ResidualModelSymbolic`.
+
+    Args:
+        state: The state's manifold.
+        nr: Size of the residual [-]; None if it is the number of controls.
+        unit: Unit of its elements.
+    """
+
+    uses_control = False
+
+    def __init__(self, state: StateAbstract, nr: int | None, *, unit: str = "-") -> None:
+        self.state = state
+        self.nr = nr
+        self.unit = unit
+
+    @abstractmethod
+    def evaluate(self, instant: Instant) -> SX:
+        """The residual as an expression, shape (nr,)."""
+
+    def derivative(self, instant: Instant) -> tuple[SX, SX]:
+        """Its derivatives along the tangent space, (nr, ndx), and the control, (nr, nu)."""
+        return instant.derivative(self.evaluate(instant))
+
+    def parameters_for(self, nu: int) -> dict[str, Parameter]:  # noqa: ARG002
+        """Run-time parameters where there are `nu` controls."""
+        return self.parameters()

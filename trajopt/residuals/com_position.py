@@ -1,0 +1,30 @@
+"""Distance of the centre of mass from a reference point."""
+
+from __future__ import annotations
+
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.errors import check_array
+from trajopt.expressions import Instant
+from trajopt.residuals.multibody import ResidualModelMultibody
+from trajopt.states.base import StateAbstract
+
+
+class ResidualModelCoMPosition(ResidualModelMultibody):
+    """Error of the centre of mass in the world: r = c(q) - c_ref, shape (3,) [m].
+
+    Args:
+        state: A robot's state.
+        reference: Reference point (3,) [m]. Run-time parameter `reference`.
+    """
+
+    def __init__(self, state: StateAbstract, reference: npt.ArrayLike) -> None:
+        super().__init__(state, 3, unit="m")
+        self.reference = self.parameter("reference", check_array("reference", reference, (3,)), unit="m")
+
+    def evaluate(self, instant: Instant) -> SX:
+        return instant.robot.com_position() - self.reference
+
+    def derivative(self, instant: Instant) -> tuple[SX, SX]:
+        return self.pad(instant.robot.com_jacobian()), SX(3, instant.nu)

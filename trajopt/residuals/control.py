@@ -1,0 +1,43 @@
+"""Distance from a reference control."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.expressions import Instant
+from trajopt.model import Parameter
+from trajopt.residuals.base import ResidualModelAbstract
+from trajopt.states.base import StateAbstract
+
+
+class ResidualModelControl(ResidualModelAbstract):
+    """Control minus reference: r = u - u_ref, shape (nu,) [N m, N].
+
+    Args:
+        state: The state's manifold.
+        reference: Reference control (nu,); zero by default, for any number of controls. Run-time parameter `reference`.
+    """
+
+    uses_control = True
+
+    def __init__(self, state: StateAbstract, reference: npt.ArrayLike | None = None) -> None:
+        super().__init__(state, None, unit="N m, N")
+        self._reference = None if reference is None else np.array(reference, dtype=np.float64)
+        self._by_size: dict[int, Parameter] = {}
+
+    def parameters_for(self, nu: int) -> dict[str, Parameter]:
+        if nu not in self._by_size:
+            default = np.zeros(nu) if self._reference is None else check_array("reference", self._reference, (nu,))
+            self._by_size[nu] = Parameter("reference", SX.sym("reference", nu), default, self.unit)
+        return {"reference": self._by_size[nu]}
+
+    def evaluate(self, instant: Instant) -> SX:
+        if instant.nu == 0:
+            raise InvalidArgumentError("ResidualModelControl: there are no controls here; a terminal cost is one of x alone")
+        return instant.u - self.parameters_for(instant.nu)["reference"].symbol
+
+    def derivative(self, instant: Instant) -> tuple[SX, SX]:
+        return SX(instant.nu, self.state.ndx), SX.eye(instant.nu)

@@ -1,0 +1,44 @@
+"""Distance of a frame from a reference placement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.dynamics.lie import jlog6, log6
+from trajopt.expressions import Instant
+from trajopt.placements import check_placement
+from trajopt.residuals.multibody import ResidualModelMultibody
+from trajopt.states.base import StateAbstract
+
+
+class ResidualModelFramePlacement(ResidualModelMultibody):
+    """Placement error in the frame: r = log6(M_ref⁻¹ M(q)), shape (6,), linear part first [m, rad].
+
+    Args:
+        state: A robot's state.
+        frame: Name of the frame.
+        reference: Reference placement in the world: a pinocchio.SE3, a homogeneous matrix (4, 4), or position and
+            quaternion xyzw (7,). Run-time parameter `reference`, of shape (3, 4): rotation and position.
+
+    Source: Mastalli et al., Crocoddyl (ICRA 2020); derivative Jlog6 · J_local, Solà et al. 2018, eq. 179.
+    """
+
+    def __init__(self, state: StateAbstract, frame: str, reference: Any) -> None:
+        super().__init__(state, 6, frame=frame, unit="m, rad")
+        self.reference = self.parameter("reference", reference, unit="-, m", convert=check_placement)
+
+    def _error(self, instant: Instant) -> tuple[SX, SX]:
+        """Rotation (3, 3) and position (3,) of the frame seen from the reference."""
+        rotation, position = instant.robot.frame_placement(self.frame_id)
+        transposed = self.reference[:, :3].T
+        return transposed @ rotation, transposed @ (position - self.reference[:, 3])
+
+    def evaluate(self, instant: Instant) -> SX:
+        return log6(*self._error(instant))
+
+    def derivative(self, instant: Instant) -> tuple[SX, SX]:
+        local = instant.robot.frame_jacobian(self.frame_id, pin.ReferenceFrame.LOCAL)
+        return self.pad(jlog6(*self._error(instant)) @ local), SX(6, instant.nu)

@@ -1,0 +1,38 @@
+"""Distance of a frame's orientation from a reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.dynamics.lie import jlog3, log3
+from trajopt.expressions import Instant
+from trajopt.placements import check_rotation
+from trajopt.residuals.multibody import ResidualModelMultibody
+from trajopt.states.base import StateAbstract
+
+
+class ResidualModelFrameRotation(ResidualModelMultibody):
+    """Orientation error in the frame: r = log3(R_refᵀ R(q)), shape (3,) [rad].
+
+    Args:
+        state: A robot's state.
+        frame: Name of the frame.
+        reference: Reference rotation matrix (3, 3), or quaternion xyzw (4,). Run-time parameter `reference`, (3, 3).
+    """
+
+    def __init__(self, state: StateAbstract, frame: str, reference: Any) -> None:
+        super().__init__(state, 3, frame=frame, unit="rad")
+        self.reference = self.parameter("reference", reference, convert=check_rotation)
+
+    def _error(self, instant: Instant) -> SX:
+        return self.reference.T @ instant.robot.frame_placement(self.frame_id)[0]
+
+    def evaluate(self, instant: Instant) -> SX:
+        return log3(self._error(instant))
+
+    def derivative(self, instant: Instant) -> tuple[SX, SX]:
+        local = instant.robot.frame_jacobian(self.frame_id, pin.ReferenceFrame.LOCAL)
+        return self.pad(jlog3(self._error(instant)) @ local[3:, :]), SX(3, instant.nu)

@@ -1,0 +1,33 @@
+"""Distance of a frame's origin from a reference point."""
+
+from __future__ import annotations
+
+import numpy.typing as npt
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.errors import check_array
+from trajopt.expressions import Instant
+from trajopt.residuals.multibody import ResidualModelMultibody
+from trajopt.states.base import StateAbstract
+
+
+class ResidualModelFrameTranslation(ResidualModelMultibody):
+    """Position error in the world: r = p(q) - p_ref, shape (3,) [m].
+
+    Args:
+        state: A robot's state.
+        frame: Name of the frame.
+        reference: Reference point (3,) [m]. Run-time parameter `reference`.
+    """
+
+    def __init__(self, state: StateAbstract, frame: str, reference: npt.ArrayLike) -> None:
+        super().__init__(state, 3, frame=frame, unit="m")
+        self.reference = self.parameter("reference", check_array("reference", reference, (3,)), unit="m")
+
+    def evaluate(self, instant: Instant) -> SX:
+        return instant.robot.frame_placement(self.frame_id)[1] - self.reference
+
+    def derivative(self, instant: Instant) -> tuple[SX, SX]:
+        aligned = instant.robot.frame_jacobian(self.frame_id, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+        return self.pad(aligned[:3, :]), SX(3, instant.nu)

@@ -1,0 +1,42 @@
+"""Distance of a frame's velocity from a reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.errors import check_array
+from trajopt.expressions import Instant
+from trajopt.placements import check_reference_frame
+from trajopt.residuals.multibody import ResidualModelMultibody
+from trajopt.states.base import StateAbstract
+
+
+class ResidualModelFrameVelocity(ResidualModelMultibody):
+    """Velocity error: r = V(q, v) - V_ref, shape (6,), linear part first [m/s, rad/s].
+
+    Args:
+        state: A robot's state.
+        frame: Name of the frame.
+        reference: Reference twist (6,) [m/s, rad/s], or a pinocchio.Motion; zero by default. Run-time parameter
+            `reference`.
+        reference_frame: "local", "world" or "local_world_aligned", as pinocchio.ReferenceFrame.
+    """
+
+    def __init__(
+        self,
+        state: StateAbstract,
+        frame: str,
+        reference: npt.ArrayLike | pin.Motion | None = None,
+        *,
+        reference_frame: str | pin.ReferenceFrame = "local",
+    ) -> None:
+        super().__init__(state, 6, frame=frame, unit="m/s, rad/s")
+        self.reference_frame = check_reference_frame("reference_frame", reference_frame)
+        value = np.zeros(6) if reference is None else getattr(reference, "vector", reference)
+        self.reference = self.parameter("reference", check_array("reference", value, (6,)), unit=self.unit)
+
+    def evaluate(self, instant: Instant) -> SX:
+        return instant.robot.frame_velocity(self.frame_id, self.reference_frame) - self.reference

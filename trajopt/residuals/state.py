@@ -1,0 +1,33 @@
+"""Distance from a reference state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.expressions import Instant
+from trajopt.residuals.base import ResidualModelAbstract
+from trajopt.states.base import StateAbstract
+
+
+class ResidualModelState(ResidualModelAbstract):
+    """State minus reference: r = x ⊖ x_ref, shape (ndx,) [rad, m, rad/s, m/s].
+
+    Args:
+        state: The state's manifold.
+        reference: Reference state (nx,); `state.zero()` by default. Run-time parameter `reference`.
+    """
+
+    def __init__(self, state: StateAbstract, reference: npt.ArrayLike | None = None) -> None:
+        super().__init__(state, state.ndx, unit="rad, m, rad/s, m/s")
+        value: Any = state.zero() if reference is None else reference
+        self.reference = self.parameter("reference", value, convert=lambda argument, x: state.check(x, argument))
+
+    def evaluate(self, instant: Instant) -> SX:
+        return self.state.sx_difference(self.reference, instant.x)
+
+    def derivative(self, instant: Instant) -> tuple[SX, SX]:
+        _, second = self.state.sx_jdifference(self.reference, instant.x)
+        return second, SX(self.state.ndx, instant.nu)

@@ -1,0 +1,226 @@
+"""States of a robot: configuration and velocity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.robots import Robot
+from trajopt.states.accurate import evaluate, joints_to_replace
+from trajopt.states.base import Array, StateAbstract, check_columns, random_generator, uniform_within
+from trajopt.states.joint_spaces import JointSpace, joint_spaces
+from trajopt.states.spaces import VectorSpace
+
+_NORM_TOLERANCE = 1e-6
+_NO_LIMIT = 1e300
+"""Pinocchio writes the largest double where a file gives no limit."""
+
+
+class StateMultibody(StateAbstract):
+    """x = (q, v): a configuration (nq,) and the joints' velocities (nv,); dx = (δq, δv), both (nv,).
+
+    q ⊕ δq moves each joint by a local tangent vector (Pinocchio's conventions: a free flyer by a twist in its own
+    frame, translation first; quaternions as x, y, z, w); velocities add.
+
+    Args:
+        robot: The robot.
+        lower: Lower bounds of x ⊖ zero(), shape (2 nv,); by default the robot's limits of positions and velocities,
+            none for joints that turn without limit, planar joints and free flyers.
+        upper: Upper bounds, likewise.
+
+    Raises:
+        InvalidArgumentError: `robot` is not a Robot, or the bounds do not fit.
+        UnsupportedOperationError: a joint's type is unknown.
+    """
+
+    def __init__(self, robot: Robot, *, lower: npt.ArrayLike | None = None, upper: npt.ArrayLike | None = None) -> None:
+        if not isinstance(robot, Robot):
+            raise InvalidArgumentError(
+                f"robot: expected a Robot, got {type(robot).__name__}; use load_robot(...) or Robot(model)"
+            )
+        self.robot = robot
+        self.model: pin.Model = robot.model
+        self.nq, self.nv = robot.nq, robot.nv
+        self.nx, self.ndx = self.nq + self.nv, 2 * self.nv
+        self._joints = joint_spaces(self.model)
+        self._replaced = joints_to_replace(self._joints)
+        default_lower, default_upper = _limits(self.model, self._joints)
+        self._finish(default_lower if lower is None else lower, default_upper if upper is None else upper)
+
+    def zero(self) -> Array:
+        """The neutral configuration and no velocity, shape (nx,); a fresh array."""
+        return np.concatenate([pin.neutral(self.model), np.zeros(self.nv)])
+
+    def rand(self, rng: np.random.Generator | int) -> Array:
+        """A random state, shape (nx,).
+
+        Rotations are uniform, joints with limits are uniform within them, other positions are uniform in [-1, 1], and
+        so are velocities, cut to their bounds.
+        """
+        generator = random_generator(rng)
+        x = np.empty(self.nx)
+        for joint in self._joints:
+            if isinstance(joint.space, VectorSpace):
+                x[joint.q] = uniform_within(generator, self.lower[joint.v], self.upper[joint.v])
+                continue
+            q = generator.uniform(-1.0, 1.0, joint.space.nq)
+            direction = generator.standard_normal(len(q[joint.space.rotation]))
+            q[joint.space.rotation] = direction / np.linalg.norm(direction)
+            x[joint.q] = q
+        slowest, fastest = self.lower[self.nv :], self.upper[self.nv :]
+        x[self.nq :] = np.clip(generator.uniform(-1.0, 1.0, self.nv), slowest, fastest)
+        return x
+
+    def normalize(self, x: npt.ArrayLike) -> Array:
+        """x with its quaternions and unit circles scaled to norm 1, shape (nx,); a fresh array."""
+        result = check_array("x", x, (self.nx,), cure=self._shape_hint())
+        for joint, where, norm in self._rotations(result):
+            if norm == 0:
+                raise InvalidArgumentError(f"x: expected a rotation of joint {joint.label!r}, got zeros")
+            result[where] /= norm
+        return result
+
+    def sx_integrate(self, x: SX, dx: SX) -> SX:
+        """x ⊕ dx, shape (nx, 1)."""
+        check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
+        parts = [j.space.integrate(x[j.q], dx[j.v]) for j in self._joints]
+        return ca.vertcat(*parts, x[self.nq :] + dx[self.nv :])
+
+    def sx_difference(self, x0: SX, x1: SX) -> SX:
+        """x1 ⊖ x0, shape (ndx, 1)."""
+        check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
+        parts = [j.space.difference(x0[j.q], x1[j.q]) for j in self._joints]
+        return ca.vertcat(*parts, x1[self.nq :] - x0[self.nq :])
+
+    def sx_jintegrate(self, x: SX, dx: SX) -> tuple[SX, SX]:
+        """Derivatives of x ⊕ dx in x and in dx, block-diagonal, shape (ndx, ndx) each."""
+        check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
+        pairs = [j.space.jintegrate(x[j.q], dx[j.v]) for j in self._joints]
+        velocity = SX.eye(self.nv)
+        return ca.diagcat(*(p[0] for p in pairs), velocity), ca.diagcat(*(p[1] for p in pairs), velocity)
+
+    def sx_jdifference(self, x0: SX, x1: SX) -> tuple[SX, SX]:
+        """Derivatives of x1 ⊖ x0 in x0 and in x1, block-diagonal, shape (ndx, ndx) each."""
+        check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
+        pairs = [j.space.jdifference(x0[j.q], x1[j.q]) for j in self._joints]
+        velocity = SX.eye(self.nv)
+        return ca.diagcat(*(p[0] for p in pairs), -velocity), ca.diagcat(*(p[1] for p in pairs), velocity)
+
+    def sx_tangent_basis(self, x: SX) -> SX:
+        """d(x ⊕ dx)/d dx at dx = 0, block-diagonal, shape (nx, ndx)."""
+        check_columns({"x": (x, self.nx)})
+        return ca.diagcat(*(j.space.tangent_basis(x[j.q]) for j in self._joints), SX.eye(self.nv))
+
+    def sx_tangent_projection(self, x: SX) -> SX:
+        """d(x' ⊖ x)/dx' at x' = x, block-diagonal, shape (ndx, nx)."""
+        check_columns({"x": (x, self.nx)})
+        return ca.diagcat(*(j.space.tangent_projection(x[j.q]) for j in self._joints), SX.eye(self.nv))
+
+    @property
+    def coordinate_names(self) -> list[str]:
+        """ "q:joint" or "q:joint.x" for each coordinate of q, then "v:joint" or "v:joint.x" for each of v."""
+        positions = [_name("q", j.label, part) for j in self._joints for part in j.space.coordinates]
+        return positions + self.tangent_names[self.nv :]
+
+    @property
+    def tangent_names(self) -> list[str]:
+        """ "q:joint" or "q:joint.x" for each coordinate of δq, then the same with "v:" for δv."""
+        return [_name(kind, j.label, part) for kind in "qv" for j in self._joints for part in j.space.tangents]
+
+    @property
+    def tangent_units(self) -> list[str]:
+        """ "rad" or "m" for each coordinate of δq, then "rad/s" or "m/s" for δv."""
+        units = [unit for j in self._joints for unit in j.space.units]
+        return units + [f"{unit}/s" for unit in units]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.robot, self.lower, self.upper)
+
+    def __repr__(self) -> str:
+        bounded = int(np.sum(np.isfinite(self.lower) | np.isfinite(self.upper)))
+        return f"StateMultibody({self.robot.name!r}, nq={self.nq}, nv={self.nv}, {bounded} of {self.ndx} bounded)"
+
+    def _integrate(self, x: Array, dx: Array) -> Array:
+        q = pin.integrate(self.model, x[: self.nq], dx[: self.nv])
+        for j in self._replaced["integrate"]:
+            q[j.q] = evaluate(j.space, "integrate", x[j.q], dx[j.v])[0][:, 0]
+        return np.concatenate([q, x[self.nq :] + dx[self.nv :]])
+
+    def _difference(self, x0: Array, x1: Array) -> Array:
+        dq = pin.difference(self.model, x0[: self.nq], x1[: self.nq])
+        for j in self._replaced["difference"]:
+            dq[j.v] = evaluate(j.space, "difference", x0[j.q], x1[j.q])[0][:, 0]
+        return np.concatenate([dq, x1[self.nq :] - x0[self.nq :]])
+
+    def _jintegrate(self, x: Array, dx: Array) -> tuple[Array, Array]:
+        first, second = pin.dIntegrate(self.model, x[: self.nq], dx[: self.nv])
+        for j in self._replaced["jintegrate"]:
+            first[j.v, j.v], second[j.v, j.v] = evaluate(j.space, "jintegrate", x[j.q], dx[j.v])
+        return _with_velocity(first, 1.0), _with_velocity(second, 1.0)
+
+    def _jdifference(self, x0: Array, x1: Array) -> tuple[Array, Array]:
+        first, second = pin.dDifference(self.model, x0[: self.nq], x1[: self.nq])
+        for j in self._replaced["jdifference"]:
+            first[j.v, j.v], second[j.v, j.v] = evaluate(j.space, "jdifference", x0[j.q], x1[j.q])
+        return _with_velocity(first, -1.0), _with_velocity(second, 1.0)
+
+    def _rotations(self, x: Array) -> list[tuple[JointSpace, slice, float]]:
+        """Each rotation in x: its joint, where its coordinates are, their norm."""
+        result = []
+        for joint in self._joints:
+            rotation = joint.space.rotation
+            if rotation is not None:
+                where = slice(joint.q.start + rotation.start, joint.q.start + rotation.stop)
+                result.append((joint, where, float(np.linalg.norm(x[where]))))
+        return result
+
+    def _check_rotations(self, x: Array, argument: str) -> None:
+        for joint, where, norm in self._rotations(x):
+            if abs(norm - 1) > _NORM_TOLERANCE:
+                kind = "quaternion" if where.stop - where.start == 4 else "(cos, sin)"
+                raise InvalidArgumentError(
+                    f"{argument}: expected the {kind} of joint {joint.label!r} (indices {where.start} to "
+                    f"{where.stop - 1}) to have norm 1 within {_NORM_TOLERANCE}, got {norm:.9g}; "
+                    "normalise it, or use state.normalize(x)"
+                )
+
+    def _shape_hint(self) -> str:
+        return f"a state of {self.robot.name!r} is (q, v) with nq = {self.nq} and nv = {self.nv}"
+
+    def _same_content(self, other: StateMultibody) -> bool:
+        return self.model is other.model or bool(self.model == other.model)
+
+
+def _limits(model: pin.Model, joints: tuple[JointSpace, ...]) -> tuple[Array, Array]:
+    """Bounds of (δq, δv), shape (2 nv,) each, from the model's limits."""
+    lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
+    for joint in joints:
+        if isinstance(joint.space, VectorSpace):
+            lower[joint.v] = model.lowerPositionLimit[joint.q]
+            upper[joint.v] = model.upperPositionLimit[joint.q]
+    # lowerVelocityLimit is not usable: Pinocchio 4.1 fills it with the positive limit.
+    fastest = np.array(model.velocityLimit)
+    lower, upper = np.concatenate([lower, -fastest]), np.concatenate([upper, fastest])
+    return np.where(lower < -_NO_LIMIT, -np.inf, lower), np.where(upper > _NO_LIMIT, np.inf, upper)
+
+
+def _name(kind: str, label: str, part: str) -> str:
+    return f"{kind}:{label}.{part}" if part else f"{kind}:{label}"
+
+
+def _with_velocity(configuration_block: Array, sign: float) -> Array:
+    nv = len(configuration_block)
+    result = np.zeros((2 * nv, 2 * nv))
+    result[:nv, :nv] = configuration_block
+    result[nv:, nv:] = sign * np.eye(nv)
+    return result
+
+
+def _rebuild(robot: Robot, lower: Array, upper: Array) -> StateMultibody:
+    return StateMultibody(robot, lower=lower, upper=upper)

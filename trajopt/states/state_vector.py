@@ -1,0 +1,122 @@
+"""States that are plain vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.states.base import Array, StateAbstract, check_columns, random_generator, uniform_within
+
+
+class StateVector(StateAbstract):
+    """A vector space: x ⊕ dx = x + dx, x1 ⊖ x0 = x1 - x0.
+
+    Args:
+        nx: Number of coordinates, > 0.
+        lower: Lower bounds, shape (nx,), -inf where there is none; by default none.
+        upper: Upper bounds, shape (nx,), inf where there is none; by default none.
+
+    Raises:
+        InvalidArgumentError: `nx` is not a positive integer, or the bounds do not fit.
+    """
+
+    def __init__(self, nx: int, *, lower: npt.ArrayLike | None = None, upper: npt.ArrayLike | None = None) -> None:
+        if isinstance(nx, bool) or not isinstance(nx, (int, np.integer)) or nx < 1:
+            raise InvalidArgumentError(f"nx: expected an integer >= 1, got {nx!r}")
+        self.nx = self.ndx = int(nx)
+        self._finish(
+            np.full(self.nx, -np.inf) if lower is None else lower, np.full(self.nx, np.inf) if upper is None else upper
+        )
+
+    def zero(self) -> Array:
+        """The origin, shape (nx,); a fresh array."""
+        return np.zeros(self.nx)
+
+    def rand(self, rng: np.random.Generator | int) -> Array:
+        """Uniform within the bounds, or in [-1, 1] where there are none, shape (nx,)."""
+        return uniform_within(random_generator(rng), self.lower, self.upper)
+
+    def normalize(self, x: npt.ArrayLike) -> Array:
+        """A checked copy of x, shape (nx,): vectors need no normalisation."""
+        return self.check(x)
+
+    def sx_integrate(self, x: SX, dx: SX) -> SX:
+        """x + dx, shape (nx, 1)."""
+        check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
+        return x + dx
+
+    def sx_difference(self, x0: SX, x1: SX) -> SX:
+        """x1 - x0, shape (nx, 1)."""
+        check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
+        return x1 - x0
+
+    def sx_jintegrate(self, x: SX, dx: SX) -> tuple[SX, SX]:
+        """Two identities, sparse, shape (nx, nx) each."""
+        check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
+        return SX.eye(self.nx), SX.eye(self.nx)
+
+    def sx_jdifference(self, x0: SX, x1: SX) -> tuple[SX, SX]:
+        """Minus and plus the identity, sparse, shape (nx, nx) each."""
+        check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
+        return -SX.eye(self.nx), SX.eye(self.nx)
+
+    def sx_tangent_basis(self, x: SX) -> SX:
+        """The identity, sparse, shape (nx, nx)."""
+        check_columns({"x": (x, self.nx)})
+        return SX.eye(self.nx)
+
+    def sx_tangent_projection(self, x: SX) -> SX:
+        """The identity, sparse, shape (nx, nx)."""
+        check_columns({"x": (x, self.nx)})
+        return SX.eye(self.nx)
+
+    @property
+    def coordinate_names(self) -> list[str]:
+        """x0, x1, ..."""
+        return [f"x{i}" for i in range(self.nx)]
+
+    @property
+    def tangent_names(self) -> list[str]:
+        """x0, x1, ..."""
+        return self.coordinate_names
+
+    @property
+    def tangent_units(self) -> list[str]:
+        """Unknown: "-" for each."""
+        return ["-"] * self.ndx
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.nx, self.lower, self.upper)
+
+    def __repr__(self) -> str:
+        bounded = int(np.sum(np.isfinite(self.lower) | np.isfinite(self.upper)))
+        return f"StateVector({self.nx}" + (f", {bounded} bounded)" if bounded else ")")
+
+    def _integrate(self, x: Array, dx: Array) -> Array:
+        return x + dx
+
+    def _difference(self, x0: Array, x1: Array) -> Array:
+        return x1 - x0
+
+    def _jintegrate(self, x: Array, dx: Array) -> tuple[Array, Array]:  # noqa: ARG002
+        return np.eye(self.nx), np.eye(self.nx)
+
+    def _jdifference(self, x0: Array, x1: Array) -> tuple[Array, Array]:  # noqa: ARG002
+        return -np.eye(self.nx), np.eye(self.nx)
+
+    def _check_rotations(self, x: Array, argument: str) -> None:
+        """There are none."""
+
+    def _shape_hint(self) -> str:
+        return f"a state of {self!r} is a vector of {self.nx} numbers"
+
+    def _same_content(self, other: StateVector) -> bool:  # noqa: ARG002
+        return True
+
+
+def _rebuild(nx: int, lower: Array, upper: Array) -> StateVector:
+    return StateVector(nx, lower=lower, upper=upper)
