@@ -181,7 +181,8 @@ def test_jacobians_equal_their_series(joint: str, rows: list[int], angle: float)
     np.testing.assert_allclose(first[:nv, :nv], exponential, rtol=0, atol=1e-14)
     np.testing.assert_allclose(second[:nv, :nv], series, rtol=0, atol=1e-14)
     first, second = state.jdifference(x, state.integrate(x, dx))
-    np.testing.assert_allclose(second[:nv, :nv] @ series, np.eye(nv), rtol=0, atol=1e-14)
+    # Pinocchio's exponential of a pose, which made the end point, is 5e-14 off at 2e-4 rad.
+    np.testing.assert_allclose(second[:nv, :nv] @ series, np.eye(nv), rtol=0, atol=2e-13)
     np.testing.assert_allclose(first[:nv, :nv], -second[:nv, :nv] @ exponential, rtol=0, atol=1e-13)
 
 

@@ -59,7 +59,7 @@ def _control_lines(solution: Solution) -> Iterator[Line]:
     lower = problem.control_lower if problem is not None else np.full(nu, -np.inf)
     upper = problem.control_upper if problem is not None else np.full(nu, np.inf)
     for i, name in enumerate(names):
-        limits = {"lower": float(lower[i]), "upper": float(upper[i])}
+        limits: dict[str, Any] = {"lower": float(lower[i]), "upper": float(upper[i])}
         yield Line(group="control", quantity="control", name=name, values=us[:, i], **limits)
 
 
