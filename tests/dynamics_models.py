@@ -37,30 +37,30 @@ def unbounded_unaligned(rng: Rng) -> pin.JointModelRevoluteUnboundedUnaligned:
 
 
 JOINTS: dict[str, Callable[[Rng], object]] = {
-    "RX": lambda rng: pin.JointModelRX(),
-    "RY": lambda rng: pin.JointModelRY(),
-    "RZ": lambda rng: pin.JointModelRZ(),
+    "RX": lambda _: pin.JointModelRX(),
+    "RY": lambda _: pin.JointModelRY(),
+    "RZ": lambda _: pin.JointModelRZ(),
     "RevoluteUnaligned": lambda rng: pin.JointModelRevoluteUnaligned(unit(rng)),
-    "RevoluteAlongMinusZ": lambda rng: pin.JointModelRevoluteUnaligned(np.array([0.0, 0.0, -1.0])),
-    "RUBX": lambda rng: pin.JointModelRUBX(),
-    "RUBY": lambda rng: pin.JointModelRUBY(),
-    "RUBZ": lambda rng: pin.JointModelRUBZ(),
+    "RevoluteAlongMinusZ": lambda _: pin.JointModelRevoluteUnaligned(np.array([0.0, 0.0, -1.0])),
+    "RUBX": lambda _: pin.JointModelRUBX(),
+    "RUBY": lambda _: pin.JointModelRUBY(),
+    "RUBZ": lambda _: pin.JointModelRUBZ(),
     "RevoluteUnboundedUnaligned": unbounded_unaligned,
-    "PX": lambda rng: pin.JointModelPX(),
-    "PY": lambda rng: pin.JointModelPY(),
-    "PZ": lambda rng: pin.JointModelPZ(),
+    "PX": lambda _: pin.JointModelPX(),
+    "PY": lambda _: pin.JointModelPY(),
+    "PZ": lambda _: pin.JointModelPZ(),
     "PrismaticUnaligned": lambda rng: pin.JointModelPrismaticUnaligned(unit(rng)),
-    "HX": lambda rng: pin.JointModelHX(0.3),
-    "HY": lambda rng: pin.JointModelHY(-0.4),
-    "HZ": lambda rng: pin.JointModelHZ(0.5),
+    "HX": lambda _: pin.JointModelHX(0.3),
+    "HY": lambda _: pin.JointModelHY(-0.4),
+    "HZ": lambda _: pin.JointModelHZ(0.5),
     "HelicalUnaligned": lambda rng: pin.JointModelHelicalUnaligned(unit(rng), 0.7),
-    "Spherical": lambda rng: pin.JointModelSpherical(),
-    "SphericalZYX": lambda rng: pin.JointModelSphericalZYX(),
-    "Translation": lambda rng: pin.JointModelTranslation(),
-    "Planar": lambda rng: pin.JointModelPlanar(),
-    "FreeFlyer": lambda rng: pin.JointModelFreeFlyer(),
-    "Universal": lambda rng: pin.JointModelUniversal(np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.6, 0.8])),
-    "Ellipsoid": lambda rng: pin.JointModelEllipsoid(0.3, 0.5, 0.7),
+    "Spherical": lambda _: pin.JointModelSpherical(),
+    "SphericalZYX": lambda _: pin.JointModelSphericalZYX(),
+    "Translation": lambda _: pin.JointModelTranslation(),
+    "Planar": lambda _: pin.JointModelPlanar(),
+    "FreeFlyer": lambda _: pin.JointModelFreeFlyer(),
+    "Universal": lambda _: pin.JointModelUniversal(np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.6, 0.8])),
+    "Ellipsoid": lambda _: pin.JointModelEllipsoid(0.3, 0.5, 0.7),
     "Composite": composite,
 }
 
@@ -81,11 +81,16 @@ def random_rotational(rng: Rng) -> np.ndarray:
 
 
 def tree(names: Sequence[str], seed: int, *, chain: bool = False) -> pin.Model:
-    """A tree of the named joints, each on a random earlier one (or the previous one), with random armature."""
+    """A tree of the named joints with random armature, numbered depth first as Pinocchio's CRBA needs.
+
+    Each joint sits on the previous one, or on one of its last ancestors unless a chain is asked for.
+    """
     rng = np.random.default_rng(seed)
     model = pin.Model()
     for i, name in enumerate(names):
-        parent = i if chain else int(rng.integers(max(0, i - 2), i + 1))
+        parent = i
+        for _ in range(0 if chain else int(rng.integers(0, 3))):
+            parent = max(model.parents[parent], min(i, 1))
         append(model, parent, JOINTS[name](rng), f"{i}_{name}", rng)
     model.armature = rng.uniform(0.1, 1.0, size=model.nv)
     model.damping = rng.uniform(0.1, 1.0, size=model.nv)
@@ -97,7 +102,12 @@ def mimic_tree(seed: int) -> pin.Model:
     """A tree on a free flyer where joints mimic a revolute, an unbounded and a prismatic one, two of them the same."""
     names = ["FreeFlyer", "RX", "RUBY", "PrismaticUnaligned", "RevoluteUnaligned", "RUBX", "PX", "RZ", "RY"]
     model = tree(names, seed)
-    for mimicked, mimicking, scaling, offset in ((2, 5, -1.5, 0.3), (3, 6, 2.0, -0.4), (4, 7, 0.5, 0.2), (2, 8, 0.7, 0.0)):
+    for mimicked, mimicking, scaling, offset in (
+        (2, 5, -1.5, 0.3),
+        (3, 6, 2.0, -0.4),
+        (4, 7, 0.5, 0.2),
+        (2, 8, 0.7, 0.0),
+    ):
         model = pin.transformJointIntoMimic(model, mimicked, mimicking, scaling, offset)
     model.armature = np.random.default_rng(seed).uniform(0.1, 1.0, size=model.nv)
     return model

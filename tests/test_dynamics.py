@@ -13,9 +13,12 @@ from casadi import SX
 
 from tests.dynamics_models import JOINTS, mimic_tree, sample, tree
 from trajopt.dynamics import RobotExpressions, SmoothFriction
-from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
+from trajopt.errors import InvalidArgumentError
 
 ALL = list(JOINTS)
+# Pinocchio's derivatives take every motion subspace as constant, which is wrong for these: for a universal joint
+# between two others its dtau/dq is off by 37 from its own differences, and ours by 2e-9.
+MOVING_SUBSPACE = ("SphericalZYX", "Universal", "Ellipsoid", "Composite")
 TOLERANCE = 1e-10
 REFERENCES = [pin.ReferenceFrame.LOCAL, pin.ReferenceFrame.WORLD, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED]
 
@@ -35,13 +38,15 @@ def models() -> dict[str, Callable[[], pin.Model]]:
 CASES = models()
 
 
-def close(actual: Any, expected: np.ndarray) -> None:
+def close(actual: Any, expected: np.ndarray, tolerance: float = TOLERANCE) -> None:
     expected = np.asarray(expected, dtype=float)
     actual = np.array(ca.DM(actual)).reshape(expected.shape)
-    assert np.abs(actual - expected).max() <= TOLERANCE * max(1.0, np.abs(expected).max())
+    assert np.abs(actual - expected).max() <= tolerance * max(1.0, np.abs(expected).max())
 
 
-def evaluate(model: pin.Model, build: Callable[[RobotExpressions, SX], list[SX]], point: tuple[np.ndarray, ...]) -> list:
+def evaluate(
+    model: pin.Model, build: Callable[[RobotExpressions, SX], list[SX]], point: tuple[np.ndarray, ...]
+) -> list[ca.DM]:
     q, v, a = SX.sym("q", model.nq), SX.sym("v", model.nv), SX.sym("a", model.nv)
     return ca.Function("f", [q, v, a], build(RobotExpressions(model, q, v), a)).call(list(point))
 
@@ -65,28 +70,45 @@ def test_dynamics_match_pinocchio(case: str) -> None:
             *robot.forward_dynamics_derivatives(a),
         ]
 
-    values = evaluate(model, build, point)
-    mass = np.triu(pin.crba(model, data, q))
-    mass = mass + np.triu(mass, 1).T
-    pin.computeRNEADerivatives(model, data, q, v, a)
-    by_q, by_v = data.dtau_dq.copy(), data.dtau_dv.copy()
-    pin.computeABADerivatives(model, data, q, v, a)
-    inverse = np.triu(data.Minv) + np.triu(data.Minv, 1).T
-    expected = [
-        pin.rnea(model, model.createData(), q, v, a),
-        by_q,
-        by_v,
-        pin.computeGeneralizedGravity(model, model.createData(), q),
-        pin.nonLinearEffects(model, model.createData(), q, v),
-        mass,
-        np.linalg.solve(mass, np.array(ca.DM(b))),
-        pin.aba(model, model.createData(), q, v, a),
-        data.ddq_dq,
-        data.ddq_dv,
-        inverse,
-    ]
-    for value, reference in zip(values, expected, strict=True):
-        close(value, reference)
+    tau, dq, dv, gravity, effects, mass, solved, forward, *slopes = evaluate(model, build, point)
+    expected_mass = np.triu(pin.crba(model, data, q))
+    expected_mass = expected_mass + np.triu(expected_mass, 1).T
+    inverse = np.linalg.inv(expected_mass)
+    close(tau, pin.rnea(model, data, q, v, a))
+    close(gravity, pin.computeGeneralizedGravity(model, data, q))
+    close(effects, pin.nonLinearEffects(model, data, q, v))
+    close(mass, expected_mass)
+    close(solved, inverse @ np.array(ca.DM(b)))
+    acceleration = pin.aba(model, data, q, v, a)
+    close(forward, acceleration)
+    close(slopes[2], inverse)
+    if any(name in joint for joint in model.names for name in MOVING_SUBSPACE):
+        by_q, by_v = rnea_differences(model, q, v, a)
+        close(dq, by_q, 1e-6)
+        close(dv, by_v, 1e-6)
+        by_q, by_v = rnea_differences(model, q, v, acceleration)
+        close(slopes[0], -inverse @ by_q, 1e-6)
+        close(slopes[1], -inverse @ by_v, 1e-6)
+    else:
+        pin.computeRNEADerivatives(model, data, q, v, a)
+        close(dq, data.dtau_dq)
+        close(dv, data.dtau_dv)
+        pin.computeABADerivatives(model, data, q, v, a)
+        close(slopes[0], data.ddq_dq)
+        close(slopes[1], data.ddq_dv)
+
+
+def rnea_differences(model: pin.Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Central differences of pin.rnea in q (tangent) and v."""
+
+    def rnea(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return pin.rnea(model, model.createData(), q, v, a)
+
+    h = np.cbrt(np.finfo(float).eps)
+    steps = h * np.eye(model.nv)
+    by_q = [rnea(pin.integrate(model, q, d), v) - rnea(pin.integrate(model, q, -d), v) for d in steps]
+    by_v = [rnea(q, v + d) - rnea(q, v - d) for d in steps]
+    return np.column_stack(by_q) / (2 * h), np.column_stack(by_v) / (2 * h)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -143,7 +165,7 @@ def test_centre_of_mass_matches_pinocchio(case: str) -> None:
     com, velocity = data.com[0].copy(), data.vcom[0].copy()
     expected = [com, velocity, pin.jacobianCenterOfMass(model, data, q), momentum]
 
-    def build(robot: RobotExpressions, a: SX) -> list[SX]:
+    def build(robot: RobotExpressions, _: SX) -> list[SX]:
         return [robot.com_position(), robot.com_velocity(), robot.com_jacobian(), robot.centroidal_momentum()]
 
     for value, reference in zip(evaluate(model, build, point), expected, strict=True):
@@ -155,28 +177,20 @@ def test_mimic_dynamics(seed: int) -> None:
     """Pinocchio has RNEA and CRBA for mimic joints; derivatives are compared with central differences of its RNEA."""
     model = mimic_tree(seed)
     q, v, a = point = sample(model, 8)
-
-    def rnea(q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return pin.rnea(model, model.createData(), q, v, a)
-
     mass = np.triu(pin.crba(model, model.createData(), q))
     mass = mass + np.triu(mass, 1).T
-    step = np.cbrt(np.finfo(float).eps)
-    directions = step * np.eye(model.nv)
-    by_q = [(rnea(pin.integrate(model, q, d), v) - rnea(pin.integrate(model, q, -d), v)) / (2 * step) for d in directions]
-    by_v = [(rnea(q, v + d) - rnea(q, v - d)) / (2 * step) for d in directions]
 
     def build(robot: RobotExpressions, a: SX) -> list[SX]:
         forward = robot.forward_dynamics(robot.rnea(a))
         return [robot.rnea(a), robot.crba(), forward, *robot.rnea_derivatives(a)]
 
     tau, crba, forward, dq, dv = evaluate(model, build, point)
-    close(tau, rnea(q, v))
+    close(tau, pin.rnea(model, model.createData(), q, v, a))
     close(crba, mass)
     close(forward, a)
-    for actual, columns in ((dq, by_q), (dv, by_v)):
-        expected = np.column_stack(columns)
-        assert np.abs(np.array(actual) - expected).max() < 1e-6 * max(1.0, np.abs(expected).max())
+    by_q, by_v = rnea_differences(model, q, v, a)
+    close(dq, by_q, 1e-6)
+    close(dv, by_v, 1e-6)
 
 
 def test_mimic_with_scaling_zero_is_fixed_at_its_offset() -> None:
@@ -198,7 +212,7 @@ def test_mass_matrix_has_no_entries_between_branches() -> None:
 
 def test_friction_adds_damping_and_smooth_dry_friction() -> None:
     model = tree(["RX", "PY", "RZ"], 4, chain=True)
-    q, v, a = point = sample(model, 10)
+    _, v, a = point = sample(model, 10)
 
     def build(friction: Any) -> list[SX]:
         sq, sv, sa = SX.sym("q", 3), SX.sym("v", 3), SX.sym("a", 3)
@@ -220,25 +234,28 @@ def test_quantities_are_built_once() -> None:
     q, v, a = SX.sym("q", model.nq), SX.sym("v", model.nv), SX.sym("a", model.nv)
     robot = RobotExpressions(model, q, v)
     assert robot.rnea(a) is robot.rnea(a)
-    both = ca.Function("f", [q, v, a], [robot.rnea(a), *robot.rnea_derivatives(a)]).n_instructions()
-    apart = ca.Function("f", [q, v, a], [*robot.rnea_derivatives(a)]).n_instructions()
-    assert both < apart + 40  # torques come with their derivatives
+
+    def count(*outputs: SX) -> int:
+        return ca.Function("f", [q, v, a], list(outputs)).n_instructions()
+
+    torques, derivatives = robot.rnea(a), robot.rnea_derivatives(a)
+    assert count(torques, *derivatives) < count(*derivatives) + 0.6 * count(torques)
+
+
+Q, V = SX.sym("q", 2), SX.sym("v", 2)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda m: RobotExpressions(m, SX.sym("q", m.nq + 1)), r"q: expected shape \(2,\), got \(3, 1\)"),
-        (lambda m: RobotExpressions(m, SX.sym("q", 2)).rnea(SX.sym("a", 2)), "v: expected the velocity"),
-        (lambda m: RobotExpressions(m, SX.sym("q", 2)).joint_placement(9), "joint_id: expected 0 <= joint_id < 3, got 9"),
-        (lambda m: RobotExpressions(m, SX.sym("q", 2)).frame_placement(-1), "frame_id: expected 0 <= frame_id < "),
-        (lambda m: RobotExpressions(m, SX.sym("q", 2), SX.sym("v", 2)).rnea(SX.sym("a", 3)), r"a: expected shape \(2,\)"),
+        (lambda m: RobotExpressions(m, SX.sym("q", 3)), r"q: expected shape \(2,\), got \(3, 1\)"),
+        (lambda m: RobotExpressions(m, Q).rnea(V), "v: expected the velocity"),
+        (lambda m: RobotExpressions(m, Q).joint_placement(9), "joint_id: expected 0 <= joint_id < 3, got 9"),
+        (lambda m: RobotExpressions(m, Q).frame_placement(-1), "frame_id: expected 0 <= frame_id < "),
+        (lambda m: RobotExpressions(m, Q, V).rnea(SX.sym("a", 3)), r"a: expected shape \(2,\), got \(3, 1\)"),
+        (lambda m: RobotExpressions(m, Q, V).frame_velocity(0, "world"), "reference: expected a pinocchio.Refer"),
     ],
 )
 def test_misuse_is_named(call: Callable[[pin.Model], Any], message: str) -> None:
     with pytest.raises(InvalidArgumentError, match=message):
         call(tree(["RX", "PY"], 0))
-
-
-def test_error_types_exist() -> None:
-    assert issubclass(UnsupportedOperationError, NotImplementedError)

@@ -70,6 +70,8 @@ def test_example_robot_configurations_and_base() -> None:
     assert (hyq.nq, hyq.nv, hyq.floating_base) == (19, 18, True)
     assert list(arm.configurations) == ["half_sitting"]
     np.testing.assert_allclose(np.linalg.norm(hyq.configuration("standing")[3:7]), 1.0, atol=1e-15)
+    arm_up = load_robot("kinova").configuration("arm_up")  # 4.6e-9 off in its file
+    assert arm_up[0] ** 2 + arm_up[1] ** 2 == pytest.approx(1.0, abs=1e-15)
     fixed = load_robot("hyq", floating_base=False)
     assert (fixed.nq, fixed.nv) == (12, 12)
     assert fixed.joint_names == hyq.joint_names[1:]

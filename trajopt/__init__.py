@@ -1,1 +1,130 @@
-"""Trajectory optimization for robots from Python."""
+"""Trajectory optimization for robots from Python.
+
+A model is a CasADi expression, written once; a compiler in the process turns it into machine code that works on eight
+knots of a trajectory at once. See the README for the map of the rooms.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from trajopt.actions import (
+    ActionData,
+    ActionModelAbstract,
+    ActionModelDiscrete,
+    ActionModelLQR,
+    ActionModelNumDiff,
+    ActionModelUnicycle,
+)
+from trajopt.actions.differential import (
+    DifferentialActionModelAbstract,
+    DifferentialActionModelFreeFwdDynamics,
+    DifferentialActionModelSymbolic,
+)
+from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
+from trajopt.activations import (
+    ActivationModelAbstract,
+    ActivationModelQuad,
+    ActivationModelQuadraticBarrier,
+    ActivationModelWeightedQuad,
+)
+from trajopt.actuation import ActuationModelFloatingBase, ActuationModelFull, ActuationModelMatrix
+from trajopt.callbacks import CallbackLogger, CallbackVerbose
+from trajopt.costs import CostStack
+from trajopt.errors import (
+    DuplicateNameError,
+    InvalidArgumentError,
+    MissingDependencyError,
+    ModelEvaluationError,
+    TrajoptError,
+    UnknownNameError,
+    UnsupportedOperationError,
+)
+from trajopt.kernels import get_num_threads, set_num_threads
+from trajopt.residuals import (
+    ResidualModelAbstract,
+    ResidualModelCoMPosition,
+    ResidualModelControl,
+    ResidualModelFramePlacement,
+    ResidualModelFrameRotation,
+    ResidualModelFrameTranslation,
+    ResidualModelFrameVelocity,
+    ResidualModelState,
+    ResidualModelSymbolic,
+)
+from trajopt.robots import Robot, load_robot
+from trajopt.shooting import ShootingProblem
+from trajopt.solution import IterationRecord, Solution, SolverStatus
+from trajopt.states import StateMultibody, StateVector
+
+if TYPE_CHECKING:
+    from trajopt import plotting, problems, solvers
+
+__version__ = "0.1.0"
+
+_LAZY = ("plotting", "problems", "solvers")
+
+__all__ = [
+    "ActionData",
+    "ActionModelAbstract",
+    "ActionModelDiscrete",
+    "ActionModelLQR",
+    "ActionModelNumDiff",
+    "ActionModelUnicycle",
+    "ActivationModelAbstract",
+    "ActivationModelQuad",
+    "ActivationModelQuadraticBarrier",
+    "ActivationModelWeightedQuad",
+    "ActuationModelFloatingBase",
+    "ActuationModelFull",
+    "ActuationModelMatrix",
+    "CallbackLogger",
+    "CallbackVerbose",
+    "CostStack",
+    "DifferentialActionModelAbstract",
+    "DifferentialActionModelFreeFwdDynamics",
+    "DifferentialActionModelSymbolic",
+    "DuplicateNameError",
+    "IntegratedActionModelEuler",
+    "IntegratedActionModelRK4",
+    "InvalidArgumentError",
+    "IterationRecord",
+    "MissingDependencyError",
+    "ModelEvaluationError",
+    "ResidualModelAbstract",
+    "ResidualModelCoMPosition",
+    "ResidualModelControl",
+    "ResidualModelFramePlacement",
+    "ResidualModelFrameRotation",
+    "ResidualModelFrameTranslation",
+    "ResidualModelFrameVelocity",
+    "ResidualModelState",
+    "ResidualModelSymbolic",
+    "Robot",
+    "ShootingProblem",
+    "Solution",
+    "SolverStatus",
+    "StateMultibody",
+    "StateVector",
+    "TrajoptError",
+    "UnknownNameError",
+    "UnsupportedOperationError",
+    "get_num_threads",
+    "load_robot",
+    "plotting",
+    "problems",
+    "set_num_threads",
+    "solvers",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Loads the rooms that sit on top when they are first used."""
+    if name in _LAZY:
+        return importlib.import_module(f"trajopt.{name}")
+    raise AttributeError(f"module 'trajopt' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LAZY])

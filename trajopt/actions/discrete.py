@@ -50,6 +50,11 @@ class ActionModelDiscrete(ActionModelExpression):
         results = [cost, *self._expansion(i, cost)]
         return steps_of(program, repr(self), symbols, results, [x, parameters])  # type: ignore[return-value]
 
+    def terminal_value_step(self, program: Program, x: Array, parameters: Array) -> Array:
+        i = Instant(self.state, 0)
+        symbols = [i.x, parameter_vector(self.parameters())]
+        return steps_of(program, repr(self), symbols, [self.terminal_cost(i.x)], [x, parameters])[0]
+
     def term_expressions(self, instant: Instant) -> dict[str, SX]:
         if instant.nu == 0 and self.nu > 0:
             return {"cost": self.terminal_cost(instant.x)}

@@ -45,6 +45,10 @@ class ActionModelExpression(ActionModelAbstract):
         """Adds the steps that give the cost without a control: cost (1,), Lx (ndx,), Lxx (ndx, ndx)."""
 
     @abstractmethod
+    def terminal_value_step(self, program: Program, x: Array, parameters: Array) -> Array:
+        """Adds the step that gives the cost without a control, (1,), and nothing else."""
+
+    @abstractmethod
     def term_expressions(self, instant: Instant) -> dict[str, SX]:
         """Contribution of each named cost term, as the running cost has it (or the terminal one, where nu is 0)."""
 

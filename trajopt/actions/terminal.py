@@ -47,5 +47,10 @@ class ActionModelTerminal(ActionModelExpression):
         symbols = [instant.x, parameter_vector(self.parameters())]
         return steps_of(program, "terminal", symbols, [q.cost, q.Lx, q.Lxx], [x, parameters])  # type: ignore[return-value]
 
+    def terminal_value_step(self, program: Program, x: Array, parameters: Array) -> Array:
+        instant = Instant(self.state, 0)
+        symbols = [instant.x, parameter_vector(self.parameters())]
+        return steps_of(program, "terminal", symbols, [self.costs.value(instant)], [x, parameters])[0]
+
     def term_expressions(self, instant: Instant) -> dict[str, SX]:
         return self.costs.values(instant)

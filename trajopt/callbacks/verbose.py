@@ -41,16 +41,18 @@ class CallbackVerbose(Callback):
     Args:
         every: Draws each n-th iteration, >= 1 [-]; the last one is always drawn.
         console: Where to draw; by default the terminal (standard output).
+        closing: Whether to draw the status and the totals at the end.
 
     Raises:
         InvalidArgumentError: `every` is not a whole number >= 1.
     """
 
-    def __init__(self, every: int = 1, console: Console | None = None) -> None:
+    def __init__(self, every: int = 1, console: Console | None = None, *, closing: bool = True) -> None:
         if isinstance(every, bool) or not isinstance(every, int) or every < 1:
             raise InvalidArgumentError(f"every: expected a whole number >= 1, got {every!r}; 1 draws each iteration")
         self._every = every
         self._console = console
+        self._closing = closing
         self._lines = 0
         self._skipped: IterationRecord | None = None
 
@@ -72,9 +74,11 @@ class CallbackVerbose(Callback):
         """Draws the last iteration if it was skipped, then the status and the totals."""
         if self._skipped is not None:
             self._draw(self._skipped)
+        if not self._closing:
+            return
         plural = "" if solution.iterations == 1 else "s"
         totals = f"cost {solution.cost:.8g} after {solution.iterations} iteration{plural} in {solution.seconds:.3g} s"
-        self._print(f"{solution.status}", "bold green" if solution.converged else "bold yellow")
+        self._print(str(solution.status), "bold green" if solution.converged else "bold yellow")
         self._print(totals)
 
     def __repr__(self) -> str:

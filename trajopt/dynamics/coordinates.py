@@ -35,7 +35,7 @@ class Coordinates:
         if self._direct:
             return a
         result = ca.densify(ca.mtimes(self._map, a))
-        if self._bend is None:
+        if self._bend is None or self._v is None:
             return result
         return result + ca.mtimes(self._bend(self._q, self._v, a, 0)[0], self._v)
 
@@ -56,7 +56,7 @@ class Coordinates:
         if self._direct:
             return dq, dv
         by_q, by_v = ca.mtimes(dq, self._map), ca.mtimes(dv, self._map)
-        if self._bend is None:
+        if self._bend is None or self._v is None:
             return ca.mtimes(self._map.T, by_q), ca.mtimes(self._map.T, by_v)
         slope, rates_by_q, accelerations_by_q, torques_by_q = self._bend(self._q, self._v, a, torques)
         by_q = by_q + ca.mtimes(dv, rates_by_q) + ca.mtimes(mass, accelerations_by_q)

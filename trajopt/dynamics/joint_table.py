@@ -36,6 +36,7 @@ from trajopt.dynamics.spatial import Array, Placement, rounded
 from trajopt.errors import UnsupportedOperationError
 
 Kind = Literal["revolute", "prismatic", "helical", "spherical", "translation", "planar", "free_flyer"]
+Rate = dict[int, SX | float]
 
 _E = np.eye(6)
 SUBSPACES: dict[Kind, Array] = {
@@ -65,7 +66,7 @@ class ElementaryJoint:
     before: pin.SE3
     motion: Placement
     subspace: Array
-    rates: tuple[dict[int, SX | float], ...]
+    rates: tuple[Rate, ...]
     angle: tuple[SX, SX] | None = field(default=None)
 
 
@@ -107,7 +108,7 @@ def _expand(joint: Any, q: SX) -> tuple[list[ElementaryJoint], pin.SE3]:
         return _ellipsoid(joint, q)
     if name in _MULTIPLE:
         kind, motion = _MULTIPLE[name]
-        rates = tuple({iv + i: 1.0} for i in range(joint.nv))
+        rates: tuple[Rate, ...] = tuple({iv + i: 1.0} for i in range(joint.nv))
         placement = motion(q[iq : iq + joint.nq])
         cs = (q[iq + 2], q[iq + 3]) if kind == "planar" else None
         return [ElementaryJoint(kind, pin.SE3.Identity(), placement, SUBSPACES[kind], rates, cs)], pin.SE3.Identity()
@@ -158,7 +159,11 @@ def _turned(axis: Array) -> Array:
 
 
 def _screw(
-    twist: Array, coordinate: SX | tuple[SX, SX], iv: int, scaling: float = 1.0, rate: dict[int, SX | float] | None = None
+    twist: Array,
+    coordinate: SX | tuple[SX, SX],
+    iv: int,
+    scaling: float = 1.0,
+    rate: Rate | None = None,
 ) -> Chain:
     """A joint of one constant twist (v, w): revolute, prismatic or helical about z of a turned frame.
 
@@ -169,7 +174,7 @@ def _screw(
     axis = angular if turning else linear
     turned = pin.SE3(_turned(axis), np.zeros(3))
     pitch = float(rounded(np.array(angular @ linear))) if turning else 0.0
-    rates = (rate if rate is not None else {iv: scaling},)
+    rates: tuple[Rate, ...] = (rate if rate is not None else {iv: scaling},)
     if not turning:
         assert isinstance(coordinate, SX)
         motion = Placement(SX(np.eye(3)), ca.vertcat(0, 0, coordinate))
@@ -207,7 +212,7 @@ def _ellipsoid(joint: Any, q: SX) -> Chain:
     c0, s0, c1, s1 = ca.cos(a[0]), ca.sin(a[0]), ca.cos(a[1]), ca.sin(a[1])
     radii = (joint.radius_x, joint.radius_y, joint.radius_z)
     normal = (s1, -s0 * c1, c0 * c1)
-    slopes: list[dict[int, SX | float]] = [
+    slopes: list[Rate] = [
         {iv + 1: radii[0] * c1},
         {iv: -radii[1] * c0 * c1, iv + 1: radii[1] * s0 * s1},
         {iv: -radii[2] * s0 * c1, iv + 1: -radii[2] * c0 * s1},
@@ -222,14 +227,11 @@ def _mimic(model: pin.Model, joint_id: int, joint: Any, q: SX) -> Chain:
     Pinocchio's Python does not show the type of a mimicking joint, so it is measured: log6 of its motion from
     angle or length 0 to 1.
     """
-    mimicked = list(model.mimicked_joints)[list(model.mimicking_joints).index(joint_id)]
-    iq, iv = model.idx_qs[mimicked], model.idx_vs[mimicked]
-    unbounded = model.nqs[mimicked] == 2
+    iq, iv = joint.idx_q, joint.idx_v  # of the mimicked joint; model.mimicked_joints is in another order
+    unbounded = any(model.idx_qs[j] == iq and model.nqs[j] == 2 for j in range(1, model.njoints))
     if joint.scaling == 0.0:
         return [], _mimic_motion(model, joint_id, iq, 0.0, unbounded)
-    start, end = (
-        _mimic_motion(model, joint_id, iq, (y - joint.offset) / joint.scaling, unbounded) for y in (0.0, 1.0)
-    )
+    start, end = (_mimic_motion(model, joint_id, iq, (y - joint.offset) / joint.scaling, unbounded) for y in (0.0, 1.0))
     twist = rounded(pin.log6(start.actInv(end)).vector, 1e-12)
     value = ca.atan2(q[iq + 1], q[iq]) if unbounded else q[iq]
     return _screw(twist, joint.scaling * value + joint.offset, iv, scaling=joint.scaling)

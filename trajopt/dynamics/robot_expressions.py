@@ -13,6 +13,7 @@ from casadi import SX
 from trajopt.dynamics import kinematics
 from trajopt.dynamics.composite import CompositeBody, composite_bodies, composite_inertias
 from trajopt.dynamics.coordinates import Coordinates
+from trajopt.dynamics.friction import SmoothFriction
 from trajopt.dynamics.inverse_dynamics import (
     Accelerations,
     Velocities,
@@ -21,7 +22,6 @@ from trajopt.dynamics.inverse_dynamics import (
     link_velocities,
     newton_euler,
 )
-from trajopt.dynamics.friction import SmoothFriction
 from trajopt.dynamics.mass_matrix import MassColumns, mass_columns
 from trajopt.dynamics.rnea_derivatives import rnea_derivatives
 from trajopt.dynamics.sparse_ltdl import SparseLTDL
@@ -64,7 +64,8 @@ class RobotExpressions:
         self._cache: dict[Hashable, Any] = {}
 
     def __repr__(self) -> str:
-        return f"RobotExpressions({self.model.name!r}, nq={self.model.nq}, nv={self.model.nv}, friction={self.friction})"
+        sizes = f"nq={self.model.nq}, nv={self.model.nv}"
+        return f"RobotExpressions({self.model.name!r}, {sizes}, friction={self.friction})"
 
     # Kinematics
 

@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.dynamics.joint_table import ElementaryJoint, expand_joint
+from trajopt.dynamics.joint_table import ElementaryJoint, Rate, expand_joint
 from trajopt.dynamics.spatial import Array, Inertia, Placement, Spatial, rounded, spatial
 
 
@@ -39,14 +39,10 @@ class RigidParameters:
         return RigidParameters(self.mass, h + self.mass * p, rotational)
 
     def plus(self, other: RigidParameters) -> RigidParameters:
-        return RigidParameters(
-            self.mass + other.mass, self.moment + other.moment, self.rotational + other.rotational
-        )
+        return RigidParameters(self.mass + other.mass, self.moment + other.moment, self.rotational + other.rotational)
 
     def minus(self, other: RigidParameters) -> RigidParameters:
-        return RigidParameters(
-            self.mass - other.mass, self.moment - other.moment, self.rotational - other.rotational
-        )
+        return RigidParameters(self.mass - other.mass, self.moment - other.moment, self.rotational - other.rotational)
 
     def expression(self) -> Inertia:
         size = max(np.abs(self.rotational).max(), np.abs(self.moment).max(), abs(self.mass), 1e-300)
@@ -105,7 +101,7 @@ class Tree:
     def __init__(self, model: pin.Model, q: SX) -> None:
         self.links: list[Link] = []
         self.attachment: list[tuple[int, pin.SE3]] = [(-1, pin.SE3.Identity())]
-        self.rates: list[dict[int, SX | float]] = []
+        self.rates: list[Rate] = []
         self.grounded = RigidParameters.zero()
         self.mass = float(sum(inertia.mass for inertia in list(model.inertias)[1:]))
         for joint_id in range(1, model.njoints):

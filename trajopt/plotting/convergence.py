@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-_LOG_FROM = 10.0  # a positive quantity that spans more than this factor gets a logarithmic axis
+_LOG_FROM = 100.0  # a positive quantity that spans more than this factor gets a logarithmic axis
 
 
 def plot_convergence(
@@ -56,7 +56,7 @@ def plot_convergence(
         _draw_decreases(axes[0, 2], log)
         _draw_curve(axes[1, 0], "step length [-]", log, log.step_lengths)
         _draw_curve(axes[1, 1], "regularisation [-]", log, log.regularizations)
-        _draw_curve(axes[1, 2], "largest gap before the step [-]", log, log.gap_norms)
+        _draw_curve(axes[1, 2], "largest gap [-]", log, log.gap_norms)
         _halves(axes[1, 0])
         for axis in axes[1]:
             axis.set_xlabel("iteration [-]")
@@ -89,10 +89,10 @@ def _draw_curve(axes: Axes, title: str, log: CallbackLogger, values: Reals) -> N
 
 def _draw_decreases(axes: Axes, log: CallbackLogger) -> None:
     """The decrease that each iteration promised (line) and the one that came (dots)."""
-    axes.set_title("decrease: promised (line), come [cost]")
+    axes.set_title("decrease [cost]")
     positive = np.concatenate([log.expected_decreases, log.decreases])
     if np.any(positive[np.isfinite(positive)] > 0):
-        axes.set_yscale("log")
+        _logarithmic(axes)
     promised = np.where(log.expected_decreases > 0, log.expected_decreases, np.nan)
     axes.plot(log.iterations, promised, color=GREY, linewidth=1.6, label="_promised")
     for mask, marker, color in ((log.accepted, "o", BLUE), (~log.accepted, "x", RED)):
@@ -121,13 +121,20 @@ def _draw_zeros(axes: Axes, iterations: npt.NDArray[np.int64], color: str) -> No
 
 
 def _scale(axes: Axes, values: Reals) -> None:
-    """Logarithmic for values >= 0 (some positive) that span a large factor or contain zero."""
+    """Logarithmic for values >= 0 whose positive ones span a large factor."""
     finite = values[np.isfinite(values)]
     positive = finite[finite > 0]
     if not positive.size or np.any(finite < 0):
         return
-    if positive.size < finite.size or positive.max() > _LOG_FROM * positive.min():
-        axes.set_yscale("log")
+    if positive.max() > _LOG_FROM * positive.min():
+        _logarithmic(axes)
+
+
+def _logarithmic(axes: Axes) -> None:
+    from matplotlib.ticker import NullFormatter
+
+    axes.set_yscale("log")
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _halves(axes: Axes) -> None:
@@ -145,11 +152,13 @@ def _halves(axes: Axes) -> None:
 def _draw_legend(target: Figure | SubFigure, log: CallbackLogger) -> None:
     from matplotlib.lines import Line2D
 
-    entries = [Line2D([], [], color=BLUE, marker="o", markersize=3.5, linewidth=1.2, label="step taken")]
+    entries = [
+        Line2D([], [], color=BLUE, marker="o", markersize=3.5, linewidth=1.2, label="step taken"),
+        Line2D([], [], color=GREY, linewidth=1.6, label="decrease promised"),
+    ]
     if not log.accepted.all():
         entries.append(Line2D([], [], color=RED, marker="x", markeredgewidth=1.8, linestyle="", label="step refused"))
     if any(line.get_label() == "_zero" for axes in target.axes for line in axes.get_lines()):
         zero = Line2D([], [], color=BLUE, marker="v", markerfacecolor="white", linestyle="", label="zero or negative")
         entries.append(zero)
-    if len(entries) > 1:
-        target.legend(handles=entries, loc="outside lower center", ncols=3)
+    target.legend(handles=entries, loc="outside lower center", ncols=4)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.style import canvas, house_style, legend_beside, line_look, time_axis, whole_figure
+from trajopt.plotting.style import canvas, house_style, legend_beside, line_look, set_time_axis, time_axis, whole_figure
 from trajopt.solution import Solution
 
 if TYPE_CHECKING:
@@ -69,9 +69,8 @@ def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = N
                 axes.plot([], [], label=text, **look)
         if logarithmic:
             axes.set_ylim(bottom=max(axes.get_ylim()[0], _DECADES * float(every.max())))
-        axes.set_xlim(abscissa[0], abscissa[-1] if abscissa[-1] > abscissa[0] else abscissa[0] + 1)
-        axes.set_xlabel(label)
+        set_time_axis(axes, abscissa, label)
         axes.set_ylabel("contribution of a knot [cost]")
-        axes.set_title("cost terms (sum; ◆ terminal)")
+        axes.set_title("cost terms and their sums (◆ terminal)")
         legend_beside(axes, len(ordered))
         return whole_figure(target)

@@ -11,7 +11,7 @@ import numpy as np
 from trajopt.plotting.style import Reals
 from trajopt.solution import Solution
 
-_QUANTITIES = {"m": "position", "rad": "angle", "m/s": "velocity", "rad/s": "angular velocity"}
+_QUANTITIES = {"m": "position", "rad": "angle", "m/s": "velocity", "rad/s": "velocity"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +58,25 @@ def _control_lines(solution: Solution) -> Iterator[Line]:
     names = problem.control_names if problem is not None else [f"u{i}" for i in range(nu)]
     lower = problem.control_lower if problem is not None else np.full(nu, -np.inf)
     upper = problem.control_upper if problem is not None else np.full(nu, np.inf)
+    efforts = _efforts(problem.state) if problem is not None else {}
     for i, name in enumerate(names):
-        limits: dict[str, Any] = {"lower": float(lower[i]), "upper": float(upper[i])}
-        yield Line(group="control", quantity="control", name=name, values=us[:, i], **limits)
+        quantity, unit = efforts.get(name, ("control", ""))
+        yield Line(
+            group="control",
+            quantity=quantity,
+            unit=unit,
+            name=name.removeprefix("u:"),
+            values=us[:, i],
+            lower=float(lower[i]),
+            upper=float(upper[i]),
+        )
+
+
+def _efforts(state: Any) -> dict[str, tuple[str, str]]:
+    """Quantity and unit of controls that drive one joint each; such a control is called "u:joint"."""
+    efforts = {"rad/s": ("torque", "N m"), "m/s": ("force", "N")}
+    names = {f"u:{name[2:]}": unit for name, unit in zip(state.tangent_names, state.tangent_units) if name[:2] == "v:"}
+    return {name: efforts[unit] for name, unit in names.items() if unit in efforts}
 
 
 def _state_lines(solution: Solution) -> Iterator[Line]:

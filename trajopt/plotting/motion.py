@@ -94,7 +94,7 @@ def plot_motion(
             scene.draw(marks, color=RED, marker="*", linestyle="", markersize=12, markeredgecolor="white",
                        label="target" if len(marks) == 1 else "targets", zorder=6)  # fmt: skip
         if names or len(marks):
-            target.legend(loc="outside lower center", ncols=3)
+            target.legend(loc="outside upper left", ncols=3)
         _draw_color_bar(target, scene.axes, *time_axis(solution))
         return whole_figure(target)
 
@@ -188,11 +188,14 @@ def _scene(target: Figure | SubFigure, points: Reals, view: tuple[float, float] 
     center, half = (low + high) / 2, np.maximum((high - low) / 2 + margin, 0.15 * size)
     axes.set(xlim=(center[0] - half[0], center[0] + half[0]), ylim=(center[1] - half[1], center[1] + half[1]))
     axes.set(zlim=(center[2] - half[2], center[2] + half[2]), xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
-    axes.set_box_aspect(half, zoom=0.95)
+    axes.set_box_aspect(half, zoom=0.88)
     axes.view_init(*(view or (18.0, _azimuth(points))))
+    axes.zaxis.set_rotate_label(False)
+    axes.zaxis.label.set_rotation(90)
     for axis, extent in zip((axes.xaxis, axes.yaxis, axes.zaxis), half / half.max()):
         axis.set_pane_color((0.97, 0.97, 0.97, 1.0))
         axis.set_major_locator(_ticks(extent))
+        axis.labelpad = 5
     return _Scene(axes, (0, 1, 2))
 
 
@@ -244,5 +247,5 @@ def _draw_color_bar(target: Figure | SubFigure, axes: Any, abscissa: Reals, labe
 
     ramp = LinearSegmentedColormap.from_list("motion", _RAMP)
     scale = ScalarMappable(Normalize(abscissa[0], max(abscissa[-1], abscissa[0] + 1e-9)), ramp)
-    bar = target.colorbar(scale, ax=axes, shrink=0.6, aspect=25, pad=0.02, label=label)
+    bar = target.colorbar(scale, ax=axes, shrink=0.6, aspect=25, pad=0.02, panchor=(0.5, 0.5), label=label)
     bar.outline.set_visible(False)  # type: ignore[operator]

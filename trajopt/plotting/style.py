@@ -90,6 +90,14 @@ def time_axis(solution: Solution) -> tuple[Reals, str]:
     return np.asarray(times, dtype=np.float64), "time [s]"
 
 
+def set_time_axis(axes: Axes, abscissa: Reals, label: str) -> None:
+    """Range and label of a horizontal axis from `time_axis`."""
+    axes.set_xlim(abscissa[0], abscissa[-1] if abscissa[-1] > abscissa[0] else abscissa[0] + 1)
+    axes.set_xlabel(label)
+    if label.startswith("knot"):
+        integer_axis(axes)
+
+
 def line_look(index: int) -> dict[str, Any]:
     """Colour and line style of the index-th line of a panel."""
     return {
@@ -101,7 +109,7 @@ def line_look(index: int) -> dict[str, Any]:
 def legend_beside(axes: Axes, entries: int) -> None:
     """Legend on the right of the axes, where it covers no data."""
     columns = 1 if entries <= 10 else 2
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), borderaxespad=0.3, ncols=columns, labelspacing=0.3)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1.03), borderaxespad=0.3, ncols=columns, labelspacing=0.3)
 
 
 def integer_axis(axes: Axes) -> None:

@@ -14,6 +14,7 @@ from trajopt.plotting.style import (
     house_style,
     legend_beside,
     line_look,
+    set_time_axis,
     time_axis,
     whole_figure,
 )
@@ -24,16 +25,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 _UNLIMITED = 1e20  # files write "no limit" as inf or as the largest number
-_REACH = 0.5  # a limit is shown if it is this close to the data, in units of the data's range
+_REACH = 0.3  # a limit is shown if its line comes this close to it, in units of the range of the panel's data
 
 
 def plot_solution(solution: Solution, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draws configuration, velocity and control over time: one panel for each quantity with a unit of its own.
 
-    Limits are dashed; the part of a panel beyond limits that all its lines share is shaded. A limit far from the data
-    (more than half its range) stays outside the panel. Continuous joints, stored as (cos, sin), are drawn as angles.
-    Controls hold over a knot and are drawn as steps. Without a problem, or if its knots have no time step, the
-    horizontal axis counts knots.
+    Limits are dashed, in the colour of their line; limits that all lines of a panel share are grey, and what is beyond
+    them is shaded. A limit is left out if its line stays far from it (0.3 of the range of the panel's data). Continuous
+    joints, stored as (cos, sin), are drawn as angles. Controls hold over a knot and are drawn as steps. Without a
+    problem, or if its knots have no time step, the horizontal axis counts knots.
 
     Args:
         solution: What to draw.
@@ -47,7 +48,7 @@ def plot_solution(solution: Solution, *, figure: Figure | SubFigure | None = Non
         rows = max(len(column) for column in columns)
         target = canvas(figure, 8.0 if len(columns) == 1 else 12.0, 0.8 + 1.9 * rows)
         drawn = _draw_columns(target, columns, *time_axis(solution))
-        _draw_legends(target, drawn)
+        _draw_legends(target, drawn, len(columns))
         return whole_figure(target)
 
 
@@ -73,8 +74,7 @@ def _draw_columns(
             first = first or axes
             drawn.append((axes, panel, _draw_panel(axes, panel, abscissa)))
             axes.tick_params(labelbottom=j == len(column) - 1)
-        axes.set_xlabel(label)
-    drawn[0][0].set_xlim(abscissa[0], abscissa[-1] if abscissa[-1] > abscissa[0] else abscissa[0] + 1)
+        set_time_axis(axes, abscissa, label)
     return drawn
 
 
@@ -95,40 +95,59 @@ def _draw_panel(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
 
 
 def _draw_limits(axes: Axes, panel: list[Line]) -> bool:
-    """Draws the limits and sets the range of the panel; returns whether a limit is in sight."""
+    """Draws the limits that matter and sets the range of the panel; returns whether there are any."""
     finite = np.concatenate([line.values[np.isfinite(line.values)] for line in panel])
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
     extent = max(high - low, 1e-3 * max(abs(low), abs(high)), 1e-9)
-    limits = [limit for line in panel for limit in (line.lower, line.upper) if abs(limit) < _UNLIMITED]
-    near = [limit for limit in limits if low - _REACH * extent <= limit <= high + _REACH * extent]
-    low, high = min([low, *near]), max([high, *near])
+    shared = len({(line.lower, line.upper) for line in panel}) == 1
+    near: list[tuple[int, float, float]] = []
+    for i, line in enumerate(panel[:1] if shared else panel):
+        values = finite if shared else line.values[np.isfinite(line.values)]
+        near += [(i, limit, side) for limit, side in _near_limits(line, values, extent)]
+    low, high = min([low, *(limit for _, limit, _ in near)]), max([high, *(limit for _, limit, _ in near)])
     margin = 0.07 * max(high - low, extent)
     axes.set_ylim(low - margin, high + margin)
-
-    shared = len({(line.lower, line.upper) for line in panel}) == 1
-    for i, line in enumerate(panel[:1] if shared else panel):
+    for i, limit, side in near:
         color = GREY if shared and len(panel) > 1 else line_look(i)["color"]
-        for limit, far in ((line.lower, -1.0), (line.upper, 1.0)):
-            if abs(limit) >= _UNLIMITED:
-                continue
-            axes.axhline(limit, color=color, linestyle="--", linewidth=1.0, alpha=0.9, label="_limit")
-            if shared and limit in near:
-                edge = low - margin if far < 0 else high + margin
-                axes.axhspan(limit, edge, color=GREY, alpha=0.15, linewidth=0, label="_beyond")
+        axes.axhline(limit, color=color, linestyle="--", linewidth=1.0, alpha=0.9, label="_limit")
+        if shared:
+            edge = low - margin if side < 0 else high + margin
+            axes.axhspan(limit, edge, color=GREY, alpha=0.15, linewidth=0, label="_beyond")
     return bool(near)
 
 
-def _draw_legends(target: Figure | SubFigure, drawn: list[tuple[Axes, list[Line], bool]]) -> None:
-    """One legend for all panels if they name the same lines, otherwise one beside each."""
+def _near_limits(line: Line, values: Reals, extent: float) -> list[tuple[float, float]]:
+    """Limits of a line that its values come near or pass, each with its side: -1 below, 1 above."""
+    if not values.size:
+        return []
+    found = []
+    for limit, side in ((line.lower, -1.0), (line.upper, 1.0)):
+        closest = float(np.max(side * values))
+        if abs(limit) < _UNLIMITED and side * limit - closest <= _REACH * extent:
+            found.append((limit, side))
+    return found
+
+
+def _draw_legends(target: Figure | SubFigure, drawn: list[tuple[Axes, list[Line], bool]], columns: int) -> None:
+    """One legend for all panels that name the same lines; the others have a row of their own above the panel."""
     from matplotlib.lines import Line2D
 
-    several = [(axes, panel) for axes, panel, _ in drawn if len(panel) > 1]
-    dashes = Line2D([], [], color=GREY, linestyle="--", linewidth=1.0, label="limit")
-    limits = any(near for *_, near in drawn)
-    if several and len({tuple(line.name for line in panel) for _, panel in several}) == 1:
-        handles: list[Any] = [h for h in several[0][0].get_lines() if not str(h.get_label()).startswith("_")]
-        columns = 1 if len(handles) <= 16 else 2
-        target.legend(handles=handles + [dashes] * limits, loc="outside right upper", ncols=columns)
-        return
-    for axes, panel in several:
-        legend_beside(axes, len(panel))
+    names = [tuple(line.name for line in panel) for _, panel, _ in drawn]
+    shared = max(names, key=lambda lines: (names.count(lines), len(lines)))
+    handles: list[Any] = []
+    if len(shared) > 1:
+        axes = drawn[names.index(shared)][0]
+        handles = [h for h in axes.get_lines() if not str(h.get_label()).startswith("_")]
+    if any(near for *_, near in drawn):
+        handles.append(Line2D([], [], color=GREY, linestyle="--", linewidth=1.0, label="limit"))
+    if handles and columns == 1:
+        target.legend(handles=handles, loc="outside right upper", ncols=1 if len(handles) <= 16 else 2)
+    elif handles:
+        target.legend(handles=handles, loc="outside lower center", ncols=min(7, len(handles)))
+    for (axes, panel, _), own in zip(drawn, names):
+        if len(panel) > 1 and own != shared:
+            _legend_above(axes, len(panel)) if sum(map(len, own)) < 60 else legend_beside(axes, len(panel))
+
+
+def _legend_above(axes: Axes, entries: int) -> None:
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1, ncols=entries, columnspacing=1.0)

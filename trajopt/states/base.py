@@ -94,6 +94,10 @@ class StateAbstract(ABC):
         _check_which(which)
         return _select(self._jdifference(_vector("x0", x0, self.nx), _vector("x1", x1, self.nx)), which)
 
+    def at_rest(self, x: Array) -> Array:
+        """The state with its velocities set to zero, shape (nx,), where the manifold knows what they are."""
+        return np.array(x, dtype=np.float64)
+
     @abstractmethod
     def normalize(self, x: npt.ArrayLike) -> Array:
         """x with its rotations scaled to norm 1, shape (nx,); a fresh array.

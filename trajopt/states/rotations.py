@@ -76,14 +76,6 @@ def log_slope(t: SX, k: SX, d: SX) -> SX:
     return ca.if_else(small, series, (0.25 - (2 + k) * d) / safe)
 
 
-def skew(v: SX) -> SX:
-    """[v]x, sparse: its diagonal is structurally zero."""
-    m = SX(3, 3)
-    m[1, 0], m[2, 0], m[2, 1] = v[2], -v[1], v[0]
-    m[0, 1], m[0, 2], m[1, 2] = -v[2], v[1], -v[0]
-    return m
-
-
 def multiply(a: SX, b: SX) -> SX:
     """Product of two quaternions, shape (4,)."""
     av, aw, bv, bw = a[:3], a[3], b[:3], b[3]
@@ -189,18 +181,18 @@ def log_pose(p: SX, a: SX) -> tuple[SX, SX, SX]:
 def inverse_adjoint(p: SX, a: SX) -> SX:
     """Adjoint of the inverse of a pose, shape (6, 6): [[Rᵀ, -Rᵀ [p]x], [0, Rᵀ]]."""
     r = rotation_matrix(a).T
-    return _block(r, -ca.mtimes(r, skew(p)))
+    return _block(r, -ca.mtimes(r, ca.skew(p)))
 
 
 def _quadratic(w: SX, diagonal: SX, linear: SX | float, square: SX) -> SX:
     """diagonal I + linear [ω]x + square ω ωᵀ."""
-    return diagonal * SX.eye(3) + linear * skew(w) + square * ca.mtimes(w, w.T)
+    return diagonal * SX.eye(3) + linear * ca.skew(w) + square * ca.mtimes(w, w.T)
 
 
 def _dual_part(v: SX, w: SX, diagonal: SX, lin_v: SX | float, lin_w: SX | float, mixed: SX, square: SX) -> SX:
     """diagonal I + lin_v [v]x + lin_w [ω]x + mixed (v ωᵀ + ω vᵀ) + square ω ωᵀ."""
     vwt = ca.mtimes(v, w.T)
-    turn = skew(lin_v * v + lin_w * w)
+    turn = ca.skew(lin_v * v + lin_w * w)
     return diagonal * SX.eye(3) + turn + mixed * (vwt + vwt.T) + square * ca.mtimes(w, w.T)
 
 

@@ -77,6 +77,10 @@ class StateMultibody(StateAbstract):
         x[self.nq :] = np.clip(generator.uniform(-1.0, 1.0, self.nv), slowest, fastest)
         return x
 
+    def at_rest(self, x: Array) -> Array:
+        """The state with zero velocity, shape (nx,)."""
+        return np.concatenate([np.asarray(x, dtype=np.float64)[: self.nq], np.zeros(self.nv)])
+
     def normalize(self, x: npt.ArrayLike) -> Array:
         """x with its quaternions and unit circles scaled to norm 1, shape (nx,); a fresh array."""
         result = check_array("x", x, (self.nx,), cure=self._shape_hint())

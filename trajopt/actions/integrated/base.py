@@ -51,16 +51,24 @@ class IntegratedActionModelAbstract(ActionModelExpression):
         return [instant.x, instant.u, parameter_vector(self.parameters())]
 
     def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
-        instant = Instant(self.state, 0)
+        instant = self._terminal_instant()
+        q = self.differential.costs.quadratic(instant)
+        symbols = [instant.x, parameter_vector(self.parameters())]
+        return steps_of(program, "terminal", symbols, [q.cost, q.Lx, q.Lxx], [x, parameters])  # type: ignore[return-value]
+
+    def terminal_value_step(self, program: Program, x: Array, parameters: Array) -> Array:
+        instant = self._terminal_instant()
+        symbols = [instant.x, parameter_vector(self.parameters())]
+        return steps_of(program, "terminal", symbols, [self.differential.costs.value(instant)], [x, parameters])[0]
+
+    def _terminal_instant(self) -> Instant:
         controlled = self.differential.costs.controlled_terms()
         if controlled:
             raise InvalidArgumentError(
                 f"terminal: cost terms {', '.join(controlled)} need a control, and the end of a horizon has none; "
                 "give the terminal a CostStack of its own"
             )
-        q = self.differential.costs.quadratic(instant)
-        symbols = [instant.x, parameter_vector(self.parameters())]
-        return steps_of(program, "terminal", symbols, [q.cost, q.Lx, q.Lxx], [x, parameters])  # type: ignore[return-value]
+        return Instant(self.state, 0)
 
     def term_expressions(self, instant: Instant) -> dict[str, SX]:
         if instant.nu == 0 and self.nu > 0:

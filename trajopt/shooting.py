@@ -1,0 +1,350 @@
+"""The shooting problem: an initial state, one action model a knot, and what the end costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.terminal import ActionModelTerminal
+from trajopt.costs.cost_stack import CostStack
+from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.evaluation import Evaluator
+from trajopt.knots import Kind, Knots, ParameterInfo, ParameterTable, kinds_of
+
+Reals = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """Values of a problem along a trajectory.
+
+    Attributes:
+        cost: Total cost [cost].
+        costs: Cost of each knot, the terminal last (T + 1,) [cost].
+        xnext: Next state of each running knot (T, nx).
+        gaps: x0 ⊖ xs[0], then xnext[t] ⊖ xs[t + 1] (T + 1, ndx).
+    """
+
+    cost: float
+    costs: Reals
+    xnext: Reals
+    gaps: Reals
+
+
+@dataclass(frozen=True, kw_only=True)
+class Linearization(Evaluation):
+    """Values and derivatives of a problem along a trajectory; the terminal knot is the last of Lx and Lxx.
+
+    Attributes:
+        Fx: (T, ndx, ndx).
+        Fu: (T, ndx, nu).
+        Lx: (T + 1, ndx).
+        Lu: (T, nu).
+        Lxx: (T + 1, ndx, ndx).
+        Lxu: (T, ndx, nu).
+        Luu: (T, nu, nu); the identity along controls that a knot does not have.
+    """
+
+    Fx: Reals
+    Fu: Reals
+    Lx: Reals
+    Lu: Reals
+    Lxx: Reals
+    Lxu: Reals
+    Luu: Reals
+
+
+class ShootingProblem:
+    """minimise Σ l_t(x_t, u_t) + l_T(x_T) subject to x_{t+1} = f_t(x_t, u_t), x_0 given.
+
+    A problem is used by one thread at a time.
+
+    Args:
+        x0: Initial state (nx,).
+        running: One action model a knot 0..T-1. Knots that share a model share its compiled code and may still have
+            parameter values of their own.
+        terminal: An action model, evaluated without control, or a CostStack.
+
+    Raises:
+        InvalidArgumentError: x0 is not a state, there is no knot, or models do not fit together.
+    """
+
+    def __init__(
+        self, x0: npt.ArrayLike, running: Sequence[ActionModelAbstract], terminal: ActionModelAbstract | CostStack
+    ) -> None:
+        self._running = list(running)
+        self._terminal = ActionModelTerminal(terminal) if isinstance(terminal, CostStack) else terminal
+        self._check_models()
+        self.state = self._running[0].state
+        self._x0 = self.state.check(x0, "x0")
+        self._table = ParameterTable(self._kinds(), self.T)
+        self._evaluator: Evaluator | None = None
+        self.version = 0  # changes when the models of the knots change
+
+    def _check_models(self) -> None:
+        if not self._running:
+            raise InvalidArgumentError("running: expected at least one action model")
+        for t, model in enumerate([*self._running, self._terminal]):
+            name = f"running[{t}]" if t < len(self._running) else "terminal"
+            if not isinstance(model, ActionModelAbstract):
+                cure = "; wrap a differential model in IntegratedActionModelEuler" if "Differential" in repr(type(model)) else ""
+                raise InvalidArgumentError(f"{name}: expected an action model, got {type(model).__name__}{cure}")
+            if model.state != self._running[0].state:
+                raise InvalidArgumentError(f"{name}: its state {model.state!r} is not that of running[0]")
+            if t < len(self._running):
+                _check_running(name, model)
+        if isinstance(self._terminal, ActionModelExpression):
+            self._terminal.program("terminal")
+        if max(m.nu for m in self._running) == 0:
+            raise InvalidArgumentError("running: no knot has a control, there is nothing to optimise; see rollout")
+
+    def _kinds(self) -> list[Kind]:
+        return kinds_of(self._running, self._terminal)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (self._x0, self._running, self._terminal, self._table.values))
+
+    @property
+    def T(self) -> int:
+        """Number of running knots [-]."""
+        return len(self._running)
+
+    @property
+    def nu(self) -> int:
+        """Largest number of controls of a knot [-]."""
+        return max(m.nu for m in self._running)
+
+    @property
+    def running(self) -> tuple[ActionModelAbstract, ...]:
+        """The action models of knots 0..T-1."""
+        return tuple(self._running)
+
+    @property
+    def terminal(self) -> ActionModelAbstract:
+        """The action model of the end."""
+        return self._terminal
+
+    @property
+    def x0(self) -> Reals:
+        """Initial state (nx,); can be set."""
+        return self._x0.copy()
+
+    @x0.setter
+    def x0(self, value: npt.ArrayLike) -> None:
+        self._x0 = self.state.check(value, "x0")
+
+    @property
+    def times(self) -> Reals | None:
+        """Time of each knot from 0 (T + 1,) [s]; None if a knot has no time step."""
+        if any("dt" not in m.parameters() for m in self._running):
+            return None
+        steps = [float(self._table.get("dt", t)) for t in range(self.T)]
+        return np.concatenate([[0.0], np.cumsum(steps)])
+
+    @property
+    def control_names(self) -> list[str]:
+        """Name of each control."""
+        return max(self._running, key=lambda m: m.nu).control_names
+
+    @property
+    def control_lower(self) -> Reals:
+        """Lower limits of the controls (nu,); solvers of this package that know no limits ignore them."""
+        return max(self._running, key=lambda m: m.nu).lower.copy()
+
+    @property
+    def control_upper(self) -> Reals:
+        """Upper limits of the controls (nu,)."""
+        return max(self._running, key=lambda m: m.nu).upper.copy()
+
+    # Run-time parameters
+
+    @property
+    def parameters(self) -> dict[str, ParameterInfo]:
+        """Run-time parameters by name, with shape, unit and the knots 0..T that have them."""
+        return self._table.infos
+
+    def get_parameter(self, name: str, knots: Knots = None) -> Reals:
+        """Value of a parameter: of its shape if all knots agree, else one a knot (n, *shape).
+
+        Args:
+            name: Its name, such as "goal.reference".
+            knots: A number, range, slice or list of 0..T (T is the terminal), "running", "terminal" or "all"; all by
+                default.
+        """
+        return self._table.get(name, knots)
+
+    def set_parameter(self, name: str, value: Any, knots: Knots = None) -> None:
+        """Sets a parameter; compiles nothing.
+
+        Args:
+            name: Its name, such as "goal.reference".
+            value: A value of its shape, or what its model accepts (such as a pinocchio.SE3); or one value a knot.
+            knots: As in `get_parameter`. Without it, a value that differs between running knots and the end is refused.
+
+        Raises:
+            UnknownNameError: No knot has such a parameter.
+            InvalidArgumentError: The value does not fit, or it is not clear which knots are meant.
+        """
+        self._table.set(name, value, knots)
+
+    def parameter_values(self) -> dict[str, Reals]:
+        """Values of all parameters by name, one row a knot that has it."""
+        return self._table.table()
+
+    # Evaluation
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """The problem's arrays and compiled calls, for solvers; made when it is first asked."""
+        if self._evaluator is None:
+            self._evaluator = self.new_evaluator()
+        return self._evaluator
+
+    def new_evaluator(self) -> Evaluator:
+        """Arrays and compiled calls of one's own."""
+        return Evaluator(self.state, self._kinds(), self.T, self.nu, self._table.values)
+
+    def check_guess(self, xs: Any, us: Any) -> tuple[Reals, Reals]:
+        """A trajectory as arrays (T + 1, nx) and (T, nu).
+
+        Raises:
+            InvalidArgumentError: Sizes do not fit, or a value is not finite or not a state.
+        """
+        if len(xs) != self.T + 1:
+            raise InvalidArgumentError(f"xs: expected {self.T + 1} states (T + 1), got {len(xs)}")
+        states = np.array([self.state.check(x, f"xs[{t}]") for t, x in enumerate(xs)])
+        return states, self._check_controls(us)
+
+    def _check_controls(self, us: Any) -> Reals:
+        if len(us) != self.T:
+            raise InvalidArgumentError(f"us: expected {self.T} controls (T), got {len(us)}")
+        controls = np.zeros((self.T, self.nu))
+        for t, (u, model) in enumerate(zip(us, self._running)):
+            if np.shape(u) == (self.nu,):  # padded
+                controls[t, : model.nu] = check_array(f"us[{t}]", u, (self.nu,))[: model.nu]
+            else:
+                controls[t, : model.nu] = check_array(f"us[{t}]", u, (model.nu,))
+        return controls
+
+    def calc(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> Evaluation:
+        """Costs, next states and gaps along states (T + 1, nx) and controls (T, nu)."""
+        e = self._linearized(xs, us)
+        return Evaluation(cost=float(e.costs.sum()), costs=e.costs.copy(), xnext=e.xnext.copy(), gaps=e.gaps.copy())
+
+    def calc_diff(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> Linearization:
+        """Values and derivatives along states (T + 1, nx) and controls (T, nu)."""
+        e, n = self._linearized(xs, us), self.state.ndx
+        return Linearization(
+            cost=float(e.costs.sum()),
+            costs=e.costs.copy(),
+            xnext=e.xnext.copy(),
+            gaps=e.gaps.copy(),
+            Fx=e.F[:, :, :n].copy(),
+            Fu=e.F[:, :, n:].copy(),
+            Lx=np.vstack([e.g[:, :n], e.terminal_Lx]),
+            Lu=e.g[:, n:].copy(),
+            Lxx=np.concatenate([e.H[:, :n, :n], e.terminal_Lxx[None]]),
+            Lxu=e.H[:, :n, n:].copy(),
+            Luu=e.H[:, n:, n:].copy(),
+        )
+
+    def _linearized(self, xs: Any, us: Any) -> Evaluator:
+        states, controls = self.check_guess(xs, us)
+        e = self.evaluator
+        e.xs[:], e.us[:] = states, controls
+        e.linearize(self._x0)
+        e.check_finite()
+        return e
+
+    def rollout(self, us: npt.ArrayLike) -> Reals:
+        """States (T + 1, nx) that controls (T, nu) lead to from x0."""
+        e = self.evaluator
+        e.us[:], e.xs[:], e.gaps[:] = self._check_controls(us), self._x0, 0.0
+        trial = e.trials(1)
+        trial.xs[0, 0], trial.alphas[:] = self._x0, 1.0
+        trial.run(np.zeros((self.T, self.nu)), np.zeros((self.T, self.nu, self.state.ndx)))
+        return trial.xs[0].copy()
+
+    def quasi_static(self, xs: npt.ArrayLike) -> Reals:
+        """Controls (T, nu) that hold each of the states (T, nx), with velocities set to zero, as well as they can."""
+        if len(xs) != self.T:  # type: ignore[arg-type]
+            raise InvalidArgumentError(f"xs: expected {self.T} states (one a running knot), got {len(xs)}")  # type: ignore[arg-type]
+        controls = np.zeros((self.T, self.nu))
+        known: dict[tuple[int, bytes], Reals] = {}
+        for t, (x, model) in enumerate(zip(xs, self._running)):  # type: ignore[arg-type]
+            state = self.state.check(x, f"xs[{t}]")
+            key = (id(model), state.tobytes())
+            if key not in known:
+                known[key] = model.quasi_static(state)
+            controls[t, : model.nu] = known[key]
+        return controls
+
+    def cost_terms(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> dict[str, Reals]:
+        """Contribution of each cost term by knot, (T + 1,) [cost]; NaN where a knot has no such term."""
+        states, controls = self.check_guess(xs, us)
+        terms: dict[str, Reals] = {}
+        for kind in self._kinds():
+            where, model = list(kind.knots), kind.model
+            if isinstance(model, ActionModelExpression):
+                p = self._table.values[where, : model.parameter_size]
+                values = model.term_values(states[where], None if kind.terminal else controls[where, : model.nu], p)
+            else:
+                values = _black_box_terms(model, states[where], None if kind.terminal else controls[where, : model.nu])
+            for name, value in values.items():
+                terms.setdefault(name, np.full(self.T + 1, np.nan))[where] = value
+        return terms
+
+    # Receding horizons
+
+    def circular_append(self, model: ActionModelAbstract | None = None) -> None:
+        """Drops the first knot and appends one before the end; x0 stays as it is.
+
+        Parameter values move along with their knots. The appended knot has the default values of `model`, or those of the
+        last knot if no model is given. No knot is compiled that was not compiled before.
+
+        Args:
+            model: Action model of the new knot; that of the last one by default.
+        """
+        old, values = self._table, self._table.values.copy()
+        running = [*self._running[1:], self._running[-1] if model is None else model]
+        trial = ShootingProblem(self._x0, running, self._terminal)
+        width = min(trial._table.values.shape[1], values.shape[1])
+        trial._table.values[: self.T - 1, :width] = values[1 : self.T, :width]
+        trial._table.values[self.T, :width] = values[self.T, :width]
+        if model is None:
+            trial._table.values[self.T - 1, :width] = values[self.T - 1, :width]
+        self._running = trial._running
+        if trial._table.values.shape == old.values.shape:
+            old.values[:] = trial._table.values
+            trial._table.values = old.values
+        self._table, self._evaluator = trial._table, None
+        self.version += 1
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{len(k.knots)} x {type(k.model).__name__}" for k in self._kinds()[:-1])
+        return f"ShootingProblem(T={self.T}, nx={self.state.nx}, ndx={self.state.ndx}, nu={self.nu}, running: {kinds}, terminal: {self._terminal!r})"
+
+
+def _check_running(name: str, model: ActionModelAbstract) -> None:
+    if isinstance(model, ActionModelTerminal):
+        raise InvalidArgumentError(f"{name}: a terminal cost stack has no dynamics")
+    step = model.time_step()
+    if step is not None and not np.all(step.default > 0):
+        raise InvalidArgumentError(f"{name}: dt is 0; a running knot needs a time step > 0 [s]")
+
+
+def _black_box_terms(model: ActionModelAbstract, xs: Reals, us: Reals | None) -> dict[str, Reals]:
+    rows = [model.cost_terms(x, None if us is None else us[i], {}) for i, x in enumerate(xs)]
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def _rebuild(x0: Reals, running: list[Any], terminal: Any, values: Reals) -> ShootingProblem:
+    problem = ShootingProblem(x0, running, terminal)
+    problem._table.values[:] = values
+    return problem
