@@ -1,1 +1,8 @@
-"""."""
+"""Solvers: how to solve a shooting problem."""
+
+from trajopt.solvers.base import SolverAbstract
+from trajopt.solvers.ddp import SolverDDP
+from trajopt.solvers.fddp import SolverFDDP
+from trajopt.solvers.options import DDPOptions, FDDPOptions
+
+__all__ = ["DDPOptions", "FDDPOptions", "SolverAbstract", "SolverDDP", "SolverFDDP"]

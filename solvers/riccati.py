@@ -5,7 +5,7 @@ With the gap f and the regularisation ρ, from the last knot to the first (Masta
     Q  = H + Fᵀ V' F,  q = g + Fᵀ v'                       F = (Fx, Fu), g = (Lx, Lu), H = ((Lxx, Lxu), (Lux, Luu))
     Quu + ρ I = Uᵀ U,  Y = U⁻ᵀ (Qux | Qu)                   Cholesky, in one elimination of the rows (Quu | Qux | Qu)
     (K | k) = U⁻¹ Y
-    V = sym(Qxx - Yᵀ Y) + ρ I,  v = Qx - Yᵀ y + V f         y is the last column of Y
+    V = sym(Qxx - Yᵀ Y) + ρ I,  v = Qx - Yᵀ y + V f         y is the last column of Y; ρ I on V is optional
 
 Matrices are dense and row-major; rows of temporaries are padded to whole vectors. Reads may run past a row's end (the
 arrays have room behind them), what comes of it is never used.
@@ -65,18 +65,22 @@ class RiccatiRecursion:
         self._function, size = _compiled(ndx, nu)
         self._scratch, self._scratch_address = aligned(8 * size)
 
-    def backward(self, arrays: dict[str, Reals], regularization: float, feasible: bool) -> RiccatiOutcome:
+    def backward(
+        self, arrays: dict[str, Reals], regularization: float, feasible: bool, regularize_value: bool = True
+    ) -> RiccatiOutcome:
         """Runs the recursion.
 
         Args:
             arrays: F (T, ndx, ndx + nu), g (T, ndx + nu), H (T, ndx + nu, ndx + nu) of the running knots, terminal_Lx
                 (ndx,), terminal_Lxx (ndx, ndx), gaps (T + 1, ndx).
-            regularization: ρ, added to the diagonal of Quu and of Vxx [-].
+            regularization: ρ, added to the diagonal of Quu [-].
             feasible: Whether all gaps are zero.
+            regularize_value: Whether ρ is added to the diagonal of Vxx too.
         """
+        on_value = regularization if regularize_value else 0.0
         T, n, gaps = self._T, self._n, arrays["gaps"]
         self.Vxx[T] = arrays["terminal_Lxx"]
-        self.Vxx[T].flat[:: n + 1] += regularization
+        self.Vxx[T].flat[:: n + 1] += on_value
         self.Vx[T] = arrays["terminal_Lx"]
         self.Vf[T] = 0.0
         if not feasible:
@@ -84,7 +88,7 @@ class RiccatiRecursion:
             self.Vx[T] += self.Vf[T]
         inputs = [arrays[name].ctypes.data for name in ("F", "g", "H")] + [gaps.ctypes.data]
         outputs = [a.ctypes.data for a in (self.Vxx, self.Vx, self.Vf, self.K, self.k, self._sums)]
-        code = self._function(T, *inputs, *outputs, regularization, int(not feasible), self._scratch_address)
+        code = self._function(T, *inputs, *outputs, regularization, on_value, int(not feasible), self._scratch_address)
         return RiccatiOutcome(abs(code) - 1 if code else -1, code > 0, float(self._sums[0]))
 
 
@@ -108,7 +112,7 @@ def _compiled(n: int, m: int) -> tuple[ctypes._CFuncPtr, int]:
     address = compiler.load([image], ["trajopt_riccati"], {})["trajopt_riccati"]
     pointers = [ctypes.c_void_p] * 10
     prototype = ctypes.CFUNCTYPE(
-        ctypes.c_int64, ctypes.c_int64, *pointers, ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
+        ctypes.c_int64, ctypes.c_int64, *pointers, ctypes.c_double, ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
     )
     return prototype(address), writer.scratch
 
@@ -160,7 +164,7 @@ class _Writer:
     def _recursion(self) -> str:
         b = Builder(
             "define i64 @trajopt_riccati(i64 %T, ptr %F, ptr %g, ptr %H, ptr %gaps, ptr %V, ptr %v, ptr %Vf, ptr %K, "
-            "ptr %k, ptr %sums, double %reg, i64 %infeasible, ptr %scratch)"
+            "ptr %k, ptr %sums, double %reg, double %reg_value, i64 %infeasible, ptr %scratch)"
         )
         n, m, s = self.n, self.m, self.s
         at = {name: b.at("%scratch", offset) for name, offset in self.offsets.items()}
@@ -260,7 +264,7 @@ class _Writer:
                 b.store(mean, b.at(V, (j.index, n), (i.index, 1)))
                 j.carry(b.op(f"and i1 {j.values[0]}, {_bounded(b, mean)}"))
             diagonal = b.at(V, (i.index, n + 1))
-            b.store(b.op(f"fadd double {b.load(diagonal)}, %reg"), diagonal)
+            b.store(b.op(f"fadd double {b.load(diagonal)}, %reg_value"), diagonal)
             i.carry(j.results[0])
         self._give_up(b, i.results[0], t, sign=-1)
 

@@ -86,7 +86,7 @@ class BlackBoxKnot:
             self._model.calc(d, x, u)
         trials.dx[lane, t], trials.us[lane, t, :m], trials.costs[lane, t] = dx, u, d.cost
         finite = bool(np.all(np.isfinite(d.xnext)))
-        trials.xs[lane, t + 1] = e.state.integrate(d.xnext, (alpha - 1) * e.gaps[t + 1]) if finite else np.nan
+        trials.xs[lane, t + 1] = e.state.integrate(d.xnext, (alpha - 1) * trials.gaps[t + 1]) if finite else np.nan
 
     def finish(self, trials: Trials, lane: int) -> None:
         """The end of a rollout in one lane."""

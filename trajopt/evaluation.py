@@ -131,7 +131,7 @@ class Trials:
         us: Controls (width, T, nu).
         costs: Costs (width, T + 1) [cost].
         dx: xs ⊖ the evaluator's xs (width, T + 1, ndx).
-        k: Feed-forward (T, nu); K: gains (T, nu, ndx); set by `direction`.
+        gaps: Gaps of which a step of length α closes the part α (T + 1, ndx); set by the caller.
     """
 
     def __init__(self, evaluator: Evaluator, width: int) -> None:
@@ -140,6 +140,7 @@ class Trials:
         self.alphas = padded((width, 1))
         self.xs, self.us = padded((width, T + 1, state.nx)), padded((width, T, e.nu))
         self.costs, self.dx = padded((width, T + 1)), padded((width, T + 1, state.ndx))
+        self.gaps = padded((T + 1, state.ndx))
         self._kind_at = np.zeros(T, dtype=np.int64)
         compiled = [k for k in e.running if k.compiled]
         for i, kind in enumerate(compiled):
@@ -159,7 +160,7 @@ class Trials:
             return
         e, T = self._e, self._e.T
         alpha = Rows(self.alphas, 0, self.alphas.strides[0])
-        inputs = [lane_rows(self.xs), rows(e.xs), rows(e.us), rows(k), rows(K), rows(e.gaps, offset=1), alpha, rows(e.parameters)]
+        inputs = [lane_rows(self.xs), rows(e.xs), rows(e.us), rows(k), rows(K), rows(self.gaps, offset=1), alpha, rows(e.parameters)]
         outputs = [lane_rows(self.xs, offset=1), lane_rows(self.us), lane_rows(self.costs), lane_rows(self.dx)]
         indices = np.repeat(np.arange(T)[:, None], self.width, axis=1)
         self._call = KernelCall(self._kernels, self._kind_at, indices, inputs + outputs)

@@ -195,14 +195,14 @@ def load_robot(
     is_path = not isinstance(source, str) or "/" in text or "\\" in text or text.lower().endswith(_FILE_SUFFIXES)
     if is_path:
         path = _find_file(text, package_dirs)
-        return Robot(_normalised(_load_file(path, floating_base)), name=name)
+        return Robot(_load_file(path, floating_base), name=name)
     if text in BUILTIN_ROBOTS:
         if floating_base:
             raise InvalidArgumentError(
                 f"floating_base: expected None or False for {text!r}, got True; its base is part of its definition"
             )
         return Robot(BUILTIN_ROBOTS[text](), name=name or text)
-    return Robot(_normalised(load_example_robot(text, floating_base)), name=name or text)
+    return Robot(load_example_robot(text, floating_base), name=name or text)
 
 
 def _find_file(source: str, package_dirs: Sequence[str | PathLike[str]]) -> Path:
@@ -260,13 +260,6 @@ def _load_floating_mjcf(path: str) -> pin.Model:
 
 def _reference_configurations(model: pin.Model) -> dict[str, Array]:
     return {entry.key(): np.array(entry.data()) for entry in model.referenceConfigurations}
-
-
-def _normalised(model: pin.Model) -> pin.Model:
-    """The model, rotations of its reference configurations normalised: files give them with a few digits."""
-    for key, q in _reference_configurations(model).items():
-        model.referenceConfigurations[key] = pin.normalize(model, q)
-    return model
 
 
 def _check_configuration(model: pin.Model, argument: str, q: npt.ArrayLike) -> Array:

@@ -265,9 +265,9 @@ class ShootingProblem:
     def rollout(self, us: npt.ArrayLike) -> Reals:
         """States (T + 1, nx) that controls (T, nu) lead to from x0."""
         e = self.evaluator
-        e.us[:], e.xs[:], e.gaps[:] = self._check_controls(us), self._x0, 0.0
+        e.us[:], e.xs[:] = self._check_controls(us), self._x0
         trial = e.trials(1)
-        trial.xs[0, 0], trial.alphas[:] = self._x0, 1.0
+        trial.xs[0, 0], trial.alphas[:], trial.gaps[:] = self._x0, 1.0, 0.0
         trial.run(np.zeros((self.T, self.nu)), np.zeros((self.T, self.nu, self.state.ndx)))
         return trial.xs[0].copy()
 

@@ -18,7 +18,7 @@ HEADER_EVERY = 20
 
 _COLUMNS = {
     "iter": 4,
-    "cost": 11,
+    "cost": 12,
     "stop": 8,
     "step": 7,
     "reg": 5,
@@ -28,7 +28,7 @@ _COLUMNS = {
     "feas": 4,
     "s": 6,
 }
-"""Header and width of the columns; with the blanks between them 79 characters."""
+"""Header and width of the columns; with the blanks between them 80 characters."""
 
 
 class CallbackVerbose(Callback):

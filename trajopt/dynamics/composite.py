@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import casadi as ca
 from casadi import SX
 
-from trajopt.dynamics.inverse_dynamics import Velocities
+from trajopt.dynamics.motion import Velocities
 from trajopt.dynamics.spatial import (
     Inertia,
     Placement,

@@ -1,84 +1,25 @@
-"""Recursive Newton-Euler algorithm in body frames."""
+"""Newton-Euler forces and torques in body frames."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import casadi as ca
-import numpy as np
 from casadi import SX
 
-from trajopt.dynamics.spatial import Array, Spatial, cross_force, cross_motion, dot, spatial, zero
+from trajopt.dynamics.motion import Accelerations, is_free_root
+from trajopt.dynamics.spatial import Inertia, Spatial, dot
 from trajopt.dynamics.tree import Tree
 
 
-@dataclass(frozen=True)
-class Velocities:
-    """Body twists of the links.
+def newton_euler(tree: Tree, accelerations: Accelerations) -> tuple[list[Spatial], SX]:
+    """Force F on each subtree at its root's origin, and τ = Sᵀ F, SX (n,).
 
-    Attributes:
-        carried: Twist of the parent, seen from the link's frame: v_λ.
-        rate: Twist across the joint: S ẏ.
-        total: v_i = v_λ + S ẏ.
-    """
-
-    carried: list[Spatial]
-    rate: list[Spatial]
-    total: list[Spatial]
-
-
-def link_velocities(tree: Tree, rates: SX) -> Velocities:
-    """Twists of all links in their own frames for the tree's rates ẏ, SX (n,)."""
-    result = Velocities([], [], [])
-    for link in tree.links:
-        carried = link.placement.motion_to_child(result.total[link.parent]) if link.parent >= 0 else zero()
-        rate = _combine(link.columns, rates, link.first)
-        result.carried.append(carried)
-        result.rate.append(rate)
-        result.total.append(carried + rate)
-    return result
-
-
-@dataclass(frozen=True)
-class Accelerations:
-    """Spatial accelerations of the links in their own frames: what the parent carries, and the total."""
-
-    carried: list[Spatial]
-    total: list[Spatial]
-
-
-def link_accelerations(tree: Tree, velocities: Velocities, rates: SX, root: Spatial) -> Accelerations:
-    """a_i = a_λ + S ÿ + v_λ × S ẏ, from the world's acceleration `root` (minus gravity, or 0)."""
-    result = Accelerations([], [])
-    for i, link in enumerate(tree.links):
-        parent = result.total[link.parent] if link.parent >= 0 else root
-        carried = link.placement.motion_to_child(parent)
-        bias = cross_motion(velocities.carried[i], velocities.rate[i])
-        result.carried.append(carried)
-        result.total.append(carried + _combine(link.columns, rates, link.first) + bias)
-    return result
-
-
-def _combine(columns: list[Spatial], rates: SX, first: int) -> Spatial:
-    total = zero()
-    for k, column in enumerate(columns):
-        total = total + Spatial(column.linear * rates[first + k], column.angular * rates[first + k])
-    return total
-
-
-def gravity_root(gravity: Array) -> Spatial:
-    """Gravity as an acceleration -g of the world (Featherstone 2008, sec. 5.3)."""
-    return spatial(np.r_[-np.asarray(gravity, dtype=np.float64), np.zeros(3)])
-
-
-def newton_euler(tree: Tree, velocities: Velocities, accelerations: Accelerations) -> tuple[list[Spatial], SX]:
-    """Forces that act on each subtree, f_i = I a + v ×* I v + Σ children, and τ = Sᵀ f, SX (n,).
-
-    Source: Featherstone 2008, table 5.1.
+    Each body contributes the sum over its mass points r of (a, r × a), with a = p̈ + U r:
+        force = m p̈ + U h,   couple = h × p̈ + vee(U J - (U J)ᵀ),
+    with second moments J = Σ m r rᵀ. Source: Khalil & Dombre 2002, sec. 9.3.2, and 9.4.2 for the regrouping.
     """
     forces: list[Spatial] = []
-    for link, v, a in zip(tree.links, velocities.total, accelerations.total, strict=True):
-        forces.append(link.inertia.times(a) + cross_force(v, link.inertia.times(v)))
+    for i, link in enumerate(tree.links):
+        forces.append(_own_force(link.inertia, link.second_moments, accelerations.linear[i], accelerations.field[i]))
     torques: list[SX] = []
     for i in reversed(range(len(tree.links))):
         link = tree.links[i]
@@ -86,3 +27,25 @@ def newton_euler(tree: Tree, velocities: Velocities, accelerations: Acceleration
         if link.parent >= 0:
             forces[link.parent] = forces[link.parent] + link.placement.force_to_parent(forces[i])
     return forces, ca.vertcat(*reversed(torques))
+
+
+def _own_force(inertia: Inertia, second_moments: SX, linear: SX, field: SX) -> Spatial:
+    uj = ca.mtimes(field, second_moments)
+    turning = ca.vertcat(uj[2, 1] - uj[1, 2], uj[0, 2] - uj[2, 0], uj[1, 0] - uj[0, 1])
+    return Spatial(
+        inertia.mass * linear + ca.mtimes(field, inertia.moment), ca.cross(inertia.moment, linear) + turning
+    )
+
+
+def gravity_torques(tree: Tree, inertias: list[Inertia], gravity: list[SX]) -> SX:
+    """Torques against gravity from composite inertias, SX (n,): τ = Sᵀ (-m g, -h × g); none at free-flyer roots' trees.
+
+    Gravity at free-flyer roots is in `root_shift`.
+    """
+    torques: list[SX] = []
+    falling: list[bool] = []
+    for i, link in enumerate(tree.links):
+        falling.append(is_free_root(link) or (link.parent >= 0 and falling[link.parent]))
+        force = Spatial(-inertias[i].mass * gravity[i], ca.cross(gravity[i], inertias[i].moment))
+        torques.extend(SX(0) if falling[i] else dot(column, force) for column in link.columns)
+    return ca.vertcat(*torques)

@@ -14,16 +14,19 @@ from trajopt.dynamics import kinematics
 from trajopt.dynamics.composite import CompositeBody, composite_bodies, composite_inertias
 from trajopt.dynamics.coordinates import Coordinates
 from trajopt.dynamics.friction import SmoothFriction
-from trajopt.dynamics.inverse_dynamics import (
+from trajopt.dynamics.inverse_dynamics import gravity_torques, newton_euler
+from trajopt.dynamics.mass_matrix import MassColumns, mass_columns
+from trajopt.dynamics.motion import (
     Accelerations,
+    RootShift,
     Velocities,
-    gravity_root,
+    gravity_in_links,
+    is_free_root,
     link_accelerations,
     link_velocities,
-    newton_euler,
+    root_shift,
 )
-from trajopt.dynamics.mass_matrix import MassColumns, mass_columns
-from trajopt.dynamics.rnea_derivatives import rnea_derivatives
+from trajopt.dynamics.rnea_derivatives import VelocityDerivative, configuration_derivative, velocity_derivative
 from trajopt.dynamics.sparse_ltdl import SparseLTDL
 from trajopt.dynamics.spatial import Inertia, Placement, Spatial, zero
 from trajopt.dynamics.tree import Tree, constant_placement

@@ -45,13 +45,17 @@ class RigidParameters:
         return RigidParameters(self.mass - other.mass, self.moment - other.moment, self.rotational - other.rotational)
 
     def expression(self) -> Inertia:
-        size = max(np.abs(self.rotational).max(), np.abs(self.moment).max(), abs(self.mass), 1e-300)
-
-        def clean(a: Array) -> Array:
-            return np.where(np.abs(a) < 1e-16 * size, 0.0, a)
-
         rotational = (self.rotational + self.rotational.T) / 2
-        return Inertia(SX(clean(np.array(self.mass)).item()), SX(clean(self.moment)), SX(clean(rotational)))
+        return Inertia(SX(self.mass), SX(_clean(self.moment)), SX(_clean(rotational)))
+
+    def second_moments(self) -> Array:
+        """J = Σ m r rᵀ = tr(I) / 2 - I, (3, 3) [kg m²]."""
+        return np.trace(self.rotational) / 2 * np.eye(3) - (self.rotational + self.rotational.T) / 2
+
+
+def _clean(a: Array) -> Array:
+    """Entries that are rounding errors of the others become 0, so that products with them fold."""
+    return np.where(np.abs(a) < 1e-15 * np.abs(a).max(initial=0.0), 0.0, a)
 
 
 @dataclass
@@ -67,6 +71,7 @@ class Link:
         first: Number of this link's first rate among all rates of the tree.
         body: Mass, first moment, rotational inertia of the body in the link's frame.
         inertia: The regrouped inertia, equivalent for joint torques only.
+        second_moments: J = Σ m r rᵀ of the regrouped inertia, SX (3, 3).
     """
 
     parent: int
@@ -77,6 +82,7 @@ class Link:
     first: int
     body: RigidParameters
     inertia: Inertia
+    second_moments: SX
 
 
 class Tree:
@@ -123,7 +129,7 @@ class Tree:
             columns = [spatial(joint.subspace[:, k]) for k in range(joint.subspace.shape[1])]
             first = len(self.rates)
             zero = RigidParameters.zero()
-            self.links.append(Link(link, joint, before, placement, columns, first, zero, zero.expression()))
+            self.links.append(Link(link, joint, before, placement, columns, first, zero, zero.expression(), SX(3, 3)))
             self.rates.extend(joint.rates)
             link = len(self.links) - 1
         if not chain:
@@ -148,6 +154,7 @@ class Tree:
             else:
                 self.grounded = self.grounded.plus(moved)
             link.inertia = parameters[i].expression()
+            link.second_moments = SX(_clean(parameters[i].second_moments()))
 
 
 def constant_placement(placement: pin.SE3) -> Placement:

@@ -1,0 +1,46 @@
+"""Differential dynamic programming."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.evaluation import Trials
+from trajopt.solvers.base import Progress, SolverAbstract
+from trajopt.solvers.riccati import RiccatiOutcome
+
+Reals = npt.NDArray[np.float64]
+
+
+class SolverDDP(SolverAbstract):
+    """DDP with Gauss-Newton Hessians, that is iLQR: every accepted trajectory is a rollout from x0.
+
+    The states of a guess with gaps only serve to linearise; the first step closes all gaps. Expected decrease
+    dV(α) = α (d0 + α d1 / 2), d0 = Σ Qu · k, d1 = -Σ k · Quu k = -d0.
+
+    Source: Mayne 1966; Tassa, Mansard, Todorov, ICRA 2014; acceptance as Crocoddyl 3.2.1.
+    """
+
+    def _slopes(self, run: Progress, outcome: RiccatiOutcome) -> tuple[float, float]:  # noqa: ARG002
+        return outcome.decrease, -outcome.decrease
+
+    def _trial_gaps(self, run: Progress) -> float:  # noqa: ARG002
+        return 0.0
+
+    def _slopes_at(
+        self,
+        run: Progress,  # noqa: ARG002
+        slopes: tuple[float, float],
+        trials: Trials,  # noqa: ARG002
+        lane: int,  # noqa: ARG002
+    ) -> tuple[float, float]:
+        return slopes
+
+    def _accepts(self, run: Progress, slopes: tuple[float, float], expected: float, decrease: float) -> bool:
+        if expected < 0:
+            return False
+        small = abs(slopes[0]) < self.options.gradient_tolerance
+        return small or not run.feasible or decrease > self.options.acceptance * expected
+
+    def _feasible_after(self, run: Progress, length: float) -> bool:  # noqa: ARG002
+        return True

@@ -1,0 +1,109 @@
+"""Options of the solvers: frozen, keyword-only, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from trajopt.errors import InvalidArgumentError
+
+
+@dataclass(frozen=True, kw_only=True)
+class DDPOptions:
+    """Options of SolverDDP. `DDPOptions()` holds our defaults, `DDPOptions.crocoddyl()` Crocoddyl's.
+
+    Attributes:
+        max_iterations: At most this many directions are computed, >= 1 [-].
+        tolerance: Converged when |d0 + d1 / 2| < tolerance, the decrease of the cost that a full step promises, and the
+            step before started from a rollout [cost].
+        acceptance: A step is accepted when dV > acceptance · expected dV [-].
+        gradient_tolerance: ... or when |d0| < gradient_tolerance [cost].
+        step_lengths: Step lengths that are tried, decreasing, the first one alone, then eight at once [-].
+        initial_regularization: First regularisation ρ [-].
+        min_regularization: Smallest ρ [-].
+        max_regularization: Largest ρ; a solve that needs more stops [-].
+        regularization_increase: Factor by which ρ grows after a failed direction or search [-].
+        regularization_decrease: Factor by which ρ shrinks after a good step [-].
+        good_step: A step longer than this decreases ρ [-].
+        bad_step: A step not longer than this, or none, increases ρ [-].
+        regularize_value: Whether ρ is added to Vxx at every knot beside Quu, as Crocoddyl does.
+        time_limit: A solve stops after this time, checked once an iteration [s]; None is no limit.
+    """
+
+    max_iterations: int = 100
+    tolerance: float = 1e-9
+    acceptance: float = 0.1
+    gradient_tolerance: float = 1e-12
+    step_lengths: tuple[float, ...] = tuple(0.5**i for i in range(9))
+    initial_regularization: float = 1e-9
+    min_regularization: float = 1e-9
+    max_regularization: float = 1e9
+    regularization_increase: float = 10.0
+    regularization_decrease: float = 10.0
+    good_step: float = 0.5
+    bad_step: float = 0.01
+    regularize_value: bool = True
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.max_iterations, bool) or not isinstance(self.max_iterations, (int, np.integer)) or self.max_iterations < 1:
+            raise InvalidArgumentError(f"max_iterations: expected an integer >= 1, got {self.max_iterations!r}")
+        for name in ("tolerance", "acceptance", "gradient_tolerance", "initial_regularization", "min_regularization"):
+            self._check(name, above=0.0, inclusive=True)
+        for name in ("max_regularization", "good_step"):
+            self._check(name, above=0.0, inclusive=False)
+        for name in ("regularization_increase", "regularization_decrease"):
+            self._check(name, above=1.0, inclusive=False)
+        self._check("bad_step", above=0.0, inclusive=True)
+        if self.time_limit is not None:
+            self._check("time_limit", above=0.0, inclusive=False)
+        if self.min_regularization > self.max_regularization:
+            raise InvalidArgumentError(
+                f"min_regularization: {self.min_regularization} is above max_regularization, {self.max_regularization}"
+            )
+        lengths = self.step_lengths
+        if not lengths or any(not 0 < a <= 1 for a in lengths) or any(a <= b for a, b in zip(lengths, lengths[1:])):
+            raise InvalidArgumentError(f"step_lengths: expected decreasing numbers in (0, 1], got {lengths}")
+
+    def _check(self, name: str, *, above: float, inclusive: bool) -> None:
+        value = getattr(self, name)
+        fine = isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and np.isfinite(value)
+        if not fine or value < above or (value == above and not inclusive):
+            raise InvalidArgumentError(f"{name}: expected a number {'>=' if inclusive else '>'} {above:g}, got {value!r}")
+
+    @classmethod
+    def crocoddyl(cls, *, max_iterations: int = 100, initial_regularization: float = 1e-9) -> Self:
+        """Crocoddyl's algorithm and values (3.2.1)."""
+        return cls(
+            max_iterations=max_iterations,
+            tolerance=1e-9,
+            acceptance=0.1,
+            gradient_tolerance=1e-12,
+            step_lengths=tuple(0.5**i for i in range(10)),
+            initial_regularization=initial_regularization,
+            min_regularization=1e-9,
+            max_regularization=1e9,
+            regularization_increase=10.0,
+            regularization_decrease=10.0,
+            good_step=0.5,
+            bad_step=0.01,
+            regularize_value=True,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FDDPOptions(DDPOptions):
+    """Options of SolverFDDP: those of DDP, and
+
+    Attributes:
+        negative_acceptance: While there are gaps, a step that is expected to raise the cost is accepted when
+            dV > negative_acceptance · expected dV (both negative) [-].
+    """
+
+    negative_acceptance: float = 2.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check("negative_acceptance", above=0.0, inclusive=True)

@@ -1,0 +1,172 @@
+"""Velocities and accelerations of the links in their own frames.
+
+Dynamics do not change in a frame that moves at constant velocity, and gravity is an acceleration of the world. So for
+a free-flyer root (linear velocity v, angular velocity w, gravity g, all in its frame) the recursions run with v = 0
+and no gravity, at the relative acceleration a + c, c = w × v - g. What v and g do to torques is then M c, and
+derivatives by v and by the orientation of the root need no recursion at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from casadi import SX
+
+from trajopt.dynamics.spatial import Array, Spatial, zero
+from trajopt.dynamics.tree import Link, Tree
+
+
+def is_free_root(link: Link) -> bool:
+    """True for a free flyer on the world, whose linear velocity the recursions leave out."""
+    return link.parent < 0 and link.joint.kind == "free_flyer"
+
+
+@dataclass(frozen=True)
+class Velocities:
+    """Twists of the links in their own frames, relative to free-flyer roots' linear velocity.
+
+    Attributes:
+        carried: v_λ, the parent's twist seen from the link's frame.
+        total: v_i = v_λ + S ẏ.
+        relative: S ẏ.
+        squares: [w]², SX (3, 3), of the link's angular velocity w.
+        boost: What `total` lacks: linear velocity of the free-flyer root in the link's frame, SX (3,).
+    """
+
+    carried: list[Spatial]
+    total: list[Spatial]
+    relative: list[Spatial]
+    squares: list[SX]
+    boost: list[SX]
+
+
+def link_velocities(tree: Tree, rates: SX) -> Velocities:
+    """Twists of all links for the rates ẏ, SX (n,)."""
+    result = Velocities([], [], [], [], [])
+    for link in tree.links:
+        carried = link.placement.motion_to_child(result.total[link.parent]) if link.parent >= 0 else zero()
+        relative = combine(link, rates)
+        if is_free_root(link):
+            boost = relative.linear
+            relative = Spatial(SX(np.zeros(3)), relative.angular)
+        else:
+            boost = _turned(link, result.boost)
+        total = carried + relative
+        result.carried.append(carried)
+        result.total.append(total)
+        result.relative.append(relative)
+        result.squares.append(_skew_square(total.angular))
+        result.boost.append(boost)
+    return result
+
+
+@dataclass(frozen=True)
+class Accelerations:
+    """Classical accelerations of the links in their own frames, relative to a world that falls with gravity.
+
+    A point r fixed to the link has the acceleration linear + field r.
+
+    Attributes:
+        linear: Classical acceleration of the frame's origin, SX (3,).
+        angular: dw/dt, SX (3,).
+        field: U = [dw/dt] + [w]², SX (3, 3).
+        carried_linear: Acceleration of the parent's point at the link's origin, in the link's frame.
+        carried_angular: dw/dt of the parent, in the link's frame.
+    """
+
+    linear: list[SX]
+    angular: list[SX]
+    field: list[SX]
+    carried_linear: list[SX]
+    carried_angular: list[SX]
+
+
+def link_accelerations(tree: Tree, velocities: Velocities, rates: SX, gravity: Array) -> Accelerations:
+    """Classical accelerations for relative accelerations ÿ + c, SX (n,), see `root_shift`.
+
+    Source: Khalil & Dombre 2002, eqs. 9.87-9.91, for any motion subspace.
+    """
+    result = Accelerations([], [], [], [], [])
+    for i, link in enumerate(tree.links):
+        rt = link.placement.rotation.T
+        if is_free_root(link):
+            linear, angular = SX(np.zeros(3)), SX(np.zeros(3))
+        elif link.parent < 0:
+            linear, angular = ca.mtimes(rt, SX(-np.asarray(gravity))), SX(np.zeros(3))
+        else:
+            at_joint = ca.mtimes(result.field[link.parent], link.placement.translation)
+            linear = ca.mtimes(rt, result.linear[link.parent] + at_joint)
+            angular = ca.mtimes(rt, result.angular[link.parent])
+        result.carried_linear.append(linear)
+        result.carried_angular.append(angular)
+        own, rate = combine(link, rates), velocities.relative[i]
+        around = velocities.carried[i].angular + velocities.total[i].angular  # carried along, and turning itself
+        linear = linear + own.linear + ca.cross(around, rate.linear)
+        angular = angular + own.angular + ca.cross(velocities.carried[i].angular, rate.angular)
+        result.linear.append(linear)
+        result.angular.append(angular)
+        result.field.append(ca.skew(angular) + velocities.squares[i])
+    return result
+
+
+@dataclass(frozen=True)
+class RootShift:
+    """c of free-flyer roots, for all rates of the tree: a + c is what the recursions see.
+
+    Attributes:
+        value: c, SX (n,): w × v - g in the linear rows of free-flyer roots, 0 elsewhere.
+        dq: ∂c/∂q in tangent space, SX (n, n).
+        dv: ∂c/∂ẏ, SX (n, n).
+    """
+
+    value: SX
+    dq: SX
+    dv: SX
+
+
+def root_shift(tree: Tree, velocities: Velocities, gravity: Array) -> RootShift:
+    """The relative acceleration c of free-flyer roots and its derivatives."""
+    n = len(tree.rates)
+    value, dq, dv = SX(np.zeros(n)), SX(n, n), SX(n, n)
+    for link, v, w in zip(tree.links, velocities.boost, velocities.total, strict=True):
+        if is_free_root(link):
+            at = slice(link.first, link.first + 3)
+            around = slice(link.first + 3, link.first + 6)
+            g = ca.mtimes(link.placement.rotation.T, SX(np.asarray(gravity)))
+            value[at] = ca.cross(w.angular, v) - g
+            dq[at, around] = ca.skew(-g)
+            dv[at, at] = ca.skew(w.angular)
+            dv[at, around] = ca.skew(-v)
+    return RootShift(value, dq, dv)
+
+
+def gravity_in_links(tree: Tree, gravity: Array) -> list[SX]:
+    """The vector of gravity in each link's frame, SX (3,)."""
+    result: list[SX] = []
+    for link in tree.links:
+        parent = result[link.parent] if link.parent >= 0 else SX(np.asarray(gravity))
+        result.append(ca.mtimes(link.placement.rotation.T, parent))
+    return result
+
+
+def combine(link: Link, rates: SX) -> Spatial:
+    """S ẏ of one link for the rates of all, SX (n,)."""
+    total = zero()
+    for k, column in enumerate(link.columns):
+        rate = rates[link.first + k]
+        total = total + Spatial(column.linear * rate, column.angular * rate)
+    return total
+
+
+def _turned(link: Link, vectors: list[SX]) -> SX:
+    return ca.mtimes(link.placement.rotation.T, vectors[link.parent]) if link.parent >= 0 else SX(np.zeros(3))
+
+
+def _skew_square(w: SX) -> SX:
+    """[w]² = w wᵀ - |w|² 1, SX (3, 3)."""
+    xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
+    xy, yz, zx = w[0] * w[1], w[1] * w[2], w[2] * w[0]
+    rows = [[-(yy + zz), xy, zx], [xy, -(zz + xx), yz], [zx, yz, -(xx + yy)]]
+    return SX(ca.vertcat(*[ca.horzcat(*row) for row in rows]))
