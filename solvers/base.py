@@ -37,6 +37,7 @@ class Progress:
     iterations: int = 0
     history: list[IterationRecord] = field(default_factory=list)
     status: SolverStatus | None = None
+    failed_knot: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,6 +202,7 @@ class SolverAbstract(ABC):
             self._increase_regularization(run)
             if run.regularization >= self.options.max_regularization:
                 run.status = SolverStatus.INDEFINITE_QUU if outcome.indefinite else SolverStatus.DIVERGED
+                run.failed_knot = outcome.failed_knot
                 return None
 
     def _expand(self, run: Progress) -> None:
@@ -347,6 +349,8 @@ class SolverAbstract(ABC):
             history=tuple(run.history),
             solver=type(self).__name__,
             seconds=time.perf_counter() - run.started,
+            x0=self.problem.x0,
+            failed_knot=run.failed_knot,
             problem=self.problem,
             parameters=self.problem.parameter_values(),
         )

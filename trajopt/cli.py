@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from trajopt.problems import ProblemCase
     from trajopt.solution import Solution
 
-SOLVERS = {"ddp": ("SolverDDP", "DDPOptions"), "fddp": ("SolverFDDP", "FDDPOptions")}
+SOLVERS = {"ddp": "SolverDDP", "fddp": "SolverFDDP"}
 """Names on the command line, and the classes of `trajopt.solvers`."""
 
 app = typer.Typer(
@@ -148,10 +148,10 @@ def _solve(
     begin = time.perf_counter()
     with console.status(f"building {name} ..."):
         case = problems.load(name, robot=robot)
-        solver_class, options = _solver_and_options(case, solver, max_iterations)
-    building = time.perf_counter() - begin
+    solver_class, options = _solver_and_options(case, solver, max_iterations)
     callbacks = () if quiet else (CallbackVerbose(console=console, closing=False),)
     solution = solver_class(case.problem, options, callbacks=callbacks).solve(case.xs, case.us)
+    building = time.perf_counter() - begin - solution.seconds
     _report(console, case, solution, building)
     if plot is not None:
         from trajopt.plotting import plot_summary
@@ -165,16 +165,13 @@ def _solver_and_options(case: ProblemCase, name: str | None, max_iterations: int
     """The case's solver, or the named one with those of the case's options that it has too."""
     from trajopt import solvers
 
-    solver_class, options = case.solver, case.options
-    if name is not None and SOLVERS[name][0] != solver_class.__name__:
-        solver_class, options_class = (getattr(solvers, part) for part in SOLVERS[name])
-        known = {field.name for field in dataclasses.fields(options_class)}
-        given = (
-            {}
-            if options is None
-            else {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
-        )
-        options = options_class(**{key: value for key, value in given.items() if key in known})
+    solver_class = case.solver if name is None else getattr(solvers, SOLVERS[name])
+    options = case.options
+    if type(options) is not solver_class.options_type:
+        wanted = {field.name for field in dataclasses.fields(solver_class.options_type)}
+        known = () if options is None else dataclasses.fields(options)
+        given = {field.name: getattr(options, field.name) for field in known if field.name in wanted}
+        options = solver_class.options_type(**given)
     if max_iterations is not None:
         options = dataclasses.replace(options, max_iterations=max_iterations)
     return solver_class, options

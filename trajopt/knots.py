@@ -5,7 +5,7 @@ A kind is a model used at some knots. Knots of one kind share their kernels; eac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,6 +116,13 @@ class ParameterTable:
     def table(self) -> dict[str, Reals]:
         """Every parameter's values, one row a knot that has it."""
         return {name: np.array([self._value(name, t) for t in info.knots]) for name, info in self.infos.items()}
+
+    def load(self, table: Mapping[str, Reals]) -> None:
+        """Sets all values that `table` gives."""
+        for name, info in self.infos.items():
+            for t, value in zip(info.knots, table.get(name, ())):
+                kind = self._kind_of[t]
+                self.values[t, kind.layout[name]] = kind.parameters[name].flat(np.asarray(value))
 
     def set(self, name: str, value: Any, knots: Knots = None) -> None:
         """Sets a value at these knots; an array with one more dimension has one value a knot."""

@@ -7,6 +7,7 @@ expressions, its value is an array that the compiled code reads, so that setting
 from __future__ import annotations
 
 import inspect
+from abc import ABC
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -14,6 +15,7 @@ from typing import Any, Self
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
+import pinocchio as pin
 from casadi import SX
 
 from trajopt.errors import DuplicateNameError, InvalidArgumentError, check_array
@@ -68,15 +70,18 @@ class Parameter:
         return flat.reshape(self.shape, order="F").copy()
 
 
-class Model:
-    """Base of states' users: residuals, activations, actuations, cost stacks and action models."""
+class Model(ABC):
+    """Base of what is built from expressions: residuals, activations, actuations and action models.
+
+    It keeps a copy of its constructor's arguments, from which it pickles, clones and prints itself.
+    """
 
     _arguments: tuple[tuple[Any, ...], dict[str, Any]]
     _parameters: dict[str, Parameter]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         model = super().__new__(cls)
-        model._arguments = (args, kwargs)
+        model._arguments = (_copied(args), _copied(kwargs))
         model._parameters = {}
         return model
 
@@ -84,7 +89,7 @@ class Model:
         return (_rebuild, (type(self), *self._arguments))
 
     def clone(self) -> Self:
-        """The same model with symbols of its own, built from the same arguments."""
+        """The same model with parameters of its own, built from the same arguments."""
         args, kwargs = self._arguments
         return type(self)(*args, **kwargs)
 
@@ -121,8 +126,9 @@ class Model:
 
     def __repr__(self) -> str:
         args, kwargs = self._arguments
-        names = list(inspect.signature(type(self).__init__).parameters)[1:]
-        shown = [f"{n}={_short(a)}" for n, a in zip(names, args)] + [f"{n}={_short(a)}" for n, a in kwargs.items()]
+        bound = inspect.signature(type(self).__init__).bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        shown = [f"{name}={_short(value)}" for name, value in list(bound.arguments.items())[1:] if value is not None]
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -132,10 +138,21 @@ def parameter_vector(parameters: dict[str, Parameter]) -> SX:
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, np.ndarray) and value.size > 8:
-        return f"array{value.shape}"
-    text = repr(value).replace("\n", "")
-    return text if len(text) <= 300 else f"{text[:297]}..."
+    """A value on one line; long arrays are shortened."""
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, precision=6, threshold=50, separator=", ").replace("\n", "")
+    return " ".join(repr(value).split())
+
+
+def _copied(value: Any) -> Any:
+    """A copy of what a user may change later: arrays, pinocchio's values, and lists and dictionaries of them."""
+    if isinstance(value, dict):
+        return {key: _copied(v) for key, v in value.items()}
+    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+        return type(value)(_copied(v) for v in value)
+    if isinstance(value, (np.ndarray, pin.SE3, pin.Motion)):
+        return value.copy()
+    return value
 
 
 def _rebuild(cls: type[Model], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Model:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -196,6 +197,18 @@ class ShootingProblem:
     def parameter_values(self) -> dict[str, Reals]:
         """Values of all parameters by name, one row a knot that has it."""
         return self._table.table()
+
+    @contextlib.contextmanager
+    def with_parameters(self, values: Mapping[str, Reals], x0: npt.ArrayLike) -> Iterator[None]:
+        """Inside, parameters have the values of an earlier `parameter_values()`, and x0 is another."""
+        now, start = self._table.values.copy(), self._x0
+        try:
+            self._table.load(values)
+            self._x0 = self.state.check(x0, "x0")
+            yield
+        finally:
+            self._table.values[:] = now
+            self._x0 = start
 
     # Evaluation
 

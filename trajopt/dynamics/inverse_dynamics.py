@@ -32,9 +32,7 @@ def newton_euler(tree: Tree, accelerations: Accelerations) -> tuple[list[Spatial
 def _own_force(inertia: Inertia, second_moments: SX, linear: SX, field: SX) -> Spatial:
     uj = ca.mtimes(field, second_moments)
     turning = ca.vertcat(uj[2, 1] - uj[1, 2], uj[0, 2] - uj[2, 0], uj[1, 0] - uj[0, 1])
-    return Spatial(
-        inertia.mass * linear + ca.mtimes(field, inertia.moment), ca.cross(inertia.moment, linear) + turning
-    )
+    return Spatial(inertia.mass * linear + ca.mtimes(field, inertia.moment), ca.cross(inertia.moment, linear) + turning)
 
 
 def gravity_torques(tree: Tree, inertias: list[Inertia], gravity: list[SX]) -> SX:

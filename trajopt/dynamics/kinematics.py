@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import casadi as ca
 import numpy as np
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.dynamics.spatial import Placement, Spatial
+from trajopt.dynamics.motion import Accelerations, Velocities
+from trajopt.dynamics.spatial import Placement, Spatial, zero
 from trajopt.dynamics.tree import Tree, constant_placement
 from trajopt.errors import InvalidArgumentError
 
@@ -20,23 +23,41 @@ def world_placements(tree: Tree) -> list[Placement]:
     return result
 
 
-def identity() -> Placement:
-    """The placement that moves nothing."""
-    return Placement(SX(np.eye(3)), SX(np.zeros(3)))
+def frame_twist(velocities: Velocities, link: int, offset: pin.SE3) -> Spatial:
+    """Twist of a frame at the constant `offset` in a link, in the frame's own axes."""
+    if link < 0:
+        return zero()
+    relative, boost = velocities.total[link], velocities.boost[link]
+    return constant_placement(offset).motion_to_child(Spatial(relative.linear + boost, relative.angular))
 
 
-def seen_as(motion: Spatial, world: Placement, reference: pin.ReferenceFrame) -> SX:
+def frame_classical(accelerations: Accelerations, gravity: list[SX], link: int, offset: pin.SE3) -> Spatial:
+    """Acceleration of a frame's origin and dω/dt in the frame's own axes; the world no longer falls."""
+    if link < 0:
+        return zero()
+    placement = constant_placement(offset)
+    rt = placement.rotation.T
+    linear = accelerations.linear[link] + ca.mtimes(accelerations.field[link], placement.translation) + gravity[link]
+    return Spatial(ca.mtimes(rt, linear), ca.mtimes(rt, accelerations.angular[link]))
+
+
+def check_reference(reference: object) -> None:
+    """Raises InvalidArgumentError unless `reference` is a pinocchio.ReferenceFrame."""
+    if not isinstance(reference, pin.ReferenceFrame):
+        raise InvalidArgumentError(f"reference: expected a pinocchio.ReferenceFrame, got {reference!r}")
+
+
+def seen_as(motion: Spatial, world: Callable[[], Placement], reference: pin.ReferenceFrame) -> SX:
     """A motion of a frame, given in the frame itself, in Pinocchio's `reference`, SX (6,).
 
     LOCAL: as it is. LOCAL_WORLD_ALIGNED: turned to the world's axes. WORLD: also taken about the world's origin.
     """
+    check_reference(reference)
     if reference == pin.ReferenceFrame.LOCAL:
         return motion.vector()
     if reference == pin.ReferenceFrame.LOCAL_WORLD_ALIGNED:
-        return Placement(world.rotation, SX(np.zeros(3))).motion_to_parent(motion).vector()
-    if reference == pin.ReferenceFrame.WORLD:
-        return world.motion_to_parent(motion).vector()
-    raise InvalidArgumentError(f"reference: expected a pinocchio.ReferenceFrame, got {reference!r}")
+        return Placement(world().rotation, SX(np.zeros(3))).motion_to_parent(motion).vector()
+    return world().motion_to_parent(motion).vector()
 
 
 def local_jacobian(tree: Tree, link: int, offset: pin.SE3, nv: int) -> SX:

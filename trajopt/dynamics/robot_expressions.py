@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
-
 import casadi as ca
 import numpy as np
 import pinocchio as pin
 from casadi import SX
 
 from trajopt.dynamics import kinematics
-from trajopt.dynamics.composite import CompositeBody, composite_bodies, composite_inertias
+from trajopt.dynamics.cache import Cache
 from trajopt.dynamics.coordinates import Coordinates
 from trajopt.dynamics.friction import SmoothFriction
-from trajopt.dynamics.inverse_dynamics import gravity_torques, newton_euler
-from trajopt.dynamics.mass_matrix import MassColumns, mass_columns
-from trajopt.dynamics.motion import (
-    Accelerations,
-    RootShift,
-    Velocities,
-    gravity_in_links,
-    is_free_root,
-    link_accelerations,
-    link_velocities,
-    root_shift,
-)
-from trajopt.dynamics.rnea_derivatives import VelocityDerivative, configuration_derivative, velocity_derivative
+from trajopt.dynamics.motion import gravity_in_links
 from trajopt.dynamics.sparse_ltdl import SparseLTDL
-from trajopt.dynamics.spatial import Inertia, Placement, Spatial, zero
+from trajopt.dynamics.spatial import Placement, Spatial
 from trajopt.dynamics.tree import Tree, constant_placement
+from trajopt.dynamics.tree_dynamics import TreeDynamics
 from trajopt.errors import InvalidArgumentError
-
-T = TypeVar("T")
 
 
 class RobotExpressions:
@@ -49,6 +33,8 @@ class RobotExpressions:
         v: Velocity, SX (nv,) [rad/s, m/s]; None if only configurations matter.
         friction: None (default, as Pinocchio and Crocoddyl do), "smooth" for the model's damping and friction with
             the default width, or a SmoothFriction; added to the joint torques of rnea and its derivatives.
+        with_derivatives: True where derivatives are going to be taken anyway. Coriolis forces then come from
+            ∂τ/∂v, they are ½ ∂τ/∂v v, and save a recursion: one for all of forward_dynamics and its derivatives.
 
     Raises:
         InvalidArgumentError: a size does not fit the model, or a velocity is needed and was not given.
@@ -56,7 +42,13 @@ class RobotExpressions:
     """
 
     def __init__(
-        self, model: pin.Model, q: SX, v: SX | None = None, *, friction: SmoothFriction | str | None = None
+        self,
+        model: pin.Model,
+        q: SX,
+        v: SX | None = None,
+        *,
+        friction: SmoothFriction | str | None = None,
+        with_derivatives: bool = False,
     ) -> None:
         self.model = model
         self.q = _column("q", q, model.nq)
@@ -64,7 +56,9 @@ class RobotExpressions:
         self.tree = Tree(model, self.q)
         self.coordinates = Coordinates(model, self.tree, self.q, self.v)
         self.friction = SmoothFriction.of(friction)
-        self._cache: dict[Hashable, Any] = {}
+        self.with_derivatives = with_derivatives
+        self._gravity = np.array(model.gravity.linear)
+        self._cache = Cache()
 
     def __repr__(self) -> str:
         sizes = f"nq={self.model.nq}, nv={self.model.nv}"
@@ -85,35 +79,40 @@ class RobotExpressions:
 
     def frame_velocity(self, frame_id: int, reference: pin.ReferenceFrame) -> SX:
         """Spatial velocity (6,) [m/s, rad/s] of a frame, as pin.getFrameVelocity."""
-        local = self._local_motion(frame_id, self._velocities().total)
-        return kinematics.seen_as(local, self._placement(*self._frame(frame_id)), reference)
+        local = self._local_velocity(frame_id)
+        return kinematics.seen_as(local, lambda: self._placement(*self._frame(frame_id)), reference)
 
     def frame_acceleration(self, frame_id: int, reference: pin.ReferenceFrame, a: SX) -> SX:
         """Spatial acceleration (6,) [m/s², rad/s²] of a frame for joint accelerations a (nv,), without gravity.
 
-        As pin.getFrameAcceleration.
+        As pin.getFrameAcceleration. It is the classical one minus (ω × v, 0), which costs less if it is asked for.
         """
-        local = self._local_motion(frame_id, self._free_accelerations(a).total)
-        return kinematics.seen_as(local, self._placement(*self._frame(frame_id)), reference)
+        classical, velocity = self._local_classical(frame_id, a), self._local_velocity(frame_id)
+        local = Spatial(classical.linear - ca.cross(velocity.angular, velocity.linear), classical.angular)
+        return kinematics.seen_as(local, lambda: self._placement(*self._frame(frame_id)), reference)
 
     def frame_classical_acceleration(self, frame_id: int, reference: pin.ReferenceFrame, a: SX) -> SX:
         """Acceleration (6,) of the frame's point: spatial + (ω × v, 0), as pin.getFrameClassicalAcceleration."""
-        velocity = self.frame_velocity(frame_id, reference)
-        acceleration = self.frame_acceleration(frame_id, reference, a)
-        return acceleration + ca.vertcat(ca.cross(velocity[3:], velocity[:3]), SX(np.zeros(3)))
+        if reference == pin.ReferenceFrame.WORLD:  # ω × v of the twist at the world's origin
+            velocity = self.frame_velocity(frame_id, reference)
+            acceleration = self.frame_acceleration(frame_id, reference, a)
+            return acceleration + ca.vertcat(ca.cross(velocity[3:], velocity[:3]), SX(np.zeros(3)))
+        local = self._local_classical(frame_id, a)
+        return kinematics.seen_as(local, lambda: self._placement(*self._frame(frame_id)), reference)
 
     def frame_jacobian(self, frame_id: int, reference: pin.ReferenceFrame) -> SX:
         """Jacobian (6, nv) of a frame's spatial velocity, as pin.getFrameJacobian."""
 
         def build() -> SX:
             link, offset = self._frame(frame_id)
+            kinematics.check_reference(reference)
             if reference == pin.ReferenceFrame.LOCAL:
                 return kinematics.local_jacobian(self.tree, link, offset, self.model.nv)
             world = reference == pin.ReferenceFrame.WORLD
             origin = SX(np.zeros(3)) if world else self._placement(link, offset).translation
             return kinematics.world_jacobian(self.tree, link, self._worlds(), origin, self.model.nv)
 
-        return self._once(("frame_jacobian", frame_id, str(reference)), build)
+        return self._cache.once(("frame_jacobian", frame_id, str(reference)), build)
 
     # Dynamics
 
@@ -121,50 +120,48 @@ class RobotExpressions:
         """Joint torques τ (nv,) [N m, N] of inverse dynamics for accelerations a (nv,), as pin.rnea."""
 
         def build() -> SX:
-            torques = self.coordinates.torques(self._newton_euler(a)[1]) + self._armature() * a
-            return torques if self.friction is None else torques + self.friction.torque(self.model, self._v())
+            torques = self._dynamics().newton_euler(self._relative(a))[1]
+            return self.coordinates.torques(torques) + self._armature() * a + self._friction_torque()
 
-        return self._once(("rnea", _key(a)), build)
+        return self._cache.once(("rnea", self._cache.key_of(a)), build)
 
     def rnea_derivatives(self, a: SX) -> tuple[SX, SX]:
-        """∂τ/∂q (nv, nv) in tangent space and ∂τ/∂v (nv, nv), as pin.computeRNEADerivatives."""
+        """∂τ/∂q (nv, nv) in tangent space and ∂τ/∂v (nv, nv), as pin.computeRNEADerivatives.
+
+        Pinocchio's are wrong for joints whose motion subspace moves (spherical ZYX, universal, ellipsoid, composite).
+        """
 
         def build() -> tuple[SX, SX]:
-            forces, torques = self._newton_euler(a)
-            accelerations = self._accelerations(a)
-            dq, dv = rnea_derivatives(
-                self.tree, self._velocities(), accelerations, forces, self._bodies(), self._mass_columns()
-            )
-            dq, dv = self.coordinates.torque_derivatives(torques, dq, dv, self._mass_columns().matrix, a)
-            if self.friction is not None:
-                dv = dv + ca.diag(self.friction.slope(self.model, self._v()))
-            return dq, dv
+            dq, dv = self._relative_derivatives(a)
+            shift_q, shift_v = self._shift_derivatives()
+            mass = self._rigid_mass_matrix()
+            return dq + ca.mtimes(mass, shift_q), dv + ca.mtimes(mass, shift_v)
 
-        return self._once(("rnea_derivatives", _key(a)), build)
+        return self._cache.once(("rnea_derivatives", self._cache.key_of(a)), build)
 
     def gravity(self) -> SX:
         """Torques (nv,) that hold the robot at rest, as pin.computeGeneralizedGravity."""
 
         def build() -> SX:
-            rest = SX(np.zeros(len(self.tree.rates)))
-            velocities = link_velocities(self.tree, rest)
-            accelerations = link_accelerations(self.tree, velocities, rest, gravity_root(self.model.gravity.linear))
-            return self.coordinates.torques(newton_euler(self.tree, velocities, accelerations)[1])
+            dynamics = TreeDynamics(self.tree, SX(np.zeros(len(self.tree.rates))), self._gravity)
+            return self.coordinates.torques(dynamics.newton_euler(dynamics.shift().value)[1])
 
-        return self._once("gravity", build)
+        return self._cache.once("gravity", build)
 
     def nonlinear_effects(self) -> SX:
         """Torques (nv,) at a = 0: Coriolis, centrifugal, gravity (and friction if asked for)."""
-        return self.rnea(SX(np.zeros(self.model.nv)))
-
-    def crba(self) -> SX:
-        """Mass matrix M (nv, nv), symmetric, with armature on its diagonal; structural zeros are sparse."""
+        if not self.with_derivatives:
+            return self.rnea(SX(np.zeros(self.model.nv)))
 
         def build() -> SX:
-            matrix = self.coordinates.mass_matrix(self._mass_columns().matrix)
-            return matrix + ca.diag(self._armature())
+            shift = self.coordinates.torques(self._dynamics().shift().value)
+            return self._relative_effects() + ca.mtimes(self._rigid_mass_matrix(), shift)
 
-        return self._once("crba", build)
+        return self._cache.once("nonlinear_effects", build)
+
+    def crba(self) -> SX:
+        """Mass matrix M (nv, nv), symmetric, with armature on its diagonal; zeros between branches are structural."""
+        return self._cache.once("crba", lambda: self._rigid_mass_matrix() + ca.diag(self._armature()))
 
     def solve_mass_matrix(self, b: SX) -> SX:
         """M⁻¹ b for b (nv,) or (nv, m), by the sparse LᵀDL factorisation of M."""
@@ -172,12 +169,19 @@ class RobotExpressions:
 
     def inverse_mass_matrix(self) -> SX:
         """M⁻¹ (nv, nv), symmetric."""
-        return self._once("inverse", lambda: self._factorisation().inverse())
+        return self._cache.once("inverse", lambda: self._factorisation().inverse())
 
     def forward_dynamics(self, tau: SX) -> SX:
         """Accelerations a (nv,) = M⁻¹ (τ - nonlinear effects) for joint torques τ (nv,), as pin.aba."""
         tau = _column("tau", tau, self.model.nv)
-        return self._once(("forward", _key(tau)), lambda: self.solve_mass_matrix(tau - self.nonlinear_effects()))
+
+        def build() -> SX:
+            # M (a + c) + armature part of c: gravity and linear velocity of a free-flyer root need no recursion.
+            shift = self.coordinates.torques(self._dynamics().shift().value)
+            forces = tau - self._relative_effects() + self._armature() * shift
+            return self.solve_mass_matrix(forces) - shift
+
+        return self._cache.once(("forward", self._cache.key_of(tau)), build)
 
     def forward_dynamics_derivatives(self, tau: SX) -> tuple[SX, SX, SX]:
         """∂a/∂q (tangent), ∂a/∂v and ∂a/∂τ = M⁻¹, (nv, nv) each, as pin.computeABADerivatives.
@@ -186,10 +190,14 @@ class RobotExpressions:
         """
 
         def build() -> tuple[SX, SX, SX]:
-            dq, dv = self.rnea_derivatives(self.forward_dynamics(tau))
-            return self.solve_mass_matrix(-dq), self.solve_mass_matrix(-dv), self.inverse_mass_matrix()
+            dq, dv = self._relative_derivatives(self.forward_dynamics(tau))
+            shift_q, shift_v = self._shift_derivatives()
+            armature = ca.diag(self._armature())
+            by_q = self._factorisation().solve(dq - ca.mtimes(armature, shift_q), negative=True) - shift_q
+            by_v = self._factorisation().solve(dv - ca.mtimes(armature, shift_v), negative=True) - shift_v
+            return by_q, by_v, self.inverse_mass_matrix()
 
-        return self._once(("forward_derivatives", _key(tau)), build)
+        return self._cache.once(("forward_derivatives", self._cache.key_of(tau)), build)
 
     # Centre of mass and momentum
 
@@ -198,32 +206,32 @@ class RobotExpressions:
 
         def build() -> SX:
             moment = SX(self.tree.grounded.moment)
-            for link, inertia in zip(self.tree.links, self._inertias(), strict=True):
+            for link, inertia in zip(self.tree.links, self._shape().inertias(), strict=True):
                 if link.parent < 0:
                     placement = link.placement
                     turned = ca.mtimes(placement.rotation, inertia.moment)
                     moment = moment + turned + inertia.mass * placement.translation
             return moment / self._mass()
 
-        return self._once("com", build)
+        return self._cache.once("com", build)
 
     def com_velocity(self) -> SX:
         """Velocity (3,) of the centre of mass in the world [m/s]: linear momentum over mass."""
-        return self._once("com_velocity", lambda: self._momentum().linear / self._mass())
+        return self._cache.once("com_velocity", lambda: self._dynamics().momentum().linear / self._mass())
 
     def com_jacobian(self) -> SX:
         """Jacobian (3, nv) of the centre of mass in tangent space, as pin.jacobianCenterOfMass."""
 
         def build() -> SX:
             jacobian = SX(3, self.model.nv)
-            for link, inertia, world in zip(self.tree.links, self._inertias(), self._worlds(), strict=True):
+            for link, inertia, world in zip(self.tree.links, self._shape().inertias(), self._worlds(), strict=True):
                 for k, s in enumerate(link.columns):
                     linear = inertia.times(s).linear
                     for index, coefficient in self.tree.rates[link.first + k].items():
                         jacobian[:, index] += coefficient * ca.mtimes(world.rotation, linear) / self._mass()
             return jacobian
 
-        return self._once("com_jacobian", build)
+        return self._cache.once("com_jacobian", build)
 
     def centroidal_momentum(self) -> SX:
         """Momentum (6,) [kg m/s, kg m²/s] about the centre of mass in the world's axes.
@@ -232,24 +240,76 @@ class RobotExpressions:
         """
 
         def build() -> SX:
-            momentum = self._momentum()
+            momentum = self._dynamics().momentum()
             angular = momentum.angular - ca.cross(self.com_position(), momentum.linear)
             return ca.vertcat(momentum.linear, angular)
 
-        return self._once("centroidal_momentum", build)
+        return self._cache.once("centroidal_momentum", build)
 
-    # What the methods above share, built once
+    # What the methods above share
 
-    def _once(self, key: Hashable, build: Callable[[], T]) -> T:
-        if key not in self._cache:
-            self._cache[key] = build()
-        result: T = self._cache[key]
-        return result
+    def _dynamics(self) -> TreeDynamics:
+        def build() -> TreeDynamics:
+            if self.v is None:
+                raise InvalidArgumentError("v: expected the velocity SX (nv,), got None; this quantity depends on it")
+            return TreeDynamics(self.tree, self.coordinates.rates(self.v), self._gravity)
 
-    def _v(self) -> SX:
-        if self.v is None:
-            raise InvalidArgumentError("v: expected the velocity SX (nv,), got None; this quantity depends on it")
-        return self.v
+        return self._cache.once("dynamics", build)
+
+    def _shape(self) -> TreeDynamics:
+        """Dynamics for what depends on q only."""
+        return TreeDynamics(self.tree, SX(0, 1), self._gravity) if self.v is None else self._dynamics()
+
+    def _relative(self, a: SX) -> SX:
+        """ÿ + c of the tree for the accelerations a (nv,)."""
+        a = _column("a", a, self.model.nv)
+        return self.coordinates.accelerations(a) + self._dynamics().shift().value
+
+    def _relative_effects(self) -> SX:
+        """Torques (nv,) at a + c = 0, friction included."""
+
+        def build() -> SX:
+            bias = self.coordinates.accelerations(SX(np.zeros(self.model.nv)))
+            if self.with_derivatives:
+                mass = self._dynamics().mass_columns().matrix
+                torques = self._dynamics().quadratic_torques() + ca.mtimes(mass, bias)
+            else:
+                torques = self._dynamics().newton_euler(bias)[1]
+            return self.coordinates.torques(torques) + self._friction_torque()
+
+        return self._cache.once("relative_effects", build)
+
+    def _relative_derivatives(self, a: SX) -> tuple[SX, SX]:
+        """∂τ/∂q and ∂τ/∂v at fixed a + c, (nv, nv) each, friction included."""
+
+        def build() -> tuple[SX, SX]:
+            dynamics, relative = self._dynamics(), self._relative(a)
+            torques = dynamics.newton_euler(relative)[1]
+            dq, dv = dynamics.configuration_derivative(relative), dynamics.velocity_derivative().dv
+            dq, dv = self.coordinates.torque_derivatives(torques, dq, dv, dynamics.mass_columns().matrix, a)
+            if self.friction is not None and self.v is not None:
+                dv = dv + ca.diag(self.friction.slope(self.model, self.v))
+            return dq, dv
+
+        return self._cache.once(("relative_derivatives", self._cache.key_of(a)), build)
+
+    def _shift_derivatives(self) -> tuple[SX, SX]:
+        shift = self._dynamics().shift()
+        return self.coordinates.mass_matrix(shift.dq), self.coordinates.mass_matrix(shift.dv)
+
+    def _rigid_mass_matrix(self) -> SX:
+        return self._cache.once("mass", lambda: self.coordinates.mass_matrix(self._shape().mass_columns().matrix))
+
+    def _factorisation(self) -> SparseLTDL:
+        return self._cache.once("factorisation", lambda: SparseLTDL(self.crba()))
+
+    def _armature(self) -> SX:
+        return SX(np.array(self.model.armature))
+
+    def _friction_torque(self) -> SX:
+        if self.friction is None or self.v is None:
+            return SX(np.zeros(self.model.nv))
+        return self.friction.torque(self.model, self.v)
 
     def _check(self, name: str, number: int, size: int) -> int:
         if not 0 <= number < size:
@@ -262,64 +322,33 @@ class RobotExpressions:
         return link, offset * frame.placement
 
     def _worlds(self) -> list[Placement]:
-        return self._once("worlds", lambda: kinematics.world_placements(self.tree))
+        return self._cache.once("worlds", lambda: kinematics.world_placements(self.tree))
 
     def _placement(self, link: int, offset: pin.SE3) -> Placement:
         constant = constant_placement(offset)
         key = ("placement", link, offset.homogeneous.tobytes())
-        return self._once(key, lambda: self._worlds()[link].compose(constant) if link >= 0 else constant)
+        return self._cache.once(key, lambda: self._worlds()[link].compose(constant) if link >= 0 else constant)
 
-    def _local_motion(self, frame_id: int, motions: list[Spatial]) -> Spatial:
-        link, offset = self._frame(frame_id)
-        return constant_placement(offset).motion_to_child(motions[link]) if link >= 0 else zero()
-
-    def _velocities(self) -> Velocities:
-        return self._once("velocities", lambda: link_velocities(self.tree, self.coordinates.rates(self._v())))
-
-    def _accelerations(self, a: SX) -> Accelerations:
-        root = gravity_root(self.model.gravity.linear)
-        return self._once(("accelerations", _key(a)), lambda: self._link_accelerations(a, root))
-
-    def _free_accelerations(self, a: SX) -> Accelerations:
-        return self._once(("free", _key(a)), lambda: self._link_accelerations(a, zero()))
-
-    def _link_accelerations(self, a: SX, root: Spatial) -> Accelerations:
-        a = _column("a", a, self.model.nv)
-        return link_accelerations(self.tree, self._velocities(), self.coordinates.accelerations(a), root)
-
-    def _newton_euler(self, a: SX) -> tuple[list[Spatial], SX]:
-        key = ("newton_euler", _key(a))
-        return self._once(key, lambda: newton_euler(self.tree, self._velocities(), self._accelerations(a)))
-
-    def _inertias(self) -> list[Inertia]:
-        return self._once("inertias", lambda: composite_inertias(self.tree))
-
-    def _bodies(self) -> list[CompositeBody]:
-        return self._once("bodies", lambda: composite_bodies(self.tree, self._velocities(), self._inertias()))
-
-    def _mass_columns(self) -> MassColumns:
-        return self._once("mass_columns", lambda: mass_columns(self.tree, self._inertias()))
-
-    def _factorisation(self) -> SparseLTDL:
-        return self._once("factorisation", lambda: SparseLTDL(self.crba()))
-
-    def _momentum(self) -> Spatial:
+    def _local_velocity(self, frame_id: int) -> Spatial:
         def build() -> Spatial:
-            total = zero()
-            for link, body in zip(self.tree.links, self._bodies(), strict=True):
-                if link.parent < 0:
-                    total = total + link.placement.force_to_parent(body.momentum)
-            return total
+            link, offset = self._frame(frame_id)
+            return kinematics.frame_twist(self._dynamics().velocities(), link, offset)
 
-        return self._once("momentum", build)
+        return self._cache.once(("velocity", frame_id), build)
+
+    def _local_classical(self, frame_id: int, a: SX) -> Spatial:
+        def build() -> Spatial:
+            link, offset = self._frame(frame_id)
+            gravity = self._cache.once("falling", lambda: gravity_in_links(self.tree, self._gravity))
+            accelerations = self._dynamics().accelerations(self._relative(a))
+            return kinematics.frame_classical(accelerations, gravity, link, offset)
+
+        return self._cache.once(("classical", frame_id, self._cache.key_of(a)), build)
 
     def _mass(self) -> float:
         if self.tree.mass <= 0:
             raise InvalidArgumentError("model: expected a positive total mass for the centre of mass, got 0")
         return self.tree.mass
-
-    def _armature(self) -> SX:
-        return SX(np.array(self.model.armature))
 
 
 def _column(name: str, value: SX, size: int) -> SX:
@@ -327,7 +356,3 @@ def _column(name: str, value: SX, size: int) -> SX:
     if value.shape != (size, 1):
         raise InvalidArgumentError(f"{name}: expected shape ({size},), got {value.shape}; see model.nq, model.nv")
     return ca.densify(value)
-
-
-def _key(value: SX) -> tuple[int, ...]:
-    return tuple(value[i].element_hash() for i in range(value.numel()))

@@ -1,4 +1,4 @@
-"""LLVM text to machine code, in this process: no C compiler, nothing to install beside llvmlite.
+"""LLVM text to code in this process: no C compiler, nothing to install beside llvmlite.
 
 Compiling is cached on disk (`trajopt.kernels.cache`) by a hash of the text, the processor and the versions.
 """
@@ -8,17 +8,37 @@ from __future__ import annotations
 import ctypes
 import functools
 import itertools
+import os
 import threading
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
 
-from trajopt.kernels import cache
+from trajopt.errors import TrajoptError
+from trajopt.kernels import cache, codegen, workers
+from trajopt.kernels.codegen import OPTIMISED, QUICK, host
+from trajopt.kernels.threads import get_num_threads
 
-OPTIMISED, QUICK = 2, 0  # LLVM code generation levels; both give the same bits
+__all__ = ["OPTIMISED", "QUICK", "CompilationError", "compilations", "has_fma", "host", "load", "machine_code"]
 
-_lock = threading.RLock()
+# LLVM calls these; everything else an image must define itself or import
+MATH_SYMBOLS = (
+    *("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("erf", "log1p", "expm1", "pow", "fmod", "remainder", "atan2", "hypot", "copysign", "floor", "ceil", "fma"),
+    *("memcpy", "memset", "memmove"),
+)
+
+_lock = threading.RLock()  # held over every call of LLVM
 _library_numbers = itertools.count()
 _alive: list[object] = []  # engine and libraries stay loaded until the process ends
 _compilations = 0
+_closing = False
+
+# a process must not be forked while another thread is inside LLVM, whose locks would stay closed in the child
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+
+
+class CompilationError(TrajoptError, RuntimeError):
+    """LLVM refuses the text that trajopt wrote, or a symbol is missing: a bug of trajopt, please report it."""
 
 
 def compilations() -> int:
@@ -31,40 +51,13 @@ def target_description() -> str:
     """Processor and versions that compiled code depends on."""
     from llvmlite import __version__, binding
 
-    cpu, features = host()
-    return f"{cpu}|{features}|llvmlite {__version__}|llvm {binding.llvm_version_info}"
-
-
-@functools.cache
-def host() -> tuple[str, str]:
-    """Name and features of this processor."""
-    from llvmlite import binding
-
-    return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+    return "|".join([codegen.triple(), *host(), f"llvmlite {__version__}", f"llvm {binding.llvm_version_info}"])
 
 
 @functools.cache
 def has_fma() -> bool:
     """Whether the processor multiplies and adds in one instruction."""
-    return "+fma" in host()[1].split(",") or "aarch64" in _triple() or "arm64" in _triple()
-
-
-@functools.cache
-def _triple() -> str:
-    from llvmlite import binding
-
-    return binding.get_process_triple()
-
-
-@functools.cache
-def _target_machine(level: int) -> object:
-    from llvmlite import binding
-
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    cpu, features = host()
-    target = binding.Target.from_triple(_triple())
-    return target.create_target_machine(cpu=cpu, features=features, opt=level, codemodel="default", jit=True)
+    return "+fma" in host()[1].split(",") or codegen.triple().startswith(("aarch64", "arm64"))
 
 
 def object_code(text: str, level: int = OPTIMISED) -> bytes:
@@ -72,7 +65,7 @@ def object_code(text: str, level: int = OPTIMISED) -> bytes:
 
     Args:
         text: LLVM module.
-        level: OPTIMISED, or QUICK (compiles about ten times faster, runs about two times slower).
+        level: OPTIMISED, or QUICK (compiles about seven times faster, runs two to five times slower).
     """
     key = cache.key("module", text, str(level), target_description())
     image = cache.load(key)
@@ -83,23 +76,62 @@ def object_code(text: str, level: int = OPTIMISED) -> bytes:
 
 
 def machine_code(text: str, level: int = OPTIMISED) -> bytes:
-    """Machine code of a module, compiled now."""
-    global _compilations
-    from llvmlite import binding
+    """Machine code of a module, compiled now.
 
+    Raises:
+        CompilationError: LLVM refuses the text.
+    """
+    global _compilations
     with _lock:
-        machine = _target_machine(level)
-        module = binding.parse_assembly(text, binding.create_context())
-        image = machine.emit_object(module)  # type: ignore[attr-defined]
+        try:
+            image = codegen.machine_code(text, level)
+        except RuntimeError as error:
+            raise CompilationError(f"LLVM refuses a module that trajopt wrote (please report it): {error}") from error
         _compilations += 1
     return image
+
+
+def machine_codes(texts: Sequence[str], level: int, *, background: bool = False) -> list[bytes]:
+    """Machine code of several modules, on several cores if that is worth while.
+
+    Args:
+        texts: LLVM modules.
+        level: OPTIMISED or QUICK.
+        background: The caller is in no hurry; others go first.
+    """
+    global _compilations
+    images = []
+    for text, image in zip(texts, workers.compile_apart(texts, level, get_num_threads(), background=background)):
+        if image is None:
+            if background:
+                time.sleep(0.001)  # a thread that waits for the lock gets it
+            if _closing:
+                raise CompilationError("the process is about to end")
+            image = machine_code(text, level)
+        else:
+            with _lock:
+                _compilations += 1
+        images.append(image)
+    return images
+
+
+def closing() -> bool:
+    """Whether the process is about to end."""
+    return _closing
+
+
+def close() -> None:
+    """Makes background threads end soon."""
+    global _closing
+    _closing = True
+    workers.close()
 
 
 @functools.cache
 def _engine() -> object:
     from llvmlite import binding
 
-    _target_machine(QUICK)
+    codegen.target_machine(QUICK)
     engine = binding.create_lljit_compiler()
     _alive.append(engine)
     return engine
@@ -120,9 +152,13 @@ def load(images: Iterable[bytes], exports: Iterable[str], imports: dict[str, int
 
     Returns:
         Address of each exported symbol.
+
+    Raises:
+        CompilationError: A symbol is missing.
     """
     from llvmlite import binding
 
+    exports = list(exports)
     with _lock:
         library = binding.JITLibraryBuilder()
         for image in images:
@@ -131,16 +167,11 @@ def load(images: Iterable[bytes], exports: Iterable[str], imports: dict[str, int
             library.import_symbol(name, ctypes.cast(getattr(_libm(), name), ctypes.c_void_p).value)
         for name, address in imports.items():
             library.import_symbol(name, address)
-        exports = list(exports)
         for name in exports:
             library.export_symbol(name)
-        tracker = library.add_current_process().link(_engine(), f"trajopt_{next(_library_numbers)}")
+        try:
+            tracker = library.add_current_process().link(_engine(), f"trajopt_{next(_library_numbers)}")
+        except RuntimeError as error:
+            raise CompilationError(f"machine code does not link (please report it): {error}") from error
         _alive.append(tracker)
         return {name: tracker[name] for name in exports}
-
-
-MATH_SYMBOLS = (
-    *("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
-    *("erf", "log1p", "expm1", "pow", "fmod", "remainder", "atan2", "hypot", "copysign", "floor", "ceil", "fma"),
-    *("memcpy", "memset", "memmove"),
-)

@@ -34,9 +34,10 @@ class Array:
 
 @dataclass(frozen=True)
 class Call:
-    """Calls an SX function."""
+    """Calls an SX function; `digest` is a hash of its content."""
 
     function: ca.Function
+    digest: str
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
 
@@ -65,6 +66,7 @@ class Program:
         self.inputs: list[Array] = []
         self.outputs: list[Array] = []
         self.steps: list[Call | MatrixProduct] = []
+        self._functions: dict[int, tuple[ca.Function, ca.Function, str]] = {}  # as given, as SX, digest; by identity
 
     def _array(self, shape: tuple[int, int]) -> Array:
         self.arrays.append(Array(len(self.arrays), (int(shape[0]), int(shape[1]))))
@@ -77,7 +79,7 @@ class Program:
 
     def call(self, function: ca.Function, *inputs: Array) -> tuple[Array, ...]:
         """Calls an SX function; inputs that are empty arrays may be passed as any array of size 0."""
-        function = expand(function)
+        function, digest = self._function(function)
         if len(inputs) != function.n_in():
             raise InvalidArgumentError(f"{function.name()}: expected {function.n_in()} inputs, got {len(inputs)}")
         for i, array in enumerate(inputs):
@@ -86,8 +88,16 @@ class Program:
                     f"{function.name()}: input {i} has shape {array.shape}, expected {function.size_in(i)}"
                 )
         outputs = tuple(self._array(function.size_out(i)) for i in range(function.n_out()))
-        self.steps.append(Call(function, tuple(inputs), outputs))
+        self.steps.append(Call(function, digest, tuple(inputs), outputs))
         return outputs
+
+    def _function(self, function: ca.Function) -> tuple[ca.Function, str]:
+        """SX form of a function and a hash of its content; a function that is called again is not read again."""
+        identity = function.__hash__()
+        if identity not in self._functions:
+            sx = expand(function)
+            self._functions[identity] = (function, sx, hashlib.sha256(sx.serialize().encode()).hexdigest())
+        return self._functions[identity][1:]
 
     def matmul(self, a: Array, b: Array, *, transpose_a: bool = False, initial: Array | None = None) -> Array:
         """The product a b (aᵀ b with `transpose_a`), added to `initial` if given."""
@@ -108,10 +118,12 @@ class Program:
     @property
     def instructions(self) -> int:
         """Number of instructions of all expressions that are called, each counted once."""
-        return sum(f.n_instructions() for f in {id(s.function): s.function for s in self._calls()}.values())
+        return sum(c.function.n_instructions() for c in self.calls)
 
-    def _calls(self) -> list[Call]:
-        return [s for s in self.steps if isinstance(s, Call)]
+    @property
+    def calls(self) -> list[Call]:
+        """The calls, one a function."""
+        return list({s.digest: s for s in self.steps if isinstance(s, Call)}.values())
 
     def digest(self) -> str:
         """Hash of everything that determines the machine code."""
@@ -120,11 +132,12 @@ class Program:
             digest.update(repr(array.shape).encode())
         for step in self.steps:
             if isinstance(step, Call):
-                digest.update(step.function.serialize().encode())
+                digest.update(step.digest.encode())
                 digest.update(repr([a.number for a in (*step.inputs, *step.outputs)]).encode())
             else:
                 initial = None if step.initial is None else step.initial.number
-                digest.update(repr((step.a.number, step.b.number, step.result.number, step.transpose_a, initial)).encode())
+                numbers = (step.a.number, step.b.number, step.result.number, step.transpose_a, initial)
+                digest.update(repr(numbers).encode())
         digest.update(repr([[a.number for a in arrays] for arrays in (self.inputs, self.outputs)]).encode())
         return digest.hexdigest()
 

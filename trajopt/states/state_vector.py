@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,15 +21,31 @@ class StateVector(StateAbstract):
         nx: Number of coordinates, > 0.
         lower: Lower bounds, shape (nx,), -inf where there is none; by default none.
         upper: Upper bounds, shape (nx,), inf where there is none; by default none.
+        names: Name of each coordinate, for plots; x0, x1, ... by default.
 
     Raises:
-        InvalidArgumentError: `nx` is not a positive integer, or the bounds do not fit.
+        InvalidArgumentError: `nx` is not a positive integer, or bounds or names do not fit.
     """
 
-    def __init__(self, nx: int, *, lower: npt.ArrayLike | None = None, upper: npt.ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        nx: int,
+        *,
+        lower: npt.ArrayLike | None = None,
+        upper: npt.ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
         if isinstance(nx, bool) or not isinstance(nx, (int, np.integer)) or nx < 1:
             raise InvalidArgumentError(f"nx: expected an integer >= 1, got {nx!r}")
         self.nx = self.ndx = int(nx)
+        self._names = tuple(names) if names is not None else tuple(f"x{i}" for i in range(self.nx))
+        self._units = tuple(units) if units is not None else ("-",) * self.nx
+        for argument, texts in (("names", self._names), ("units", self._units)):
+            if len(texts) != self.nx:
+                raise InvalidArgumentError(f"{argument}: expected {self.nx} of them, one a coordinate, got {len(texts)}")
+        self._names = [f"x{i}" for i in range(self.nx)] if names is None else list(names)
+        if len(self._names) != self.nx:
+            raise InvalidArgumentError(f"names: expected {self.nx} names, got {self._names}")
         self._finish(
             np.full(self.nx, -np.inf) if lower is None else lower, np.full(self.nx, np.inf) if upper is None else upper
         )
@@ -76,25 +94,27 @@ class StateVector(StateAbstract):
 
     @property
     def coordinate_names(self) -> list[str]:
-        """x0, x1, ..."""
-        return [f"x{i}" for i in range(self.nx)]
+        """The names that were given, or x0, x1, ..."""
+        return list(self._names)
 
     @property
     def tangent_names(self) -> list[str]:
-        """x0, x1, ..."""
+        """The same as of the coordinates."""
         return self.coordinate_names
 
     @property
     def tangent_units(self) -> list[str]:
-        """Unknown: "-" for each."""
-        return ["-"] * self.ndx
+        """Units as given, or "-" for each."""
+        return list(self._units)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.nx, self.lower, self.upper)
+        return _rebuild, (self.nx, self.lower, self.upper, self._names)
 
     def __repr__(self) -> str:
         bounded = int(np.sum(np.isfinite(self.lower) | np.isfinite(self.upper)))
-        return f"StateVector({self.nx}" + (f", {bounded} bounded)" if bounded else ")")
+        named = self._names != [f"x{i}" for i in range(self.nx)]
+        parts = [str(self.nx), *([f"{bounded} bounded"] if bounded else []), *([f"names={self._names}"] if named else [])]
+        return f"StateVector({', '.join(parts)})"
 
     def _integrate(self, x: Array, dx: Array) -> Array:
         return x + dx
@@ -118,5 +138,5 @@ class StateVector(StateAbstract):
         return True
 
 
-def _rebuild(nx: int, lower: Array, upper: Array) -> StateVector:
-    return StateVector(nx, lower=lower, upper=upper)
+def _rebuild(nx: int, lower: Array, upper: Array, names: list[str]) -> StateVector:
+    return StateVector(nx, lower=lower, upper=upper, names=names)

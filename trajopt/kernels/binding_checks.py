@@ -1,0 +1,103 @@
+"""What must hold before machine code works on arrays: it trusts every address that it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.kernels.kernel import Kernel
+from trajopt.kernels.rows import Ints, Rows
+
+
+def check_call(kernels: Sequence[Kernel], kinds: Ints, indices: Ints, arguments: Sequence[Rows]) -> None:
+    """Checks that kernels, blocks and arrays fit; see `KernelCall`.
+
+    Raises:
+        InvalidArgumentError: They do not.
+    """
+    _check_kernels(kernels, len(arguments))
+    width = kernels[0].width
+    if kinds.ndim != 1 or indices.shape != (len(kinds), width):
+        raise InvalidArgumentError(
+            f"kinds, indices: expected shapes (B,) and (B, {width}), got {kinds.shape} and {indices.shape}"
+        )
+    if len(kinds) and not 0 <= kinds.min() <= kinds.max() < len(kernels):
+        raise InvalidArgumentError(f"kinds: expected indices of {len(kernels)} kernels, got {set(kinds.tolist())}")
+    for i, rows in enumerate(arguments):
+        _check_array(_name(kernels[0], i), rows, output=i >= kernels[0].n_in)
+        for kind, kernel in enumerate(kernels):
+            _check_rows(_name(kernel, i), rows, kernel.lengths[i], indices[kinds == kind])
+    if width == 1:
+        for kind, kernel in enumerate(kernels):
+            _check_overlap(kernel, arguments, indices[kinds == kind, 0])
+
+
+def _name(kernel: Kernel, i: int) -> str:
+    kind, number = ("input", i) if i < kernel.n_in else ("output", i - kernel.n_in)
+    return f"{kernel.program.name}: {kind} {number}"
+
+
+def _check_kernels(kernels: Sequence[Kernel], arguments: int) -> None:
+    if not kernels:
+        raise InvalidArgumentError("kernels: expected at least one, got none")
+    first = kernels[0]
+    for kernel in kernels:
+        if (kernel.width, kernel.n_in, len(kernel.lengths)) != (first.width, first.n_in, len(first.lengths)):
+            raise InvalidArgumentError(
+                f"kernels: expected the same width and numbers of arrays, got {first} with {first.n_in} inputs of "
+                f"{len(first.lengths)} arrays and {kernel} with {kernel.n_in} of {len(kernel.lengths)}"
+            )
+    if arguments != len(first.lengths):
+        raise InvalidArgumentError(
+            f"arguments: {first} has {len(first.lengths)} arrays, inputs first, then outputs; got {arguments}"
+        )
+
+
+def _check_array(name: str, rows: Rows, *, output: bool) -> None:
+    array = rows.array
+    if array.dtype != np.float64 or not array.flags.aligned or not array.dtype.isnative:
+        raise InvalidArgumentError(f"{name}: expected an array of float64, got {array.dtype}; convert it first")
+    if output and not array.flags.writeable:
+        raise InvalidArgumentError(f"{name}: expected an array that can be written, got a read-only one")
+
+
+def _check_rows(name: str, rows: Rows, length: int, indices: Ints) -> None:
+    """Every row that is touched lies inside the array, in one piece."""
+    if not length or not indices.size:
+        return
+    strides = (rows.row_stride, rows.lane_stride)
+    inner = [
+        (size, stride)
+        for size, stride in zip(rows.array.shape, rows.array.strides, strict=True)
+        if size > 1 and stride not in strides
+    ]
+    expected = 8
+    for size, stride in reversed(inner):
+        if stride != expected:
+            raise InvalidArgumentError(f"{name}: expected rows in one piece, got strides {rows.array.strides} [bytes]")
+        expected *= size
+    low, high = np.lib.array_utils.byte_bounds(rows.array)
+    starts = rows.address + indices * rows.row_stride + np.arange(indices.shape[1]) * rows.lane_stride
+    if starts.min() < low or starts.max() + 8 * length > high:
+        raise InvalidArgumentError(
+            f"{name}: rows {rows.offset + indices.min()} to {rows.offset + indices.max()} of {length} numbers do not lie "
+            f"inside an array of shape {rows.array.shape}; is it too short, or the offset {rows.offset} too large?"
+        )
+
+
+def _check_overlap(kernel: Kernel, arguments: Sequence[Rows], indices: Ints) -> None:
+    """With one lane, no output shares memory with another argument of the same row."""
+    starts = [rows.address + indices * rows.row_stride for rows in arguments]
+    for i in range(kernel.n_in, len(arguments)):
+        for j in range(i):
+            if not (kernel.lengths[i] and kernel.lengths[j]):
+                continue
+            if not np.may_share_memory(arguments[i].array, arguments[j].array):
+                continue
+            gap = starts[i] - starts[j]
+            if np.any((gap < 8 * kernel.lengths[j]) & (-gap < 8 * kernel.lengths[i])):
+                raise InvalidArgumentError(
+                    f"{_name(kernel, i)} shares memory with {_name(kernel, j)}; with one lane, give it an array of its own"
+                )

@@ -1,0 +1,77 @@
+"""Straight-line code over scalars in single-assignment form: the form that every executor of an expression reads."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+Operation = tuple[int, float, int]
+
+COMMUTATIVE = frozenset({ca.OP_ADD, ca.OP_MUL, ca.OP_EQ, ca.OP_NE, ca.OP_AND, ca.OP_OR})
+BOOLEAN = frozenset({ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR})
+LEAVES = frozenset({ca.OP_CONST, ca.OP_INPUT})
+
+
+@dataclass(frozen=True)
+class InstructionList:
+    """Straight-line code over scalars.
+
+    Attributes:
+        operations: One (opcode, a, b) a value. For OP_CONST, a is the number; for OP_INPUT, (input, position); else a and
+            b are indices of earlier values (b is -1 for unary operations).
+        outputs: For each output, its values in row-major order; None is a structural zero.
+        input_shapes: Shape of each input, dense.
+        output_shapes: Shape of each output.
+    """
+
+    operations: list[Operation]
+    outputs: list[list[int | None]]
+    input_shapes: list[tuple[int, int]]
+    output_shapes: list[tuple[int, int]]
+
+    def __len__(self) -> int:
+        return len(self.operations)
+
+
+class InstructionWriter:
+    """Collects instructions; equal ones become one value, which makes several expressions of the same kinematics cheap."""
+
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+        self._numbers: dict[tuple[int, float | bytes, int], int] = {}
+
+    def add(self, op: int, a: float, b: int = -1) -> int:
+        """Number of the value of this instruction."""
+        if op in COMMUTATIVE and a > b:
+            a, b = b, int(a)
+        # a constant is told by its bits, so that 0.0 and -0.0 stay apart and NaN equals itself
+        key = (op, struct.pack("d", a) if op == ca.OP_CONST else a, b)
+        number = self._numbers.setdefault(key, len(self.operations))
+        if number == len(self.operations):
+            self.operations.append((op, a, b))
+        return number
+
+
+def drop_unused(code: InstructionList) -> InstructionList:
+    """The same without the instructions that no output needs."""
+    used = [False] * len(code)
+    for values in code.outputs:
+        for v in values:
+            if v is not None:
+                used[v] = True
+    for k in range(len(code) - 1, -1, -1):
+        op, a, b = code.operations[k]
+        if used[k] and op not in LEAVES:
+            used[int(a)] = True
+            if b >= 0:
+                used[b] = True
+    new = (np.cumsum(used) - 1).tolist()
+    operations: list[Operation] = []
+    for k, (op, a, b) in enumerate(code.operations):
+        if used[k]:
+            operations.append((op, a, b) if op in LEAVES else (op, new[int(a)], new[b] if b >= 0 else -1))
+    outputs = [[None if v is None else new[v] for v in values] for values in code.outputs]
+    return InstructionList(operations, outputs, code.input_shapes, code.output_shapes)

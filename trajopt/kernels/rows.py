@@ -1,0 +1,43 @@
+"""How the driver sees an array: one row a knot, perhaps one trajectory a lane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """An array seen by the driver: row t starts at `offset + t`, lane l at `l * lane_stride` bytes further.
+
+    Attributes:
+        array: Doubles; each row lies in one piece. The array must not move while calls that use it live.
+        row_stride: Bytes from one row to the next; 0 gives every row the same values.
+        lane_stride: Bytes from the trajectory of one lane to that of the next; 0 if lanes share the array.
+        offset: Rows to skip at the start.
+    """
+
+    array: Reals
+    row_stride: int
+    lane_stride: int = 0
+    offset: int = 0
+
+    @property
+    def address(self) -> int:
+        """Where row 0 of lane 0 is."""
+        return int(self.array.ctypes.data) + self.offset * self.row_stride
+
+
+def rows(array: Reals, *, offset: int = 0) -> Rows:
+    """An array (T, ...) with one row a knot."""
+    return Rows(array, array.strides[0], 0, offset)
+
+
+def lane_rows(array: Reals, *, offset: int = 0) -> Rows:
+    """An array (W, T, ...) with one trajectory a lane."""
+    return Rows(array, array.strides[1], array.strides[0], offset)

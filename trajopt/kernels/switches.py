@@ -1,0 +1,109 @@
+"""Selections leak no NaN and no infinity from the branch that is not taken.
+
+A selection itself is a `select`. But what multiplies it later may be infinite just because the branch is not taken: the
+derivative of sqrt(fmax(x, 0)) is (truth value) / (2 sqrt(...)), which CasADi evaluates to 0 / 0 at x < 0. So values are
+followed that a truth value s *switches*: they are 0 or -0 whenever s is false. Those are s itself, if_else_zero(s, y),
+products and quotients with a switched factor or numerator, and sums of switched values (by "either"). A product or
+quotient p of a switched value becomes if_else_zero(s or p == p, p): a NaN is replaced by 0 where the switch is off.
+
+Nothing else changes, so every bit is CasADi's except in what depends on such a NaN. That a switched tangent or adjoint
+times an infinite slope is 0 is no approximation: where the switch is off, the function does not depend on it.
+
+No guard is written where the other factor is finite for finite inputs: it comes from them by sums, products and bounded
+functions (their overflow is not considered). Models without selections pay nothing.
+"""
+
+from __future__ import annotations
+
+import math
+
+import casadi as ca
+
+from trajopt.kernels.instruction_list import BOOLEAN, InstructionList, InstructionWriter
+
+# f(±0) = ±0
+_KEEP_ZERO = frozenset(
+    {ca.OP_NEG, ca.OP_TWICE, ca.OP_SQ, ca.OP_SQRT, ca.OP_FABS, ca.OP_SIGN, ca.OP_SIN, ca.OP_TAN, ca.OP_ATAN, ca.OP_TANH}
+)
+# finite for finite arguments
+_FINITE = BOOLEAN | {
+    *(ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_NEG, ca.OP_TWICE, ca.OP_SQ, ca.OP_FABS, ca.OP_SIGN, ca.OP_FLOOR, ca.OP_CEIL),
+    *(ca.OP_SIN, ca.OP_COS, ca.OP_TAN, ca.OP_ATAN, ca.OP_TANH, ca.OP_ASINH, ca.OP_ERF, ca.OP_FMIN, ca.OP_FMAX),
+    *(ca.OP_ATAN2, ca.OP_HYPOT, ca.OP_COPYSIGN, ca.OP_IF_ELSE_ZERO),
+}
+
+
+def guard(code: InstructionList) -> InstructionList:
+    """The same code with guarded products; it may hold instructions that are not used."""
+    if not any(op in BOOLEAN or op == ca.OP_IF_ELSE_ZERO for op, _, _ in code.operations):
+        return code
+    follower = _Follower()
+    new: list[int] = []
+    for op, a, b in code.operations:
+        if op == ca.OP_CONST or op == ca.OP_INPUT:
+            new.append(follower.leaf(op, a, b))
+        else:
+            new.append(follower.operation(op, new[int(a)], new[b] if b >= 0 else -1))
+    outputs = [[None if v is None else new[v] for v in values] for values in code.outputs]
+    return InstructionList(follower.writer.operations, outputs, code.input_shapes, code.output_shapes)
+
+
+class _Follower:
+    """Writes instructions; knows of each value its switch and whether it may be infinite or NaN for finite inputs."""
+
+    def __init__(self) -> None:
+        self.writer = InstructionWriter()
+        self._switch: dict[int, int] = {}
+        self._risky: set[int] = set()
+
+    def leaf(self, op: int, a: float, b: int) -> int:
+        k = self.writer.add(op, a, b)
+        if op == ca.OP_CONST and not math.isfinite(a):
+            self._risky.add(k)
+        return k
+
+    def operation(self, op: int, a: int, b: int) -> int:
+        k = self.writer.add(op, a, b)
+        if op not in _FINITE and not (op == ca.OP_DIV and self._is_nonzero_constant(b)):
+            self._risky.add(k)
+        elif a in self._risky or b in self._risky:
+            self._risky.add(k)
+        switch = self._switch_of(op, a, b, k)
+        if switch is None:
+            return k
+        if self._needs_guard(op, a, b):
+            is_number = self.writer.add(ca.OP_EQ, k, k)
+            k = self.writer.add(ca.OP_IF_ELSE_ZERO, self.writer.add(ca.OP_OR, switch, is_number), k)
+            self._risky.add(k)
+        self._switch[k] = switch
+        return k
+
+    def _switch_of(self, op: int, a: int, b: int, k: int) -> int | None:
+        """The truth value that makes value k = op(a, b) zero when it is false."""
+        left, right = self._switch.get(a), self._switch.get(b)
+        if op in BOOLEAN:
+            return k
+        if op == ca.OP_IF_ELSE_ZERO:
+            return self._join(ca.OP_AND, a, right)
+        if op == ca.OP_MUL:
+            return self._join(ca.OP_AND, left, right)
+        if op == ca.OP_DIV or op in _KEEP_ZERO:
+            return left
+        if op in (ca.OP_ADD, ca.OP_SUB) and left is not None and right is not None:
+            return self._join(ca.OP_OR, left, right)
+        return None
+
+    def _join(self, op: int, s: int | None, t: int | None) -> int | None:
+        """s and t, s or t; a single one stands for itself."""
+        if s is None or t is None or s == t:
+            return t if s is None else s
+        return self.writer.add(op, s, t)
+
+    def _needs_guard(self, op: int, a: int, b: int) -> bool:
+        if op == ca.OP_DIV:
+            return not self._is_nonzero_constant(b)
+        return op == ca.OP_MUL and ((a in self._switch and b in self._risky) or (b in self._switch and a in self._risky))
+
+    def _is_nonzero_constant(self, k: int) -> bool:
+        op, number, _ = self.writer.operations[k]
+        return op == ca.OP_CONST and number != 0 and math.isfinite(number)
