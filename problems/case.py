@@ -34,7 +34,7 @@ class ProblemCase:
         us: First guess of the controls (T, nu); None for the solver's own: quasi-static.
         solver: Class of the solver that suits it.
         options: Options that suit it.
-        reference_cost: Cost of a known solution with these options of the family; None if none is known [cost].
+        reference_cost: Cost of a known solution with these options; None if none is known [cost].
         reference_source: Where that cost comes from.
         report: What a solution means, in words with units: a value by a short name.
     """

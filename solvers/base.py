@@ -27,6 +27,7 @@ Callback = Callable[[IterationRecord], Any]
 class Progress:
     """Where a solve is. The trajectory is replaced as a whole, so that it is consistent at any interruption."""
 
+    x0: Reals
     trajectory: tuple[Reals, Reals]
     cost: float
     feasible: bool
@@ -154,6 +155,7 @@ class SolverAbstract(ABC):
         e = self._evaluator
         e.xs[:], e.us[:] = states, controls
         run = Progress(
+            x0=self.problem.x0,
             trajectory=(states, controls),
             cost=np.nan,
             feasible=feasible,
@@ -182,7 +184,7 @@ class SolverAbstract(ABC):
         problem = self.problem
         if self._version != problem.version:
             self._evaluator: Evaluator = problem.new_evaluator()
-            self._riccati = RiccatiRecursion(problem.T, problem.state.ndx, problem.nu)
+            self._riccati = RiccatiRecursion(problem.T, problem.state.ndx, problem.nu, self._evaluator.arrays)
             self._version = problem.version
 
     # Expand and backward pass
@@ -193,9 +195,7 @@ class SolverAbstract(ABC):
             self._expand(run)
         run.iterations += 1
         while True:
-            outcome = self._riccati.backward(
-                self._evaluator.arrays, run.regularization, run.feasible, self.options.regularize_value
-            )
+            outcome = self._riccati.backward(run.regularization, run.feasible, self.options.regularize_value)
             if outcome.failed_knot < 0:
                 return outcome
             self._evaluator.check_finite()
@@ -207,13 +207,14 @@ class SolverAbstract(ABC):
 
     def _expand(self, run: Progress) -> None:
         e = self._evaluator
-        e.linearize(self.problem.x0)
+        e.linearize(run.x0)
         run.expanded = True
         run.cost = float(e.costs.sum())
         if not run.history:
             self._check_guess(run)
         if run.feasible:
             e.gaps[:] = 0.0
+        self._gap_norm = 0.0 if run.feasible else float(np.abs(e.gaps).max())
 
     def _check_guess(self, run: Progress) -> None:
         e = self._evaluator
@@ -265,14 +266,12 @@ class SolverAbstract(ABC):
     def _roll_out(self, run: Progress, trials: Trials, lengths: Sequence[float]) -> Reals:
         """Costs of the step lengths (len(lengths),); lanes that are left repeat the last one."""
         e, gaps = self._evaluator, self._trial_gaps(run)
-        trials.alphas[:, 0] = lengths[-1]
-        trials.alphas[: len(lengths), 0] = lengths
+        trials.alphas[:, 0] = [*lengths, *[lengths[-1]] * (trials.width - len(lengths))]
         trials.gaps[:] = gaps
-        if np.isscalar(gaps):
-            trials.xs[:, 0] = self.problem.x0
-        else:
+        trials.xs[:, 0] = run.x0
+        if not isinstance(gaps, float) and gaps[0].any():
             for lane in range(trials.width):
-                trials.xs[lane, 0] = e.state.integrate(self.problem.x0, (trials.alphas[lane, 0] - 1.0) * e.gaps[0])
+                trials.xs[lane, 0] = e.state.integrate(run.x0, (trials.alphas[lane, 0] - 1.0) * gaps[0])
         trials.run(self._riccati.k, self._riccati.K)
         costs: Reals = trials.costs[: len(lengths)].sum(axis=1)
         return costs
@@ -309,7 +308,7 @@ class SolverAbstract(ABC):
             step_length=step.length,
             accepted=step.accepted,
             regularization=self._used,
-            gap_norm=float(np.abs(self._evaluator.gaps).max()),
+            gap_norm=self._gap_norm,
             expected_decrease=step.expected,
             decrease=step.decrease,
             feasible=run.feasible,
@@ -349,7 +348,7 @@ class SolverAbstract(ABC):
             history=tuple(run.history),
             solver=type(self).__name__,
             seconds=time.perf_counter() - run.started,
-            x0=self.problem.x0,
+            x0=run.x0,
             failed_knot=run.failed_knot,
             problem=self.problem,
             parameters=self.problem.parameter_values(),

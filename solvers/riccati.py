@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.evaluation import padded
 from trajopt.kernels import compiler
 from trajopt.kernels.builder import Builder
 from trajopt.kernels.driver import aligned
@@ -47,7 +48,14 @@ class RiccatiOutcome:
 
 
 class RiccatiRecursion:
-    """The recursion for a problem's sizes, with room for its results.
+    """The recursion for a problem's sizes, bound to the arrays that it reads, with room for its results.
+
+    Args:
+        T: Number of running knots [-].
+        ndx: Dimension of the tangent space [-].
+        nu: Number of controls [-].
+        arrays: F (T, ndx, ndx + nu), g (T, ndx + nu), H (T, ndx + nu, ndx + nu) of the running knots, gaps (T + 1, ndx),
+            with room behind each (see `padded`); terminal_Lx (ndx,), terminal_Lxx (ndx, ndx). They must not move.
 
     Attributes:
         K: Gains (T, nu, ndx).
@@ -57,45 +65,38 @@ class RiccatiRecursion:
         Vf: Vxx f (T + 1, ndx).
     """
 
-    def __init__(self, T: int, ndx: int, nu: int) -> None:
-        self._T, self._n = T, ndx
+    def __init__(self, T: int, ndx: int, nu: int, arrays: dict[str, Reals]) -> None:
+        self._T, self._n, self._arrays = T, ndx, arrays
         self.K, self.k = padded((T, nu, ndx)), padded((T, nu))
         self.Vx, self.Vxx, self.Vf = padded((T + 1, ndx)), padded((T + 1, ndx, ndx)), padded((T + 1, ndx))
         self._sums = np.zeros(2)
         self._function, size = _compiled(ndx, nu)
-        self._scratch, self._scratch_address = aligned(8 * size)
+        self._scratch, scratch = aligned(8 * size)
+        inputs = [arrays[name] for name in ("F", "g", "H", "gaps")]
+        outputs = [self.Vxx, self.Vx, self.Vf, self.K, self.k, self._sums]
+        self._addresses = [int(a.ctypes.data) for a in (*inputs, *outputs)]
+        self._scratch_address = scratch
 
-    def backward(
-        self, arrays: dict[str, Reals], regularization: float, feasible: bool, regularize_value: bool = True
-    ) -> RiccatiOutcome:
-        """Runs the recursion.
+    def backward(self, regularization: float, feasible: bool, regularize_value: bool = True) -> RiccatiOutcome:
+        """Runs the recursion on what the arrays hold now.
 
         Args:
-            arrays: F (T, ndx, ndx + nu), g (T, ndx + nu), H (T, ndx + nu, ndx + nu) of the running knots, terminal_Lx
-                (ndx,), terminal_Lxx (ndx, ndx), gaps (T + 1, ndx).
             regularization: ρ, added to the diagonal of Quu [-].
             feasible: Whether all gaps are zero.
             regularize_value: Whether ρ is added to the diagonal of Vxx too.
         """
         on_value = regularization if regularize_value else 0.0
-        T, n, gaps = self._T, self._n, arrays["gaps"]
-        self.Vxx[T] = arrays["terminal_Lxx"]
+        T, n, gaps = self._T, self._n, self._arrays["gaps"]
+        self.Vxx[T] = self._arrays["terminal_Lxx"]
         self.Vxx[T].flat[:: n + 1] += on_value
-        self.Vx[T] = arrays["terminal_Lx"]
+        self.Vx[T] = self._arrays["terminal_Lx"]
         self.Vf[T] = 0.0
         if not feasible:
             self.Vf[T] = self.Vxx[T] @ gaps[T]
             self.Vx[T] += self.Vf[T]
-        inputs = [arrays[name].ctypes.data for name in ("F", "g", "H")] + [gaps.ctypes.data]
-        outputs = [a.ctypes.data for a in (self.Vxx, self.Vx, self.Vf, self.K, self.k, self._sums)]
-        code = self._function(T, *inputs, *outputs, regularization, on_value, int(not feasible), self._scratch_address)
+        switches = (regularization, on_value, int(not feasible))
+        code = self._function(T, *self._addresses, *switches, self._scratch_address)
         return RiccatiOutcome(abs(code) - 1 if code else -1, code > 0, float(self._sums[0]))
-
-
-def padded(shape: tuple[int, ...]) -> Reals:
-    """Zeros of this shape with room for reads past the end."""
-    size = int(np.prod(shape))
-    return np.zeros(size + 32)[:size].reshape(shape)
 
 
 @functools.cache

@@ -39,7 +39,7 @@ def solution(history=(), status=SolverStatus.CONVERGED) -> Solution:
     empty = np.zeros((0, 0))
     return Solution(
         xs=empty, us=empty, K=empty, k=empty, Vx=empty, Vxx=empty, cost=0.03125, status=status,
-        iterations=len(history), history=tuple(history), solver="SolverFDDP", seconds=1.5,
+        iterations=len(history), history=tuple(history), solver="SolverFDDP", seconds=1.5, x0=np.zeros(0),
     )  # fmt: skip
 
 

@@ -10,8 +10,13 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from matplotlib.figure import Figure
+from trajopt.solvers import SolverFDDP
 
+from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics
+from trajopt.actions.integrated import IntegratedActionModelEuler
+from trajopt.actuation import ActuationModelFull
 from trajopt.callbacks import CallbackLogger
+from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.plotting import (
     check_picture_path,
@@ -22,7 +27,9 @@ from trajopt.plotting import (
     plot_summary,
 )
 from trajopt.plotting.style import PALETTE
+from trajopt.residuals import ResidualModelControl, ResidualModelFrameTranslation, ResidualModelState
 from trajopt.robots import Robot, load_robot
+from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.states.state_multibody import StateMultibody
 from trajopt.states.state_vector import StateVector
@@ -68,7 +75,7 @@ def make(state, xs, us, *, names=None, lower=None, upper=None, times=TIMES, term
     empty = np.zeros((0, 0))
     return FakeSolution(
         xs=xs, us=us, K=empty, k=empty, Vx=empty, Vxx=empty, cost=0.25, status=SolverStatus.CONVERGED, iterations=6,
-        history=history() if records is None else records, solver="SolverFDDP", seconds=0.5, problem=problem,
+        history=history() if records is None else records, solver="SolverFDDP", seconds=0.5, x0=xs[0], problem=problem,
         terms={"goal": np.linspace(1.0, 2.0, len(xs))} if terms is None else terms,
     )  # fmt: skip
 
@@ -471,6 +478,54 @@ def test_motion_tells_the_time_by_a_colour_bar():
     bar = figure.axes[1]
     assert bar.get_ylabel() == "time [s]"
     np.testing.assert_allclose(bar.get_ylim(), [0, TIMES[-1]])
+
+
+@pytest.fixture(scope="module")
+def reach():
+    """A solved reach of a planar arm, whose goal was moved at run time."""
+    robot = load_robot("planar-2r")
+    state = StateMultibody(robot)
+    goal = ResidualModelFrameTranslation(state, "tool", [0.6, 0.0, 0.3])
+    far = ResidualModelFrameTranslation(state, "link_2", [9.0, 0.0, 0.0])
+    end = CostStack(state).add("goal", goal, 1e3).add("off", far, 0)
+    running = (
+        CostStack(state).add("effort", ResidualModelControl(state), 1e-2).add("state", ResidualModelState(state), 1)
+    )
+    model = DifferentialActionModelFreeFwdDynamics(state, ActuationModelFull(state), running)
+    problem = ShootingProblem(state.zero(), [IntegratedActionModelEuler(model, DT)] * T, end)
+    problem.set_parameter("goal.reference", [0.5, 0.0, 0.4])
+    solution = SolverFDDP(problem).solve()
+    assert solution.converged
+    problem.set_parameter("goal.reference", [0.0, 0.0, 0.0])  # the picture is of the solve, not of now
+    return solution
+
+
+def test_motion_finds_goals_in_the_terminal_costs(reach):
+    axes = plot_motion(reach).axes[0]
+    assert legend_texts(axes.figure) == ["path of tool", "target"]
+    np.testing.assert_allclose(visible(axes)["target"].get_xydata(), [[0.5, 0.4]])
+    np.testing.assert_allclose(visible(axes)["path of tool"].get_xydata()[-1], [0.5, 0.4], atol=1e-2)
+    bare = plot_motion(reach, frame=(), targets=()).axes[0]
+    assert not visible(bare)
+    assert not legend_texts(bare.figure)
+
+
+def test_motion_without_goals_draws_the_path_of_a_single_end():
+    axes = plot_motion(robot_solution(load_robot("planar-2r"))).axes[0]
+    assert list(visible(axes)) == ["path of tool"]
+
+
+def test_summary_of_a_solved_problem(reach, tmp_path):
+    figure = plot_summary(reach, tmp_path / "reach.png")
+    terms = next(axes for axes in figure.axes if axes.get_title(loc="left").startswith("cost terms"))
+    sums = dict(
+        text.split() for text in legend_texts(terms.figure) if text.split()[0] in ("goal", "effort", "state", "off")
+    )
+    assert sums["off"] == "0"
+    assert sum(map(float, sums.values())) == pytest.approx(reach.cost, rel=1e-2)
+    np.testing.assert_array_equal(visible(terms)[f"effort  {sums['effort']}"].get_xdata(), reach.problem.times[:-1])
+    torque = next(axes for axes in figure.axes if axes.get_ylabel() == "torque [N m]")
+    np.testing.assert_array_equal(visible(torque)["joint_2"].get_ydata()[:-1], reach.us[:, 1])
 
 
 def test_motion_refuses_what_it_cannot_draw():

@@ -89,6 +89,25 @@ def check_array(argument: str, value: Any, shape: tuple[int, ...], *, cure: str 
     return array
 
 
+def check_count(argument: str, value: Any) -> int:
+    """Returns `value` as an int; raises InvalidArgumentError unless it is an integer >= 0."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+        raise InvalidArgumentError(f"{argument}: expected an integer >= 0, got {value!r}")
+    return int(value)
+
+
+def check_bounds(argument: str, value: Any, size: int) -> npt.NDArray[np.float64]:
+    """Returns `value` as a new array of bounds (size,), which may be infinite but not NaN; else InvalidArgumentError."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"{argument}: expected {size} numbers, got {value!r}") from error
+    if array.shape != (size,) or np.any(np.isnan(array)):
+        got = f"shape {array.shape}" if array.shape != (size,) else f"{array}"
+        raise InvalidArgumentError(f"{argument}: expected {size} bounds, ±inf where there is none, got {got}")
+    return array
+
+
 def _check_number(argument: str, value: Any, unit: str, *, strict: bool) -> float:
     expected = ("> 0" if strict else ">= 0") + (f" [{unit}]" if unit else "")
     number = check_finite(argument, value)

@@ -97,7 +97,7 @@ class Evaluator:
             self._end.expand()
         else:
             self._end()
-        self.gaps[0] = self.state.difference(self.xs[0], x0)
+        self.gaps[0] = 0.0 if np.array_equal(self.xs[0], x0) else self.state.difference(self.xs[0], x0)
 
     def trials(self, width: int) -> Trials:
         """Room for rollouts with `width` step lengths at once, 1 or 8."""

@@ -35,10 +35,8 @@ class Instant:
     @functools.cached_property
     def robot(self) -> RobotExpressions:
         """Kinematics and dynamics of the robot in this state."""
-        if not isinstance(self.state, StateMultibody):
-            raise InvalidArgumentError(f"state: expected a StateMultibody (a robot), got {self.state!r}")
-        nq = self.state.nq
-        return RobotExpressions(self.state.model, self.x[:nq], self.x[nq:])
+        state = check_robot_state("a robot's expressions", self.state)
+        return RobotExpressions(state.model, self.x[: state.nq], self.x[state.nq :])
 
     @functools.cached_property
     def tangent_basis(self) -> SX:
@@ -48,3 +46,12 @@ class Instant:
     def derivative(self, expression: SX) -> tuple[SX, SX]:
         """Derivatives of an expression (n,) along the tangent space, (n, ndx), and the control, (n, nu)."""
         return jacobian(expression, self.x) @ self.tangent_basis, jacobian(expression, self.u)
+
+
+def check_robot_state(user: str, state: object) -> StateMultibody:
+    """The state, if it is that of a robot; raises InvalidArgumentError in the name of `user` if it is not."""
+    if not isinstance(state, StateMultibody):
+        raise InvalidArgumentError(
+            f"state: {user} needs a StateMultibody, got {state!r}; make one of a robot: StateMultibody(load_robot(...))"
+        )
+    return state

@@ -5,6 +5,7 @@ A kind is a model used at some knots. Knots of one kind share their kernels; eac
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -97,7 +98,7 @@ class ParameterTable:
             for name, parameter in kind.parameters.items():
                 self.values[list(kind.knots), kind.layout[name]] = parameter.flat(parameter.default)
 
-    @property
+    @functools.cached_property
     def infos(self) -> dict[str, ParameterInfo]:
         """Every parameter by name."""
         infos: dict[str, ParameterInfo] = {}
@@ -115,7 +116,16 @@ class ParameterTable:
 
     def table(self) -> dict[str, Reals]:
         """Every parameter's values, one row a knot that has it."""
-        return {name: np.array([self._value(name, t) for t in info.knots]) for name, info in self.infos.items()}
+        table = {}
+        for name, info in self.infos.items():
+            table[name] = np.empty((len(info.knots), *info.shape))
+            place = {t: i for i, t in enumerate(info.knots)}
+            for kind in self._kinds:
+                if name in kind.parameters:
+                    flat = self.values[list(kind.knots), kind.layout[name]]
+                    values = flat.reshape(len(flat), *info.shape[::-1])  # columns first, as the symbols are read
+                    table[name][[place[t] for t in kind.knots]] = values.transpose(0, *range(values.ndim - 1, 0, -1))
+        return table
 
     def load(self, table: Mapping[str, Reals]) -> None:
         """Sets all values that `table` gives."""

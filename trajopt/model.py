@@ -128,13 +128,17 @@ class Model(ABC):
         args, kwargs = self._arguments
         bound = inspect.signature(type(self).__init__).bind(self, *args, **kwargs)
         bound.apply_defaults()
-        shown = [f"{name}={_short(value)}" for name, value in list(bound.arguments.items())[1:] if value is not None]
-        return f"{type(self).__name__}({', '.join(shown)})"
+        given = {name: value for name, value in list(bound.arguments.items())[1:] if not _is_absent(value)}
+        return f"{type(self).__name__}({', '.join(f'{name}={_short(value)}' for name, value in given.items())})"
 
 
 def parameter_vector(parameters: dict[str, Parameter]) -> SX:
     """All symbols stacked in one column."""
     return ca.vertcat(*[ca.vec(p.symbol) for p in parameters.values()]) if parameters else SX(0, 1)
+
+
+def _is_absent(value: Any) -> bool:
+    return value is None or (isinstance(value, (tuple, dict)) and not value)
 
 
 def _short(value: Any) -> str:

@@ -20,7 +20,7 @@ def check_quaternion(argument: str, value: Any) -> Reals:
     quaternion = check_array(argument, value, (4,))
     norm = float(np.linalg.norm(quaternion))
     if abs(norm - 1.0) > _TOLERANCE:
-        raise InvalidArgumentError(f"{argument}: quaternion xyzw has norm {norm:.6g}, expected 1; divide it by its norm")
+        raise InvalidArgumentError(f"{argument}: expected a quaternion xyzw of norm 1, got norm {norm:.6g}; divide it by its norm")
     return quaternion / norm
 
 
@@ -32,7 +32,10 @@ def check_rotation(argument: str, value: Any) -> Reals:
         return np.array(pin.Quaternion(check_quaternion(argument, value)).toRotationMatrix())
     rotation = check_array(argument, value, (3, 3), cure="pass a rotation matrix (3, 3) or a quaternion xyzw (4,)")
     if np.abs(rotation.T @ rotation - np.eye(3)).max() > _TOLERANCE or np.linalg.det(rotation) < 0:
-        raise InvalidArgumentError(f"{argument}: not a rotation matrix (RᵀR = I, det R = 1 expected)")
+        raise InvalidArgumentError(
+            f"{argument}: expected a rotation matrix (RᵀR = I, det R = 1), got {rotation.tolist()}; pinocchio.exp3, "
+            "pinocchio.rpy.rpyToMatrix and unit quaternions xyzw (4,) give one"
+        )
     return rotation
 
 
@@ -56,6 +59,12 @@ def check_placement(argument: str, value: Any) -> Reals:
         )
     array = check_array(argument, value, shape)
     return np.column_stack([check_rotation(argument, array[:3, :3]), array[:3, 3]])
+
+
+def check_twist(argument: str, value: Any) -> Reals:
+    """A spatial velocity (6,), linear part first, given as one or as a pinocchio.Motion."""
+    value = value.vector if isinstance(value, pin.Motion) else value
+    return check_array(argument, value, (6,), cure="pass a pinocchio.Motion or (linear, angular) velocity")
 
 
 def check_reference_frame(argument: str, value: Any) -> pin.ReferenceFrame:

@@ -231,16 +231,23 @@ class ShootingProblem:
         """
         if len(xs) != self.T + 1:
             raise InvalidArgumentError(f"xs: expected {self.T + 1} states (T + 1), got {len(xs)}")
-        states = np.array([self.state.check(x, f"xs[{t}]") for t, x in enumerate(xs)])
+        states, before = np.empty((self.T + 1, self.state.nx)), None
+        for t, x in enumerate(xs):
+            same = before is not None and isinstance(x, np.ndarray) and np.array_equal(x, before)
+            states[t] = states[t - 1] if same else self.state.check(x, f"xs[{t}]")
+            before = x
         return states, self._check_controls(us)
 
     def _check_controls(self, us: Any) -> Reals:
         if len(us) != self.T:
             raise InvalidArgumentError(f"us: expected {self.T} controls (T), got {len(us)}")
-        controls = np.zeros((self.T, self.nu))
+        nu = self.nu
+        if all(m.nu == nu for m in self._running) and np.shape(us) == (self.T, nu) and np.all(np.isfinite(us)):
+            return np.array(us, dtype=np.float64)
+        controls = np.zeros((self.T, nu))
         for t, (u, model) in enumerate(zip(us, self._running)):
-            if np.shape(u) == (self.nu,):  # padded
-                controls[t, : model.nu] = check_array(f"us[{t}]", u, (self.nu,))[: model.nu]
+            if np.shape(u) == (nu,):  # padded
+                controls[t, : model.nu] = check_array(f"us[{t}]", u, (nu,))[: model.nu]
             else:
                 controls[t, : model.nu] = check_array(f"us[{t}]", u, (model.nu,))
         return controls
@@ -353,7 +360,7 @@ def _check_running(name: str, model: ActionModelAbstract) -> None:
 
 
 def _black_box_terms(model: ActionModelAbstract, xs: Reals, us: Reals | None) -> dict[str, Reals]:
-    rows = [model.cost_terms(x, None if us is None else us[i], {}) for i, x in enumerate(xs)]
+    rows = [model.cost_terms(x, None if us is None else us[i]) for i, x in enumerate(xs)]
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 

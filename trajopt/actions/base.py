@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.actions.data import ActionData
-from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, check_array, check_bounds, check_count
 from trajopt.model import Model, Parameter
 from trajopt.states.base import StateAbstract
 
@@ -26,9 +26,12 @@ class ActionModelAbstract(Model):
     Args:
         state: The state's manifold.
         nu: Number of controls [-].
-        lower: Lower limits of the controls (nu,); none by default. Plots show them.
-        upper: Upper limits of the controls (nu,).
-        control_names: Name of each control, for plots.
+        lower: Lower limits of the controls (nu,), for plots and for solvers that know limits; none by default.
+        upper: Upper limits of the controls (nu,); none by default.
+        control_names: Name of each control, for plots; u0, u1, ... by default.
+
+    Raises:
+        InvalidArgumentError: An argument has the wrong type or size.
     """
 
     def __init__(
@@ -42,13 +45,11 @@ class ActionModelAbstract(Model):
     ) -> None:
         if not isinstance(state, StateAbstract):
             raise InvalidArgumentError(f"state: expected a state such as StateVector(nx), got {state!r}")
-        if not isinstance(nu, (int, np.integer)) or nu < 0:
-            raise InvalidArgumentError(f"nu: expected a number of controls >= 0, got {nu!r}")
         self.state = state
-        self.nu = int(nu)
-        self.lower = np.full(nu, -np.inf) if lower is None else np.array(lower, dtype=np.float64)
-        self.upper = np.full(nu, np.inf) if upper is None else np.array(upper, dtype=np.float64)
-        self.control_names = control_names or [f"u{i}" for i in range(nu)]
+        self.nu = check_count("nu", nu)
+        self.lower = np.full(nu, -np.inf) if lower is None else check_bounds("lower", lower, self.nu)
+        self.upper = np.full(nu, np.inf) if upper is None else check_bounds("upper", upper, self.nu)
+        self.control_names = check_names("control_names", control_names, self.nu)
 
     def create_data(self) -> ActionData:
         """Arrays for one evaluation."""
@@ -64,7 +65,6 @@ class ActionModelAbstract(Model):
             u: Control (nu,); None at the end of the horizon, where only the cost is asked.
         """
 
-    @abstractmethod
     def calc_diff(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
         """Sets the derivatives in `data`, of which Fx, Fu, Lu, Lxu, Luu are not asked where u is None.
 
@@ -73,6 +73,8 @@ class ActionModelAbstract(Model):
             x: State (nx,).
             u: Control (nu,), or None.
         """
+        name = type(self).__name__
+        raise UnsupportedOperationError(f"{name} has no derivatives: write calc_diff, or use ActionModelNumDiff({name}(...))")
 
     def quasi_static(self, x: Reals) -> Reals:
         """Control (nu,) that keeps the system where it is, with velocities set to zero, as well as it can.
@@ -93,8 +95,8 @@ class ActionModelAbstract(Model):
         """Parameter that holds the duration of the knot [s]; None if it has none."""
         return self.parameters().get("dt")
 
-    def cost_terms(self, x: Reals, u: Reals | None, parameters: dict[str, Any]) -> dict[str, float]:  # noqa: ARG002
-        """Contribution of each named term to the cost; a black box has one term, "cost"."""
+    def cost_terms(self, x: Reals, u: Reals | None) -> dict[str, float]:
+        """Contribution of each named term to the cost [cost]; a black box has one term, "cost", unless it gives others."""
         data = self.create_data()
         self.calc(data, x, u)
         return {"cost": float(data.cost)}
@@ -102,3 +104,16 @@ class ActionModelAbstract(Model):
     def _checked(self, x: Any, u: Any) -> tuple[Reals, Reals | None]:
         x = self.state.check(x, "x")
         return x, None if u is None else check_array("u", u, (self.nu,))
+
+
+def check_names(argument: str, names: list[str] | None, size: int) -> list[str]:
+    """Names of `size` controls; u0, u1, ... if there are none.
+
+    Raises:
+        InvalidArgumentError: Their number is wrong.
+    """
+    if names is None:
+        return [f"u{i}" for i in range(size)]
+    if len(names) != size:
+        raise InvalidArgumentError(f"{argument}: expected {size} names, one a control, got {list(names)}")
+    return list(names)

@@ -55,10 +55,9 @@ class ActionModelDiscrete(ActionModelExpression):
         symbols = [i.x, parameter_vector(self.parameters())]
         return steps_of(program, repr(self), symbols, [self.terminal_cost(i.x)], [x, parameters])[0]
 
-    def term_expressions(self, instant: Instant) -> dict[str, SX]:
-        if instant.nu == 0 and self.nu > 0:
-            return {"cost": self.terminal_cost(instant.x)}
-        return {"cost": self.running_cost(instant.x, instant.u)}
+    def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
+        cost = self.terminal_cost(instant.x) if terminal else self.running_cost(instant.x, instant.u)
+        return {"cost": cost}
 
     def _expansion(self, i: Instant, cost: SX) -> tuple[SX, SX]:
         """Gradient (ndx + nu,) and Hessian of a cost in tangent coordinates, at dx = 0 of l(x ⊕ dx, u)."""

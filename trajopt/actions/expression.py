@@ -49,8 +49,8 @@ class ActionModelExpression(ActionModelAbstract):
         """Adds the step that gives the cost without a control, (1,), and nothing else."""
 
     @abstractmethod
-    def term_expressions(self, instant: Instant) -> dict[str, SX]:
-        """Contribution of each named cost term, as the running cost has it (or the terminal one, where nu is 0)."""
+    def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
+        """Contribution of each named term to the cost of a running knot, or of the end of the horizon."""
 
     @functools.cached_property
     def parameter_size(self) -> int:
@@ -105,18 +105,22 @@ class ActionModelExpression(ActionModelAbstract):
         data.Lxx, data.Lxu, data.Luu = hessian[:n, :n], hessian[:n, n:], hessian[n:, n:]
 
     @functools.cached_property
-    def _term_functions(self) -> dict[bool, tuple[list[str], ca.Function]]:
-        functions = {}
-        for terminal in (False, True):
-            instant = Instant(self.state, 0 if terminal else self.nu)
-            terms = self.term_expressions(instant)
-            symbols = [instant.x, instant.u, parameter_vector(self.parameters())]
-            functions[terminal] = (list(terms), ca.Function("terms", symbols, [ca.vertcat(*terms.values())]))
-        return functions
+    def _running_terms(self) -> tuple[list[str], ca.Function]:
+        return self._term_function(terminal=False)
+
+    @functools.cached_property
+    def _terminal_terms(self) -> tuple[list[str], ca.Function]:
+        return self._term_function(terminal=True)
+
+    def _term_function(self, *, terminal: bool) -> tuple[list[str], ca.Function]:
+        instant = Instant(self.state, 0 if terminal else self.nu)
+        terms = self.term_expressions(instant, terminal=terminal)
+        symbols = [instant.x, instant.u, parameter_vector(self.parameters())]
+        return list(terms), ca.Function("terms", symbols, [ca.vertcat(*terms.values())])
 
     def term_values(self, xs: Reals, us: Reals | None, parameters: Reals) -> dict[str, Reals]:
         """Contribution of each named cost term at several knots: xs (n, nx), us (n, nu), parameters (n, size) -> (n,)."""
-        names, function = self._term_functions[us is None]
+        names, function = self._terminal_terms if us is None else self._running_terms
         controls = np.zeros((len(xs), 0)) if us is None else us
         if not names:
             return {}

@@ -27,9 +27,10 @@ class ActionModelTerminal(ActionModelExpression):
         controlled = costs.controlled_terms()
         if controlled:
             raise InvalidArgumentError(
-                f"terminal: cost terms {', '.join(controlled)} need a control, and the end of a horizon has none"
+                f"terminal: cost terms {', '.join(controlled)} need a control, and the end of a horizon has none; "
+                "give the terminal a CostStack without them"
             )
-        costs.freeze("a terminal model")
+        costs.freeze("a terminal model", 0)
         self.costs = costs
 
     def parameters(self) -> dict[str, Parameter]:
@@ -52,5 +53,5 @@ class ActionModelTerminal(ActionModelExpression):
         symbols = [instant.x, parameter_vector(self.parameters())]
         return steps_of(program, "terminal", symbols, [self.costs.value(instant)], [x, parameters])[0]
 
-    def term_expressions(self, instant: Instant) -> dict[str, SX]:
+    def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:  # noqa: ARG002
         return self.costs.values(instant)

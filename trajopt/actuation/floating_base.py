@@ -6,8 +6,8 @@ import numpy as np
 
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.errors import InvalidArgumentError
+from trajopt.expressions import check_robot_state
 from trajopt.states.base import StateAbstract
-from trajopt.states.state_multibody import StateMultibody
 
 
 class ActuationModelFloatingBase(ActuationModelAbstract):
@@ -21,13 +21,11 @@ class ActuationModelFloatingBase(ActuationModelAbstract):
     """
 
     def __init__(self, state: StateAbstract) -> None:
-        base = 0
-        if isinstance(state, StateMultibody):
-            base = state.model.joints[1].nv if state.model.njoints > 1 else 0
-            if base < 2:
-                raise InvalidArgumentError(
-                    f"state: {state.robot.name!r} has no floating base; use ActuationModelFull, or "
-                    "load_robot(..., floating_base=True)"
-                )
-        nv = getattr(state, "nv", 0)
-        super().__init__(state, np.eye(nv)[:, base:])
+        state = check_robot_state(type(self).__name__, state)
+        base = state.model.joints[1].nv if state.model.njoints > 1 else 0
+        if base < 2:
+            raise InvalidArgumentError(
+                f"state: {state.robot.name!r} has no floating base; use ActuationModelFull, or "
+                "load_robot(..., floating_base=True)"
+            )
+        super().__init__(state, np.eye(state.nv)[:, base:])

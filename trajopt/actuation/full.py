@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trajopt.actuation.base import ActuationModelAbstract
+from trajopt.expressions import check_robot_state
 from trajopt.states.base import StateAbstract
 
 
@@ -16,4 +17,5 @@ class ActuationModelFull(ActuationModelAbstract):
     """
 
     def __init__(self, state: StateAbstract) -> None:
-        super().__init__(state, np.eye(getattr(state, "nv", 0)))
+        state = check_robot_state(type(self).__name__, state)
+        super().__init__(state, np.eye(state.nv))

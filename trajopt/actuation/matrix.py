@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.expressions import check_robot_state
 from trajopt.states.base import StateAbstract
 
 
@@ -19,8 +20,8 @@ class ActuationModelMatrix(ActuationModelAbstract):
     """
 
     def __init__(self, state: StateAbstract, matrix: npt.ArrayLike) -> None:
-        array = np.array(matrix, dtype=np.float64)
-        nv = getattr(state, "nv", 0)
-        if array.ndim != 2 or array.shape[0] != nv:
-            raise InvalidArgumentError(f"matrix: expected shape ({nv}, nu), got {array.shape}")
-        super().__init__(state, check_array("matrix", array, array.shape))
+        state = check_robot_state(type(self).__name__, state)
+        shape = np.shape(matrix)
+        if len(shape) != 2 or shape[0] != state.nv:
+            raise InvalidArgumentError(f"matrix: expected shape ({state.nv}, nu), one row a joint velocity, got {shape}")
+        super().__init__(state, check_array("matrix", matrix, shape))

@@ -37,6 +37,13 @@ class CostTerm:
         """weight · a(r), a scalar [cost]."""
         return self.weight.symbol * self.activation.value(self.residual.evaluate(instant))
 
+    def check_size(self, nu: int) -> None:
+        """Raises InvalidArgumentError if the activation does not fit the residual where there are `nu` controls."""
+        try:
+            self.activation.check_size(self.residual.size(nu))
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(f"cost term {self.name!r}: {error}") from error
+
 
 @dataclass(frozen=True)
 class QuadraticCost:
@@ -54,13 +61,15 @@ class CostStack:
     """Sum over terms of weight · a(r), with a(r) = ½ rᵀr unless an activation is given [cost].
 
     A term's weight and the parameters of its residual and activation are run-time parameters named "term.weight",
-    "term.reference" and so on. A stack is fixed once a model uses it.
+    "term.reference" and so on. A stack is fixed once a model uses it; several models may use one.
 
     Args:
         state: The state's manifold.
     """
 
     def __init__(self, state: StateAbstract) -> None:
+        if not isinstance(state, StateAbstract):
+            raise InvalidArgumentError(f"state: expected a state such as StateVector(nx), got {state!r}")
         self.state = state
         self._terms: dict[str, CostTerm] = {}
         self._user: str | None = None
@@ -68,7 +77,7 @@ class CostStack:
     def add(
         self, name: str, residual: ResidualModelAbstract, weight: float, activation: ActivationModelAbstract | None = None
     ) -> Self:
-        """Adds a term.
+        """Adds a term; a residual or activation that is in the stack already gets parameters of its own.
 
         Args:
             name: Its name, an identifier, used once.
@@ -88,12 +97,12 @@ class CostStack:
             residual = residual.clone()  # parameters of its own
         if activation is not None and any(t.activation is activation for t in self._terms.values()):
             activation = activation.clone()
-        activation = activation or ActivationModelQuad()
-        if residual.nr is not None:
-            activation.check_size(residual.nr)
         value = check_non_negative("weight", weight)
         parameter = Parameter("weight", SX.sym(f"{name}.weight"), np.array(value), "cost / unit²", _weight)
-        self._terms[name] = CostTerm(name, residual, activation, parameter)
+        term = CostTerm(name, residual, activation or ActivationModelQuad(), parameter)
+        if residual.nr is not None:
+            term.check_size(0)
+        self._terms[name] = term
         return self
 
     def _check(self, name: str, residual: ResidualModelAbstract, activation: Any) -> None:
@@ -102,16 +111,25 @@ class CostStack:
         if not isinstance(name, str) or not name.isidentifier():
             raise InvalidArgumentError(f"name: expected an identifier such as 'goal', got {name!r}")
         if name in self._terms:
-            raise DuplicateNameError(f"name: term {name!r} is in the stack already; its terms are {', '.join(self._terms)}")
+            raise DuplicateNameError(
+                f"name: term {name!r} is in the stack already, choose another name; its terms are {', '.join(self._terms)}"
+            )
         if not isinstance(residual, ResidualModelAbstract):
-            raise InvalidArgumentError(f"residual: expected a residual model, got {residual!r}")
+            raise InvalidArgumentError(
+                f"residual: expected a residual such as ResidualModelState(state), got {residual!r}; "
+                "a function becomes one by ResidualModelSymbolic(state, function)"
+            )
         if activation is not None and not isinstance(activation, ActivationModelAbstract):
             raise InvalidArgumentError(f"activation: expected an activation model or None, got {activation!r}")
         if residual.state != self.state:
-            raise InvalidArgumentError(f"residual: it is of {residual.state!r}, the stack of {self.state!r}")
+            raise InvalidArgumentError(
+                f"residual: it is of {residual.state!r}, the stack of {self.state!r}; make both from one state"
+            )
 
-    def freeze(self, user: str) -> None:
-        """Called by a model that takes the stack: no term can be added from here on."""
+    def freeze(self, user: str, nu: int) -> None:
+        """Called by a model with `nu` controls that takes the stack: no term can be added from here on."""
+        for term in self.terms:
+            term.check_size(nu)
         self._user = user
 
     @property
@@ -167,7 +185,7 @@ class CostStack:
 
     def __repr__(self) -> str:
         terms = ", ".join(
-            f"{t.name}: {float(t.weight.default):g} · {type(t.activation).__name__}({t.residual!r})" for t in self.terms
+            f"{t.name}: {float(t.weight.default):g} · {t.activation!r} of {t.residual!r}" for t in self.terms
         )
         return f"CostStack({terms})"
 

@@ -10,20 +10,28 @@ from casadi import SX
 from trajopt.dynamics.motion import Velocities
 from trajopt.dynamics.spatial import (
     Inertia,
-    Placement,
     Spatial,
     rotate_symmetric,
+    rotate_symmetric_z,
     shift_symmetric,
     symmetric_sum,
 )
 from trajopt.dynamics.tree import Link, Tree
 
 
-def inertia_to_parent(inertia: Inertia, placement: Placement) -> Inertia:
+def turned_to_parent(link: Link, a: SX) -> SX:
+    """A symmetric SX (3, 3) of a link's frame in its parent's axes."""
+    if link.joint.angle is None:
+        return rotate_symmetric(link.placement.rotation, a)
+    return rotate_symmetric(SX(link.before.rotation), rotate_symmetric_z(*link.joint.angle, a))
+
+
+def inertia_to_parent(inertia: Inertia, link: Link) -> Inertia:
     """The same inertia in the parent's frame."""
+    placement = link.placement
     p = placement.translation
     h = ca.mtimes(placement.rotation, inertia.moment)
-    rotated = rotate_symmetric(placement.rotation, inertia.rotational)
+    rotated = turned_to_parent(link, inertia.rotational)
     # -[p][h] - [h][p] - m [p][p] is a shift by h + m p / 2, where m is 0 behind a regrouped revolute joint.
     shift = shift_symmetric(p, h + inertia.mass * p / 2)
     return Inertia(inertia.mass, h + inertia.mass * p, symmetric_sum(rotated, shift))
@@ -35,7 +43,7 @@ def composite_inertias(tree: Tree) -> list[Inertia]:
     for i in reversed(range(len(result))):
         parent = tree.links[i].parent
         if parent >= 0:
-            result[parent] = result[parent] + inertia_to_parent(result[i], tree.links[i].placement)
+            result[parent] = result[parent] + inertia_to_parent(result[i], tree.links[i])
     return result
 
 
@@ -81,7 +89,7 @@ def composite_bodies(tree: Tree, velocities: Velocities, inertias: list[Inertia]
         if link.parent >= 0:
             moved = link.placement.force_to_parent(momenta[i])
             shift = shift_symmetric(link.placement.translation, moved.linear)
-            rotated = rotate_symmetric(link.placement.rotation, growths[i])
+            rotated = turned_to_parent(link, growths[i])
             momenta[link.parent] = momenta[link.parent] + moved
             growths[link.parent] = symmetric_sum(growths[link.parent], symmetric_sum(rotated, shift))
     return [CompositeBody(*parts) for parts in zip(inertias, momenta, growths, strict=True)]

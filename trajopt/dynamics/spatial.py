@@ -154,6 +154,24 @@ def rotate_symmetric(rotation: SX, a: SX) -> SX:
     return symmetric({(i, j): ca.mtimes(half[i, :], rotation[j, :].T) for i, j in UPPER})
 
 
+def rotate_symmetric_z(cosine: SX, sine: SX, a: SX) -> SX:
+    """R A Rᵀ of a symmetric A for a turn about z, in 16 instructions in place of 27.
+
+    With t = s (a_xx - a_yy) + 2 c a_xy: a_xx - s t, a_yy + s t, and c t - a_xy beside the diagonal.
+    """
+    t = sine * (a[0, 0] - a[1, 1]) + cosine * (2 * a[0, 1])
+    st = sine * t
+    upper = {
+        (0, 0): a[0, 0] - st,
+        (0, 1): cosine * t - a[0, 1],
+        (0, 2): cosine * a[0, 2] - sine * a[1, 2],
+        (1, 1): a[1, 1] + st,
+        (1, 2): sine * a[0, 2] + cosine * a[1, 2],
+        (2, 2): a[2, 2],
+    }
+    return symmetric(upper)
+
+
 def shift_symmetric(p: SX, h: SX) -> SX:
     """-[p][h] - [h][p] = 2 (p·h) 1 - p hᵀ - h pᵀ, SX (3, 3): what moving the origin by p adds."""
     products = [p[i] * h[i] for i in range(3)]

@@ -8,6 +8,7 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
+from trajopt.dynamics.frame_choice import Branch, along_z, choose_slides, slid
 from trajopt.dynamics.joint_table import ElementaryJoint, Rate, expand_joint
 from trajopt.dynamics.spatial import Array, Inertia, Placement, Spatial, rounded, spatial
 
@@ -110,8 +111,9 @@ class Tree:
         self.rates: list[Rate] = []
         self.grounded = RigidParameters.zero()
         self.mass = float(sum(inertia.mass for inertia in list(model.inertias)[1:]))
+        self._grow(model, q)
         for joint_id in range(1, model.njoints):
-            self._append(model, joint_id, q)
+            self._attach(joint_id, RigidParameters.of(model.inertias[joint_id]))
         self._regroup()
 
     @property
@@ -119,28 +121,41 @@ class Tree:
         """True if every rate of the tree is one velocity of the model, in order: no mimic and no ellipsoid joint."""
         return all(rate == {i: 1.0} for i, rate in enumerate(self.rates))
 
-    def _append(self, model: pin.Model, joint_id: int, q: SX) -> None:
-        link, offset = self.attachment[model.parents[joint_id]]
-        offset = offset * model.jointPlacements[joint_id]
-        chain, after = expand_joint(model, joint_id, q)
-        for i, joint in enumerate(chain):
-            before = _rounded_placement(offset * joint.before if i == 0 else joint.before)
+    def _grow(self, model: pin.Model, q: SX) -> None:
+        """Appends the links of every joint, their frames slid along their axes."""
+        joints: list[ElementaryJoint] = []
+        branches: list[Branch] = []
+        for joint_id in range(1, model.njoints):
+            link, offset = self.attachment[model.parents[joint_id]]
+            offset = offset * model.jointPlacements[joint_id]
+            chain, after = expand_joint(model, joint_id, q)
+            for joint in chain:
+                branches.append(Branch(link, joint.kind, offset * joint.before))
+                joints.append(joint)
+                link, offset = len(joints) - 1, pin.SE3.Identity()
+            self.attachment.append((link, offset * after))
+        slides = choose_slides(branches)
+        for i, joint in enumerate(joints):
+            before = _rounded_placement(slid(branches, slides, i))
             placement = constant_placement(before).compose(joint.motion)
             columns = [spatial(joint.subspace[:, k]) for k in range(joint.subspace.shape[1])]
-            first = len(self.rates)
-            zero = RigidParameters.zero()
-            self.links.append(Link(link, joint, before, placement, columns, first, zero, zero.expression(), SX(3, 3)))
+            body = RigidParameters.zero()
+            link_parent, first = branches[i].parent, len(self.rates)
+            self.links.append(
+                Link(link_parent, joint, before, placement, columns, first, body, body.expression(), SX(3, 3))
+            )
             self.rates.extend(joint.rates)
-            link = len(self.links) - 1
-        if not chain:
-            after = offset * after
-        after = _rounded_placement(after)
-        self.attachment.append((link, after))
-        body = RigidParameters.of(model.inertias[joint_id]).seen_from(after)
+        self.attachment = [
+            (link, _rounded_placement(along_z(-slides[link]) * after if link >= 0 else after))
+            for link, after in self.attachment
+        ]
+
+    def _attach(self, joint_id: int, body: RigidParameters) -> None:
+        link, after = self.attachment[joint_id]
         if link >= 0:
-            self.links[link].body = self.links[link].body.plus(body)
+            self.links[link].body = self.links[link].body.plus(body.seen_from(after))
         else:
-            self.grounded = self.grounded.plus(body)
+            self.grounded = self.grounded.plus(body.seen_from(after))
 
     def _regroup(self) -> None:
         parameters = [link.body for link in self.links]

@@ -78,6 +78,8 @@ def _check_rows(name: str, rows: Rows, length: int, indices: Ints) -> None:
         if stride != expected:
             raise InvalidArgumentError(f"{name}: expected rows in one piece, got strides {rows.array.strides} [bytes]")
         expected *= size
+    if expected < 8 * length:
+        raise InvalidArgumentError(f"{name}: expected rows of {length} numbers, got shape {rows.array.shape}")
     low, high = np.lib.array_utils.byte_bounds(rows.array)
     starts = rows.address + indices * rows.row_stride + np.arange(indices.shape[1]) * rows.lane_stride
     if starts.min() < low or starts.max() + 8 * length > high:

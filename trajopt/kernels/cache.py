@@ -1,7 +1,8 @@
 """Disk cache of compiled code: private to the user, written atomically, verified before it is loaded.
 
-Each entry is a file `KEY.kernel`: a header with the SHA-256 of the content, then the content. A file that is damaged, or
-that belongs to somebody else, counts as absent. Several processes may use one cache: a file appears whole or not at all.
+Each entry is a file `KEY.kernel`: a header with the SHA-256 of key and content, then the content. A file that is damaged, or
+that somebody else could have written, counts as absent. Several processes may use one cache: a file appears whole or not
+at all.
 
 Environment:
     TRAJOPT_CACHE_DIR: Folder of the cache; "off" keeps nothing.
@@ -10,17 +11,20 @@ Environment:
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import logging
 import os
 import stat
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 MAGIC = b"trajopt kernel 1\n"
-SUFFIX = ".kernel"
+SUFFIX, UNFINISHED = ".kernel", ".part"
+STALE = 3600.0  # age from which an unfinished file is one that a dead process left behind [s]
 
 _logger = logging.getLogger(__name__)
 
@@ -70,7 +74,7 @@ def directory() -> Path | None:
 @functools.lru_cache(maxsize=8)
 def _usable_directory(setting: str) -> Path | None:
     if setting:
-        folder = Path(setting)
+        folder = Path(setting).expanduser().absolute()
     else:
         import platformdirs
 
@@ -78,19 +82,24 @@ def _usable_directory(setting: str) -> Path | None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _private(folder.stat()):
-            folder.chmod(0o700)
-        if _private(folder.stat()) and os.access(folder, os.W_OK):
+            problem = "belongs to somebody else or is open to other users"
+        elif not os.access(folder, os.W_OK):
+            problem = "cannot be written"
+        else:
             return folder
-        _logger.warning("cache folder %s is open to other users: not used (set TRAJOPT_CACHE_DIR)", folder)
     except OSError as error:
-        _logger.warning("cache folder %s cannot be used (%s): every start compiles (set TRAJOPT_CACHE_DIR)", folder, error)
+        problem = f"cannot be used: {error}"
+    _logger.warning("cache folder %s %s; every start compiles: set TRAJOPT_CACHE_DIR or chmod 700", folder, problem)
     return None
 
 
 def _private(status: os.stat_result) -> bool:
     """Whether only this user can write."""
-    mine = not hasattr(os, "getuid") or status.st_uid == os.getuid()
-    return mine and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _checksum(entry: str, content: bytes) -> bytes:
+    return hashlib.sha256(entry.encode() + content).digest()
 
 
 def contains(entry: str) -> bool:
@@ -107,10 +116,11 @@ def load(entry: str) -> bytes | None:
     path = folder / (entry + SUFFIX)
     try:
         if not _private(path.stat()):
+            _logger.warning("cache entry %s is open to other users: compiling anew", path)
             return None
         data = path.read_bytes()
         head, digest, content = data[: len(MAGIC)], data[len(MAGIC) : len(MAGIC) + 32], data[len(MAGIC) + 32 :]
-        if head != MAGIC or hashlib.sha256(content).digest() != digest:
+        if head != MAGIC or _checksum(entry, content) != digest:
             _logger.warning("cache entry %s is damaged: compiling anew", path)
             path.unlink(missing_ok=True)
             return None
@@ -129,56 +139,66 @@ def store(entry: str, content: bytes) -> None:
     if folder is None:
         return
     try:
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=".part", delete=False) as file:
-            file.write(MAGIC + hashlib.sha256(content).digest() + content)
-        os.replace(file.name, folder / (entry + SUFFIX))
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=UNFINISHED, delete=False) as file:
+            try:
+                file.write(MAGIC + _checksum(entry, content) + content)
+                file.flush()
+                os.replace(file.name, folder / (entry + SUFFIX))
+            except BaseException:
+                Path(file.name).unlink(missing_ok=True)
+                raise
         _shrink(folder)
     except OSError as error:
-        _logger.warning("cache folder %s cannot be written (%s)", folder, error)
+        _logger.warning("cache folder %s cannot be written: %s", folder, error)
 
 
 def limit() -> int:
     """Largest size of the cache [bytes]."""
+    setting = os.environ.get("TRAJOPT_CACHE_SIZE", "1024")
     try:
-        return int(float(os.environ.get("TRAJOPT_CACHE_SIZE", "1024")) * 2**20)
-    except ValueError:
-        _logger.warning("TRAJOPT_CACHE_SIZE is not a number of MiB: 1024 is used")
+        return int(float(setting) * 2**20)
+    except (ValueError, OverflowError):
+        _logger.warning("TRAJOPT_CACHE_SIZE: expected a number of MiB, got %r; 1024 is used", setting)
         return 2**30
 
 
-def _entries(folder: Path) -> list[tuple[float, int, Path]]:
-    """Last use, size and path of every file of the cache."""
+def _files(folder: Path, pattern: str) -> list[tuple[float, int, Path]]:
+    """Last use, size and path of the files of a kind."""
     found = []
-    for path in (*folder.glob("*" + SUFFIX), *folder.glob(".*.part")):
-        try:
+    for path in folder.glob(pattern):
+        with contextlib.suppress(FileNotFoundError):  # another process was faster
             status = path.stat()
-        except FileNotFoundError:
-            continue
-        found.append((status.st_mtime, status.st_size, path))
+            found.append((status.st_mtime, status.st_size, path))
     return found
 
 
 def _shrink(folder: Path) -> None:
-    entries = _entries(folder)
+    """Removes what was used least recently beyond the limit, and what dead processes left behind."""
+    entries = _files(folder, "*" + SUFFIX)
     excess = sum(size for _, size, _ in entries) - limit()
     for _, size, path in sorted(entries):
         if excess <= 0:
             break
         path.unlink(missing_ok=True)
         excess -= size
+    for written, _, path in _files(folder, ".*" + UNFINISHED):
+        if written < time.time() - STALE:
+            path.unlink(missing_ok=True)
 
 
 def info() -> CacheInfo:
     """Where the cache is and how large."""
     folder = directory()
-    entries = [] if folder is None else _entries(folder)
+    entries = [] if folder is None else _files(folder, "*" + SUFFIX)
     return CacheInfo(directory=folder, entries=len(entries), size=sum(s for _, s, _ in entries), limit=limit())
 
 
 def clear() -> int:
     """Removes every entry; returns how many."""
     folder = directory()
-    entries = [] if folder is None else _entries(folder)
-    for _, _, path in entries:
+    if folder is None:
+        return 0
+    entries = _files(folder, "*" + SUFFIX)
+    for _, _, path in [*entries, *_files(folder, ".*" + UNFINISHED)]:
         path.unlink(missing_ok=True)
     return len(entries)

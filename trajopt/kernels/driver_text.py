@@ -15,7 +15,7 @@ entry:
   %rows = alloca [{W} x ptr], align 64
   %pointers = mul i64 %n, 8
   %roomy = add i64 %pointers, 63
-  %args = and i64 %roomy, -64
+  %room = and i64 %roomy, -64
   %none = icmp sle i64 %blocks, 0
   br i1 %none, label %end, label %block
 block:
@@ -28,7 +28,7 @@ block:
   br label %arrange
 arrange:
   %a = phi i64 [0, %block], [%a.next, %arrange.done]
-  %off = phi i64 [%args, %block], [%off.next, %arrange.done]
+  %off = phi i64 [%room, %block], [%off.next, %arrange.done]
   %lp = getelementptr i64, ptr %lens, i64 %a
   %len = load i64, ptr %lp
   %slot = getelementptr ptr, ptr %scratch, i64 %a

@@ -7,7 +7,6 @@ gets a value of its own.
 from __future__ import annotations
 
 import casadi as ca
-import numpy as np
 
 from trajopt.errors import UnsupportedOperationError
 from trajopt.kernels.instruction_list import BOOLEAN, COMMUTATIVE, InstructionList, InstructionWriter, drop_unused
@@ -18,6 +17,7 @@ __all__ = ["BOOLEAN", "COMMUTATIVE", "InstructionList", "expand", "read_instruct
 REFUSED = {
     ca.OP_CALL: "a call of a function marked never_inline; build that function without this option",
     ca.OP_PRINTME: "printme; remove it",
+    ca.OP_PARAMETER: "a free symbol; make it an input",
 }
 
 
@@ -75,5 +75,4 @@ def read_instructions(function: ca.Function) -> InstructionList:
 
 def _row_major(sparsity: ca.Sparsity) -> list[int]:
     """Position in the dense row-major array of each nonzero, in CasADi's order."""
-    position = np.array(sparsity.row(), dtype=np.int64) * sparsity.size2() + np.array(sparsity.get_col(), dtype=np.int64)
-    return [int(p) for p in position]
+    return [r * sparsity.size2() + c for r, c in zip(sparsity.row(), sparsity.get_col())]

@@ -61,6 +61,7 @@ class Kernel:
             raise InvalidArgumentError(f"width: expected 1 or 8 lanes, got {width!r}")
         if not program.outputs:
             raise InvalidArgumentError(f"program {program.name!r} has no outputs; name them with Program.output")
+        program.close()
         self.program = program
         self.width = width
         self.n_in = len(program.inputs)

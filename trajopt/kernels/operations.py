@@ -112,11 +112,12 @@ def real_text(lanes: LaneType, result: str, op: int, a: str, b: str) -> list[str
         return lanes.call(result, LIBM_BINARY[op], [a, b])
     if op in _SPECIAL:
         return _SPECIAL[op](lanes, result, a, b)
-    raise UnsupportedOperationError(f"operation {op} of CasADi is not one of an SX function")
+    name = next((n for n in dir(ca) if n.startswith("OP_") and getattr(ca, n) == op), f"operation {op}")
+    raise UnsupportedOperationError(f"{name} of CasADi {ca.__version__} is not known to trajopt; please report it")
 
 
 def _select_minimum(lanes: LaneType, result: str, a: str, b: str, comparison: str) -> list[str]:
-    """C's fmin and fmax: the number if the other is NaN."""
+    """C's fmin and fmax: the number if the other is NaN; the first of two zeros, as glibc does."""
     return [
         f"{result}.m = fcmp {comparison} {lanes.real} {a}, {b}",
         f"{result}.n = fcmp uno {lanes.real} {b}, {b}",
@@ -136,12 +137,12 @@ def _sign(lanes: LaneType, result: str, a: str, _b: str) -> list[str]:
 
 
 _SPECIAL: dict[int, Callable[[LaneType, str, str, str], list[str]]] = {
-    ca.OP_NEG: lambda t, r, a, b: [f"{r} = fneg {t.real} {a}"],
-    ca.OP_SQ: lambda t, r, a, b: [f"{r} = fmul {t.real} {a}, {a}"],
-    ca.OP_TWICE: lambda t, r, a, b: [f"{r} = fadd {t.real} {a}, {a}"],
-    ca.OP_INV: lambda t, r, a, b: [f"{r} = fdiv {t.real} {t.constant(1.0)}, {a}"],
-    ca.OP_FMIN: lambda t, r, a, b: _select_minimum(t, r, a, b, "olt"),
-    ca.OP_FMAX: lambda t, r, a, b: _select_minimum(t, r, a, b, "ogt"),
+    ca.OP_NEG: lambda t, r, a, _: [f"{r} = fneg {t.real} {a}"],
+    ca.OP_SQ: lambda t, r, a, _: [f"{r} = fmul {t.real} {a}, {a}"],
+    ca.OP_TWICE: lambda t, r, a, _: [f"{r} = fadd {t.real} {a}, {a}"],
+    ca.OP_INV: lambda t, r, a, _: [f"{r} = fdiv {t.real} {t.constant(1.0)}, {a}"],
+    ca.OP_FMIN: lambda t, r, a, b: _select_minimum(t, r, a, b, "ole"),
+    ca.OP_FMAX: lambda t, r, a, b: _select_minimum(t, r, a, b, "oge"),
     ca.OP_SIGN: _sign,
 }
 

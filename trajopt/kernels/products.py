@@ -77,6 +77,10 @@ def _block(
     start = {x: "zeroinitializer" if real.startswith("<") else "0.0" for x in cells}
     if initial:
         start = {(r, c): b.load(place("%initial", layout.initial, r, c), real, align) for r, c in cells}
+    if not k:  # a sum of nothing; `loop` makes one pass at least
+        for r, c in cells:
+            b.store(start[r, c], place("%C", layout.c, r, c), real, align)
+        return
     with b.loop(0, k, carried=[(real, start[x]) for x in cells]) as inner:
         a = []
         for r in range(shape[0]):

@@ -66,9 +66,24 @@ class Program:
         self.inputs: list[Array] = []
         self.outputs: list[Array] = []
         self.steps: list[Call | MatrixProduct] = []
+        self._closed = False
         self._functions: dict[int, tuple[ca.Function, ca.Function, str]] = {}  # as given, as SX, digest; by identity
 
+    def close(self) -> None:
+        """Makes the program final: a kernel of it exists."""
+        self._closed = True
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InvalidArgumentError(f"program {self.name!r} has a kernel already; build a new program")
+
+    def _check_mine(self, argument: str, *arrays: Array) -> None:
+        for array in arrays:
+            if self.arrays[array.number : array.number + 1] != [array]:
+                raise InvalidArgumentError(f"{argument}: {array} is not of program {self.name!r}; use its own arrays")
+
     def _array(self, shape: tuple[int, int]) -> Array:
+        self._check_open()
         self.arrays.append(Array(len(self.arrays), (int(shape[0]), int(shape[1]))))
         return self.arrays[-1]
 
@@ -78,14 +93,31 @@ class Program:
         return self.inputs[-1]
 
     def call(self, function: ca.Function, *inputs: Array) -> tuple[Array, ...]:
-        """Calls an SX function; inputs that are empty arrays may be passed as any array of size 0."""
+        """Calls a function, expanded to SX.
+
+        Args:
+            function: CasADi function.
+            inputs: One array an input, of its shape. Rows and columns of the same size are the same, and so are all
+                empty arrays.
+
+        Returns:
+            One new array an output.
+
+        Raises:
+            InvalidArgumentError: Number or shape of the inputs is wrong.
+            UnsupportedOperationError: The function has no SX form.
+        """
         function, digest = self._function(function)
         if len(inputs) != function.n_in():
-            raise InvalidArgumentError(f"{function.name()}: expected {function.n_in()} inputs, got {len(inputs)}")
+            raise InvalidArgumentError(
+                f"inputs: function {function.name()!r} takes {function.n_in()} arrays, got {len(inputs)}"
+            )
+        self._check_mine("inputs", *inputs)
         for i, array in enumerate(inputs):
-            if array.size != function.numel_in(i):
+            if not _same_memory(array.shape, function.size_in(i)):
                 raise InvalidArgumentError(
-                    f"{function.name()}: input {i} has shape {array.shape}, expected {function.size_in(i)}"
+                    f"inputs: input {i} ({function.name_in(i)}) of function {function.name()!r} has shape "
+                    f"{function.size_in(i)}, got an array of shape {array.shape}"
                 )
         outputs = tuple(self._array(function.size_out(i)) for i in range(function.n_out()))
         self.steps.append(Call(function, digest, tuple(inputs), outputs))
@@ -102,17 +134,24 @@ class Program:
     def matmul(self, a: Array, b: Array, *, transpose_a: bool = False, initial: Array | None = None) -> Array:
         """The product a b (aᵀ b with `transpose_a`), added to `initial` if given."""
         m, k = (a.shape[1], a.shape[0]) if transpose_a else a.shape
-        if k != b.shape[0] or (initial is not None and initial.shape != (m, b.shape[1])):
-            raise InvalidArgumentError(f"matmul: shapes {a.shape}, {b.shape} do not fit")
+        self._check_mine("matmul", a, b, *(() if initial is None else (initial,)))
+        if k != b.shape[0]:
+            what = "aᵀ b" if transpose_a else "a b"
+            raise InvalidArgumentError(f"matmul: {what} of shapes {a.shape} and {b.shape} does not exist")
+        if initial is not None and initial.shape != (m, b.shape[1]):
+            raise InvalidArgumentError(f"initial: expected shape {(m, b.shape[1])}, got {initial.shape}")
         result = self._array((m, b.shape[1]))
         self.steps.append(MatrixProduct(a, b, result, transpose_a, initial))
         return result
 
     def output(self, *arrays: Array) -> None:
         """Declares the next outputs; each array is an output once at most, and not an input."""
+        self._check_open()
+        self._check_mine("output", *arrays)
         for array in arrays:
             if array in self.inputs or array in self.outputs:
-                raise InvalidArgumentError(f"output: array {array.number} is an input or an output already")
+                kind = "input" if array in self.inputs else "output"
+                raise InvalidArgumentError(f"output: {array} is an {kind} already; copy it by a call of a function")
             self.outputs.append(array)
 
     @property
@@ -165,3 +204,9 @@ class Program:
                 start = 0.0 if step.initial is None else known[step.initial.number]
                 known[step.result.number] = start + product
         return tuple(known[a.number] for a in self.outputs)
+
+
+def _same_memory(a: tuple[int, int], b: tuple[int, int]) -> bool:
+    """Whether arrays of these shapes hold the same numbers in the same order, row-major."""
+    size = a[0] * a[1]
+    return size == b[0] * b[1] and (a == b or size == 0 or (min(a) == 1 and min(b) == 1))

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.plotting.goals import goals_of
 from trajopt.plotting.style import GREY, RED, Reals, canvas, house_style, time_axis, whole_figure
 from trajopt.solution import Solution
 
@@ -46,7 +47,7 @@ def plot_motion(
     solution: Solution,
     frames: int = 8,
     *,
-    frame: str | Sequence[str] = (),
+    frame: str | Sequence[str] | None = None,
     targets: npt.ArrayLike | None = None,
     view: tuple[float, float] | None = None,
     figure: Figure | SubFigure | None = None,
@@ -59,8 +60,10 @@ def plot_motion(
     Args:
         solution: What to draw; it needs its problem, whose state has a robot.
         frames: How many figures, >= 1 [-].
-        frame: Frame, or several, whose path is drawn.
-        targets: Points to mark, shape (3,) or (n, 3), in the world [m].
+        frame: Frame, or several, whose path is drawn. By default those that the terminal costs send somewhere, or the
+            end of the robot if there are none and it has one end; an empty sequence draws no path.
+        targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default those where the terminal costs send
+            frames; an empty sequence marks none.
         view: Elevation and azimuth of the eye [deg]; by default it looks across the motion's main direction.
         figure: Figure or subfigure to draw into; by default a new one.
 
@@ -74,7 +77,11 @@ def plot_motion(
     model = _model(solution)
     if isinstance(frames, bool) or not isinstance(frames, int) or frames < 1:
         raise InvalidArgumentError(f"frames: expected a whole number >= 1, got {frames!r}")
-    marks = _targets(targets)
+    goals = goals_of(solution)
+    marks = _targets([point for _, point in goals] if targets is None else targets)
+    if frame is None:
+        ends = [model.frames[index].name for _, index in _ends(model)]
+        frame = list(dict.fromkeys(name for name, _ in goals)) or (ends if len(ends) == 1 else [])
     names = [frame] if isinstance(frame, str) else list(frame)
     known = [f.name for f in model.frames]
     for name in names:
@@ -125,8 +132,10 @@ def _model(solution: Solution) -> Any:
     return state.model
 
 
-def _targets(targets: npt.ArrayLike | None) -> Reals:
-    marks = np.zeros((0, 3)) if targets is None else np.array(targets, dtype=np.float64)
+def _targets(targets: npt.ArrayLike) -> Reals:
+    marks = np.array(targets, dtype=np.float64)
+    if marks.size == 0:
+        return np.zeros((0, 3))
     if marks.shape[-1:] != (3,) or marks.ndim > 2:
         raise InvalidArgumentError(f"targets: expected shape (3,) or (n, 3), got {marks.shape}; points in the world")
     return marks.reshape(-1, 3)

@@ -27,7 +27,7 @@ def plot_summary(
     *,
     title: str | None = None,
     frames: int = 8,
-    frame: str | Sequence[str] = (),
+    frame: str | Sequence[str] | None = None,
     targets: npt.ArrayLike | None = None,
 ) -> Figure:
     """Draws motion, trajectory, convergence and cost terms in one figure, and writes it if there is a path.
@@ -39,8 +39,8 @@ def plot_summary(
         path: File to write (.png, .pdf or .svg).
         title: Heading; by default the solver and how it stopped.
         frames: How many figures of the robot, >= 1 [-].
-        frame: Frame of the robot, or several, whose path is drawn.
-        targets: Points to mark, shape (3,) or (n, 3), in the world [m].
+        frame: Frame of the robot, or several, whose path is drawn; by default as in `plot_motion`.
+        targets: Points to mark, shape (3,) or (n, 3), in the world [m]; by default as in `plot_motion`.
 
     Returns:
         The figure.
@@ -53,7 +53,7 @@ def plot_summary(
         path = check_picture_path(path)
     problem = solution.problem
     has_robot = problem is not None and hasattr(problem.state, "model")
-    if not has_robot and (targets is not None or frame):
+    if not has_robot and not (targets is None and frame is None):
         raise InvalidArgumentError("frame, targets: expected none for a solution without a robot; they mark its motion")
     from matplotlib.figure import Figure
 

@@ -14,12 +14,15 @@ from trajopt.states.base import StateAbstract
 class ResidualModelAbstract(Model):
     """A residual r(x, u) in R^nr.
 
-    To write your own, give `evaluate`; its derivative follows. See also `ResidualModelSymbolic`.
+    To write your own, give `evaluate`; its derivative follows. See also `ResidualModelSymbolic`, which takes a function.
 
     Args:
         state: The state's manifold.
-        nr: Size of the residual [-]; None if it is the number of controls.
+        nr: Size of the residual [-]; None if it depends on the number of controls, then give `size` too.
         unit: Unit of its elements.
+
+    Attributes:
+        uses_control: Whether it needs a control; such a residual has no place at the end of a horizon.
     """
 
     uses_control = False
@@ -28,6 +31,10 @@ class ResidualModelAbstract(Model):
         self.state = state
         self.nr = nr
         self.unit = unit
+
+    def size(self, nu: int) -> int:
+        """Size of the residual where there are `nu` controls [-]."""
+        return nu if self.nr is None else self.nr
 
     @abstractmethod
     def evaluate(self, instant: Instant) -> SX:

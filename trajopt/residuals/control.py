@@ -14,7 +14,7 @@ from trajopt.states.base import StateAbstract
 
 
 class ResidualModelControl(ResidualModelAbstract):
-    """Control minus reference: r = u - u_ref, shape (nu,) [N m, N].
+    """Control minus reference: r = u - u_ref, shape (nu,) [unit of the control: N m, N for a robot's joints].
 
     Args:
         state: The state's manifold.
@@ -25,7 +25,7 @@ class ResidualModelControl(ResidualModelAbstract):
 
     def __init__(self, state: StateAbstract, reference: npt.ArrayLike | None = None) -> None:
         super().__init__(state, None, unit="N m, N")
-        self._reference = None if reference is None else np.array(reference, dtype=np.float64)
+        self._reference = None if reference is None else check_array("reference", reference, (np.size(reference),))
         self._by_size: dict[int, Parameter] = {}
 
     def parameters_for(self, nu: int) -> dict[str, Parameter]:

@@ -7,9 +7,8 @@ import numpy.typing as npt
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.errors import check_array
 from trajopt.expressions import Instant
-from trajopt.placements import check_reference_frame
+from trajopt.placements import check_reference_frame, check_twist
 from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.states.base import StateAbstract
 
@@ -35,8 +34,8 @@ class ResidualModelFrameVelocity(ResidualModelMultibody):
     ) -> None:
         super().__init__(state, 6, frame=frame, unit="m/s, rad/s")
         self.reference_frame = check_reference_frame("reference_frame", reference_frame)
-        value = np.zeros(6) if reference is None else getattr(reference, "vector", reference)
-        self.reference = self.parameter("reference", check_array("reference", value, (6,)), unit=self.unit)
+        value = np.zeros(6) if reference is None else reference
+        self.reference = self.parameter("reference", value, unit=self.unit, convert=check_twist)
 
     def evaluate(self, instant: Instant) -> SX:
         return instant.robot.frame_velocity(self.frame_id, self.reference_frame) - self.reference

@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 from casadi import SX
 
-from trajopt.errors import InvalidArgumentError
+from trajopt.expressions import check_robot_state
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody
@@ -24,11 +24,10 @@ class ResidualModelMultibody(ResidualModelAbstract):
     state: StateMultibody
 
     def __init__(self, state: StateAbstract, nr: int, *, frame: str | None = None, unit: str = "-") -> None:
-        if not isinstance(state, StateMultibody):
-            raise InvalidArgumentError(f"state: {type(self).__name__} needs a StateMultibody (a robot), got {state!r}")
+        robot = check_robot_state(type(self).__name__, state).robot
         super().__init__(state, nr, unit=unit)
         self.frame = frame
-        self.frame_id = 0 if frame is None else state.robot.frame_id(frame)
+        self.frame_id = 0 if frame is None else robot.frame_id(frame)
 
     def pad(self, jacobian: SX) -> SX:
         """A Jacobian with respect to q, (nr, nv), as one with respect to x, (nr, ndx)."""

@@ -10,7 +10,7 @@ import casadi as ca
 from casadi import SX
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.expressions import Instant
+from trajopt.expressions import Instant, check_robot_state
 from trajopt.kernels.instructions import expand
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
@@ -19,10 +19,21 @@ from trajopt.states.base import StateAbstract
 class ResidualModelSymbolic(ResidualModelAbstract):
     """Residual r = f(x), f(x, u) or f(x, u, p...), written with CasADi; it runs at the speed of a built-in one.
 
+    ```python
+    tool = state.robot.frame_id("tool")
+
+    def height(x, robot, floor):
+        _, position = robot.frame_placement(tool)
+        return position[2] - floor
+
+    ResidualModelSymbolic(state, height, parameters={"floor": 0.1}, unit="m")
+    ```
+
     Args:
         state: The state's manifold.
         function: A Python function of SX symbols x (nx,) and u (nu,), or a casadi.Function, that returns the residual
-            (nr,). A function of x alone may be used in terminal costs. Further inputs are parameters.
+            (nr,). A function of x alone may be used in terminal costs. An argument named `robot` gets the kinematics and
+            dynamics of the robot at x, a `RobotExpressions`. Further inputs are parameters.
         parameters: First value of each run-time parameter by name; each is passed to `function` by its name, or in this
             order after x and u if it is a casadi.Function.
         unit: Unit of its elements.
@@ -41,48 +52,60 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         parameters: Mapping[str, Any] | None = None,
         unit: str = "-",
     ) -> None:
-        self._values = dict(parameters or {})
-        self._symbols = {name: self.parameter(name, value) for name, value in self._values.items()}
+        super().__init__(state, None, unit=unit)
+        self._symbols = {name: self.parameter(name, value) for name, value in (parameters or {}).items()}
         self._function = function
-        inputs = self._count_inputs()
-        if inputs not in (1, 2):
+        names = _input_names(function, self._symbols)
+        missing = [name for name in self._symbols if name not in names]
+        if missing and not isinstance(function, ca.Function):
             raise InvalidArgumentError(
-                f"function: expected inputs x or (x, u){' and the parameters' if self._values else ''}, "
-                f"got {inputs + len(self._values)} inputs in all"
+                f"parameters: {', '.join(missing)} not among the arguments of the function ({', '.join(names)}); "
+                "add an argument of that name"
             )
-        self.uses_control = inputs == 2
-        super().__init__(state, None if self.uses_control else self._size(state), unit=unit)
-
-    def _count_inputs(self) -> int:
-        if isinstance(self._function, ca.Function):
-            return int(self._function.n_in()) - len(self._values)
-        if not callable(self._function):
-            raise InvalidArgumentError(f"function: expected a function of SX symbols, got {self._function!r}")
-        names = list(inspect.signature(self._function).parameters)
-        missing = [n for n in self._values if n not in names]
-        if missing:
-            raise InvalidArgumentError(f"parameters: {missing} are not arguments of the function ({', '.join(names)})")
-        return len(names) - len(self._values)
-
-    def _size(self, state: StateAbstract) -> int:
-        return int(self._call(state, SX.sym("x", state.nx), SX(0, 1)).numel())
-
-    def _call(self, state: StateAbstract, x: SX, u: SX) -> SX:
-        arguments = [x, u] if self.uses_control else [x]
-        try:
-            if isinstance(self._function, ca.Function):
-                result = expand(self._function)(*arguments, *self._symbols.values())
-            else:
-                result = self._function(*arguments, **self._symbols)
-            result = SX(result)
-        except (RuntimeError, TypeError, NotImplementedError, IndexError) as error:
+        self._wants_robot = "robot" in names and not isinstance(function, ca.Function)
+        if self._wants_robot:
+            check_robot_state("an argument named robot", state)
+        count = len(names) - len(self._symbols) - self._wants_robot
+        if count not in ((0, 1, 2) if self._wants_robot else (1, 2)):
             raise InvalidArgumentError(
-                f"function: cannot be evaluated at x of size {state.nx}"
-                f"{f' and u of size {u.numel()}' if self.uses_control else ''}: {error}"
-            ) from error
-        if result.numel() == 0 or result.shape[1] != 1:
-            raise InvalidArgumentError(f"function: expected a column (nr, 1) as its value, got shape {result.shape}")
-        return result
+                f"function: expected inputs x or (x, u), then those of parameters ({', '.join(self._symbols) or 'none'}), "
+                f"got inputs ({', '.join(names)}); name each further input in parameters={{name: value}}"
+            )
+        self._positional = count
+        self.uses_control = count == 2
+        if not self.uses_control:
+            self.nr = int(self.evaluate(Instant(state, 0)).numel())
+
+    def size(self, nu: int) -> int:
+        return int(self.evaluate(Instant(self.state, nu)).numel()) if self.nr is None else self.nr
 
     def evaluate(self, instant: Instant) -> SX:
-        return self._call(self.state, instant.x, instant.u)
+        arguments = (instant.x, instant.u)[: self._positional]
+        robot = {"robot": instant.robot} if self._wants_robot else {}
+        try:
+            if isinstance(self._function, ca.Function):
+                result = SX(expand(self._function)(*arguments, *self._symbols.values()))
+            else:
+                result = SX(self._function(*arguments, **self._symbols, **robot))
+        except (RuntimeError, TypeError, NotImplementedError, IndexError) as error:
+            raise InvalidArgumentError(
+                f"function: cannot be evaluated with x ({self.state.nx},)"
+                f"{f' and u ({instant.nu},)' if self.uses_control else ''}: {type(error).__name__}: {error}"
+            ) from error
+        if result.numel() == 0 or result.shape[1] != 1:
+            raise InvalidArgumentError(
+                f"function: expected a column (nr, 1) as its value, got shape {result.shape}; use casadi.vertcat or casadi.vec"
+            )
+        return result
+
+
+def _input_names(function: Any, parameters: Mapping[str, SX]) -> list[str]:
+    """Names of a function's inputs, but for those that keep a default value."""
+    if isinstance(function, ca.Function):
+        return [function.name_in(i) for i in range(function.n_in())]
+    if not callable(function):
+        raise InvalidArgumentError(f"function: expected a Python function or a casadi.Function, got {function!r}")
+    inputs = inspect.signature(function).parameters.values()
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in inputs):
+        raise InvalidArgumentError("function: expected named arguments such as (x, u), got *args or **kwargs; name each")
+    return [p.name for p in inputs if p.default is p.empty or p.name in parameters]

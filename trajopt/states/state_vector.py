@@ -22,9 +22,10 @@ class StateVector(StateAbstract):
         lower: Lower bounds, shape (nx,), -inf where there is none; by default none.
         upper: Upper bounds, shape (nx,), inf where there is none; by default none.
         names: Name of each coordinate, for plots; x0, x1, ... by default.
+        units: Unit of each coordinate, for plots; "-" by default.
 
     Raises:
-        InvalidArgumentError: `nx` is not a positive integer, or bounds or names do not fit.
+        InvalidArgumentError: `nx` is not a positive integer, or bounds, names or units do not fit.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class StateVector(StateAbstract):
         lower: npt.ArrayLike | None = None,
         upper: npt.ArrayLike | None = None,
         names: Sequence[str] | None = None,
+        units: Sequence[str] | None = None,
     ) -> None:
         if isinstance(nx, bool) or not isinstance(nx, (int, np.integer)) or nx < 1:
             raise InvalidArgumentError(f"nx: expected an integer >= 1, got {nx!r}")
@@ -43,9 +45,6 @@ class StateVector(StateAbstract):
         for argument, texts in (("names", self._names), ("units", self._units)):
             if len(texts) != self.nx:
                 raise InvalidArgumentError(f"{argument}: expected {self.nx} of them, one a coordinate, got {len(texts)}")
-        self._names = [f"x{i}" for i in range(self.nx)] if names is None else list(names)
-        if len(self._names) != self.nx:
-            raise InvalidArgumentError(f"names: expected {self.nx} names, got {self._names}")
         self._finish(
             np.full(self.nx, -np.inf) if lower is None else lower, np.full(self.nx, np.inf) if upper is None else upper
         )
@@ -108,12 +107,12 @@ class StateVector(StateAbstract):
         return list(self._units)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.nx, self.lower, self.upper, self._names)
+        return _rebuild, (self.nx, self.lower, self.upper, self._names, self._units)
 
     def __repr__(self) -> str:
         bounded = int(np.sum(np.isfinite(self.lower) | np.isfinite(self.upper)))
-        named = self._names != [f"x{i}" for i in range(self.nx)]
-        parts = [str(self.nx), *([f"{bounded} bounded"] if bounded else []), *([f"names={self._names}"] if named else [])]
+        named = self._names != tuple(f"x{i}" for i in range(self.nx))
+        parts = [str(self.nx), *([f"{bounded} bounded"] if bounded else []), *([f"names={list(self._names)}"] if named else [])]
         return f"StateVector({', '.join(parts)})"
 
     def _integrate(self, x: Array, dx: Array) -> Array:
@@ -138,5 +137,5 @@ class StateVector(StateAbstract):
         return True
 
 
-def _rebuild(nx: int, lower: Array, upper: Array, names: list[str]) -> StateVector:
-    return StateVector(nx, lower=lower, upper=upper, names=names)
+def _rebuild(nx: int, lower: Array, upper: Array, names: tuple[str, ...], units: tuple[str, ...]) -> StateVector:
+    return StateVector(nx, lower=lower, upper=upper, names=names, units=units)

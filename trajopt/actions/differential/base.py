@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
 
 import casadi as ca
@@ -9,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
+from trajopt.actions.base import check_names
 from trajopt.actions.data import ActionData
 from trajopt.costs.cost_stack import CostStack
-from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.errors import InvalidArgumentError, check_array, check_bounds, check_count
 from trajopt.expressions import Instant
 from trajopt.model import Model, Parameter, parameter_vector
 from trajopt.states.base import StateAbstract
@@ -49,14 +51,16 @@ class DifferentialActionModelAbstract(Model):
         if not isinstance(costs, CostStack):
             raise InvalidArgumentError(f"costs: expected a CostStack, got {costs!r}")
         if costs.state != state:
-            raise InvalidArgumentError(f"costs: they are of {costs.state!r}, the model of {state!r}")
-        costs.freeze(type(self).__name__)
+            raise InvalidArgumentError(
+                f"costs: they are of {costs.state!r}, the model of {state!r}; make both from one state"
+            )
         self.state = state
-        self.nu = nu
+        self.nu = check_count("nu", nu)
+        costs.freeze(type(self).__name__, self.nu)
         self.costs = costs
         self.lower = np.full(nu, -np.inf) if lower is None else check_bounds("lower", lower, nu)
         self.upper = np.full(nu, np.inf) if upper is None else check_bounds("upper", upper, nu)
-        self.control_names = control_names or [f"u{i}" for i in range(nu)]
+        self.control_names = check_names("control_names", control_names, self.nu)
 
     @abstractmethod
     def dynamics(self, instant: Instant) -> SX:
@@ -91,35 +95,35 @@ class DifferentialActionModelAbstract(Model):
 
     def calc(self, data: ActionData, x: Reals, u: Reals) -> None:
         """Sets `data.xnext`, the rate of the state (ndx,) per second, and `data.cost` [cost/s]; for inspection."""
-        instant = Instant(self.state, self.nu)
-        rate, cost = self._evaluate(instant, [self.rate(instant), self.costs.value(instant)], x, u)
+        rate, cost = self._evaluate(self._values, x, u)
         data.xnext, data.cost = rate.ravel(), cost
 
     def calc_diff(self, data: ActionData, x: Reals, u: Reals) -> None:
         """Sets the derivatives of the rate and of the cost; for inspection."""
+        data.Fx, data.Fu, Lx, Lu, data.Lxx, data.Lxu, data.Luu = self._evaluate(self._derivatives, x, u)
+        data.Lx, data.Lu = Lx.ravel(), Lu.ravel()
+
+    @functools.cached_property
+    def _values(self) -> ca.Function:
+        instant = Instant(self.state, self.nu)
+        return self._function(instant, [self.rate(instant), self.costs.value(instant)])
+
+    @functools.cached_property
+    def _derivatives(self) -> ca.Function:
         instant = Instant(self.state, self.nu)
         fx, fu = self.rate_derivative(instant)
         q = self.costs.quadratic(instant)
-        values = self._evaluate(instant, [fx, fu, q.Lx, q.Lu, q.Lxx, q.Lxu, q.Luu], x, u)
-        data.Fx, data.Fu, data.Lx, data.Lu = values[0], values[1], values[2].ravel(), values[3].ravel()
-        data.Lxx, data.Lxu, data.Luu = values[4:]
+        return self._function(instant, [fx, fu, q.Lx, q.Lu, q.Lxx, q.Lxu, q.Luu])
 
-    def _evaluate(self, instant: Instant, expressions: list[SX], x: Reals, u: Reals) -> list[Reals]:
-        symbols = self.parameters()
-        function = ca.Function("f", [instant.x, instant.u, parameter_vector(symbols)], expressions)
-        values = [p.flat(p.default) for p in symbols.values()]
+    def _function(self, instant: Instant, expressions: list[SX]) -> ca.Function:
+        return ca.Function("f", [instant.x, instant.u, parameter_vector(self.parameters())], expressions)
+
+    def _evaluate(self, function: ca.Function, x: Reals, u: Reals) -> list[Reals]:
+        values = [p.flat(p.default) for p in self.parameters().values()]
         flat = np.concatenate(values) if values else np.zeros(0)
-        x = self.state.check(x, "x")
-        return [np.array(r.full()) for r in function.call([x, check_array("u", u, (self.nu,)), flat])]
+        inputs = [self.state.check(x, "x"), check_array("u", u, (self.nu,)), flat]
+        return [np.array(r.full()) for r in function.call(inputs)]
 
     def quasi_static(self, x: Reals) -> Reals | None:  # noqa: ARG002
         """Control that balances the system at rest, if there is a closed form; None if not."""
         return None
-
-
-def check_bounds(argument: str, value: npt.ArrayLike, size: int) -> Reals:
-    """Bounds (size,), which may be infinite but not NaN."""
-    array = np.array(value, dtype=np.float64)
-    if array.shape != (size,) or np.any(np.isnan(array)):
-        raise InvalidArgumentError(f"{argument}: expected {size} bounds (inf where there is none), got {array}")
-    return array

@@ -39,9 +39,8 @@ class IntegratedActionModelAbstract(ActionModelExpression):
         d = differential
         super().__init__(d.state, d.nu, lower=d.lower, upper=d.upper, control_names=d.control_names)
         self.differential = d
-        self.dt = self.parameter("dt", check_non_negative("dt", dt, unit="s"), unit="s", convert=None)
-        if dt > 0:
-            self._parameters["dt"] = Parameter("dt", self.dt, np.array(float(dt)), "s", _time_step)
+        step = check_non_negative("dt", dt, unit="s")
+        self.dt = self.parameter("dt", step, unit="s", convert=_time_step if step > 0 else None)
 
     def parameters(self) -> dict[str, Parameter]:
         return {**super().parameters(), **self.differential.parameters()}
@@ -70,11 +69,9 @@ class IntegratedActionModelAbstract(ActionModelExpression):
             )
         return Instant(self.state, 0)
 
-    def term_expressions(self, instant: Instant) -> dict[str, SX]:
-        if instant.nu == 0 and self.nu > 0:
-            controlled = self.differential.costs.controlled_terms()
-            return {t.name: t.value(instant) for t in self.differential.costs.terms if t.name not in controlled}
-        return {name: self.dt * value for name, value in self.differential.costs.values(instant).items()}
+    def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
+        values = self.differential.costs.values(instant)
+        return values if terminal else {name: self.dt * value for name, value in values.items()}
 
     def quasi_static(self, x: Reals) -> Reals:
         closed = self.differential.quasi_static(x)

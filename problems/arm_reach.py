@@ -1,0 +1,202 @@
+"""An arm moves its tool to a goal: the first thing to try with a robot."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics
+from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
+from trajopt.actuation import ActuationModelFull
+from trajopt.costs import CostStack
+from trajopt.errors import check_non_negative, check_positive, unknown_name
+from trajopt.problems.case import ProblemCase
+from trajopt.problems.checks import check_count
+from trajopt.problems.family import Family
+from trajopt.residuals import (
+    ResidualModelControl,
+    ResidualModelFramePlacement,
+    ResidualModelFrameTranslation,
+    ResidualModelState,
+)
+from trajopt.robots import Robot, load_robot
+from trajopt.shooting import ShootingProblem
+from trajopt.solution import Solution
+from trajopt.solvers import FDDPOptions, SolverFDDP
+from trajopt.states import StateMultibody
+
+Reals = npt.NDArray[np.float64]
+
+INTEGRATORS = {"euler": IntegratedActionModelEuler, "rk4": IntegratedActionModelRK4}
+TALOS_START = np.array([0.173046, 1.0, -0.52366, 0.0, 0.0, 0.1, -0.005])  # [rad], as in Crocoddyl's examples
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reach:
+    """Where a robot starts and what it is to reach.
+
+    Attributes:
+        frame: Name of the frame that moves to the goal.
+        start: Its first configuration (nq,), or the name of one.
+        goal: Placement of the goal in the world, or its point (3,) [m] if the orientation is free, of a robot.
+        regularization: Weight of the state and of the control [cost].
+        rest: Whether the state is regularised to "zero" or to "start".
+        zero_guess: Whether the guess is the zero state at every knot and no control, instead of x0 and quasi-static.
+        reference: A known cost with the default horizon [cost], and its source.
+    """
+
+    frame: str
+    start: Reals | str
+    goal: Callable[[Robot], pin.SE3 | Reals]
+    regularization: float = 1e-4
+    rest: str = "zero"
+    zero_guess: bool = False
+    reference: tuple[float, str] | None = None
+
+
+def _at(*position: float) -> Callable[[Robot], pin.SE3]:
+    """A placement with the world's axes at a position [m]."""
+    return lambda robot: pin.SE3(np.eye(3), np.array(position))  # noqa: ARG005
+
+
+def _point(*position: float) -> Callable[[Robot], Reals]:
+    return lambda robot: np.array(position)  # noqa: ARG005
+
+
+def _reached_by(frame: str, *q: float) -> Callable[[Robot], pin.SE3]:
+    """Where a frame is in a configuration: a goal that can be reached."""
+    return lambda robot: placement(robot, frame, np.array(q))
+
+
+CROCODDYL = "Crocoddyl 3.2.1, FDDP"
+OURS = "this library 0.1.0, FDDP"
+
+REACHES = {
+    "talos_arm": Reach(
+        frame="gripper_left_joint", start=TALOS_START, goal=_at(0.0, 0.0, 0.4), reference=(0.303866923071, CROCODDYL)
+    ),
+    "kinova": Reach(
+        frame="j2s6s200_end_effector",
+        start="arm_up",
+        goal=_at(0.6, 0.2, 0.5),
+        regularization=0.1,
+        rest="start",
+        zero_guess=True,
+        reference=(8.125078008411, f"{CROCODDYL}, its example arm_manipulation_fwddyn"),
+    ),
+    "ur5": Reach(
+        frame="tool0",
+        start=np.array([0.0, -1.5, 1.0, -1.0, -1.5, 0.0]),
+        goal=_reached_by("tool0", 0.8, -1.0, 1.5, -2.0, -1.2, 0.5),
+    ),
+    "planar-2r": Reach(frame="tool", start=np.array([-1.5, 0.3]), goal=_point(0.4, 0.0, 0.6)),
+    "planar-3r": Reach(frame="tool", start=np.array([-1.5, 0.3, 0.3]), goal=_point(0.4, 0.0, 0.7)),
+}
+
+
+def build(
+    *, robot: str = "talos_arm", T: int = 100, dt: float = 1e-2, regularization: float | None = None
+) -> ProblemCase:
+    """The case of a robot.
+
+    Args:
+        robot: One of `REACHES`.
+        T: Number of knots [-].
+        dt: Time step [s].
+        regularization: Weight of state and control [cost]; what suits the robot by default.
+    """
+    reach = REACHES[robot]
+    usual = T == 100 and dt == 1e-2 and regularization is None
+    weight = reach.regularization if regularization is None else check_non_negative("regularization", regularization)
+    arm = load_robot(robot)
+    problem = reach_problem(
+        arm, reach, T=check_count("T", T), dt=check_positive("dt", dt, unit="s"), goal=1.0, regularization=weight, end=1e3
+    )
+    state = problem.state
+    return ProblemCase(
+        name=FAMILY.name,
+        description=f"{robot}: {reach.frame} moves to its goal in {T * dt:g} s.",
+        problem=problem,
+        xs=np.tile(state.zero(), (T + 1, 1)) if reach.zero_guess else None,
+        us=np.zeros((T, problem.nu)) if reach.zero_guess else None,
+        solver=SolverFDDP,
+        options=FDDPOptions(),
+        reference_cost=reach.reference[0] if reach.reference and usual else None,
+        reference_source=reach.reference[1] if reach.reference and usual else "",
+        report=functools.partial(report, arm, reach),
+    )
+
+
+def reach_problem(
+    robot: Robot,
+    reach: Reach,
+    *,
+    T: int,
+    dt: float,
+    goal: float,
+    regularization: float,
+    end: float,
+    integrator: str = "euler",
+) -> ShootingProblem:
+    """minimise ∫ ½ (w_goal |r|² + w_reg |x ⊖ x_rest|² + w_reg |u|²) dt + ½ w_end |r(x_T)|², fully actuated.
+
+    r is the error of the frame's placement or position, u the joint torques.
+
+    Args:
+        robot: The arm.
+        reach: Its start and goal.
+        T: Number of knots [-].
+        dt: Time step [s].
+        goal: w_goal [cost / (m², rad²) / s].
+        regularization: w_reg [cost / s].
+        end: w_end [cost / (m², rad²)].
+        integrator: "euler" (semi-implicit) or "rk4".
+    """
+    if integrator not in INTEGRATORS:
+        raise unknown_name("integrator", integrator, INTEGRATORS)
+    state = StateMultibody(robot)
+    q0 = robot.configuration(reach.start) if isinstance(reach.start, str) else reach.start
+    x0 = np.concatenate([q0, np.zeros(state.nv)])
+    target = reach.goal(robot)
+    residual_type = ResidualModelFramePlacement if isinstance(target, pin.SE3) else ResidualModelFrameTranslation
+    residual = residual_type(state, reach.frame, target)
+    running = CostStack(state)
+    running.add("goal", residual, weight=goal)
+    running.add("x_reg", ResidualModelState(state, x0 if reach.rest == "start" else state.zero()), weight=regularization)
+    running.add("u_reg", ResidualModelControl(state), weight=regularization)
+    terminal = CostStack(state).add("goal", residual, weight=end)
+    dynamics = DifferentialActionModelFreeFwdDynamics(state, ActuationModelFull(state), running)
+    node = INTEGRATORS[integrator](dynamics, dt=dt)
+    return ShootingProblem(x0, [node] * T, terminal)
+
+
+def placement(robot: Robot, frame: str, q: Reals) -> pin.SE3:
+    """T_world_frame in a configuration (nq,)."""
+    data = robot.model.createData()
+    pin.framesForwardKinematics(robot.model, data, q)
+    return data.oMf[robot.frame_id(frame)].copy()
+
+
+def report(robot: Robot, reach: Reach, solution: Solution) -> dict[str, str]:
+    """How far the frame is from its goal at the end."""
+    reached, goal = placement(robot, reach.frame, solution.xs[-1, : robot.nq]), reach.goal(robot)
+    if not isinstance(goal, pin.SE3):
+        return {"distance": f"{1e3 * np.linalg.norm(reached.translation - goal):.3g} mm"}
+    angle = np.linalg.norm(pin.log3(goal.rotation.T @ reached.rotation))
+    distance = np.linalg.norm(reached.translation - goal.translation)
+    return {"distance": f"{1e3 * distance:.3g} mm", "angle": f"{np.degrees(angle):.3g} deg"}
+
+
+FAMILY = Family(
+    name="arm-reach",
+    description="An arm moves its tool to a goal in 1 s.",
+    build=build,
+    robots=tuple(REACHES),
+    reference_cost=REACHES["talos_arm"].reference[0],  # type: ignore[index]
+    reference_source=CROCODDYL,
+)

@@ -1,0 +1,60 @@
+"""The reach of the project's first notebook: Talos' left arm in a quarter of a second, with small weights.
+
+It is hard for its scale: the cost ends near 1e-4, torques of several hundred N m cost nearly nothing, and the stopping
+tolerance of 1e-9 cost units is loose beside that.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from trajopt.problems.arm_reach import REACHES, reach_problem, report
+from trajopt.problems.case import ProblemCase
+from trajopt.problems.checks import check_count
+from trajopt.problems.family import Family
+from trajopt.robots import load_robot
+from trajopt.solvers import FDDPOptions, SolverFDDP
+
+CROCODDYL = "Crocoddyl 3.2.1, FDDP from the quasi-static guess"
+
+
+def build(*, integrator: str = "euler", T: int = 250) -> ProblemCase:
+    """Weights of goal 1e-3, state 1e-7, control 1e-7, goal at the end 1; dt = 1 ms.
+
+    Args:
+        integrator: "euler" (semi-implicit) or "rk4".
+        T: Number of knots [-].
+
+    Source: notebook "Crocoddyl: Contact RObot COntrol by Differential DYnamic programming Library", section III.a.
+    """
+    reach, arm = REACHES["talos_arm"], load_robot("talos_arm")
+    problem = reach_problem(
+        arm,
+        reach,
+        T=check_count("T", T),
+        dt=1e-3,
+        goal=1e-3,
+        regularization=1e-7,
+        end=1.0,
+        integrator=integrator,
+    )
+    usual = T == 250 and integrator == "euler"
+    return ProblemCase(
+        name=FAMILY.name,
+        description=f"Talos' left arm moves its gripper to (0, 0, 0.4) m in {T} ms ({integrator}).",
+        problem=problem,
+        solver=SolverFDDP,
+        options=FDDPOptions(),
+        reference_cost=FAMILY.reference_cost if usual else None,
+        reference_source=CROCODDYL if usual else "",
+        report=functools.partial(report, arm, reach),
+    )
+
+
+FAMILY = Family(
+    name="arm-reach-seed",
+    description="Talos' left arm moves its gripper to (0, 0, 0.4) m in 250 ms: the first notebook's reach.",
+    build=build,
+    reference_cost=1.216760502134e-4,
+    reference_source=CROCODDYL,
+)

@@ -1,0 +1,108 @@
+"""A cart balances a pole, or swings it up."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.actions.differential import DifferentialActionModelSymbolic
+from trajopt.actions.integrated import IntegratedActionModelEuler
+from trajopt.costs import CostStack
+from trajopt.errors import check_array, check_positive
+from trajopt.problems.case import ProblemCase
+from trajopt.problems.checks import check_count
+from trajopt.problems.family import Family
+from trajopt.problems.upright import ActivationModelUpright
+from trajopt.residuals import ResidualModelControl, ResidualModelState
+from trajopt.shooting import ShootingProblem
+from trajopt.solution import Solution
+from trajopt.solvers import FDDPOptions, SolverFDDP
+from trajopt.states import StateVector
+
+GRAVITY = 9.81  # [m/s²]
+STEP = 5e-2  # [s]
+START = (0.0, 0.0, 1.0, 0.5)  # [m, rad, m/s, rad/s]
+WEIGHTS = np.array([1e-2, 1.0, 1e-6, 1e-6])  # of y, θ, and their rates, a knot
+
+
+class DifferentialActionModelCartPole(DifferentialActionModelSymbolic):
+    """Cart on a rail with a point mass m_p on a massless pole; x = (y, θ, dy/dt, dθ/dt), θ = 0 upright, u = (f,).
+
+    μ = m_c + m_p sin²θ
+    d²y/dt² = (f + m_p sin θ (g cos θ - l (dθ/dt)²)) / μ
+    d²θ/dt² = (d²y/dt² cos θ + g sin θ) / l
+
+    Args:
+        costs: What each instant costs.
+        cart_mass: m_c, > 0 [kg]. Run-time parameter, as the next two.
+        pole_mass: m_p, > 0 [kg].
+        length: l, > 0 [m].
+
+    Source: Crocoddyl's notebook 02.
+    """
+
+    def __init__(
+        self, costs: CostStack, *, cart_mass: float = 1.0, pole_mass: float = 0.1, length: float = 0.5
+    ) -> None:
+        super().__init__(costs.state, 1, costs, control_names=["f"])
+        self.cart_mass = self.parameter("cart_mass", check_positive("cart_mass", cart_mass), unit="kg")
+        self.pole_mass = self.parameter("pole_mass", check_positive("pole_mass", pole_mass), unit="kg")
+        self.length = self.parameter("length", check_positive("length", length), unit="m")
+
+    def acceleration(self, x: SX, u: SX) -> SX:
+        sine, cosine = ca.sin(x[1]), ca.cos(x[1])
+        inertia = self.cart_mass + self.pole_mass * sine**2  # [kg]
+        cart = (u + self.pole_mass * sine * (GRAVITY * cosine - self.length * x[3] ** 2)) / inertia
+        return ca.vertcat(cart, (cart * cosine + GRAVITY * sine) / self.length)
+
+
+def build(*, T: int = 50, start: npt.ArrayLike = START, end: float = 1.0) -> ProblemCase:
+    """minimise Σ (1 - cos θ) + ½ (1e-2 y² + 1e-6 (dy/dt)² + 1e-6 (dθ/dt)² + f²), time step 50 ms.
+
+    The end costs the same, times `end`, without the force. The Hessian is exact, and indefinite beyond 90 degrees. To
+    swing the pole up: T=100, start=(0, 3.14, 0, 0), end=1000.
+
+    Args:
+        T: Number of knots [-].
+        start: First state (4,) [m, rad, m/s, rad/s].
+        end: Weight of the end [-].
+
+    Source: Crocoddyl's notebook 02.
+    """
+    state = StateVector(4, names=["y", "theta", "dy", "dtheta"], units=["m", "rad", "m/s", "rad/s"])
+    residual, upright = ResidualModelState(state), ActivationModelUpright(WEIGHTS, angles=(1,))
+    running = CostStack(state)  # its costs are multiplied by the time step, the notebook's are not
+    running.add("upright", residual, weight=1.0 / STEP, activation=upright)
+    running.add("force", ResidualModelControl(state), weight=1.0 / STEP)
+    terminal = CostStack(state).add("upright", residual, weight=check_positive("end", end), activation=upright)
+    node = IntegratedActionModelEuler(DifferentialActionModelCartPole(running), dt=STEP)
+    first = check_array("start", start, (4,))
+    usual = T == 50 and end == 1.0 and np.array_equal(first, START)
+    return ProblemCase(
+        name=FAMILY.name,
+        description=FAMILY.description,
+        problem=ShootingProblem(first, [node] * check_count("T", T), terminal),
+        us=np.zeros((T, 1)),
+        solver=SolverFDDP,
+        options=FDDPOptions(),
+        reference_cost=FAMILY.reference_cost if usual else None,
+        reference_source=FAMILY.reference_source if usual else "",
+        report=report,
+    )
+
+
+def report(solution: Solution) -> dict[str, str]:
+    """Where cart and pole are at the end."""
+    y, angle = solution.xs[-1, :2]
+    return {"cart": f"{y:.3g} m", "pole": f"{np.degrees(np.angle(np.exp(1j * angle))):.3g} deg from upright"}
+
+
+FAMILY = Family(
+    name="cart-pole",
+    description="A cart on a rail balances a pole.",
+    build=build,
+    reference_cost=4.843614219835,
+    reference_source="Crocoddyl 3.2.1, FDDP on its notebook 02",
+)

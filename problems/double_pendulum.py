@@ -1,0 +1,77 @@
+"""A double pendulum is swung up by its first joint."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics
+from trajopt.actions.integrated import IntegratedActionModelEuler
+from trajopt.actuation import ActuationModelMatrix
+from trajopt.costs import CostStack
+from trajopt.errors import check_array
+from trajopt.problems.case import ProblemCase
+from trajopt.problems.checks import check_count
+from trajopt.problems.family import Family
+from trajopt.problems.upright import ActivationModelUpright
+from trajopt.residuals import ResidualModelControl, ResidualModelState
+from trajopt.robots import load_robot
+from trajopt.shooting import ShootingProblem
+from trajopt.solution import Solution
+from trajopt.solvers import FDDPOptions, SolverFDDP
+from trajopt.states import StateMultibody
+
+STEP = 1e-2  # [s]
+WEIGHTS = np.array([1.0, 1.0, 0.1, 0.1])  # of q1, q2 [cost], v1, v2 [cost s²/rad²]
+START = (3.14, 0.0, 0.0, 0.0)  # [rad, rad, rad/s, rad/s]
+
+
+def build(*, T: int = 100, start: npt.ArrayLike = START) -> ProblemCase:
+    """minimise ∫ 1e-3 G(x) + ½ 1e-2 u² dt + 100 G(x_T), G = (1 - cos q1) + (1 - cos q2) + 0.05 (v1² + v2²).
+
+    The robot `double_pendulum` of example-robot-data without its damping; q = 0 stands upright, u is the torque of the
+    first joint. The Hessian of G is exact, and indefinite beyond 90 degrees. Time step 10 ms.
+
+    Args:
+        T: Number of knots [-].
+        start: First state (4,) [rad, rad, rad/s, rad/s].
+
+    Source: Crocoddyl's example double_pendulum_fwddyn.
+    """
+    state = StateMultibody(load_robot("double_pendulum"))
+    residual, upright = ResidualModelState(state), ActivationModelUpright(WEIGHTS, angles=(0, 1))
+    running = CostStack(state)
+    running.add("upright", residual, weight=1e-3, activation=upright)
+    running.add("torque", ResidualModelControl(state), weight=1e-2)
+    terminal = CostStack(state).add("upright", residual, weight=100.0, activation=upright)
+    actuation = ActuationModelMatrix(state, [[1.0], [0.0]])
+    node = IntegratedActionModelEuler(DifferentialActionModelFreeFwdDynamics(state, actuation, running), dt=STEP)
+    first = check_array("start", start, (4,))
+    usual = T == 100 and np.array_equal(first, START)
+    return ProblemCase(
+        name=FAMILY.name,
+        description=FAMILY.description,
+        problem=ShootingProblem(first, [node] * check_count("T", T), terminal),
+        xs=np.zeros((T + 1, 4)),
+        us=np.zeros((T, 1)),
+        solver=SolverFDDP,
+        options=FDDPOptions(),
+        reference_cost=FAMILY.reference_cost if usual else None,
+        reference_source=FAMILY.reference_source if usual else "",
+        report=report,
+    )
+
+
+def report(solution: Solution) -> dict[str, str]:
+    """Angles from upright at the end."""
+    angles = np.degrees(np.angle(np.exp(1j * solution.xs[-1, :2])))
+    return {"angles": f"{angles[0]:.3g} and {angles[1]:.3g} deg from upright"}
+
+
+FAMILY = Family(
+    name="double-pendulum",
+    description="A double pendulum is swung up by its first joint.",
+    build=build,
+    reference_cost=2.058750842289e-2,
+    reference_source="Crocoddyl 3.2.1, FDDP on its example double_pendulum_fwddyn",
+)

@@ -1,0 +1,93 @@
+"""A pendulum swings up."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.actions.differential import DifferentialActionModelSymbolic
+from trajopt.actions.integrated import IntegratedActionModelEuler
+from trajopt.costs import CostStack
+from trajopt.errors import check_array, check_positive
+from trajopt.problems.case import ProblemCase
+from trajopt.problems.checks import check_count
+from trajopt.problems.family import Family
+from trajopt.residuals import ResidualModelControl, ResidualModelSymbolic
+from trajopt.shooting import ShootingProblem
+from trajopt.solution import Solution
+from trajopt.solvers import FDDPOptions, SolverFDDP
+from trajopt.states import StateVector
+
+GRAVITY = 9.81  # [m/s²]
+START = (0.0, 0.0)  # [rad, rad/s]
+
+
+class DifferentialActionModelPendulum(DifferentialActionModelSymbolic):
+    """Pendulum under a torque: m l² dv/dt = u - m g l sin q, with x = (q, v), q = 0 hanging.
+
+    Args:
+        costs: What each instant costs.
+        mass: Point mass m, > 0 [kg]. Run-time parameter, as the length.
+        length: Rod length l, > 0 [m].
+    """
+
+    def __init__(self, costs: CostStack, *, mass: float = 1.0, length: float = 0.5) -> None:
+        super().__init__(costs.state, 1, costs, control_names=["torque"])
+        self.mass = self.parameter("mass", check_positive("mass", mass), unit="kg")
+        self.length = self.parameter("length", check_positive("length", length), unit="m")
+
+    def acceleration(self, x: SX, u: SX) -> SX:
+        inertia = self.mass * self.length**2  # [kg m²]
+        return u / inertia - GRAVITY / self.length * ca.sin(x[0])
+
+
+def from_upright(x: SX) -> SX:
+    """(sin q, 1 + cos q, v / 10), zero where the pendulum stands still upright [-, -, 10 rad/s]."""
+    return ca.vertcat(ca.sin(x[0]), 1.0 + ca.cos(x[0]), 0.1 * x[1])
+
+
+def build(*, T: int = 100, dt: float = 2e-2, start: npt.ArrayLike = START, effort: float = 0.1) -> ProblemCase:
+    """minimise ∫ ½ (1e-2 |r|² + w_u u²) dt + ½ 100 |r(x_T)|², r = (sin q, 1 + cos q, v / 10), Gauss-Newton Hessian.
+
+    Args:
+        T: Number of knots [-].
+        dt: Time step [s].
+        start: First state (2,) [rad, rad/s].
+        effort: w_u, > 0 [cost / (N m)² / s].
+    """
+    state = StateVector(2, names=["q", "v"], units=["rad", "rad/s"])
+    residual = ResidualModelSymbolic(state, from_upright)
+    running = CostStack(state)
+    running.add("upright", residual, weight=1e-2)
+    running.add("torque", ResidualModelControl(state), weight=check_positive("effort", effort))
+    terminal = CostStack(state).add("upright", residual, weight=100.0)
+    node = IntegratedActionModelEuler(DifferentialActionModelPendulum(running), dt=check_positive("dt", dt, unit="s"))
+    first = check_array("start", start, (2,))
+    usual = T == 100 and dt == 2e-2 and effort == 0.1 and np.array_equal(first, START)
+    return ProblemCase(
+        name=FAMILY.name,
+        description=FAMILY.description,
+        problem=ShootingProblem(first, [node] * check_count("T", T), terminal),
+        solver=SolverFDDP,
+        options=FDDPOptions(),
+        reference_cost=FAMILY.reference_cost if usual else None,
+        reference_source=FAMILY.reference_source if usual else "",
+        report=report,
+    )
+
+
+def report(solution: Solution) -> dict[str, str]:
+    """Angle from upright at the end, and the largest torque."""
+    angle = np.degrees(np.angle(-np.exp(1j * solution.xs[-1, 0])))
+    return {"angle": f"{angle:.3g} deg from upright", "torque": f"at most {np.abs(solution.us).max():.3g} N m"}
+
+
+FAMILY = Family(
+    name="pendulum",
+    description="A pendulum swings up.",
+    build=build,
+    reference_cost=None,
+    reference_source="",
+)

@@ -1,0 +1,61 @@
+"""A unicycle drives to the origin."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.actions import ActionModelUnicycle
+from trajopt.errors import check_array
+from trajopt.problems.case import ProblemCase
+from trajopt.problems.checks import check_count
+from trajopt.problems.family import Family
+from trajopt.shooting import ShootingProblem
+from trajopt.solution import Solution
+from trajopt.solvers import FDDPOptions, SolverFDDP
+
+START = (-1.0, -1.0, 1.0)  # [m, m, rad]
+WEIGHTS = (10.0, 1.0)  # of state and control; squared in the cost
+
+
+def build(
+    *, T: int = 20, start: npt.ArrayLike = START, weights: npt.ArrayLike = WEIGHTS, dt: float = 0.1
+) -> ProblemCase:
+    """minimise Σ ½ |w₀ x|² + ½ |w₁ u|², x = (px, py, θ) [m, m, rad], u = (v, ω) [m/s, rad/s].
+
+    Args:
+        T: Number of knots [-].
+        start: First state (3,) [m, m, rad].
+        weights: (w₀, w₁) [√cost per unit].
+        dt: Time step [s].
+
+    Source: Crocoddyl's first notebook.
+    """
+    model = ActionModelUnicycle(weights=weights, dt=dt)
+    first = check_array("start", start, (3,))
+    usual = T == 20 and dt == 0.1 and np.array_equal(first, START) and np.array_equal(weights, WEIGHTS)
+    return ProblemCase(
+        name=FAMILY.name,
+        description=FAMILY.description,
+        problem=ShootingProblem(first, [model] * check_count("T", T), model),
+        solver=SolverFDDP,
+        options=FDDPOptions(),
+        reference_cost=FAMILY.reference_cost if usual else None,
+        reference_source=FAMILY.reference_source if usual else "",
+        report=report,
+    )
+
+
+def report(solution: Solution) -> dict[str, str]:
+    """How far the unicycle is from the origin at the end."""
+    x, y, angle = solution.xs[-1]
+    return {"distance": f"{np.hypot(x, y):.3g} m", "heading": f"{np.degrees(angle):.3g} deg"}
+
+
+FAMILY = Family(
+    name="unicycle",
+    description="A unicycle drives to the origin.",
+    build=build,
+    reference_cost=249.560897930826,
+    reference_source="Crocoddyl 3.2.1, DDP and FDDP",
+)

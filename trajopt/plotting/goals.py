@@ -1,0 +1,29 @@
+"""Where a motion is to end: what the terminal costs say about frames of the robot."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.plotting.style import Reals
+from trajopt.solution import Solution
+
+
+def goals_of(solution: Solution) -> list[tuple[str, Reals]]:
+    """Frame and reference point, shape (3,) in the world [m], of each terminal cost term on a frame's position.
+
+    References are those of the solve. Terms of weight zero have no goal.
+    """
+    from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameTranslation
+
+    terminal = getattr(solution.problem, "terminal", None)
+    stack = getattr(terminal, "costs", None) or getattr(getattr(terminal, "differential", None), "costs", None)
+    goals = []
+    for term in getattr(stack, "terms", ()):
+        frame = getattr(term.residual, "frame", None)
+        if frame is None or not isinstance(term.residual, ResidualModelFramePlacement | ResidualModelFrameTranslation):
+            continue
+        # one row a knot that has the parameter; the terminal knot is the last
+        reference = np.asarray(solution.parameters[f"{term.name}.reference"])[-1]
+        if np.asarray(solution.parameters[f"{term.name}.weight"])[-1] > 0:
+            goals.append((frame, reference[:, 3] if reference.ndim == 2 else reference))
+    return goals
