@@ -14,8 +14,8 @@ from trajopt.errors import check_array, check_positive
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.checks import check_count
 from trajopt.problems.family import Family
-from trajopt.problems.upright import ActivationModelUpright
-from trajopt.residuals import ResidualModelControl, ResidualModelState
+from trajopt.problems.upright import upright_cost
+from trajopt.residuals import ResidualModelControl
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
 from trajopt.solvers import FDDPOptions, SolverFDDP
@@ -24,7 +24,7 @@ from trajopt.states import StateVector
 GRAVITY = 9.81  # [m/s²]
 STEP = 5e-2  # [s]
 START = (0.0, 0.0, 1.0, 0.5)  # [m, rad, m/s, rad/s]
-WEIGHTS = np.array([1e-2, 1.0, 1e-6, 1e-6])  # of y, θ, and their rates, a knot
+WEIGHTS = (1e-2, 1.0, 1e-6, 1e-6)  # of y, θ, and their rates, a knot
 
 
 class DifferentialActionModelCartPole(DifferentialActionModelSymbolic):
@@ -58,35 +58,43 @@ class DifferentialActionModelCartPole(DifferentialActionModelSymbolic):
         return ca.vertcat(cart, (cart * cosine + GRAVITY * sine) / self.length)
 
 
-def build(*, T: int = 50, start: npt.ArrayLike = START, end: float = 1.0) -> ProblemCase:
-    """minimise Σ (1 - cos θ) + ½ (1e-2 y² + 1e-6 (dy/dt)² + 1e-6 (dθ/dt)² + f²), time step 50 ms.
+def build(
+    *,
+    T: int = 50,
+    start: npt.ArrayLike = START,
+    effort: float = 1.0,
+    end: float = 1.0,
+    hessian: str = "gauss-newton",
+) -> ProblemCase:
+    """minimise Σ (1 - cos θ) + ½ (1e-2 y² + 1e-6 (dy/dt)² + 1e-6 (dθ/dt)² + w_f f²), time step 50 ms.
 
-    The end costs the same, times `end`, without the force. The Hessian is exact, and indefinite beyond 90 degrees. To
-    swing the pole up: T=100, start=(0, 3.14, 0, 0), end=1000.
+    The end costs the same, times `end`, without the force. The defaults balance; to swing the pole up, take
+    start=(0, 3.14, 0, 0), effort=1e-2, end=1e3 (156 iterations of FDDP).
 
     Args:
         T: Number of knots [-].
         start: First state (4,) [m, rad, m/s, rad/s].
-        end: Weight of the end [-].
+        effort: w_f, > 0 [cost / N²].
+        end: Weight of the end, > 0 [-].
+        hessian: That of 1 - cos θ, "gauss-newton" or "exact", which is indefinite beyond 90 degrees.
 
     Source: Crocoddyl's notebook 02.
     """
     state = StateVector(4, names=["y", "theta", "dy", "dtheta"], units=["m", "rad", "m/s", "rad/s"])
-    residual, upright = ResidualModelState(state), ActivationModelUpright(WEIGHTS, angles=(1,))
+    residual, upright = upright_cost(state, WEIGHTS, (1,), hessian)
     running = CostStack(state)  # its costs are multiplied by the time step, the notebook's are not
     running.add("upright", residual, weight=1.0 / STEP, activation=upright)
-    running.add("force", ResidualModelControl(state), weight=1.0 / STEP)
+    running.add("force", ResidualModelControl(state), weight=check_positive("effort", effort) / STEP)
     terminal = CostStack(state).add("upright", residual, weight=check_positive("end", end), activation=upright)
     node = IntegratedActionModelEuler(DifferentialActionModelCartPole(running), dt=STEP)
     first = check_array("start", start, (4,))
-    usual = T == 50 and end == 1.0 and np.array_equal(first, START)
+    usual = (T, effort, end) == (50, 1.0, 1.0) and np.array_equal(first, START)
     return ProblemCase(
         name=FAMILY.name,
         description=FAMILY.description,
         problem=ShootingProblem(first, [node] * check_count("T", T), terminal),
-        us=np.zeros((T, 1)),
         solver=SolverFDDP,
-        options=FDDPOptions(),
+        options=FDDPOptions(max_iterations=100 if usual else 300),
         reference_cost=FAMILY.reference_cost if usual else None,
         reference_source=FAMILY.reference_source if usual else "",
         report=report,

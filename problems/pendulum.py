@@ -51,6 +51,8 @@ def from_upright(x: SX) -> SX:
 def build(*, T: int = 100, dt: float = 2e-2, start: npt.ArrayLike = START, effort: float = 0.1) -> ProblemCase:
     """minimise ∫ ½ (1e-2 |r|² + w_u u²) dt + ½ 100 |r(x_T)|², r = (sin q, 1 + cos q, v / 10), Gauss-Newton Hessian.
 
+    Hanging still is a stationary point: the guess breaks the symmetry, a straight line from the start to upright.
+
     Args:
         T: Number of knots [-].
         dt: Time step [s].
@@ -70,6 +72,7 @@ def build(*, T: int = 100, dt: float = 2e-2, start: npt.ArrayLike = START, effor
         name=FAMILY.name,
         description=FAMILY.description,
         problem=ShootingProblem(first, [node] * check_count("T", T), terminal),
+        xs=np.linspace(first, [np.pi, 0.0], T + 1),
         solver=SolverFDDP,
         options=FDDPOptions(),
         reference_cost=FAMILY.reference_cost if usual else None,

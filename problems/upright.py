@@ -1,28 +1,59 @@
-"""A cost for what is to stand upright, with its exact Hessian."""
+"""A cost for what is to stand upright."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.activations import ActivationModelAbstract
-from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.activations import ActivationModelAbstract, ActivationModelWeightedQuad
+from trajopt.errors import InvalidArgumentError, check_array, unknown_name
+from trajopt.residuals import ResidualModelAbstract, ResidualModelState, ResidualModelSymbolic
+from trajopt.states.base import StateAbstract
+
+HESSIANS = ("gauss-newton", "exact")
+
+
+def upright_cost(
+    state: StateAbstract, weights: Sequence[float], angles: Sequence[int], hessian: str
+) -> tuple[ResidualModelAbstract, ActivationModelAbstract]:
+    """Residual and activation of G(x) = Σ_angles wᵢ (1 - cos xᵢ) + Σ_others ½ wᵢ xᵢ² [cost].
+
+    With "gauss-newton" it is ½ Σ w r² of r = (sin xᵢ, 1 - cos xᵢ, others), whose Hessian is w for an angle; with "exact"
+    that is w cos xᵢ, negative beyond 90 degrees. From hanging, Gauss-Newton converges in fewer iterations (double
+    pendulum: 79 instead of 119).
+
+    Args:
+        state: A vector space.
+        weights: Weights w, one a coordinate [cost, or cost / unit²].
+        angles: Which coordinates are angles from upright [rad].
+        hessian: One of `HESSIANS`.
+    """
+    if hessian not in HESSIANS:
+        raise unknown_name("hessian", hessian, HESSIANS)
+    if hessian == "exact":
+        return ResidualModelState(state), ActivationModelUpright(weights, angles)
+    others = [i for i in range(state.nx) if i not in angles]
+    repeated = [weights[i] for i in (*angles, *angles, *others)]
+    x = SX.sym("x", state.nx)
+    turned = x[list(angles)]
+    values = ca.vertcat(ca.sin(turned), 1.0 - ca.cos(turned), x[others])
+    residual = ResidualModelSymbolic(state, ca.Function("from_upright", [x], [values]))
+    return residual, ActivationModelWeightedQuad(repeated)
 
 
 class ActivationModelUpright(ActivationModelAbstract):
-    """a(r) = Σ_angles wᵢ (1 - cos rᵢ) + Σ_others ½ wᵢ rᵢ² [cost].
-
-    For an angle this is ½ w (sin² r + (1 - cos r)²), the same cost as of the residuals sin r and 1 - cos r, but with the
-    exact Hessian w cos r in place of Gauss-Newton's w. It is negative beyond 90 degrees.
+    """a(r) = Σ_angles wᵢ (1 - cos rᵢ) + Σ_others ½ wᵢ rᵢ² [cost], with its exact Hessian.
 
     Args:
         weights: Weights w, >= 0, shape (nr,) [cost, or cost / unit²]. Run-time parameter `weights`.
         angles: Which elements of the residual are angles from upright [rad].
     """
 
-    def __init__(self, weights: npt.ArrayLike, angles: tuple[int, ...]) -> None:
+    def __init__(self, weights: npt.ArrayLike, angles: Sequence[int]) -> None:
         self.size = int(np.size(weights))
         self.angles = tuple(angles)
         self.weights = self.parameter("weights", weights, convert=self._checked)

@@ -321,11 +321,11 @@ class SolverAbstract(ABC):
 
     def _check(self, run: Progress, step: Step) -> None:
         options = self.options
-        if run.was_feasible and _stop(step) < options.tolerance:
+        if run.was_feasible and _stop(step) < options.tolerance + options.relative_tolerance * abs(run.cost):
             run.status = SolverStatus.CONVERGED
         elif run.status is not None:
             return
-        elif not step.accepted and run.regularization >= options.max_regularization:
+        elif run.regularization >= options.max_regularization and (not step.accepted or step.length <= options.bad_step):
             run.status = SolverStatus.LINE_SEARCH_FAILED
         elif run.iterations >= options.max_iterations:
             run.status = SolverStatus.MAX_ITERATIONS

@@ -16,8 +16,9 @@ class DDPOptions:
 
     Attributes:
         max_iterations: At most this many directions are computed, >= 1 [-].
-        tolerance: Converged when |d0 + d1 / 2| < tolerance, the decrease of the cost that a full step promises, and the
-            step before started from a rollout [cost].
+        tolerance: Converged when |d0 + d1 / 2| < tolerance + relative_tolerance · |cost|, with d0 + d1 / 2 the decrease of
+            the cost that a full step promises, and the last step started from a rollout [cost].
+        relative_tolerance: See `tolerance`; what is below it drowns in rounding [-].
         acceptance: A step is accepted when dV > acceptance · expected dV [-].
         gradient_tolerance: ... or when |d0| < gradient_tolerance [cost].
         step_lengths: Step lengths that are tried, decreasing, the first one alone, then eight at once [-].
@@ -35,6 +36,7 @@ class DDPOptions:
 
     max_iterations: int = 100
     tolerance: float = 1e-9
+    relative_tolerance: float = 1e-12
     acceptance: float = 0.1
     gradient_tolerance: float = 1e-12
     step_lengths: tuple[float, ...] = tuple(0.5**i for i in range(9))
@@ -51,7 +53,7 @@ class DDPOptions:
     def __post_init__(self) -> None:
         if isinstance(self.max_iterations, bool) or not isinstance(self.max_iterations, (int, np.integer)) or self.max_iterations < 1:
             raise InvalidArgumentError(f"max_iterations: expected an integer >= 1, got {self.max_iterations!r}")
-        for name in ("tolerance", "acceptance", "gradient_tolerance", "initial_regularization", "min_regularization"):
+        for name in ("tolerance", "relative_tolerance", "acceptance", "gradient_tolerance", "initial_regularization", "min_regularization"):
             self._check(name, above=0.0, inclusive=True)
         for name in ("max_regularization", "good_step"):
             self._check(name, above=0.0, inclusive=False)
@@ -80,6 +82,7 @@ class DDPOptions:
         return cls(
             max_iterations=max_iterations,
             tolerance=1e-9,
+            relative_tolerance=0.0,
             acceptance=0.1,
             gradient_tolerance=1e-12,
             step_lengths=tuple(0.5**i for i in range(10)),

@@ -124,7 +124,7 @@ def test_solve_prints_the_table_and_the_result():
     block = rows(result.stdout)
     assert block["status"] == "converged"
     assert float(block["cost"]) == pytest.approx(COST, rel=1e-6)
-    assert re.fullmatch(r"8\.3835658 \(cost [+-]\d\.\de[+-]\d\d\); Riccati", block["reference"])
+    assert re.fullmatch(r"8\.3835658 \(difference [+-]\d\.\de[+-]\d\d\); Riccati", block["reference"])
     assert block["iterations"] == "2"
     assert re.fullmatch(r"\d+\.\d\d s to build and compile, \d+\.\d{3} s to solve", block["time"])
     assert block["distance"] == "0.343 m"
@@ -171,6 +171,15 @@ def test_max_iterations_reach_the_solver_and_not_converging_is_exit_code_2(case)
     assert rows(result.stdout)["status"] == SolverStatus.MAX_ITERATIONS.value
     assert rows(result.stdout)["iterations"] == "1"
     assert result.stderr == ""
+
+
+@pytest.mark.usefixtures("case")
+def test_explain_adds_what_the_solution_says_of_itself():
+    plain, explained = run("solve", "lq", "-q"), run("solve", "lq", "-q", "--explain")
+    assert explained.exit_code == 0
+    assert len(explained.stdout.splitlines()) > len(plain.stdout.splitlines())
+    assert "SolverFDDP: converged." in explained.stdout
+    assert "SolverFDDP: converged." not in plain.stdout
 
 
 def test_a_case_without_a_reference_says_nothing_about_it(case):
@@ -345,6 +354,23 @@ def test_the_installed_command_is_main():
 
     (script,) = [entry for entry in entry_points(group="console_scripts") if entry.name == "trajopt"]
     assert script.load() is cli.main
+
+
+def test_solving_a_real_problem_imports_no_matplotlib():
+    code = (
+        "import sys; from trajopt.cli import main; sys.argv = ['trajopt', 'solve', 'lqr', '-q']\n"
+        "try: main()\n"
+        "except SystemExit as end: print(end.code, 'matplotlib' in sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.startswith("status      converged\n")
+    assert found.stdout.splitlines()[-1] == "0 False"
+
+
+def test_every_ready_problem_is_listed():
+    assert problems.names(), "there are ready problems"
+    listed = [line.split()[0] for line in run("list").stdout.splitlines()[1:]]
+    assert listed == problems.names()
 
 
 def test_importing_trajopt_leaves_heavy_packages_unimported():

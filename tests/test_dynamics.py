@@ -230,7 +230,7 @@ def test_friction_adds_damping_and_smooth_dry_friction() -> None:
 
 
 def test_quantities_are_built_once() -> None:
-    model = tree(["FreeFlyer", "RX", "RY"], 5)
+    model = tree(["FreeFlyer", "RX", "RY", "RZ", "RX"], 5, chain=True)
     q, v, a = SX.sym("q", model.nq), SX.sym("v", model.nv), SX.sym("a", model.nv)
     robot = RobotExpressions(model, q, v)
     assert robot.rnea(a) is robot.rnea(a)

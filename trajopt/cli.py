@@ -65,6 +65,7 @@ def solve(
     max_iterations: Annotated[int | None, typer.Option(help="Largest number of iterations.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Picture to write: .png, .pdf or .svg.")] = None,
     save: Annotated[Path | None, typer.Option(help="Solution to write: .npz.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say where the cost comes from and what to try.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the table of iterations.")] = False,
 ) -> None:
     """Solve a ready problem. Exit code: 0 converged, 2 not converged, 1 error."""
@@ -77,6 +78,8 @@ def solve(
             check_output_path(save, "--save", (".npz",))
         console = _console()
         solution = _solve(console, name, robot, solver, max_iterations, quiet, plot)
+        if explain:
+            console.print(solution.explain(), markup=False, highlight=False, soft_wrap=True)
         if save is not None:
             solution.save(save)
             console.print(f"saved       {save}", markup=False, highlight=False, soft_wrap=True)
@@ -184,7 +187,7 @@ def _report(console: Console, case: ProblemCase, solution: Solution, building: f
     if case.reference_cost is not None:
         difference = solution.cost - case.reference_cost
         source = f"; {case.reference_source}" if case.reference_source else ""
-        _row(console, "reference", f"{case.reference_cost:.8g} (cost {difference:+.1e}){source}")
+        _row(console, "reference", f"{case.reference_cost:.8g} (difference {difference:+.1e}){source}")
     _row(console, "iterations", str(solution.iterations))
     _row(console, "time", f"{building:.2f} s to build and compile, {solution.seconds:.3f} s to solve")
     for key, value in case.report(solution).items():

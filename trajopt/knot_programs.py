@@ -6,6 +6,9 @@ derivatives along controls that it does not have are 0, their Hessian is the ide
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 import casadi as ca
 from casadi import SX
 
@@ -14,6 +17,20 @@ from trajopt.kernels.program import Program
 from trajopt.states.base import StateAbstract
 
 
+def _once(build: Callable[..., Program]) -> Callable[..., Program]:
+    """Keeps a program with its model: building expressions takes longer than loading their kernels."""
+
+    @functools.wraps(build)
+    def remembered(model: ActionModelExpression, *args: int) -> Program:
+        key = (build.__name__, *args)
+        if key not in model.programs:
+            model.programs[key] = build(model, *args)
+        return model.programs[key]
+
+    return remembered
+
+
+@_once
 def linearization(model: ActionModelExpression, nu: int) -> Program:
     """(x, u, parameters, x of the next knot) -> (x⁺, cost, gap x⁺ ⊖ x_next, F, gradient, Hessian), padded to `nu`."""
     state = model.state
@@ -28,6 +45,7 @@ def linearization(model: ActionModelExpression, nu: int) -> Program:
     return program
 
 
+@_once
 def terminal_expansion(model: ActionModelExpression) -> Program:
     """(x, parameters) -> (cost, Lx, Lxx)."""
     program = Program(f"{type(model).__name__}: terminal")
@@ -36,6 +54,7 @@ def terminal_expansion(model: ActionModelExpression) -> Program:
     return program
 
 
+@_once
 def step(model: ActionModelExpression) -> Program:
     """One step of a rollout with feedback and partly closed gaps.
 
@@ -54,6 +73,7 @@ def step(model: ActionModelExpression) -> Program:
     return program
 
 
+@_once
 def terminal_step(model: ActionModelExpression) -> Program:
     """(x, x_ref, parameters) -> (cost, dx = x ⊖ x_ref)."""
     program = Program(f"{type(model).__name__}: terminal step")

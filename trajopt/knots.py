@@ -30,6 +30,7 @@ class Kind:
         model: The model.
         knots: Its knots, ascending.
         terminal: Whether it is the end of the horizon.
+        parameters: Run-time parameters by name; a black box has none, its attributes are its own.
         layout: For each parameter, where its scalars are in a row of values.
     """
 
@@ -51,15 +52,18 @@ class ParameterInfo:
 
     Attributes:
         name: Its name.
-        shape: Shape of its value at one knot; () is a number.
+        shape: Shape of its value at one knot; () is a number, None if it is not the same at all knots.
         unit: Its unit.
         knots: The knots that have it, of 0..T, T being the terminal.
     """
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[int, ...] | None
     unit: str
     knots: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return f"ParameterInfo({self.name!r}, shape={self.shape}, unit={self.unit!r}, {describe(self.knots)})"
 
 
 def kinds_of(running: Sequence[ActionModelAbstract], terminal: ActionModelAbstract) -> list[Kind]:
@@ -74,7 +78,8 @@ def kinds_of(running: Sequence[ActionModelAbstract], terminal: ActionModelAbstra
 
 
 def _kind(model: ActionModelAbstract, knots: list[int], *, terminal: bool) -> Kind:
-    parameters, layout, size = model.parameters(), {}, 0
+    parameters = model.parameters() if isinstance(model, ActionModelExpression) else {}
+    layout, size = {}, 0
     for name, parameter in parameters.items():
         layout[name] = slice(size, size + parameter.size)
         size += parameter.size
@@ -104,61 +109,65 @@ class ParameterTable:
         infos: dict[str, ParameterInfo] = {}
         for kind in self._kinds:
             for name, p in kind.parameters.items():
-                known = infos[name].knots if name in infos else ()
-                infos[name] = ParameterInfo(name, p.shape, p.unit, tuple(sorted((*known, *kind.knots))))
+                known = infos.get(name, ParameterInfo(name, p.shape, p.unit, ()))
+                shape = p.shape if known.shape == p.shape else None
+                unit = p.unit if known.unit == p.unit else f"{known.unit} or {p.unit}"
+                infos[name] = ParameterInfo(name, shape, unit, tuple(sorted((*known.knots, *kind.knots))))
         return infos
 
     def get(self, name: str, knots: Knots = None) -> Reals:
         """The value, of the parameter's shape, if all these knots agree; else one a knot, (n, *shape)."""
         where = self._where(name, knots)
-        rows = np.array([self._value(name, t) for t in where])
+        values = [self._value(name, t) for t in where]
+        for t, value in zip(where, values):
+            if value.shape != values[0].shape:
+                raise InvalidArgumentError(
+                    f"knots: {name} has shape {values[0].shape} at knot {where[0]} and {value.shape} at knot {t}; "
+                    "ask for knots where it has one shape"
+                )
+        rows = np.array(values)
         return rows[0] if np.all(rows == rows[0]) else rows
 
     def table(self) -> dict[str, Reals]:
-        """Every parameter's values, one row a knot that has it."""
+        """Every parameter's values, one row a knot that has it; where shapes differ, flat rows that end with NaN."""
         table = {}
         for name, info in self.infos.items():
-            table[name] = np.empty((len(info.knots), *info.shape))
-            place = {t: i for i, t in enumerate(info.knots)}
-            for kind in self._kinds:
-                if name in kind.parameters:
-                    flat = self.values[list(kind.knots), kind.layout[name]]
-                    values = flat.reshape(len(flat), *info.shape[::-1])  # columns first, as the symbols are read
-                    table[name][[place[t] for t in kind.knots]] = values.transpose(0, *range(values.ndim - 1, 0, -1))
+            kinds = [kind for kind in self._kinds if name in kind.parameters]
+            rows = np.full((self._T + 1, max(kind.parameters[name].size for kind in kinds)), np.nan)
+            for kind in kinds:
+                rows[kind.knots, : kind.parameters[name].size] = self.values[kind.knots, kind.layout[name]]
+            flat = rows[list(info.knots)]
+            table[name] = flat if info.shape is None else _unflattened(flat, info.shape)
         return table
 
     def load(self, table: Mapping[str, Reals]) -> None:
         """Sets all values that `table` gives."""
         for name, info in self.infos.items():
             for t, value in zip(info.knots, table.get(name, ())):
-                kind = self._kind_of[t]
-                self.values[t, kind.layout[name]] = kind.parameters[name].flat(np.asarray(value))
+                kind, row = self._kind_of[t], np.asarray(value)
+                p = kind.parameters[name]
+                self.values[t, kind.layout[name]] = row[: p.size] if info.shape is None else p.flat(row)
 
     def set(self, name: str, value: Any, knots: Knots = None) -> None:
-        """Sets a value at these knots; an array with one more dimension has one value a knot."""
+        """Sets a value at these knots, or one value a knot if `value` is a sequence of them; all or nothing."""
         where = self._where(name, knots)
         if knots is None:
             self._refuse_if_different(name, where)
-        parameter = self._kind_of[where[0]].parameters[name]
-        if self._is_sequence(parameter, value):
-            if len(value) != len(where):
-                raise InvalidArgumentError(
-                    f"value: {name} has shape {parameter.shape} at each of {len(where)} knots, got {len(value)} values"
-                )
-            checked = [self._kind_of[t].parameters[name].check(name, v) for t, v in zip(where, value)]
-        else:
-            checked = [parameter.check(name, value)] * len(where)
-        for t, array in zip(where, checked):
-            p = self._kind_of[t].parameters[name]
-            if p.shape != array.shape:
-                raise InvalidArgumentError(f"value: {name} has shape {p.shape} at knot {t}, got {array.shape}")
-            self.values[t, self._kind_of[t].layout[name]] = p.flat(array)
+        for t, flat in zip(where, self._checked(name, value, where)):
+            self.values[t, self._kind_of[t].layout[name]] = flat
 
-    def _is_sequence(self, parameter: Parameter, value: Any) -> bool:
-        """Whether `value` holds one value a knot."""
-        if isinstance(value, (list, tuple)) and value and not np.isscalar(value[0]) and parameter.convert is not None:
-            return np.ndim(value[0]) == max(parameter.default.ndim, 1) or not isinstance(value[0], (list, tuple, np.ndarray))
-        return np.ndim(value) == parameter.default.ndim + 1
+    def _checked(self, name: str, value: Any, where: list[int]) -> list[Reals]:
+        """The flat value of each of these knots, as each knot's model accepts it."""
+        if not _is_sequence(self._kind_of[where[0]].parameters[name], value):
+            kinds = {id(self._kind_of[t]): self._kind_of[t].parameters[name] for t in where}
+            flat = {key: p.flat(p.check(name, value)) for key, p in kinds.items()}
+            return [flat[id(self._kind_of[t])] for t in where]
+        if len(value) != len(where):
+            raise InvalidArgumentError(
+                f"value: expected one value of {name}, or one for each of {len(where)} knots, got {len(value)} values"
+            )
+        parameters = [self._kind_of[t].parameters[name] for t in where]
+        return [p.flat(p.check(f"{name} at knot {t}", v)) for t, p, v in zip(where, parameters, value)]
 
     def _value(self, name: str, t: int) -> Reals:
         kind = self._kind_of[t]
@@ -176,7 +185,8 @@ class ParameterTable:
             asked = [t for t in asked if t in having]
         missing = [t for t in asked if t not in having]
         if missing or not asked:
-            raise InvalidArgumentError(f"knots: {name} is not at {missing or knots}; it is at {describe(having)}")
+            absent = describe(missing) if missing else f"any of {knots!r}"
+            raise InvalidArgumentError(f"knots: {name} is not at {absent}; it is at {describe(having)}")
         return asked
 
     def _refuse_if_different(self, name: str, where: list[int]) -> None:
@@ -202,13 +212,36 @@ def knot_numbers(knots: Knots, T: int) -> list[int]:
         return list(words[knots])
     if isinstance(knots, slice):
         return list(range(T + 1))[knots]
-    numbers = [knots] if isinstance(knots, (int, np.integer)) else list(knots or ())
+    numbers = list(knots) if isinstance(knots, Iterable) else [knots]
     resolved = []
     for t in numbers:
         if isinstance(t, bool) or not isinstance(t, (int, np.integer)) or not -T - 1 <= t <= T:
-            raise InvalidArgumentError(f"knots: expected numbers from 0 to {T} (the terminal), got {t!r}")
+            raise InvalidArgumentError(
+                f"knots: expected numbers from 0 to {T} (the terminal, also -1), 'running', 'terminal' or 'all', got {t!r}"
+            )
         resolved.append(int(t) % (T + 1))
     return resolved
+
+
+def _is_sequence(parameter: Parameter, value: Any) -> bool:
+    """Whether `value` holds one value a knot, and is not one value itself."""
+    if _fits(parameter, value) or not isinstance(value, (list, tuple, np.ndarray)) or len(value) == 0:
+        return False
+    return _fits(parameter, value[0]) or all(np.shape(v) == parameter.shape for v in value)
+
+
+def _fits(parameter: Parameter, value: Any) -> bool:
+    try:
+        parameter.check("", value)
+    except (InvalidArgumentError, TypeError, ValueError):
+        return False
+    return True
+
+
+def _unflattened(flat: Reals, shape: tuple[int, ...]) -> Reals:
+    """Rows of scalars, columns first as the symbols are read, as values of a shape."""
+    values = flat.reshape(len(flat), *shape[::-1])
+    return values.transpose(0, *range(values.ndim - 1, 0, -1)).copy()
 
 
 def describe(knots: Sequence[int]) -> str:

@@ -14,7 +14,7 @@ from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.costs.cost_stack import CostStack
-from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, check_array
 from trajopt.evaluation import Evaluator
 from trajopt.knots import Kind, Knots, ParameterInfo, ParameterTable, kinds_of
 
@@ -79,6 +79,10 @@ class ShootingProblem:
     def __init__(
         self, x0: npt.ArrayLike, running: Sequence[ActionModelAbstract], terminal: ActionModelAbstract | CostStack
     ) -> None:
+        if not isinstance(running, (list, tuple)):
+            raise InvalidArgumentError(
+                f"running: expected a list of action models, one a knot, got {type(running).__name__}; write [model] * T"
+            )
         self._running = list(running)
         self._terminal = ActionModelTerminal(terminal) if isinstance(terminal, CostStack) else terminal
         self._check_models()
@@ -143,10 +147,14 @@ class ShootingProblem:
     @property
     def times(self) -> Reals | None:
         """Time of each knot from 0 (T + 1,) [s]; None if a knot has no time step."""
-        if any("dt" not in m.parameters() for m in self._running):
-            return None
-        steps = [float(self._table.get("dt", t)) for t in range(self.T)]
-        return np.concatenate([[0.0], np.cumsum(steps)])
+        times = np.zeros(self.T + 1)
+        for kind in self._kinds()[:-1]:
+            step = kind.model.time_step()
+            if step is None:
+                return None
+            after = np.array(kind.knots) + 1
+            times[after] = self._table.values[kind.knots, kind.layout["dt"]].ravel() if "dt" in kind.layout else step
+        return np.cumsum(times)
 
     @property
     def control_names(self) -> list[str]:
@@ -283,12 +291,22 @@ class ShootingProblem:
         return e
 
     def rollout(self, us: npt.ArrayLike) -> Reals:
-        """States (T + 1, nx) that controls (T, nu) lead to from x0."""
+        """States (T + 1, nx) that controls (T, nu) lead to from x0.
+
+        Raises:
+            ModelEvaluationError: A state is not finite; the message names the knot.
+        """
         e = self.evaluator
         e.us[:], e.xs[:] = self._check_controls(us), self._x0
         trial = e.trials(1)
         trial.xs[0, 0], trial.alphas[:], trial.gaps[:] = self._x0, 1.0, 0.0
         trial.run(np.zeros((self.T, self.nu)), np.zeros((self.T, self.nu, self.state.ndx)))
+        bad = np.flatnonzero(~np.isfinite(trial.xs[0]).all(axis=1))
+        if len(bad):
+            raise ModelEvaluationError(
+                f"knot {bad[0] - 1}: {type(self._running[bad[0] - 1]).__name__} leads to a state that is not finite, from "
+                f"x = {trial.xs[0, bad[0] - 1]}; roll out smaller controls, or take a shorter time step"
+            )
         return trial.xs[0].copy()
 
     def quasi_static(self, xs: npt.ArrayLike) -> Reals:
@@ -325,25 +343,23 @@ class ShootingProblem:
     def circular_append(self, model: ActionModelAbstract | None = None) -> None:
         """Drops the first knot and appends one before the end; x0 stays as it is.
 
-        Parameter values move along with their knots. The appended knot has the default values of `model`, or those of the
-        last knot if no model is given. No knot is compiled that was not compiled before.
+        Parameter values move along with their knots. The appended knot has the first values of `model`, or those of the
+        last knot if no model is given. Nothing is compiled that was compiled before.
 
         Args:
             model: Action model of the new knot; that of the last one by default.
         """
-        old, values = self._table, self._table.values.copy()
-        running = [*self._running[1:], self._running[-1] if model is None else model]
-        trial = ShootingProblem(self._x0, running, self._terminal)
-        width = min(trial._table.values.shape[1], values.shape[1])
-        trial._table.values[: self.T - 1, :width] = values[1 : self.T, :width]
-        trial._table.values[self.T, :width] = values[self.T, :width]
+        T, old = self.T, self._table.values
+        moved = ShootingProblem(self._x0, [*self._running[1:], self._running[-1] if model is None else model], self._terminal)
+        values = moved._table.values
+        width = min(values.shape[1], old.shape[1])
+        values[: T - 1, :width], values[T, :width] = old[1:T, :width], old[T, :width]
         if model is None:
-            trial._table.values[self.T - 1, :width] = values[self.T - 1, :width]
-        self._running = trial._running
-        if trial._table.values.shape == old.values.shape:
-            old.values[:] = trial._table.values
-            trial._table.values = old.values
-        self._table, self._evaluator = trial._table, None
+            values[T - 1, :width] = old[T - 1, :width]
+        if all(a is b for a, b in zip(self._running, moved._running)):
+            old[:] = values  # evaluators stay as they are
+            return
+        self._running, self._table, self._evaluator = moved._running, moved._table, None
         self.version += 1
 
     def __repr__(self) -> str:
@@ -355,8 +371,8 @@ def _check_running(name: str, model: ActionModelAbstract) -> None:
     if isinstance(model, ActionModelTerminal):
         raise InvalidArgumentError(f"{name}: a terminal cost stack has no dynamics")
     step = model.time_step()
-    if step is not None and not np.all(step.default > 0):
-        raise InvalidArgumentError(f"{name}: dt is 0; a running knot needs a time step > 0 [s]")
+    if step is not None and not step > 0:
+        raise InvalidArgumentError(f"{name}: dt is {step:g}; a running knot needs a time step > 0 [s]")
 
 
 def _black_box_terms(model: ActionModelAbstract, xs: Reals, us: Reals | None) -> dict[str, Reals]:

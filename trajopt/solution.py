@@ -33,7 +33,6 @@ class SolverStatus(Enum):
     INDEFINITE_QUU = "Quu not positive definite at reg_max: is the control cost > 0 at every node?"
     DIVERGED = "the value function is not finite at reg_max: start from a better guess, or scale the costs"
     LINE_SEARCH_FAILED = "no step length decreased the cost at reg_max: the guess may be a minimum, or costs are not smooth"
-    INFEASIBLE_GUESS = "the guess cannot be evaluated: its cost is not finite"
     TIME_LIMIT = "stopped at time_limit: the best iterate so far is returned"
     INTERRUPTED = "interrupted by the user: the best iterate so far is returned"
     STOPPED_BY_CALLBACK = "stopped by a callback: the best iterate so far is returned"

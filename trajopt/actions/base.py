@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from trajopt.actions.data import ActionData
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, check_array, check_bounds, check_count
-from trajopt.model import Model, Parameter
+from trajopt.model import Model
 from trajopt.states.base import StateAbstract
 
 Reals = npt.NDArray[np.float64]
@@ -91,9 +91,10 @@ class ActionModelAbstract(Model):
                 break
         return u if np.all(np.isfinite(u)) else np.zeros(self.nu)
 
-    def time_step(self) -> Parameter | None:
-        """Parameter that holds the duration of the knot [s]; None if it has none."""
-        return self.parameters().get("dt")
+    def time_step(self) -> float | None:
+        """First value of the knot's duration [s], its parameter `dt`; None if it has none."""
+        dt = self.parameters().get("dt")
+        return None if dt is None else float(dt.default)
 
     def cost_terms(self, x: Reals, u: Reals | None) -> dict[str, float]:
         """Contribution of each named term to the cost [cost]; a black box has one term, "cost", unless it gives others."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
+from collections.abc import Hashable
 from typing import Any
 
 import casadi as ca
@@ -16,7 +17,7 @@ from trajopt.actions.data import ActionData
 from trajopt.errors import InvalidArgumentError
 from trajopt.expressions import Instant
 from trajopt.kernels.program import Array, Program
-from trajopt.model import Parameter, parameter_vector
+from trajopt.model import parameter_vector
 
 Reals = npt.NDArray[np.float64]
 
@@ -64,12 +65,13 @@ class ActionModelExpression(ActionModelAbstract):
 
     def program(self, name: str) -> Program:
         """The model alone as a program: "calc" or "calc_diff" of (x, u, parameters), "terminal" of (x, parameters)."""
-        if name not in self._programs:
-            self._programs[name] = self._build_program(name)
-        return self._programs[name]
+        if name not in self.programs:
+            self.programs[name] = self._build_program(name)
+        return self.programs[name]
 
     @functools.cached_property
-    def _programs(self) -> dict[str, Program]:
+    def programs(self) -> dict[Hashable, Program]:
+        """The programs that were built of this model so far, so that each is built once."""
         return {}
 
     def _build_program(self, name: str) -> Program:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.data import ActionData
+from trajopt.errors import InvalidArgumentError
 
 Reals = npt.NDArray[np.float64]
 
@@ -18,17 +19,28 @@ class ActionModelNumDiff(ActionModelAbstract):
     """Any action model, with derivatives by central differences along the tangent space.
 
     First derivatives are accurate to about 1e-9, Hessians to about 1e-7, both relative. It needs
-    2 (ndx + nu) + 2 (ndx + nu)² evaluations a knot: for prototypes, and to check derivatives.
+    2 (ndx + nu) + 2 (ndx + nu)² evaluations a knot: for prototypes, and to check derivatives. It is a black box: run-time
+    parameters of the model keep their first values.
 
     Args:
         model: The model; only its `calc` is used.
+
+    Raises:
+        InvalidArgumentError: `model` is not an action model.
     """
 
     def __init__(self, model: ActionModelAbstract) -> None:
+        if not isinstance(model, ActionModelAbstract):
+            raise InvalidArgumentError(
+                f"model: expected an action model, got {model!r}; integrate a differential model first"
+            )
         super().__init__(
             model.state, model.nu, lower=model.lower, upper=model.upper, control_names=model.control_names
         )
         self.model = model
+
+    def time_step(self) -> float | None:
+        return self.model.time_step()
 
     def calc(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
         self.model.calc(data, x, u)

@@ -263,7 +263,11 @@ class RobotExpressions:
     def _relative(self, a: SX) -> SX:
         """ÿ + c of the tree for the accelerations a (nv,)."""
         a = _column("a", a, self.model.nv)
-        return self.coordinates.accelerations(a) + self._dynamics().shift().value
+        # Built once, as equal sums are different nodes, and the recursions are kept under the nodes they start from.
+        return self._cache.once(
+            ("relative", self._cache.key_of(a)),
+            lambda: self.coordinates.accelerations(a) + self._dynamics().shift().value,
+        )
 
     def _relative_effects(self) -> SX:
         """Torques (nv,) at a + c = 0, friction included."""

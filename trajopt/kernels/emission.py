@@ -38,12 +38,12 @@ class EmittedFunction:
         scratch: Number of scalars (of W lanes each) that the function keeps in the scratch array.
     """
 
-    def __init__(self, name: str, code: InstructionList, width: int, cut: int = CUT) -> None:
+    def __init__(self, name: str, code: InstructionList, width: int) -> None:
         self.name = name
         self.width = width
         self._code = code
         self._lanes = LaneType(width)
-        parts = 1 if len(code) <= 1.25 * cut else -(-len(code) // cut)
+        parts = 1 if len(code) <= 1.25 * CUT else -(-len(code) // CUT)
         bounds = [len(code) * i // parts for i in range(parts + 1)]
         self._part_of = [part for part in range(parts) for _ in range(bounds[part], bounds[part + 1])]
         self._slots, self.scratch = self._waiting_values()

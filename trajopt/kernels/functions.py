@@ -7,8 +7,7 @@ import threading
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from trajopt.kernels import cache, compiler
-from trajopt.kernels.emission import EmittedFunction, symbol
+from trajopt.kernels import cache, compiler, emission
 from trajopt.kernels.instructions import read_instructions
 from trajopt.kernels.program import Call
 
@@ -32,12 +31,13 @@ _guard = threading.Lock()
 
 def symbol_of(call: Call, width: int) -> str:
     """Symbol of the function that is called; the same for both tiers."""
-    return symbol("trajopt_f", call.digest, str(width))
+    return emission.symbol("trajopt_f", call.digest, str(width))
 
 
 def cache_key(call: Call, width: int, level: int) -> str:
     """Key of the function's entry in the disk cache."""
-    return cache.key("function", call.digest, str(width), str(level), compiler.target_description())
+    choices = f"{width} lanes, level {level}, cut {emission.CUT}"
+    return cache.key("function", call.digest, choices, compiler.target_description())
 
 
 def function_code(call: Call, width: int, level: int, *, background: bool = False) -> FunctionCode:
@@ -71,7 +71,7 @@ def _make(call: Call, width: int, level: int, key: str, background: bool) -> Fun
     name = symbol_of(call, width)
     stored = cache.load(key)
     if stored is None:
-        emitted = EmittedFunction(name, read_instructions(call.function), width)
+        emitted = emission.EmittedFunction(name, read_instructions(call.function), width)
         scratch, images = emitted.scratch, compiler.machine_codes(emitted.parts, level, background=background)
         cache.store(key, _pack(scratch, images))
     else:

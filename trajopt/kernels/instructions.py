@@ -15,7 +15,7 @@ from trajopt.kernels.switches import guard
 __all__ = ["BOOLEAN", "COMMUTATIVE", "InstructionList", "expand", "read_instructions"]
 
 REFUSED = {
-    ca.OP_CALL: "a call of a function marked never_inline; build that function without this option",
+    ca.OP_CALL: "the call of another function: an iterative solver, or one marked never_inline; keep it outside",
     ca.OP_PRINTME: "printme; remove it",
     ca.OP_PARAMETER: "a free symbol; make it an input",
 }

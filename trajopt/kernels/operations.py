@@ -117,7 +117,7 @@ def real_text(lanes: LaneType, result: str, op: int, a: str, b: str) -> list[str
 
 
 def _select_minimum(lanes: LaneType, result: str, a: str, b: str, comparison: str) -> list[str]:
-    """C's fmin and fmax: the number if the other is NaN; the first of two zeros, as glibc does."""
+    """CasADi's fmin and fmax: the number if the other is NaN; the first of two zeros."""
     return [
         f"{result}.m = fcmp {comparison} {lanes.real} {a}, {b}",
         f"{result}.n = fcmp uno {lanes.real} {b}, {b}",

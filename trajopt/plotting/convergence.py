@@ -55,7 +55,7 @@ def plot_convergence(
         _draw_curve(axes[0, 1], "stopping value [cost]", log, log.stops)
         _draw_decreases(axes[0, 2], log)
         _draw_curve(axes[1, 0], "step length [-]", log, log.step_lengths)
-        _draw_curve(axes[1, 1], "regularisation [-]", log, log.regularizations)
+        _draw_curve(axes[1, 1], "regularisation [-]", log, log.regularizations, powers=True)
         _draw_curve(axes[1, 2], "largest gap [-]", log, log.gap_norms)
         _halves(axes[1, 0])
         for axis in axes[1]:
@@ -65,16 +65,15 @@ def plot_convergence(
         return whole_figure(target)
 
 
-def _draw_curve(axes: Axes, title: str, log: CallbackLogger, values: Reals) -> None:
-    """A curve over the iterations; the axis is logarithmic if the values ask for it."""
+def _draw_curve(axes: Axes, title: str, log: CallbackLogger, values: Reals, *, powers: bool = False) -> None:
+    """A curve over the iterations; the axis is logarithmic if the values ask for it, or if they are powers of ten."""
     axes.set_title(title)
-    _scale(axes, values)
+    _scale(axes, values, 0.0 if powers else _LOG_FROM)
     logarithmic = axes.get_yscale() == "log"
     shown = np.where(np.isfinite(values) & ((values > 0) | (not logarithmic)), values, np.nan)
     axes.plot(log.iterations, shown, color=BLUE, linewidth=1.2, label="_curve")
-    axes.plot(
-        log.iterations[log.accepted], shown[log.accepted], "o", color=BLUE, markersize=3.5, linestyle="", label="_taken"
-    )
+    dot = _dot(log)
+    axes.plot(log.iterations[log.accepted], shown[log.accepted], "o", color=BLUE, markersize=dot, label="_taken")
     refused = ~log.accepted
     if refused.any():
         axes.plot(
@@ -98,7 +97,7 @@ def _draw_decreases(axes: Axes, log: CallbackLogger) -> None:
     for mask, marker, color in ((log.accepted, "o", BLUE), (~log.accepted, "x", RED)):
         come = np.where(mask & (log.decreases > 0), log.decreases, np.nan)
         if np.any(np.isfinite(come)):
-            size = 3.5 if marker == "o" else 6.0
+            size = _dot(log) if marker == "o" else 6.0
             axes.plot(log.iterations, come, marker, color=color, markersize=size, linestyle="", label="_come")
     _draw_zeros(axes, log.iterations[np.isfinite(log.decreases) & (log.decreases <= 0)], BLUE)
 
@@ -120,14 +119,21 @@ def _draw_zeros(axes: Axes, iterations: npt.NDArray[np.int64], color: str) -> No
         )
 
 
-def _scale(axes: Axes, values: Reals) -> None:
+def _dot(log: CallbackLogger) -> float:
+    """Size of the dots: small where there are many [points]."""
+    return 3.5 if len(log) <= 60 else 2.0
+
+
+def _scale(axes: Axes, values: Reals, factor: float) -> None:
     """Logarithmic for values >= 0 whose positive ones span a large factor."""
     finite = values[np.isfinite(values)]
     positive = finite[finite > 0]
     if not positive.size or np.any(finite < 0):
         return
-    if positive.max() > _LOG_FROM * positive.min():
+    if positive.max() > factor * positive.min():
         _logarithmic(axes)
+        if factor == 0.0:
+            axes.set_ylim(positive.min() / 5, positive.max() * 5)
 
 
 def _logarithmic(axes: Axes) -> None:

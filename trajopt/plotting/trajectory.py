@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 _UNLIMITED = 1e20  # files write "no limit" as inf or as the largest number
-_REACH = 0.3  # a limit is shown if its line comes this close to it, in units of the range of the panel's data
+_REACH = 0.3  # a limit is shown if its line comes this close, in units of the panel's data and of the limits' own range
 
 
 def plot_solution(solution: Solution, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draws configuration, velocity and control over time: one panel for each quantity with a unit of its own.
 
     Limits are dashed, in the colour of their line; limits that all lines of a panel share are grey, and what is beyond
-    them is shaded. A limit is left out if its line stays far from it (0.3 of the range of the panel's data). Continuous
-    joints, stored as (cos, sin), are drawn as angles. Controls hold over a knot and are drawn as steps. Without a
-    problem, or if its knots have no time step, the horizontal axis counts knots.
+    them is shaded. A limit from which its line stays far is left out. Continuous joints, stored as (cos, sin), are
+    drawn as angles. Controls hold over a knot and are drawn as steps. Without a problem, or if its knots have no time
+    step, the horizontal axis counts knots.
 
     Args:
         solution: What to draw.
@@ -103,7 +103,8 @@ def _draw_limits(axes: Axes, panel: list[Line]) -> bool:
     near: list[tuple[int, float, float]] = []
     for i, line in enumerate(panel[:1] if shared else panel):
         values = finite if shared else line.values[np.isfinite(line.values)]
-        near += [(i, limit, side) for limit, side in _near_limits(line, values, extent)]
+        reach = _REACH * extent if shared else min(_REACH * extent, _REACH * (line.upper - line.lower) / 2)
+        near += [(i, limit, side) for limit, side in _near_limits(line, values, reach)]
     low, high = min([low, *(limit for _, limit, _ in near)]), max([high, *(limit for _, limit, _ in near)])
     margin = 0.07 * max(high - low, extent)
     axes.set_ylim(low - margin, high + margin)
@@ -116,14 +117,14 @@ def _draw_limits(axes: Axes, panel: list[Line]) -> bool:
     return bool(near)
 
 
-def _near_limits(line: Line, values: Reals, extent: float) -> list[tuple[float, float]]:
+def _near_limits(line: Line, values: Reals, reach: float) -> list[tuple[float, float]]:
     """Limits of a line that its values come near or pass, each with its side: -1 below, 1 above."""
     if not values.size:
         return []
     found = []
     for limit, side in ((line.lower, -1.0), (line.upper, 1.0)):
         closest = float(np.max(side * values))
-        if abs(limit) < _UNLIMITED and side * limit - closest <= _REACH * extent:
+        if abs(limit) < _UNLIMITED and side * limit - closest <= reach:
             found.append((limit, side))
     return found
 
