@@ -45,14 +45,20 @@ def close(actual: Any, expected: np.ndarray, tolerance: float = TOLERANCE) -> No
 
 
 def evaluate(
-    model: pin.Model, build: Callable[[RobotExpressions, SX], list[SX]], point: tuple[np.ndarray, ...]
+    model: pin.Model,
+    build: Callable[[RobotExpressions, SX], list[SX]],
+    point: tuple[np.ndarray, ...],
+    *,
+    with_derivatives: bool = False,
 ) -> list[ca.DM]:
     q, v, a = SX.sym("q", model.nq), SX.sym("v", model.nv), SX.sym("a", model.nv)
-    return ca.Function("f", [q, v, a], build(RobotExpressions(model, q, v), a)).call(list(point))
+    robot = RobotExpressions(model, q, v, with_derivatives=with_derivatives)
+    return ca.Function("f", [q, v, a], build(robot, a)).call(list(point))
 
 
+@pytest.mark.parametrize("with_derivatives", [False, True])
 @pytest.mark.parametrize("case", CASES)
-def test_dynamics_match_pinocchio(case: str) -> None:
+def test_dynamics_match_pinocchio(case: str, with_derivatives: bool) -> None:
     model = CASES[case]()
     data = model.createData()
     q, v, a = point = sample(model, 5)
@@ -70,7 +76,8 @@ def test_dynamics_match_pinocchio(case: str) -> None:
             *robot.forward_dynamics_derivatives(a),
         ]
 
-    tau, dq, dv, gravity, effects, mass, solved, forward, *slopes = evaluate(model, build, point)
+    values = evaluate(model, build, point, with_derivatives=with_derivatives)
+    tau, dq, dv, gravity, effects, mass, solved, forward, *slopes = values
     expected_mass = np.triu(pin.crba(model, data, q))
     expected_mass = expected_mass + np.triu(expected_mass, 1).T
     inverse = np.linalg.inv(expected_mass)
@@ -172,8 +179,9 @@ def test_centre_of_mass_matches_pinocchio(case: str) -> None:
         close(value, reference)
 
 
+@pytest.mark.parametrize("with_derivatives", [False, True])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_mimic_dynamics(seed: int) -> None:
+def test_mimic_dynamics(seed: int, with_derivatives: bool) -> None:
     """Pinocchio has RNEA and CRBA for mimic joints; derivatives are compared with central differences of its RNEA."""
     model = mimic_tree(seed)
     q, v, a = point = sample(model, 8)
@@ -184,7 +192,7 @@ def test_mimic_dynamics(seed: int) -> None:
         forward = robot.forward_dynamics(robot.rnea(a))
         return [robot.rnea(a), robot.crba(), forward, *robot.rnea_derivatives(a)]
 
-    tau, crba, forward, dq, dv = evaluate(model, build, point)
+    tau, crba, forward, dq, dv = evaluate(model, build, point, with_derivatives=with_derivatives)
     close(tau, pin.rnea(model, model.createData(), q, v, a))
     close(crba, mass)
     close(forward, a)
@@ -240,6 +248,28 @@ def test_quantities_are_built_once() -> None:
 
     torques, derivatives = robot.rnea(a), robot.rnea_derivatives(a)
     assert count(torques, *derivatives) < count(*derivatives) + 0.6 * count(torques)
+
+
+@pytest.mark.parametrize(
+    ("robot", "rnea", "rnea_derivatives", "forward", "forward_derivatives"),
+    [("talos_arm", 800, 3820, 1480, 5730), ("solo12", 1380, 7220, 3280, 17900)],
+)
+def test_instruction_counts_do_not_grow(
+    robot: str, rnea: int, rnea_derivatives: int, forward: int, forward_derivatives: int
+) -> None:
+    """Cost of a model is its number of instructions: bounds are the measured figures plus 1 %."""
+    robots = pytest.importorskip("example_robot_data")
+    model = robots.load(robot).model
+    q, v, a = SX.sym("q", model.nq), SX.sym("v", model.nv), SX.sym("a", model.nv)
+
+    def count(outputs: Callable[[RobotExpressions], list[SX]], with_derivatives: bool) -> int:
+        expressions = outputs(RobotExpressions(model, q, v, with_derivatives=with_derivatives))
+        return ca.Function("f", [q, v, a], [ca.densify(x) for x in expressions]).n_instructions()
+
+    assert count(lambda r: [r.rnea(a)], False) <= rnea
+    assert count(lambda r: [*r.rnea_derivatives(a), r.crba()], False) <= rnea_derivatives
+    assert count(lambda r: [r.forward_dynamics(a)], False) <= forward
+    assert count(lambda r: list(r.forward_dynamics_derivatives(a)), True) <= forward_derivatives
 
 
 Q, V = SX.sym("q", 2), SX.sym("v", 2)

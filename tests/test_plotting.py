@@ -102,7 +102,7 @@ def floating_robot():
     wheel = model.addJoint(base, pin.JointModelRUBX(), place, "wheel")
     model.addJoint(wheel, pin.JointModelPlanar(), place, "slide")
     for i in range(1, model.njoints):
-        model.appendBodyToJoint(i, pin.Inertia.Random(), pin.SE3.Identity())
+        model.appendBodyToJoint(i, pin.Inertia(1.0, np.zeros(3), np.eye(3)), pin.SE3.Identity())
     return Robot(model)
 
 
@@ -223,6 +223,11 @@ def test_no_limit_no_line_no_legend_entry():
     assert legend_texts(figure) == ["joint_1", "joint_2"]
 
 
+def test_limits_of_zero_and_zero_are_none():
+    solution = robot_solution(load_robot("planar-2r"), lower=[0.0, 0.0], upper=[0.0, 0.0])
+    assert not hidden(plot_solution(solution).axes[2], "_limit")
+
+
 def test_legend_says_limit_when_one_is_drawn():
     solution = robot_solution(load_robot("planar-2r"), lower=[-1.0, -1.0], upper=[1.0, 1.0])
     assert legend_texts(plot_solution(solution)) == ["joint_1", "joint_2", "limit"]
@@ -331,6 +336,13 @@ def test_convergence_of_few_iterations(iterations):
     figure = plot_convergence(history(iterations, refused=(1,)))
     figure.draw_without_rendering()
     assert len(hidden(panels(figure)["cost [cost]"], "_curve")[0].get_xdata()) == iterations
+
+
+@pytest.mark.parametrize(("gap", "text"), [(0.0, "zero throughout"), (5e-17, "below 1e-12 throughout"), (1e-3, None)])
+def test_convergence_does_not_blow_up_rounding(gap, text):
+    axes = panels(plot_convergence(history(gap_norm=[0.0, gap, 0.0, 0.0, 0.0, 0.0])))["largest gap [-]"]
+    assert [note.get_text() for note in axes.texts] == ([text] if text else [])
+    assert axes.get_ylim()[1] == (1.0 if text else pytest.approx(gap, rel=0.1))
 
 
 def test_convergence_takes_a_solution_a_history_or_a_logger():
@@ -459,6 +471,16 @@ def test_motion_of_a_cart_shows_carts_on_a_rail():
     np.testing.assert_allclose(carts, cart[[0, 6, 12]])
 
 
+def test_motion_of_parallel_links_is_drawn_in_the_plane_in_which_they_turn():
+    model, parent = pin.Model(), 0
+    for i in range(2):  # beside each other, as in a real double pendulum: x differs, and nothing moves along it
+        place = pin.SE3(np.eye(3), np.array([0.05, 0.0, -0.3 * i]))
+        parent = model.addJoint(parent, pin.JointModelRX(), place, f"joint{i}")
+    model.addFrame(pin.Frame("tip", parent, 0, pin.SE3(np.eye(3), np.array([0.0, 0, -0.3])), pin.FrameType.OP_FRAME))
+    axes = plot_motion(robot_solution(Robot(model)), 3).axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("y [m]", "z [m]")
+
+
 def test_motion_in_the_horizontal_plane_is_seen_from_above():
     model = pin.Model()
     joint = model.addJoint(0, pin.JointModelRZ(), pin.SE3.Identity(), "turn")
@@ -466,6 +488,17 @@ def test_motion_in_the_horizontal_plane_is_seen_from_above():
     axes = plot_motion(robot_solution(Robot(model)), 3).axes[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("x [m]", "y [m]")
     assert plot_motion(robot_solution(Robot(model)), 3, view=(30.0, 40.0)).axes[0].azim == 40.0
+
+
+def test_motion_without_frames_ends_in_the_centre_of_mass():
+    model = pin.Model()
+    joint = model.addJoint(0, pin.JointModelRY(), pin.SE3.Identity(), "swing")
+    model.appendBodyToJoint(joint, pin.Inertia(2.0, np.array([0.0, 0.0, -0.7]), np.eye(3)), pin.SE3.Identity())
+    solution = robot_solution(Robot(model))
+    axes = plot_motion(solution, 2).axes[0]
+    angle = solution.xs[-1, 0]
+    np.testing.assert_allclose(figures_of(axes)[-1], [[0, 0], [-0.7 * np.sin(angle), -0.7 * np.cos(angle)]], atol=1e-12)
+    assert not visible(axes)
 
 
 def test_motion_of_more_figures_than_knots_draws_each_knot_once():

@@ -165,16 +165,16 @@ def _solve(
 
 
 def _solver_and_options(case: ProblemCase, name: str | None, max_iterations: int | None) -> tuple[Any, Any]:
-    """The case's solver, or the named one with those of the case's options that it has too."""
+    """The case's solver and options; another solver takes over those of the options that the case has set."""
     from trajopt import solvers
 
     solver_class = case.solver if name is None else getattr(solvers, SOLVERS[name])
-    options = case.options
+    options: Any = case.options
     if type(options) is not solver_class.options_type:
-        wanted = {field.name for field in dataclasses.fields(solver_class.options_type)}
-        known = () if options is None else dataclasses.fields(options)
-        given = {field.name: getattr(options, field.name) for field in known if field.name in wanted}
-        options = solver_class.options_type(**given)
+        usual, own = type(options)(), {field.name for field in dataclasses.fields(solver_class.options_type)}
+        given = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
+        changed = {key: value for key, value in given.items() if key in own and value != getattr(usual, key)}
+        options = solver_class.options_type(**changed)
     if max_iterations is not None:
         options = dataclasses.replace(options, max_iterations=max_iterations)
     return solver_class, options

@@ -64,7 +64,8 @@ def local_jacobian(tree: Tree, link: int, offset: pin.SE3, nv: int) -> SX:
     """Jacobian (6, nv) of a frame at the constant `offset` in a link, in the frame's own axes.
 
     The chain is walked from the frame to the root, so that the columns near the frame, whose placement in it depends
-    on few angles, are short: 340 instructions for the arm's tool in place of 520 by turning the world's columns.
+    on few angles, are short. With the placement, talos_arm takes 348 instructions in place of 426 by turning the
+    world's columns, solo12's foot 316 in place of 538.
     """
     jacobian = SX(6, nv)
     view = constant_placement(offset.inverse())

@@ -1,4 +1,16 @@
-"""Derivatives of inverse dynamics, by a recursion on composite bodies in body frames."""
+"""Derivatives of inverse dynamics, by a recursion on composite bodies in body frames.
+
+Instructions of ∂τ/∂q, ∂τ/∂v and M together (casadi 3.8, constants and outputs included):
+
+| way                                               | talos_arm | solo12 | talos  |
+|---------------------------------------------------|-----------|--------|--------|
+| this file                                         | 3,807     | 7,191  | 30,861 |
+| the same formulas in the root's (or world) frame  | 5,665     | 8,686  | 36,011 |
+| ca.jacobian of our RNEA in tangent coordinates    | 7,837     | 13,170 | 81,399 |
+
+In body frames a revolute joint's S is a unit vector and a turn about z costs 6 instructions; in one common frame the
+transports vanish but every product is full. ca.cse takes 2 to 5 % off the first row.
+"""
 
 from __future__ import annotations
 

@@ -33,8 +33,9 @@ def jacobian(expression: SX, variables: SX) -> SX:
         InvalidArgumentError: `variables` holds something else than distinct symbols.
     """
     expression, variables = SX(expression), SX(variables)
-    if not variables.is_valid_input():
-        raise InvalidArgumentError(f"variables: expected symbols (SX.sym), got {variables}")
+    symbols = [variables[i] for i in range(variables.nnz())]
+    if not variables.is_valid_input() or len({s.element_hash() for s in symbols}) < len(symbols):
+        raise InvalidArgumentError(f"variables: expected distinct symbols (SX.sym), got {variables}")
     return min((ca.jacobian(expression, variables, mode) for mode in _MODES), key=_length)
 
 

@@ -23,14 +23,19 @@ from trajopt.kernels.instruction_list import BOOLEAN, InstructionList, Instructi
 
 # f(±0) = ±0
 _KEEP_ZERO = frozenset(
-    {ca.OP_NEG, ca.OP_TWICE, ca.OP_SQ, ca.OP_SQRT, ca.OP_FABS, ca.OP_SIGN, ca.OP_SIN, ca.OP_TAN, ca.OP_ATAN, ca.OP_TANH}
+    {
+        *(ca.OP_NEG, ca.OP_TWICE, ca.OP_SQ, ca.OP_SQRT, ca.OP_FABS, ca.OP_SIGN),
+        *(ca.OP_SIN, ca.OP_TAN, ca.OP_ATAN, ca.OP_TANH),
+    }
 )
 # finite for finite arguments
 _FINITE = BOOLEAN | {
-    *(ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_NEG, ca.OP_TWICE, ca.OP_SQ, ca.OP_FABS, ca.OP_SIGN, ca.OP_FLOOR, ca.OP_CEIL),
-    *(ca.OP_SIN, ca.OP_COS, ca.OP_TAN, ca.OP_ATAN, ca.OP_TANH, ca.OP_ASINH, ca.OP_ERF, ca.OP_FMIN, ca.OP_FMAX),
-    *(ca.OP_ATAN2, ca.OP_HYPOT, ca.OP_COPYSIGN, ca.OP_IF_ELSE_ZERO),
+    *(ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_NEG, ca.OP_TWICE, ca.OP_SQ, ca.OP_IF_ELSE_ZERO, ca.OP_COPYSIGN),
+    *(ca.OP_FABS, ca.OP_SIGN, ca.OP_FLOOR, ca.OP_CEIL, ca.OP_FMIN, ca.OP_FMAX),
+    *(ca.OP_SIN, ca.OP_COS, ca.OP_TAN, ca.OP_ATAN, ca.OP_ATAN2, ca.OP_HYPOT, ca.OP_TANH, ca.OP_ASINH, ca.OP_ERF),
 }
+
+Switch = frozenset[int]  # truth values; on where all are true
 
 
 def guard(code: InstructionList) -> InstructionList:
@@ -53,56 +58,74 @@ class _Follower:
 
     def __init__(self) -> None:
         self.writer = InstructionWriter()
-        self._switch: dict[int, int] = {}
+        self._switch: dict[int, Switch] = {}
         self._risky: set[int] = set()
 
     def leaf(self, op: int, a: float, b: int) -> int:
+        """Writes a constant or an input."""
         k = self.writer.add(op, a, b)
         if op == ca.OP_CONST and not math.isfinite(a):
             self._risky.add(k)
         return k
 
     def operation(self, op: int, a: int, b: int) -> int:
+        """Writes an operation, and its guard if it needs one."""
         k = self.writer.add(op, a, b)
-        if op not in _FINITE and not (op == ca.OP_DIV and self._is_nonzero_constant(b)):
-            self._risky.add(k)
-        elif a in self._risky or b in self._risky:
+        finite = op in _FINITE or (op == ca.OP_DIV and self._is_nonzero_constant(b))
+        if not finite or a in self._risky or b in self._risky:
             self._risky.add(k)
         switch = self._switch_of(op, a, b, k)
-        if switch is None:
-            return k
-        if self._needs_guard(op, a, b):
+        if switch and self._needs_guard(op, a, b):
             is_number = self.writer.add(ca.OP_EQ, k, k)
-            k = self.writer.add(ca.OP_IF_ELSE_ZERO, self.writer.add(ca.OP_OR, switch, is_number), k)
+            k = self.writer.add(ca.OP_IF_ELSE_ZERO, self.writer.add(ca.OP_OR, self._all(switch), is_number), k)
             self._risky.add(k)
-        self._switch[k] = switch
+        if switch:
+            self._switch[k] = switch
         return k
 
-    def _switch_of(self, op: int, a: int, b: int, k: int) -> int | None:
-        """The truth value that makes value k = op(a, b) zero when it is false."""
-        left, right = self._switch.get(a), self._switch.get(b)
+    def _switch_of(self, op: int, a: int, b: int, k: int) -> Switch:
+        """The truth values any of which, if false, makes value k = op(a, b) zero."""
+        left, right = self._switch.get(a, frozenset()), self._switch.get(b, frozenset())
         if op in BOOLEAN:
-            return k
+            return frozenset((k,))
         if op == ca.OP_IF_ELSE_ZERO:
-            return self._join(ca.OP_AND, a, right)
+            return right | {a}
         if op == ca.OP_MUL:
-            return self._join(ca.OP_AND, left, right)
+            return left | right
         if op == ca.OP_DIV or op in _KEEP_ZERO:
             return left
-        if op in (ca.OP_ADD, ca.OP_SUB) and left is not None and right is not None:
-            return self._join(ca.OP_OR, left, right)
-        return None
+        if op in (ca.OP_ADD, ca.OP_SUB) and left and right:
+            return self._either(left, right)
+        return frozenset()
 
-    def _join(self, op: int, s: int | None, t: int | None) -> int | None:
-        """s and t, s or t; a single one stands for itself."""
-        if s is None or t is None or s == t:
-            return t if s is None else s
-        return self.writer.add(op, s, t)
+    def _either(self, s: Switch, t: Switch) -> Switch:
+        """The switch that is on where s or t is."""
+        common = s & t
+        s, t = s - common, t - common
+        if not s or not t or self._are_opposite(s, t):
+            return common
+        return common | {self.writer.add(ca.OP_OR, self._all(s), self._all(t))}
+
+    def _are_opposite(self, s: Switch, t: Switch) -> bool:
+        """Whether one is the negation of the other, as in the two branches of a selection."""
+        if len(s) > 1 or len(t) > 1:
+            return False
+        (a,), (b,) = s, t
+        operations = self.writer.operations
+        return operations[a] == (ca.OP_NOT, b, -1) or operations[b] == (ca.OP_NOT, a, -1)
+
+    def _all(self, switch: Switch) -> int:
+        """The switch as one truth value."""
+        result, *rest = sorted(switch)
+        for s in rest:
+            result = self.writer.add(ca.OP_AND, result, s)
+        return result
 
     def _needs_guard(self, op: int, a: int, b: int) -> bool:
         if op == ca.OP_DIV:
             return not self._is_nonzero_constant(b)
-        return op == ca.OP_MUL and ((a in self._switch and b in self._risky) or (b in self._switch and a in self._risky))
+        switched_risk = (a in self._switch and b in self._risky) or (b in self._switch and a in self._risky)
+        return op == ca.OP_MUL and switched_risk
 
     def _is_nonzero_constant(self, k: int) -> bool:
         op, number, _ = self.writer.operations[k]

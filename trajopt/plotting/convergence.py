@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
+_ROUNDING = 1e-12  # gaps below this are rounding
 _LOG_FROM = 100.0  # a positive quantity that spans more than this factor gets a logarithmic axis
 
 
@@ -57,6 +58,7 @@ def plot_convergence(
         _draw_curve(axes[1, 0], "step length [-]", log, log.step_lengths)
         _draw_curve(axes[1, 1], "regularisation [-]", log, log.regularizations, powers=True)
         _draw_curve(axes[1, 2], "largest gap [-]", log, log.gap_norms)
+        _note_rounding(axes[1, 2], log.gap_norms)
         _halves(axes[1, 0])
         for axis in axes[1]:
             axis.set_xlabel("iteration [-]")
@@ -81,9 +83,14 @@ def _draw_curve(axes: Axes, title: str, log: CallbackLogger, values: Reals, *, p
         )
     if logarithmic:
         _draw_zeros(axes, log.iterations[np.isfinite(values) & (values <= 0)], BLUE)
-    elif not np.any(values):
+
+
+def _note_rounding(axes: Axes, values: Reals) -> None:
+    """Does not blow up what is zero but for rounding."""
+    if np.nanmax(values) < _ROUNDING:
         axes.set_ylim(-0.05, 1.0)
-        axes.text(0.5, 0.5, "zero throughout", transform=axes.transAxes, ha="center", va="center", color=GREY)
+        text = f"below {_ROUNDING:g} throughout" if np.any(values) else "zero throughout"
+        axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=GREY)
 
 
 def _draw_decreases(axes: Axes, log: CallbackLogger) -> None:

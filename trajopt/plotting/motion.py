@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _RAMP = ("#C9DCEC", "#5B9BC8", "#0B3C6F")
 """Colour of the figures from the first knot to the last."""
 
-_FLAT = 1e-4
-"""A motion whose extent along a world axis is below this part of its size is drawn in the plane of the other two."""
+_STILL, _FLAT = 1e-4, 0.5
+"""A motion is drawn in a plane if no point moves across it, in parts of the robot's size, and if it is not too deep."""
 
 _AXES = "xyz"
 
@@ -55,7 +55,8 @@ def plot_motion(
     """Draws stick figures of the robot from the first knot (light) to the last (dark).
 
     Lines join the origins of parent and child joints; a joint without children is joined to the frame that is farthest
-    from it (the tool, the foot). A motion in a plane that is parallel to two world axes is drawn in that plane.
+    from it (the tool, the foot), or to its centre of mass if no frame is off it. A motion along two of the world's axes
+    only is drawn in their plane.
 
     Args:
         solution: What to draw; it needs its problem, whose state has a robot.
@@ -80,18 +81,17 @@ def plot_motion(
     goals = goals_of(solution)
     marks = _targets([point for _, point in goals] if targets is None else targets)
     if frame is None:
-        ends = [model.frames[index].name for _, index in _ends(model)]
-        frame = list(dict.fromkeys(name for name, _ in goals)) or (ends if len(ends) == 1 else [])
+        ends = [name for *_, name in _ends(model)]
+        frame = list(dict.fromkeys(name for name, _ in goals)) or (ends if len(ends) == 1 and ends[0] else [])
     names = [frame] if isinstance(frame, str) else list(frame)
     known = [f.name for f in model.frames]
     for name in names:
         if name not in known:
             raise unknown_name("frame", name, known)
     skeleton, paths = _kinematics(model, solution.xs[:, : model.nq], [known.index(name) for name in names])
-    everything = np.concatenate([skeleton.points.reshape(-1, 3), paths.reshape(-1, 3), marks])
     with house_style():
         target = canvas(figure, 7.5, 5.5)
-        scene = _scene(target, everything, view)
+        scene = _scene(target, skeleton.points, np.concatenate([paths.reshape(-1, 3), marks]), view)
         knots = np.unique(np.round(np.linspace(0, len(solution.xs) - 1, frames)).astype(int))
         _draw_base(scene, skeleton)
         _draw_figures(scene, skeleton, knots, len(solution.xs) - 1)
@@ -153,38 +153,44 @@ def _kinematics(model: Any, configurations: Reals, tracked: list[int]) -> tuple[
         pin.framesForwardKinematics(model, data, q)
         for j in range(model.njoints):
             points[t, j] = data.oMi[j].translation
-        for i, (_, end) in enumerate(ends):
-            points[t, model.njoints + i] = data.oMf[end].translation
+        for i, (joint, point, _) in enumerate(ends):
+            points[t, model.njoints + i] = data.oMi[joint].act(point)
         for i, index in enumerate(tracked):
             paths[i, t] = data.oMf[index].translation
     bones = [(model.parents[j], j) for j in range(1, model.njoints) if model.parents[j] != 0]
-    bones += [(joint, model.njoints + i) for i, (joint, _) in enumerate(ends)]
+    bones += [(joint, model.njoints + i) for i, (joint, _, _) in enumerate(ends)]
     roots = [j for j in range(1, model.njoints) if model.parents[j] == 0]
     still = [j for j in roots if np.ptp(points[:, j], axis=0).max() < 1e-9]
     sliders = [j for j in roots if j not in still and model.joints[j].nv == 1]
     return _Skeleton(points=points, bones=bones, fixed=[(0, j) for j in still], sliders=sliders), paths
 
 
-def _ends(model: Any) -> list[tuple[int, int]]:
-    """The joints without children, each with the frame that is farthest from it."""
+def _ends(model: Any) -> list[tuple[int, Reals, str]]:
+    """The joints without children, each with the point of it that is farthest, shape (3,) [m], and the frame there.
+
+    It is the origin of a frame (the tool, the foot); without a frame off the joint it is the centre of mass, unnamed.
+    """
     found = []
     for joint in range(1, model.njoints):
         if joint in list(model.parents)[1:]:
             continue
-        attached = [i for i, frame in enumerate(model.frames) if frame.parentJoint == joint]
-        distances = [float(np.linalg.norm(model.frames[i].placement.translation)) for i in attached]
-        if distances and max(distances) > 1e-6:
-            found.append((joint, attached[int(np.argmax(distances))]))
+        points = [(np.array(f.placement.translation), f.name) for f in model.frames if f.parentJoint == joint]
+        candidates = [*points, (np.array(model.inertias[joint].lever), "")]
+        off = [(point, name) for point, name in candidates if np.linalg.norm(point) > 1e-6]
+        named = [end for end in off if end[1]] or off
+        if named:
+            found.append((joint, *max(named, key=lambda end: float(np.linalg.norm(end[0])))))
     return found
 
 
-def _scene(target: Figure | SubFigure, points: Reals, view: tuple[float, float] | None) -> _Scene:
-    """Axes that hold all points, with equal scales."""
-    low, high = points.min(axis=0), points.max(axis=0)
+def _scene(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple[float, float] | None) -> _Scene:
+    """Axes with equal scales that hold the robot's points (T + 1, n, 3) and others (m, 3)."""
+    everything = np.concatenate([points.reshape(-1, 3), more])
+    low, high = everything.min(axis=0), everything.max(axis=0)
     size = max(float((high - low).max()), 1e-3)
-    flat = [i for i in range(3) if high[i] - low[i] < _FLAT * size]
-    # the world's y is left out first: a motion along a line is seen from the side
-    hidden = next((i for i in (1, 0, 2) if i in flat), None) if view is None else None
+    still = np.ptp(points, axis=0).max(axis=0) < _STILL * size
+    flat = [i for i in (1, 0, 2) if still[i] and high[i] - low[i] < _FLAT * size]  # from the side, if there is a choice
+    hidden = min(flat, key=lambda i: round((high[i] - low[i]) / size, 3), default=None) if view is None else None
     margin = 0.06 * size
     if hidden is not None:
         shown = tuple(i for i in range(3) if i != hidden)
@@ -197,14 +203,14 @@ def _scene(target: Figure | SubFigure, points: Reals, view: tuple[float, float] 
     center, half = (low + high) / 2, np.maximum((high - low) / 2 + margin, 0.15 * size)
     axes.set(xlim=(center[0] - half[0], center[0] + half[0]), ylim=(center[1] - half[1], center[1] + half[1]))
     axes.set(zlim=(center[2] - half[2], center[2] + half[2]), xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
-    axes.set_box_aspect(half, zoom=0.88)
-    axes.view_init(*(view or (18.0, _azimuth(points))))
+    axes.set_box_aspect(half, zoom=0.84)
+    axes.view_init(*(view or (18.0, _azimuth(everything))))
     axes.zaxis.set_rotate_label(False)
     axes.zaxis.label.set_rotation(90)
     for axis, extent in zip((axes.xaxis, axes.yaxis, axes.zaxis), half / half.max()):
         axis.set_pane_color((0.97, 0.97, 0.97, 1.0))
         axis.set_major_locator(_ticks(extent))
-        axis.labelpad = 5
+        axis.labelpad = 8 if axis is axes.zaxis else 5
     return _Scene(axes, (0, 1, 2))
 
 

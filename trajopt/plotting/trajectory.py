@@ -119,7 +119,7 @@ def _draw_limits(axes: Axes, panel: list[Line]) -> bool:
 
 def _near_limits(line: Line, values: Reals, reach: float) -> list[tuple[float, float]]:
     """Limits of a line that its values come near or pass, each with its side: -1 below, 1 above."""
-    if not values.size:
+    if not values.size or line.lower == line.upper:  # files write 0 and 0 where they mean none
         return []
     found = []
     for limit, side in ((line.lower, -1.0), (line.upper, 1.0)):

@@ -4,26 +4,27 @@
     DIR/bin/python crocoddyl_times.py --serve [--repeat R]        a name per line on stdin, an answer per line on stdout
 
 Absolute times drift on a shared machine, ratios of times taken in turns hold: with `--serve` the caller alternates
-between this process and its own measurement. A problem is built once and kept; an answer costs the R solves and calls
-only. A name that is not known gets {"error": ...}.
+between this process and its own measurement. A problem is built, and solved to count its iterations, once; from then on
+an answer costs only the solves and calls that are timed. A name that is not known gets {"error": ...}.
 
-Fields: T knots; medians over R calls in microseconds per knot of `calc_us`, `calc_diff_us` (the whole problem),
-`backward_us`, `forward_us` (step length 1), all taken at the solution, where every pass succeeds; `solve_s`, the median
-wall time of R whole solves in seconds, from the same guess, with Crocoddyl's default options; `iterations` (directions
-computed), `cost`, `converged`. One thread. `python_model` marks models that Crocoddyl evaluates in Python.
+Fields: T knots; medians, over at least R calls and S seconds, in microseconds per knot of `calc_us`, `calc_diff_us` (the
+whole problem), `backward_us`, `forward_us` (step length 1), all taken at the solution, where every pass succeeds;
+`solve_s`, the median wall time of whole solves in seconds, from the same guess, with Crocoddyl's default options;
+`iterations` (directions computed), `cost`, `converged`. One thread. `python_model` marks models that Crocoddyl evaluates
+in Python.
 """
 
 import argparse
 import json
 import sys
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 import crocoddyl
 import numpy as np
 from crocoddyl_problems import REFERENCES, one_thread
+from stopwatch import median_seconds
 
 
 class Bench:
@@ -41,19 +42,19 @@ class Bench:
         # Converted once, so that Crocoddyl's times hold no conversion of Python lists.
         self.xs, self.us = vectors(xs), vectors(us)
         self.solver = self.reference.make_solver(self.problem)
-        self.counter = Counter()
+        counter = Counter()
+        self.solver.setCallbacks([counter])
+        self.converged = self.solve()
+        self.solver.setCallbacks([])
+        self.iterations = counter.calls
 
     def solve(self) -> bool:
         """One whole solve from the guess: whether it converged."""
         return self.solver.solve(self.xs, self.us, self.reference.max_iterations)
 
-    def measure(self, repeat: int) -> dict[str, Any]:
-        """The row of this problem (fields: module docstring); the first solve is a warm-up and counts iterations."""
-        self.counter.calls = 0
-        self.solver.setCallbacks([self.counter])
-        converged = self.solve()
-        self.solver.setCallbacks([])
-        seconds = median_seconds(self.solve, repeat)
+    def measure(self, repeat: int, seconds: float) -> dict[str, Any]:
+        """The row of this problem (fields: module docstring); S seconds for the solves, S / 4 for each part."""
+        solve_s = median_seconds(self.solve, calls=repeat, seconds=seconds)
         xs, us = vectors(self.solver.xs), vectors(self.solver.us)
         cost = self.solver.cost
         self.solver.setCandidate(xs, us, True)
@@ -69,13 +70,15 @@ class Bench:
             "problem": self.name,
             "solver": self.reference.solver,
             "T": knots,
-            **{part: 1e6 * median_seconds(call, max(repeat, 15)) / knots for part, call in parts.items()},
-            "solve_s": seconds,
-            "iterations": self.counter.calls,
+            **{
+                part: 1e6 * median_seconds(call, calls=repeat, seconds=seconds / 4) / knots
+                for part, call in parts.items()
+            },
+            "solve_s": solve_s,
+            "iterations": self.iterations,
             "cost": cost,
-            "converged": converged,
+            "converged": self.converged,
             "python_model": self.reference.python_model,
-            "repeat": repeat,
             "crocoddyl": crocoddyl.__version__,
         }
 
@@ -98,37 +101,27 @@ def vectors(rows: Iterable[np.ndarray]) -> crocoddyl.StdVec_VectorXs:
     return converted
 
 
-def median_seconds(call: Callable[[], Any], repeat: int) -> float:
-    """Median wall time of `repeat` calls [s], after one that does not count."""
-    call()
-    times = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return float(np.median(times))
-
-
 bench = cache(Bench)
 
 
-def answer(name: str, repeat: int) -> dict[str, Any]:
+def answer(name: str, repeat: int, seconds: float) -> dict[str, Any]:
     """The row of one problem, or {"error": ...} for a name that is not known."""
     if name not in REFERENCES:
         return {"error": f"unknown problem {name!r}; known: {', '.join(REFERENCES)}"}
-    return bench(name).measure(repeat)
+    return bench(name).measure(repeat, seconds)
 
 
 def main() -> None:
     """Read the command line and answer."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(REFERENCES)}")
-    parser.add_argument("--repeat", type=int, default=5, metavar="R", help="solves and calls per median (default 5)")
+    parser.add_argument("--repeat", type=int, default=5, metavar="R", help="calls per median, at least (default 5)")
+    parser.add_argument("--seconds", type=float, default=0.2, metavar="S", help="time per median, at least (default 0.2)")
     parser.add_argument("--serve", action="store_true", help="answer the names that come line by line on stdin")
     options = parser.parse_args()
     names = (line.strip() for line in sys.stdin) if options.serve else options.names or REFERENCES
     for name in names:
-        print(json.dumps(answer(name, options.repeat)), flush=True)
+        print(json.dumps(answer(name, options.repeat, options.seconds)), flush=True)
 
 
 if __name__ == "__main__":

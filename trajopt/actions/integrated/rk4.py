@@ -7,6 +7,7 @@ from casadi import SX
 
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract, stacked
 from trajopt.expressions import Instant
+from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Array, Program
 from trajopt.model import parameter_vector
 
@@ -15,7 +16,10 @@ WEIGHTS = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
 
 
 class IntegratedActionModelRK4(IntegratedActionModelAbstract):
-    """Runge-Kutta step of order 4 on the manifold: stages at x ⊕ c dt k, x⁺ = x ⊕ dt Σ b k; the cost likewise.
+    """Runge-Kutta step of order 4 on the manifold: stages at y = x ⊕ c dt κ, x⁺ = x ⊕ dt Σ b κ; the cost likewise.
+
+    κ is the rate k(y) of a stage, seen in the tangent space at x: κ = ∂(y ⊖ x)/∂y k. Without that map, which is the
+    identity for vectors and for joints with one axis, the order on rotations would be 2.
 
     One stage is compiled and called four times; the chain rule over the stages is a sequence of matrix products in
     lanes (unrolled, the derivatives of a 7-joint arm would have 100,000 instructions). Hessians are Gauss-Newton.
@@ -24,7 +28,8 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         differential: The continuous-time model.
         dt: Time step [s]. Run-time parameter `dt`.
 
-    Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, II.1, table 1.2.
+    Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, II.1, table 1.2; on manifolds Hairer,
+    Lubich, Wanner, Geometric Numerical Integration, IV.8.2 (Munthe-Kaas methods).
     """
 
     def calc_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, Array]:
@@ -83,14 +88,26 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         d = self.differential
         return (d.state.ndx // 2 if d.second_order else d.state.ndx), d.state.ndx + d.nu
 
-    def _rate(self, y: SX, f: SX) -> SX:
-        """Velocity of the state, (ndx,), of a stage at y with dynamics f."""
+    def _stage_rate(self, y: SX, f: SX) -> SX:
+        """Rate k of the state, (ndx,), in the tangent space at y, of a stage at y with dynamics f."""
         half = self.state.ndx // 2
         return ca.vertcat(y[self.state.nx - half :], f) if self.differential.second_order else f
 
-    def _rate_sensitivity(self, Y: SX, D: SX) -> SX:
-        """Its derivative (ndx, ndx + nu), with Y that of y and D that of f."""
-        return ca.vertcat(Y[self.state.ndx // 2 :, :], D) if self.differential.second_order else D
+    def _rate(self, x: SX, y: SX, f: SX) -> SX:
+        """The same in the tangent space at x, κ (ndx,)."""
+        return self.state.sx_jdifference(x, y)[1] @ self._stage_rate(y, f)
+
+    def _rate_sensitivity(self, x: SX, y: SX, f: SX, Y: SX, D: SX) -> SX:
+        """Derivative of κ, (ndx, ndx + nu), with Y that of y and D that of f."""
+        change = ca.vertcat(Y[self.state.ndx // 2 :, :], D) if self.differential.second_order else D
+        to_x = self.state.sx_jdifference(x, y)[1]
+        if to_x.is_eye():
+            return change
+        k = SX.sym("k", self.state.ndx)
+        by_x = jacobian(to_x @ k, x) @ self.state.sx_tangent_basis(x)
+        by_y = jacobian(to_x @ k, y) @ self.state.sx_tangent_basis(y)
+        by_x, by_y = ca.substitute([by_x, by_y], [k], [self._stage_rate(y, f)])
+        return to_x @ change + by_y @ Y + ca.horzcat(by_x, SX(self.state.ndx, self.nu))
 
     def _stage_values(self) -> ca.Function:
         instant, b, cost = Instant(self.state, self.nu), SX.sym("b"), SX.sym("cost")
@@ -140,7 +157,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
     def _advance_values(self) -> ca.Function:
         """y = x ⊕ c dt k of the next stage."""
         x, y, f, c, p = self._advance_symbols()
-        return ca.Function("advance", [x, y, f, p, c], [self.state.sx_integrate(x, c * self.dt * self._rate(y, f))])
+        return ca.Function("advance", [x, y, f, p, c], [self.state.sx_integrate(x, c * self.dt * self._rate(x, y, f))])
 
     def _advance_symbols(self) -> tuple[SX, SX, SX, SX, SX]:
         nx, (nf, _) = self.state.nx, self._sizes()
@@ -152,16 +169,16 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         x, y, f, c, p = self._advance_symbols()
         n, (nf, s) = self.state.ndx, self._sizes()
         Y, D = SX.sym("Y", n, s), SX.sym("D", nf, s)
-        step = c * self.dt * self._rate(y, f)
+        step = c * self.dt * self._rate(x, y, f)
         first, second = self.state.sx_jintegrate(x, step)
-        ahead = second @ (c * self.dt * self._rate_sensitivity(Y, D)) + ca.horzcat(first, SX(n, s - n))
+        ahead = second @ (c * self.dt * self._rate_sensitivity(x, y, f, Y, D)) + ca.horzcat(first, SX(n, s - n))
         return ca.Function("advance_diff", [x, y, Y, f, D, p, c], [self.state.sx_integrate(x, step), ahead])
 
     def _finish_values(self) -> ca.Function:
         x, _, _, _, p = self._advance_symbols()
         nx, (nf, _) = self.state.nx, self._sizes()
         ys, fs = [SX.sym("y", nx) for _ in WEIGHTS], [SX.sym("f", nf) for _ in WEIGHTS]
-        step = self.dt * sum((b * self._rate(y, f) for b, y, f in zip(WEIGHTS, ys, fs)), SX(0))
+        step = self.dt * sum((b * self._rate(x, y, f) for b, y, f in zip(WEIGHTS, ys, fs)), SX(0))
         return ca.Function("finish", [x, p, *ys, *fs], [self.state.sx_integrate(x, step)])
 
     def _finish_derivatives(self) -> ca.Function:
@@ -169,8 +186,9 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         nx, n, (nf, s) = self.state.nx, self.state.ndx, self._sizes()
         ys, fs = [SX.sym("y", nx) for _ in WEIGHTS], [SX.sym("f", nf) for _ in WEIGHTS]
         Ys, Ds = [SX.sym("Y", n, s) for _ in WEIGHTS], [SX.sym("D", nf, s) for _ in WEIGHTS]
-        step = self.dt * sum((b * self._rate(y, f) for b, y, f in zip(WEIGHTS, ys, fs)), SX(0))
-        change = self.dt * sum((b * self._rate_sensitivity(Y, D) for b, Y, D in zip(WEIGHTS, Ys, Ds)), SX(0))
+        step = self.dt * sum((b * self._rate(x, y, f) for b, y, f in zip(WEIGHTS, ys, fs)), SX(0))
+        stages = zip(WEIGHTS, ys, fs, Ys, Ds)
+        change = self.dt * sum((b * self._rate_sensitivity(x, *stage) for b, *stage in stages), SX(0))
         first, second = self.state.sx_jintegrate(x, step)
         jacobian = second @ change + ca.horzcat(first, SX(n, s - n))
         return ca.Function("finish_diff", [x, p, *ys, *Ys, *fs, *Ds], [self.state.sx_integrate(x, step), jacobian])

@@ -1,0 +1,72 @@
+"""What is measured: each problem of ours beside the name that it has in `peers/crocoddyl_problems.py`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt import problems
+from trajopt.problems import ProblemCase
+from trajopt.shooting import ShootingProblem
+from trajopt.solvers import DDPOptions, FDDPOptions, SolverAbstract, SolverDDP, SolverFDDP
+
+Reals = npt.NDArray[np.float64]
+
+MAX_ITERATIONS = 200  # as the peer's
+
+# How many times faster than the peer a part must be, and how many times we aim for [-].
+BARS = {"calc_diff": (6.0, 10.0), "iteration": (3.0, 5.0)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A problem, from the same guess and with the same algorithm on both sides.
+
+    Attributes:
+        load: Builds it.
+        peer: Its name on the other side.
+        solver: The solver, with Crocoddyl's options.
+        zero_guess: Whether the guess is the state's zero at every knot, knot 0 included, and no control, which is
+            Crocoddyl's own; else x0 at every knot and the controls that hold it there.
+        bars: Whether `BARS` hold for it.
+    """
+
+    load: Callable[[], ProblemCase]
+    peer: str
+    solver: type[SolverAbstract] = SolverFDDP
+    zero_guess: bool = False
+    bars: bool = False
+
+    def guess(self, problem: ShootingProblem) -> tuple[Reals, Reals]:
+        """States (T + 1, nx) and controls (T, nu)."""
+        if self.zero_guess:
+            return np.tile(problem.state.zero(), (problem.T + 1, 1)), np.zeros((problem.T, problem.nu))
+        xs = np.tile(problem.x0, (problem.T + 1, 1))
+        return xs, problem.quasi_static(xs[:-1])
+
+    def make_solver(self, problem: ShootingProblem) -> SolverAbstract:
+        """A solver with Crocoddyl's algorithm and values."""
+        options = FDDPOptions if self.solver is SolverFDDP else DDPOptions
+        return self.solver(problem, options.crocoddyl(max_iterations=MAX_ITERATIONS))
+
+
+def _case(name: str, **options: object) -> Callable[[], ProblemCase]:
+    return functools.partial(problems.load, name, **options)  # type: ignore[arg-type]
+
+
+CASES = {
+    "arm_t100": Case(load=_case("arm-reach"), peer="arm-t100", bars=True),
+    "arm_seed_rk4": Case(
+        load=_case("arm-reach-seed", integrator="rk4"), peer="arm-seed-rk4", solver=SolverDDP, bars=True
+    ),
+    "arm_seed": Case(load=_case("arm-reach-seed"), peer="arm-seed-fddp"),
+    "arm_kinova": Case(load=_case("arm-reach", robot="kinova"), peer="arm-kinova", zero_guess=True),
+    "unicycle_t200": Case(
+        load=_case("unicycle", T=200, start=(1.0, 0.0, 0.0)), peer="unicycle-t200-fddp", zero_guess=True
+    ),
+    "unicycle_t20": Case(load=_case("unicycle"), peer="unicycle-t20-fddp", zero_guess=True),
+}

@@ -1,0 +1,68 @@
+"""Crocoddyl in an environment and a process of its own, asked for one measurement at a time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tests.benchmarks.ours import Row
+
+SCRIPTS = Path(__file__).with_name("peers")
+FIELDS = {"calc_diff": "calc_diff_us", "backward": "backward_us", "rollout": "forward_us"}
+
+
+class PeerProcess:
+    """`peers/crocoddyl_times.py --serve`; use it in a `with` statement.
+
+    Args:
+        environment: Folder that `peers/make_env.sh` made.
+        seconds: Time for the solves of one measurement [s].
+
+    Raises:
+        SystemExit: There is no such environment; says how to make one.
+    """
+
+    def __init__(self, environment: Path, seconds: float) -> None:
+        python = environment / "bin" / "python"
+        if not python.exists():
+            raise SystemExit(f"--peers: no {python}; make it: {SCRIPTS / 'make_env.sh'} {environment}")
+        command = [python, SCRIPTS / "crocoddyl_times.py", "--serve", "--repeat", "1", "--seconds", str(seconds)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.version = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.terminate()
+        self._process.communicate()
+
+    def measure(self, name: str) -> Row:
+        """One measurement of the problem that Crocoddyl's side calls `name`.
+
+        Raises:
+            RuntimeError: The process ended, does not know the problem, or evaluates its model in Python.
+        """
+        answer = self._ask(name)
+        if "error" in answer or answer["python_model"]:
+            raise RuntimeError(f"{name}: {answer.get('error', 'part of the model is Python code: no fair time')}")
+        self.version = answer["crocoddyl"]
+        knots, iterations = answer["T"], answer["iterations"]
+        micros = {part: answer[field] for part, field in FIELDS.items()}
+        micros["iteration"] = 1e6 * answer["solve_s"] / iterations / knots
+        return Row(micros=micros, knots=knots, iterations=iterations, cost=answer["cost"])
+
+    def _ask(self, name: str) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{name}\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{name}: the peer's process ended with status {self._process.wait()}; see above")
+        return dict(json.loads(line))

@@ -1,0 +1,113 @@
+"""Speed of the parts of an iteration and of whole solves, alone or beside Crocoddyl in the same run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+
+from tests.benchmarks.cases import BARS, Case
+from tests.benchmarks.ours import PARTS, Ours, Row
+from tests.benchmarks.peer_process import PeerProcess
+from tests.benchmarks.table import bar, number, table
+
+COST_TOLERANCE = 1e-8  # relative
+HEADER = ["problem", "part", "ours", "Crocoddyl", "ratio", "of rounds", "required", "aim"]
+TITLE = """Times in µs per knot, one thread each; a ratio [-] says how many times faster we are (of medians, then the range of
+the rounds). Ours: calc_diff holds values, derivatives and packing, theirs derivatives alone. An iteration is the wall
+time of solve() by the number of iterations."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """One problem, measured in turns.
+
+    Attributes:
+        case: The problem.
+        ours: Our measurement of each round.
+        theirs: Crocoddyl's, or nothing.
+    """
+
+    case: Case
+    ours: list[Row]
+    theirs: list[Row]
+
+    def micros(self, side: str, part: str) -> float:
+        """Median over the rounds of "ours" or "theirs" [µs per knot]."""
+        return median(row.micros[part] for row in getattr(self, side))
+
+    def ratio(self, part: str) -> tuple[float, float, float]:
+        """Ratio of the medians, the smallest and the largest of a round [-]."""
+        rounds = [theirs.micros[part] / ours.micros[part] for ours, theirs in zip(self.ours, self.theirs)]
+        return self.micros("theirs", part) / self.micros("ours", part), min(rounds), max(rounds)
+
+    def disagreement(self) -> str:
+        """Why the two sides did not solve the same problem in the same way; empty if they did."""
+        if not self.theirs:
+            return ""
+        ours, theirs = self.ours[0], self.theirs[0]
+        if (ours.knots, ours.iterations) != (theirs.knots, theirs.iterations):
+            return (
+                f"ours has T = {ours.knots} and took {ours.iterations} iterations (cost {ours.cost:.12g}), "
+                f"theirs has T = {theirs.knots} and took {theirs.iterations} (cost {theirs.cost:.12g})"
+            )
+        if abs(ours.cost - theirs.cost) > COST_TOLERANCE * abs(theirs.cost):
+            return f"ours costs {ours.cost:.12g}, theirs {theirs.cost:.12g}"
+        return ""
+
+    def figures(self) -> dict[str, object]:
+        """What `--json` writes: medians and ratios, and every round."""
+        parts: dict[str, dict[str, object]] = {}
+        for part in PARTS:
+            parts[part] = {
+                "ours_us_per_knot": self.micros("ours", part),
+                "ours_rounds": [row.micros[part] for row in self.ours],
+            }
+            if self.theirs:
+                ratio, low, high = self.ratio(part)
+                parts[part] |= {
+                    "crocoddyl_us_per_knot": self.micros("theirs", part),
+                    "crocoddyl_rounds": [row.micros[part] for row in self.theirs],
+                    "ratio": ratio,
+                    "ratio_range": [low, high],
+                }
+        first = self.ours[0]
+        facts = {"T": first.knots, "iterations": first.iterations, "cost": first.cost}
+        return {**facts, "disagreement": self.disagreement(), "parts": parts}
+
+
+def compare(case: Case, peer: PeerProcess | None, *, rounds: int, seconds: float) -> Comparison:
+    """Measures a problem in turns: ours, theirs, ours, theirs, ..., since the machine's speed drifts."""
+    ours = Ours(case)
+    if peer is not None:
+        peer.measure(case.peer)  # builds the problem, and warms up
+    rows: tuple[list[Row], list[Row]] = ([], [])
+    for _ in range(rounds):
+        rows[0].append(ours.measure(seconds))
+        if peer is not None:
+            rows[1].append(peer.measure(case.peer))
+    return Comparison(case=case, ours=rows[0], theirs=rows[1])
+
+
+def report(comparisons: dict[str, Comparison]) -> str:
+    """The table of all problems."""
+    rows = [row for name, comparison in comparisons.items() for row in _rows(name, comparison)]
+    return table(TITLE, HEADER, rows[:-1])
+
+
+def _rows(name: str, comparison: Comparison) -> list[list[str]]:
+    rows = []
+    for part in PARTS:
+        cells = [name, part, number(comparison.micros("ours", part))]
+        if comparison.theirs:
+            ratio, low, high = comparison.ratio(part)
+            cells += [number(comparison.micros("theirs", part)), f"{ratio:.1f}", f"{low:.1f}..{high:.1f}"]
+            bars = BARS[part] if comparison.case.bars and part in BARS else ()
+            cells += [bar(ratio, limit, at_least=True) for limit in bars]
+        rows.append(cells + [""] * (len(HEADER) - len(cells)))
+    first = comparison.ours[0]
+    rest = comparison.micros("ours", "iteration") - sum(comparison.micros("ours", p) for p in PARTS if p != "iteration")
+    told = f"{first.iterations} iterations, cost {first.cost:.6g}" + (" on both sides" if comparison.theirs else "")
+    problem = comparison.disagreement()
+    rows.append([f"  {'DISAGREEMENT: ' + problem if problem else told}"] + [""] * (len(HEADER) - 1))
+    rows.append([f"  our time outside the three parts: {rest * first.knots:.0f} µs an iteration"] + [""] * (len(HEADER) - 1))
+    return [*rows, []]
