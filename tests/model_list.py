@@ -13,6 +13,7 @@ import pinocchio as pin
 from casadi import SX
 
 import trajopt
+from trajopt.actions import ActionModelTerminal
 from trajopt.dynamics import RobotExpressions
 from trajopt.residuals import ResidualModelAbstract
 from trajopt.robots import Robot, load_robot
@@ -324,7 +325,7 @@ ACTIONS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
 
 TERMINALS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
     **{
-        f"stack-{k}": lambda k=k: trajopt.ActionModelTerminal(costs_of(k, controlled=False))
+        f"stack-{k}": lambda k=k: ActionModelTerminal(costs_of(k, controlled=False))
         for k in ("ball", "drone", "talos_arm", "solo12")
     },
     "euler-ball": lambda: trajopt.IntegratedActionModelEuler(free_dynamics("ball", controlled=False), dt=0.0),
@@ -344,5 +345,5 @@ def points(state: StateAbstract) -> list[Reals]:
     start = reference_of(names[0]) if names else state.zero()
     spread = [state.integrate(state.zero(), rng.normal(size=state.ndx) * 0.7) for _ in range(2)]
     beside = [state.integrate(start, size * rng.uniform(-1, 1, state.ndx)) for size in (1e-9, 1e-3)]
-    turn = np.where([n.startswith("q:") and (n.endswith((".rx", "q:elbow"))) for n in state.tangent_names], np.pi - 1e-3, 0.0)
+    turn = np.where([n.startswith("q:") and n.endswith(".rx") for n in state.tangent_names], np.pi - 1e-3, 0.0)
     return [*spread, state.zero(), start, *beside, state.integrate(start, turn)]

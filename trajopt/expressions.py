@@ -20,10 +20,16 @@ class Instant:
         state: The state's manifold.
         x: State symbol (nx,).
         u: Control symbol (nu,); (0,) at a terminal instant.
+
+    Args:
+        state: The state's manifold.
+        nu: Number of controls [-].
+        derivatives: Whether derivatives will be asked for: the dynamics are then built so that they share the most.
     """
 
-    def __init__(self, state: StateAbstract, nu: int) -> None:
+    def __init__(self, state: StateAbstract, nu: int, *, derivatives: bool = False) -> None:
         self.state = state
+        self._derivatives = derivatives
         self.x = SX.sym("x", state.nx)
         self.u = SX.sym("u", nu)
 
@@ -36,7 +42,7 @@ class Instant:
     def robot(self) -> RobotExpressions:
         """Kinematics and dynamics of the robot in this state."""
         state = check_robot_state("a robot's expressions", self.state)
-        return RobotExpressions(state.model, self.x[: state.nq], self.x[state.nq :])
+        return RobotExpressions(state.model, self.x[: state.nq], self.x[state.nq :], with_derivatives=self._derivatives)
 
     @functools.cached_property
     def tangent_basis(self) -> SX:

@@ -7,7 +7,7 @@ from typing import Any
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.dynamics.lie import jlog6, log6
+from trajopt.dynamics.lie import log6, log6_and_jacobian
 from trajopt.expressions import Instant
 from trajopt.placements import check_placement
 from trajopt.residuals.multibody import ResidualModelMultibody
@@ -41,4 +41,4 @@ class ResidualModelFramePlacement(ResidualModelMultibody):
 
     def derivative(self, instant: Instant) -> tuple[SX, SX]:
         local = instant.robot.frame_jacobian(self.frame_id, pin.ReferenceFrame.LOCAL)
-        return self.pad(jlog6(*self._error(instant)) @ local), SX(6, instant.nu)
+        return self.pad(log6_and_jacobian(*self._error(instant))[1] @ local), SX(6, instant.nu)

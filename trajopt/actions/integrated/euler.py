@@ -47,7 +47,7 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         return steps_of(program, repr(self), self.symbols(instant), [xnext, cost], [x, u, parameters])  # type: ignore[return-value]
 
     def calc_diff_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, ...]:
-        instant = Instant(self.state, self.nu)
+        instant = Instant(self.state, self.nu, derivatives=True)
         step = self._tangent(instant)
         step_x, step_u = self._tangent_derivative(instant)
         first, second = self.state.sx_jintegrate(instant.x, step)

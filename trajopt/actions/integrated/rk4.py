@@ -117,7 +117,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
 
     def _stage_derivatives(self) -> ca.Function:
         """f, cost so far, fx, (0, fu), lx, lu, lxx, (0, lxu), luu, the costs weighted by b dt."""
-        instant, b, cost = Instant(self.state, self.nu), SX.sym("b"), SX.sym("cost")
+        instant, b, cost = Instant(self.state, self.nu, derivatives=True), SX.sym("b"), SX.sym("cost")
         fx, fu = self.differential.dynamics_derivative(instant)
         q, w = self.differential.costs.quadratic(instant), b * self.dt
         n, (nf, _) = self.state.ndx, self._sizes()
