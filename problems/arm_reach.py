@@ -54,7 +54,7 @@ class Reach:
     goal: Callable[[Robot], pin.SE3 | Reals]
     regularization: float = 1e-4
     rest: str = "zero"
-    reference: tuple[float, str] | None = None
+    reference: tuple[float, str]
 
 
 def _at(*position: float) -> Callable[[Robot], pin.SE3]:
@@ -90,9 +90,22 @@ REACHES = {
         frame="tool0",
         start=np.array([0.0, -1.5, 1.0, -1.0, -1.5, 0.0]),
         goal=_reached_by("tool0", 0.8, -1.0, 1.5, -2.0, -1.2, 0.5),
+        reference=(0.0769469541, OURS),
     ),
-    "planar-2r": Reach(frame="tool", start=np.array([0.0, 0.8]), goal=_point(0.4, 0.0, 0.6), regularization=1e-2),
-    "planar-3r": Reach(frame="tool", start=np.array([0.0, 0.5, 0.5]), goal=_point(0.3, 0.0, 0.8), regularization=1e-2),
+    "planar-2r": Reach(
+        frame="tool",
+        start=np.array([0.0, 0.8]),
+        goal=_point(0.4, 0.0, 0.6),
+        regularization=1e-2,
+        reference=(0.2832232215, OURS),
+    ),
+    "planar-3r": Reach(
+        frame="tool",
+        start=np.array([0.0, 0.5, 0.5]),
+        goal=_point(0.3, 0.0, 0.8),
+        regularization=1e-2,
+        reference=(0.4540851337, OURS),
+    ),
 }
 
 
@@ -108,20 +121,19 @@ def build(
         regularization: Weight of state and control [cost]; what suits the robot by default.
     """
     reach = REACHES[robot]
-    usual = T == 100 and dt == 1e-2 and regularization is None
     weight = reach.regularization if regularization is None else check_non_negative("regularization", regularization)
+    check_count("T", T)
+    check_positive("dt", dt, unit="s")
     arm = load_robot(robot)
-    problem = reach_problem(
-        arm, reach, T=check_count("T", T), dt=check_positive("dt", dt, unit="s"), goal=1.0, regularization=weight, end=1e3
-    )
+    problem = reach_problem(arm, reach, T=T, dt=dt, goal=1.0, regularization=weight, end=1e3)
     return ProblemCase(
         name=FAMILY.name,
         description=f"{robot}: {reach.frame} moves to its goal in {T * dt:g} s.",
         problem=problem,
         solver=SolverFDDP,
         options=FDDPOptions(),
-        reference_cost=reach.reference[0] if reach.reference and usual else None,
-        reference_source=reach.reference[1] if reach.reference and usual else "",
+        reference_cost=reach.reference[0],
+        reference_source=reach.reference[1],
         report=functools.partial(report, arm, reach),
     )
 
@@ -161,7 +173,8 @@ def reach_problem(
     residual = residual_type(state, reach.frame, target)
     running = CostStack(state)
     running.add("goal", residual, weight=goal)
-    running.add("x_reg", ResidualModelState(state, x0 if reach.rest == "start" else state.zero()), weight=regularization)
+    rest = x0 if reach.rest == "start" else state.zero()
+    running.add("x_reg", ResidualModelState(state, rest), weight=regularization)
     running.add("u_reg", ResidualModelControl(state), weight=regularization)
     terminal = CostStack(state).add("goal", residual, weight=end)
     dynamics = DifferentialActionModelFreeFwdDynamics(state, ActuationModelFull(state), running)
@@ -191,6 +204,6 @@ FAMILY = Family(
     description="An arm moves its tool to a goal in 1 s.",
     build=build,
     robots=tuple(REACHES),
-    reference_cost=REACHES["talos_arm"].reference[0],  # type: ignore[index]
+    reference_cost=REACHES["talos_arm"].reference[0],
     reference_source=CROCODDYL,
 )

@@ -38,15 +38,14 @@ def build(*, integrator: str = "euler", T: int = 250) -> ProblemCase:
         end=1.0,
         integrator=integrator,
     )
-    usual = T == 250 and integrator == "euler"
     return ProblemCase(
         name=FAMILY.name,
         description=f"Talos' left arm moves its gripper to (0, 0, 0.4) m in {T} ms ({integrator}).",
         problem=problem,
         solver=SolverFDDP,
         options=FDDPOptions(),
-        reference_cost=FAMILY.reference_cost if usual else None,
-        reference_source=CROCODDYL if usual else "",
+        reference_cost=FAMILY.reference_cost,
+        reference_source=FAMILY.reference_source,
         report=functools.partial(report, arm, reach),
     )
 

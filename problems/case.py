@@ -22,7 +22,7 @@ def no_report(solution: Solution) -> dict[str, str]:  # noqa: ARG001
     return {}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ProblemCase:
     """A problem with a first guess, the solver that suits it, and what it is known to cost.
 
@@ -44,8 +44,8 @@ class ProblemCase:
     problem: ShootingProblem
     solver: type[SolverAbstract]
     options: DDPOptions
-    xs: Reals | None = None
-    us: Reals | None = None
+    xs: Reals | None = field(default=None, repr=False)
+    us: Reals | None = field(default=None, repr=False)
     reference_cost: float | None = None
     reference_source: str = ""
     report: Report = field(default=no_report, repr=False)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.problems.case import ProblemCase, ProblemInfo
@@ -18,10 +21,11 @@ class Family:
     Attributes:
         name: Its name.
         description: What is to happen, in one sentence.
-        build: Builds a case; its keyword arguments are the options, with defaults. It has `robot` if `robots` is not empty.
+        build: Builds a case; its keyword arguments are the options, with defaults, and `robot` if there are robots.
         robots: Robots that it is known for, the default one first.
         reference_cost: Cost of a known solution with the defaults [cost].
         reference_source: Where that cost comes from.
+        reference_holds: Whether the reference cost of a case holds for all options, not for the defaults only.
     """
 
     name: str
@@ -30,6 +34,7 @@ class Family:
     robots: tuple[str, ...] = ()
     reference_cost: float | None = None
     reference_source: str = ""
+    reference_holds: bool = False
 
     @property
     def options(self) -> dict[str, Any]:
@@ -58,10 +63,11 @@ class Family:
         for option in options:
             if option not in self.options:
                 raise unknown_name(f"{self.name}: option", option, self.options)
-        if robot is None:
-            return self.build(**options)
-        if not self.robots:
+        if robot is not None and not self.robots:
             raise InvalidArgumentError(f"robot: {self.name} has a model of its own and takes none, got {robot!r}")
-        if robot not in self.robots:
+        if robot is not None and robot not in self.robots:
             raise unknown_name(f"{self.name}: robot", robot, self.robots)
-        return self.build(robot=robot, **options)
+        case = self.build(**({} if robot is None else {"robot": robot}), **options)
+        if self.reference_holds or all(np.array_equal(value, self.options[name]) for name, value in options.items()):
+            return case
+        return dataclasses.replace(case, reference_cost=None, reference_source="")

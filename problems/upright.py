@@ -22,9 +22,9 @@ def upright_cost(
 ) -> tuple[ResidualModelAbstract, ActivationModelAbstract]:
     """Residual and activation of G(x) = Σ_angles wᵢ (1 - cos xᵢ) + Σ_others ½ wᵢ xᵢ² [cost].
 
-    With "gauss-newton" it is ½ Σ w r² of r = (sin xᵢ, 1 - cos xᵢ, others), whose Hessian is w for an angle; with "exact"
-    that is w cos xᵢ, negative beyond 90 degrees. From hanging, Gauss-Newton converges in fewer iterations (double
-    pendulum: 79 instead of 119).
+    With "gauss-newton" it is ½ Σ w r² of r = (sin xᵢ, 1 - cos xᵢ, others), whose Hessian is w for an angle; with
+    "exact" that is w cos xᵢ, negative beyond 90 degrees. From hanging, Gauss-Newton converges in fewer iterations
+    (double pendulum: 79 instead of 119).
 
     Args:
         state: A vector space.

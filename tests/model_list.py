@@ -263,6 +263,7 @@ def costs_of(name: str, *, controlled: bool = True) -> trajopt.CostStack:
     state = state_of(name)
     ndx = state.ndx
     bounds = np.linspace(0.05, 0.3, ndx)
+    bounds[0] = np.inf
     stack = trajopt.CostStack(state)
     stack.add("goal", trajopt.ResidualModelFramePlacement(state, TIP[name], tip_at_reference(name)), 2.0)
     stack.add("x_reg", trajopt.ResidualModelState(state), 0.1, trajopt.ActivationModelWeightedQuad(np.arange(1.0, ndx + 1)))

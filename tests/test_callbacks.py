@@ -135,6 +135,12 @@ def test_verbose_begins_a_new_table_for_each_solve():
     ] * 2
 
 
+def test_verbose_does_not_break_lines_where_the_console_is_narrow():
+    text = io.StringIO()
+    CallbackVerbose(console=Console(file=text, width=30))(record(1))
+    assert len(text.getvalue().splitlines()) == 2
+
+
 def test_verbose_writes_to_standard_output_by_default(capsys):
     CallbackVerbose()(record(1))
     assert capsys.readouterr().out.split()[0] == "iter"

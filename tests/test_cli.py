@@ -219,7 +219,7 @@ def test_files_are_written_for_a_solve_that_did_not_converge(tmp_path):
     ("arguments", "message"),
     [
         (["lqr"], "problem 'lqr' not found; did you mean 'lq'? Known: lq, other."),
-        (["lq", "--solver", "sqp"], "solver 'sqp' not found Known: ddp, fddp."),
+        (["lq", "--solver", "sqp"], "solver 'sqp' not found. Known: ddp, fddp."),
         (["lq", "--robot", "planar-3r"], "robot 'planar-3r' not found; did you mean 'planar-2r'? Known: planar-2r."),
         (["lq", "--max-iterations", "0"], "max_iterations: expected"),
         (["lq", "--plot", "lq.gif"], "--plot: expected a file ending in .png or .pdf or .svg, got 'lq.gif'"),

@@ -1,7 +1,9 @@
-"""Parity with Crocoddyl 3.2.1, against the traces in tests/data/crocoddyl (made by tests/data/make_crocoddyl_traces.py).
+"""Parity with Crocoddyl 3.2.1, against the traces in tests/data/crocoddyl, made by make_crocoddyl_traces.py there.
 
-With Crocoddyl's options and guess a solve takes the same iterations and steps and meets the same costs. Not compared is
-`arm-seed-ddp`: it does not converge, and a change of 1e-12 of its first control moves its costs by 95 %.
+With Crocoddyl's options and guess a solve takes the same iterations and steps and meets the same costs. Not compared
+is `arm-seed-ddp`: it does not converge, and a change of 1e-12 of its first control moves its costs by 95 %. Costs on
+the way agree to 1e-8 but for arm-seed-rk4 (5e-7) and arm-kinova (5e-6): there x0 is near half a turn from the guess,
+where Pinocchio's difference on the circle (acos) is off by 4e-13 and ours (atan2) is not.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ def trace(name: str) -> dict[str, Any]:
 
 
 def case_of(name: str) -> problems.ProblemCase:
-    """Our case of a trace, with the trace's x0 (Kinova's `arm_up` is of unit length only to 1e-9 there)."""
+    """Our case of a trace, with its x0: in the robot's file Kinova's `arm_up` is of unit length only to 1e-9."""
     family, options = CASES[max((key for key in CASES if name.startswith(key)), key=len)]
     case = problems.load(family, **options)
     if name == "arm-kinova":
@@ -102,21 +104,20 @@ def test_same_costs_on_the_way(name: str, iterations: int, cost: float) -> None:
 def test_same_steps_regularization_and_promises(name: str, iterations: int, cost: float) -> None:  # noqa: ARG001
     history, expected = solved(name).history, trace(name)["trace"]
     assert [r.step_length for r in history] == expected["step_length"]
-    after = [*(r.regularization for r in history[1:])]  # Crocoddyl shows it after its update
-    np.testing.assert_allclose(after, expected["preg"][:-1], rtol=1e-9)
-    # The promise is a difference of large sums once it is small: 1e-6 of it or of 1e-6 of the cost.
+    used = [r.regularization for r in history[1:]]  # Crocoddyl shows it after its update
+    np.testing.assert_allclose(used, expected["preg"][:-1], rtol=1e-9)
     scale = np.abs(expected["stop"]) + 1e-6 * np.abs(expected["cost"])
     difference = np.abs(np.subtract([r.stop for r in history], expected["stop"]))
-    assert np.max(difference / scale) < 1e-3
-    np.testing.assert_allclose([r.gap_norm for r in history], expected["ffeas"], rtol=1e-3, atol=1e-9)
+    assert np.max(difference / scale) < 1e-4
+    np.testing.assert_allclose([r.gap_norm for r in history], expected["ffeas"], rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(("name", "iterations", "cost"), TRACES)
 def test_same_trajectory(name: str, iterations: int, cost: float) -> None:  # noqa: ARG001
     expected, solution = trace(name)["solution"], solved(name)
     us = np.array(expected["us"])
-    np.testing.assert_allclose(solution.us[expected["knots_us"]], us, rtol=0, atol=1e-4 * np.abs(us).max())
-    np.testing.assert_allclose(solution.xs[expected["knots_xs"]], expected["xs"], rtol=0, atol=1e-4)
+    np.testing.assert_allclose(solution.us[expected["knots_us"]], us, rtol=0, atol=1e-6 * np.abs(us).max())
+    np.testing.assert_allclose(solution.xs[expected["knots_xs"]], expected["xs"], rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["arm-t100", "arm-seed-rk4"])
@@ -131,9 +132,8 @@ def test_quasi_static_guess(name: str) -> None:
 def test_values_and_derivatives(name: str) -> None:
     expected, problem = trace(f"derivatives-{name}"), case_of(name).problem
     one = ShootingProblem(expected["x"], problem.running[:1], problem.terminal)
-    for parameter, knots in (("x_reg.reference", [0]), ("goal.weight", [1])):
-        if parameter in problem.parameters:
-            one.set_parameter(parameter, problem.get_parameter(parameter, [0 if knots == [0] else problem.T]), knots)
+    if name == "arm-kinova":
+        one.set_parameter("x_reg.reference", trace(name)["x0"])
     d = one.calc_diff([expected["x"], expected["x"]], [expected["u"]])
     ours = {"cost": d.costs[0], "xnext": d.xnext[0], "Fx": d.Fx[0], "Fu": d.Fu[0], "Lx": d.Lx[0], "Lu": d.Lu[0]}
     ours |= {"Lxx": d.Lxx[0], "Lxu": d.Lxu[0], "Luu": d.Luu[0]}

@@ -10,7 +10,6 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from matplotlib.figure import Figure
-from trajopt.solvers import SolverFDDP
 
 from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics
 from trajopt.actions.integrated import IntegratedActionModelEuler
@@ -31,6 +30,7 @@ from trajopt.residuals import ResidualModelControl, ResidualModelFrameTranslatio
 from trajopt.robots import Robot, load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, Solution, SolverStatus
+from trajopt.solvers import SolverFDDP
 from trajopt.states.state_multibody import StateMultibody
 from trajopt.states.state_vector import StateVector
 
@@ -207,8 +207,10 @@ def test_limits_that_all_lines_share_are_grey_and_shaded():
 
 
 def test_limits_of_single_lines_have_their_colour_and_far_ones_are_left_out():
-    us = np.stack([np.linspace(-1, 1, T), np.linspace(-0.2, 0.2, T)], axis=1)
-    solution = make(StateVector(1), np.zeros((T + 1, 1)), us, lower=[-1.2, -5], upper=[50, 0.1])
+    us = np.linspace(-1, 1, T)[:, None] * [1.0, 0.2, 0.01, 0.5]
+    # near, passed; far for this panel; far for the third's own range; far for this panel, near for the fourth's own range
+    lower, upper = [-1.2, -5, -0.05, -50], [50, 0.1, 0.05, 5]
+    solution = make(StateVector(1), np.zeros((T + 1, 1)), us, lower=lower, upper=upper)
     axes = panels(plot_solution(solution))["control"]
     limits = {line.get_ydata()[0]: line.get_color() for line in hidden(axes, "_limit")}
     assert limits == {-1.2: PALETTE[0], 0.1: PALETTE[1]}
@@ -299,8 +301,8 @@ def test_convergence_marks_taken_and_refused_steps():
     figure = plot_convergence(history(refused=(2, 5)))
     axes = panels(figure)["stopping value [cost]"]
     (taken,), (refused,) = hidden(axes, "_taken"), hidden(axes, "_refused")
-    assert taken.get_xdata().tolist() == [1, 3, 4, 6]
-    assert refused.get_xdata().tolist() == [2, 5]
+    np.testing.assert_array_equal(taken.get_xydata(), [[i, 50.0**-i] for i in (1, 3, 4, 6)])
+    np.testing.assert_array_equal(refused.get_xydata(), [[i, 50.0**-i] for i in (2, 5)])
     assert (taken.get_marker(), refused.get_marker()) == ("o", "x")
     assert "step refused" in legend_texts(figure)
     all_taken = plot_convergence(history(refused=()))
@@ -481,6 +483,18 @@ def test_motion_of_parallel_links_is_drawn_in_the_plane_in_which_they_turn():
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("y [m]", "z [m]")
 
 
+def test_motion_along_a_line_is_seen_from_the_side_and_ends_in_the_farthest_frame():
+    model = pin.Model()
+    joint = model.addJoint(0, pin.JointModelPX(), pin.SE3.Identity(), "slide")
+    for name, height in (("low", 0.1), ("top", 0.2), ("middle", 0.15)):
+        place = pin.SE3(np.eye(3), np.array([0.0, 0.0, height]))
+        model.addFrame(pin.Frame(name, joint, 0, place, pin.FrameType.OP_FRAME))
+    axes = plot_motion(robot_solution(Robot(model)), 2).axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x [m]", "z [m]")
+    np.testing.assert_allclose(figures_of(axes)[0], [[0, 0], [0, 0.2]])
+    assert list(visible(axes)) == ["path of top"]
+
+
 def test_motion_in_the_horizontal_plane_is_seen_from_above():
     model = pin.Model()
     joint = model.addJoint(0, pin.JointModelRZ(), pin.SE3.Identity(), "turn")
@@ -632,18 +646,15 @@ def test_figures_belong_to_no_window_and_settings_come_back():
     import matplotlib
     from matplotlib import pyplot
 
-    before = dict(matplotlib.rcParams)
     solution = robot_solution(load_robot("planar-2r"))
-    for figure in (
-        plot_solution(solution),
-        plot_convergence(solution),
-        plot_cost_terms(solution),
-        plot_motion(solution),
-    ):
-        assert isinstance(figure, Figure)
-    plot_summary(solution)
+    with matplotlib.rc_context({"font.size": 17.0, "axes.spines.top": True, "axes.grid": False}):
+        before = dict(matplotlib.rcParams)
+        for plot in (plot_solution, plot_convergence, plot_cost_terms, plot_motion, plot_summary):
+            figure = plot(solution)
+            assert isinstance(figure, Figure)
+            assert figure.axes[0].xaxis.label.get_fontsize() == 9.0
+            assert dict(matplotlib.rcParams) == before, plot
     assert pyplot.get_fignums() == []
-    assert dict(matplotlib.rcParams) == before
 
 
 def test_pictures_can_be_drawn_into_a_figure_of_the_caller():

@@ -48,7 +48,7 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameEr
     """Error for a name that is not found: close matches first, then all that are."""
     names = sorted(str(k) for k in known)
     close = difflib.get_close_matches(str(name), names, n=3)
-    hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
+    hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else "."
     listed = ", ".join(names[:60]) + (", ..." if len(names) > 60 else "")
     return UnknownNameError(f"{kind} {name!r} not found{hint} Known: {listed or 'none'}.")
 

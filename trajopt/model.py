@@ -114,7 +114,7 @@ class Model(ABC):
         array = convert(name, value) if convert else np.array(value, dtype=np.float64)
         if array.ndim > 2:
             raise InvalidArgumentError(f"{name}: expected a number, vector or matrix, got shape {array.shape}")
-        if not np.all(np.isfinite(array)):
+        if convert is None and not np.all(np.isfinite(array)):
             raise InvalidArgumentError(f"{name}: expected finite numbers, got {array}")
         symbol = SX.sym(name, *(array.shape if array.ndim else (1, 1)))
         self._parameters[name] = Parameter(name, symbol, array, unit, convert)
@@ -125,10 +125,14 @@ class Model(ABC):
         return dict(self._parameters)
 
     def __repr__(self) -> str:
+        return self.described()
+
+    def described(self, *, without: tuple[str, ...] = ()) -> str:
+        """The model with its arguments on one line, those left out that are named here."""
         args, kwargs = self._arguments
         bound = inspect.signature(type(self).__init__).bind(self, *args, **kwargs)
         bound.apply_defaults()
-        given = {name: value for name, value in list(bound.arguments.items())[1:] if not _is_absent(value)}
+        given = {n: v for n, v in list(bound.arguments.items())[1:] if not (_is_absent(v) or n in without)}
         return f"{type(self).__name__}({', '.join(f'{name}={_short(value)}' for name, value in given.items())})"
 
 
@@ -145,6 +149,8 @@ def _short(value: Any) -> str:
     """A value on one line; long arrays are shortened."""
     if isinstance(value, np.ndarray):
         return np.array2string(value, precision=6, threshold=50, separator=", ").replace("\n", "")
+    if inspect.isfunction(value):
+        return value.__qualname__
     return " ".join(repr(value).split())
 
 

@@ -1,7 +1,7 @@
 """Benchmarks: `python -m tests.benchmarks`; see `--help`. Speed is measured here only, never in a test.
 
-Every library that is measured, here or in a process started from here, gets one thread for its linear algebra: set here,
-before numpy is loaded.
+Every library that is measured, here or in a process started from here, gets one thread for its linear algebra: that is
+set here, before numpy is loaded.
 """
 
 import os

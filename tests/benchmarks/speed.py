@@ -12,8 +12,8 @@ from tests.benchmarks.table import bar, number, table
 
 COST_TOLERANCE = 1e-8  # relative
 HEADER = ["problem", "part", "ours", "Crocoddyl", "ratio", "of rounds", "required", "aim"]
-TITLE = """Times in µs per knot, one thread each; a ratio [-] says how many times faster we are (of medians, then the range of
-the rounds). Ours: calc_diff holds values, derivatives and packing, theirs derivatives alone. An iteration is the wall
+TITLE = """Times in µs per knot, one thread each. A ratio [-] says how many times faster we are: of medians, then its range
+over the rounds. Our calc_diff holds values, derivatives and packing, theirs derivatives alone. An iteration is the wall
 time of solve() by the number of iterations."""
 
 
@@ -89,9 +89,10 @@ def compare(case: Case, peer: PeerProcess | None, *, rounds: int, seconds: float
 
 
 def report(comparisons: dict[str, Comparison]) -> str:
-    """The table of all problems."""
+    """The table of all problems, and below it whether both sides solved the same one."""
     rows = [row for name, comparison in comparisons.items() for row in _rows(name, comparison)]
-    return table(TITLE, HEADER, rows[:-1])
+    notes = [f"{name}: {_note(comparison)}" for name, comparison in comparisons.items()]
+    return table(TITLE, HEADER, rows[:-1]) + "\n" + "\n".join(notes) + "\n"
 
 
 def _rows(name: str, comparison: Comparison) -> list[list[str]]:
@@ -104,10 +105,16 @@ def _rows(name: str, comparison: Comparison) -> list[list[str]]:
             bars = BARS[part] if comparison.case.bars and part in BARS else ()
             cells += [bar(ratio, limit, at_least=True) for limit in bars]
         rows.append(cells + [""] * (len(HEADER) - len(cells)))
-    first = comparison.ours[0]
-    rest = comparison.micros("ours", "iteration") - sum(comparison.micros("ours", p) for p in PARTS if p != "iteration")
-    told = f"{first.iterations} iterations, cost {first.cost:.6g}" + (" on both sides" if comparison.theirs else "")
-    problem = comparison.disagreement()
-    rows.append([f"  {'DISAGREEMENT: ' + problem if problem else told}"] + [""] * (len(HEADER) - 1))
-    rows.append([f"  our time outside the three parts: {rest * first.knots:.0f} µs an iteration"] + [""] * (len(HEADER) - 1))
     return [*rows, []]
+
+
+def _note(comparison: Comparison) -> str:
+    """What was solved, or why the times must not be compared; and what our solve does beside the three parts."""
+    first, disagreement = comparison.ours[0], comparison.disagreement()
+    parts = sum(comparison.micros("ours", part) for part in PARTS if part != "iteration")
+    rest = first.knots * (comparison.micros("ours", "iteration") - parts)
+    told = f"T = {first.knots}, {first.iterations} iterations, cost {first.cost:.10g}"
+    told += " on both sides" if comparison.theirs else ""
+    if disagreement:
+        told = f"DIFFERENT SOLVES, DO NOT COMPARE: {disagreement}"
+    return f"{told}; an iteration of ours spends {rest:.0f} µs beside the three parts"

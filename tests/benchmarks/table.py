@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 
@@ -28,8 +29,8 @@ def number(value: float, digits: int = 3) -> str:
     """A number with so many significant digits, never in powers of ten between 1e-4 and 1e6."""
     if value == 0 or not 1e-4 <= abs(value) < 1e6:
         return f"{value:.{digits}g}"
-    whole = len(str(int(abs(value)))) if abs(value) >= 1 else 1
-    return f"{value:,.{max(digits - whole, 0)}f}" if abs(value) >= 1 else f"{float(f'{value:.{digits}g}'):f}".rstrip("0")
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    return f"{value:,.{max(decimals, 0)}f}"
 
 
 def bar(value: float, limit: float, *, at_least: bool) -> str:

@@ -8,9 +8,7 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.activations.base import ActivationModelAbstract
-from trajopt.errors import InvalidArgumentError
-
-FAR = 1e300  # stands for an absent bound: compiled code computes with it, and never reaches it
+from trajopt.errors import InvalidArgumentError, check_bounds
 
 Reals = npt.NDArray[np.float64]
 
@@ -31,19 +29,18 @@ class ActivationModelQuadraticBarrier(ActivationModelAbstract):
         low, high = self._checked("lower", lower), self._checked("upper", upper)
         if np.any(low > high):
             index = int(np.argmax(low > high))
-            raise InvalidArgumentError(f"lower: {low[index]} at {index} is above upper, {high[index]}")
+            raise InvalidArgumentError(
+                f"lower: expected lower <= upper, got {low[index]} > {high[index]} at {index}; exchange the two"
+            )
         self.lower = self.parameter("lower", low, convert=self._checked)
         self.upper = self.parameter("upper", high, convert=self._checked)
 
     def _checked(self, argument: str, value: npt.ArrayLike) -> Reals:
-        array = np.array(value, dtype=np.float64)
-        if array.shape != (self.size,) or np.any(np.isnan(array)):
-            raise InvalidArgumentError(f"{argument}: expected {self.size} bounds (inf where there is none), got {array}")
-        return np.clip(array, -FAR, FAR)
+        return check_bounds(argument, value, self.size)
 
     def check_size(self, nr: int) -> None:
         if nr != self.size:
-            raise InvalidArgumentError(f"lower: the residual has size {nr}, the barrier {self.size} bounds")
+            raise InvalidArgumentError(f"lower: expected one bound for each of the residual's {nr} elements, got {self.size}")
 
     def _excess(self, r: SX) -> SX:
         return ca.fmin(r - self.lower, 0) + ca.fmax(r - self.upper, 0)

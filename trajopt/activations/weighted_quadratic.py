@@ -34,7 +34,7 @@ class ActivationModelWeightedQuad(ActivationModelAbstract):
 
     def check_size(self, nr: int) -> None:
         if nr != self.size:
-            raise InvalidArgumentError(f"weights: the residual has size {nr}, the activation {self.size} weights")
+            raise InvalidArgumentError(f"weights: expected one for each of the residual's {nr} elements, got {self.size}")
 
     def value(self, r: SX) -> SX:
         return 0.5 * ca.dot(self.weights, r * r)

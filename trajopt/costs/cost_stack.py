@@ -19,7 +19,7 @@ from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CostTerm:
     """One term: weight · a(r)."""
 
@@ -27,6 +27,11 @@ class CostTerm:
     residual: ResidualModelAbstract
     activation: ActivationModelAbstract
     weight: Parameter
+
+    def __repr__(self) -> str:
+        quad = isinstance(self.activation, ActivationModelQuad)
+        activation = "" if quad else f"{self.activation!r} of "
+        return f"{self.name}: {float(self.weight.default):g} · {activation}{self.residual.described(without=('state',))}"
 
     def parameters(self, nu: int) -> dict[str, Parameter]:
         """Parameters by name within the stack, such as "goal.weight"."""
@@ -184,10 +189,7 @@ class CostStack:
         return (_rebuild, (self.state, terms, self._user))
 
     def __repr__(self) -> str:
-        terms = ", ".join(
-            f"{t.name}: {float(t.weight.default):g} · {t.activation!r} of {t.residual!r}" for t in self.terms
-        )
-        return f"CostStack({terms})"
+        return f"CostStack({self.state!r}; {', '.join(repr(term) for term in self.terms) or 'no terms'})"
 
 
 def _weight(argument: str, value: Any) -> npt.NDArray[np.float64]:

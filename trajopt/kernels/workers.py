@@ -43,7 +43,8 @@ def compile_apart(texts: Sequence[str], level: int, cores: int, *, background: b
     workers: list[subprocess.Popen[bytes]] = []
     try:
         for i in range(count):
-            workers.append(_start(texts[i::count], level, BACKGROUND_NICENESS if background else 0))
+            workers.append(_start())
+            _feed(workers[i], (sys.path, list(texts[i::count]), level, BACKGROUND_NICENESS if background else 0))
         for i, worker in enumerate(workers):
             images[i::count] = _result(worker, len(texts[i::count]))
     except OSError as error:
@@ -67,31 +68,39 @@ def _python() -> bool:
     return Path(sys.executable or "").name.startswith("python")
 
 
-def _start(texts: Sequence[str], level: int, niceness: int) -> subprocess.Popen[bytes]:
+def _start() -> subprocess.Popen[bytes]:
     command = [sys.executable, "-P", str(Path(__file__).with_name("codegen.py"))]
     pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
     # a process group of its own: Ctrl-C is for this process, which then ends its workers
     worker = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nothing, process_group=0)
     _running.add(worker)
+    return worker
+
+
+def _feed(worker: subprocess.Popen[bytes], task: object) -> None:
     assert worker.stdin is not None
     with contextlib.suppress(BrokenPipeError), worker.stdin as stdin:  # it died: `_result` finds nothing
-        pickle.dump((sys.path, list(texts), level, niceness), stdin)
-    return worker
+        pickle.dump(task, stdin)
 
 
 def _result(worker: subprocess.Popen[bytes], count: int) -> list[bytes | None]:
     assert worker.stdout is not None
     data = worker.stdout.read()
-    if worker.wait() == 0:
-        return list(pickle.loads(data))
+    status = worker.wait()
+    with contextlib.suppress(Exception):  # what is no pickle can raise anything
+        images = pickle.loads(data)
+        if len(images) == count and all(isinstance(image, bytes) for image in images):
+            return list(images)
     if not _closed:
-        _logger.info("a compiling process ended with status %s: compiling here", worker.returncode)
+        _logger.info("a compiling process gave no result (status %s): compiling here", status)
     return [None] * count
 
 
 def _end(worker: subprocess.Popen[bytes]) -> None:
     worker.kill()
     worker.wait()
-    if worker.stdout is not None:
-        worker.stdout.close()
+    for pipe in (worker.stdin, worker.stdout):
+        with contextlib.suppress(OSError):
+            if pipe is not None:
+                pipe.close()
     _running.discard(worker)

@@ -190,7 +190,7 @@ def _scene(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple[f
     size = max(float((high - low).max()), 1e-3)
     still = np.ptp(points, axis=0).max(axis=0) < _STILL * size
     flat = [i for i in (1, 0, 2) if still[i] and high[i] - low[i] < _FLAT * size]  # from the side, if there is a choice
-    hidden = min(flat, key=lambda i: round((high[i] - low[i]) / size, 3), default=None) if view is None else None
+    hidden = flat[0] if flat and view is None else None
     margin = 0.06 * size
     if hidden is not None:
         shown = tuple(i for i in range(3) if i != hidden)

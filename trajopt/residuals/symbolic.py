@@ -66,12 +66,12 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         if self._wants_robot:
             check_robot_state("an argument named robot", state)
         count = len(names) - len(self._symbols) - self._wants_robot
-        if count not in ((0, 1, 2) if self._wants_robot else (1, 2)):
+        if count not in (1, 2):
             raise InvalidArgumentError(
                 f"function: expected inputs x or (x, u), then those of parameters ({', '.join(self._symbols) or 'none'}), "
                 f"got inputs ({', '.join(names)}); name each further input in parameters={{name: value}}"
             )
-        self._positional = count
+        self._names = [name for name in names if name not in (*self._symbols, "robot")]
         self.uses_control = count == 2
         if not self.uses_control:
             self.nr = int(self.evaluate(Instant(state, 0)).numel())
@@ -80,13 +80,14 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         return int(self.evaluate(Instant(self.state, nu)).numel()) if self.nr is None else self.nr
 
     def evaluate(self, instant: Instant) -> SX:
-        arguments = (instant.x, instant.u)[: self._positional]
         robot = {"robot": instant.robot} if self._wants_robot else {}
         try:
             if isinstance(self._function, ca.Function):
+                arguments = [instant.x, instant.u] if self.uses_control else [instant.x]
                 result = SX(expand(self._function)(*arguments, *self._symbols.values()))
             else:
-                result = SX(self._function(*arguments, **self._symbols, **robot))
+                named = dict(zip(self._names, (instant.x, instant.u)))
+                result = SX(self._function(**named, **self._symbols, **robot))
         except (RuntimeError, TypeError, NotImplementedError, IndexError) as error:
             raise InvalidArgumentError(
                 f"function: cannot be evaluated with x ({self.state.nx},)"

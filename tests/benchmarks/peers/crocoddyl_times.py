@@ -7,11 +7,11 @@ Absolute times drift on a shared machine, ratios of times taken in turns hold: w
 between this process and its own measurement. A problem is built, and solved to count its iterations, once; from then on
 an answer costs only the solves and calls that are timed. A name that is not known gets {"error": ...}.
 
-Fields: T knots; medians, over at least R calls and S seconds, in microseconds per knot of `calc_us`, `calc_diff_us` (the
-whole problem), `backward_us`, `forward_us` (step length 1), all taken at the solution, where every pass succeeds;
+Fields: T knots; medians, over at least R calls and S seconds, in microseconds per knot of `calc_us`, `calc_diff_us`
+(the whole problem), `backward_us`, `forward_us` (step length 1), all taken at the solution, where every pass succeeds;
 `solve_s`, the median wall time of whole solves in seconds, from the same guess, with Crocoddyl's default options;
-`iterations` (directions computed), `cost`, `converged`. One thread. `python_model` marks models that Crocoddyl evaluates
-in Python.
+`iterations` (directions computed), `cost`, `converged`. One thread. `python_model` marks models that Crocoddyl
+evaluates in Python.
 """
 
 import argparse
@@ -116,7 +116,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(REFERENCES)}")
     parser.add_argument("--repeat", type=int, default=5, metavar="R", help="calls per median, at least (default 5)")
-    parser.add_argument("--seconds", type=float, default=0.2, metavar="S", help="time per median, at least (default 0.2)")
+    parser.add_argument("--seconds", type=float, default=0.2, metavar="S", help="time per median (default 0.2 s)")
     parser.add_argument("--serve", action="store_true", help="answer the names that come line by line on stdin")
     options = parser.parse_args()
     names = (line.strip() for line in sys.stdin) if options.serve else options.names or REFERENCES

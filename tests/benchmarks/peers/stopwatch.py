@@ -1,4 +1,4 @@
-"""How a time is taken, the same on both sides of a comparison; needs Python only, so that a peer's environment has it."""
+"""How a time is taken, the same on both sides of a comparison; needs Python only, so that a peer can import it."""
 
 import time
 from collections.abc import Callable

@@ -1,0 +1,96 @@
+"""Measures this library on this machine.
+
+    python -m tests.benchmarks                       speed, a second thread, models of one's own, memory
+    tests/benchmarks/peers/make_env.sh DIR           once: an environment for Crocoddyl
+    python -m tests.benchmarks --peers DIR           ... beside Crocoddyl, on the same problems in the same run
+    python -m tests.benchmarks --startup             ... and start-up, cold and warm
+
+Times drift on a machine that does other things too: trust ratios, and what two runs agree on. The exit status is 1 if
+the two sides did not solve the same problem; a bar that is not reached is printed only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+import trajopt
+from tests.benchmarks import extensibility, memory, speed, startup, threads
+from tests.benchmarks.cases import CASES, Case
+from tests.benchmarks.machine import machine
+from tests.benchmarks.peer_process import PeerProcess
+
+SECTIONS = ("speed", "threads", "extensibility", "memory", "startup")
+
+
+def parse() -> argparse.Namespace:
+    """The command line."""
+    style = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__, formatter_class=style)
+    parser.add_argument("--peers", type=Path, metavar="DIR", help="environment of make_env.sh: also run Crocoddyl")
+    parser.add_argument("--startup", action="store_true", help="also measure start-up (minutes)")
+    parser.add_argument(
+        *("--only", "-o"),
+        action="append",
+        choices=[*SECTIONS, *CASES],
+        metavar="NAME",
+        help=f"a section ({', '.join(SECTIONS)}) or a problem ({', '.join(CASES)}); may be given again",
+    )
+    parser.add_argument("--rounds", type=int, default=7, metavar="N", help="turns of each comparison (default 7)")
+    parser.add_argument("--seconds", type=float, default=0.2, metavar="S", help="time for one median (default 0.2)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Measure and print; returns the exit status."""
+    options = parse()
+    only = options.only or []
+    usual = {"speed", "threads", "extensibility", "memory"} | ({"startup"} if options.startup else set())
+    sections = {name for name in SECTIONS if name in only} or ({"speed", "threads"} if only else usual)
+    cases = {name: case for name, case in CASES.items() if name in only} or CASES
+    print("\n".join(machine().values()) + "\n")
+    trajopt.set_num_threads(1)
+    figures: dict[str, Any] = {"machine": machine()}
+    how = {"rounds": options.rounds, "seconds": options.seconds}
+    status = 0
+    if "speed" in sections:
+        status = _speed(cases, options, figures)
+    barred = {name: case for name, case in cases.items() if case.bars}
+    if "threads" in sections and barred:
+        _show(figures, "threads", threads.measure(barred, **how), threads.report)
+    if "extensibility" in sections:
+        _show(figures, "extensibility", extensibility.measure(**how), extensibility.report)
+    if "memory" in sections:
+        _show(figures, "memory", memory.measure(), memory.report)
+    if "startup" in sections:
+        _show(figures, "startup", startup.measure(list(barred)), startup.report)
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1))
+    return status
+
+
+def _show(figures: dict[str, Any], section: str, measured: Any, report: Any) -> None:
+    figures[section] = measured
+    print(report(measured), flush=True)
+
+
+def _speed(cases: dict[str, Case], options: argparse.Namespace, figures: dict[str, Any]) -> int:
+    """The comparison; 1 if a problem was not solved in the same way on both sides."""
+    with contextlib.ExitStack() as stack:
+        peer = stack.enter_context(PeerProcess(options.peers, options.seconds)) if options.peers else None
+        comparisons = {
+            name: speed.compare(case, peer, rounds=options.rounds, seconds=options.seconds)
+            for name, case in cases.items()
+        }
+        figures["crocoddyl"] = peer.version if peer else None
+    figures["speed"] = {name: comparison.figures() for name, comparison in comparisons.items()}
+    print(speed.report(comparisons), flush=True)
+    return int(any(comparison.disagreement() for comparison in comparisons.values()))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,324 @@
+"""Action models: one battery over all of them. Their parts: test_models_parts.py; integrators: test_models_integrators.py."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+import pytest
+
+import trajopt
+from tests.model_list import ACTIONS, DIFFERENTIALS, TERMINALS, ValuesOnly, free_dynamics, points, state_of
+from tests.slow_twin import Twin, assert_close, central_differences, numeric_terms
+from trajopt.actions import ActionModelTerminal
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
+
+Reals = npt.NDArray[np.float64]
+FIELDS = ("xnext", "cost", "Fx", "Fu", "Lx", "Lu", "Lxx", "Lxu", "Luu")
+Integrated = trajopt.IntegratedActionModelEuler | trajopt.IntegratedActionModelRK4
+
+every_action = pytest.mark.parametrize("name", ACTIONS)
+every_terminal = pytest.mark.parametrize("name", TERMINALS)
+every_differential = pytest.mark.parametrize("name", DIFFERENTIALS)
+
+
+@cache
+def action(name: str) -> trajopt.ActionModelAbstract:
+    return ACTIONS[name]()
+
+
+@cache
+def terminal(name: str) -> trajopt.ActionModelAbstract:
+    return TERMINALS[name]()
+
+
+def samples(model: trajopt.ActionModelAbstract) -> list[tuple[Reals, Reals]]:
+    """States and controls; two of them for large robots, where an evaluation takes long."""
+    rng, states = np.random.default_rng(1), points(model.state)
+    chosen = states if model.state.ndx <= 14 else [states[0], states[3]]
+    return [(x, np.zeros(model.nu) if i == 2 else rng.normal(size=model.nu)) for i, x in enumerate(chosen)]
+
+
+def evaluated(model: trajopt.ActionModelAbstract, x: Reals, u: Reals | None) -> trajopt.ActionData:
+    data = model.create_data()
+    model.calc(data, x, u)
+    model.calc_diff(data, x, u)
+    return data
+
+
+def values(model: trajopt.ActionModelAbstract, x: Reals, u: Reals | None) -> tuple[Reals, float]:
+    data = model.create_data()
+    model.calc(data, x, u)
+    return data.xnext, data.cost
+
+
+def expected_hessian(model: trajopt.ActionModelAbstract, x: Reals, u: Reals | None) -> Reals | None:
+    """Gauss-Newton of the slow twin; of an exact Hessian, differences of the gradient in tangent coordinates."""
+    if isinstance(model, Integrated) and u is not None:
+        return Twin(model).gauss_newton(x, u)
+    if isinstance(model, Integrated | ActionModelTerminal):
+        costs = model.differential.costs if isinstance(model, Integrated) else model.costs
+        return sum((_term_hessian(model, term, x) for term in numeric_terms(costs, 0)), np.zeros(1))
+    if isinstance(model, trajopt.ActionModelNumDiff):
+        return None
+    n, m = model.state.ndx, 0 if u is None else model.nu
+    control = np.zeros(0) if u is None else u
+
+    def gradient(z: Reals) -> Reals:
+        moved = model.state.integrate(x, z[:n])
+        data = evaluated(model, moved, None if u is None else control + z[n:])
+        at_x = model.state.jintegrate(x, z[:n], "second").T @ data.Lx
+        return at_x if u is None else np.concatenate([at_x, data.Lu])
+
+    return central_differences(gradient, n + m)
+
+
+def _term_hessian(model: trajopt.ActionModelAbstract, term: Callable[..., tuple[Reals, float, Reals]], x: Reals) -> Reals:
+    none = np.zeros(0)
+    R = central_differences(lambda dx: term(model.state.integrate(x, dx), none)[0], model.state.ndx)
+    return R.T @ (term(x, none)[2][:, None] * R)
+
+
+# The battery
+
+
+@every_action
+def test_sizes_repeatability_and_inputs(name: str) -> None:
+    model = action(name)
+    n, m, nx = model.state.ndx, model.nu, model.state.nx
+    shapes = {"xnext": (nx,), "cost": (), "Fx": (n, n), "Fu": (n, m), "Lx": (n,), "Lu": (m,)}
+    shapes |= {"Lxx": (n, n), "Lxu": (n, m), "Luu": (m, m)}
+    data = model.create_data()
+    for x, u in samples(model)[:2]:
+        given = x.copy(), u.copy()
+        first = evaluated(model, x, u)
+        np.testing.assert_array_equal(x, given[0])
+        np.testing.assert_array_equal(u, given[1])
+        model.calc(data, x, u)  # the second time, on arrays that were used before
+        model.calc_diff(data, x, u)
+        for field in FIELDS:
+            assert np.shape(getattr(first, field)) == shapes[field], field
+            np.testing.assert_array_equal(getattr(first, field), getattr(data, field), err_msg=field)
+        model.state.check(first.xnext)
+        assert_close(first.Lxx, first.Lxx.T, 1e-13, "Lxx is symmetric")
+        assert_close(first.Luu, first.Luu.T, 1e-13, "Luu is symmetric")
+
+
+@every_action
+def test_derivatives_by_central_differences(name: str) -> None:
+    model = action(name)
+    state, n, m = model.state, model.state.ndx, model.nu
+    for x, u in samples(model):
+        data = evaluated(model, x, u)
+
+        def moved(z: Reals, x: Reals = x, u: Reals = u, origin: Reals = data.xnext) -> Reals:
+            xnext, cost = values(model, state.integrate(x, z[:n]), u + z[n:])
+            return np.append(state.difference(origin, xnext), cost)
+
+        J = central_differences(moved, n + m)
+        assert_close(np.hstack([data.Fx, data.Fu]), J[:-1], what="F")
+        assert_close(np.concatenate([data.Lx, data.Lu]), J[-1], what="gradient")
+
+
+@every_action
+def test_hessian(name: str) -> None:
+    model = action(name)
+    for x, u in samples(model)[1:4] if model.state.ndx <= 14 else samples(model)[:1]:
+        data, expected = evaluated(model, x, u), expected_hessian(model, x, u)
+        if expected is not None:
+            assert_close(np.block([[data.Lxx, data.Lxu], [data.Lxu.T, data.Luu]]), expected)
+
+
+@every_action
+def test_pickle_clone_and_repr(name: str) -> None:
+    model = action(name)
+    x, u = samples(model)[0]
+    expected = evaluated(model, x, u)
+    for again in (pickle.loads(pickle.dumps(model)), model.clone()):
+        data = evaluated(again, x, u)
+        for field in FIELDS:
+            np.testing.assert_array_equal(getattr(data, field), getattr(expected, field), err_msg=field)
+        assert repr(again) == repr(model)
+        assert again.control_names == model.control_names
+    assert repr(model).startswith(f"{type(model).__name__}(")
+
+
+@every_terminal
+def test_terminal(name: str) -> None:
+    """Without a control: the cost, its gradient and its Hessian; nothing else is asked or changed."""
+    model = terminal(name)
+    for x, _ in samples(model):
+        before, data = x.copy(), evaluated(model, x, None)
+        gradient = central_differences(lambda dx, x=x: [values(model, model.state.integrate(x, dx), None)[1]], model.state.ndx)
+        assert_close(data.Lx, gradient[0])
+        expected = expected_hessian(model, x, None)
+        if expected is not None:
+            assert_close(data.Lxx, expected)
+        np.testing.assert_array_equal(x, before)
+        assert not data.Lu.any()
+        assert not data.Fx.any()
+
+
+@every_differential
+def test_differential_models_alone(name: str) -> None:
+    model = DIFFERENTIALS[name]()
+    data, state, n, m = model.create_data(), model.state, model.state.ndx, model.nu
+    x, u = points(state)[0], np.random.default_rng(2).normal(size=m)
+    model.calc(data, x, u)
+    model.calc_diff(data, x, u)
+    probe = model.create_data()
+
+    def moved(z: Reals) -> Reals:
+        model.calc(probe, state.integrate(x, z[:n]), u + z[n:])
+        return np.append(probe.xnext, probe.cost)
+
+    J = central_differences(moved, n + m)
+    assert_close(np.hstack([data.Fx, data.Fu]), J[:-1])
+    assert_close(np.concatenate([data.Lx, data.Lu]), J[-1])
+    assert repr(pickle.loads(pickle.dumps(model))) == repr(model)
+
+
+@pytest.mark.parametrize("name", ["planar-3r", "cart-pole", "ball", "drone", "talos_arm", "solo12"])
+def test_free_dynamics_agree_with_pinocchio(name: str) -> None:
+    model = free_dynamics(name)
+    state, data = model.state, model.create_data()
+    for x in points(state)[:3]:
+        u = np.random.default_rng(3).normal(size=model.nu)
+        q, v = x[: state.nq], x[state.nq :]
+        model.calc(data, x, u)
+        expected = pin.aba(state.model, state.model.createData(), q, v, model.actuation.matrix @ u)
+        assert_close(data.xnext, np.concatenate([v, expected]), 1e-10)
+
+
+COMPILED = [
+    *("euler-planar-2r", "rk4-planar-2r", "rk4-cart-pole", "euler-ball", "rk4-ball", "euler-drone", "rk4-pendulum"),
+    *("euler-van-der-pol", "rk4-van-der-pol", "rk4-attitude", "lqr", "unicycle", "discrete-attitude", "black-box"),
+]
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_compiled_code_agrees_with_the_model_alone(name: str) -> None:
+    """One block of eight knots and one that is not full; the terminal is the model itself where it can be."""
+    model = action(name)
+    state, rng, T = model.state, np.random.default_rng(6), 9
+    end = trajopt.CostStack(state).add("x", trajopt.ResidualModelState(state), 2.0) if "-" in name else model
+    problem = trajopt.ShootingProblem(points(state)[0], [model] * T, end)
+    xs, us = [points(state)[i % 7] for i in range(T + 1)], rng.normal(size=(T, model.nu))
+    compiled = problem.calc_diff(xs, us)
+    for t in range(T):
+        alone = evaluated(model, xs[t], us[t])
+        for field in FIELDS:
+            array = getattr(compiled, "costs" if field == "cost" else field)[t]
+            assert_close(array, getattr(alone, field), 1e-12, f"{field} of knot {t}")
+    alone = evaluated(problem.terminal, xs[T], None)
+    for field in ("Lx", "Lxx"):
+        assert_close(getattr(compiled, field)[T], getattr(alone, field), 1e-12, field)
+    assert compiled.cost == pytest.approx(sum(compiled.costs), rel=1e-14)
+
+
+# What is particular
+
+
+def test_lqr_has_its_closed_form() -> None:
+    model = action("lqr")
+    A, B, Q, R, N, f, q, r = (p.default for p in model.parameters().values())
+    (x, u), *_ = samples(model)
+    data = evaluated(model, x, u)
+    assert_close(data.xnext, A @ x + B @ u + f, 1e-14)
+    assert data.cost == pytest.approx(0.5 * x @ Q @ x + 0.5 * u @ R @ u + x @ N @ u + q @ x + r @ u, rel=1e-13)
+    for field, expected in {"Fx": A, "Fu": B, "Lxx": Q, "Lxu": N, "Luu": R, "Lx": Q @ x + N @ u + q}.items():
+        assert_close(getattr(data, field), expected, 1e-13, field)
+    assert values(model, x, None)[1] == pytest.approx(0.5 * x @ Q @ x + q @ x, rel=1e-13)
+
+
+def test_unicycle_has_its_closed_form() -> None:
+    model = trajopt.ActionModelUnicycle((2.0, 0.5), dt=0.2)
+    xnext, cost = values(model, np.array([1.0, -1.0, 0.3]), np.array([0.7, -0.4]))
+    assert_close(xnext, [1 + 0.14 * np.cos(0.3), -1 + 0.14 * np.sin(0.3), 0.3 - 0.08], 1e-15)
+    assert cost == pytest.approx(0.5 * (4 * 2.09 + 0.25 * 0.65))
+
+
+@pytest.mark.parametrize("name", ["unicycle", "discrete-attitude", "lqr"])
+def test_num_diff_agrees_with_exact_derivatives(name: str) -> None:
+    model = action(name)
+    wrapped = trajopt.ActionModelNumDiff(model)
+    for x, u in samples(model)[:3]:
+        exact, differences = evaluated(model, x, u), evaluated(wrapped, x, u)
+        for field in FIELDS:
+            assert_close(getattr(differences, field), getattr(exact, field), 1e-6, field)
+    assert wrapped.time_step() == model.time_step()
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (trajopt.ActionModelUnicycle(), trajopt.ActionModelUnicycle(dt=0.2)),
+        (trajopt.ActionModelUnicycle((1, 2)), trajopt.ActionModelUnicycle((1, 3))),
+        (trajopt.ActionModelLQR(np.eye(3), np.eye(3), np.eye(3), np.eye(3)),) * 1
+        + (trajopt.ActionModelLQR(np.eye(3), np.eye(3), np.eye(3), 2 * np.eye(3)),),
+        (ACTIONS["euler-pendulum"](), ACTIONS["rk4-pendulum"]()),
+    ],
+)
+def test_repr_shows_what_differs(a: trajopt.ActionModelAbstract, b: trajopt.ActionModelAbstract) -> None:
+    assert repr(a) != repr(b)
+
+
+def test_repr_of_an_integrated_model_shows_every_part() -> None:
+    text = repr(action("euler-talos_arm"))
+    for part in ("talos_arm", "goal: 2 · ResidualModelFramePlacement(frame=", "frame='gripper_left_joint'"):
+        assert part in text
+    for part in ("weights=[ 1.,  2.,  3.", "ActivationModelQuadraticBarrier(lower=", "scale", "power", "dt=0.02"):
+        assert part in text
+
+
+def test_a_clone_has_a_time_step_of_its_own() -> None:
+    model = action("euler-pendulum")
+    assert model.dt.element_hash() != model.clone().dt.element_hash()
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "message"),
+    [
+        (lambda: trajopt.ActionModelUnicycle(dt=0.0), InvalidArgumentError, r"dt: expected a number > 0 \[s\], got 0"),
+        (lambda: trajopt.ActionModelUnicycle([1.0]), InvalidArgumentError, r"weights: expected shape \(2,\)"),
+        (lambda: trajopt.ActionModelLQR(np.eye(2), np.ones(2), np.eye(2), np.eye(1)), InvalidArgumentError, r"B: .* \(nx, nu\)"),
+        (lambda: trajopt.ActionModelLQR(np.eye(3), np.eye(2), np.eye(2), np.eye(2)), InvalidArgumentError, r"A: expected .*2, 2"),
+        (
+            lambda: trajopt.ActionModelLQR(np.eye(2), np.eye(2), [[1, 2], [0, 1]], np.eye(2)),
+            InvalidArgumentError,
+            "Q: expected a symmetric matrix",
+        ),
+        (
+            lambda: trajopt.ActionModelNumDiff(free_dynamics("ball")),
+            InvalidArgumentError,
+            "integrate a differential model first",
+        ),
+        (lambda: evaluated(ValuesOnly(), points(state_of("ball"))[0], np.zeros(3)), UnsupportedOperationError, "ActionModelNumDiff"),
+        (lambda: values(action("lqr"), np.zeros(3), np.zeros(2)), InvalidArgumentError, r"x: expected shape \(4,\), got \(3,\)"),
+        (lambda: values(action("lqr"), np.zeros(4), np.zeros(3)), InvalidArgumentError, r"u: expected shape \(2,\), got \(3,\)"),
+        (lambda: values(terminal("stack-ball"), points(state_of("ball"))[0], np.zeros(0)), InvalidArgumentError, "without u"),
+    ],
+)
+def test_models_refuse(build: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        build()
+
+
+def test_data_refuses_what_does_not_fit() -> None:
+    data = action("lqr").create_data()
+    with pytest.raises(InvalidArgumentError, match=r"data.Fx: expected shape \(4, 4\), got \(4,\)"):
+        data.Fx = np.zeros(4)
+    with pytest.raises(AttributeError, match="data has no field 'fx'; its fields are Fu, Fx"):
+        data.fx = np.zeros((4, 4))
+    with pytest.raises(InvalidArgumentError, match="data.cost: expected a number"):
+        data.cost = np.zeros(2)
+
+
+def test_abstract_models_cannot_be_built() -> None:
+    for cls in (trajopt.ActionModelAbstract, trajopt.ResidualModelAbstract, trajopt.DifferentialActionModelAbstract):
+        with pytest.raises(TypeError, match="abstract"):
+            cls(trajopt.StateVector(1), 1)  # type: ignore[abstract]
