@@ -147,6 +147,9 @@ class SolverAbstract(ABC):
     def _feasible_after(self, run: Progress, length: float) -> bool:
         """Whether the trajectory is a rollout after a step of this length."""
 
+    def _after_failed_search(self, run: Progress) -> None:
+        """What else a solver does when no step was accepted, beside regularising more."""
+
     # Start
 
     def _start(self, xs: Any, us: Any, is_feasible: bool) -> Progress:
@@ -280,6 +283,7 @@ class SolverAbstract(ABC):
 
     def _accept(self, run: Progress, step: Step) -> None:
         if not step.accepted or step.trajectory is None:
+            self._after_failed_search(run)
             return
         run.was_feasible = run.feasible
         run.trajectory, run.cost = step.trajectory, step.cost

@@ -31,6 +31,8 @@ class DDPOptions:
         good_step: A step longer than this decreases ρ [-].
         bad_step: A step not longer than this, or none, increases ρ [-].
         regularize_value: Whether ρ is added to Vxx at every knot beside Quu, as Crocoddyl does.
+        rollout_on_failure: Whether DDP goes on from the rollout of the guess's controls when no step from a guess with gaps
+            is accepted; Crocoddyl gives up with the guess.
         time_limit: A solve stops after this time, checked once an iteration [s]; None is no limit.
     """
 
@@ -48,6 +50,7 @@ class DDPOptions:
     good_step: float = 0.5
     bad_step: float = 0.01
     regularize_value: bool = True
+    rollout_on_failure: bool = True
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
@@ -94,6 +97,7 @@ class DDPOptions:
             good_step=0.5,
             bad_step=0.01,
             regularize_value=True,
+            rollout_on_failure=False,
         )
 
 

@@ -208,7 +208,7 @@ def test_limits_that_all_lines_share_are_grey_and_shaded():
 
 def test_limits_of_single_lines_have_their_colour_and_far_ones_are_left_out():
     us = np.linspace(-1, 1, T)[:, None] * [1.0, 0.2, 0.01, 0.5]
-    # near, passed; far for this panel; far for the third's own range; far for this panel, near for the fourth's own range
+    # drawn: one is near, one is passed; left out: far for this panel, or far in units of the limits' own range
     lower, upper = [-1.2, -5, -0.05, -50], [50, 0.1, 0.05, 5]
     solution = make(StateVector(1), np.zeros((T + 1, 1)), us, lower=lower, upper=upper)
     axes = panels(plot_solution(solution))["control"]
