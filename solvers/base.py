@@ -72,7 +72,7 @@ class SolverAbstract(ABC):
     Args:
         problem: The problem.
         options: Options; the solver's defaults if None.
-        callbacks: Each is called with the record of every iteration, and stops the solve by returning True. Methods
+        callbacks: Each is called with the record of every iteration, and stops the solve by returning something true. Methods
             `start(problem, solver_name)` and `finish(solution)` are called if it has them.
     """
 
@@ -187,6 +187,7 @@ class SolverAbstract(ABC):
         problem = self.problem
         if self._version != problem.version:
             self._evaluator: Evaluator = problem.new_evaluator()
+            self._evaluator.prepare()
             self._riccati = RiccatiRecursion(problem.T, problem.state.ndx, problem.nu, self._evaluator.arrays)
             self._version = problem.version
 
@@ -275,7 +276,7 @@ class SolverAbstract(ABC):
         if not isinstance(gaps, float) and gaps[0].any():
             for lane in range(trials.width):
                 trials.xs[lane, 0] = e.state.integrate(run.x0, (trials.alphas[lane, 0] - 1.0) * gaps[0])
-        trials.run(self._riccati.k, self._riccati.K)
+        trials.run()
         costs: Reals = trials.costs[: len(lengths)].sum(axis=1)
         return costs
 
@@ -320,7 +321,7 @@ class SolverAbstract(ABC):
         )
         run.history.append(record)
         for callback in self.callbacks:
-            if callback(record) is True:
+            if callback(record):
                 run.status = SolverStatus.STOPPED_BY_CALLBACK
 
     def _check(self, run: Progress, step: Step) -> None:
@@ -342,8 +343,8 @@ class SolverAbstract(ABC):
         solution = Solution(
             xs=xs,
             us=us,
-            K=r.K.copy(),
-            k=r.k.copy(),
+            K=self._evaluator.K.copy(),
+            k=self._evaluator.k.copy(),
             Vx=r.Vx.copy(),
             Vxx=r.Vxx.copy(),
             cost=run.cost,

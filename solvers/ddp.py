@@ -49,11 +49,12 @@ class SolverDDP(SolverAbstract):
         """Gains about a guess with gaps can make every rollout diverge: the controls alone are a feasible guess."""
         if run.feasible or not self.options.rollout_on_failure:
             return
-        trials, zeros = self._evaluator.trials(1), (np.zeros_like(self._riccati.k), np.zeros_like(self._riccati.K))
+        e, trials = self._evaluator, self._evaluator.trials(1)
+        e.k[:], e.K[:] = 0.0, 0.0
         trials.xs[0, 0], trials.alphas[:], trials.gaps[:] = run.x0, 0.0, 0.0
-        trials.run(*zeros)
+        trials.run()
         cost = float(trials.costs[0].sum())
         if np.isfinite(cost):
             run.trajectory, run.cost, run.feasible = (trials.xs[0].copy(), trials.us[0].copy()), cost, True
             run.expanded = False
-            self._evaluator.xs[:] = trials.xs[0]
+            e.xs[:] = trials.xs[0]

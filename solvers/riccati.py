@@ -48,18 +48,17 @@ class RiccatiOutcome:
 
 
 class RiccatiRecursion:
-    """The recursion for a problem's sizes, bound to the arrays that it reads, with room for its results.
+    """The recursion for a problem's sizes, bound to the arrays that it works on, with room for the value function.
 
     Args:
         T: Number of running knots [-].
         ndx: Dimension of the tangent space [-].
         nu: Number of controls [-].
         arrays: F (T, ndx, ndx + nu), g (T, ndx + nu), H (T, ndx + nu, ndx + nu) of the running knots, gaps (T + 1, ndx),
-            with room behind each (see `padded`); terminal_Lx (ndx,), terminal_Lxx (ndx, ndx). They must not move.
+            with room behind each (see `padded`); terminal_Lx (ndx,), terminal_Lxx (ndx, ndx); K (T, nu, ndx) and
+            k (T, nu), where the gains and the feed-forward go. They must not move.
 
     Attributes:
-        K: Gains (T, nu, ndx).
-        k: Feed-forward (T, nu).
         Vx: Gradient of the value function (T + 1, ndx).
         Vxx: Its Hessian (T + 1, ndx, ndx).
         Vf: Vxx f (T + 1, ndx).
@@ -67,13 +66,12 @@ class RiccatiRecursion:
 
     def __init__(self, T: int, ndx: int, nu: int, arrays: dict[str, Reals]) -> None:
         self._T, self._n, self._arrays = T, ndx, arrays
-        self.K, self.k = padded((T, nu, ndx)), padded((T, nu))
         self.Vx, self.Vxx, self.Vf = padded((T + 1, ndx)), padded((T + 1, ndx, ndx)), padded((T + 1, ndx))
         self._sums = np.zeros(2)
         self._function, size = _compiled(ndx, nu)
         self._scratch, scratch = aligned(8 * size)
         inputs = [arrays[name] for name in ("F", "g", "H", "gaps")]
-        outputs = [self.Vxx, self.Vx, self.Vf, self.K, self.k, self._sums]
+        outputs = [self.Vxx, self.Vx, self.Vf, arrays["K"], arrays["k"], self._sums]
         self._addresses = [int(a.ctypes.data) for a in (*inputs, *outputs)]
         self._scratch_address = scratch
 

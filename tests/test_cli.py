@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from trajopt.solvers import DDPOptions, FDDPOptions, SolverDDP, SolverFDDP
 from typer.testing import CliRunner
 
 from trajopt import cli, problems
@@ -17,6 +16,7 @@ from trajopt.errors import unknown_name
 from trajopt.kernels import cache
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution, SolverStatus
+from trajopt.solvers import DDPOptions, FDDPOptions, SolverDDP, SolverFDDP
 
 COST = 8.383565828  # of the LQ problem below, by the Riccati recursion in test_reference_cost
 

@@ -271,7 +271,7 @@ def test_repr_of_an_integrated_model_shows_every_part() -> None:
     text = repr(action("euler-talos_arm"))
     for part in ("talos_arm", "goal: 2 · ResidualModelFramePlacement(frame=", "frame='gripper_left_joint'"):
         assert part in text
-    for part in ("weights=[ 1.,  2.,  3.", "ActivationModelQuadraticBarrier(lower=", "scale", "power", "dt=0.02"):
+    for part in ("weights=[ 1., 2., 3.", "ActivationModelQuadraticBarrier(lower=", "scale", "power", "dt=0.02"):
         assert part in text
 
 

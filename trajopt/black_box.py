@@ -73,7 +73,7 @@ class BlackBoxKnot:
         for name in ("cost", "Lx", "Lxx"):
             self._check(getattr(d, name), "calc_diff", f"data.{name}")
 
-    def step(self, trials: Trials, lane: int, k: Reals, K: Reals) -> None:
+    def step(self, trials: Trials, lane: int) -> None:
         """One step of a rollout in one lane, as `knot_programs.step` defines it; not finite if x is not."""
         e, t, m, d = self._e, self._t, self._model.nu, self._data
         x, alpha = trials.xs[lane, t].copy(), trials.alphas[lane, 0]
@@ -81,7 +81,7 @@ class BlackBoxKnot:
             trials.xs[lane, t + 1], trials.costs[lane, t] = np.nan, np.nan
             return
         dx = e.state.difference(e.xs[t], x)
-        u = e.us[t, :m] - alpha * k[t, :m] - K[t, :m] @ dx
+        u = e.us[t, :m] - alpha * e.k[t, :m] - e.K[t, :m] @ dx
         with self._named("calc"):
             self._model.calc(d, x, u)
         trials.dx[lane, t], trials.us[lane, t, :m], trials.costs[lane, t] = dx, u, d.cost

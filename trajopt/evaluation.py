@@ -43,6 +43,8 @@ class Evaluator:
         H: Hessian of the cost in (x, u) (T, ndx + nu, ndx + nu).
         terminal_Lx: Gradient of the terminal cost (ndx,).
         terminal_Lxx: Its Hessian (ndx, ndx).
+        k: Feed-forward of the feedback law of rollouts (T, nu).
+        K: Its gains (T, nu, ndx).
     """
 
     def __init__(self, state: StateAbstract, kinds: Sequence[Kind], T: int, nu: int, parameters: Reals) -> None:
@@ -53,6 +55,7 @@ class Evaluator:
         self.costs, self.gaps = padded((T + 1,)), padded((T + 1, n))
         self.F, self.g, self.H = padded((T, n, s)), padded((T, s)), padded((T, s, s))
         self.terminal_Lx, self.terminal_Lxx = padded((n,)), padded((n, n))
+        self.k, self.K = padded((T, nu)), padded((T, nu, n))
         self.running = [k for k in kinds if not k.terminal]
         self.terminal = kinds[-1]
         self._linearize = self._linearization_call()
@@ -62,8 +65,8 @@ class Evaluator:
 
     @property
     def arrays(self) -> dict[str, Reals]:
-        """What the Riccati recursion reads."""
-        names = ("F", "g", "H", "gaps", "terminal_Lx", "terminal_Lxx")
+        """What the Riccati recursion reads, and where it writes the feedback law."""
+        names = ("F", "g", "H", "gaps", "terminal_Lx", "terminal_Lxx", "k", "K")
         return {name: getattr(self, name) for name in names}
 
     def _linearization_call(self) -> KernelCall | None:
@@ -98,6 +101,12 @@ class Evaluator:
         else:
             self._end()
         self.gaps[0] = 0.0 if np.array_equal(self.xs[0], x0) else self.state.difference(self.xs[0], x0)
+
+    def prepare(self) -> None:
+        """Compiles, or loads from the cache, all that a solve needs, so that nothing is compiled during it."""
+        for call in (self._linearize, self._end, *self.trials(1).calls, *self.trials(LANES).calls):
+            if isinstance(call, KernelCall):
+                call.prepare()
 
     def trials(self, width: int) -> Trials:
         """Room for rollouts with `width` step lengths at once, 1 or 8."""
@@ -147,23 +156,23 @@ class Trials:
             self._kind_at[list(kind.knots)] = i
         self._kernels = [kernel(knot_programs.step(expression(k.model)), width) for k in compiled]
         self._boxes = {t: BlackBoxKnot(k.model, t, e) for k in e.running if not k.compiled for t in k.knots}
-        self._bound: tuple[Reals, Reals] | None = None
-        self._call: KernelCall | None = None
+        self._call = self._running_call() if self._kernels else None
         self._end = self._terminal_call()
 
-    def _bind(self, k: Reals, K: Reals) -> None:
-        """Binds the kernels to the direction's arrays, once."""
-        if self._bound is not None and self._bound[0] is k and self._bound[1] is K:
-            return
-        self._bound = (k, K)
-        if not self._kernels:
-            return
+    @property
+    def calls(self) -> tuple[KernelCall | BlackBoxKnot | None, ...]:
+        """What a rollout runs: the running knots, and the end."""
+        return self._call, self._end
+
+    def _running_call(self) -> KernelCall:
         e, T = self._e, self._e.T
-        alpha = Rows(self.alphas, 0, self.alphas.strides[0])
-        inputs = [lane_rows(self.xs), rows(e.xs), rows(e.us), rows(k), rows(K), rows(self.gaps, offset=1), alpha, rows(e.parameters)]
+        inputs = [
+            *(lane_rows(self.xs), rows(e.xs), rows(e.us), rows(e.k), rows(e.K), rows(self.gaps, offset=1)),
+            *(Rows(self.alphas, 0, self.alphas.strides[0]), rows(e.parameters)),
+        ]
         outputs = [lane_rows(self.xs, offset=1), lane_rows(self.us), lane_rows(self.costs), lane_rows(self.dx)]
         indices = np.repeat(np.arange(T)[:, None], self.width, axis=1)
-        self._call = KernelCall(self._kernels, self._kind_at, indices, inputs + outputs)
+        return KernelCall(self._kernels, self._kind_at, indices, inputs + outputs)
 
     def _terminal_call(self) -> KernelCall | BlackBoxKnot:
         e = self._e
@@ -173,16 +182,15 @@ class Trials:
         arguments = [lane_rows(self.xs), rows(e.xs), rows(e.parameters), lane_rows(self.costs), lane_rows(self.dx)]
         return KernelCall([kernel(program, self.width)], np.zeros(1), np.full((1, self.width), e.T), arguments)
 
-    def run(self, k: Reals, K: Reals) -> None:
+    def run(self) -> None:
         """Rolls out from row 0 of `xs` in every lane."""
-        self._bind(k, K)
         first, T = 0, self._e.T
         for t in [*sorted(self._boxes), T]:
             if self._call is not None and first < t:
                 self._call(first, t)
             if t < T:
                 for lane in range(self.width):
-                    self._boxes[t].step(self, lane, k, K)
+                    self._boxes[t].step(self, lane)
             first = t + 1
         if isinstance(self._end, BlackBoxKnot):
             for lane in range(self.width):

@@ -297,16 +297,10 @@ class ShootingProblem:
             ModelEvaluationError: A state is not finite; the message names the knot.
         """
         e = self.evaluator
-        e.us[:], e.xs[:] = self._check_controls(us), self._x0
+        e.us[:], e.xs[:], e.k[:], e.K[:] = self._check_controls(us), self._x0, 0.0, 0.0
         trial = e.trials(1)
         trial.xs[0, 0], trial.alphas[:], trial.gaps[:] = self._x0, 1.0, 0.0
-        trial.run(np.zeros((self.T, self.nu)), np.zeros((self.T, self.nu, self.state.ndx)))
-        bad = np.flatnonzero(~np.isfinite(trial.xs[0]).all(axis=1))
-        if len(bad):
-            raise ModelEvaluationError(
-                f"knot {bad[0] - 1}: {type(self._running[bad[0] - 1]).__name__} leads to a state that is not finite, from "
-                f"x = {trial.xs[0, bad[0] - 1]}; roll out smaller controls, or take a shorter time step"
-            )
+        trial.run()
         return trial.xs[0].copy()
 
     def quasi_static(self, xs: npt.ArrayLike) -> Reals:

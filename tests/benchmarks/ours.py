@@ -57,7 +57,7 @@ class Ours:
         parts = {
             "calc_diff": lambda: evaluator.linearize(problem.x0),
             "backward": lambda: riccati.backward(regularization, True),
-            "rollout": lambda: trials.run(riccati.k, riccati.K),
+            "rollout": lambda: trials.run(),
         }
         micros = {part: 1e6 * median_seconds(call, seconds=seconds / 4) / problem.T for part, call in parts.items()}
         micros["iteration"] = 1e6 * solve / solution.iterations / problem.T

@@ -12,9 +12,9 @@ from tests.benchmarks.table import bar, number, table
 
 COST_TOLERANCE = 1e-8  # relative
 HEADER = ["problem", "part", "ours", "Crocoddyl", "ratio", "of rounds", "required", "aim"]
-TITLE = """Times in µs per knot, one thread each. A ratio [-] says how many times faster we are: of medians, then its range
-over the rounds. Our calc_diff holds values, derivatives and packing, theirs derivatives alone. An iteration is the wall
-time of solve() by the number of iterations."""
+TITLE = """Times in µs per knot, one thread each. A ratio [-] says how many times faster we are: that of the medians, then
+the range of the rounds. Our calc_diff holds values, derivatives and packing, theirs derivatives alone. An iteration is
+the wall time of solve() by the number of iterations."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,7 +76,7 @@ class KernelCall:
         self._work = len(self._kinds) * int(self._lengths.sum(axis=1).max())
         self._scratch: list[tuple[Reals, int]] = []
 
-    def _prepare(self, count: int) -> None:
+    def prepare(self, count: int = 1) -> None:
         """Makes the kernels' code and the scratch of `count` threads ready."""
         for i, kernel in enumerate(self._kernels):
             self._entries[i] = kernel.address
@@ -95,7 +95,7 @@ class KernelCall:
         end = blocks if end is None else end
         if not 0 <= first <= end <= blocks:
             raise InvalidArgumentError(f"first, end: expected a range within 0..{blocks}, got {first}..{end}")
-        self._prepare(1)
+        self.prepare(1)
         self._range(first, end, 0)
 
     def in_parallel(self) -> None:
@@ -105,7 +105,7 @@ class KernelCall:
         if count <= 1:
             self()
             return
-        self._prepare(count)
+        self.prepare(count)
         cuts = [blocks * i // count for i in range(count + 1)]
         pool = threads.executor()
         waiting = [pool.submit(self._range, cuts[i], cuts[i + 1], i) for i in range(1, count)]
