@@ -303,7 +303,8 @@ class SolverAbstract(ABC):
 
     def _increase_regularization(self, run: Progress) -> None:
         options = self.options
-        run.regularization = min(run.regularization * options.regularization_increase, options.max_regularization)
+        grown = max(run.regularization * options.regularization_increase, options.min_regularization)  # it may start at 0
+        run.regularization = min(grown, options.max_regularization)
 
     def _record(self, run: Progress, step: Step) -> None:
         record = IterationRecord(

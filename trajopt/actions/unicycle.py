@@ -18,14 +18,14 @@ class ActionModelUnicycle(ActionModelDiscrete):
     The weights multiply the residuals, so they enter squared, as in Crocoddyl; the cost is not multiplied by dt.
 
     Args:
-        weights: Weights (w₀, w₁) of state and control [√cost per unit]. Run-time parameter `weights`.
+        weights: Weights (w₀, w₁) of state and control [√cost / unit of x, u: m, rad, m/s, rad/s]. Run-time parameter `weights`.
         dt: Time step [s]. Run-time parameter `dt`.
     """
 
     def __init__(self, weights: npt.ArrayLike = (10.0, 1.0), dt: float = 0.1) -> None:
         super().__init__(StateVector(3, names=["x", "y", "theta"]), 2, control_names=["v", "omega"])
-        self.weights = self.parameter("weights", check_array("weights", weights, (2,)))
-        self.dt = self.parameter("dt", check_positive("dt", dt, unit="s"), unit="s", convert=_time_step)
+        self.weights = self.parameter("weights", check_array("weights", weights, (2,)), unit="√cost / unit")
+        self.dt = self.parameter("dt", dt, unit="s", convert=_time_step)
 
     def next_state(self, x: SX, u: SX) -> SX:
         return x + self.dt * ca.vertcat(u[0] * ca.cos(x[2]), u[0] * ca.sin(x[2]), u[1])

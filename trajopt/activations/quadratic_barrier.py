@@ -32,8 +32,8 @@ class ActivationModelQuadraticBarrier(ActivationModelAbstract):
             raise InvalidArgumentError(
                 f"lower: expected lower <= upper, got {low[index]} > {high[index]} at {index}; exchange the two"
             )
-        self.lower = self.parameter("lower", low, convert=self._checked)
-        self.upper = self.parameter("upper", high, convert=self._checked)
+        self.lower = self.parameter("lower", low, unit="unit of the residual", convert=self._checked)
+        self.upper = self.parameter("upper", high, unit="unit of the residual", convert=self._checked)
 
     def _checked(self, argument: str, value: npt.ArrayLike) -> Reals:
         return check_bounds(argument, value, self.size)

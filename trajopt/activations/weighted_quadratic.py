@@ -15,16 +15,15 @@ class ActivationModelWeightedQuad(ActivationModelAbstract):
     """a(r) = ½ Σ wᵢ rᵢ² [cost].
 
     Args:
-        weights: Weights w, >= 0, shape (nr,) [cost / unit of r²]. Run-time parameter `weights`.
+        weights: Weights w, >= 0, shape (nr,) [-]; the weight of the term carries the unit. Run-time parameter `weights`.
 
     Raises:
         InvalidArgumentError: A weight is negative or not finite.
     """
 
     def __init__(self, weights: npt.ArrayLike) -> None:
-        values = np.array(weights, dtype=np.float64)
-        self.size = int(values.size)
-        self.weights = self.parameter("weights", self._checked("weights", values), convert=self._checked)
+        self.size = int(np.size(weights))
+        self.weights = self.parameter("weights", weights, convert=self._checked)
 
     def _checked(self, argument: str, value: npt.ArrayLike) -> npt.NDArray[np.float64]:
         array = check_array(argument, value, (self.size,))

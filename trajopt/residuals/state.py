@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
@@ -13,7 +14,7 @@ from trajopt.states.base import StateAbstract
 
 
 class ResidualModelState(ResidualModelAbstract):
-    """State minus reference: r = x ⊖ x_ref, shape (ndx,) [rad, m, rad/s, m/s].
+    """State minus reference: r = x ⊖ x_ref, shape (ndx,) [units of the tangent space: rad, m, rad/s, m/s].
 
     Args:
         state: The state's manifold.
@@ -21,9 +22,12 @@ class ResidualModelState(ResidualModelAbstract):
     """
 
     def __init__(self, state: StateAbstract, reference: npt.ArrayLike | None = None) -> None:
-        super().__init__(state, state.ndx, unit="rad, m, rad/s, m/s")
+        super().__init__(state, state.ndx, unit=", ".join(dict.fromkeys(state.tangent_units)))
         value: Any = state.zero() if reference is None else reference
-        self.reference = self.parameter("reference", value, convert=lambda argument, x: state.check(x, argument))
+        self.reference = self.parameter("reference", value, unit=self.unit, convert=self._checked)
+
+    def _checked(self, argument: str, value: Any) -> npt.NDArray[np.float64]:
+        return self.state.check(value, argument)
 
     def evaluate(self, instant: Instant) -> SX:
         return self.state.sx_difference(self.reference, instant.x)
