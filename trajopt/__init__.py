@@ -59,7 +59,9 @@ from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.states import StateMultibody, StateVector
 
 if TYPE_CHECKING:
-    from trajopt import plotting, problems, solvers
+    import trajopt.plotting as plotting
+    import trajopt.problems as problems
+    import trajopt.solvers as solvers
 
 __version__ = "0.1.0"
 

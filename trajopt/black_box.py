@@ -59,8 +59,8 @@ class BlackBoxKnot:
         H = e.H[t]
         H[:n, :n], H[:n, n : n + m], H[n : n + m, :n], H[n : n + m, n : n + m] = d.Lxx, d.Lxu, d.Lxu.T, d.Luu
         np.fill_diagonal(H[n + m :, n + m :], 1.0)
-        for name, array in (("cost", e.costs[t]), ("Fx, data.Fu", e.F[t]), ("Lx, data.Lu", e.g[t]), ("Lxx", H)):
-            self._check(array, "calc_diff", f"data.{name}")
+        for name in ("cost", "Fx", "Fu", "Lx", "Lu", "Lxx", "Lxu", "Luu"):
+            self._check(getattr(d, name), "calc" if name == "cost" else "calc_diff", f"data.{name}")
 
     def expand(self) -> None:
         """Fills the evaluator's terminal arrays."""
@@ -71,7 +71,7 @@ class BlackBoxKnot:
             self._model.calc_diff(d, x, None)
         e.costs[self._t], e.terminal_Lx[:], e.terminal_Lxx[:] = d.cost, d.Lx, d.Lxx
         for name in ("cost", "Lx", "Lxx"):
-            self._check(getattr(d, name), "calc_diff", f"data.{name}")
+            self._check(getattr(d, name), "calc" if name == "cost" else "calc_diff", f"data.{name}")
 
     def step(self, trials: Trials, lane: int) -> None:
         """One step of a rollout in one lane, as `knot_programs.step` defines it; not finite if x is not."""

@@ -88,7 +88,7 @@ class Evaluator:
             *(rows(self.xs), rows(self.parameters), rows(self.costs)),
             *(Rows(self.terminal_Lx, 0), Rows(self.terminal_Lxx, 0)),
         ]
-        return KernelCall([kernel(program, 1)], np.zeros(1), np.array([[self.T]]), arguments)
+        return KernelCall([kernel(program, 1)], np.zeros(1, dtype=np.int64), np.array([[self.T]]), arguments)
 
     def linearize(self, x0: Reals) -> None:
         """Fills everything at `xs`, `us`."""
@@ -180,7 +180,7 @@ class Trials:
             return BlackBoxKnot(e.terminal.model, e.T, e)
         program = knot_programs.terminal_step(expression(e.terminal.model))
         arguments = [lane_rows(self.xs), rows(e.xs), rows(e.parameters), lane_rows(self.costs), lane_rows(self.dx)]
-        return KernelCall([kernel(program, self.width)], np.zeros(1), np.full((1, self.width), e.T), arguments)
+        return KernelCall([kernel(program, self.width)], np.zeros(1, dtype=np.int64), np.full((1, self.width), e.T), arguments)
 
     def run(self) -> None:
         """Rolls out from row 0 of `xs` in every lane."""

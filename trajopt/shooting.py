@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.costs.cost_stack import CostStack
@@ -98,10 +99,11 @@ class ShootingProblem:
         for t, model in enumerate([*self._running, self._terminal]):
             name = f"running[{t}]" if t < len(self._running) else "terminal"
             if not isinstance(model, ActionModelAbstract):
-                cure = "; wrap a differential model in IntegratedActionModelEuler" if "Differential" in repr(type(model)) else ""
-                raise InvalidArgumentError(f"{name}: expected an action model, got {type(model).__name__}{cure}")
+                raise InvalidArgumentError(f"{name}: expected an action model{_cure(name, model)}")
             if model.state != self._running[0].state:
-                raise InvalidArgumentError(f"{name}: its state {model.state!r} is not that of running[0]")
+                raise InvalidArgumentError(
+                    f"{name}: its state {model.state!r} is not that of running[0], {self._running[0].state!r}"
+                )
             if t < len(self._running):
                 _check_running(name, model)
         if isinstance(self._terminal, ActionModelExpression):
@@ -250,7 +252,8 @@ class ShootingProblem:
         if len(us) != self.T:
             raise InvalidArgumentError(f"us: expected {self.T} controls (T), got {len(us)}")
         nu = self.nu
-        if all(m.nu == nu for m in self._running) and np.shape(us) == (self.T, nu) and np.all(np.isfinite(us)):
+        alike = isinstance(us, np.ndarray) and us.shape == (self.T, nu) and all(m.nu == nu for m in self._running)
+        if alike and np.all(np.isfinite(us)):
             return np.array(us, dtype=np.float64)
         controls = np.zeros((self.T, nu))
         for t, (u, model) in enumerate(zip(us, self._running)):
@@ -301,6 +304,13 @@ class ShootingProblem:
         trial = e.trials(1)
         trial.xs[0, 0], trial.alphas[:], trial.gaps[:] = self._x0, 1.0, 0.0
         trial.run()
+        bad = np.flatnonzero(~np.isfinite(trial.xs[0]).all(axis=1))
+        if len(bad):
+            t = int(bad[0]) - 1
+            raise ModelEvaluationError(
+                f"knot {t}: {type(self._running[t]).__name__} leads to a state that is not finite, from "
+                f"x = {trial.xs[0, t]}; roll out smaller controls, or take a shorter time step"
+            )
         return trial.xs[0].copy()
 
     def quasi_static(self, xs: npt.ArrayLike) -> Reals:
@@ -359,6 +369,13 @@ class ShootingProblem:
     def __repr__(self) -> str:
         kinds = ", ".join(f"{len(k.knots)} x {type(k.model).__name__}" for k in self._kinds()[:-1])
         return f"ShootingProblem(T={self.T}, nx={self.state.nx}, ndx={self.state.ndx}, nu={self.nu}, running: {kinds}, terminal: {self._terminal!r})"
+
+
+def _cure(name: str, model: object) -> str:
+    """What came in place of an action model, and what to do."""
+    if isinstance(model, DifferentialActionModelAbstract):
+        return f", got {type(model).__name__}; discretise it: IntegratedActionModelEuler(model, dt=...)"
+    return f"{' or a CostStack' if name == 'terminal' else ''}, got {model!r}"
 
 
 def _check_running(name: str, model: ActionModelAbstract) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from importlib.metadata import version
 
 import casadi as ca
 
@@ -113,7 +114,7 @@ def real_text(lanes: LaneType, result: str, op: int, a: str, b: str) -> list[str
     if op in _SPECIAL:
         return _SPECIAL[op](lanes, result, a, b)
     name = next((n for n in dir(ca) if n.startswith("OP_") and getattr(ca, n) == op), f"operation {op}")
-    raise UnsupportedOperationError(f"{name} of CasADi {ca.__version__} is not known to trajopt; please report it")
+    raise UnsupportedOperationError(f"{name} of CasADi {version('casadi')} is not known to trajopt; please report it")
 
 
 def _select_minimum(lanes: LaneType, result: str, a: str, b: str, comparison: str) -> list[str]:

@@ -55,4 +55,4 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
     def quasi_static(self, x: Reals) -> Reals:
         """u = B⁺ g(q), shape (nu,) [N m, N]."""
         gravity = np.array(self._gravity(x)).ravel()
-        return np.linalg.lstsq(self.actuation.matrix, gravity, rcond=None)[0] if self.nu else np.zeros(0)
+        return np.asarray(np.linalg.pinv(self.actuation.matrix) @ gravity, dtype=np.float64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import casadi as ca
 from casadi import SX
 
@@ -47,7 +49,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
     def calc_diff_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, ...]:
         stage, advance = self._stage_derivatives(), self._advance_derivatives()
         (Y,) = program.call(self._first_sensitivity())
-        y, ys, Ys, fs, Ds = x, [], [], [], []
+        y, stages = x, list[tuple[Array, Array, Array, Array]]()
         cost = _constants(program, 0.0)
         gradient = hessian = None
         for weight, following in zip(WEIGHTS, (*NODES[1:], None)):
@@ -58,13 +60,32 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
             else:
                 D = program.matmul(fx, Y, initial=fu)
                 gradient, hessian = self._chain_cost(program, Y, (gradient, hessian), (lx, lu, lxx, lxu, luu))
-            ys, Ys, fs, Ds = [*ys, y], [*Ys, Y], [*fs, f], [*Ds, D]
+            stages.append((y, Y, f, D))
             if following is not None:
                 c = _constants(program, following)
                 y, Y = program.call(advance, x, y, Y, f, D, parameters, c)
-        xnext, jacobian = program.call(self._finish_derivatives(), x, parameters, *ys, *Ys, *fs, *Ds)
+        xnext, jacobian = program.call(self._finish_derivatives(), x, parameters, *itertools.chain(*zip(*stages)))
         assert gradient is not None and hessian is not None
         return xnext, cost, jacobian, gradient, hessian
+
+    def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
+        if terminal:
+            return super().term_expressions(instant, terminal=True)
+        p, (x, u) = parameter_vector(self.parameters()), (instant.x, instant.u)
+        stage, advance, sums = self._stage_terms(), self._advance_values(), SX(0)
+        y = x
+        for weight, following in zip(WEIGHTS, (*NODES[1:], None)):
+            f, terms = stage(y, u, p)
+            sums += weight * self.dt * terms
+            if following is not None:
+                y = advance(x, y, f, p, following)
+        return dict(zip(self.differential.costs.values(instant), ca.vertsplit(sums)))
+
+    def _stage_terms(self) -> ca.Function:
+        """f and the value of each cost term."""
+        instant, costs = Instant(self.state, self.nu), self.differential.costs
+        results = [self.differential.dynamics(instant), ca.vertcat(*costs.values(instant).values())]
+        return ca.Function("stage_terms", self.symbols(instant), results)
 
     def _chain_cost(
         self, program: Program, Y: Array, sums: tuple[Array, Array], parts: tuple[Array, ...]
