@@ -59,11 +59,11 @@ class Reach:
 
 def _at(*position: float) -> Callable[[Robot], pin.SE3]:
     """A placement with the world's axes at a position [m]."""
-    return lambda robot: pin.SE3(np.eye(3), np.array(position))  # noqa: ARG005
+    return lambda robot: pin.SE3(np.eye(3), np.array(position))
 
 
 def _point(*position: float) -> Callable[[Robot], Reals]:
-    return lambda robot: np.array(position)  # noqa: ARG005
+    return lambda robot: np.array(position)
 
 
 def _reached_by(frame: str, *q: float) -> Callable[[Robot], pin.SE3]:

@@ -17,7 +17,7 @@ Reals = npt.NDArray[np.float64]
 Report = Callable[[Solution], dict[str, str]]
 
 
-def no_report(solution: Solution) -> dict[str, str]:  # noqa: ARG001
+def no_report(solution: Solution) -> dict[str, str]:
     """Nothing to say beyond the cost."""
     return {}
 

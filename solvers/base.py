@@ -178,6 +178,7 @@ class SolverAbstract(ABC):
         if xs is None:
             xs = np.tile(problem.x0, (problem.T + 1, 1))
         if us is None:
+            xs, _ = problem.check_guess(xs, np.zeros((problem.T, problem.nu)))
             us = problem.quasi_static(xs[:-1])
         states, controls = problem.check_guess(xs, us)
         return states, controls, is_feasible

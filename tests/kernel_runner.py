@@ -73,4 +73,6 @@ def assert_same_bits(got: Sequence[Reals], expected: Sequence[Reals]) -> None:
     for i, (a, b) in enumerate(zip(got, expected)):
         assert a.shape == b.shape
         wrong = np.argwhere(~same_bits(a, b))
-        assert not len(wrong), f"output {i} differs in {len(wrong)} places, first {wrong[0]}: {a[*wrong[0]]!r} {b[*wrong[0]]!r}"
+        assert not len(wrong), (
+            f"output {i} differs in {len(wrong)} places, first {wrong[0]}: {a[*wrong[0]]!r} {b[*wrong[0]]!r}"
+        )

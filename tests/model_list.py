@@ -1,4 +1,4 @@
-"""Every model of the library, by name; one battery runs over all of them (test_models*.py). New models are added here."""
+"""Every model of the library by name; one battery (test_models*.py) runs over all. New models are added here."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def _curved_robot(joint: pin.JointModel, name: str, *, link: bool) -> Robot:
     base = model.addJoint(0, joint, pin.SE3.Identity(), "base")
     model.appendBodyToJoint(base, _body(rng), pin.SE3.Identity())
     if link:
-        base = model.addJoint(base, pin.JointModelRX(), pin.SE3(pin.exp3(rng.normal(size=3)), rng.normal(size=3)), "link")
+        base = model.addJoint(
+            base, pin.JointModelRX(), pin.SE3(pin.exp3(rng.normal(size=3)), rng.normal(size=3)), "link"
+        )
         model.appendBodyToJoint(base, _body(rng), pin.SE3.Identity())
     placement = pin.SE3(pin.exp3(rng.normal(size=3)), 0.3 * rng.normal(size=3))
     model.addFrame(pin.Frame("tip", base, 0, placement, pin.FrameType.OP_FRAME))
@@ -53,7 +55,14 @@ STATES: dict[str, Callable[[], StateAbstract]] = {
     "talos_arm": lambda: StateMultibody(load_robot("talos_arm")),
     "solo12": lambda: StateMultibody(load_robot("solo12")),
 }
-TIP = {"planar-2r": "tool", "planar-3r": "tool", "cart-pole": "tip", "double-pendulum": "tip", "ball": "tip", "drone": "tip"}
+TIP = {
+    "planar-2r": "tool",
+    "planar-3r": "tool",
+    "cart-pole": "tip",
+    "double-pendulum": "tip",
+    "ball": "tip",
+    "drone": "tip",
+}
 TIP |= {"talos_arm": "gripper_left_joint", "solo12": "FR_FOOT"}
 
 
@@ -96,11 +105,11 @@ def power(x: SX, u: SX, scale: SX) -> SX:
     return scale * u * x[-u.numel() :]
 
 
-def tip_height(x: SX, robot: RobotExpressions, floor: SX) -> SX:  # noqa: ARG001
+def tip_height(x: SX, robot: RobotExpressions, floor: SX) -> SX:
     return robot.frame_placement(robot.model.getFrameId("tip"))[1][2] - floor
 
 
-def torque_above_gravity(robot: RobotExpressions, x: SX, u: SX) -> SX:  # noqa: ARG001
+def torque_above_gravity(robot: RobotExpressions, x: SX, u: SX) -> SX:
     return u - robot.gravity()
 
 
@@ -225,7 +234,11 @@ RESIDUALS: dict[str, Callable[[], ResidualModelAbstract]] = {
     "state-zero": lambda: trajopt.ResidualModelState(state_of("ball")),
     "control": lambda: trajopt.ResidualModelControl(state_of("ball")),
     "control-reference": lambda: trajopt.ResidualModelControl(state_of("ball"), [0.1, 0.2]),
-    **{key: make for name in ("ball", "drone", "talos_arm", "solo12") for key, make in _multibody_residuals(name).items()},
+    **{
+        key: make
+        for name in ("ball", "drone", "talos_arm", "solo12")
+        for key, make in _multibody_residuals(name).items()
+    },
     "rotation-quaternion": lambda: trajopt.ResidualModelFrameRotation(state_of("ball"), "tip", _QUATERNION),
     "placement-vector": lambda: trajopt.ResidualModelFramePlacement(state_of("ball"), "tip", [1, 2, 3, *_QUATERNION]),
     "symbolic-x": lambda: trajopt.ResidualModelSymbolic(state_of("vector"), swing),
@@ -234,7 +247,9 @@ RESIDUALS: dict[str, Callable[[], ResidualModelAbstract]] = {
         state_of("vector"), above, parameters={"height": 0.3, "slope": [0.1, 0.2]}, unit="m"
     ),
     "symbolic-xup": lambda: trajopt.ResidualModelSymbolic(state_of("ball"), power, parameters={"scale": 2.0}),
-    "symbolic-mx": lambda: trajopt.ResidualModelSymbolic(state_of("vector"), mx_function(), parameters={"p": [0.5, 0.6]}),
+    "symbolic-mx": lambda: trajopt.ResidualModelSymbolic(
+        state_of("vector"), mx_function(), parameters={"p": [0.5, 0.6]}
+    ),
     "symbolic-sx": lambda: trajopt.ResidualModelSymbolic(state_of("vector"), sx_function()),
     "symbolic-robot": lambda: trajopt.ResidualModelSymbolic(
         state_of("drone"), tip_height, parameters={"floor": 0.1}, unit="m"
@@ -245,7 +260,9 @@ RESIDUALS: dict[str, Callable[[], ResidualModelAbstract]] = {
 ACTIVATIONS: dict[str, Callable[[], trajopt.ActivationModelAbstract]] = {  # of residuals of size 4
     "quad": trajopt.ActivationModelQuad,
     "weighted": lambda: trajopt.ActivationModelWeightedQuad([0.0, 0.5, 2.0, 30.0]),
-    "barrier": lambda: trajopt.ActivationModelQuadraticBarrier([-0.5, -np.inf, 0.2, -np.inf], [0.5, 0.1, np.inf, np.inf]),
+    "barrier": lambda: trajopt.ActivationModelQuadraticBarrier(
+        [-0.5, -np.inf, 0.2, -np.inf], [0.5, 0.1, np.inf, np.inf]
+    ),
 }
 
 ACTUATIONS: dict[str, Callable[[], trajopt.ActuationModelFull]] = {
@@ -254,7 +271,9 @@ ACTUATIONS: dict[str, Callable[[], trajopt.ActuationModelFull]] = {
     "floating-solo12": lambda: trajopt.ActuationModelFloatingBase(state_of("solo12")),
     "floating-drone": lambda: trajopt.ActuationModelFloatingBase(state_of("drone")),
     "matrix-cart-pole": lambda: trajopt.ActuationModelMatrix(state_of("cart-pole"), [[1.0], [0.0]]),
-    "matrix-drone": lambda: trajopt.ActuationModelMatrix(state_of("drone"), np.random.default_rng(1).normal(size=(7, 4))),
+    "matrix-drone": lambda: trajopt.ActuationModelMatrix(
+        state_of("drone"), np.random.default_rng(1).normal(size=(7, 4))
+    ),
 }
 
 
@@ -266,8 +285,12 @@ def costs_of(name: str, *, controlled: bool = True) -> trajopt.CostStack:
     bounds[0] = np.inf
     stack = trajopt.CostStack(state)
     stack.add("goal", trajopt.ResidualModelFramePlacement(state, TIP[name], tip_at_reference(name)), 2.0)
-    stack.add("x_reg", trajopt.ResidualModelState(state), 0.1, trajopt.ActivationModelWeightedQuad(np.arange(1.0, ndx + 1)))
-    stack.add("limits", trajopt.ResidualModelState(state), 3.0, trajopt.ActivationModelQuadraticBarrier(-bounds, bounds))
+    stack.add(
+        "x_reg", trajopt.ResidualModelState(state), 0.1, trajopt.ActivationModelWeightedQuad(np.arange(1.0, ndx + 1))
+    )
+    stack.add(
+        "limits", trajopt.ResidualModelState(state), 3.0, trajopt.ActivationModelQuadraticBarrier(-bounds, bounds)
+    )
     stack.add("speed", trajopt.ResidualModelFrameVelocity(state, TIP[name]), 0.3)
     if controlled:
         stack.add("u_reg", trajopt.ResidualModelControl(state), 0.01)
@@ -309,13 +332,24 @@ def lqr() -> trajopt.ActionModelLQR:
     rng = np.random.default_rng(2)
     A, B = np.eye(4) + 0.1 * rng.normal(size=(4, 4)), rng.normal(size=(4, 2))
     Q, R = rng.normal(size=(4, 4)), rng.normal(size=(2, 2))
-    more = {"N": 0.1 * rng.normal(size=(4, 2)), "f": rng.normal(size=4), "q": rng.normal(size=4), "r": rng.normal(size=2)}
+    more = {
+        "N": 0.1 * rng.normal(size=(4, 2)),
+        "f": rng.normal(size=4),
+        "q": rng.normal(size=4),
+        "r": rng.normal(size=2),
+    }
     return trajopt.ActionModelLQR(A, B, Q @ Q.T, R @ R.T + np.eye(2), **more)
 
 
 ACTIONS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
-    **{f"euler-{k}": lambda make=make: trajopt.IntegratedActionModelEuler(make(), dt=0.02) for k, make in DIFFERENTIALS.items()},
-    **{f"rk4-{k}": lambda make=make: trajopt.IntegratedActionModelRK4(make(), dt=0.05) for k, make in DIFFERENTIALS.items()},
+    **{
+        f"euler-{k}": lambda make=make: trajopt.IntegratedActionModelEuler(make(), dt=0.02)
+        for k, make in DIFFERENTIALS.items()
+    },
+    **{
+        f"rk4-{k}": lambda make=make: trajopt.IntegratedActionModelRK4(make(), dt=0.05)
+        for k, make in DIFFERENTIALS.items()
+    },
     "lqr": lqr,
     "unicycle": lambda: trajopt.ActionModelUnicycle((2.0, 0.5), dt=0.2),
     "discrete-attitude": DiscreteAttitude,

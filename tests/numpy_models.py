@@ -121,15 +121,15 @@ class CartPoleNumpy(ActionModelAbstract):
 
     def derivatives(self, angle: float, rate: float, force: float) -> tuple[Reals, Reals, Reals]:
         """Derivatives of both accelerations by angle, rate and force, (2,) each."""
-        s, c, m, l, g = np.sin(angle), np.cos(angle), self.pole, self.length, self.gravity
+        s, c, m, g = np.sin(angle), np.cos(angle), self.pole, self.gravity
         inertia, cart = self.cart + m * s**2, self.accelerations(angle, rate, force)[0]
         of_cart = np.array(
             [
-                (m * (g * np.cos(2 * angle) - l * c * rate**2) - 2 * m * s * c * cart) / inertia,
-                -2 * m * l * s * rate / inertia,
+                (m * (g * np.cos(2 * angle) - self.length * c * rate**2) - 2 * m * s * c * cart) / inertia,
+                -2 * m * self.length * s * rate / inertia,
                 1 / inertia,
             ]
         )
-        of_pole = (c * of_cart + np.array([g * c - s * cart, 0, 0])) / l
+        of_pole = (c * of_cart + np.array([g * c - s * cart, 0, 0])) / self.length
         by_angle, by_rate, by_force = np.column_stack([of_cart, of_pole]).reshape(3, 2)
         return by_angle, by_rate, by_force

@@ -1,4 +1,4 @@
-"""The disk cache: private, atomic, verified, bounded, shared by processes; none of it is needed to get right results."""
+"""The disk cache: private, atomic, verified, bounded, shared by processes; right results need none of it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ def flip(data: bytes) -> bytes:
     return data[:200] + bytes([data[200] ^ 1]) + data[201:]
 
 
-@pytest.mark.parametrize("damage", [truncate, flip, lambda data: b"", lambda data: b"x" + data, lambda data: data + b"x"])
+@pytest.mark.parametrize(
+    "damage", [truncate, flip, lambda data: b"", lambda data: b"x" + data, lambda data: data + b"x"]
+)
 def test_damaged_entry_is_compiled_anew(folder: Path, damage: object, caplog: pytest.LogCaptureFixture) -> None:
     run(1.0)
     good = {path: path.read_bytes() for path in entries(folder)}
@@ -237,7 +239,12 @@ def test_key_knows_processor_and_versions(
 
 def test_key_knows_what_is_compiled_and_how() -> None:
     calls = [program_of(function(k)).calls[0] for k in (1.0, 2.0)]
-    keys = [functions.cache_key(c, w, level) for c in calls for w in (1, 8) for level in (compiler.OPTIMISED, compiler.QUICK)]
+    keys = [
+        functions.cache_key(c, w, level)
+        for c in calls
+        for w in (1, 8)
+        for level in (compiler.OPTIMISED, compiler.QUICK)
+    ]
     assert len(set(keys)) == 8
 
 

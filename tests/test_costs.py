@@ -121,14 +121,34 @@ def test_one_stack_in_two_models() -> None:
 @pytest.mark.parametrize(
     ("add", "error", "message"),
     [
-        (lambda s: s.add("a", state_residual(s), 1.0), DuplicateNameError, "'a' is in the stack already, .* terms are a"),
+        (
+            lambda s: s.add("a", state_residual(s), 1.0),
+            DuplicateNameError,
+            "'a' is in the stack already; choose a name other than a",
+        ),
         (lambda s: s.add("b", state_residual(s), -1.0), InvalidArgumentError, "weight: expected a number >= 0, got -1"),
-        (lambda s: s.add("b", state_residual(s), np.nan), InvalidArgumentError, "weight: expected a finite number, got nan"),
+        (
+            lambda s: s.add("b", state_residual(s), np.nan),
+            InvalidArgumentError,
+            "weight: expected a finite number, got nan",
+        ),
         (lambda s: s.add("b", state_residual(s), "x"), InvalidArgumentError, "weight: expected a number, got 'x'"),
-        (lambda s: s.add("b c", state_residual(s), 1.0), InvalidArgumentError, "name: expected an identifier .* got 'b c'"),
+        (
+            lambda s: s.add("b c", state_residual(s), 1.0),
+            InvalidArgumentError,
+            "name: expected an identifier .* got 'b c'",
+        ),
         (lambda s: s.add(3, state_residual(s), 1.0), InvalidArgumentError, "name: expected an identifier .* got 3"),
-        (lambda s: s.add("b", swing, 1.0), InvalidArgumentError, r"becomes one by ResidualModelSymbolic\(state, function\)"),
-        (lambda s: s.add("b", state_residual(s), 1.0, 2.0), InvalidArgumentError, "activation: expected an activation model"),
+        (
+            lambda s: s.add("b", swing, 1.0),
+            InvalidArgumentError,
+            r"becomes one by ResidualModelSymbolic\(state, function\)",
+        ),
+        (
+            lambda s: s.add("b", state_residual(s), 1.0, 2.0),
+            InvalidArgumentError,
+            "activation: expected an activation model",
+        ),
         (
             lambda s: s.add("b", state_residual(s), 1.0, trajopt.ActivationModelWeightedQuad([1.0])),
             InvalidArgumentError,
@@ -154,12 +174,16 @@ def test_add_refuses(add: Callable[[trajopt.CostStack], Any], error: type[Except
     assert [t.name for t in stack.terms] == ["a"]
 
 
-@pytest.mark.parametrize("residual", [trajopt.ResidualModelControl, lambda s: trajopt.ResidualModelSymbolic(s, control_pair)])
+@pytest.mark.parametrize(
+    "residual", [trajopt.ResidualModelControl, lambda s: trajopt.ResidualModelSymbolic(s, control_pair)]
+)
 def test_sizes_that_depend_on_the_control_are_checked_by_the_model(residual: Callable[[Any], Any]) -> None:
     state = trajopt.StateVector(2)
     stack = trajopt.CostStack(state)
     stack.add("u_reg", residual(state), 1.0, trajopt.ActivationModelWeightedQuad([1.0, 2.0, 3.0]))
-    with pytest.raises(InvalidArgumentError, match="cost term 'u_reg': weights: expected one for each of the residual's"):
+    with pytest.raises(
+        InvalidArgumentError, match="cost term 'u_reg': weights: expected one for each of the residual's"
+    ):
         Pendulum(stack)
 
 
@@ -176,7 +200,9 @@ def test_pickle_and_repr() -> None:
     stack = costs_of("ball")
     again = pickle.loads(pickle.dumps(stack))
     assert repr(again) == repr(stack)
-    assert "x_reg: 0.1 · ActivationModelWeightedQuad(weights=[1., 2., 3., 4., 5., 6.]) of ResidualModelState()" in repr(stack)
+    assert "x_reg: 0.1 · ActivationModelWeightedQuad(weights=[1., 2., 3., 4., 5., 6.]) of ResidualModelState()" in repr(
+        stack
+    )
     x, u = state_of("ball").rand(0), [0.1, 0.2, 0.3]
     assert term_values(again, x, u) == term_values(stack, x, u)
     again.add("more", trajopt.ResidualModelSymbolic(again.state, power, parameters={"scale": 1.0}), 1.0)  # not used yet

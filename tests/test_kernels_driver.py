@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 import threading
+from collections.abc import Iterator
 
 import casadi as ca
 import numpy as np
@@ -24,8 +26,10 @@ from trajopt.kernels import (
     lane_rows,
     rows,
     set_num_threads,
+    threads,
 )
 from trajopt.kernels import driver as driver_module
+from trajopt.kernels.rows import Ints
 
 RNG = np.random.default_rng(5)
 
@@ -43,7 +47,7 @@ def linear() -> ca.Function:
 
 
 @pytest.fixture
-def threads() -> object:
+def thread_number() -> Iterator[None]:
     before = get_num_threads()
     yield
     set_num_threads(before)
@@ -119,8 +123,10 @@ def test_several_kinds_of_knots_in_one_call() -> None:
     x = SX.sym("x", 3)
     kernels = [kernel(program_of(ca.Function("f", [x], [y])), 8) for y in (2 * x, ca.sin(x[:2]), x)]
     array, result = RNG.normal(size=(30, 3)), np.zeros((30, 3))
-    indices = np.concatenate([blocks_of(range(0, 11), 8), blocks_of(range(11, 20), 8), blocks_of(range(20, 30), 8)])
-    KernelCall(kernels, np.array([0, 0, 1, 1, 2, 2]), indices, [rows(array), rows(result)])()
+    indices = np.concatenate([blocks_of(range(11), 8), blocks_of(range(11, 20), 8), blocks_of(range(20, 30), 8)])
+    call = KernelCall(kernels, np.array([0, 0, 1, 1, 2, 2]), indices, [rows(array), rows(result)])
+    call(0, 3)
+    call(3)
     expected = array.copy()
     expected[:11] *= 2
     expected[11:20, :2], expected[11:20, 2] = [[np.sin(v) for v in row] for row in array[11:20, :2]], 0
@@ -140,7 +146,7 @@ def test_parameters_change_without_compiling() -> None:
     assert_same_bits(second, evaluate(f, call_inputs))
 
 
-@pytest.mark.usefixtures("threads")
+@pytest.mark.usefixtures("thread_number")
 def test_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     f = linear()
     compiled = kernel(program_of(f), 8)
@@ -151,8 +157,15 @@ def test_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     run = KernelCall._range
 
     def watched(self: KernelCall, first: int, end: int, thread: int) -> None:
-        seen.add((thread, threading.get_ident() == threading.main_thread().ident))
-        run(self, first, end, thread)
+        code = self._run
+
+        def noting(*arguments: int) -> None:
+            seen.add((thread, threading.current_thread() is threading.main_thread(), arguments[-1]))
+            code(*arguments)
+
+        copied = copy.copy(self)
+        copied._run = noting
+        run(copied, first, end, thread)
 
     monkeypatch.setattr(KernelCall, "_range", watched)
     for n in (1, 2, 5):
@@ -160,10 +173,12 @@ def test_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
         set_num_threads(n)
         assert get_num_threads() == n
         assert_same_bits(run_kernel(compiled, inputs, parallel=True), expected)
-        assert seen == {(0, True)} | {(k, False) for k in range(1, n)}
+        assert {s[:2] for s in seen} == {(0, True)} | {(k, False) for k in range(1, n)}
+        assert len({scratch for _, _, scratch in seen}) == n
+        assert threads.executor()._max_workers == max(n - 1, 1)
 
 
-@pytest.mark.usefixtures("threads")
+@pytest.mark.usefixtures("thread_number")
 def test_an_exception_in_a_thread_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver_module, "_SMALL_WORK", 1)
     run = KernelCall._range
@@ -186,7 +201,7 @@ def test_number_of_threads_is_checked(n: object) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork") or sys.platform == "darwin", reason="processes are not forked here")
-@pytest.mark.usefixtures("threads")
+@pytest.mark.usefixtures("thread_number")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_forked_process_runs_and_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """As multiprocessing does: the child has neither the threads nor their locks."""
@@ -200,14 +215,18 @@ def test_forked_process_runs_and_compiles(monkeypatch: pytest.MonkeyPatch) -> No
         try:
             assert_same_bits(run_kernel(compiled, inputs, parallel=True), expected)
             x = SX.sym("x")
-            (cubed,) = run_kernel(kernel(program_of(ca.Function("new", [x], [x**3 + 0.123])), 8), [np.full((3, 1), 2.0)])
+            (cubed,) = run_kernel(
+                kernel(program_of(ca.Function("new", [x], [x**3 + 0.123])), 8), [np.full((3, 1), 2.0)]
+            )
             status = 0 if cubed[2, 0] == 8.123 else 2
         finally:
             os._exit(status)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 4), (3, 2, 1), (1, 5, 2), (5, 4, 7), (6, 6, 6), (3, 0, 2), (0, 2, 3)])
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1), (2, 3, 4), (3, 2, 1), (1, 5, 2), (5, 4, 7), (6, 6, 6), (3, 0, 2), (0, 2, 3)]
+)
 @pytest.mark.parametrize("transpose", [False, True])
 @pytest.mark.parametrize("accumulate", [False, True])
 def test_matrix_products_in_lanes(shape: tuple[int, int, int], transpose: bool, accumulate: bool) -> None:
@@ -256,13 +275,14 @@ def test_more_than_64_arrays() -> None:
 class TestRefusals:
     """Machine code trusts its addresses: what does not fit is refused when the call is made."""
 
-    def call(self, width: int = 8, **changes: object) -> KernelCall:
-        x: Reals = RNG.normal(size=(9, 3))
-        given = {"x": rows(x), "a": rows(np.ones((9, 3, 3))), "y": rows(np.ones((9, 3))), "z": rows(np.ones((9, 3)))}
-        indices = changes.pop("indices", blocks_of(range(9), width))
-        kinds = changes.pop("kinds", np.zeros(len(indices)))
-        given.update(changes)
-        return KernelCall([kernel(program_of(linear()), width)], kinds, indices, list(given.values()))
+    def call(
+        self, width: int = 8, kinds: Reals | None = None, indices: Ints | None = None, **changes: Rows
+    ) -> KernelCall:
+        arrays = {"x": np.ones((9, 3)), "a": np.ones((9, 3, 3)), "y": np.ones((9, 3)), "z": np.ones((9, 3))}
+        arguments = {name: rows(array) for name, array in arrays.items()} | changes
+        indices = blocks_of(range(9), width) if indices is None else indices
+        kinds = np.zeros(len(indices)) if kinds is None else kinds
+        return KernelCall([kernel(program_of(linear()), width)], kinds, indices, list(arguments.values()))
 
     def test_accepts_what_fits(self) -> None:
         self.call()()

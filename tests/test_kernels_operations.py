@@ -49,7 +49,16 @@ def test_operation_has_the_bits_of_casadi(results: dict[str, str], name: str) ->
 
 def test_list_of_operations_is_complete() -> None:
     """The enumeration finds what models use, and what CasADi has for matrices only is not in it."""
-    expected = {"OP_ADD", "OP_SIN", "OP_IF_ELSE_ZERO", "OP_CONSTPOW", "OP_ERFINV", "OP_REMAINDER", "OP_CALL", "OP_HYPOT"}
+    expected = {
+        "OP_ADD",
+        "OP_SIN",
+        "OP_IF_ELSE_ZERO",
+        "OP_CONSTPOW",
+        "OP_ERFINV",
+        "OP_REMAINDER",
+        "OP_CALL",
+        "OP_HYPOT",
+    }
     assert expected <= set(OPERATIONS)
     assert "OP_MTIMES" not in OPERATIONS
     assert len(OPERATIONS) >= 53  # CasADi 3.7

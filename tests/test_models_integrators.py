@@ -144,7 +144,9 @@ def test_rk4_integrates_the_cost_with_the_weights_of_the_state() -> None:
     stack = trajopt.CostStack(state).add("x_reg", trajopt.ResidualModelState(state), 0.5)
     _, cost = values(RK4(Plain(state, 1, stack), dt=0.3), np.array([1.0, 0.5]), np.array([0.2]))
     wide = trajopt.StateVector(3)
-    xnext, _ = values(RK4(Extended(wide, 1, trajopt.CostStack(wide)), dt=0.3), np.array([1.0, 0.5, 0.0]), np.array([0.2]))
+    xnext, _ = values(
+        RK4(Extended(wide, 1, trajopt.CostStack(wide)), dt=0.3), np.array([1.0, 0.5, 0.0]), np.array([0.2])
+    )
     assert cost == pytest.approx(xnext[2], rel=1e-14)
 
 
@@ -187,14 +189,20 @@ def test_terminal_refuses_terms_that_need_a_control() -> None:
     with pytest.raises(InvalidArgumentError, match="terminal: cost terms u_reg, power need a control.* without them"):
         ActionModelTerminal(costs_of("ball"))
     model = Euler(free_dynamics("ball"), dt=0.1)
-    with pytest.raises(InvalidArgumentError, match="u_reg, power need a control.*give the terminal a CostStack of its own"):
+    with pytest.raises(
+        InvalidArgumentError, match="u_reg, power need a control.*give the terminal a CostStack of its own"
+    ):
         values(model, state.zero(), None)
 
 
 @pytest.mark.parametrize("integrator", [Euler, RK4])
 def test_time_steps_that_are_refused(integrator: Any) -> None:
     differential = Pendulum(trajopt.CostStack(trajopt.StateVector(2)))
-    for dt, message in ((-0.1, "dt: expected a number >= 0 .s., got -0.1"), (np.nan, "finite"), ("a", "expected a number")):
+    for dt, message in (
+        (-0.1, "dt: expected a number >= 0 .s., got -0.1"),
+        (np.nan, "finite"),
+        ("a", "expected a number"),
+    ):
         with pytest.raises(InvalidArgumentError, match=message):
             integrator(differential, dt=dt)
     with pytest.raises(InvalidArgumentError, match="differential: expected a differential action model"):
@@ -205,9 +213,9 @@ def test_time_steps_that_are_refused(integrator: Any) -> None:
     ("body", "message"),
     [
         ({}, r"write acceleration\(x, u\) or xdot\(x, u\)"),
-        ({"acceleration": lambda self, x, u: x}, r"Wrong.acceleration: expected shape \(1, 1\), got \(2, 1\)"),  # noqa: ARG005
-        ({"xdot": lambda self, x, u: u}, r"Wrong.xdot: expected shape \(2, 1\), got \(1, 1\)"),  # noqa: ARG005
-        ({"xdot": lambda self, x, u: x * SX.sym("drag")}, "neither x, u nor a parameter: drag; declare"),  # noqa: ARG005
+        ({"acceleration": lambda self, x, u: x}, r"Wrong.acceleration: expected shape \(1, 1\), got \(2, 1\)"),
+        ({"xdot": lambda self, x, u: u}, r"Wrong.xdot: expected shape \(2, 1\), got \(1, 1\)"),
+        ({"xdot": lambda self, x, u: x * SX.sym("drag")}, "neither x, u nor a parameter: drag; declare"),
     ],
 )
 def test_symbolic_models_refuse(body: dict[str, Any], message: str) -> None:
@@ -226,9 +234,9 @@ def test_differential_models_refuse() -> None:
         Pendulum(None)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="make both from one state"):
         Pendulum(trajopt.CostStack(trajopt.StateVector(3)))
+    odd = trajopt.StateVector(3)
+    cls = type("Odd", (trajopt.DifferentialActionModelSymbolic,), {"acceleration": lambda _, x, u: u})
     with pytest.raises(InvalidArgumentError, match="acceleration needs a state"):
-        odd = trajopt.StateVector(3)
-        cls = type("Odd", (trajopt.DifferentialActionModelSymbolic,), {"acceleration": lambda _, x, u: u})  # noqa: ARG005
         values(Euler(cls(odd, 1, trajopt.CostStack(odd)), dt=0.1), np.zeros(3), np.zeros(1))
     arm, ball = state_of("planar-2r"), state_of("ball")
     with pytest.raises(InvalidArgumentError, match="actuation: it is of .*ball"):

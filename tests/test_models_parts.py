@@ -16,13 +16,13 @@ from casadi import SX
 import trajopt
 from tests import model_list as models
 from tests.model_list import ACTIVATIONS, ACTUATIONS, RESIDUALS, TIP, points, reference_of, state_of
+from tests.slow_twin import assert_close, central_differences
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.expressions import Instant
 from trajopt.model import Parameter, parameter_vector
 from trajopt.residuals import ResidualModelAbstract
 
 Reals = npt.NDArray[np.float64]
-STEP = np.finfo(float).eps ** (1 / 3)
 NU = 2  # controls of an instant at which residuals are evaluated
 
 
@@ -47,14 +47,6 @@ class Numbers:
         return r.full().ravel(), by_x.full(), by_u.full()
 
 
-def central_differences(f: Callable[[Reals], Reals], n: int) -> Reals:
-    return np.column_stack([(f(STEP * e) - f(-STEP * e)) / (2 * STEP) for e in np.eye(n)])
-
-
-def assert_jacobian(actual: Reals, expected: Reals) -> None:
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-6 * max(1.0, np.abs(expected).max(initial=0.0)))
-
-
 # Residuals
 
 
@@ -70,11 +62,12 @@ def test_residual(make: Callable[[], ResidualModelAbstract]) -> None:
             assert r.shape == (residual.size(NU),)
             assert by_x.shape == (len(r), state.ndx)
             assert by_u.shape == (len(r), NU)
-            assert_jacobian(by_x, central_differences(lambda dx: numbers(state.integrate(x, dx), u)[0], state.ndx))
+            by_dx = central_differences(lambda dx, x=x, u=u: numbers(state.integrate(x, dx), u)[0], state.ndx)
+            assert_close(by_x, by_dx)
             if not residual.uses_control:
                 assert not by_u.any()
             else:
-                assert_jacobian(by_u, central_differences(lambda du: numbers(x, u + du)[0], NU))
+                assert_close(by_u, central_differences(lambda du, x=x, u=u: numbers(x, u + du)[0], NU))
 
 
 @every(RESIDUALS)
@@ -157,13 +150,22 @@ def test_control_residual_fits_any_number_of_controls() -> None:
         (lambda s: trajopt.ResidualModelFramePlacement(s, "tip", 2 * np.eye(4)), "rotation matrix"),
         (lambda s: trajopt.ResidualModelFramePlacement(s, "tip", [0, 0, 0, 1, 1, 0, 0]), "norm 1.41421; divide"),
         (lambda s: trajopt.ResidualModelFrameRotation(s, "tip", np.diag([1, 1, -1])), "det R = 1"),
-        (lambda s: trajopt.ResidualModelFrameTranslation(s, "tip", [0, np.nan, 0]), "reference: expected finite numbers"),
+        (
+            lambda s: trajopt.ResidualModelFrameTranslation(s, "tip", [0, np.nan, 0]),
+            "reference: expected finite numbers",
+        ),
         (lambda s: trajopt.ResidualModelFrameVelocity(s, "tip", np.zeros(3)), r"expected shape \(6,\), got \(3,\)"),
         (lambda s: trajopt.ResidualModelCoMPosition(s, [1.0]), r"reference: expected shape \(3,\)"),
         (lambda s: trajopt.ResidualModelControl(s, [np.inf]), "reference: expected finite numbers"),
-        (lambda _: trajopt.ResidualModelCoMPosition(trajopt.StateVector(3), [0, 0, 0]), "needs a StateMultibody, got State"),
+        (
+            lambda _: trajopt.ResidualModelCoMPosition(trajopt.StateVector(3), [0, 0, 0]),
+            "needs a StateMultibody, got State",
+        ),
         (lambda s: trajopt.ResidualModelSymbolic(s, 3), "expected a Python function or a casadi.Function, got 3"),
-        (lambda s: trajopt.ResidualModelSymbolic(s, models.above), r"got inputs \(x, height, slope\); name each further"),
+        (
+            lambda s: trajopt.ResidualModelSymbolic(s, models.above),
+            r"got inputs \(x, height, slope\); name each further",
+        ),
         (lambda s: trajopt.ResidualModelSymbolic(s, models.swing, parameters={"a": 1}), "parameters: a not among"),
         (lambda s: trajopt.ResidualModelSymbolic(s, lambda x: ca.jtimes(x, x)), "function: cannot be evaluated with x"),
         (lambda s: trajopt.ResidualModelSymbolic(s, lambda x: x.T), r"expected a column \(nr, 1\) as its value"),
@@ -228,8 +230,8 @@ def test_activation(make: Callable[[], trajopt.ActivationModelAbstract]) -> None
     for r in [np.zeros(4), *rng.normal(size=(5, 4))]:
         _, gradient, hessian = evaluate(r)
         assert gradient.shape == hessian.shape == (4,)
-        assert_jacobian(gradient[None], central_differences(lambda d: np.array([evaluate(r + d)[0]]), 4))
-        assert_jacobian(np.diag(hessian), central_differences(lambda d: evaluate(r + d)[1], 4))
+        assert_close(gradient[None], central_differences(lambda d, r=r: [evaluate(r + d)[0]], 4))
+        assert_close(np.diag(hessian), central_differences(lambda d, r=r: evaluate(r + d)[1], 4))
     again = pickle.loads(pickle.dumps(activation))
     assert activation_numbers(again)(np.ones(4))[0] == evaluate(np.ones(4))[0]
     assert repr(again) == repr(activation)
@@ -252,8 +254,14 @@ def test_activations_have_their_closed_forms() -> None:
         (lambda: trajopt.ActivationModelWeightedQuad([1.0, -2.0]), "weights: expected weights >= 0, got -2.0 at 1"),
         (lambda: trajopt.ActivationModelWeightedQuad([np.nan]), "weights: expected finite numbers"),
         (lambda: trajopt.ActivationModelWeightedQuad([[1.0]]), r"weights: expected shape \(1,\), got \(1, 1\)"),
-        (lambda: trajopt.ActivationModelQuadraticBarrier([0, 2], [1, 1]), "expected lower <= upper, got 2.0 > 1.0 at 1"),
-        (lambda: trajopt.ActivationModelQuadraticBarrier([0], [1, 1]), r"upper: expected 1 bounds, .* got shape \(2,\)"),
+        (
+            lambda: trajopt.ActivationModelQuadraticBarrier([0, 2], [1, 1]),
+            "expected lower <= upper, got 2.0 > 1.0 at 1",
+        ),
+        (
+            lambda: trajopt.ActivationModelQuadraticBarrier([0], [1, 1]),
+            r"upper: expected 1 bounds, .* got shape \(2,\)",
+        ),
         (lambda: trajopt.ActivationModelQuadraticBarrier([np.nan], [1]), "lower: expected 1 bounds"),
     ],
 )
@@ -296,9 +304,18 @@ def test_actuations_drive_what_they_say() -> None:
     ("build", "message"),
     [
         (lambda: trajopt.ActuationModelFull(trajopt.StateVector(2)), "ActuationModelFull needs a StateMultibody"),
-        (lambda: trajopt.ActuationModelFloatingBase(state_of("talos_arm")), "has no floating base; use ActuationModelFull"),
-        (lambda: trajopt.ActuationModelMatrix(state_of("cart-pole"), [[1.0]]), r"expected shape \(2, nu\), one row a joint"),
-        (lambda: trajopt.ActuationModelMatrix(state_of("cart-pole"), [[1.0], [np.inf]]), "matrix: expected finite numbers"),
+        (
+            lambda: trajopt.ActuationModelFloatingBase(state_of("talos_arm")),
+            "has no floating base; use ActuationModelFull",
+        ),
+        (
+            lambda: trajopt.ActuationModelMatrix(state_of("cart-pole"), [[1.0]]),
+            r"expected shape \(2, nu\), one row a joint",
+        ),
+        (
+            lambda: trajopt.ActuationModelMatrix(state_of("cart-pole"), [[1.0], [np.inf]]),
+            "matrix: expected finite numbers",
+        ),
     ],
 )
 def test_actuations_refuse(build: Callable[[], Any], message: str) -> None:

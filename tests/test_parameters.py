@@ -103,7 +103,10 @@ def test_knots(knots: Any, numbers: list[int]) -> None:
 )
 def test_knots_that_are_refused(knots: Any, error: type[Exception], message: str) -> None:
     problem = arm_problem()
-    for call in (lambda: problem.set_parameter("goal.weight", 1.0, knots), lambda: problem.get_parameter("goal.weight", knots)):
+    for call in (
+        lambda: problem.set_parameter("goal.weight", 1.0, knots),
+        lambda: problem.get_parameter("goal.weight", knots),
+    ):
         with pytest.raises(error, match=message):
             call()
 
@@ -140,7 +143,9 @@ PLACE = pin.SE3(pin.exp3(np.array([0.1, 0.2, 0.3])), np.array([1.0, 2.0, 3.0]))
 TURN = pin.Quaternion(PLACE.rotation)
 
 
-@pytest.mark.parametrize("value", [PLACE, PLACE.homogeneous, PLACE.homogeneous[:3], np.r_[PLACE.translation, TURN.coeffs()]])
+@pytest.mark.parametrize(
+    "value", [PLACE, PLACE.homogeneous, PLACE.homogeneous[:3], np.r_[PLACE.translation, TURN.coeffs()]]
+)
 def test_a_placement_in_every_form(value: Any) -> None:
     problem = arm_problem()
     problem.set_parameter("goal.reference", value)
@@ -193,7 +198,9 @@ def test_one_value_a_knot(name: str, values: Any) -> None:
         expected.set_parameter(name, value, t)
     found = problem.get_parameter(name, range(len(values)))
     np.testing.assert_array_equal(found, expected.get_parameter(name, range(len(values))))
-    with pytest.raises(InvalidArgumentError, match=f"one value of {name}, or one for each of 2 knots, got {len(values)} values"):
+    with pytest.raises(
+        InvalidArgumentError, match=f"one value of {name}, or one for each of 2 knots, got {len(values)} values"
+    ):
         problem.set_parameter(name, values, [1, 2])
 
 
@@ -204,7 +211,11 @@ def test_one_value_a_knot(name: str, values: Any) -> None:
         ("goal.weight", np.nan, "goal.weight: expected a finite number"),
         ("dt", 0.0, r"dt: expected a number > 0 \[s\], got 0"),
         ("goal.reference", np.eye(3), r"goal.reference: expected a pinocchio.SE3, .* got ndarray of shape \(3, 3\)"),
-        ("goal.reference", [0, 0, 0, 1, 1, 1, 1], "goal.reference: expected a quaternion xyzw of norm 1, got norm 2; divide"),
+        (
+            "goal.reference",
+            [0, 0, 0, 1, 1, 1, 1],
+            "goal.reference: expected a quaternion xyzw of norm 1, got norm 2; divide",
+        ),
         ("goal.reference", 2 * np.eye(4), "goal.reference: expected a rotation matrix"),
         ("goal.reference", np.full((4, 4), np.nan), "goal.reference: expected finite numbers"),
         ("turn.reference", -np.eye(3), "turn.reference: expected a rotation matrix"),
@@ -228,7 +239,9 @@ def test_values_that_are_refused_change_nothing(name: str, value: Any, message: 
 def test_unknown_names_list_those_that_are_known() -> None:
     problem = arm_problem()
     for call in (lambda: problem.set_parameter("goal.wight", 1.0), lambda: problem.get_parameter("goal.wight")):
-        with pytest.raises(UnknownNameError, match="parameter 'goal.wight' not found; did you mean 'goal.weight'.*u_reg.weight"):
+        with pytest.raises(
+            UnknownNameError, match="parameter 'goal.wight' not found; did you mean 'goal.weight'.*u_reg.weight"
+        ):
             call()
 
 
@@ -252,7 +265,9 @@ def test_values_reach_the_costs_of_their_knots_and_nothing_is_compiled() -> None
         error = pin.log6(PLACE.actInv(data.oMf[model.getFrameId(TIP["planar-2r"])])).vector
         weight = {2: 3.0 * 0.01, 4: 0.5, 5: 100.0}.get(t, 0.01)
         assert terms["goal"][t] == pytest.approx(0.5 * weight * error @ error, rel=1e-12)
-    np.testing.assert_allclose(terms["u_reg"][:T], 0.5 * np.array([0, 0.01, 0.02, 0.03, 2]) * (us**2).sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(
+        terms["u_reg"][:T], 0.5 * np.array([0, 0.01, 0.02, 0.03, 2]) * (us**2).sum(axis=1), rtol=1e-12
+    )
     np.testing.assert_allclose(np.nansum(list(terms.values()), axis=0), d.costs, rtol=1e-12)
     assert d.Luu[3][0, 0] == pytest.approx(0.03)
     np.testing.assert_allclose(problem.times, [0, 0.01, 0.02, 0.03, 0.04, 0.54])
@@ -280,7 +295,9 @@ def test_values_of_one_name_and_different_shapes() -> None:
     def node(matrix: Any) -> trajopt.ActionModelAbstract:
         stack = trajopt.CostStack(state).add("u_reg", trajopt.ResidualModelControl(state), 1.0).add("goal", goal, 1.0)
         actuation = trajopt.ActuationModelMatrix(state, matrix)
-        return trajopt.IntegratedActionModelEuler(trajopt.DifferentialActionModelFreeFwdDynamics(state, actuation, stack), dt=0.1)
+        return trajopt.IntegratedActionModelEuler(
+            trajopt.DifferentialActionModelFreeFwdDynamics(state, actuation, stack), dt=0.1
+        )
 
     end = trajopt.CostStack(state).add("goal", trajopt.ResidualModelFrameTranslation(state, "tool", [1, 2, 3]), 1.0)
     problem = trajopt.ShootingProblem(state.zero(), [node(np.eye(2)), node([[1.0], [0.0]])], end)
@@ -308,7 +325,9 @@ def test_values_of_one_name_and_different_shapes() -> None:
 
 
 def test_parameters_of_a_users_model() -> None:
-    costs = trajopt.CostStack(trajopt.StateVector(2)).add("u", trajopt.ResidualModelControl(trajopt.StateVector(2)), 1.0)
+    costs = trajopt.CostStack(trajopt.StateVector(2)).add(
+        "u", trajopt.ResidualModelControl(trajopt.StateVector(2)), 1.0
+    )
     node = trajopt.IntegratedActionModelRK4(Pendulum(costs), dt=0.1)
     problem = trajopt.ShootingProblem([0.3, 0.0], [node] * 3, trajopt.CostStack(trajopt.StateVector(2)))
     assert problem.parameters["mass"].unit == "kg"

@@ -96,12 +96,12 @@ def test_same_iterations_and_final_cost(name: str, iterations: int, cost: float)
 
 
 @pytest.mark.parametrize(("name", "iterations", "cost"), TRACES)
-def test_same_costs_on_the_way(name: str, iterations: int, cost: float) -> None:  # noqa: ARG001
+def test_same_costs_on_the_way(name: str, iterations: int, cost: float) -> None:
     np.testing.assert_allclose([r.cost for r in solved(name).history], trace(name)["trace"]["cost"], rtol=1e-5)
 
 
 @pytest.mark.parametrize(("name", "iterations", "cost"), TRACES)
-def test_same_steps_regularization_and_promises(name: str, iterations: int, cost: float) -> None:  # noqa: ARG001
+def test_same_steps_regularization_and_promises(name: str, iterations: int, cost: float) -> None:
     history, expected = solved(name).history, trace(name)["trace"]
     assert [r.step_length for r in history] == expected["step_length"]
     used = [r.regularization for r in history[1:]]  # Crocoddyl shows it after its update
@@ -113,7 +113,7 @@ def test_same_steps_regularization_and_promises(name: str, iterations: int, cost
 
 
 @pytest.mark.parametrize(("name", "iterations", "cost"), TRACES)
-def test_same_trajectory(name: str, iterations: int, cost: float) -> None:  # noqa: ARG001
+def test_same_trajectory(name: str, iterations: int, cost: float) -> None:
     expected, solution = trace(name)["solution"], solved(name)
     us = np.array(expected["us"])
     np.testing.assert_allclose(solution.us[expected["knots_us"]], us, rtol=0, atol=1e-6 * np.abs(us).max())

@@ -106,9 +106,9 @@ def test_one_full_step_solves_a_linear_quadratic_problem(
 @solvers
 def test_a_linear_quadratic_problem_with_the_default_options(
     solver: type[SolverAbstract],
-    options: type[DDPOptions],  # noqa: ARG001
+    options: type[DDPOptions],
 ) -> None:
-    """With regularisation the last step is a Newton step of length ≈ 0, so that gains and gradients are the optimum's."""
+    """Regularised steps need more than one iteration; they end at the same optimum."""
     problem, optimum = lq_problem([3] * 12)
     solution = solver(problem).solve()
     assert solution.converged
@@ -171,7 +171,7 @@ def hard_cart_pole(state: trajopt.StateVector) -> CartPoleNumpy:
 @solvers
 def test_slow_twin_takes_the_same_iterations(
     solver: type[SolverAbstract],
-    options: type[DDPOptions],  # noqa: ARG001
+    options: type[DDPOptions],
     name: str,
     case: dict[str, Any],
     model: Any,
@@ -199,7 +199,10 @@ def test_the_twins_meet_short_steps_and_regularization() -> None:
     solution = crocoddyl_solve(SolverFDDP, problem, STRAIGHT_UP, np.zeros((50, 1)), n=15)
     assert min(r.step_length for r in solution.history) < 0.1
     assert max(r.regularization for r in solution.history) >= 1.0
-    assert any(r.decrease < 0 and not r.feasible for r in solution.history)
+    at_the_goal = np.zeros((51, 4)), np.zeros((50, 1))
+    rising = crocoddyl_solve(SolverFDDP, problems.load("cart-pole").problem, *at_the_goal)
+    assert rising.history[0].accepted
+    assert rising.history[0].decrease < 0
 
 
 # Agreement
@@ -265,9 +268,7 @@ def test_a_guess_with_gaps_is_not_feasible(solver: type[SolverAbstract], options
     few = solver(problem, options(max_iterations=3))
     assert few.solve(xs, us, is_feasible=True).history[0].gap_norm == 0.0
     xs[7] += 1e-3
-    with pytest.raises(
-        InvalidArgumentError, match=r"is_feasible: .*gap of 0.001 before knot 7; pass is_feasible=False"
-    ):
+    with pytest.raises(InvalidArgumentError, match=r"is_feasible: .*gap of 0.001 before knot 7; pass is"):
         few.solve(xs, us, is_feasible=True)
     assert few.solve(xs, us).history[0].gap_norm == pytest.approx(1e-3, rel=1e-2)
 
@@ -300,7 +301,7 @@ def test_knots_with_fewer_controls(solver: type[SolverAbstract], options: type[D
 
 
 @solvers
-def test_padding_changes_nothing(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:  # noqa: ARG001
+def test_padding_changes_nothing(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     """A unicycle that cannot turn at some knots, by one control less or by a turn that costs and does nothing."""
     turning = trajopt.ActionModelUnicycle()
     padded = ShootingProblem([-1.0, -1.0, 1.0], [turning, StraightUnicycle(turning.state)] * 10, turning)
@@ -335,58 +336,3 @@ class StraightUnicycle(ActionModelAbstract):
         data.Fx, data.Lx, data.Lxx = inner.Fx, inner.Lx, inner.Lxx
         data.Fu = np.column_stack([inner.Fu[:, :1], np.zeros((3, self.nu - 1))])
         data.Lu, data.Luu = u, np.eye(self.nu)
-
-
-# Black boxes
-
-
-@pytest.mark.parametrize("mixed", [False, True], ids=["alone", "mixed"])
-@pytest.mark.parametrize(("name", "model"), [("unicycle", UnicycleNumpy), ("pendulum", PendulumNumpy)])
-@solvers
-def test_a_black_box_takes_the_same_iterations(
-    solver: type[SolverAbstract],
-    options: type[DDPOptions],  # noqa: ARG001
-    name: str,
-    model: type[ActionModelAbstract],
-    mixed: bool,
-) -> None:
-    case = problems.load(name)
-    compiled, box = case.problem, model(case.problem.state)
-    knots = [compiled.running[0] if mixed and t % 3 else box for t in range(compiled.T)]
-    boxed = ShootingProblem(compiled.x0, knots, compiled.terminal if mixed else box)
-    xs = np.zeros((compiled.T + 1, compiled.state.nx)) if case.xs is None else case.xs
-    guess = xs, np.zeros((compiled.T, compiled.nu))
-    one, two = (crocoddyl_solve(solver, problem, *guess) for problem in (compiled, boxed))
-    assert one.converged
-    assert [r.step_length for r in one.history] == [r.step_length for r in two.history]
-    np.testing.assert_allclose([r.cost for r in two.history], [r.cost for r in one.history], rtol=1e-12)
-    np.testing.assert_allclose(two.xs, one.xs, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(two.K, one.K, rtol=0, atol=1e-8)
-
-
-class OnlyValues(UnicycleNumpy):
-    """A black box without derivatives."""
-
-    def calc_diff(self, data: Any, x: Reals, u: Reals | None = None) -> None:
-        raise AssertionError("NumDiff must not ask for derivatives")
-
-
-@solvers
-def test_a_black_box_without_derivatives(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:  # noqa: ARG001
-    compiled = problems.load("unicycle").problem
-    box = trajopt.ActionModelNumDiff(OnlyValues(compiled.state))
-    boxed = ShootingProblem(compiled.x0, [box] * compiled.T, box)
-    guess = np.zeros((21, 3)), np.zeros((20, 2))
-    one, two = (crocoddyl_solve(solver, problem, *guess, n=8) for problem in (compiled, boxed))
-    assert [r.step_length for r in one.history] == [r.step_length for r in two.history]
-    np.testing.assert_allclose([r.cost for r in two.history], [r.cost for r in one.history], rtol=1e-6)
-    np.testing.assert_allclose(two.xs, one.xs, rtol=0, atol=1e-5)
-
-
-def test_quasi_static_of_a_black_box() -> None:
-    """u = m g l sin q holds the pendulum."""
-    case = problems.load("pendulum")
-    box = PendulumNumpy(case.problem.state)
-    xs = np.column_stack([np.linspace(-1.0, 1.0, 9), np.ones(9)])
-    boxed = ShootingProblem(case.problem.x0, [box] * 9, box)
-    np.testing.assert_allclose(boxed.quasi_static(xs)[:, 0], 9.81 * 0.5 * np.sin(xs[:, 0]), rtol=1e-9, atol=1e-12)

@@ -77,7 +77,14 @@ class Evaluator:
         blocks = [blocks_of(k.knots, LANES) for k in compiled]
         kinds = np.concatenate([np.full(len(b), i) for i, b in enumerate(blocks)])
         inputs = [rows(self.xs), rows(self.us), rows(self.parameters), rows(self.xs, offset=1)]
-        outputs = [rows(self.xnext), rows(self.costs), rows(self.gaps, offset=1), rows(self.F), rows(self.g), rows(self.H)]
+        outputs = [
+            rows(self.xnext),
+            rows(self.costs),
+            rows(self.gaps, offset=1),
+            rows(self.F),
+            rows(self.g),
+            rows(self.H),
+        ]
         return KernelCall(kernels, kinds, np.concatenate(blocks), inputs + outputs)
 
     def _terminal_call(self) -> KernelCall | BlackBoxKnot:
@@ -116,7 +123,13 @@ class Evaluator:
 
     def check_finite(self) -> None:
         """Raises ModelEvaluationError if a value or a derivative is not finite; the message names knot and array."""
-        running = {"next state": self.xnext, "cost": self.costs, "F": self.F, "cost gradient": self.g, "cost Hessian": self.H}
+        running = {
+            "next state": self.xnext,
+            "cost": self.costs,
+            "F": self.F,
+            "cost gradient": self.g,
+            "cost Hessian": self.H,
+        }
         ends = {"terminal gradient": self.terminal_Lx, "terminal Hessian": self.terminal_Lxx}
         for name, array in running.items():
             bad = np.flatnonzero(~np.isfinite(array.reshape(len(array), -1)).all(axis=1))
@@ -128,7 +141,9 @@ class Evaluator:
                 )
         for name, array in ends.items():
             if not np.all(np.isfinite(array)):
-                raise ModelEvaluationError(f"knot {self.T} (terminal): the {name} is not finite at x = {self.xs[self.T]}")
+                raise ModelEvaluationError(
+                    f"knot {self.T} (terminal): the {name} is not finite at x = {self.xs[self.T]}"
+                )
 
 
 class Trials:
@@ -180,7 +195,9 @@ class Trials:
             return BlackBoxKnot(e.terminal.model, e.T, e)
         program = knot_programs.terminal_step(expression(e.terminal.model))
         arguments = [lane_rows(self.xs), rows(e.xs), rows(e.parameters), lane_rows(self.costs), lane_rows(self.dx)]
-        return KernelCall([kernel(program, self.width)], np.zeros(1, dtype=np.int64), np.full((1, self.width), e.T), arguments)
+        return KernelCall(
+            [kernel(program, self.width)], np.zeros(1, dtype=np.int64), np.full((1, self.width), e.T), arguments
+        )
 
     def run(self) -> None:
         """Rolls out from row 0 of `xs` in every lane."""

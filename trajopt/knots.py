@@ -199,7 +199,7 @@ class ParameterTable:
             if running.shape != terminal.shape or np.any(running != terminal):
                 raise InvalidArgumentError(
                     f"{name} differs between running and terminal knots ({_brief(running)} at knot {t}, "
-                    f"{_brief(terminal)} at the end): say which you mean with knots='running', knots='terminal' or knots='all'"
+                    f"{_brief(terminal)} at the end): say which you mean with knots='running', 'terminal' or 'all'"
                 )
 
 
@@ -217,7 +217,8 @@ def knot_numbers(knots: Knots, T: int) -> list[int]:
     for t in numbers:
         if isinstance(t, bool) or not isinstance(t, (int, np.integer)) or not -T - 1 <= t <= T:
             raise InvalidArgumentError(
-                f"knots: expected numbers from 0 to {T} (the terminal, also -1), 'running', 'terminal' or 'all', got {t!r}"
+                f"knots: expected numbers from 0 to {T} (the terminal, also -1), 'running', 'terminal' or 'all', "
+                f"got {t!r}"
             )
         resolved.append(int(t) % (T + 1))
     return resolved

@@ -20,7 +20,9 @@ def check_quaternion(argument: str, value: Any) -> Reals:
     quaternion = check_array(argument, value, (4,))
     norm = float(np.linalg.norm(quaternion))
     if abs(norm - 1.0) > _TOLERANCE:
-        raise InvalidArgumentError(f"{argument}: expected a quaternion xyzw of norm 1, got norm {norm:.6g}; divide it by its norm")
+        raise InvalidArgumentError(
+            f"{argument}: expected a quaternion xyzw of norm 1, got norm {norm:.6g}; divide it by its norm"
+        )
     return quaternion / norm
 
 

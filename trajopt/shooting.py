@@ -82,7 +82,8 @@ class ShootingProblem:
     ) -> None:
         if not isinstance(running, (list, tuple)):
             raise InvalidArgumentError(
-                f"running: expected a list of action models, one a knot, got {type(running).__name__}; write [model] * T"
+                f"running: expected a list of action models, one a knot, got {type(running).__name__}; "
+                "write [model] * T"
             )
         self._running = list(running)
         self._terminal = ActionModelTerminal(terminal) if isinstance(terminal, CostStack) else terminal
@@ -354,7 +355,9 @@ class ShootingProblem:
             model: Action model of the new knot; that of the last one by default.
         """
         T, old = self.T, self._table.values
-        moved = ShootingProblem(self._x0, [*self._running[1:], self._running[-1] if model is None else model], self._terminal)
+        moved = ShootingProblem(
+            self._x0, [*self._running[1:], self._running[-1] if model is None else model], self._terminal
+        )
         values = moved._table.values
         width = min(values.shape[1], old.shape[1])
         values[: T - 1, :width], values[T, :width] = old[1:T, :width], old[T, :width]
@@ -368,7 +371,8 @@ class ShootingProblem:
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{len(k.knots)} x {type(k.model).__name__}" for k in self._kinds()[:-1])
-        return f"ShootingProblem(T={self.T}, nx={self.state.nx}, ndx={self.state.ndx}, nu={self.nu}, running: {kinds}, terminal: {self._terminal!r})"
+        sizes = f"T={self.T}, nx={self.state.nx}, ndx={self.state.ndx}, nu={self.nu}"
+        return f"ShootingProblem({sizes}, running: {kinds}, terminal: {self._terminal!r})"
 
 
 def _cure(name: str, model: object) -> str:

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import trajopt
-from tests.benchmarks import extensibility, memory, speed, startup, threads
+from tests.benchmarks import extensibility, inside, memory, speed, startup, threads
 from tests.benchmarks.cases import CASES, Case
 from tests.benchmarks.machine import machine
 from tests.benchmarks.peer_process import PeerProcess
 
-SECTIONS = ("speed", "threads", "extensibility", "memory", "startup")
+SECTIONS = ("speed", "inside", "threads", "extensibility", "memory", "startup")
 
 
 def parse() -> argparse.Namespace:
@@ -49,8 +49,8 @@ def main() -> int:
     """Measure and print; returns the exit status."""
     options = parse()
     only = options.only or []
-    usual = {"speed", "threads", "extensibility", "memory"} | ({"startup"} if options.startup else set())
-    sections = {name for name in SECTIONS if name in only} or ({"speed", "threads"} if only else usual)
+    usual = set(SECTIONS) - (set() if options.startup else {"startup"})
+    sections = {name for name in SECTIONS if name in only} or ({"speed", "inside", "threads"} if only else usual)
     cases = {name: case for name, case in CASES.items() if name in only} or CASES
     print("\n".join(machine().values()) + "\n")
     trajopt.set_num_threads(1)
@@ -59,6 +59,8 @@ def main() -> int:
     status = 0
     if "speed" in sections:
         status = _speed(cases, options, figures)
+    if "inside" in sections:
+        _show(figures, "inside", inside.measure(cases, rounds=options.rounds), inside.report)
     barred = {name: case for name, case in cases.items() if case.bars}
     if "threads" in sections and barred:
         _show(figures, "threads", threads.measure(barred, **how), threads.report)

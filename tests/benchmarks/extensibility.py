@@ -11,8 +11,8 @@ from tests.benchmarks.peers.stopwatch import median_seconds
 from tests.benchmarks.table import number, table
 from trajopt.shooting import Linearization, ShootingProblem
 
-TITLE = """Models of one's own: calc_diff in µs per knot, one thread. With CasADi the ratio [-] to the built-in model is
-to be about 1; numpy is for scale. All give the same derivatives."""
+TITLE = """Models of one's own: calc_diff in µs per knot, one thread. With CasADi the ratio [-] to the built-in model
+is to be about 1; numpy is for scale. All give the same derivatives."""
 HEADER = ["model", "written with", "calc_diff", "to built in"]
 AGREEMENT = 1e-9  # of derivatives, relative to the largest of an array
 

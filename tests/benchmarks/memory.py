@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import json
 import os
 import subprocess
@@ -16,12 +18,19 @@ from tests.benchmarks.machine import ROOT
 from tests.benchmarks.table import table
 
 COUNTS = (50, 500)
-TITLE = "Memory: resident set of one process [MiB] after so many solves."
-Figures = dict[str, list[float]]
+TITLE = """Memory: resident set of one process [MiB] after so many solves. Live: once garbage is collected and free
+memory is given back to the system; what grows there never comes back."""
+HEADER = [
+    "made anew for each solve",
+    *(f"{count}{kind}" for count in COUNTS for kind in ("", ", live")),
+    "growth, live",
+]
+
+Figures = dict[str, list[dict[str, float]]]
 
 
 def measure() -> Figures:
-    """Resident set after each of `COUNTS` solves [MiB], by what is made anew for each solve; in fresh processes."""
+    """Resident set and its live part after each of `COUNTS` solves [MiB], by what is made anew for each solve."""
     figures = {}
     for kind in KINDS:
         command = [sys.executable, "-m", "tests.benchmarks.memory", kind]
@@ -32,11 +41,11 @@ def measure() -> Figures:
 
 def report(figures: Figures) -> str:
     """The table."""
-    header = ["made anew for each solve", *(f"{count} solves" for count in COUNTS), "growth"]
     rows = []
     for kind, sizes in figures.items():
-        rows.append([kind, *(f"{size:.1f}" for size in sizes), f"{sizes[-1] - sizes[0]:+.1f}"])
-    return table(TITLE, header, rows)
+        cells = [f"{size[key]:.1f}" for size in sizes for key in ("resident", "live")]
+        rows.append([kind, *cells, f"{sizes[-1]['live'] - sizes[0]['live']:+.1f}"])
+    return table(TITLE, HEADER, rows)
 
 
 def resident() -> float:
@@ -46,6 +55,14 @@ def resident() -> float:
     except OSError:
         return 0.0
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def give_back() -> None:
+    """Collects garbage, and gives free memory back to the system where the C library can."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def _arm() -> Callable[[], object]:
@@ -93,7 +110,9 @@ def main() -> None:
     for i in range(1, COUNTS[-1] + 1):
         solve()
         if i in COUNTS:
-            sizes.append(resident())
+            size = resident()
+            give_back()
+            sizes.append({"resident": size, "live": resident()})
     print(json.dumps(sizes))
 
 

@@ -12,9 +12,9 @@ from tests.benchmarks.table import bar, number, table
 
 COST_TOLERANCE = 1e-8  # relative
 HEADER = ["problem", "part", "ours", "Crocoddyl", "ratio", "of rounds", "required", "aim"]
-TITLE = """Times in µs per knot, one thread each. A ratio [-] says how many times faster we are: that of the medians, then
-the range of the rounds. Our calc_diff holds values, derivatives and packing, theirs derivatives alone. An iteration is
-the wall time of solve() by the number of iterations."""
+TITLE = """Times in µs per knot, one thread each. A ratio [-] says how many times faster we are: that of the medians,
+and the range of the rounds. Our calc_diff holds values, derivatives and packing, theirs derivatives alone.
+An iteration is the wall time of solve() by the number of iterations."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,12 +109,10 @@ def _rows(name: str, comparison: Comparison) -> list[list[str]]:
 
 
 def _note(comparison: Comparison) -> str:
-    """What was solved, or why the times must not be compared; and what our solve does beside the three parts."""
-    first, disagreement = comparison.ours[0], comparison.disagreement()
-    parts = sum(comparison.micros("ours", part) for part in PARTS if part != "iteration")
-    rest = first.knots * (comparison.micros("ours", "iteration") - parts)
-    told = f"T = {first.knots}, {first.iterations} iterations, cost {first.cost:.10g}"
-    told += " on both sides" if comparison.theirs else ""
+    """What was solved, or why the times must not be compared."""
+    disagreement = comparison.disagreement()
     if disagreement:
-        told = f"DIFFERENT SOLVES, DO NOT COMPARE: {disagreement}"
-    return f"{told}; an iteration of ours spends {rest:.0f} µs beside the three parts"
+        return f"DIFFERENT SOLVES, DO NOT COMPARE: {disagreement}"
+    first = comparison.ours[0]
+    told = f"T = {first.knots}, {first.iterations} iterations, cost {first.cost:.10g}"
+    return told + (" on both sides" if comparison.theirs else "")

@@ -16,8 +16,8 @@ from tests.benchmarks.table import bar, table
 
 RUNS = 5
 BARS = {"arm_t100": {"cold": 20.0, "warm": 3.0}, "arm_seed_rk4": {"cold": 30.0, "warm": 3.0}}  # [s]
-TITLE = f"""Start-up: seconds from starting python to the solution, median of {RUNS} in fresh processes.
-Cold: with an empty cache, all compiling included; warm: the next process. Default threads, the problem's own solver and
+TITLE = f"""Start-up: seconds from starting python to the solution, median of {RUNS} in fresh processes. Cold: with an
+empty cache, all compiling included; warm: the next process. Default threads, the problem's own solver and
 options, no plot."""
 
 Figures = dict[str, dict[str, float]]

@@ -132,14 +132,14 @@ def _library_residuals(state: trajopt.StateMultibody) -> tuple[trajopt.ResidualM
 def _user_residuals(state: trajopt.StateMultibody) -> tuple[trajopt.ResidualModelAbstract, ...]:
     tool = state.robot.frame_id(TOOL)
 
-    def placement(x: SX, robot: trajopt.dynamics.RobotExpressions, goal: SX) -> SX:  # noqa: ARG001
+    def placement(x: SX, robot: trajopt.dynamics.RobotExpressions, goal: SX) -> SX:
         rotation, position = robot.frame_placement(tool)
         return log6(rotation, position - goal)
 
     def rest(x: SX) -> SX:
         return x
 
-    def effort(x: SX, u: SX) -> SX:  # noqa: ARG001
+    def effort(x: SX, u: SX) -> SX:
         return u
 
     symbolic = trajopt.ResidualModelSymbolic

@@ -1,7 +1,7 @@
 """The interface of action models: one knot of a shooting problem, dynamics and cost.
 
-Subclass `ActionModelAbstract` and write `calc` and `calc_diff` with numpy for a black box (or only `calc`, and wrap it in
-`ActionModelNumDiff`). Models that are expressions derive from `ActionModelExpression` and are compiled.
+Subclass `ActionModelAbstract` and write `calc` and `calc_diff` with numpy for a black box (or only `calc`, and wrap it
+in `ActionModelNumDiff`). Models that are expressions derive from `ActionModelExpression` and are compiled.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ class ActionModelAbstract(Model):
             u: Control (nu,), or None.
         """
         name = type(self).__name__
-        raise UnsupportedOperationError(f"{name} has no derivatives: write calc_diff, or use ActionModelNumDiff({name}(...))")
+        raise UnsupportedOperationError(
+            f"{name} has no derivatives: write calc_diff, or use ActionModelNumDiff({name}(...))"
+        )
 
     def quasi_static(self, x: Reals) -> Reals:
         """Control (nu,) that keeps the system where it is, with velocities set to zero, as well as it can.
@@ -97,7 +99,7 @@ class ActionModelAbstract(Model):
         return None if dt is None else float(dt.default)
 
     def cost_terms(self, x: Reals, u: Reals | None) -> dict[str, float]:
-        """Contribution of each named term to the cost [cost]; a black box has one term, "cost", unless it gives others."""
+        """Contribution of each named term to the cost [cost]; a black box has one, "cost", unless it gives others."""
         data = self.create_data()
         self.calc(data, x, u)
         return {"cost": float(data.cost)}

@@ -37,8 +37,8 @@ class ActionModelExpression(ActionModelAbstract):
         """Adds the steps that give next state, cost, and the derivatives as stacked arrays.
 
         Returns:
-            xnext (nx,), cost (1,), F = (Fx, Fu) of shape (ndx, ndx + nu), gradient (Lx, Lu) of shape (ndx + nu,), Hessian
-            of shape (ndx + nu, ndx + nu).
+            xnext (nx,), cost (1,), F = (Fx, Fu) of shape (ndx, ndx + nu), gradient (Lx, Lu) of shape (ndx + nu,),
+            Hessian of shape (ndx + nu, ndx + nu).
         """
 
     @abstractmethod
@@ -121,7 +121,13 @@ class ActionModelExpression(ActionModelAbstract):
         return list(terms), ca.Function("terms", symbols, [ca.vertcat(*terms.values())])
 
     def term_values(self, xs: Reals, us: Reals | None, parameters: Reals) -> dict[str, Reals]:
-        """Contribution of each named cost term at several knots: xs (n, nx), us (n, nu), parameters (n, size) -> (n,)."""
+        """Contribution of each cost term [cost] at several knots, (n,) each.
+
+        Args:
+            xs: States (n, nx).
+            us: Controls (n, nu); None at the end of a horizon.
+            parameters: Values of all parameters (n, parameter_size).
+        """
         names, function = self._terminal_terms if us is None else self._running_terms
         controls = np.zeros((len(xs), 0)) if us is None else us
         if not names:
@@ -130,7 +136,9 @@ class ActionModelExpression(ActionModelAbstract):
         return dict(zip(names, np.array(values).T))
 
 
-def steps_of(program: Program, name: str, symbols: list[SX], results: list[SX], inputs: list[Array]) -> tuple[Array, ...]:
+def steps_of(
+    program: Program, name: str, symbols: list[SX], results: list[SX], inputs: list[Array]
+) -> tuple[Array, ...]:
     """Adds one expression as a step: a function of `symbols` with the values `results`, called on `inputs`.
 
     Raises:

@@ -53,5 +53,5 @@ class ActionModelTerminal(ActionModelExpression):
         symbols = [instant.x, parameter_vector(self.parameters())]
         return steps_of(program, "terminal", symbols, [self.costs.value(instant)], [x, parameters])[0]
 
-    def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:  # noqa: ARG002
+    def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         return self.costs.values(instant)

@@ -18,7 +18,7 @@ class ActionModelUnicycle(ActionModelDiscrete):
     The weights multiply the residuals, so they enter squared, as in Crocoddyl; the cost is not multiplied by dt.
 
     Args:
-        weights: Weights (w₀, w₁) of state and control [√cost / unit of x, u: m, rad, m/s, rad/s]. Run-time parameter `weights`.
+        weights: Weights (w₀, w₁) of state and control [√cost / unit]. Run-time parameter `weights`.
         dt: Time step [s]. Run-time parameter `dt`.
     """
 

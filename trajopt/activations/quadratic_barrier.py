@@ -40,7 +40,9 @@ class ActivationModelQuadraticBarrier(ActivationModelAbstract):
 
     def check_size(self, nr: int) -> None:
         if nr != self.size:
-            raise InvalidArgumentError(f"lower: expected one bound for each of the residual's {nr} elements, got {self.size}")
+            raise InvalidArgumentError(
+                f"lower: expected one bound for each of the residual's {nr} elements, got {self.size}"
+            )
 
     def _excess(self, r: SX) -> SX:
         return ca.fmin(r - self.lower, 0) + ca.fmax(r - self.upper, 0)

@@ -15,7 +15,7 @@ class ActivationModelWeightedQuad(ActivationModelAbstract):
     """a(r) = ½ Σ wᵢ rᵢ² [cost].
 
     Args:
-        weights: Weights w, >= 0, shape (nr,) [-]; the weight of the term carries the unit. Run-time parameter `weights`.
+        weights: Weights w, >= 0, shape (nr,) [-]: the term's weight has the unit. Run-time parameter `weights`.
 
     Raises:
         InvalidArgumentError: A weight is negative or not finite.
@@ -33,7 +33,9 @@ class ActivationModelWeightedQuad(ActivationModelAbstract):
 
     def check_size(self, nr: int) -> None:
         if nr != self.size:
-            raise InvalidArgumentError(f"weights: expected one for each of the residual's {nr} elements, got {self.size}")
+            raise InvalidArgumentError(
+                f"weights: expected one for each of the residual's {nr} elements, got {self.size}"
+            )
 
     def value(self, r: SX) -> SX:
         return 0.5 * ca.dot(self.weights, r * r)
@@ -41,5 +43,5 @@ class ActivationModelWeightedQuad(ActivationModelAbstract):
     def gradient(self, r: SX) -> SX:
         return self.weights * r
 
-    def hessian(self, r: SX) -> SX:  # noqa: ARG002
+    def hessian(self, r: SX) -> SX:
         return self.weights

@@ -30,7 +30,9 @@ class ActuationModelAbstract(Model):
         self.state = state
         self.matrix = matrix
         self.nu = int(matrix.shape[1])
-        effort = np.array(state.model.upperEffortLimit if hasattr(state.model, "upperEffortLimit") else state.model.effortLimit)
+        effort = np.array(
+            state.model.upperEffortLimit if hasattr(state.model, "upperEffortLimit") else state.model.effortLimit
+        )
         limit = np.where(effort > 0, effort, np.inf)
         joints = [_driven_alone(column) for column in matrix.T]
         self.upper = np.array([np.inf if j is None else limit[j] for j in joints])

@@ -23,5 +23,7 @@ class ActuationModelMatrix(ActuationModelAbstract):
         state = check_robot_state(type(self).__name__, state)
         shape = np.shape(matrix)
         if len(shape) != 2 or shape[0] != state.nv:
-            raise InvalidArgumentError(f"matrix: expected shape ({state.nv}, nu), one row a joint velocity, got {shape}")
+            raise InvalidArgumentError(
+                f"matrix: expected shape ({state.nv}, nu), one row a joint velocity, got {shape}"
+            )
         super().__init__(state, check_array("matrix", matrix, shape))

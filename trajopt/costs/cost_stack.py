@@ -31,7 +31,9 @@ class CostTerm:
     def __repr__(self) -> str:
         quad = isinstance(self.activation, ActivationModelQuad)
         activation = "" if quad else f"{self.activation!r} of "
-        return f"{self.name}: {float(self.weight.default):g} · {activation}{self.residual.described(without=('state',))}"
+        return (
+            f"{self.name}: {float(self.weight.default):g} · {activation}{self.residual.described(without=('state',))}"
+        )
 
     def parameters(self, nu: int) -> dict[str, Parameter]:
         """Parameters by name within the stack, such as "goal.weight"."""
@@ -80,7 +82,11 @@ class CostStack:
         self._user: str | None = None
 
     def add(
-        self, name: str, residual: ResidualModelAbstract, weight: float, activation: ActivationModelAbstract | None = None
+        self,
+        name: str,
+        residual: ResidualModelAbstract,
+        weight: float,
+        activation: ActivationModelAbstract | None = None,
     ) -> Self:
         """Adds a term; a residual or activation that is in the stack already gets parameters of its own.
 
@@ -117,7 +123,7 @@ class CostStack:
             raise InvalidArgumentError(f"name: expected an identifier such as 'goal', got {name!r}")
         if name in self._terms:
             raise DuplicateNameError(
-                f"name: term {name!r} is in the stack already, choose another name; its terms are {', '.join(self._terms)}"
+                f"name: term {name!r} is in the stack already; choose a name other than {', '.join(self._terms)}"
             )
         if not isinstance(residual, ResidualModelAbstract):
             raise InvalidArgumentError(

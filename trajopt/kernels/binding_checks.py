@@ -84,8 +84,8 @@ def _check_rows(name: str, rows: Rows, length: int, indices: Ints) -> None:
     starts = rows.address + indices * rows.row_stride + np.arange(indices.shape[1]) * rows.lane_stride
     if starts.min() < low or starts.max() + 8 * length > high:
         raise InvalidArgumentError(
-            f"{name}: rows {rows.offset + indices.min()} to {rows.offset + indices.max()} of {length} numbers do not lie "
-            f"inside an array of shape {rows.array.shape}; is it too short, or the offset {rows.offset} too large?"
+            f"{name}: rows {rows.offset + indices.min()} to {rows.offset + indices.max()} of {length} numbers do not "
+            f"lie inside an array of shape {rows.array.shape}; is it too short, or the offset {rows.offset} too large?"
         )
 
 
@@ -101,5 +101,5 @@ def _check_overlap(kernel: Kernel, arguments: Sequence[Rows], indices: Ints) -> 
             gap = starts[i] - starts[j]
             if np.any((gap < 8 * kernel.lengths[j]) & (-gap < 8 * kernel.lengths[i])):
                 raise InvalidArgumentError(
-                    f"{_name(kernel, i)} shares memory with {_name(kernel, j)}; with one lane, give it an array of its own"
+                    f"{_name(kernel, i)} shares memory with {_name(kernel, j)}; with one lane it needs its own array"
                 )

@@ -1,8 +1,8 @@
 """Disk cache of compiled code: private to the user, written atomically, verified before it is loaded.
 
-Each entry is a file `KEY.kernel`: a header with the SHA-256 of key and content, then the content. A file that is damaged, or
-that somebody else could have written, counts as absent. Several processes may use one cache: a file appears whole or not
-at all.
+Each entry is a file `KEY.kernel`: a header with the SHA-256 of key and content, then the content. A file that is
+damaged, or that somebody else could have written, counts as absent. Several processes may use one cache: a file appears
+whole or not at all.
 
 Environment:
     TRAJOPT_CACHE_DIR: Folder of the cache; "off" keeps nothing.

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import compiler, threads
@@ -25,8 +26,15 @@ from trajopt.kernels.rows import Ints, Reals, Rows, lane_rows, rows
 from trajopt.kernels.threads import get_num_threads, set_num_threads
 
 __all__ = [
-    *("LANES", "Ints", "KernelCall", "Reals", "Rows", "aligned", "blocks_of"),
-    *("get_num_threads", "lane_rows", "rows", "set_num_threads"),
+    "LANES",
+    "KernelCall",
+    "Rows",
+    "aligned",
+    "blocks_of",
+    "get_num_threads",
+    "lane_rows",
+    "rows",
+    "set_num_threads",
 ]
 
 _SMALL_WORK = 8000  # scalars in and out per lane, summed over blocks, that are worth a thread
@@ -56,7 +64,9 @@ class KernelCall:
         InvalidArgumentError: The kernels do not fit together, or an argument has not the rows that they need.
     """
 
-    def __init__(self, kernels: Sequence[Kernel], kinds: Ints, indices: Ints, arguments: Sequence[Rows]) -> None:
+    def __init__(
+        self, kernels: Sequence[Kernel], kinds: npt.ArrayLike, indices: npt.ArrayLike, arguments: Sequence[Rows]
+    ) -> None:
         self._kernels = list(kernels)
         self._arguments = list(arguments)  # keeps the arrays alive
         self._kinds = np.ascontiguousarray(kinds, dtype=np.int64)

@@ -1,7 +1,7 @@
 """LLVM text of the drivers: the loop over blocks that packs rows into lanes, calls a kernel, writes lanes back as rows.
 
-Scratch of a call: the pointers that the kernel gets, then the packed arrays, then the kernel's own scratch; each starts at
-a multiple of 64 bytes.
+Scratch of a call: the pointers that the kernel gets, then the packed arrays, then the kernel's own scratch; each starts
+at a multiple of 64 bytes.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from trajopt.kernels.operations import (
     real_text,
 )
 
-# Measured on 41,948 instructions, 8 lanes: cut at 1000, 2000, 4000, 16,000, compiling takes 8.9, 7.6, 10.2, 14.6 s and a
-# call 3.5, 3.5, 3.4, 3.3 us a lane.
+# Measured on 41,948 instructions, 8 lanes: cut at 1000, 2000, 4000, 16,000, compiling takes 8.9, 7.6, 10.2, 14.6 s and
+# a call 3.5, 3.5, 3.4, 3.3 us a lane.
 CUT = 2000
 
 

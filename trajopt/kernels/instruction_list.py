@@ -20,8 +20,8 @@ class InstructionList:
     """Straight-line code over scalars.
 
     Attributes:
-        operations: One (opcode, a, b) a value. For OP_CONST, a is the number; for OP_INPUT, (input, position); else a and
-            b are indices of earlier values (b is -1 for unary operations).
+        operations: One (opcode, a, b) a value. For OP_CONST, a is the number; for OP_INPUT, a is the input and b the
+            position in it; else a and b are indices of earlier values (b is -1 for unary operations).
         outputs: For each output, its values in row-major order; None is a structural zero.
         input_shapes: Shape of each input, dense.
         output_shapes: Shape of each output.
@@ -37,7 +37,7 @@ class InstructionList:
 
 
 class InstructionWriter:
-    """Collects instructions; equal ones become one value, which makes several expressions of the same kinematics cheap."""
+    """Collects instructions; equal ones become one value, so that several expressions of one kinematics are cheap."""
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []

@@ -1,7 +1,7 @@
 """Matrix products of fixed sizes as LLVM text: blocks of the result stay in registers over the inner loop.
 
-One writer serves two layouts. In lanes, every element of a matrix is a vector of W lanes. Dense, elements are doubles and
-a vector holds neighbours of one row.
+One writer serves two layouts. In lanes, every element of a matrix is a vector of W lanes. Dense, elements are doubles
+and a vector holds neighbours of one row.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from trajopt.states.base import StateAbstract
 class ResidualModelAbstract(Model):
     """A residual r(x, u) in R^nr.
 
-    To write your own, give `evaluate`; its derivative follows. See also `ResidualModelSymbolic`, which takes a function.
+    To write your own, give `evaluate`; its derivative follows. `ResidualModelSymbolic` makes one of a function.
 
     Args:
         state: The state's manifold.
@@ -44,6 +44,6 @@ class ResidualModelAbstract(Model):
         """Its derivatives along the tangent space, (nr, ndx), and the control, (nr, nu)."""
         return instant.derivative(self.evaluate(instant))
 
-    def parameters_for(self, nu: int) -> dict[str, Parameter]:  # noqa: ARG002
+    def parameters_for(self, nu: int) -> dict[str, Parameter]:
         """Run-time parameters where there are `nu` controls."""
         return self.parameters()

@@ -36,7 +36,9 @@ class ResidualModelControl(ResidualModelAbstract):
 
     def evaluate(self, instant: Instant) -> SX:
         if instant.nu == 0:
-            raise InvalidArgumentError("ResidualModelControl: there are no controls here; a terminal cost is one of x alone")
+            raise InvalidArgumentError(
+                "ResidualModelControl: there are no controls here; a terminal cost is one of x alone"
+            )
         return instant.u - self.parameters_for(instant.nu)["reference"].symbol
 
     def derivative(self, instant: Instant) -> tuple[SX, SX]:

@@ -32,8 +32,8 @@ class ResidualModelSymbolic(ResidualModelAbstract):
     Args:
         state: The state's manifold.
         function: A Python function of SX symbols x (nx,) and u (nu,), or a casadi.Function, that returns the residual
-            (nr,). A function of x alone may be used in terminal costs. An argument named `robot` gets the kinematics and
-            dynamics of the robot at x, a `RobotExpressions`. Further inputs are parameters.
+            (nr,). A function of x alone may be used in terminal costs. An argument named `robot` gets the kinematics
+            and dynamics of the robot at x, a `RobotExpressions`. Further inputs are parameters.
         parameters: First value of each run-time parameter by name; each is passed to `function` by its name, or in this
             order after x and u if it is a casadi.Function.
         unit: Unit of its elements.
@@ -68,7 +68,7 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         count = len(names) - len(self._symbols) - self._wants_robot
         if count not in (1, 2):
             raise InvalidArgumentError(
-                f"function: expected inputs x or (x, u), then those of parameters ({', '.join(self._symbols) or 'none'}), "
+                f"function: expected inputs x or (x, u), and the parameters ({', '.join(self._symbols) or 'none'}), "
                 f"got inputs ({', '.join(names)}); name each further input in parameters={{name: value}}"
             )
         self._names = [name for name in names if name not in (*self._symbols, "robot")]
@@ -95,7 +95,7 @@ class ResidualModelSymbolic(ResidualModelAbstract):
             ) from error
         if result.numel() == 0 or result.shape[1] != 1:
             raise InvalidArgumentError(
-                f"function: expected a column (nr, 1) as its value, got shape {result.shape}; use casadi.vertcat or casadi.vec"
+                f"function: expected a column (nr, 1) as its value, got shape {result.shape}; casadi.vec makes one"
             )
         return result
 
@@ -108,5 +108,7 @@ def _input_names(function: Any, parameters: Mapping[str, SX]) -> list[str]:
         raise InvalidArgumentError(f"function: expected a Python function or a casadi.Function, got {function!r}")
     inputs = inspect.signature(function).parameters.values()
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in inputs):
-        raise InvalidArgumentError("function: expected named arguments such as (x, u), got *args or **kwargs; name each")
+        raise InvalidArgumentError(
+            "function: expected named arguments such as (x, u), got *args or **kwargs; name each"
+        )
     return [p.name for p in inputs if p.default is p.empty or p.name in parameters]

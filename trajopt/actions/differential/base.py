@@ -1,4 +1,4 @@
-"""The interface of continuous-time action models: dynamics and a stack of costs, before an integrator discretises them."""
+"""The interface of continuous-time action models: dynamics and costs, before an integrator discretises them."""
 
 from __future__ import annotations
 
@@ -124,6 +124,6 @@ class DifferentialActionModelAbstract(Model):
         inputs = [self.state.check(x, "x"), check_array("u", u, (self.nu,)), flat]
         return [np.array(r.full()) for r in function.call(inputs)]
 
-    def quasi_static(self, x: Reals) -> Reals | None:  # noqa: ARG002
+    def quasi_static(self, x: Reals) -> Reals | None:
         """Control that balances the system at rest, if there is a closed form; None if not."""
         return None

@@ -35,7 +35,9 @@ class DifferentialActionModelSymbolic(DifferentialActionModelAbstract):
         if not self.second_order and type(self).xdot is DifferentialActionModelSymbolic.xdot:
             raise InvalidArgumentError(f"{type(self).__name__}: write acceleration(x, u) or xdot(x, u)")
         if self.second_order and self.state.ndx % 2:
-            raise InvalidArgumentError(f"{type(self).__name__}: acceleration needs a state (q, v), got ndx = {self.state.ndx}")
+            raise InvalidArgumentError(
+                f"{type(self).__name__}: acceleration needs a state (q, v), got ndx = {self.state.ndx}"
+            )
         value = SX(getattr(self, name)(instant.x, instant.u))
         if value.shape != (size, 1):
             raise InvalidArgumentError(f"{type(self).__name__}.{name}: expected shape ({size}, 1), got {value.shape}")

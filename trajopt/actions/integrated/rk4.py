@@ -65,7 +65,8 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
                 c = _constants(program, following)
                 y, Y = program.call(advance, x, y, Y, f, D, parameters, c)
         xnext, jacobian = program.call(self._finish_derivatives(), x, parameters, *itertools.chain(*zip(*stages)))
-        assert gradient is not None and hessian is not None
+        assert gradient is not None
+        assert hessian is not None
         return xnext, cost, jacobian, gradient, hessian
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
@@ -79,7 +80,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
             sums += weight * self.dt * terms
             if following is not None:
                 y = advance(x, y, f, p, following)
-        return dict(zip(self.differential.costs.values(instant), ca.vertsplit(sums)))
+        return dict(zip((t.name for t in self.differential.costs.terms), ca.vertsplit(sums)))
 
     def _stage_terms(self) -> ca.Function:
         """f and the value of each cost term."""

@@ -1,0 +1,198 @@
+"""What a program can hold of STYLE.md: imports go one way, files stay short, everything public says what it is."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROOMS = {"trajopt": ROOT / "trajopt", "trajopt.solvers": ROOT / "solvers", "trajopt.problems": ROOT / "problems"}
+ON_TOP = ("trajopt.cli", "trajopt.__main__", "trajopt.mpc", "trajopt.kinematics")
+"""What may use solvers and problems although it lies in trajopt/."""
+
+MAY_IMPORT = {
+    "trajopt": ("trajopt",),
+    "trajopt.solvers": ("trajopt", "trajopt.solvers"),
+    "trajopt.problems": ("trajopt", "trajopt.solvers", "trajopt.problems"),
+}
+LOWER = ("trajopt.errors", "trajopt.kernels", "trajopt.dynamics", "trajopt.states", "trajopt.model", "trajopt.actions")
+"""Rooms from the ground up: each imports of these only what stands before it, or itself."""
+
+LONGEST_FILE, LONGEST_FUNCTION = 400, 60
+EXCUSE = "onger than"  # "Longer than a file should be, because ..." in the docstring of the file
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Every module of the package with its file."""
+    found = {}
+    for room, folder in ROOMS.items():
+        for file in sorted(folder.rglob("*.py")):
+            parts = file.relative_to(folder).with_suffix("").parts
+            found[".".join([room, *parts]).removesuffix(".__init__")] = file
+    return found
+
+
+@cache
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(), str(file))
+
+
+def python_files() -> list[Path]:
+    """All files of the project."""
+    files = [*modules().values(), *(f for d in ("tests", "examples") for f in sorted((ROOT / d).rglob("*.py")))]
+    return sorted(files)
+
+
+def imports(module: str, *, when_loaded: bool = False) -> Iterator[str]:
+    """What a module imports, also inside functions unless `when_loaded`; not what is for type checkers alone."""
+    file = modules()[module]
+    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+    left_out = (ast.If, ast.FunctionDef) if when_loaded else (ast.If,)
+    apart = [n for n in ast.walk(tree_of(file)) if isinstance(n, left_out) and not _is_ordinary(n)]
+    skipped = {id(n) for node in apart for n in ast.walk(node)}
+    for node in ast.walk(tree_of(file)):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*above, base]).rstrip(".")
+            yield base
+            yield from (f"{base}.{a.name}" for a in node.names if f"{base}.{a.name}" in modules())
+
+
+def _is_ordinary(node: ast.If | ast.FunctionDef) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" not in ast.unparse(node.test)
+
+
+def room_of(module: str) -> str:
+    for room in ("trajopt.problems", "trajopt.solvers", "trajopt"):
+        if module == room or module.startswith(f"{room}."):
+            return room
+    return module.split(".")[0]
+
+
+def test_rooms_import_one_way() -> None:
+    wrong = []
+    for module in modules():
+        for name in imports(module):
+            room, other = room_of(module), room_of(name)
+            if room == "trajopt" and module.startswith(ON_TOP):
+                room = "trajopt.problems"
+            if other in ("tests", "examples", "solvers", "problems") or (
+                other.startswith("trajopt") and other not in MAY_IMPORT[room]
+            ):
+                wrong.append(f"{module} imports {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_model_rooms_stand_on_each_other() -> None:
+    """kernels know nothing of robots, states nothing of actions, and no model of the shooting problem above it."""
+    above = ("trajopt.shooting", "trajopt.evaluation", "trajopt.black_box", "trajopt.knots", "trajopt.knot_programs")
+    wrong = []
+    for module in modules():
+        level = next((i for i, room in enumerate(LOWER) if module == room or module.startswith(f"{room}.")), None)
+        for name in imports(module) if level is not None else ():
+            if any(name == room or name.startswith(f"{room}.") for room in (*LOWER[level + 1 :], *above)):
+                wrong.append(f"{module} imports {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    edges = {
+        m: {i for i in imports(m, when_loaded=True) if i in modules() and modules()[i].name != "__init__.py"}
+        for m in modules()
+    }
+    done: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, " -> ".join([*path[path.index(module) :], module])
+        if module not in done:
+            for other in sorted(edges[module]):
+                visit(other, (*path, module))
+            done.add(module)
+
+    for module in sorted(edges):
+        visit(module, ())
+
+
+def test_only_what_is_used_is_loaded() -> None:
+    """Solvers, problems and the libraries of plots and the command line wait until they are used."""
+    code = (
+        "import sys, trajopt;"
+        "lazy = ('trajopt.solvers', 'trajopt.problems', 'trajopt.plotting', 'matplotlib', 'rich', 'typer');"
+        "loaded = [m for m in lazy if m in sys.modules]; assert not loaded, loaded;"
+        "assert trajopt.solvers.SolverFDDP; assert trajopt.problems.names; assert 'trajopt.solvers' in sys.modules;"
+        "assert 'solvers' in dir(trajopt)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_folder_with_modules_is_packaged() -> None:
+    setup = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    folders = {name for name, file in modules().items() if file.name == "__init__.py"}
+    assert set(setup["packages"]) == folders
+    assert {name: str(ROOT / folder) for name, folder in setup["package-dir"].items()} == {
+        name: str(folder) for name, folder in ROOMS.items()
+    }
+    without = {str(f.parent) for name, f in modules().items() if not (f.parent / "__init__.py").exists()}
+    assert not without, f"folders without __init__.py: {without}"
+
+
+@pytest.mark.parametrize("file", python_files(), ids=lambda f: str(f.relative_to(ROOT)))
+def test_files_and_functions_are_short_or_say_why_not(file: Path) -> None:
+    text = file.read_text()
+    if not text.strip():
+        return
+    docstring = ast.get_docstring(tree_of(file)) or ""
+    assert docstring, f"{file}: the first line says what the file is"
+    if EXCUSE in docstring:
+        return
+    long = [f"{file.name}: {text.count(chr(10))} lines"] if text.count("\n") > LONGEST_FILE else []
+    for node in ast.walk(tree_of(file)):
+        if isinstance(node, ast.FunctionDef):
+            first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
+            length = (node.end_lineno or 0) - first.lineno + 1
+            long += [f"{file.name}: {node.name} has a body of {length} lines"] if length > LONGEST_FUNCTION else []
+    assert not long, f"{long}; split, or say why not in the file's docstring: 'Longer than ..., because ...'"
+
+
+@pytest.mark.parametrize("name", [m for m in modules() if m != "trajopt.__main__"])
+def test_everything_public_has_a_docstring(name: str) -> None:
+    """A method that overrides another may inherit its docstring."""
+    module = importlib.import_module(name)
+    assert module.__doc__, name
+    missing = []
+    for key, value in vars(module).items():
+        if key.startswith("_") or getattr(value, "__module__", None) != name:
+            continue
+        if inspect.isclass(value):
+            missing += [] if value.__dict__.get("__doc__") else [key]
+            missing += [f"{key}.{m}" for m, method in vars(value).items() if _lacks_docstring(value, m, method)]
+        elif inspect.isfunction(value) and not inspect.getdoc(value):
+            missing.append(key)
+    assert not missing, f"{name}: no docstring: {', '.join(missing)}"
+
+
+def _lacks_docstring(owner: type, name: str, member: object) -> bool:
+    if name.startswith("_") or not (
+        inspect.isfunction(member)
+        or isinstance(member, (property, classmethod, staticmethod))
+        or hasattr(member, "func")
+    ):
+        return False
+    return not any(inspect.getdoc(vars(base)[name]) for base in owner.__mro__ if name in vars(base))

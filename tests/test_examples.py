@@ -1,0 +1,44 @@
+"""Every example runs, is short, and ends where its docstring says."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from trajopt.solution import Solution, SolverStatus
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("[0-9]*.py"))
+
+
+def load(path: Path) -> object:
+    """The example as a module."""
+    spec = importlib.util.spec_from_file_location(f"example_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_they_are_numbered_from_one() -> None:
+    assert [int(p.name[:2]) for p in EXAMPLES] == list(range(1, len(EXAMPLES) + 1))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_example(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 80
+    module = load(path)
+    solution = module.main(plot=False)  # type: ignore[attr-defined]
+    assert isinstance(solution, Solution)
+    expected = re.search(r"Expected cost: ([0-9.]+)[ .;]", module.__doc__ or "")
+    if expected:
+        assert solution.status is SolverStatus.CONVERGED
+        assert solution.cost == pytest.approx(float(expected.group(1).rstrip(".")), rel=1e-6)
+    else:
+        distance = re.search(r"second half: ([0-9.]+) mm", capsys.readouterr().out)
+        assert distance is not None
+        assert float(distance.group(1)) < 20.0
