@@ -306,7 +306,9 @@ def small_costs(state: StateAbstract) -> trajopt.CostStack:
     return stack.add("u_reg", trajopt.ResidualModelControl(state), 0.1)
 
 
-def free_dynamics(name: str, *, controlled: bool = True) -> trajopt.DifferentialActionModelFreeFwdDynamics:
+def free_dynamics(
+    name: str, *, controlled: bool = True, friction: str | None = None
+) -> trajopt.DifferentialActionModelFreeFwdDynamics:
     state = state_of(name)
     if name in ("drone", "solo12"):
         actuation: Any = trajopt.ActuationModelFloatingBase(state)
@@ -314,7 +316,8 @@ def free_dynamics(name: str, *, controlled: bool = True) -> trajopt.Differential
         actuation = trajopt.ActuationModelMatrix(state, [[1.0], [0.0]])
     else:
         actuation = trajopt.ActuationModelFull(state)
-    return trajopt.DifferentialActionModelFreeFwdDynamics(state, actuation, costs_of(name, controlled=controlled))
+    costs = costs_of(name, controlled=controlled)
+    return trajopt.DifferentialActionModelFreeFwdDynamics(state, actuation, costs, friction=friction)
 
 
 DIFFERENTIALS: dict[str, Callable[[], trajopt.DifferentialActionModelAbstract]] = {
@@ -322,6 +325,7 @@ DIFFERENTIALS: dict[str, Callable[[], trajopt.DifferentialActionModelAbstract]] 
         name: lambda name=name: free_dynamics(name)  # type: ignore[misc]
         for name in ("planar-2r", "planar-3r", "cart-pole", "double-pendulum", "ball", "drone", "talos_arm", "solo12")
     },
+    "talos_arm-friction": lambda: free_dynamics("talos_arm", friction="smooth"),
     "pendulum": lambda: Pendulum(small_costs(StateVector(2))),
     "van-der-pol": lambda: VanDerPol(small_costs(StateVector(2))),
     "attitude": lambda: Attitude(small_costs(state_of("ball"))),

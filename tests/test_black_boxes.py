@@ -29,8 +29,33 @@ def unicycle() -> ShootingProblem:
 # The same iterations
 
 
+class LQRNumpy(ActionModelAbstract):
+    """The knots of `problems.load("lqr")`, whose cost has a mixed part xᵀN u."""
+
+    def __init__(self, state: trajopt.StateVector) -> None:
+        super().__init__(state, 3)
+        parameters = problems.load("lqr").problem.terminal.parameters()
+        self.m = {name: parameter.default for name, parameter in parameters.items()}
+
+    def calc(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
+        m = self.m
+        data.cost = 0.5 * x @ m["Q"] @ x + m["q"] @ x
+        if u is not None:
+            data.xnext = m["A"] @ x + m["B"] @ u + m["f"]
+            data.cost += 0.5 * u @ m["R"] @ u + x @ m["N"] @ u + m["r"] @ u
+
+    def calc_diff(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
+        m = self.m
+        data.Lx, data.Lxx = m["Q"] @ x + m["q"], m["Q"]
+        if u is not None:
+            data.Fx, data.Fu, data.Luu, data.Lxu = m["A"], m["B"], m["R"], m["N"]
+            data.Lx, data.Lu = data.Lx + m["N"] @ u, m["R"] @ u + m["N"].T @ x + m["r"]
+
+
 @pytest.mark.parametrize("mixed", [False, True], ids=["alone", "mixed"])
-@pytest.mark.parametrize(("name", "model"), [("unicycle", UnicycleNumpy), ("pendulum", PendulumNumpy)])
+@pytest.mark.parametrize(
+    ("name", "model"), [("unicycle", UnicycleNumpy), ("pendulum", PendulumNumpy), ("lqr", LQRNumpy)]
+)
 @solvers
 def test_a_black_box_takes_the_same_iterations(
     solver: type[SolverAbstract],

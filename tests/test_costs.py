@@ -160,6 +160,11 @@ def test_one_stack_in_two_models() -> None:
             "cost term 'b': lower: expected one bound for each of the residual's 2 elements, got 3",
         ),
         (
+            lambda s: s.add("b", trajopt.ResidualModelSymbolic(s.state, weighted, parameters={"weight": 1.0}), 1.0),
+            DuplicateNameError,
+            "cost term 'b': parameter 'weight' is there twice",
+        ),
+        (
             lambda s: s.add("b", trajopt.ResidualModelState(trajopt.StateVector(3)), 1.0),
             InvalidArgumentError,
             r"residual: it is of StateVector\(3\), the stack of StateVector\(2\)",
@@ -189,6 +194,10 @@ def test_sizes_that_depend_on_the_control_are_checked_by_the_model(residual: Cal
 
 def control_pair(x: SX, u: SX) -> SX:
     return ca.vertcat(u, x[0])
+
+
+def weighted(x: SX, weight: SX) -> SX:
+    return weight * x
 
 
 def test_a_stack_needs_a_state() -> None:

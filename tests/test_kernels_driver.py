@@ -152,7 +152,7 @@ def test_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = kernel(program_of(f), 8)
     inputs = [RNG.normal(size=(333, 3)), RNG.normal(size=(333, 9))]
     expected = run_kernel(compiled, inputs)
-    monkeypatch.setattr(driver_module, "_SMALL_WORK", 1)
+    monkeypatch.setattr(driver_module, "_SMALL_WORK", {1: 1, 8: 1})
     seen = set()
     run = KernelCall._range
 
@@ -179,8 +179,15 @@ def test_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("thread_number")
+def test_little_work_stays_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_num_threads(4)
+    monkeypatch.setattr(threads, "executor", lambda: pytest.fail("a thread for nothing"))
+    run_kernel(kernel(program_of(linear()), 8), [np.ones((64, 3)), np.ones((64, 9))], parallel=True)
+
+
+@pytest.mark.usefixtures("thread_number")
 def test_an_exception_in_a_thread_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver_module, "_SMALL_WORK", 1)
+    monkeypatch.setattr(driver_module, "_SMALL_WORK", {1: 1, 8: 1})
     run = KernelCall._range
 
     def failing(self: KernelCall, first: int, end: int, thread: int) -> None:
@@ -205,7 +212,7 @@ def test_number_of_threads_is_checked(n: object) -> None:
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_forked_process_runs_and_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """As multiprocessing does: the child has neither the threads nor their locks."""
-    monkeypatch.setattr(driver_module, "_SMALL_WORK", 1)
+    monkeypatch.setattr(driver_module, "_SMALL_WORK", {1: 1, 8: 1})
     set_num_threads(2)
     compiled, inputs = kernel(program_of(linear()), 8), [np.ones((64, 3)), np.ones((64, 9))]
     expected = run_kernel(compiled, inputs, parallel=True)

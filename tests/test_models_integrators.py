@@ -28,7 +28,7 @@ from tests.model_list import (
 )
 from tests.slow_twin import Twin, assert_close
 from trajopt.actions import ActionModelTerminal
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import DuplicateNameError, InvalidArgumentError
 
 Reals = npt.NDArray[np.float64]
 Euler, RK4 = trajopt.IntegratedActionModelEuler, trajopt.IntegratedActionModelRK4
@@ -189,9 +189,7 @@ def test_terminal_refuses_terms_that_need_a_control() -> None:
     with pytest.raises(InvalidArgumentError, match="terminal: cost terms u_reg, power need a control.* without them"):
         ActionModelTerminal(costs_of("ball"))
     model = Euler(free_dynamics("ball"), dt=0.1)
-    with pytest.raises(
-        InvalidArgumentError, match="u_reg, power need a control.*give the terminal a CostStack of its own"
-    ):
+    with pytest.raises(InvalidArgumentError, match="u_reg, power need a control.*give the terminal a CostStack"):
         values(model, state.zero(), None)
 
 
@@ -225,6 +223,11 @@ def test_symbolic_models_refuse(body: dict[str, Any], message: str) -> None:
         values(Euler(cls(state, 1, trajopt.CostStack(state)), dt=0.1), np.zeros(2), np.zeros(1))
 
 
+def _with_dt(self: Any, costs: trajopt.CostStack) -> None:
+    Pendulum.__init__(self, costs)
+    self.parameter("dt", 1.0)
+
+
 def test_differential_models_refuse() -> None:
     state = trajopt.StateVector(2)
     stack = trajopt.CostStack(state)
@@ -238,6 +241,9 @@ def test_differential_models_refuse() -> None:
     cls = type("Odd", (trajopt.DifferentialActionModelSymbolic,), {"acceleration": lambda _, x, u: u})
     with pytest.raises(InvalidArgumentError, match="acceleration needs a state"):
         values(Euler(cls(odd, 1, trajopt.CostStack(odd)), dt=0.1), np.zeros(3), np.zeros(1))
+    clash = type("Clash", (Pendulum,), {"__init__": _with_dt})
+    with pytest.raises(DuplicateNameError, match="Clash has a parameter 'dt', the name of the time step"):
+        Euler(clash(stack), dt=0.1)
     arm, ball = state_of("planar-2r"), state_of("ball")
     with pytest.raises(InvalidArgumentError, match="actuation: it is of .*ball"):
         trajopt.DifferentialActionModelFreeFwdDynamics(arm, trajopt.ActuationModelFull(ball), trajopt.CostStack(arm))
@@ -252,3 +258,22 @@ def test_joint_armature_is_part_of_the_dynamics() -> None:
     pinocchio = model.state.model
     a = pin.aba(pinocchio, pinocchio.createData(), x[:7], x[7:], np.zeros(7))
     assert_close(data.xnext[7:], a, 1e-11)
+
+
+def test_joint_friction_is_added_on_request() -> None:
+    """Damping and smoothed dry friction of the file, as torques against the motion."""
+    plain, model = free_dynamics("talos_arm"), free_dynamics("talos_arm", friction="smooth")
+    pinocchio, x = plain.state.model, points(plain.state)[0]
+    assert pinocchio.damping.any()
+    assert pinocchio.friction.any()
+    v, data = x[7:], model.create_data()
+    torque = -pinocchio.damping * v - pinocchio.friction * np.tanh(v / 1e-2)
+    model.calc(data, x, np.zeros(7))
+    plain_data = plain.create_data()
+    plain.calc(plain_data, x, torque)
+    assert_close(data.xnext, plain_data.xnext, 1e-11)
+    assert repr(model) != repr(plain)
+    with pytest.raises(
+        InvalidArgumentError, match="friction: expected None, 'smooth' or a SmoothFriction, got 'rough'"
+    ):
+        free_dynamics("talos_arm", friction="rough")

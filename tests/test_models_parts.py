@@ -124,6 +124,34 @@ def test_residuals_of_robots_agree_with_pinocchio(name: str) -> None:
             np.testing.assert_allclose(residual(x, np.zeros(NU))[0], value, rtol=0, atol=2e-8, err_msg=key)
 
 
+def test_residuals_of_functions_have_the_values_of_the_functions() -> None:
+    x, u = np.array([0.3, -0.5, 0.7]), np.array([0.2, 0.4])
+    expected = {
+        "symbolic-x": [np.sin(0.3), -0.15],
+        "symbolic-xu": [0.2 * np.cos(0.3), -0.5 + 0.06, -0.15],
+        "symbolic-xp": [0.3 - 0.3 - (0.03 - 0.1)],
+        "symbolic-mx": [0.5 * 0.83, np.exp(0.42)],
+        "symbolic-sx": [0.06, 0.12, 0.3, -0.5, 0.7],
+    }
+    for key, value in expected.items():
+        np.testing.assert_allclose(Numbers(RESIDUALS[key]())(x, u)[0], value, rtol=0, atol=1e-15, err_msg=key)
+    ball = Numbers(RESIDUALS["symbolic-xup"]())
+    y = state_of("ball").rand(0)
+    np.testing.assert_allclose(ball(y, u)[0], 2.0 * u * y[-2:], rtol=1e-14)
+    p, q = SX.sym("p"), SX.sym("q", 2)  # parameters of a casadi.Function come in the order in which they are given
+    two = ca.Function("two", [SX.sym("x", 3), p, q], [ca.vertcat(p, 10 * q)])
+    residual = trajopt.ResidualModelSymbolic(state_of("vector"), two, parameters={"a": 1.0, "b": [2.0, 3.0]})
+    np.testing.assert_array_equal(Numbers(residual)(x, u)[0], [1, 20, 30])
+
+
+def test_residuals_with_a_robot_see_its_kinematics() -> None:
+    state, x = state_of("drone"), points(state_of("drone"))[0]
+    data = state.model.createData()
+    pin.framesForwardKinematics(state.model, data, x[: state.nq])
+    height = data.oMf[state.model.getFrameId("tip")].translation[2]
+    assert Numbers(RESIDUALS["symbolic-robot"]())(x, np.zeros(NU))[0] == pytest.approx(height - 0.1, rel=1e-12)
+
+
 def test_residuals_are_zero_at_their_reference() -> None:
     for key in ("state-ball", "placement-drone", "rotation-talos_arm", "translation-solo12"):
         name = key.split("-")[1]

@@ -197,6 +197,8 @@ def test_one_value_a_knot(name: str, values: Any) -> None:
     for t, value in enumerate(values):
         expected.set_parameter(name, value, t)
     found = problem.get_parameter(name, range(len(values)))
+    for t, row in zip(problem.parameters[name].knots, problem.parameter_values()[name], strict=True):
+        np.testing.assert_array_equal(row, problem.get_parameter(name, t))
     np.testing.assert_array_equal(found, expected.get_parameter(name, range(len(values))))
     with pytest.raises(
         InvalidArgumentError, match=f"one value of {name}, or one for each of 2 knots, got {len(values)} values"

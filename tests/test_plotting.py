@@ -1,4 +1,7 @@
-"""Pictures: axes, lines, labels and data, read back from the figures."""
+"""Pictures: axes, lines, labels and data, read back from the figures.
+
+Longer than a file should be: one short test for each thing that a picture shows.
+"""
 
 import dataclasses
 import re

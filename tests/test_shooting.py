@@ -218,9 +218,10 @@ def central_inertia(model: trajopt.IntegratedActionModelEuler, x: Reals) -> Real
 
 def test_quasi_static_controls_by_gauss_newton() -> None:
     """Of a user's model, a black box and a wrapped one: what balances gravity, m g l sin q."""
-    nodes = [pendulum(mass=2.0), BlackBox(mass=2.0), trajopt.ActionModelNumDiff(pendulum(mass=2.0))]
-    problem = trajopt.ShootingProblem(X0, nodes, stack(control=False))
-    us = problem.quasi_static([[0.5, 0.0]] * 3)
+    values_only = type("ValuesOnly", (BlackBox,), {"calc_diff": trajopt.ActionModelAbstract.calc_diff})(mass=2.0)
+    wrapped = [trajopt.ActionModelNumDiff(model) for model in (pendulum(mass=2.0), values_only)]
+    problem = trajopt.ShootingProblem(X0, [pendulum(mass=2.0), BlackBox(mass=2.0), *wrapped], stack(control=False))
+    us = problem.quasi_static([[0.5, 0.0]] * 4)
     np.testing.assert_allclose(us.ravel(), 2.0 * 0.25 * 9.81 / 0.5 * np.sin(0.5), rtol=1e-8)
     assert mixed_problem().quasi_static(np.zeros((10, 2))).shape == (10, 2)
 

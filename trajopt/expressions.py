@@ -6,6 +6,7 @@ import functools
 
 from casadi import SX
 
+from trajopt.dynamics.friction import SmoothFriction
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels.derivatives import jacobian
@@ -32,17 +33,27 @@ class Instant:
         self._derivatives = derivatives
         self.x = SX.sym("x", state.nx)
         self.u = SX.sym("u", nu)
+        self._robots: dict[SmoothFriction | None, RobotExpressions] = {}
 
     @property
     def nu(self) -> int:
         """Number of controls."""
         return int(self.u.numel())
 
-    @functools.cached_property
+    @property
     def robot(self) -> RobotExpressions:
-        """Kinematics and dynamics of the robot in this state."""
-        state = check_robot_state("a robot's expressions", self.state)
-        return RobotExpressions(state.model, self.x[: state.nq], self.x[state.nq :], with_derivatives=self._derivatives)
+        """Kinematics and dynamics of the robot in this state, without joint friction."""
+        return self.robot_with(None)
+
+    def robot_with(self, friction: SmoothFriction | None) -> RobotExpressions:
+        """The same with friction in the joints."""
+        if friction not in self._robots:
+            state = check_robot_state("a robot's expressions", self.state)
+            q, v = self.x[: state.nq], self.x[state.nq :]
+            self._robots[friction] = RobotExpressions(
+                state.model, q, v, friction=friction, with_derivatives=self._derivatives
+            )
+        return self._robots[friction]
 
     @functools.cached_property
     def tangent_basis(self) -> SX:

@@ -29,7 +29,15 @@ class PeerProcess:
         python = environment / "bin" / "python"
         if not python.exists():
             raise SystemExit(f"--peers: no {python}; make it: {SCRIPTS / 'make_env.sh'} {environment}")
-        command = [python, SCRIPTS / "crocoddyl_times.py", "--serve", "--repeat", "1", "--seconds", str(seconds)]
+        command = [
+            str(python),
+            str(SCRIPTS / "crocoddyl_times.py"),
+            "--serve",
+            "--repeat",
+            "1",
+            "--seconds",
+            f"{seconds}",
+        ]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.version = ""
 

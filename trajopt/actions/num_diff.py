@@ -18,9 +18,9 @@ _SECOND = np.finfo(float).eps ** (1 / 4)  # step of central second differences
 class ActionModelNumDiff(ActionModelAbstract):
     """Any action model, with derivatives by central differences along the tangent space.
 
-    First derivatives are accurate to about 1e-9, Hessians to about 1e-7, both relative; the Hessian is the exact one,
-    not Gauss-Newton. It needs 2 (ndx + nu) + 2 (ndx + nu)² evaluations a knot: for prototypes, and to check derivatives. It
-    is a black box: run-time parameters of the model keep their first values.
+    First derivatives are accurate to about 1e-9, Hessians to about 1e-7, both relative; Hessians are exact ones, not
+    Gauss-Newton. It needs 2 (ndx + nu) + 2 (ndx + nu)² evaluations a knot: for prototypes, and to check derivatives.
+    It is a black box: run-time parameters of the model keep their first values.
 
     Args:
         model: The model; only its `calc` is used.
@@ -36,6 +36,10 @@ class ActionModelNumDiff(ActionModelAbstract):
             )
         super().__init__(model.state, model.nu, lower=model.lower, upper=model.upper, control_names=model.control_names)
         self.model = model
+
+    def quasi_static(self, x: Reals) -> Reals:
+        has_derivatives = type(self.model).calc_diff is not ActionModelAbstract.calc_diff
+        return self.model.quasi_static(x) if has_derivatives else super().quasi_static(x)
 
     def time_step(self) -> float | None:
         return self.model.time_step()

@@ -24,12 +24,7 @@ class ActionModelTerminal(ActionModelExpression):
 
     def __init__(self, costs: CostStack) -> None:
         super().__init__(costs.state, 0)
-        controlled = costs.controlled_terms()
-        if controlled:
-            raise InvalidArgumentError(
-                f"terminal: cost terms {', '.join(controlled)} need a control, and the end of a horizon has none; "
-                "give the terminal a CostStack without them"
-            )
+        costs.check_terminal()
         costs.freeze("a terminal model", 0)
         self.costs = costs
 
@@ -43,15 +38,31 @@ class ActionModelTerminal(ActionModelExpression):
         raise InvalidArgumentError("a terminal cost stack has no dynamics: call it without u")
 
     def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
-        instant = Instant(self.state, 0)
-        q = self.costs.quadratic(instant)
-        symbols = [instant.x, parameter_vector(self.parameters())]
-        return steps_of(program, "terminal", symbols, [q.cost, q.Lx, q.Lxx], [x, parameters])  # type: ignore[return-value]
+        return terminal_stack_steps(self.costs, self.parameters(), program, x, parameters)
 
     def terminal_value_step(self, program: Program, x: Array, parameters: Array) -> Array:
-        instant = Instant(self.state, 0)
-        symbols = [instant.x, parameter_vector(self.parameters())]
-        return steps_of(program, "terminal", symbols, [self.costs.value(instant)], [x, parameters])[0]
+        return terminal_stack_value(self.costs, self.parameters(), program, x, parameters)
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         return self.costs.values(instant)
+
+
+def terminal_stack_steps(
+    costs: CostStack, named: dict[str, Parameter], program: Program, x: Array, parameters: Array
+) -> tuple[Array, Array, Array]:
+    """Adds the step that gives a stack's cost without a control, (1,), its gradient (ndx,) and Hessian (ndx, ndx)."""
+    costs.check_terminal()
+    instant = Instant(costs.state, 0)
+    q, symbols = costs.quadratic(instant), [instant.x, parameter_vector(named)]
+    cost, gradient, hessian = steps_of(program, "terminal", symbols, [q.cost, q.Lx, q.Lxx], [x, parameters])
+    return cost, gradient, hessian
+
+
+def terminal_stack_value(
+    costs: CostStack, named: dict[str, Parameter], program: Program, x: Array, parameters: Array
+) -> Array:
+    """Adds the step that gives a stack's cost without a control, (1,)."""
+    costs.check_terminal()
+    instant = Instant(costs.state, 0)
+    symbols = [instant.x, parameter_vector(named)]
+    return steps_of(program, "terminal", symbols, [costs.value(instant)], [x, parameters])[0]

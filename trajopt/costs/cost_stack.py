@@ -111,6 +111,7 @@ class CostStack:
         value = check_non_negative("weight", weight)
         parameter = Parameter("weight", SX.sym(f"{name}.weight"), np.array(value), "cost / unit²", _weight)
         term = CostTerm(name, residual, activation or ActivationModelQuad(), parameter)
+        _check_names_differ(term)
         if residual.nr is not None:
             term.check_size(0)
         self._terms[name] = term
@@ -161,6 +162,14 @@ class CostStack:
         """Names of the terms that need a control."""
         return [t.name for t in self.terms if t.residual.uses_control]
 
+    def check_terminal(self) -> None:
+        """Raises InvalidArgumentError if a term needs a control, which the end of a horizon does not have."""
+        if self.controlled_terms():
+            raise InvalidArgumentError(
+                f"terminal: cost terms {', '.join(self.controlled_terms())} need a control, and the end of a horizon "
+                "has none; give the terminal a CostStack without them"
+            )
+
     def values(self, instant: Instant) -> dict[str, SX]:
         """Value of each term [cost]."""
         return {t.name: t.value(instant) for t in self.terms}
@@ -196,6 +205,17 @@ class CostStack:
 
     def __repr__(self) -> str:
         return f"CostStack({self.state!r}; {', '.join(repr(term) for term in self.terms) or 'no terms'})"
+
+
+def _check_names_differ(term: CostTerm) -> None:
+    """Raises DuplicateNameError if two parts of a term have parameters of one name."""
+    names = ["weight", *term.residual.parameters(), *term.activation.parameters()]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DuplicateNameError(
+            f"cost term {term.name!r}: parameter {twice[0]!r} is there twice (a term's own is 'weight', others are of "
+            "its residual and its activation); choose another name"
+        )
 
 
 def _weight(argument: str, value: Any) -> npt.NDArray[np.float64]:

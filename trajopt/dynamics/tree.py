@@ -23,10 +23,12 @@ class RigidParameters:
 
     @staticmethod
     def zero() -> RigidParameters:
+        """No mass."""
         return RigidParameters(0.0, np.zeros(3), np.zeros((3, 3)))
 
     @staticmethod
     def of(inertia: pin.Inertia) -> RigidParameters:
+        """Those of a Pinocchio inertia, about the origin of its frame."""
         lever = np.array(inertia.lever)
         cross = pin.skew(lever)
         return RigidParameters(inertia.mass, inertia.mass * lever, inertia.inertia - inertia.mass * cross @ cross)
@@ -40,12 +42,15 @@ class RigidParameters:
         return RigidParameters(self.mass, h + self.mass * p, rotational)
 
     def plus(self, other: RigidParameters) -> RigidParameters:
+        """Both bodies as one; their frames are the same."""
         return RigidParameters(self.mass + other.mass, self.moment + other.moment, self.rotational + other.rotational)
 
     def minus(self, other: RigidParameters) -> RigidParameters:
+        """What is left without the other; their frames are the same."""
         return RigidParameters(self.mass - other.mass, self.moment - other.moment, self.rotational - other.rotational)
 
     def expression(self) -> Inertia:
+        """The same as an expression of constants."""
         rotational = (self.rotational + self.rotational.T) / 2
         return Inertia(SX(self.mass), SX(_clean(self.moment)), SX(_clean(rotational)))
 

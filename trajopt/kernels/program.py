@@ -160,6 +160,13 @@ class Program:
         return sum(c.function.n_instructions() for c in self.calls)
 
     @property
+    def work(self) -> int:
+        """Number of instructions and multiplications of one run."""
+        calls = sum(s.function.n_instructions() for s in self.steps if isinstance(s, Call))
+        products = sum(s.result.size * s.b.shape[0] for s in self.steps if isinstance(s, MatrixProduct))
+        return int(calls + products)
+
+    @property
     def calls(self) -> list[Call]:
         """The calls, one a function."""
         return list({s.digest: s for s in self.steps if isinstance(s, Call)}.values())

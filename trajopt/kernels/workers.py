@@ -18,7 +18,7 @@ from trajopt.kernels.codegen import OPTIMISED, QUICK
 
 # Measured: 61,238 instructions (4.3 MB of text) take 12.7 s and 1.8 s; a worker starts in 0.15 s.
 SECONDS_PER_BYTE = {OPTIMISED: 3e-6, QUICK: 4e-7}
-WORTH_A_WORKER = 0.5  # [s]
+WORTH_A_WORKER = 1.0  # [s]
 BACKGROUND_NICENESS = 10
 
 _logger = logging.getLogger(__name__)

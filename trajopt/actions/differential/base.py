@@ -110,7 +110,7 @@ class DifferentialActionModelAbstract(Model):
 
     @functools.cached_property
     def _derivatives(self) -> ca.Function:
-        instant = Instant(self.state, self.nu)
+        instant = Instant(self.state, self.nu, derivatives=True)
         fx, fu = self.rate_derivative(instant)
         q = self.costs.quadratic(instant)
         return self._function(instant, [fx, fu, q.Lx, q.Lu, q.Lxx, q.Lxu, q.Luu])

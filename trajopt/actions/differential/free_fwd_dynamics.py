@@ -12,6 +12,7 @@ from casadi import SX
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.costs.cost_stack import CostStack
+from trajopt.dynamics.friction import SmoothFriction
 from trajopt.errors import InvalidArgumentError
 from trajopt.expressions import Instant
 from trajopt.states.base import StateAbstract
@@ -22,15 +23,26 @@ Reals = npt.NDArray[np.float64]
 class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
     """M(q) dv/dt + h(q, v) = B u: the robot's equation of motion with the joints' armature, without contacts.
 
+    Friction and damping of the joints are left out, as Pinocchio and Crocoddyl do, unless `friction` is given.
+
     Args:
         state: A robot's state.
         actuation: How controls become torques.
         costs: What each instant costs.
+        friction: "smooth" for the damping and dry friction that the robot's file gives, or a SmoothFriction with a
+            width of its own; None for no friction.
 
     Source: derivatives -M⁻¹ ∂RNEA, Carpentier and Mansard, RSS 2018.
     """
 
-    def __init__(self, state: StateAbstract, actuation: ActuationModelAbstract, costs: CostStack) -> None:
+    def __init__(
+        self,
+        state: StateAbstract,
+        actuation: ActuationModelAbstract,
+        costs: CostStack,
+        *,
+        friction: SmoothFriction | str | None = None,
+    ) -> None:
         if not isinstance(actuation, ActuationModelAbstract):
             raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
         if actuation.state != state:
@@ -39,12 +51,14 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
             state, actuation.nu, costs, lower=actuation.lower, upper=actuation.upper, control_names=actuation.names
         )
         self.actuation = actuation
+        self.friction = SmoothFriction.of(friction)
 
     def dynamics(self, instant: Instant) -> SX:
-        return instant.robot.forward_dynamics(self.actuation.torque(instant.u))
+        return instant.robot_with(self.friction).forward_dynamics(self.actuation.torque(instant.u))
 
     def dynamics_derivative(self, instant: Instant) -> tuple[SX, SX]:
-        by_q, by_v, by_torque = instant.robot.forward_dynamics_derivatives(self.actuation.torque(instant.u))
+        robot, torque = instant.robot_with(self.friction), self.actuation.torque(instant.u)
+        by_q, by_v, by_torque = robot.forward_dynamics_derivatives(torque)
         return ca.horzcat(by_q, by_v), by_torque @ SX(ca.sparsify(ca.DM(self.actuation.matrix)))
 
     @functools.cached_property

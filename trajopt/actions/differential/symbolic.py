@@ -14,7 +14,8 @@ class DifferentialActionModelSymbolic(DifferentialActionModelAbstract):
 
     Give `acceleration(x, u)`, shape (ndx / 2,), for a second-order system with x = (q, v); or `xdot(x, u)`, shape
     (ndx,), for a first-order system dx/dt = f(x, u). Constants that may change at run time are declared in `__init__`
-    with `self.parameter(name, value)`. It runs at the speed of a built-in model.
+    with `self.parameter(name, value)`. It runs at the speed of a built-in model. Of a robot,
+    `trajopt.dynamics.RobotExpressions(model, q, v)` gives kinematics and dynamics as expressions.
     """
 
     def acceleration(self, x: SX, u: SX) -> SX:

@@ -10,8 +10,9 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
-from trajopt.actions.expression import ActionModelExpression, steps_of
-from trajopt.errors import InvalidArgumentError, check_non_negative, check_positive
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.terminal import terminal_stack_steps, terminal_stack_value
+from trajopt.errors import DuplicateNameError, InvalidArgumentError, check_non_negative, check_positive
 from trajopt.expressions import Instant
 from trajopt.kernels.program import Array, Program
 from trajopt.model import Parameter, parameter_vector
@@ -39,6 +40,10 @@ class IntegratedActionModelAbstract(ActionModelExpression):
         d = differential
         super().__init__(d.state, d.nu, lower=d.lower, upper=d.upper, control_names=d.control_names)
         self.differential = d
+        if "dt" in d.parameters():
+            raise DuplicateNameError(
+                f"differential: {type(d).__name__} has a parameter 'dt', the name of the time step; choose another name"
+            )
         step = check_non_negative("dt", dt, unit="s")
         self.dt = self.parameter("dt", step, unit="s", convert=_time_step if step > 0 else None)
 
@@ -50,24 +55,10 @@ class IntegratedActionModelAbstract(ActionModelExpression):
         return [instant.x, instant.u, parameter_vector(self.parameters())]
 
     def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
-        instant = self._terminal_instant()
-        q = self.differential.costs.quadratic(instant)
-        symbols = [instant.x, parameter_vector(self.parameters())]
-        return steps_of(program, "terminal", symbols, [q.cost, q.Lx, q.Lxx], [x, parameters])  # type: ignore[return-value]
+        return terminal_stack_steps(self.differential.costs, self.parameters(), program, x, parameters)
 
     def terminal_value_step(self, program: Program, x: Array, parameters: Array) -> Array:
-        instant = self._terminal_instant()
-        symbols = [instant.x, parameter_vector(self.parameters())]
-        return steps_of(program, "terminal", symbols, [self.differential.costs.value(instant)], [x, parameters])[0]
-
-    def _terminal_instant(self) -> Instant:
-        controlled = self.differential.costs.controlled_terms()
-        if controlled:
-            raise InvalidArgumentError(
-                f"terminal: cost terms {', '.join(controlled)} need a control, and the end of a horizon has none; "
-                "give the terminal a CostStack of its own"
-            )
-        return Instant(self.state, 0)
+        return terminal_stack_value(self.differential.costs, self.parameters(), program, x, parameters)
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         values = self.differential.costs.values(instant)
