@@ -121,6 +121,7 @@ def test_one_stack_in_two_models() -> None:
 @pytest.mark.parametrize(
     ("add", "error", "message"),
     [
+        (lambda s: s.add("b", state_residual(s), [1, 2]), InvalidArgumentError, "use ActivationModelWeightedQuad"),
         (
             lambda s: s.add("a", state_residual(s), 1.0),
             DuplicateNameError,
@@ -201,7 +202,9 @@ def weighted(x: SX, weight: SX) -> SX:
 
 
 def test_a_stack_needs_a_state() -> None:
-    with pytest.raises(InvalidArgumentError, match=r"state: expected a state such as StateVector\(nx\), got 2"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"state: expected StateVector\(nx\) or StateMultibody\(robot\), got 2"
+    ):
         trajopt.CostStack(2)  # type: ignore[arg-type]
 
 

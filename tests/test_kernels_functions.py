@@ -67,6 +67,7 @@ def test_constants_and_inputs_as_outputs() -> None:
     check(ca.Function("f", [x], [values, x, ca.vertcat(x[2], x[2], 7, x[0]), SX(2, 2)]))
     check(ca.Function("f", [x], [x]))
     check(ca.Function("f", [x], [SX(7)]))
+    check(ca.Function("f", [x], [SX(2, 2)]))
 
 
 def test_empty_inputs_and_outputs() -> None:

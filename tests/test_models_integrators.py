@@ -213,14 +213,30 @@ def test_time_steps_that_are_refused(integrator: Any) -> None:
         ({}, r"write acceleration\(x, u\) or xdot\(x, u\)"),
         ({"acceleration": lambda self, x, u: x}, r"Wrong.acceleration: expected shape \(1, 1\), got \(2, 1\)"),
         ({"xdot": lambda self, x, u: u}, r"Wrong.xdot: expected shape \(2, 1\), got \(1, 1\)"),
-        ({"xdot": lambda self, x, u: x * SX.sym("drag")}, "neither x, u nor a parameter: drag; declare"),
+        (
+            {"xdot": lambda self, x, u: x * SX.sym("drag")},
+            "Wrong: the expression uses .* neither x, u nor a parameter: drag; declare",
+        ),
     ],
 )
 def test_symbolic_models_refuse(body: dict[str, Any], message: str) -> None:
     cls = type("Wrong", (trajopt.DifferentialActionModelSymbolic,), body)
     state = trajopt.StateVector(2)
-    with pytest.raises(InvalidArgumentError, match=message):
-        values(Euler(cls(state, 1, trajopt.CostStack(state)), dt=0.1), np.zeros(2), np.zeros(1))
+    for integrator in (Euler, RK4):
+        with pytest.raises(InvalidArgumentError, match=message):
+            values(integrator(cls(state, 1, trajopt.CostStack(state)), dt=0.1), np.zeros(2), np.zeros(1))
+
+
+def test_what_a_user_writes_may_be_a_list_and_mistakes_get_a_note() -> None:
+    state = trajopt.StateVector(2)
+    listed = type("Listed", (trajopt.DifferentialActionModelSymbolic,), {"xdot": lambda _, x, u: [x[1], u]})
+    xnext, _ = values(Euler(listed(state, 1, trajopt.CostStack(state)), dt=0.1), np.array([1.0, 2.0]), np.array([3.0]))
+    assert_close(xnext, [1.2, 2.3], 1e-15)
+    branch = {"acceleration": lambda _, x, u: u if x[0] > 0 else -u}
+    model = type("Branch", (trajopt.DifferentialActionModelSymbolic,), branch)(state, 1, trajopt.CostStack(state))
+    with pytest.raises(RuntimeError, match="truth value") as caught:
+        values(Euler(model, dt=0.1), np.zeros(2), np.zeros(1))
+    assert "in Branch.acceleration, which is called with casadi.SX symbols" in caught.value.__notes__[0]
 
 
 def _with_dt(self: Any, costs: trajopt.CostStack) -> None:

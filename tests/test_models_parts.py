@@ -197,6 +197,7 @@ def test_control_residual_fits_any_number_of_controls() -> None:
         (lambda s: trajopt.ResidualModelSymbolic(s, models.swing, parameters={"a": 1}), "parameters: a not among"),
         (lambda s: trajopt.ResidualModelSymbolic(s, lambda x: ca.jtimes(x, x)), "function: cannot be evaluated with x"),
         (lambda s: trajopt.ResidualModelSymbolic(s, lambda x: x.T), r"expected a column \(nr, 1\) as its value"),
+        (lambda s: trajopt.ResidualModelSymbolic(s, lambda x: x if x[0] > 0 else -x), "casadi.if_else in place of if"),
         (lambda s: trajopt.ResidualModelSymbolic(s, lambda *x: x[0]), "named arguments"),
         (lambda s: trajopt.ResidualModelSymbolic(s, models.mx_function(), parameters={"p": [0, 0]}), r"with x \(7,\)"),
         (
@@ -281,7 +282,7 @@ def test_activations_have_their_closed_forms() -> None:
     [
         (lambda: trajopt.ActivationModelWeightedQuad([1.0, -2.0]), "weights: expected weights >= 0, got -2.0 at 1"),
         (lambda: trajopt.ActivationModelWeightedQuad([np.nan]), "weights: expected finite numbers"),
-        (lambda: trajopt.ActivationModelWeightedQuad([[1.0]]), r"weights: expected shape \(1,\), got \(1, 1\)"),
+        (lambda: trajopt.ActivationModelWeightedQuad([[1.0]]), r"weights: expected a vector, .* got shape \(1, 1\)"),
         (
             lambda: trajopt.ActivationModelQuadraticBarrier([0, 2], [1, 1]),
             "expected lower <= upper, got 2.0 > 1.0 at 1",
@@ -291,6 +292,7 @@ def test_activations_have_their_closed_forms() -> None:
             r"upper: expected 1 bounds, .* got shape \(2,\)",
         ),
         (lambda: trajopt.ActivationModelQuadraticBarrier([np.nan], [1]), "lower: expected 1 bounds"),
+        (lambda: trajopt.ActivationModelQuadraticBarrier(-1, 1), r"lower: expected a vector, .* got shape \(\)"),
     ],
 )
 def test_activations_refuse(build: Callable[[], Any], message: str) -> None:

@@ -55,6 +55,7 @@ def case_of(name: str) -> problems.ProblemCase:
     case = problems.load(family, **options)
     if name == "arm-kinova":
         case.problem.x0 = trace(name)["x0"]
+        np.testing.assert_allclose(case.problem.get_parameter("x_reg.reference"), trace(name)["x0"], atol=2e-9)
         case.problem.set_parameter("x_reg.reference", trace(name)["x0"])
     return case
 

@@ -89,6 +89,8 @@ def test_problems_that_are_refused(build: Callable[[], Any], message: str) -> No
         (np.zeros((5, 3)), np.zeros((4, 1)), r"xs\[0\]: expected shape \(2,\), got \(3,\)"),
         ([[0, 0], [0, 0], [0, 0, 0], [0, 0], [0, 0]], np.zeros((4, 1)), r"xs\[2\]: expected shape \(2,\), got \(3,\)"),
         ([[0, 0], [0, 0], [0, 0], [0, np.inf], [0, 0]], np.zeros((4, 1)), r"xs\[3\]: expected finite numbers, got inf"),
+        (0.0, np.zeros((4, 1)), r"xs: expected 5 states \(T \+ 1\), got 0.0"),
+        (np.zeros((5, 2)), None, r"us: expected 4 controls \(T\), got None"),
         (np.zeros((5, 2)), np.zeros((5, 1)), r"us: expected 4 controls \(T\), got 5"),
         (np.zeros((5, 2)), np.zeros((4, 2)), r"us\[0\]: expected shape \(1,\), got \(2,\)"),
         (np.zeros((5, 2)), [[0], [0], [np.nan], [0]], r"us\[2\]: expected finite numbers, got nan"),

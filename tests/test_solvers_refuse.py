@@ -161,3 +161,13 @@ def test_without_a_guess(solver: type[SolverAbstract], options: type[DDPOptions]
     rolled, stated = solver(problem, one).solve(us=0 * us), solver(problem, one).solve(problem.rollout(0 * us), 0 * us)
     assert rolled.history[0].feasible
     np.testing.assert_allclose(rolled.us, stated.us, rtol=0, atol=1e-12)
+
+
+@solvers
+def test_controls_alone_are_a_feasible_guess(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
+    """From the optimum one iteration suffices; states that are not known to be a rollout take a step first."""
+    problem = unicycle()
+    optimum = solver(problem, options.crocoddyl()).solve()
+    assert solver(problem, options.crocoddyl()).solve(us=optimum.us).iterations == 1
+    assert solver(problem, options.crocoddyl()).solve(optimum.xs, optimum.us, is_feasible=True).iterations == 1
+    assert solver(problem, options.crocoddyl()).solve(optimum.xs, optimum.us).iterations == 2

@@ -75,7 +75,7 @@ def check_finite(argument: str, value: Any) -> float:
 
 
 def check_array(argument: str, value: Any, shape: tuple[int, ...], *, cure: str = "") -> npt.NDArray[np.float64]:
-    """Returns `value` as a new float array of `shape`; raises InvalidArgumentError if it does not fit or is not finite."""
+    """Returns `value` as a new finite float array of `shape`; raises InvalidArgumentError if it is not one."""
     tail = f"; {cure}" if cure else ""
     try:
         array = np.array(value, dtype=np.float64)
@@ -97,7 +97,7 @@ def check_count(argument: str, value: Any) -> int:
 
 
 def check_bounds(argument: str, value: Any, size: int) -> npt.NDArray[np.float64]:
-    """Returns `value` as a new array of bounds (size,), which may be infinite but not NaN; else InvalidArgumentError."""
+    """Returns `value` as a new array of bounds (size,), perhaps infinite; raises InvalidArgumentError if it is not."""
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -65,7 +65,6 @@ def check_placement(argument: str, value: Any) -> Reals:
 
 def check_twist(argument: str, value: Any) -> Reals:
     """A spatial velocity (6,), linear part first, given as one or as a pinocchio.Motion."""
-    value = value.vector if isinstance(value, pin.Motion) else value
     return check_array(argument, value, (6,), cure="pass a pinocchio.Motion or (linear, angular) velocity")
 
 

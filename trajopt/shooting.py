@@ -200,8 +200,7 @@ class ShootingProblem:
         Raises:
             InvalidArgumentError: Sizes do not fit, or a value is not finite or not a state.
         """
-        if len(xs) != self.T + 1:
-            raise InvalidArgumentError(f"xs: expected {self.T + 1} states (T + 1), got {len(xs)}")
+        _check_length("xs", xs, self.T + 1, "states (T + 1)")
         states, before = np.empty((self.T + 1, self.state.nx)), None
         for t, x in enumerate(xs):
             same = before is not None and isinstance(x, np.ndarray) and np.array_equal(x, before)
@@ -210,8 +209,7 @@ class ShootingProblem:
         return states, self._check_controls(us)
 
     def _check_controls(self, us: Any) -> Reals:
-        if len(us) != self.T:
-            raise InvalidArgumentError(f"us: expected {self.T} controls (T), got {len(us)}")
+        _check_length("us", us, self.T, "controls (T)")
         nu = self.nu
         alike = isinstance(us, np.ndarray) and us.shape == (self.T, nu) and all(m.nu == nu for m in self._running)
         if alike and np.all(np.isfinite(us)):
@@ -276,8 +274,7 @@ class ShootingProblem:
 
     def quasi_static(self, xs: npt.ArrayLike) -> Reals:
         """Controls (T, nu) that hold each of the states (T, nx), with velocities set to zero, as well as they can."""
-        if len(xs) != self.T:  # type: ignore[arg-type]
-            raise InvalidArgumentError(f"xs: expected {self.T} states (one a running knot), got {len(xs)}")  # type: ignore[arg-type]
+        _check_length("xs", xs, self.T, "states (one a running knot)")
         controls = np.zeros((self.T, self.nu))
         known: dict[tuple[int, bytes], Reals] = {}
         for t, (x, model) in enumerate(zip(xs, self._running)):  # type: ignore[arg-type]
@@ -333,6 +330,15 @@ class ShootingProblem:
         kinds = ", ".join(f"{len(k.knots)} x {type(k.model).__name__}" for k in self._kinds()[:-1])
         sizes = f"T={self.T}, nx={self.state.nx}, ndx={self.state.ndx}, nu={self.nu}"
         return f"ShootingProblem({sizes}, running: {kinds}, terminal: {self._terminal!r})"
+
+
+def _check_length(argument: str, value: Any, length: int, what: str) -> None:
+    try:
+        got = len(value)
+    except TypeError as error:
+        raise InvalidArgumentError(f"{argument}: expected {length} {what}, got {value!r}") from error
+    if got != length:
+        raise InvalidArgumentError(f"{argument}: expected {length} {what}, got {got}")
 
 
 def _cure(name: str, model: object) -> str:

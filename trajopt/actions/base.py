@@ -44,7 +44,7 @@ class ActionModelAbstract(Model):
         control_names: list[str] | None = None,
     ) -> None:
         if not isinstance(state, StateAbstract):
-            raise InvalidArgumentError(f"state: expected a state such as StateVector(nx), got {state!r}")
+            raise InvalidArgumentError(f"state: expected StateVector(nx) or StateMultibody(robot), got {state!r}")
         self.state = state
         self.nu = check_count("nu", nu)
         self.lower = np.full(nu, -np.inf) if lower is None else check_bounds("lower", lower, self.nu)

@@ -32,7 +32,7 @@ class ActionModelDiscrete(ActionModelExpression):
     def calc_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, Array]:
         i = Instant(self.state, self.nu)
         results = [self.next_state(i.x, i.u), self.running_cost(i.x, i.u)]
-        return steps_of(program, repr(self), self._symbols(i), results, [x, u, parameters])  # type: ignore[return-value]
+        return steps_of(program, type(self).__name__, self._symbols(i), results, [x, u, parameters])  # type: ignore[return-value]
 
     def calc_diff_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, ...]:
         i = Instant(self.state, self.nu)
@@ -41,19 +41,19 @@ class ActionModelDiscrete(ActionModelExpression):
         by_x, by_u = i.derivative(xnext)
         gradient, hessian = self._expansion(i, cost)
         results = [xnext, cost, ca.horzcat(to_tangent @ by_x, to_tangent @ by_u), gradient, hessian]
-        return steps_of(program, repr(self), self._symbols(i), results, [x, u, parameters])
+        return steps_of(program, type(self).__name__, self._symbols(i), results, [x, u, parameters])
 
     def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
         i = Instant(self.state, 0)
         cost = self.terminal_cost(i.x)
         symbols = [i.x, parameter_vector(self.parameters())]
         results = [cost, *self._expansion(i, cost)]
-        return steps_of(program, repr(self), symbols, results, [x, parameters])  # type: ignore[return-value]
+        return steps_of(program, type(self).__name__, symbols, results, [x, parameters])  # type: ignore[return-value]
 
     def terminal_value_step(self, program: Program, x: Array, parameters: Array) -> Array:
         i = Instant(self.state, 0)
         symbols = [i.x, parameter_vector(self.parameters())]
-        return steps_of(program, repr(self), symbols, [self.terminal_cost(i.x)], [x, parameters])[0]
+        return steps_of(program, type(self).__name__, symbols, [self.terminal_cost(i.x)], [x, parameters])[0]
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         cost = self.terminal_cost(instant.x) if terminal else self.running_cost(instant.x, instant.u)

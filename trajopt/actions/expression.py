@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from abc import abstractmethod
 from collections.abc import Hashable
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -14,8 +13,7 @@ from casadi import SX
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.data import ActionData
-from trajopt.errors import InvalidArgumentError
-from trajopt.expressions import Instant
+from trajopt.expressions import Instant, function_of
 from trajopt.kernels.program import Array, Program
 from trajopt.model import parameter_vector
 
@@ -139,21 +137,5 @@ class ActionModelExpression(ActionModelAbstract):
 def steps_of(
     program: Program, name: str, symbols: list[SX], results: list[SX], inputs: list[Array]
 ) -> tuple[Array, ...]:
-    """Adds one expression as a step: a function of `symbols` with the values `results`, called on `inputs`.
-
-    Raises:
-        InvalidArgumentError: The expression uses a symbol that is neither x, u nor a declared parameter.
-    """
-    free = ca.symvar(ca.veccat(*results))
-    known = {s.element_hash() for symbol in symbols for s in _elements(symbol)}
-    strangers = sorted({str(s) for s in free if s.element_hash() not in known})
-    if strangers:
-        raise InvalidArgumentError(
-            f"{name}: the expression uses symbols that are neither x, u nor a parameter: {', '.join(strangers[:5])}; "
-            "declare each with self.parameter(name, value)"
-        )
-    return program.call(ca.Function("f", symbols, results), *inputs)
-
-
-def _elements(symbol: SX) -> list[Any]:
-    return ca.symvar(symbol)
+    """Adds one expression of a model of this name as a step, called on `inputs`; see `function_of`."""
+    return program.call(function_of(name, symbols, results), *inputs)

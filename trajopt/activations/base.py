@@ -5,8 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 
 import casadi as ca
+import numpy as np
+import numpy.typing as npt
 from casadi import SX
 
+from trajopt.errors import InvalidArgumentError
 from trajopt.kernels.derivatives import jacobian
 from trajopt.model import Model
 
@@ -33,3 +36,12 @@ class ActivationModelAbstract(Model):
 
     def check_size(self, nr: int) -> None:
         """Raises InvalidArgumentError if the activation does not fit a residual of size `nr`."""
+
+
+def vector_size(argument: str, value: npt.ArrayLike) -> int:
+    """Number of elements of a vector; raises InvalidArgumentError if it is something else."""
+    if np.ndim(value) != 1:
+        raise InvalidArgumentError(
+            f"{argument}: expected a vector, one number for each element of the residual, got shape {np.shape(value)}"
+        )
+    return int(np.size(value))

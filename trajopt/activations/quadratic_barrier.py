@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.activations.base import ActivationModelAbstract
+from trajopt.activations.base import ActivationModelAbstract, vector_size
 from trajopt.errors import InvalidArgumentError, check_bounds
 
 Reals = npt.NDArray[np.float64]
@@ -25,7 +25,7 @@ class ActivationModelQuadraticBarrier(ActivationModelAbstract):
     """
 
     def __init__(self, lower: npt.ArrayLike, upper: npt.ArrayLike) -> None:
-        self.size = int(np.size(lower))
+        self.size = vector_size("lower", lower)
         low, high = self._checked("lower", lower), self._checked("upper", upper)
         if np.any(low > high):
             index = int(np.argmax(low > high))

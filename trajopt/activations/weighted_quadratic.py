@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.activations.base import ActivationModelAbstract
+from trajopt.activations.base import ActivationModelAbstract, vector_size
 from trajopt.errors import InvalidArgumentError, check_array
 
 
@@ -22,7 +22,7 @@ class ActivationModelWeightedQuad(ActivationModelAbstract):
     """
 
     def __init__(self, weights: npt.ArrayLike) -> None:
-        self.size = int(np.size(weights))
+        self.size = vector_size("weights", weights)
         self.weights = self.parameter("weights", weights, convert=self._checked)
 
     def _checked(self, argument: str, value: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -76,7 +76,7 @@ class CostStack:
 
     def __init__(self, state: StateAbstract) -> None:
         if not isinstance(state, StateAbstract):
-            raise InvalidArgumentError(f"state: expected a state such as StateVector(nx), got {state!r}")
+            raise InvalidArgumentError(f"state: expected StateVector(nx) or StateMultibody(robot), got {state!r}")
         self.state = state
         self._terms: dict[str, CostTerm] = {}
         self._user: str | None = None
@@ -108,6 +108,10 @@ class CostStack:
             residual = residual.clone()  # parameters of its own
         if activation is not None and any(t.activation is activation for t in self._terms.values()):
             activation = activation.clone()
+        if np.ndim(weight) != 0:
+            raise InvalidArgumentError(
+                f"weight: expected a number, got {weight!r}; for one weight an element use ActivationModelWeightedQuad"
+            )
         value = check_non_negative("weight", weight)
         parameter = Parameter("weight", SX.sym(f"{name}.weight"), np.array(value), "cost / unit²", _weight)
         term = CostTerm(name, residual, activation or ActivationModelQuad(), parameter)

@@ -13,7 +13,7 @@ import threading
 from dataclasses import dataclass
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.kernels import cache, compiler, functions
+from trajopt.kernels import cache, compiler, functions, workers
 from trajopt.kernels.entry import entry_text
 from trajopt.kernels.program import Program
 
@@ -149,6 +149,7 @@ def _forget_background() -> None:
     global _guard
     _guard = threading.RLock()
     functions.forget_unfinished()
+    workers.forget()
     for each in _kernels.values():
         each._compiling, each._background = threading.RLock(), None
 

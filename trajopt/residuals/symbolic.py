@@ -10,7 +10,7 @@ import casadi as ca
 from casadi import SX
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.expressions import Instant, check_robot_state
+from trajopt.expressions import Instant, call_user, check_robot_state
 from trajopt.kernels.instructions import expand
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
@@ -87,11 +87,13 @@ class ResidualModelSymbolic(ResidualModelAbstract):
                 result = SX(expand(self._function)(*arguments, *self._symbols.values()))
             else:
                 named = dict(zip(self._names, (instant.x, instant.u)))
-                result = SX(self._function(**named, **self._symbols, **robot))
+                name = getattr(self._function, "__qualname__", "function")
+                result = call_user(name, self._function, **named, **self._symbols, **robot)
         except (RuntimeError, TypeError, NotImplementedError, IndexError) as error:
             raise InvalidArgumentError(
                 f"function: cannot be evaluated with x ({self.state.nx},)"
-                f"{f' and u ({instant.nu},)' if self.uses_control else ''}: {type(error).__name__}: {error}"
+                f"{f' and u ({instant.nu},)' if self.uses_control else ''}: {type(error).__name__}: {error}; "
+                "compute with casadi functions of the symbols (casadi.if_else in place of if), and return an SX"
             ) from error
         if result.numel() == 0 or result.shape[1] != 1:
             raise InvalidArgumentError(

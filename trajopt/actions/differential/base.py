@@ -14,7 +14,7 @@ from trajopt.actions.base import check_names
 from trajopt.actions.data import ActionData
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError, check_array, check_bounds, check_count
-from trajopt.expressions import Instant
+from trajopt.expressions import Instant, function_of
 from trajopt.model import Model, Parameter, parameter_vector
 from trajopt.states.base import StateAbstract
 
@@ -116,7 +116,8 @@ class DifferentialActionModelAbstract(Model):
         return self._function(instant, [fx, fu, q.Lx, q.Lu, q.Lxx, q.Lxu, q.Luu])
 
     def _function(self, instant: Instant, expressions: list[SX]) -> ca.Function:
-        return ca.Function("f", [instant.x, instant.u, parameter_vector(self.parameters())], expressions)
+        symbols = [instant.x, instant.u, parameter_vector(self.parameters())]
+        return function_of(type(self).__name__, symbols, expressions)
 
     def _evaluate(self, function: ca.Function, x: Reals, u: Reals) -> list[Reals]:
         values = [p.flat(p.default) for p in self.parameters().values()]

@@ -6,7 +6,7 @@ from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.errors import InvalidArgumentError
-from trajopt.expressions import Instant
+from trajopt.expressions import Instant, call_user
 
 
 class DifferentialActionModelSymbolic(DifferentialActionModelAbstract):
@@ -39,7 +39,7 @@ class DifferentialActionModelSymbolic(DifferentialActionModelAbstract):
             raise InvalidArgumentError(
                 f"{type(self).__name__}: acceleration needs a state (q, v), got ndx = {self.state.ndx}"
             )
-        value = SX(getattr(self, name)(instant.x, instant.u))
+        value = call_user(f"{type(self).__name__}.{name}", getattr(self, name), instant.x, instant.u)
         if value.shape != (size, 1):
             raise InvalidArgumentError(f"{type(self).__name__}.{name}: expected shape ({size}, 1), got {value.shape}")
         return value

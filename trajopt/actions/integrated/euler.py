@@ -44,7 +44,9 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         instant = Instant(self.state, self.nu)
         xnext = self.state.sx_integrate(instant.x, self._tangent(instant))
         cost = self.dt * self.differential.costs.value(instant)
-        return steps_of(program, repr(self), self.symbols(instant), [xnext, cost], [x, u, parameters])  # type: ignore[return-value]
+        return steps_of(
+            program, type(self.differential).__name__, self.symbols(instant), [xnext, cost], [x, u, parameters]
+        )  # type: ignore[return-value]
 
     def calc_diff_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, ...]:
         instant = Instant(self.state, self.nu, derivatives=True)
@@ -55,4 +57,4 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         q, dt = self.differential.costs.quadratic(instant), self.dt
         gradient, hessian = stacked(q.Lx * dt, q.Lu * dt, q.Lxx * dt, q.Lxu * dt, q.Luu * dt)
         results = [self.state.sx_integrate(instant.x, step), dt * q.cost, jacobian, gradient, hessian]
-        return steps_of(program, repr(self), self.symbols(instant), results, [x, u, parameters])
+        return steps_of(program, type(self.differential).__name__, self.symbols(instant), results, [x, u, parameters])

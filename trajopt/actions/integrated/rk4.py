@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import casadi as ca
 from casadi import SX
 
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract, stacked
-from trajopt.expressions import Instant
+from trajopt.expressions import Instant, function_of
 from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Array, Program
 from trajopt.model import parameter_vector
@@ -39,6 +40,8 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         y, ys, fs, cost = x, [], [], _constants(program, 0.0)
         for weight, following in zip(WEIGHTS, (*NODES[1:], None)):
             f, cost = program.call(stage, y, u, parameters, _constants(program, weight), cost)
+            if self._is_curved:
+                (f,) = program.call(self._seen_from_start_values(), x, y, f)
             ys.append(y)
             fs.append(f)
             if following is not None:
@@ -60,6 +63,8 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
             else:
                 D = program.matmul(fx, Y, initial=fu)
                 gradient, hessian = self._chain_cost(program, Y, (gradient, hessian), (lx, lu, lxx, lxu, luu))
+            if self._is_curved:
+                f, D = program.call(self._seen_from_start(), x, y, Y, f, D)
             stages.append((y, Y, f, D))
             if following is not None:
                 c = _constants(program, following)
@@ -78,6 +83,8 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         for weight, following in zip(WEIGHTS, (*NODES[1:], None)):
             f, terms = stage(y, u, p)
             sums += weight * self.dt * terms
+            if self._is_curved:
+                f = self._seen_from_start_values()(x, y, f)
             if following is not None:
                 y = advance(x, y, f, p, following)
         return dict(zip((t.name for t in self.differential.costs.terms), ca.vertsplit(sums)))
@@ -86,7 +93,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         """f and the value of each cost term."""
         instant, costs = Instant(self.state, self.nu), self.differential.costs
         results = [self.differential.dynamics(instant), ca.vertcat(*costs.values(instant).values())]
-        return ca.Function("stage_terms", self.symbols(instant), results)
+        return function_of(type(self.differential).__name__, self.symbols(instant), results)
 
     def _chain_cost(
         self, program: Program, Y: Array, sums: tuple[Array, Array], parts: tuple[Array, ...]
@@ -110,32 +117,44 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         d = self.differential
         return (d.state.ndx // 2 if d.second_order else d.state.ndx), d.state.ndx + d.nu
 
-    def _stage_rate(self, y: SX, f: SX) -> SX:
-        """Rate k of the state, (ndx,), in the tangent space at y, of a stage at y with dynamics f."""
+    @functools.cached_property
+    def _is_curved(self) -> bool:
+        """Whether tangent spaces differ: then a stage hands on its whole rate κ in place of f."""
+        x, y = SX.sym("x", self.state.nx), SX.sym("y", self.state.nx)
+        return not self.state.sx_jdifference(x, y)[1].is_eye()
+
+    def _rate(self, y: SX, f: SX) -> SX:
+        """Rate of the state, (ndx,), from what a stage at y hands on."""
         half = self.state.ndx // 2
-        return ca.vertcat(y[self.state.nx - half :], f) if self.differential.second_order else f
+        return f if f.numel() == self.state.ndx else ca.vertcat(y[self.state.nx - half :], f)
 
-    def _rate(self, x: SX, y: SX, f: SX) -> SX:
-        """The same in the tangent space at x, κ (ndx,)."""
-        return self.state.sx_jdifference(x, y)[1] @ self._stage_rate(y, f)
+    def _rate_sensitivity(self, Y: SX, D: SX) -> SX:
+        """Its derivative (ndx, ndx + nu), with Y that of y and D that of f."""
+        return D if D.shape[0] == self.state.ndx else ca.vertcat(Y[self.state.ndx // 2 :, :], D)
 
-    def _rate_sensitivity(self, x: SX, y: SX, f: SX, Y: SX, D: SX) -> SX:
-        """Derivative of κ, (ndx, ndx + nu), with Y that of y and D that of f."""
-        change = ca.vertcat(Y[self.state.ndx // 2 :, :], D) if self.differential.second_order else D
+    def _seen_from_start_values(self) -> ca.Function:
+        """κ = ∂(y ⊖ x)/∂y k of a stage at y with the dynamics f."""
+        x, y, f = SX.sym("x", self.state.nx), SX.sym("y", self.state.nx), SX.sym("f", self._sizes()[0])
+        return ca.Function("seen", [x, y, f], [self.state.sx_jdifference(x, y)[1] @ self._rate(y, f)])
+
+    def _seen_from_start(self) -> ca.Function:
+        """κ and its derivative (ndx, ndx + nu)."""
+        n, (nf, s) = self.state.ndx, self._sizes()
+        x, y, Y = SX.sym("x", self.state.nx), SX.sym("y", self.state.nx), SX.sym("Y", n, s)
+        f, D, k = SX.sym("f", nf), SX.sym("D", nf, s), SX.sym("k", n)
         to_x = self.state.sx_jdifference(x, y)[1]
-        if to_x.is_eye():
-            return change
-        k = SX.sym("k", self.state.ndx)
         by_x = jacobian(to_x @ k, x) @ self.state.sx_tangent_basis(x)
         by_y = jacobian(to_x @ k, y) @ self.state.sx_tangent_basis(y)
-        by_x, by_y = ca.substitute([by_x, by_y], [k], [self._stage_rate(y, f)])
-        return to_x @ change + by_y @ Y + ca.horzcat(by_x, SX(self.state.ndx, self.nu))
+        rate = self._rate(y, f)
+        by_x, by_y = ca.substitute([by_x, by_y], [k], [rate])
+        change = to_x @ self._rate_sensitivity(Y, D) + by_y @ Y + ca.horzcat(by_x, SX(n, s - n))
+        return ca.Function("seen_diff", [x, y, Y, f, D], [to_x @ rate, change])
 
     def _stage_values(self) -> ca.Function:
         instant, b, cost = Instant(self.state, self.nu), SX.sym("b"), SX.sym("cost")
         f = self.differential.dynamics(instant)
         value = cost + b * self.dt * self.differential.costs.value(instant)
-        return ca.Function("stage", [*self.symbols(instant), b, cost], [f, value])
+        return function_of(type(self.differential).__name__, [*self.symbols(instant), b, cost], [f, value])
 
     def _stage_derivatives(self) -> ca.Function:
         """f, cost so far, fx, (0, fu), lx, lu, lxx, (0, lxu), luu, the costs weighted by b dt."""
@@ -145,7 +164,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         n, (nf, _) = self.state.ndx, self._sizes()
         results = [self.differential.dynamics(instant), cost + w * q.cost, fx, ca.horzcat(SX(nf, n), fu)]
         results += [w * q.Lx, w * q.Lu, w * q.Lxx, ca.horzcat(SX(n, n), w * q.Lxu), w * q.Luu]
-        return ca.Function("stage_diff", [*self.symbols(instant), b, cost], results)
+        return function_of(type(self.differential).__name__, [*self.symbols(instant), b, cost], results)
 
     def _has_mixed_terms(self) -> bool:
         return bool(self.differential.costs.quadratic(Instant(self.state, self.nu)).Lxu.nnz())
@@ -176,44 +195,42 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         n, (_, s) = self.state.ndx, self._sizes()
         return ca.Function("identity", [], [ca.horzcat(SX.eye(n), SX(n, s - n))])
 
-    def _advance_values(self) -> ca.Function:
-        """y = x ⊕ c dt k of the next stage."""
-        x, y, f, c, p = self._advance_symbols()
-        return ca.Function("advance", [x, y, f, p, c], [self.state.sx_integrate(x, c * self.dt * self._rate(x, y, f))])
+    def _symbols_of_stage(self) -> tuple[SX, SX, SX, SX]:
+        """y, Y, and what a stage hands on: f or κ, and its derivative D."""
+        n, (nf, s) = self.state.ndx, self._sizes()
+        size = n if self._is_curved else nf
+        return SX.sym("y", self.state.nx), SX.sym("Y", n, s), SX.sym("f", size), SX.sym("D", size, s)
 
-    def _advance_symbols(self) -> tuple[SX, SX, SX, SX, SX]:
-        nx, (nf, _) = self.state.nx, self._sizes()
-        p = parameter_vector(self.parameters())
-        return SX.sym("x", nx), SX.sym("y", nx), SX.sym("f", nf), SX.sym("c"), p
+    def _moved(self, x: SX, step: SX, change: SX) -> list[SX]:
+        """x ⊕ step, and its derivative (ndx, ndx + nu), with `change` that of the step."""
+        first, second = self.state.sx_jintegrate(x, step)
+        return [self.state.sx_integrate(x, step), second @ change + ca.horzcat(first, SX(self.state.ndx, self.nu))]
+
+    def _advance_values(self) -> ca.Function:
+        """y = x ⊕ c dt κ of the next stage."""
+        x, p, c = SX.sym("x", self.state.nx), parameter_vector(self.parameters()), SX.sym("c")
+        y, _, f, _ = self._symbols_of_stage()
+        return ca.Function("advance", [x, y, f, p, c], [self.state.sx_integrate(x, c * self.dt * self._rate(y, f))])
 
     def _advance_derivatives(self) -> ca.Function:
         """y and Y of the next stage."""
-        x, y, f, c, p = self._advance_symbols()
-        n, (nf, s) = self.state.ndx, self._sizes()
-        Y, D = SX.sym("Y", n, s), SX.sym("D", nf, s)
-        step = c * self.dt * self._rate(x, y, f)
-        first, second = self.state.sx_jintegrate(x, step)
-        ahead = second @ (c * self.dt * self._rate_sensitivity(x, y, f, Y, D)) + ca.horzcat(first, SX(n, s - n))
-        return ca.Function("advance_diff", [x, y, Y, f, D, p, c], [self.state.sx_integrate(x, step), ahead])
+        x, p, c = SX.sym("x", self.state.nx), parameter_vector(self.parameters()), SX.sym("c")
+        y, Y, f, D = self._symbols_of_stage()
+        step, change = c * self.dt * self._rate(y, f), c * self.dt * self._rate_sensitivity(Y, D)
+        return ca.Function("advance_diff", [x, y, Y, f, D, p, c], self._moved(x, step, change))
 
     def _finish_values(self) -> ca.Function:
-        x, _, _, _, p = self._advance_symbols()
-        nx, (nf, _) = self.state.nx, self._sizes()
-        ys, fs = [SX.sym("y", nx) for _ in WEIGHTS], [SX.sym("f", nf) for _ in WEIGHTS]
-        step = self.dt * sum((b * self._rate(x, y, f) for b, y, f in zip(WEIGHTS, ys, fs)), SX(0))
+        x, p = SX.sym("x", self.state.nx), parameter_vector(self.parameters())
+        ys, _, fs, _ = zip(*(self._symbols_of_stage() for _ in WEIGHTS))
+        step = self.dt * sum((b * self._rate(y, f) for b, y, f in zip(WEIGHTS, ys, fs)), SX(0))
         return ca.Function("finish", [x, p, *ys, *fs], [self.state.sx_integrate(x, step)])
 
     def _finish_derivatives(self) -> ca.Function:
-        x, _, _, _, p = self._advance_symbols()
-        nx, n, (nf, s) = self.state.nx, self.state.ndx, self._sizes()
-        ys, fs = [SX.sym("y", nx) for _ in WEIGHTS], [SX.sym("f", nf) for _ in WEIGHTS]
-        Ys, Ds = [SX.sym("Y", n, s) for _ in WEIGHTS], [SX.sym("D", nf, s) for _ in WEIGHTS]
-        step = self.dt * sum((b * self._rate(x, y, f) for b, y, f in zip(WEIGHTS, ys, fs)), SX(0))
-        stages = zip(WEIGHTS, ys, fs, Ys, Ds)
-        change = self.dt * sum((b * self._rate_sensitivity(x, *stage) for b, *stage in stages), SX(0))
-        first, second = self.state.sx_jintegrate(x, step)
-        jacobian = second @ change + ca.horzcat(first, SX(n, s - n))
-        return ca.Function("finish_diff", [x, p, *ys, *Ys, *fs, *Ds], [self.state.sx_integrate(x, step), jacobian])
+        x, p = SX.sym("x", self.state.nx), parameter_vector(self.parameters())
+        ys, Ys, fs, Ds = zip(*(self._symbols_of_stage() for _ in WEIGHTS))
+        step = self.dt * sum((b * self._rate(y, f) for b, y, f in zip(WEIGHTS, ys, fs)), SX(0))
+        change = self.dt * sum((b * self._rate_sensitivity(Y, D) for b, Y, D in zip(WEIGHTS, Ys, Ds)), SX(0))
+        return ca.Function("finish_diff", [x, p, *ys, *Ys, *fs, *Ds], self._moved(x, step, change))
 
 
 def _constants(program: Program, value: float) -> Array:
