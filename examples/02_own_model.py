@@ -3,8 +3,8 @@
     m l² dv/dt = u - m g l sin(q)
     minimise  Σ dt (½ 1e-2 u²)  +  ½ 1e2 ((q - π)² + v²),  symplectic Euler, dt = 20 ms, 100 knots
 
-Look at: the model is ten lines and runs at the speed of a built-in one; mass and length are run-time parameters, so that
-the second solve, with twice the mass, compiles nothing. Expected cost: 0.03321005 for 1 kg.
+Look at: the model is ten lines and runs at the speed of a built-in one; mass and length are run-time parameters, so
+that the second solve, with twice the mass, compiles nothing. Expected cost: 0.03321005 for 1 kg.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     the target goes round a circle of radius 8 cm in 2 s; every 10 ms the problem is solved anew, warm-started
 
-Look at: nothing is compiled after the first solve, an iteration takes well below 10 ms; the gripper follows within 2 cm.
-Expected: the mean distance of the gripper to its target over the second half is below 20 mm.
+Look at: nothing is compiled after the first solve, an iteration takes well below 10 ms; the gripper follows within
+2 cm. Expected: the mean distance of the gripper to its target over the second half is below 20 mm.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def optimal_cost(x0: Reals, T: int, **m: Reals) -> float:
         Quu, Qux = m["R"] + m["B"].T @ P @ m["B"], m["N"].T + m["B"].T @ P @ m["A"]
         Qu = m["r"] + m["B"].T @ slope
         k, K = np.linalg.solve(Quu, Qu), np.linalg.solve(Quu, Qux)
-        c += (p + 0.5 * P @ m["f"]) @ m["f"] - 0.5 * Qu @ k
+        c += float((p + 0.5 * P @ m["f"]) @ m["f"] - 0.5 * Qu @ k)
         p = m["q"] + m["A"].T @ slope - Qux.T @ k
         P = m["Q"] + m["A"].T @ P @ m["A"] - Qux.T @ K
     return float(0.5 * x0 @ P @ x0 + p @ x0 + c)

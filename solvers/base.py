@@ -72,8 +72,8 @@ class SolverAbstract(ABC):
     Args:
         problem: The problem.
         options: Options; the solver's defaults if None.
-        callbacks: Each is called with the record of every iteration, and stops the solve by returning something true. Methods
-            `start(problem, solver_name)` and `finish(solution)` are called if it has them.
+        callbacks: Each is called with the record of every iteration, and stops the solve by returning something true.
+            Methods `start(problem, solver_name)` and `finish(solution)` are called if it has them.
     """
 
     options_type: type[DDPOptions] = DDPOptions
@@ -147,8 +147,8 @@ class SolverAbstract(ABC):
     def _feasible_after(self, run: Progress, length: float) -> bool:
         """Whether the trajectory is a rollout after a step of this length."""
 
-    def _after_failed_search(self, run: Progress) -> None:
-        """What else a solver does when no step was accepted, beside regularising more."""
+    def _after_failed_search(self, run: Progress) -> None:  # noqa: B027
+        """What else a solver does when no step was accepted, beside regularising more; nothing by default."""
 
     # Start
 
@@ -304,7 +304,9 @@ class SolverAbstract(ABC):
 
     def _increase_regularization(self, run: Progress) -> None:
         options = self.options
-        grown = max(run.regularization * options.regularization_increase, options.min_regularization)  # it may start at 0
+        grown = max(
+            run.regularization * options.regularization_increase, options.min_regularization
+        )  # it may start at 0
         run.regularization = min(grown, options.max_regularization)
 
     def _record(self, run: Progress, step: Step) -> None:
@@ -332,7 +334,9 @@ class SolverAbstract(ABC):
             run.status = SolverStatus.CONVERGED
         elif run.status is not None:
             return
-        elif run.regularization >= options.max_regularization and (not step.accepted or step.length <= options.bad_step):
+        elif run.regularization >= options.max_regularization and (
+            not step.accepted or step.length <= options.bad_step
+        ):
             run.status = SolverStatus.LINE_SEARCH_FAILED
         elif run.iterations >= options.max_iterations:
             run.status = SolverStatus.MAX_ITERATIONS

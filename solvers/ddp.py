@@ -21,18 +21,18 @@ class SolverDDP(SolverAbstract):
     Source: Mayne 1966; Tassa, Mansard, Todorov, ICRA 2014; acceptance as Crocoddyl 3.2.1.
     """
 
-    def _slopes(self, run: Progress, outcome: RiccatiOutcome) -> tuple[float, float]:  # noqa: ARG002
+    def _slopes(self, run: Progress, outcome: RiccatiOutcome) -> tuple[float, float]:
         return outcome.decrease, -outcome.decrease
 
-    def _trial_gaps(self, run: Progress) -> float:  # noqa: ARG002
+    def _trial_gaps(self, run: Progress) -> float:
         return 0.0
 
     def _slopes_at(
         self,
-        run: Progress,  # noqa: ARG002
+        run: Progress,
         slopes: tuple[float, float],
-        trials: Trials,  # noqa: ARG002
-        lane: int,  # noqa: ARG002
+        trials: Trials,
+        lane: int,
     ) -> tuple[float, float]:
         return slopes
 
@@ -42,7 +42,7 @@ class SolverDDP(SolverAbstract):
         small = abs(slopes[0]) < self.options.gradient_tolerance
         return small or not run.feasible or decrease > self.options.acceptance * expected
 
-    def _feasible_after(self, run: Progress, length: float) -> bool:  # noqa: ARG002
+    def _feasible_after(self, run: Progress, length: float) -> bool:
         return True
 
     def _after_failed_search(self, run: Progress) -> None:

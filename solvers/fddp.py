@@ -14,7 +14,7 @@ Reals = npt.NDArray[np.float64]
 
 
 class SolverFDDP(SolverAbstract):
-    """FDDP with Gauss-Newton Hessians: a guess may have gaps between its knots, and a step of length α closes the part α.
+    """FDDP with Gauss-Newton Hessians: a guess may have gaps between knots, and a step of length α closes the part α.
 
     Expected decrease dV(α) = α (d0 + α d1 / 2). With gaps f,
     d0 = Σ Qu · k - Σ Vx · f + dv, d1 = -Σ k · Quu k + Σ f · Vxx f - 2 dv, dv = -Σ f · Vxx (xs ⊖ xs_try).
@@ -36,9 +36,7 @@ class SolverFDDP(SolverAbstract):
     def _trial_gaps(self, run: Progress) -> Reals | float:
         return 0.0 if run.feasible else self._evaluator.gaps
 
-    def _slopes_at(
-        self, run: Progress, slopes: tuple[float, float], trials: Trials, lane: int
-    ) -> tuple[float, float]:
+    def _slopes_at(self, run: Progress, slopes: tuple[float, float], trials: Trials, lane: int) -> tuple[float, float]:
         if run.feasible:
             return slopes
         dv = float(np.vdot(self._riccati.Vf, trials.dx[lane]))

@@ -54,8 +54,8 @@ class RiccatiRecursion:
         T: Number of running knots [-].
         ndx: Dimension of the tangent space [-].
         nu: Number of controls [-].
-        arrays: F (T, ndx, ndx + nu), g (T, ndx + nu), H (T, ndx + nu, ndx + nu) of the running knots, gaps (T + 1, ndx),
-            with room behind each (see `padded`); terminal_Lx (ndx,), terminal_Lxx (ndx, ndx); K (T, nu, ndx) and
+        arrays: F (T, ndx, ndx + nu), g (T, ndx + nu), H (T, ndx + nu, ndx + nu) of the running knots, gaps
+            (T + 1, ndx), with room behind each (see `padded`); terminal_Lx (ndx,), terminal_Lxx (ndx, ndx); K (T, nu, ndx) and
             k (T, nu), where the gains and the feed-forward go. They must not move.
 
     Attributes:
@@ -136,7 +136,9 @@ class _Writer:
     def _pad(self, size: int) -> int:
         return -(-size // self.vector) * self.vector
 
-    def _product(self, name: str, m: int, k: int, columns: int, strides: tuple[tuple[int, int], int, int, int], **kw: bool) -> str:
+    def _product(
+        self, name: str, m: int, k: int, columns: int, strides: tuple[tuple[int, int], int, int, int], **kw: bool
+    ) -> str:
         """A product: strides of A, and lengths of the rows of B, C and the initial value."""
         v = self.vector
         layout = Layout(self.real, 8, v, strides[0], (strides[1], v), (strides[2], v), (strides[3], v))

@@ -88,7 +88,7 @@ class Twin:
         T, identity = len(self.models), np.eye(len(self.x0))
         V, v = self.last.Lxx + self.rho * identity, self.last.Lx
         v = v + V @ self.gaps[T]
-        self.K, self.k, self.Quu, self.Qu = [None] * T, [None] * T, [None] * T, [None] * T
+        self.K, self.k, self.Quu, self.Qu = ([v] * T for _ in range(4))  # filled from the end
         self.V, self.v = [V] * (T + 1), [v] * (T + 1)
         for t in reversed(range(T)):
             d = self.data[t]

@@ -61,7 +61,7 @@ def test_a_black_box_takes_the_same_iterations(
     solver: type[SolverAbstract],
     options: type[DDPOptions],
     name: str,
-    model: type[ActionModelAbstract],
+    model: Callable[[Any], ActionModelAbstract],
     mixed: bool,
 ) -> None:
     case = problems.load(name)

@@ -257,7 +257,7 @@ def test_wrong_usage_is_exit_code_2_without_a_traceback(case, arguments):
 
 @pytest.mark.usefixtures("case")
 def test_a_defect_is_not_hidden(monkeypatch):
-    monkeypatch.setattr(problems, "load", lambda name, robot=None: 1 / 0)  # noqa: ARG005
+    monkeypatch.setattr(problems, "load", lambda name, robot=None: 1 / 0)
     assert isinstance(run("solve", "lq").exception, ZeroDivisionError)
 
 
@@ -284,7 +284,7 @@ def test_interrupting_a_solve_reports_the_best_iterate(monkeypatch, tmp_path):
 
 
 def test_interrupting_before_a_solve_ends_quietly(case, monkeypatch):
-    def interrupt(name, robot=None):  # noqa: ARG001
+    def interrupt(name, robot=None):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(problems, "load", interrupt)

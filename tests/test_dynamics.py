@@ -13,7 +13,8 @@ from casadi import SX
 
 from tests.dynamics_models import JOINTS, mimic_tree, sample, tree
 from trajopt.dynamics import RobotExpressions, SmoothFriction
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, UnknownNameError
+from trajopt.robots import load_robot
 
 ALL = list(JOINTS)
 # Pinocchio's derivatives take every motion subspace as constant, which is wrong for these: for a universal joint
@@ -289,3 +290,14 @@ Q, V = SX.sym("q", 2), SX.sym("v", 2)
 def test_misuse_is_named(call: Callable[[pin.Model], Any], message: str) -> None:
     with pytest.raises(InvalidArgumentError, match=message):
         call(tree(["RX", "PY"], 0))
+
+
+def test_frames_by_name() -> None:
+    """A frame's name does what its number does; an unknown one lists those that are."""
+    model = load_robot("planar-2r").model
+    robot = RobotExpressions(model, SX.sym("q", model.nq))
+    by_name, by_number = robot.frame_placement("tool"), robot.frame_placement(model.getFrameId("tool"))
+    assert ca.is_equal(ca.vec(by_name[0]), ca.vec(by_number[0]), 20)
+    assert ca.is_equal(by_name[1], by_number[1], 20)
+    with pytest.raises(UnknownNameError, match="frame 'tol' not found; did you mean 'tool'"):
+        robot.frame_placement("tol")

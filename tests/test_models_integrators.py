@@ -122,6 +122,23 @@ def test_symplectic_euler_moves_with_the_new_velocity() -> None:
     assert_close(xnext, [q + 0.1 * (v + 0.1 * acceleration), v + 0.1 * acceleration], 1e-15)
 
 
+def test_rk4_without_transport_adds_rates_as_they_are() -> None:
+    """The plain formula in numpy, of order 2 on a ball joint; the same as with transport on a pendulum."""
+    ball, x, u = system("attitude")
+    plain = RK4(ball, dt=0.2, transport=False)
+    xnext, _ = values(plain, x, u)
+    state, rates, y, data = ball.state, [], x, ball.create_data()
+    for node in (0.5, 0.5, 1.0, None):
+        ball.calc(data, y, u)
+        rates.append(np.array(data.xnext))
+        y = state.integrate(x, 0.2 * node * rates[-1]) if node else y
+    k1, k2, k3, k4 = rates
+    assert_close(xnext, state.integrate(x, 0.2 / 6 * (k1 + 2 * k2 + 2 * k3 + k4)), 1e-13)
+    assert np.abs(state.difference(xnext, values(RK4(ball, dt=0.2), x, u)[0])).max() > 1e-4
+    flat, x, u = system("pendulum")
+    assert_close(values(RK4(flat, dt=0.2, transport=False), x, u)[0], values(RK4(flat, dt=0.2), x, u)[0], 0.0)
+
+
 def test_first_order_euler_is_explicit() -> None:
     model = Euler(VanDerPol(trajopt.CostStack(trajopt.StateVector(2))), dt=0.1)
     xnext, _ = values(model, np.array([0.4, -0.7]), np.array([0.9]))

@@ -117,7 +117,7 @@ def test_a_reference_cost_is_dropped_where_it_does_not_hold() -> None:
 
 
 @pytest.mark.parametrize("options", [{"T": 1}, {"T": 7, "nx": 3, "nu": 5, "seed": 4}, {"nx": 1, "nu": 1}])
-def test_the_lqr_reference_holds_for_all_options(options: dict[str, int]) -> None:
+def test_the_lqr_reference_holds_for_all_options(options: dict[str, Any]) -> None:
     case = problems.load("lqr", **options)
     solution = SolverFDDP(case.problem).solve()
     assert solution.cost == pytest.approx(case.reference_cost, rel=1e-9)

@@ -63,7 +63,12 @@ def test_two_commands_each_with_an_environment_of_its_own() -> None:
 
 def test_no_text_installs_the_package_of_somebody_else() -> None:
     phrase = " ".join(["pip", "install", "trajopt"])
-    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("trajopt/**/*.py"), *ROOT.glob("solvers/*.py")]:
+    for path in [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/*.md"),
+        *ROOT.glob("trajopt/**/*.py"),
+        *ROOT.glob("solvers/*.py"),
+    ]:
         assert phrase not in path.read_text(encoding="utf-8"), path
 
 

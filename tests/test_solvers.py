@@ -20,6 +20,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
 from trajopt.solvers import DDPOptions, FDDPOptions, SolverAbstract, SolverDDP, SolverFDDP
+from trajopt.states.base import StateAbstract
 
 Reals = npt.NDArray[np.float64]
 SOLVERS: list[tuple[type[SolverAbstract], type[DDPOptions]]] = [(SolverDDP, DDPOptions), (SolverFDDP, FDDPOptions)]
@@ -49,7 +50,9 @@ class Riccati:
     @classmethod
     def of(cls, x0: Reals, knots: Sequence[dict[str, Reals]], end: dict[str, Reals]) -> Riccati:
         """Knot by knot, from matrices A, B, Q, R, N, f, q, r with x⁺ = A x + B u + f."""
-        P, p, K, k = [end["Q"]], [end["q"]], [], []
+        P, p = [end["Q"]], [end["q"]]
+        K: list[Any] = []
+        k: list[Any] = []
         for m in reversed(knots):
             slope = p[0] + P[0] @ m["f"]
             Quu, Qux = m["R"] + m["B"].T @ P[0] @ m["B"], m["N"].T + m["B"].T @ P[0] @ m["A"]
@@ -149,11 +152,11 @@ def test_feed_forward_and_value_gradient(solver: type[SolverAbstract], options: 
 # Twins
 
 
-CART_POLE = {"hessian": "exact", "start": (0.0, 3.14, 0.0, 0.0), "effort": 1e-2, "end": 100.0}
+CART_POLE: dict[str, Any] = {"hessian": "exact", "start": (0.0, 3.14, 0.0, 0.0), "effort": 1e-2, "end": 100.0}
 STRAIGHT_UP = np.outer(1 - np.arange(51) / 50, [0.0, 3.14, 0.0, 0.0])
 
 
-def hard_cart_pole(state: trajopt.StateVector) -> CartPoleNumpy:
+def hard_cart_pole(state: StateAbstract) -> CartPoleNumpy:
     return CartPoleNumpy(state, effort=1e-2, end=100.0)
 
 
@@ -319,7 +322,7 @@ def test_padding_changes_nothing(solver: type[SolverAbstract], options: type[DDP
 class StraightUnicycle(ActionModelAbstract):
     """A unicycle that cannot turn; `idle` adds a second control that only costs ½ u²."""
 
-    def __init__(self, state: trajopt.StateVector, idle: bool = False) -> None:
+    def __init__(self, state: StateAbstract, idle: bool = False) -> None:
         super().__init__(state, 2 if idle else 1)
         self.full = UnicycleNumpy(state)
 

@@ -37,7 +37,10 @@ def _terms(solution: Solution) -> list[str]:
     for name, values in sorted(terms.items(), key=lambda item: -np.abs(item[1]).sum())[:3]:
         worst, share = int(np.abs(values).argmax()), 100 * float(np.abs(values).sum()) / total
         end = " (the terminal)" if worst == len(values) - 1 else ""
-        lines.append(f"  term {name!r}: {values.sum():.4g}, {share:.0f} % of the cost; largest at knot {worst}{end}: {values[worst]:.4g}")
+        lines.append(
+            f"  term {name!r}: {values.sum():.4g}, {share:.0f} % of the cost; "
+            f"largest at knot {worst}{end}: {values[worst]:.4g}"
+        )
     return lines
 
 
@@ -69,11 +72,13 @@ def _advice(solution: Solution) -> list[str]:
     if len(recent) > 1:
         fall = recent[0].cost - recent[-1].cost
         if fall > 1e-3 * abs(recent[-1].cost):
-            advice.append(f"the cost still fell by {fall:.2g} in the last {len(recent)} iterations: raise max_iterations")
+            advice.append(
+                f"the cost still fell by {fall:.2g} in the last {len(recent)} iterations: raise max_iterations"
+            )
         if np.median([r.step_length for r in recent]) < 0.1:
             advice.append(
-                "the last steps were short: try a larger initial_regularization, the other of SolverDDP and SolverFDDP, "
-                "or a guess closer to the goal"
+                "the last steps were short: try a larger initial_regularization, the other of SolverDDP and "
+                "SolverFDDP, or a guess closer to the goal"
             )
     return advice
 

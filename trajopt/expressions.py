@@ -65,7 +65,8 @@ class Instant:
 
     def derivative(self, expression: SX) -> tuple[SX, SX]:
         """Derivatives of an expression (n,) along the tangent space, (n, ndx), and the control, (n, nu)."""
-        return jacobian(expression, self.x) @ self.tangent_basis, jacobian(expression, self.u)
+        both = jacobian(expression, ca.vertcat(self.x, self.u))
+        return both[:, : self.state.nx] @ self.tangent_basis, both[:, self.state.nx :]
 
 
 def call_user(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> SX:

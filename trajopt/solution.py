@@ -32,7 +32,9 @@ class SolverStatus(Enum):
     MAX_ITERATIONS = "stopped at max_iterations: raise it, or start from a better guess"
     INDEFINITE_QUU = "Quu not positive definite at reg_max: is the control cost > 0 at every node?"
     DIVERGED = "the value function is not finite at reg_max: start from a better guess, or scale the costs"
-    LINE_SEARCH_FAILED = "no step length decreased the cost at reg_max: the guess may be a minimum, or costs are not smooth"
+    LINE_SEARCH_FAILED = (
+        "no step length decreased the cost at reg_max: the guess may be a minimum, or costs are not smooth"
+    )
     TIME_LIMIT = "stopped at time_limit: the best iterate so far is returned"
     INTERRUPTED = "interrupted by the user: the best iterate so far is returned"
     STOPPED_BY_CALLBACK = "stopped by a callback: the best iterate so far is returned"
@@ -157,7 +159,9 @@ class Solution:
     def _as_solved(self) -> Iterator[ShootingProblem]:
         """The problem, with the parameter values and x0 of the solve."""
         if self.problem is None:
-            raise InvalidArgumentError("problem: this solution was loaded without one; use Solution.load(path, problem)")
+            raise InvalidArgumentError(
+                "problem: this solution was loaded without one; use Solution.load(path, problem)"
+            )
         with self.problem.with_parameters(self.parameters, self.x0):
             yield self.problem
 

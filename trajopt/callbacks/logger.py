@@ -42,7 +42,7 @@ class CallbackLogger(Callback):
     def __init__(self, records: Iterable[IterationRecord] = ()) -> None:
         self._records = list(records)
 
-    def start(self, problem: ShootingProblem, solver_name: str) -> None:  # noqa: ARG002 (of the interface)
+    def start(self, problem: ShootingProblem, solver_name: str) -> None:
         """Forgets the previous solve."""
         self._records.clear()
 

@@ -16,7 +16,7 @@ from trajopt.dynamics.sparse_ltdl import SparseLTDL
 from trajopt.dynamics.spatial import Placement, Spatial
 from trajopt.dynamics.tree import Tree, constant_placement
 from trajopt.dynamics.tree_dynamics import TreeDynamics
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, unknown_name
 
 
 class RobotExpressions:
@@ -37,8 +37,11 @@ class RobotExpressions:
             ∂τ/∂v, they are ½ ∂τ/∂v v, and save a recursion: forward_dynamics with its derivatives takes 5,710
             instructions in place of 6,091 (talos_arm). Leave it False for an expression that is evaluated alone.
 
+    A frame is given by its number or its name.
+
     Raises:
         InvalidArgumentError: a size does not fit the model, or a velocity is needed and was not given.
+        UnknownNameError: there is no frame of this name.
         UnsupportedOperationError: a joint type is unknown.
     """
 
@@ -73,17 +76,17 @@ class RobotExpressions:
         placement = self._placement(link, offset)
         return placement.rotation, placement.translation
 
-    def frame_placement(self, frame_id: int) -> tuple[SX, SX]:
+    def frame_placement(self, frame_id: int | str) -> tuple[SX, SX]:
         """R (3, 3) [-] and p (3,) [m] of a frame in the world, as data.oMf."""
         placement = self._placement(*self._frame(frame_id))
         return placement.rotation, placement.translation
 
-    def frame_velocity(self, frame_id: int, reference: pin.ReferenceFrame) -> SX:
+    def frame_velocity(self, frame_id: int | str, reference: pin.ReferenceFrame) -> SX:
         """Spatial velocity (6,) [m/s, rad/s] of a frame, as pin.getFrameVelocity."""
         local = self._local_velocity(frame_id)
         return kinematics.seen_as(local, lambda: self._placement(*self._frame(frame_id)), reference)
 
-    def frame_acceleration(self, frame_id: int, reference: pin.ReferenceFrame, a: SX) -> SX:
+    def frame_acceleration(self, frame_id: int | str, reference: pin.ReferenceFrame, a: SX) -> SX:
         """Spatial acceleration (6,) [m/s², rad/s²] of a frame for joint accelerations a (nv,), without gravity.
 
         As pin.getFrameAcceleration. It is the classical one minus (ω × v, 0), which costs less if it is asked for.
@@ -92,7 +95,7 @@ class RobotExpressions:
         local = Spatial(classical.linear - ca.cross(velocity.angular, velocity.linear), classical.angular)
         return kinematics.seen_as(local, lambda: self._placement(*self._frame(frame_id)), reference)
 
-    def frame_classical_acceleration(self, frame_id: int, reference: pin.ReferenceFrame, a: SX) -> SX:
+    def frame_classical_acceleration(self, frame_id: int | str, reference: pin.ReferenceFrame, a: SX) -> SX:
         """Acceleration (6,) of the frame's point: spatial + (ω × v, 0), as pin.getFrameClassicalAcceleration."""
         if reference == pin.ReferenceFrame.WORLD:  # ω × v of the twist at the world's origin
             velocity = self.frame_velocity(frame_id, reference)
@@ -101,7 +104,7 @@ class RobotExpressions:
         local = self._local_classical(frame_id, a)
         return kinematics.seen_as(local, lambda: self._placement(*self._frame(frame_id)), reference)
 
-    def frame_jacobian(self, frame_id: int, reference: pin.ReferenceFrame) -> SX:
+    def frame_jacobian(self, frame_id: int | str, reference: pin.ReferenceFrame) -> SX:
         """Jacobian (6, nv) of a frame's spatial velocity, as pin.getFrameJacobian."""
 
         def build() -> SX:
@@ -321,7 +324,12 @@ class RobotExpressions:
             raise InvalidArgumentError(f"{name}: expected 0 <= {name} < {size}, got {number}; see model.names, frames")
         return int(number)
 
-    def _frame(self, frame_id: int) -> tuple[int, pin.SE3]:
+    def _frame(self, frame_id: int | str) -> tuple[int, pin.SE3]:
+        if isinstance(frame_id, str):
+            known = [frame.name for frame in self.model.frames]
+            if frame_id not in known:
+                raise unknown_name("frame", frame_id, known)
+            frame_id = known.index(frame_id)
         frame = self.model.frames[self._check("frame_id", frame_id, self.model.nframes)]
         link, offset = self.tree.attachment[frame.parentJoint]
         return link, offset * frame.placement
@@ -334,14 +342,14 @@ class RobotExpressions:
         key = ("placement", link, offset.homogeneous.tobytes())
         return self._cache.once(key, lambda: self._worlds()[link].compose(constant) if link >= 0 else constant)
 
-    def _local_velocity(self, frame_id: int) -> Spatial:
+    def _local_velocity(self, frame_id: int | str) -> Spatial:
         def build() -> Spatial:
             link, offset = self._frame(frame_id)
             return kinematics.frame_twist(self._dynamics().velocities(), link, offset)
 
         return self._cache.once(("velocity", frame_id), build)
 
-    def _local_classical(self, frame_id: int, a: SX) -> Spatial:
+    def _local_classical(self, frame_id: int | str, a: SX) -> Spatial:
         def build() -> Spatial:
             link, offset = self._frame(frame_id)
             gravity = self._cache.once("falling", lambda: gravity_in_links(self.tree, self._gravity))

@@ -20,10 +20,8 @@ class ResidualModelSymbolic(ResidualModelAbstract):
     """Residual r = f(x), f(x, u) or f(x, u, p...), written with CasADi; it runs at the speed of a built-in one.
 
     ```python
-    tool = state.robot.frame_id("tool")
-
     def height(x, robot, floor):
-        _, position = robot.frame_placement(tool)
+        _, position = robot.frame_placement("tool")
         return position[2] - floor
 
     ResidualModelSymbolic(state, height, parameters={"floor": 0.1}, unit="m")

@@ -73,16 +73,16 @@ class VectorSpace(ConfigurationSpace):
     def difference(self, q0: SX, q1: SX) -> SX:
         return q1 - q0
 
-    def jintegrate(self, q: SX, v: SX) -> tuple[SX, SX]:  # noqa: ARG002
+    def jintegrate(self, q: SX, v: SX) -> tuple[SX, SX]:
         return SX.eye(self.nv), SX.eye(self.nv)
 
-    def jdifference(self, q0: SX, q1: SX) -> tuple[SX, SX]:  # noqa: ARG002
+    def jdifference(self, q0: SX, q1: SX) -> tuple[SX, SX]:
         return -SX.eye(self.nv), SX.eye(self.nv)
 
-    def tangent_basis(self, q: SX) -> SX:  # noqa: ARG002
+    def tangent_basis(self, q: SX) -> SX:
         return SX.eye(self.nv)
 
-    def tangent_projection(self, q: SX) -> SX:  # noqa: ARG002
+    def tangent_projection(self, q: SX) -> SX:
         return SX.eye(self.nv)
 
 
@@ -101,10 +101,10 @@ class CircleSpace(ConfigurationSpace):
     def difference(self, q0: SX, q1: SX) -> SX:
         return _angle_between(q0, q1)
 
-    def jintegrate(self, q: SX, v: SX) -> tuple[SX, SX]:  # noqa: ARG002
+    def jintegrate(self, q: SX, v: SX) -> tuple[SX, SX]:
         return SX.eye(1), SX.eye(1)
 
-    def jdifference(self, q0: SX, q1: SX) -> tuple[SX, SX]:  # noqa: ARG002
+    def jdifference(self, q0: SX, q1: SX) -> tuple[SX, SX]:
         return -SX.eye(1), SX.eye(1)
 
     def tangent_basis(self, q: SX) -> SX:
@@ -129,7 +129,7 @@ class RotationSpace(ConfigurationSpace):
     def difference(self, q0: SX, q1: SX) -> SX:
         return rot.log_quaternion(rot.multiply(rot.conjugate(q0), q1))[0]
 
-    def jintegrate(self, q: SX, v: SX) -> tuple[SX, SX]:  # noqa: ARG002
+    def jintegrate(self, q: SX, v: SX) -> tuple[SX, SX]:
         return rot.rotation_matrix(rot.exp_quaternion(v)).T, rot.jexp_rotation(v)
 
     def jdifference(self, q0: SX, q1: SX) -> tuple[SX, SX]:
@@ -163,7 +163,7 @@ class PlanarPoseSpace(ConfigurationSpace):
         p = _turn(q1[:2] - q0[:2], q0[2], -q0[3])
         return ca.vertcat(_turn(p, k, -w / 2), w)
 
-    def jintegrate(self, q: SX, v: SX) -> tuple[SX, SX]:  # noqa: ARG002
+    def jintegrate(self, q: SX, v: SX) -> tuple[SX, SX]:
         w = v[2]
         cosine, half_sinc, b, c = rot.exp_coefficients(w**2)
         ratio, slope = 2 * half_sinc * cosine, b * w  # (sin ω)/ω and (1 - cos ω)/ω
@@ -218,7 +218,7 @@ class PoseSpace(ConfigurationSpace):
         v, w, _ = self._twist(q0, q1)
         return ca.vertcat(v, w)
 
-    def jintegrate(self, q: SX, v: SX) -> tuple[SX, SX]:  # noqa: ARG002
+    def jintegrate(self, q: SX, v: SX) -> tuple[SX, SX]:
         return rot.inverse_adjoint(*rot.exp_pose(v[:3], v[3:])), rot.jexp_pose(v[:3], v[3:])
 
     def jdifference(self, q0: SX, q1: SX) -> tuple[SX, SX]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +43,9 @@ class StateVector(StateAbstract):
         self._units = tuple(units) if units is not None else ("-",) * self.nx
         for argument, texts in (("names", self._names), ("units", self._units)):
             if len(texts) != self.nx:
-                raise InvalidArgumentError(f"{argument}: expected {self.nx} of them, one a coordinate, got {len(texts)}")
+                raise InvalidArgumentError(
+                    f"{argument}: expected {self.nx} of them, one a coordinate, got {len(texts)}"
+                )
         self._finish(
             np.full(self.nx, -np.inf) if lower is None else lower, np.full(self.nx, np.inf) if upper is None else upper
         )
@@ -112,7 +113,11 @@ class StateVector(StateAbstract):
     def __repr__(self) -> str:
         bounded = int(np.sum(np.isfinite(self.lower) | np.isfinite(self.upper)))
         named = self._names != tuple(f"x{i}" for i in range(self.nx))
-        parts = [str(self.nx), *([f"{bounded} bounded"] if bounded else []), *([f"names={list(self._names)}"] if named else [])]
+        parts = [
+            str(self.nx),
+            *([f"{bounded} bounded"] if bounded else []),
+            *([f"names={list(self._names)}"] if named else []),
+        ]
         return f"StateVector({', '.join(parts)})"
 
     def _integrate(self, x: Array, dx: Array) -> Array:
@@ -121,10 +126,10 @@ class StateVector(StateAbstract):
     def _difference(self, x0: Array, x1: Array) -> Array:
         return x1 - x0
 
-    def _jintegrate(self, x: Array, dx: Array) -> tuple[Array, Array]:  # noqa: ARG002
+    def _jintegrate(self, x: Array, dx: Array) -> tuple[Array, Array]:
         return np.eye(self.nx), np.eye(self.nx)
 
-    def _jdifference(self, x0: Array, x1: Array) -> tuple[Array, Array]:  # noqa: ARG002
+    def _jdifference(self, x0: Array, x1: Array) -> tuple[Array, Array]:
         return -np.eye(self.nx), np.eye(self.nx)
 
     def _check_rotations(self, x: Array, argument: str) -> None:
@@ -133,7 +138,7 @@ class StateVector(StateAbstract):
     def _shape_hint(self) -> str:
         return f"a state of {self!r} is a vector of {self.nx} numbers"
 
-    def _same_content(self, other: StateVector) -> bool:  # noqa: ARG002
+    def _same_content(self, other: StateVector) -> bool:
         return True
 
 

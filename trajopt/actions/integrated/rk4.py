@@ -8,6 +8,7 @@ import itertools
 import casadi as ca
 from casadi import SX
 
+from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract, stacked
 from trajopt.expressions import Instant, function_of
 from trajopt.kernels.derivatives import jacobian
@@ -30,10 +31,17 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
     Args:
         differential: The continuous-time model.
         dt: Time step [s]. Run-time parameter `dt`.
+        transport: Whether rates are seen from x; False adds them as they are, as Crocoddyl does.
 
     Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, II.1, table 1.2; on manifolds Hairer,
     Lubich, Wanner, Geometric Numerical Integration, IV.8.2 (Munthe-Kaas methods).
     """
+
+    def __init__(
+        self, differential: DifferentialActionModelAbstract, dt: float = 1e-3, *, transport: bool = True
+    ) -> None:
+        super().__init__(differential, dt)
+        self.transport = bool(transport)
 
     def calc_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, Array]:
         stage, advance, finish = self._stage_values(), self._advance_values(), self._finish_values()
@@ -121,7 +129,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
     def _is_curved(self) -> bool:
         """Whether tangent spaces differ: then a stage hands on its whole rate κ in place of f."""
         x, y = SX.sym("x", self.state.nx), SX.sym("y", self.state.nx)
-        return not self.state.sx_jdifference(x, y)[1].is_eye()
+        return self.transport and not self.state.sx_jdifference(x, y)[1].is_eye()
 
     def _rate(self, y: SX, f: SX) -> SX:
         """Rate of the state, (ndx,), from what a stage at y hands on."""
