@@ -228,7 +228,8 @@ class SolverAbstract(ABC):
         gap = float(np.abs(e.gaps[worst]).max())
         if run.feasible and gap > 1e-6 * max(1.0, float(np.abs(e.xs).max())):
             raise InvalidArgumentError(
-                f"is_feasible: xs is not the rollout of us: it has a gap of {gap:.3g} before knot {worst}; pass is_feasible=False"
+                f"is_feasible: xs is not the rollout of us: it has a gap of {gap:.3g} before knot {worst}; "
+                "pass is_feasible=False"
             )
 
     # Forward pass

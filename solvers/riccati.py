@@ -55,8 +55,8 @@ class RiccatiRecursion:
         ndx: Dimension of the tangent space [-].
         nu: Number of controls [-].
         arrays: F (T, ndx, ndx + nu), g (T, ndx + nu), H (T, ndx + nu, ndx + nu) of the running knots, gaps
-            (T + 1, ndx), with room behind each (see `padded`); terminal_Lx (ndx,), terminal_Lxx (ndx, ndx); K (T, nu, ndx) and
-            k (T, nu), where the gains and the feed-forward go. They must not move.
+            (T + 1, ndx), with room behind each (see `padded`); terminal_Lx (ndx,), terminal_Lxx (ndx, ndx). Written:
+            K (T, nu, ndx) and k (T, nu), the feedback law. They must not move.
 
     Attributes:
         Vx: Gradient of the value function (T + 1, ndx).

@@ -66,7 +66,12 @@ class IntegratedActionModelAbstract(ActionModelExpression):
 
     def quasi_static(self, x: Reals) -> Reals:
         closed = self.differential.quasi_static(x)
-        return super().quasi_static(x) if closed is None else closed
+        if closed is not None:
+            return closed
+        still = np.array(x, dtype=np.float64)
+        if self.differential.second_order:
+            still[self.state.nx - self.state.ndx // 2 :] = 0.0
+        return super().quasi_static(still)
 
 
 def stacked(Lx: SX, Lu: SX, Lxx: SX, Lxu: SX, Luu: SX) -> tuple[SX, SX]:
