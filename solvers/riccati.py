@@ -16,6 +16,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -104,7 +105,7 @@ def _vector() -> int:
 
 
 @functools.cache
-def _compiled(n: int, m: int) -> tuple[ctypes._CFuncPtr, int]:
+def _compiled(n: int, m: int) -> tuple[Any, int]:
     """The recursion for n = ndx and m = nu, and the doubles of scratch that it needs."""
     writer = _Writer(n, m, _vector())
     image = compiler.object_code(writer.text())

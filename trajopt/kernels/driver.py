@@ -88,11 +88,15 @@ class KernelCall:
         work = np.array([k.program.work for k in self._kernels])
         self._threads_worth = int(work[self._kinds].sum()) // _SMALL_WORK[width]
         self._scratch: list[tuple[Reals, int]] = []
+        self._settled = False  # whether the entries point to the last tier
 
     def prepare(self, count: int = 1) -> None:
         """Makes the kernels' code and the scratch of `count` threads ready."""
-        for i, kernel in enumerate(self._kernels):
-            self._entries[i] = kernel.address
+        if not self._settled:
+            last = all(kernel.tier == "optimised" for kernel in self._kernels)
+            for i, kernel in enumerate(self._kernels):
+                self._entries[i] = kernel.address
+            self._settled = last
         while len(self._scratch) < count:
             self._scratch.append(aligned(self._scratch_bytes))
 
