@@ -57,7 +57,8 @@ def plot_convergence(
         _draw_decreases(axes[0, 2], log)
         _draw_curve(axes[1, 0], "step length [-]", log, log.step_lengths)
         _draw_curve(axes[1, 1], "regularisation [-]", log, log.regularizations, powers=True)
-        _draw_curve(axes[1, 2], "largest gap [-]", log, log.gap_norms)
+        rounding = np.nanmax(log.gap_norms) < _ROUNDING
+        _draw_curve(axes[1, 2], "largest gap [-]", log, np.zeros_like(log.gap_norms) if rounding else log.gap_norms)
         _note_rounding(axes[1, 2], log.gap_norms)
         _halves(axes[1, 0])
         for axis in axes[1]:
