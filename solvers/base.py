@@ -296,7 +296,7 @@ class SolverAbstract(ABC):
 
     def _regularize(self, run: Progress, step: Step) -> None:
         self._used = run.regularization
-        if step.length > self.options.good_step:
+        if step.accepted and step.length > self.options.good_step:
             run.regularization = max(
                 run.regularization / self.options.regularization_decrease, self.options.min_regularization
             )

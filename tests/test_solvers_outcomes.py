@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import resource
 import signal
 import sys
@@ -129,6 +130,16 @@ def test_no_step_decreases_the_cost(solver: type[SolverAbstract], options: type[
     regularizations = [r.regularization for r in solution.history]
     np.testing.assert_allclose(np.diff(np.log10(regularizations)), 1.0, rtol=1e-9)
     np.testing.assert_array_equal(solution.xs, np.tile([1.0, 0.0, 0.0], (6, 1)))
+
+
+@solvers
+def test_a_refused_step_regularises_more(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
+    """Also where the only step length is a long one: the length of a refused step says nothing good of it."""
+    problem = problems.load("double-pendulum").problem
+    history = solver(problem, options(step_lengths=(1.0,), max_iterations=40)).solve().history
+    refused = [(now, after) for now, after in itertools.pairwise(history) if not now.accepted]
+    assert refused
+    assert all(after.regularization > now.regularization for now, after in refused)
 
 
 @solvers
