@@ -69,10 +69,10 @@ def cost_steps(
         (Z,) = program.call(_stack(program, motion, Z), motion, Z)
     middle = program.matmul(results["Lzz"], Z, initial=results["Lzy"])
     gradient = program.matmul(Z, results["Lz"], transpose_a=True, initial=gradient)
-    hessian = program.matmul(Z, middle, transpose_a=True, initial=hessian)
     if q.Lzy.nnz():
-        hessian = program.matmul(results["Lzy"], Z, transpose_a=True, initial=hessian)
-    return gradient, hessian
+        mixed = program.matmul(Z, middle, transpose_a=True, initial=hessian)
+        return gradient, program.matmul(results["Lzy"], Z, transpose_a=True, initial=mixed)
+    return gradient, program.matmul(Z, middle, transpose_a=True, initial=hessian, symmetric=True)
 
 
 def _stack(program: Program, first: Array, second: Array) -> ca.Function:
@@ -83,5 +83,6 @@ def _stack(program: Program, first: Array, second: Array) -> ca.Function:
 def named_call(
     program: Program, name: str, symbols: list[SX], results: dict[str, SX], inputs: list[Array]
 ) -> dict[str, Array]:
-    """Adds the call of a function with named results."""
-    return dict(zip(results, program.call(function_of(name, symbols, list(results.values())), *inputs)))
+    """Adds the call of a function with named results; their zeros become structural."""
+    sparse = [ca.sparsify(r) for r in results.values()]
+    return dict(zip(results, program.call(function_of(name, symbols, sparse), *inputs)))

@@ -18,7 +18,7 @@ BLOCK = (2, 2)  # a block of 2 x 2 vectors of 8 lanes fills half of sixteen regi
 def matmul_name(product: MatrixProduct, width: int) -> str:
     """Symbol of a product; products of the same kind share it."""
     shapes = (product.a.shape, product.b.shape, product.blocks, width)
-    flags = (product.transpose_a, product.initial is not None, product.subtract)
+    flags = (product.transpose_a, product.initial is not None, product.subtract, product.symmetric)
     return f"trajopt_matmul_{hashlib.sha256(repr((shapes, flags)).encode()).hexdigest()[:16]}"
 
 
@@ -34,8 +34,15 @@ def matmul_text(product: MatrixProduct, width: int) -> str:
     layout = products.Layout(lanes.real, lanes.align, 0, a, row, row, row)
     accumulate = product.initial is not None
     name = matmul_name(product, width)
+    mirrored = product.result.shape[0] if product.symmetric else 0
     return products.product_text(
-        name, product.blocks, layout, initial=accumulate, subtract=product.subtract, size=BLOCK
+        name,
+        product.blocks,
+        layout,
+        initial=accumulate,
+        subtract=product.subtract,
+        size=BLOCK,
+        mirrored=mirrored,
     )
 
 

@@ -46,7 +46,10 @@ class Call:
 
 @dataclass(frozen=True)
 class MatrixProduct:
-    """result = a b or aᵀ b; with `initial`, initial plus or, with `subtract`, minus that product."""
+    """result = a b or aᵀ b; with `initial`, initial plus or, with `subtract`, minus that product.
+
+    Of a `symmetric` result the upper triangle is computed and copied.
+    """
 
     a: Array
     b: Array
@@ -54,6 +57,7 @@ class MatrixProduct:
     transpose_a: bool
     initial: Array | None
     subtract: bool
+    symmetric: bool
     blocks: tuple[Block, ...]
 
     @property
@@ -149,11 +153,18 @@ class Program:
         return self._functions[identity][1:]
 
     def matmul(
-        self, a: Array, b: Array, *, transpose_a: bool = False, initial: Array | None = None, subtract: bool = False
+        self,
+        a: Array,
+        b: Array,
+        *,
+        transpose_a: bool = False,
+        initial: Array | None = None,
+        subtract: bool = False,
+        symmetric: bool = False,
     ) -> Array:
         """The product a b (aᵀ b with `transpose_a`), added to `initial` if given, or subtracted from it.
 
-        Structural zeros of a and b cost nothing.
+        Structural zeros of a and b cost nothing. Whoever says `symmetric` knows that the result is.
         """
         m, k = (a.shape[1], a.shape[0]) if transpose_a else a.shape
         self._check_mine("matmul", a, b, *(() if initial is None else (initial,)))
@@ -162,11 +173,14 @@ class Program:
             raise InvalidArgumentError(f"matmul: {what} of shapes {a.shape} and {b.shape} does not exist")
         if initial is not None and initial.shape != (m, b.shape[1]):
             raise InvalidArgumentError(f"initial: expected shape {(m, b.shape[1])}, got {initial.shape}")
+        if symmetric and m != b.shape[1]:
+            raise InvalidArgumentError(f"symmetric: expected a square result, got shape {(m, b.shape[1])}")
         result = self._array((m, b.shape[1]))
         left, right = self.pattern(a).T if transpose_a else self.pattern(a), self.pattern(b)
         reached = patterns.product(left, right)
         self._patterns[result.number] = reached if initial is None else reached | self.pattern(initial)
-        self.steps.append(MatrixProduct(a, b, result, transpose_a, initial, subtract, patterns.blocks(left, right)))
+        blocks = patterns.upper_blocks(left, right) if symmetric else patterns.blocks(left, right)
+        self.steps.append(MatrixProduct(a, b, result, transpose_a, initial, subtract, symmetric, blocks))
         return result
 
     def output(self, *arrays: Array) -> None:
@@ -207,7 +221,7 @@ class Program:
             else:
                 initial = None if step.initial is None else step.initial.number
                 numbers = (step.a.number, step.b.number, step.result.number, initial)
-                digest.update(repr((numbers, step.transpose_a, step.subtract, step.blocks)).encode())
+                digest.update(repr((numbers, step.transpose_a, step.subtract, step.symmetric, step.blocks)).encode())
         digest.update(repr([[a.number for a in arrays] for arrays in (self.inputs, self.outputs)]).encode())
         return digest.hexdigest()
 

@@ -73,7 +73,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
             else:
                 D = program.matmul(D, Z)
                 gradient = program.matmul(Z, g, transpose_a=True, initial=gradient)
-                hessian = program.matmul(Z, program.matmul(H, Z), transpose_a=True, initial=hessian)
+                hessian = program.matmul(Z, program.matmul(H, Z), transpose_a=True, initial=hessian, symmetric=True)
             if self._is_curved:
                 f, D = program.call(self._seen_from_start(), x, y, Z, f, D)
             stages.append((y, Z, f, D))
