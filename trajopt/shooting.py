@@ -383,7 +383,7 @@ def _check_running(name: str, model: ActionModelAbstract) -> None:
     if isinstance(model, ActionModelTerminal):
         raise InvalidArgumentError(f"{name}: a terminal cost stack has no dynamics")
     step = model.time_step()
-    if step is not None and not step > 0:
+    if step is not None and not step > 0 and not model.instantaneous:
         raise InvalidArgumentError(f"{name}: dt is {step:g}; a running knot needs a time step > 0 [s]")
 
 
