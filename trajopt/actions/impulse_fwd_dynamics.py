@@ -48,6 +48,7 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
     """
 
     state: StateMultibody
+    instantaneous = True
 
     def __init__(
         self,
