@@ -5,7 +5,8 @@
 NAME.json, one for each entry of `REFERENCES` in crocoddyl_problems.py (one thread, default options of the solver):
 
     iterations    directions computed: `solver.iter + 1`, unless the last one allowed was used up
-    guess         u0, the first control of the guess; x, the one state of the guess at all nodes
+    guess         u0, the first control of the guess; x, the one state of the guess at all nodes; u_norms, |us[t]| of
+                  each node (0 where a node has no control); cost, of the guess
     trace         for each iteration, as a callback sees it at its end: cost after the step; stop; step_length, the last
                   one tried; preg after its update; d0, d1, the linear and the quadratic coefficient of the expected
                   decrease; dV, dV_expected for the last step length tried; ffeas, the largest gap before the step
@@ -21,6 +22,7 @@ running node; and of the terminal node, called without a control, what has a mea
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,8 @@ import pinocchio
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "benchmarks" / "peers"))
 
-from crocoddyl_problems import REFERENCES, Reference, one_thread  # noqa: E402
+from crocoddyl_problems import REFERENCES  # noqa: E402
+from crocoddyl_reference import Reference, one_thread  # noqa: E402
 
 TARGET = HERE / "crocoddyl"
 PERTURBATION = 1e-12  # added to each entry of us[0] [unit of u]
@@ -82,7 +85,7 @@ def solve(reference: Reference, u0_change: float = 0.0) -> tuple[crocoddyl.Solve
     us[0] = us[0] + u0_change
     solver, recorder = reference.make_solver(problem), Recorder()
     solver.setCallbacks([recorder])
-    converged = solver.solve(xs, us, reference.max_iterations)
+    converged = reference.solve(solver, xs, us)
     return solver, recorder, converged
 
 
@@ -104,12 +107,25 @@ def trace(reference: Reference) -> dict[str, Any]:
         "iterations": len(costs),
         "cost": solver.cost,
         "x0": problem.x0.tolist(),
-        "guess": {"kind": reference.guess, "x": xs[0].tolist(), "u0": us[0].tolist()},
+        "initial_regularization": reference.initial_regularization,
+        "th_stop": solver.th_stop,
+        "guess": guess(problem, reference.guess, xs, us),
         "perturbation": PERTURBATION,
         "perturbed_iterations": [len(run) for run in disturbed],
         "perturbed_costs_relative_change": [float(f"{max(pair):.2e}") for pair in zip(*changes, strict=True)],
         "trace": {name: recorder.column(name) for name in recorder.rows[0]},
         "solution": solution(solver),
+    }
+
+
+def guess(problem: crocoddyl.ShootingProblem, kind: str, xs: list[np.ndarray], us: list[np.ndarray]) -> dict[str, Any]:
+    """What a solve starts from."""
+    return {
+        "kind": kind,
+        "x": xs[0].tolist(),
+        "u0": us[0].tolist(),
+        "u_norms": digits15([np.linalg.norm(u) for u in us]),
+        "cost": problem.calc(xs, us),
     }
 
 
@@ -126,7 +142,7 @@ def solution(solver: crocoddyl.SolverAbstract) -> dict[str, Any]:
     }
 
 
-def digits15(values: np.ndarray) -> list[float]:
+def digits15(values: Iterable[float]) -> list[float]:
     """The values with 15 significant digits."""
     return [float(f"{value:.15g}") for value in values]
 
