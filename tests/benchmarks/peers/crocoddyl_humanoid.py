@@ -1,7 +1,8 @@
 """Talos stands and reaches, or lifts a foot while it reaches: Crocoddyl's humanoid_manipulation and humanoid_taichi.
 
 State x = (q, v), x0 = half_sitting at rest, u the 32 joint torques. A hand, `gripper_left_joint`, is drawn to the pose
-T* = (identity, (0.4, 0, 1.2) m). Each foot that stands is a 6D contact in the foot's own axes. With S(w) = ½ |w ∘ (x ⊖ x0)|²:
+T* = (identity, (0.4, 0, 1.2) m). Each foot that stands is a 6D contact in the foot's own axes. With
+S(w) = ½ |w ∘ (x ⊖ x0)|²:
 
     running:  h (1e2 ½ |w_p ∘ log6(T*⁻¹ T_world_hand)|² + 1e-3 S(w_x) + 1e-4 ½ |u|² + 1e3 barrier(x ⊖ x0) + foot)
     terminal:    1e2 ½ |w_p ∘ log6(T*⁻¹ T_world_hand)|² + 1e-3 S(w_T)               + 1e3 barrier(x ⊖ x0)

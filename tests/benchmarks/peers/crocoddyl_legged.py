@@ -2,10 +2,10 @@
 
 A phase is the name of a gait and the numbers that its builder takes:
 
-    Walking, Trotting, Pacing, Bounding    step length [m], step height [m], time step [s], knots of a swing, of a support
-    Jumping                                height [m], displacement (3,) [m], time step [s], knots on the ground, of half
-                                           the flight
-    CoM                                    displacement [m], time step [s], knots of each way
+    Walking, Trotting, Pacing, Bounding   step length [m], step height [m], time step [s], knots of a swing, a support
+    Jumping                               height [m], displacement (3,) [m], time step [s], knots on the ground, of half
+                                          the flight
+    CoM                                   displacement [m], time step [s], knots of each way
 
 A builder makes the first two steps of a walk (the first of a trot, pace or biped walk) half as long, once: so a phase
 that is not the first of its chain differs from the same phase alone by that, and by x0, the last state of the phase

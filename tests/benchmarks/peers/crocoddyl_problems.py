@@ -19,6 +19,7 @@ from crocoddyl_humanoid import HUMANOID_REFERENCES
 from crocoddyl_legged import LEGGED_REFERENCES
 from crocoddyl_reference import references
 
+
 def unicycle(x0: tuple[float, float, float], knots: int) -> crocoddyl.ShootingProblem:
     """Unicycle x = (px, py, θ) [m, m, rad], u = (v, ω) [m/s, rad/s], driven to the origin.
 
