@@ -15,6 +15,8 @@ NAME.json, one for each entry of `REFERENCES` in crocoddyl_problems.py (one thre
                   no other implementation can follow the trace. It does not contain rounding: 0 means that a first full
                   step forgets us[0], not that costs agree to the last bit
     solution      xs and us at the listed knots, 15 digits
+    forces        of a solution with contacts (not of RK4): of each foot that touches at the listed knots, all impulses
+                  among them, the force [N, N m] or impulse [N s, N m s] that Crocoddyl shows; null where it does not
 
 derivatives-NAME.json: at one seeded random state and control, what `calc` and `calcDiff` write into the data of the
 running node; and of the terminal node, called without a control, what has a meaning there.
@@ -115,6 +117,7 @@ def trace(reference: Reference) -> dict[str, Any]:
         "perturbed_costs_relative_change": [float(f"{max(pair):.2e}") for pair in zip(*changes, strict=True)],
         "trace": {name: recorder.column(name) for name in recorder.rows[0]},
         "solution": solution(solver),
+        **({"forces": forces(solver)} if has_contacts(problem) else {}),
     }
 
 
@@ -140,6 +143,36 @@ def solution(solver: crocoddyl.SolverAbstract) -> dict[str, Any]:
         "knots_us": list(range(0, knots, every)),
         "us": [digits15(u) for u in list(solver.us)[::every]],
     }
+
+
+def has_contacts(problem: crocoddyl.ShootingProblem) -> bool:
+    """Whether the first node is one step of contact dynamics."""
+    return hasattr(getattr(problem.runningModels[0], "differential", None), "contacts") and not isinstance(
+        problem.runningModels[0], crocoddyl.IntegratedActionModelRK
+    )
+
+
+def forces(solver: crocoddyl.SolverAbstract) -> dict[str, Any]:
+    """Forces of each foot at the knots of the solution, and at all impulses."""
+    problem = solver.problem
+    problem.calc(solver.xs, solver.us)
+    impulses = {t for t, model in enumerate(problem.runningModels) if model.nu == 0}
+    knots = sorted(impulses | set(solution(solver)["knots_us"]))
+    rows = [forces_at(problem.runningModels[t], problem.runningDatas[t]) for t in knots]
+    feet = sorted({foot for row in rows for foot in row})
+    return {"knots": knots, **{foot: [row.get(foot) for row in rows] for foot in feet}}
+
+
+def forces_at(model: crocoddyl.ActionModelAbstract, data: crocoddyl.ActionDataAbstract) -> dict[str, list[float]]:
+    """What touches at a node, by the name of the foot's frame: (3,) of a point, (6,) of a sole."""
+    if hasattr(model, "impulses"):
+        models, datas = model.impulses.impulses, data.multibody.impulses.impulses
+        touching = {item.key(): (item.data().impulse, datas[item.key()]) for item in models}
+    else:
+        models, datas = model.differential.contacts.contacts, data.differential.multibody.contacts.contacts
+        touching = {item.key(): (item.data().contact, datas[item.key()]) for item in models}
+    frames = model.state.pinocchio.frames
+    return {frames[touch.id].name: digits15(found.f.vector[: touch.nc]) for touch, found in touching.values()}
 
 
 def digits15(values: Iterable[float]) -> list[float]:

@@ -4,12 +4,12 @@ State x = (q, v), x0 = half_sitting at rest, u the 32 joint torques. A hand, `gr
 T* = (identity, (0.4, 0, 1.2) m). Each foot that stands is a 6D contact in the foot's own axes. With
 S(w) = ½ |w ∘ (x ⊖ x0)|²:
 
-    running:  h (1e2 ½ |w_p ∘ log6(T*⁻¹ T_world_hand)|² + 1e-3 S(w_x) + 1e-4 ½ |u|² + 1e3 barrier(x ⊖ x0) + foot)
-    terminal:    1e2 ½ |w_p ∘ log6(T*⁻¹ T_world_hand)|² + 1e-3 S(w_T)               + 1e3 barrier(x ⊖ x0)
+    running:  h (1e2 ½ |w_p ∘ log6(T*⁻¹ T_world_hand)|² + 1e-3 S(w_x) + 1e-4 ½ |u|² + 1e3 barrier + foot)
+    terminal:    1e2 ½ |w_p ∘ log6(T*⁻¹ T_world_hand)|² + 1e-3 S(w_T)               + 1e3 barrier
 
 with w_p = (1, 1, 1, 1e-4, 1e-4, 1e-4), w_x = (0 x3, 10 x3, 0.01 x32, 10 x38), w_T the same with 100 for velocities, and
-the barrier ½ |max(r - upper, 0)|² + ½ |min(r - lower, 0)|², whose limits are the robot's joint limits though r is the
-distance to x0: joints only.
+the barrier ½ |max(q - upper, 0)|² + ½ |min(q - lower, 0)|² over the joints and their limits. Crocoddyl's examples take
+the distance to x0 for q in the barrier; `NAME-example` are these, the others take the joints' positions.
 """
 
 from functools import partial
@@ -27,13 +27,18 @@ INFINITY = np.finfo(float).max
 
 
 class Humanoid:
-    """Talos, and the nodes that its problems are made of."""
+    """Talos, and the nodes that its problems are made of.
 
-    def __init__(self) -> None:
+    Args:
+        limits_from: What the barrier measures joint positions from, "zero" or "x0".
+    """
+
+    def __init__(self, limits_from: str) -> None:
         self.model = example_robot_data.load("talos").model
         self.state = crocoddyl.StateMultibody(self.model)
         self.actuation = crocoddyl.ActuationModelFloatingBase(self.state)
         self.x0 = np.concatenate([self.model.referenceConfigurations["half_sitting"], np.zeros(self.model.nv)])
+        self.limits_from = self.x0 if limits_from == "x0" else self.state.zero()
 
     def node(
         self,
@@ -84,20 +89,20 @@ class Humanoid:
         lower = np.concatenate([-free, self.model.lowerPositionLimit[7:], np.full(nv, -INFINITY)])
         upper = np.concatenate([free, self.model.upperPositionLimit[7:], np.full(nv, INFINITY)])
         barrier = crocoddyl.ActivationModelQuadraticBarrier(crocoddyl.ActivationBounds(lower, upper, 1.0))
-        residual = crocoddyl.ResidualModelState(self.state, self.x0, self.actuation.nu)
+        residual = crocoddyl.ResidualModelState(self.state, self.limits_from, self.actuation.nu)
         return crocoddyl.CostModelResidual(self.state, barrier, residual)
 
 
-def manipulation() -> crocoddyl.ShootingProblem:
+def reach(limits_from: str) -> crocoddyl.ShootingProblem:
     """The reach on two feet, T = 60."""
-    robot, both = Humanoid(), (LEFT, RIGHT)
+    robot, both = Humanoid(limits_from), (LEFT, RIGHT)
     running = robot.node(both, damping_gain=0.0)
     return crocoddyl.ShootingProblem(robot.x0, [running] * 60, robot.node(both, damping_gain=0.0, terminal=True))
 
 
-def taichi() -> crocoddyl.ShootingProblem:
+def taichi(limits_from: str) -> crocoddyl.ShootingProblem:
     """40 knots on two feet, then 40 and 40 on the right one, with the left drawn aside and then forward and up."""
-    robot = Humanoid()
+    robot = Humanoid(limits_from)
     node = partial(robot.node, damping_gain=40.0)
     standing = node((LEFT, RIGHT))
     aside, up = (node((RIGHT,), foot_target=target) for target in ((0.0, 0.4, 0.0), (0.3, 0.15, 0.35)))
@@ -105,21 +110,12 @@ def taichi() -> crocoddyl.ShootingProblem:
     return crocoddyl.ShootingProblem(robot.x0, running, node((RIGHT,), terminal=True))
 
 
+REACH = {"guess": "quasi-static", "max_iterations": 500, "initial_regularization": 0.1}
+TAICHI = {"guess": "quasi-static", "max_iterations": 500, "stop": 1e-7}
+
 HUMANOID_REFERENCES: dict[str, Reference] = {
-    **references(
-        "humanoid-reach",
-        manipulation,
-        {"fddp": None},
-        guess="quasi-static",
-        max_iterations=500,
-        initial_regularization=0.1,
-    ),
-    **references(
-        "humanoid-taichi",
-        taichi,
-        {"fddp": None, "box-fddp": None},
-        guess="quasi-static",
-        max_iterations=500,
-        stop=1e-7,
-    ),
+    **references("humanoid-reach", partial(reach, "zero"), {"fddp": None}, **REACH),
+    **references("humanoid-reach-example", partial(reach, "x0"), {"fddp": None}, **REACH),
+    **references("humanoid-taichi", partial(taichi, "zero"), {"fddp": None}, **TAICHI),
+    **references("humanoid-taichi-example", partial(taichi, "x0"), {"fddp": None, "box-fddp": None}, **TAICHI),
 }
