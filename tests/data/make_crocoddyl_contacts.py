@@ -30,7 +30,7 @@ Crocoddyl 3.2.1 does in a way that is not to be copied:
 - Impulse with restitution e: its derivative is that of e = 0.
 - ResidualModelContactControlGrav copies the contact forces when its data are made, so they are zero forever. The arrays
   hold what it is meant to be, (0, u) - g(q) + Jᵀ f, of Crocoddyl's f.
-- ResidualModelCentroidalMomentum of an impulse model: its derivative is wrong, by much.
+- ResidualModelCentroidalMomentum: its derivative is wrong, by much, in an impulse model, and zero without a control.
 - ResidualModelFrameVelocity in axes aligned with the world: its derivative leaves out that these axes do not turn.
 - ResidualModelContactForce of a 2D contact is always zero; no such case is here.
 """
