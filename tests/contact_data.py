@@ -1,4 +1,4 @@
-"""Reads tests/data/crocoddyl/contacts.npz (written by tests/data/make_crocoddyl_contacts.py), and builds the same models."""
+"""Reads tests/data/crocoddyl/contacts.npz, which make_crocoddyl_contacts.py writes, and builds the same models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our problem for the name of a trace in tests/data/crocoddyl, of those in tests/benchmarks/peers/crocoddyl_legged.py."""
+"""Our problem for a trace in tests/data/crocoddyl, of those that peers/crocoddyl_legged.py defines."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ GOLDEN = {  # iterations and cost as Crocoddyl's own examples and benchmarks giv
 @every
 def test_same_guess(name: str) -> None:
     expected, problem = trace(name), problem_of(name)
-    assert problem.T == expected["T"]
+    assert expected["T"] == problem.T
     np.testing.assert_allclose(problem.x0, expected["x0"], rtol=0, atol=1e-12)
     xs, us = guess_of(problem)
     np.testing.assert_allclose(us[0], expected["guess"]["u0"], rtol=0, atol=1e-9 * np.abs(us[0]).max())
