@@ -18,10 +18,7 @@ LEVELS = {"quick": QUICK, "optimised": OPTIMISED}
 
 def program_of(function: ca.Function) -> Program:
     """The program that calls one function."""
-    program = Program(function.name())
-    inputs = [program.input(*function.size_in(i)) for i in range(function.n_in())]
-    program.output(*program.call(function, *inputs))
-    return program
+    return Program.of(function.name(), function)
 
 
 def kernel_at(program: Program, width: int, level: int) -> Kernel:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+import trajopt.source  # noqa: F401  # before any other module of ours, see there
 from trajopt.actions import (
     ActionData,
     ActionModelAbstract,

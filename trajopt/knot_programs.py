@@ -14,18 +14,16 @@ from casadi import SX
 
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.kernels.program import Program
+from trajopt.program_store import kept
 from trajopt.states.base import StateAbstract
 
 
 def _once(build: Callable[..., Program]) -> Callable[..., Program]:
-    """Keeps a program with its model: building expressions takes longer than loading their kernels."""
+    """Keeps a program: building expressions takes longer than loading their kernels."""
 
     @functools.wraps(build)
     def remembered(model: ActionModelExpression, *args: int) -> Program:
-        key = (build.__name__, *args)
-        if key not in model.programs:
-            model.programs[key] = build(model, *args)
-        return model.programs[key]
+        return kept(model, (build.__name__, *args), lambda: build(model, *args))
 
     return remembered
 
@@ -45,13 +43,9 @@ def linearization(model: ActionModelExpression, nu: int) -> Program:
     return program
 
 
-@_once
 def terminal_expansion(model: ActionModelExpression) -> Program:
     """(x, parameters) -> (cost, Lx, Lxx)."""
-    program = Program(f"{type(model).__name__}: terminal")
-    x, p = program.input(model.state.nx), program.input(model.parameter_size)
-    program.output(*model.terminal_steps(program, x, p))
-    return program
+    return model.program("terminal")
 
 
 @_once

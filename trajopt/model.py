@@ -6,9 +6,10 @@ expressions, its value is an array that the compiled code reads, so that setting
 
 from __future__ import annotations
 
+import functools
 import inspect
 from abc import ABC
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -26,6 +27,9 @@ Reals = npt.NDArray[np.float64]
 @dataclass(frozen=True)
 class Parameter:
     """A named value that compiled code reads at run time.
+
+    An expression depends on the symbol alone: models with other values share their programs on disk. What is to follow
+    from a first value, such as a term that is left out, is decided in `__init__` and kept in an attribute.
 
     Attributes:
         name: Name, without the names of what it is part of.
@@ -92,6 +96,11 @@ class Model(ABC):
         """The same model with parameters of its own, built from the same arguments."""
         args, kwargs = self._arguments
         return type(self)(*args, **kwargs)
+
+    @functools.cached_property
+    def built(self) -> dict[Hashable, Any]:
+        """The programs that were built of this model so far, see `trajopt.program_store`."""
+        return {}
 
     def parameter(
         self, name: str, value: Any, *, unit: str = "-", convert: Callable[[str, Any], Reals] | None = None

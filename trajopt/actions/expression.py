@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
-from collections.abc import Hashable
 
 import casadi as ca
 import numpy as np
@@ -16,8 +15,11 @@ from trajopt.actions.data import ActionData
 from trajopt.expressions import Instant, function_of
 from trajopt.kernels.program import Array, Program
 from trajopt.model import parameter_vector
+from trajopt.program_store import kept
 
 Reals = npt.NDArray[np.float64]
+Named = tuple[dict[str, int], Program]
+"""Sizes of named expressions of (x, u, parameters), and the program that gives all of them stacked."""
 
 
 class ActionModelExpression(ActionModelAbstract):
@@ -71,14 +73,7 @@ class ActionModelExpression(ActionModelAbstract):
 
     def program(self, name: str) -> Program:
         """The model alone as a program: "calc" or "calc_diff" of (x, u, parameters), "terminal" of (x, parameters)."""
-        if name not in self.programs:
-            self.programs[name] = self._build_program(name)
-        return self.programs[name]
-
-    @functools.cached_property
-    def programs(self) -> dict[Hashable, Program]:
-        """The programs that were built of this model so far, so that each is built once."""
-        return {}
+        return kept(self, name, lambda: self._build_program(name))
 
     def _build_program(self, name: str) -> Program:
         program = Program(f"{type(self).__name__}.{name}")
@@ -112,19 +107,19 @@ class ActionModelExpression(ActionModelAbstract):
         data.Lx, data.Lu = gradient.ravel()[:n], gradient.ravel()[n:]
         data.Lxx, data.Lxu, data.Luu = hessian[:n, :n], hessian[:n, n:], hessian[n:, n:]
 
-    @functools.cached_property
-    def _running_terms(self) -> tuple[list[str], ca.Function]:
-        return self._term_function(terminal=False)
-
-    @functools.cached_property
-    def _terminal_terms(self) -> tuple[list[str], ca.Function]:
-        return self._term_function(terminal=True)
-
-    def _term_function(self, *, terminal: bool) -> tuple[list[str], ca.Function]:
+    def _build_terms(self, *, terminal: bool) -> Named:
         instant = Instant(self.state, 0) if terminal else self.instant()
-        terms = self.term_expressions(instant, terminal=terminal)
+        return self._named("terms", instant, self.term_expressions(instant, terminal=terminal))
+
+    def _build_forces(self) -> Named:
+        instant = self.instant()
+        return self._named("forces", instant, self.forces(instant))
+
+    def _named(self, name: str, instant: Instant, expressions: dict[str, SX]) -> Named:
         symbols = [instant.x, instant.u, parameter_vector(self.parameters())]
-        return list(terms), ca.Function("terms", symbols, [ca.vertcat(*terms.values())])
+        function = ca.Function(name, symbols, [ca.vertcat(SX(0, 1), *expressions.values())])
+        program = Program.of(f"{type(self).__name__}: {name}", function)
+        return {key: int(e.numel()) for key, e in expressions.items()}, program
 
     def term_values(self, xs: Reals, us: Reals | None, parameters: Reals) -> dict[str, Reals]:
         """Contribution of each cost term [cost] at several knots, (n,) each.
@@ -134,31 +129,24 @@ class ActionModelExpression(ActionModelAbstract):
             us: Controls (n, nu); None at the end of a horizon.
             parameters: Values of all parameters (n, parameter_size).
         """
-        names, function = self._terminal_terms if us is None else self._running_terms
-        controls = np.zeros((len(xs), 0)) if us is None else us
-        if not names:
-            return {}
-        values = [function(x, u, p).full().ravel() for x, u, p in zip(xs, controls, parameters)]
-        return dict(zip(names, np.array(values).T))
-
-    @functools.cached_property
-    def _forces(self) -> tuple[dict[str, int], ca.Function]:
-        """Size of each force, and all of them stacked as a function."""
-        instant = self.instant()
-        forces = self.forces(instant)
-        symbols = [instant.x, instant.u, parameter_vector(self.parameters())]
-        return {name: f.numel() for name, f in forces.items()}, ca.Function(
-            "f", symbols, [ca.vertcat(*forces.values())]
-        )
+        terminal = us is None
+        named = kept(self, ("terms", terminal), lambda: self._build_terms(terminal=terminal))
+        values = _evaluate(named, xs, np.zeros((len(xs), 0)) if us is None else us, parameters)
+        return {name: value.ravel() for name, value in values.items()}
 
     def force_values(self, xs: Reals, us: Reals, parameters: Reals) -> dict[str, Reals]:
         """Force of each contact at several knots, (n, size of the contact); arguments as in `term_values`."""
-        sizes, function = self._forces
-        if not sizes:
-            return {}
-        values = np.array([function(x, u, p).full().ravel() for x, u, p in zip(xs, us, parameters)])
-        parts = np.split(values, np.cumsum(list(sizes.values()))[:-1], axis=1)
-        return dict(zip(sizes, parts))
+        return _evaluate(kept(self, "forces", self._build_forces), xs, us, parameters)
+
+
+def _evaluate(named: Named, xs: Reals, us: Reals, parameters: Reals) -> dict[str, Reals]:
+    """The named parts of a program's result at several knots, (n, size) each."""
+    sizes, program = named
+    if not sizes:
+        return {}
+    values = np.array([program.evaluate(*inputs)[0].ravel() for inputs in zip(xs, us, parameters)])
+    ends = np.cumsum([0, *sizes.values()])
+    return {name: values[:, i:j] for name, i, j in zip(sizes, ends, ends[1:])}
 
 
 def steps_of(

@@ -1,4 +1,4 @@
-"""Disk cache of compiled code: private to the user, written atomically, verified before it is loaded.
+"""Disk cache of compiled code, and of programs: private to the user, written atomically, verified before it is loaded.
 
 Each entry is a file `KEY.kernel`: a header with the SHA-256 of key and content, then the content. A file that is
 damaged, or that somebody else could have written, counts as absent. Several processes may use one cache: a file appears
@@ -21,6 +21,8 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from trajopt import source
 
 MAGIC = b"trajopt kernel 1\n"
 SUFFIX, UNFINISHED = ".kernel", ".part"
@@ -46,13 +48,9 @@ class CacheInfo:
     limit: int
 
 
-@functools.cache
 def _source_digest() -> bytes:
     """Digest of the compiler's own source: an edit of it makes every entry stale."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.digest()
+    return source.digest(Path(__file__).parent)
 
 
 def key(*parts: str) -> str:

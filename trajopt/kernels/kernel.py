@@ -98,6 +98,7 @@ class Kernel:
             if self._code is None:
                 if self.program.instructions > TWO_TIERS and not self._is_cached():
                     self._code = self._build(compiler.QUICK)
+                    self.program.unpack()  # in this thread: CasADi may be at work here while the other one runs
                     self._background = threading.Thread(target=self._optimise, name="trajopt-optimise", daemon=True)
                     self._background.start()
                 else:

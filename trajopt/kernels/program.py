@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import patterns
+from trajopt.kernels.expression import Expression
 from trajopt.kernels.instructions import expand
 from trajopt.kernels.products import Block
 
@@ -36,12 +37,21 @@ class Array:
 
 @dataclass(frozen=True)
 class Call:
-    """Calls an SX function; `digest` is a hash of its content."""
+    """Calls an expression."""
 
-    function: ca.Function
-    digest: str
+    expression: Expression
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
+
+    @property
+    def function(self) -> ca.Function:
+        """The SX function that is called."""
+        return self.expression.function
+
+    @property
+    def digest(self) -> str:
+        """Hash of its content."""
+        return self.expression.digest
 
 
 @dataclass(frozen=True)
@@ -89,7 +99,15 @@ class Program:
         self.steps: list[Call | MatrixProduct] = []
         self._closed = False
         self._patterns: dict[int, patterns.Pattern] = {}  # of arrays that have structural zeros
-        self._functions: dict[int, tuple[ca.Function, ca.Function, str]] = {}  # as given, as SX, digest; by identity
+        self._expressions: dict[int, tuple[ca.Function, Expression]] = {}  # with the function as given; by its identity
+
+    @classmethod
+    def of(cls, name: str, function: ca.Function) -> Program:
+        """The program that calls one function: its inputs, and its outputs."""
+        program = cls(name)
+        inputs = [program.input(*function.size_in(i)) for i in range(function.n_in())]
+        program.output(*program.call(function, *inputs))
+        return program
 
     def close(self) -> None:
         """Makes the program final: a kernel of it exists."""
@@ -133,7 +151,8 @@ class Program:
             InvalidArgumentError: Number or shape of the inputs is wrong.
             UnsupportedOperationError: The function has no SX form.
         """
-        function, digest = self._function(function)
+        expression = self._expression(function)
+        function = expression.function
         if len(inputs) != function.n_in():
             raise InvalidArgumentError(
                 f"inputs: function {function.name()!r} takes {function.n_in()} arrays, got {len(inputs)}"
@@ -149,16 +168,23 @@ class Program:
         for i, array in enumerate(outputs):
             if not function.sparsity_out(i).is_dense():
                 self._patterns[array.number] = patterns.of_sparsity(function.sparsity_out(i))
-        self.steps.append(Call(function, digest, tuple(inputs), outputs))
+        self.steps.append(Call(expression, tuple(inputs), outputs))
         return outputs
 
-    def _function(self, function: ca.Function) -> tuple[ca.Function, str]:
-        """SX form of a function and a hash of its content; a function that is called again is not read again."""
+    def _expression(self, function: ca.Function) -> Expression:
+        """SX form of a function; a function that is called again is not read again."""
         identity = function.__hash__()
-        if identity not in self._functions:
-            sx = expand(function)
-            self._functions[identity] = (function, sx, hashlib.sha256(sx.serialize().encode()).hexdigest())
-        return self._functions[identity][1:]
+        if identity not in self._expressions:
+            self._expressions[identity] = (function, Expression(expand(function)))
+        return self._expressions[identity][1]
+
+    def unpack(self) -> None:
+        """Makes the functions of all calls ready."""
+        for call in self.calls:
+            call.expression.unpack()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_expressions": {}}  # the functions as they were given are not needed
 
     def matmul(
         self,
@@ -237,12 +263,12 @@ class Program:
     @property
     def instructions(self) -> int:
         """Number of instructions of all expressions that are called, each counted once."""
-        return sum(c.function.n_instructions() for c in self.calls)
+        return sum(c.expression.instructions for c in self.calls)
 
     @property
     def work(self) -> int:
         """Number of instructions and multiplications of one run."""
-        calls = sum(s.function.n_instructions() for s in self.steps if isinstance(s, Call))
+        calls = sum(s.expression.instructions for s in self.steps if isinstance(s, Call))
         return int(calls + sum(s.multiplications for s in self.steps if isinstance(s, MatrixProduct)))
 
     @property

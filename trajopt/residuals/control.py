@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import numpy.typing as npt
 from casadi import SX
@@ -26,7 +28,11 @@ class ResidualModelControl(ResidualModelAbstract):
     def __init__(self, state: StateAbstract, reference: npt.ArrayLike | None = None) -> None:
         super().__init__(state, None, unit="N m, N")
         self._reference = None if reference is None else check_array("reference", reference, (np.size(reference),))
-        self._by_size: dict[int, Parameter] = {}
+
+    @functools.cached_property
+    def _by_size(self) -> dict[int, Parameter]:
+        """The parameter for each number of controls that was asked for."""
+        return {}
 
     def parameters_for(self, nu: int) -> dict[str, Parameter]:
         if nu not in self._by_size:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import casadi as ca
 import numpy as np
@@ -18,6 +17,7 @@ from trajopt.errors import InvalidArgumentError, check_array, check_bounds, chec
 from trajopt.expressions import Instant, function_of
 from trajopt.kernels.program import Array, Program
 from trajopt.model import Model, Parameter, parameter_vector
+from trajopt.program_store import kept
 from trajopt.states.base import StateAbstract
 
 Reals = npt.NDArray[np.float64]
@@ -137,12 +137,12 @@ class DifferentialActionModelAbstract(Model):
 
     def calc(self, data: ActionData, x: Reals, u: Reals) -> None:
         """Sets `data.xnext`, the rate of the state (ndx,) per second, and `data.cost` [cost/s]; for inspection."""
-        f, cost = self._programs[0].evaluate(*self._inputs(x, u))
+        f, cost = self._evaluate(self.value_steps, x, u)
         data.xnext, data.cost = self._rate(x, f.ravel()), cost
 
     def calc_diff(self, data: ActionData, x: Reals, u: Reals) -> None:
         """Sets the derivatives of the rate and of the cost; for inspection."""
-        _, D, _, gradient, hessian = self._programs[1].evaluate(*self._inputs(x, u))
+        _, D, _, gradient, hessian = self._evaluate(self.expansion_steps, x, u)
         n, half = self.state.ndx, self.state.ndx - self.size
         whole = np.vstack([np.eye(half, n + self.nu, k=n - half), D])
         data.Fx, data.Fu = whole[:, :n], whole[:, n:]
@@ -153,23 +153,19 @@ class DifferentialActionModelAbstract(Model):
         """Rate of the state in the tangent space, (ndx,): (v, f) of a second-order system."""
         return np.concatenate([np.asarray(x)[self.state.nx - self.size :], f]) if self.second_order else f
 
-    @functools.cached_property
-    def _programs(self) -> tuple[Program, Program]:
-        """Values, and derivatives, of (x, u, parameters), with the cost as it is."""
-        symbols = parameter_vector(self.parameters())
-        programs = []
-        for name, steps in (("values", self.value_steps), ("derivatives", self.expansion_steps)):
-            program = Program(f"{type(self).__name__}: {name}")
-            x, u, p = program.input(self.state.nx), program.input(self.nu), program.input(symbols.numel())
-            (one,) = program.call(ca.Function("one", [], [SX(1)]))
-            program.output(*steps(program, x, u, p, one, symbols=symbols))
-            programs.append(program)
-        return programs[0], programs[1]
+    def _build(self, steps: Callable[..., tuple[Array, ...]]) -> Program:
+        """`value_steps` or `expansion_steps` of (x, u, parameters), with the cost as it is."""
+        symbols, program = parameter_vector(self.parameters()), Program(f"{type(self).__name__}: {steps.__name__}")
+        x, u, p = program.input(self.state.nx), program.input(self.nu), program.input(symbols.numel())
+        (one,) = program.call(ca.Function("one", [], [SX(1)]))
+        program.output(*steps(program, x, u, p, one, symbols=symbols))
+        return program
 
-    def _inputs(self, x: Reals, u: Reals) -> list[Reals]:
+    def _evaluate(self, steps: Callable[..., tuple[Array, ...]], x: Reals, u: Reals) -> tuple[Reals, ...]:
         values = [p.flat(p.default) for p in self.parameters().values()]
         flat = np.concatenate(values) if values else np.zeros(0)
-        return [self.state.check(x, "x"), check_array("u", u, (self.nu,)), flat]
+        program = kept(self, steps.__name__, lambda: self._build(steps))
+        return program.evaluate(self.state.check(x, "x"), check_array("u", u, (self.nu,)), flat)
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals | None:
         """Control that balances the system at rest, if there is a closed form; None if not.

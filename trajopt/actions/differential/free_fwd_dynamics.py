@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 
 import casadi as ca
@@ -16,6 +15,8 @@ from trajopt.costs.cost_stack import CostStack
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.errors import InvalidArgumentError
 from trajopt.expressions import Instant
+from trajopt.kernels.program import Program
+from trajopt.program_store import kept
 from trajopt.states.base import StateAbstract
 
 Reals = npt.NDArray[np.float64]
@@ -62,12 +63,13 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
         by_q, by_v, by_torque = robot.forward_dynamics_derivatives(torque)
         return ca.horzcat(by_q, by_v), by_torque @ SX(ca.sparsify(ca.DM(self.actuation.matrix)))
 
-    @functools.cached_property
-    def _gravity(self) -> ca.Function:
+    def _build_gravity(self) -> Program:
+        """x -> g(q)."""
         instant = Instant(self.state, self.nu)
-        return ca.Function("gravity", [instant.x], [instant.robot.gravity()])
+        function = ca.Function("gravity", [instant.x], [instant.robot.gravity()])
+        return Program.of(f"{type(self).__name__}: gravity", function)
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """u = B⁺ g(q), shape (nu,) [N m, N]."""
-        gravity = np.array(self._gravity(x)).ravel()
+        gravity = kept(self, "gravity", self._build_gravity).evaluate(x)[0].ravel()
         return np.asarray(np.linalg.pinv(self.actuation.matrix) @ gravity, dtype=np.float64)
