@@ -16,11 +16,13 @@ from __future__ import annotations
 import ctypes
 import functools
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from trajopt import source
 from trajopt.evaluation import padded
 from trajopt.kernels import compiler
 from trajopt.kernels.builder import Builder
@@ -108,7 +110,8 @@ def _vector() -> int:
 def _compiled(n: int, m: int) -> tuple[Any, int]:
     """The recursion for n = ndx and m = nu, and the doubles of scratch that it needs."""
     writer = _Writer(n, m, _vector())
-    image = compiler.object_code(writer.text())
+    about = ("riccati", source.digest(Path(__file__).parent).hex(), str((n, m, writer.vector)))
+    image = compiler.object_code(writer.text, *about)
     address = compiler.load([image], ["trajopt_riccati"], {})["trajopt_riccati"]
     pointers = [ctypes.c_void_p] * 10
     prototype = ctypes.CFUNCTYPE(

@@ -75,7 +75,7 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
             "damping", damping, unit="1/kg", convert=lambda name, value: np.array(check_non_negative(name, value))
         )
         if not damping > 0:
-            check_independent(impulses, "damping")
+            check_independent(self, impulses, "damping")
 
     def time_step(self) -> float:
         """An impulse takes no time [s]."""

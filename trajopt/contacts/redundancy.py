@@ -8,18 +8,28 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
-from trajopt.contacts.base import TouchModelAbstract
 from trajopt.contacts.stack import TouchStackAbstract
 from trajopt.dynamics.falling import frame_motions
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.errors import InvalidArgumentError
-from trajopt.expressions import Instant
+from trajopt.kernels.program import Program
+from trajopt.model import Model
+from trajopt.program_store import kept
 
 Stack = TouchStackAbstract[Any]
 
 
-def statics(stack: Stack) -> ca.Function:
-    """(x, activity of each contact) -> gravity's torques (nv,), and J (nc, nv), zero where it is not active."""
+def statics(model: Model, stack: Stack) -> Program:
+    """(x, activity of each contact) -> gravity's torques (nv,), and J (nc, nv), zero where it is not active.
+
+    Args:
+        model: Whose contacts, or impulses, they are; the program is kept with it.
+        stack: Contacts or impulses.
+    """
+    return kept(model, "statics", lambda: _build_statics(stack))
+
+
+def _build_statics(stack: Stack) -> Program:
     state, x = stack.state, SX.sym("x", stack.state.nx)
     still = SX(np.zeros(state.nv))
     robot = RobotExpressions(state.model, x[: state.nq], still)
@@ -29,13 +39,14 @@ def statics(stack: Stack) -> ca.Function:
     jacobian = stack.jacobian(motions)
     if rows:
         jacobian = jacobian * ca.repmat(ca.vertcat(*rows), 1, state.nv)
-    return ca.Function("statics", [x, active], [robot.gravity(), jacobian])
+    return Program.of("statics", ca.Function("statics", [x, active], [robot.gravity(), jacobian]))
 
 
-def check_independent(stack: Stack, cure: str) -> None:
+def check_independent(model: Model, stack: Stack, cure: str) -> None:
     """Raises InvalidArgumentError if the constraints that are active at first are redundant in all configurations.
 
     Args:
+        model: Whose they are, complete.
         stack: Contacts or impulses.
         cure: The argument that would help.
     """
@@ -43,23 +54,11 @@ def check_independent(stack: Stack, cure: str) -> None:
     active = [name for name in stack.names if parameters[f"{stack.kind}s.{name}.active"].default]
     if not active:
         return
-    jacobian = numeric_jacobian(stack, active)
+    _, rows = statics(model, stack).evaluate(stack.state.rand(0), np.ones(len(stack.names)))  # without symmetry
+    jacobian = rows[np.repeat([name in active for name in stack.names], list(stack.sizes.values()))]
     rank = np.linalg.matrix_rank(jacobian, tol=1e-9 * max(1.0, float(np.abs(jacobian).max())))
     if rank < len(jacobian):
         raise InvalidArgumentError(
             f"{stack.kind}s: {', '.join(active)} are redundant together: {len(jacobian)} constraints, of which {rank} "
             f"are independent; pass {cure} > 0 (such as 1e-6), use smaller ones, or add some with active=False"
         )
-
-
-def numeric_jacobian(stack: Stack, names: list[str]) -> np.ndarray:
-    """J (n, nv) of some of them in a configuration without symmetry."""
-    state = stack.state
-    x = state.rand(0)
-    chosen: list[TouchModelAbstract] = [stack[name] for name in names]
-    instant = Instant(state, 0)
-    still = SX(np.zeros(state.nv))
-    robot = RobotExpressions(state.model, instant.x[: state.nq], still)
-    motions = frame_motions(robot, still, stack.frames)
-    rows = ca.vertcat(*[item.jacobian(motions) for item in chosen])
-    return np.array(ca.Function("jacobian", [instant.x], [rows])(x).full())

@@ -1,6 +1,7 @@
 """LLVM text to code in this process: no C compiler, nothing to install beside llvmlite.
 
-Compiling is cached on disk (`trajopt.kernels.cache`) by a hash of the text, the processor and the versions.
+What was compiled is kept on disk (`trajopt.kernels.cache`), by a hash of what determines its text, of the processor and
+of the versions.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from trajopt.errors import TrajoptError
 from trajopt.kernels import cache, codegen, workers
@@ -60,17 +61,17 @@ def has_fma() -> bool:
     return "+fma" in host()[1].split(",") or codegen.triple().startswith(("aarch64", "arm64"))
 
 
-def object_code(text: str, level: int = OPTIMISED) -> bytes:
-    """Machine code of a module, from the cache or compiled now.
+def object_code(write: Callable[[], str], *about: str) -> bytes:
+    """Machine code of a module, from the cache, or written and compiled now.
 
     Args:
-        text: LLVM module.
-        level: OPTIMISED, or QUICK (compiles about seven times faster, runs two to five times slower).
+        write: Writes the LLVM module.
+        about: What its text depends on, beside the source of this room and the processor.
     """
-    key = cache.key("module", text, str(level), target_description())
+    key = cache.key("module", *about, target_description())
     image = cache.load(key)
     if image is None:
-        image = machine_code(text, level)
+        image = machine_code(write())
         cache.store(key, image)
     return image
 

@@ -44,7 +44,7 @@ _SMALL_WORK = {1: 750_000, LANES: 250_000}
 
 @functools.cache
 def _drivers() -> dict[int, Any]:
-    image = compiler.object_code(driver_text())
+    image = compiler.object_code(driver_text, "driver")
     names = {1: "trajopt_run_1", LANES: f"trajopt_run_{LANES}"}
     addresses = compiler.load([image], names.values(), {})
     pointers, integer = [ctypes.c_void_p] * 8, ctypes.c_int64

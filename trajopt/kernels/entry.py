@@ -7,8 +7,19 @@ from trajopt.kernels.lane_algebra import declarations, matmul_name, matmul_text,
 from trajopt.kernels.program import Call, MatrixProduct, Program
 
 
-def entry_text(program: Program, width: int) -> tuple[str, int]:
-    """LLVM text of `void trajopt_entry(double **arrays, double *scratch)`, and the bytes of the program's own arrays.
+def own_arrays(program: Program, width: int) -> tuple[dict[int, int], int]:
+    """Where the arrays that are neither inputs nor outputs lie in the scratch, by number, and their end [bytes]."""
+    outside = {array.number for array in (*program.inputs, *program.outputs)}
+    offsets, end = {}, 0
+    for array in program.arrays:
+        if array.number not in outside:
+            offsets[array.number] = end
+            end += -(-array.size * width * 8 // 64) * 64
+    return offsets, end
+
+
+def entry_text(program: Program, width: int) -> str:
+    """LLVM text of `void trajopt_entry(double **arrays, double *scratch)`.
 
     The program's own arrays lie at the start of the scratch, that of the functions behind them.
     """
@@ -18,20 +29,18 @@ def entry_text(program: Program, width: int) -> tuple[str, int]:
         names[array.number] = f"%a{array.number}"
         lines += [f"%p{array.number} = getelementptr ptr, ptr %args, i64 {i}"]
         lines += [f"%a{array.number} = load ptr, ptr %p{array.number}"]
-    offset = 0
-    for array in program.arrays:
-        if array.number not in names:
-            names[array.number] = f"%a{array.number}"
-            lines.append(f"%a{array.number} = getelementptr i8, ptr %scratch, i64 {offset}")
-            offset += -(-array.size * width * 8 // 64) * 64
-    lines.append(f"%spill = getelementptr i8, ptr %scratch, i64 {offset}")
+    offsets, end = own_arrays(program, width)
+    for number, offset in offsets.items():
+        names[number] = f"%a{number}"
+        lines.append(f"%a{number} = getelementptr i8, ptr %scratch, i64 {offset}")
+    lines.append(f"%spill = getelementptr i8, ptr %scratch, i64 {end}")
     pieces: dict[str, str] = {}
     for step in program.steps:
         if isinstance(step, Call):
             lines += _call_lines(step, width, names, pieces)
         else:
             lines += _product_lines(step, width, names, pieces)
-    return "\n".join([*lines, "ret void", "}", *pieces.values()]), offset
+    return "\n".join([*lines, "ret void", "}", *pieces.values()])
 
 
 def _call_lines(step: Call, width: int, names: dict[int, str], pieces: dict[str, str]) -> list[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import cache, compiler, functions, workers
-from trajopt.kernels.entry import entry_text
+from trajopt.kernels.entry import entry_text, own_arrays
 from trajopt.kernels.program import Program
 
 TWO_TIERS = 30_000  # instructions from which a quick tier comes first
@@ -131,8 +131,10 @@ class Kernel:
             code = functions.function_code(call, self.width, level, background=background)
             imports[functions.symbol_of(call, self.width)] = code.address
             waiting = max(waiting, code.scratch)
-        text, local_bytes = entry_text(self.program, self.width)
-        address = compiler.load([compiler.object_code(text)], ["trajopt_entry"], imports)["trajopt_entry"]
+        about = ("entry", self.program.digest(), str(self.width))
+        image = compiler.object_code(lambda: entry_text(self.program, self.width), *about)
+        address = compiler.load([image], ["trajopt_entry"], imports)["trajopt_entry"]
+        _, local_bytes = own_arrays(self.program, self.width)
         tier = "optimised" if level == compiler.OPTIMISED else "quick"
         return _Code(tier, address, local_bytes + waiting * self.width * 8 + 64)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 
 import casadi as ca
@@ -76,7 +75,7 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
             "damping", damping, unit="1/kg", convert=lambda name, value: np.array(check_non_negative(name, value))
         )
         if not damping > 0:
-            check_independent(contacts, "damping")
+            check_independent(self, contacts, "damping")
 
     def parameters(self) -> dict[str, Parameter]:
         return {**super().parameters(), **self.contacts.parameters()}
@@ -169,15 +168,11 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         by_q = self.contacts.force_map_derivative(motions, solved.symbols[nv:])
         return {"T": SX.eye(nc) if turn is None else turn, "E": ca.horzcat(by_q, SX(nc, nv + self.nu))}
 
-    @functools.cached_property
-    def _statics(self) -> ca.Function:
-        return statics(self.contacts)
-
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """u of the smallest (u, λ) with B u + Jᵀ λ = g(q), for the active contacts, shape (nu,) [N m, N]."""
         values = {name: p.default for name, p in self.contacts.parameters().items()} | dict(parameters or {})
         active = [float(values[f"contacts.{name}.active"]) for name in self.contacts.names]
-        gravity, jacobian = (np.array(r.full()) for r in self._statics(x, active))
+        gravity, jacobian = statics(self, self.contacts).evaluate(x, active)
         columns = np.hstack([self.actuation.matrix, jacobian.T])
         return np.asarray((np.linalg.pinv(columns) @ gravity.ravel())[: self.nu], dtype=np.float64)
 
