@@ -18,6 +18,7 @@ import sys
 from abc import ABC
 from collections.abc import Iterable
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Generic
 
 import casadi as ca
@@ -111,39 +112,55 @@ class _Reader:
             self._feed(kind.__name__, _pickled(value))
         elif library == "trajopt":
             self._read_ours(value)
+        elif isinstance(value, FunctionType | type):
+            self._read_code("code", value)
         else:
             raise UnknownContentError(f"an object of {kind.__module__}.{kind.__qualname__}")
 
     def _read_ours(self, value: Any) -> None:
         kind = type(value)
-        room, left_out = _class_of_ours(kind)  # type: ignore[arg-type]  # mypy takes no class for hashable
-        self._rooms.add(room)
-        self._feed("object", f"{kind.__module__}.{kind.__qualname__}".encode())
+        self._read_code("object", kind)
         if kind is Parameter:
             self._read_all((value.name, value.symbol))
         elif isinstance(value, enum.Enum):
             self.read(value.name)
         else:
+            left_out = _left_out(kind)  # type: ignore[arg-type]  # mypy takes no class for hashable
             self.read({name: each for name, each in vars(value).items() if name not in left_out})
+
+    def _read_code(self, kind: str, code: FunctionType | type) -> None:
+        self._rooms.add(_room_of(code))
+        self._feed(kind, f"{code.__module__}.{code.__qualname__}".encode())
 
 
 @functools.cache
-def _class_of_ours(kind: type) -> tuple[str, frozenset[str]]:
-    """Room that a class is defined in, and the attributes of its objects that are not content.
+def _room_of(code: FunctionType | type) -> str:
+    """Room of trajopt that a class or function is defined in.
 
     Raises:
-        UnknownContentError: It is not defined at the top of one of our files, or its objects are more than attributes.
+        UnknownContentError: It is not at the top of one of our files.
     """
-    room = ".".join(kind.__module__.split(".")[:2])
+    module = sys.modules.get(code.__module__)
+    room = ".".join(code.__module__.split(".")[:2])
     room = room if room.removeprefix("trajopt.") in source.ON_TOP else "trajopt"
-    module = sys.modules.get(kind.__module__)
     file = getattr(module, "__file__", None)
-    known = file is not None and Path(file).is_relative_to(_folder_of(room)) and vars(module).get(kind.__name__) is kind
+    if file and Path(file).is_relative_to(_folder_of(room)) and vars(module).get(code.__name__) is code:
+        return room
+    raise UnknownContentError(f"{code.__module__}.{code.__qualname__}")
+
+
+@functools.cache
+def _left_out(kind: type) -> frozenset[str]:
+    """Attributes of the objects of a class that are not content.
+
+    Raises:
+        UnknownContentError: There is more to such an object than attributes.
+    """
     foreign = [c for c in kind.__mro__ if c not in _BARE and c.__module__.split(".")[0] != "trajopt"]
-    if not known or foreign or any(vars(c).get("__slots__") for c in kind.__mro__):
-        raise UnknownContentError(f"class {kind.__module__}.{kind.__qualname__}")
+    if foreign or any(vars(c).get("__slots__") for c in kind.__mro__):
+        raise UnknownContentError(f"an object of {kind.__module__}.{kind.__qualname__}")
     derived = {n for c in kind.__mro__ for n, v in vars(c).items() if isinstance(v, functools.cached_property)}
-    return room, _ASIDE | derived
+    return _ASIDE | derived
 
 
 def _folder_of(room: str) -> Path:

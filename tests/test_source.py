@@ -1,0 +1,84 @@
+"""The digest of the package's source: of what this process has loaded, or of nothing that another one knows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from trajopt import source
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two files, as if they had been there when the process started."""
+    (tmp_path / "room").mkdir()
+    (tmp_path / "a.py").write_text("one")
+    (tmp_path / "room" / "b.py").write_text("two")
+    monkeypatch.setattr(source, "_STARTED", time.time() + 3600)
+    return tmp_path
+
+
+def digest(folder: Path, **options: tuple[str, ...]) -> bytes:
+    """As a new process would compute it."""
+    source._files.cache_clear()
+    source._digest.cache_clear()
+    return source.digest(folder, **options)
+
+
+def test_content_and_names_of_files_count(folder: Path) -> None:
+    found = {digest(folder)}
+    for name, text in (("a.py", "ONE"), ("room/b.py", "TWO"), ("c.py", ""), ("room/d.py", "")):
+        (folder / name).write_text(text)
+        found.add(digest(folder))
+    (folder / "c.py").rename(folder / "e.py")
+    found.add(digest(folder))
+    assert len(found) == 6
+    (folder / "notes.txt").write_text("no code")
+    assert digest(folder) in found
+
+
+def test_rooms_can_be_left_out(folder: Path) -> None:
+    before, whole = digest(folder, without=("room",)), digest(folder)
+    assert before != whole
+    (folder / "room" / "b.py").write_text("TWO")
+    assert digest(folder, without=("room",)) == before
+    (folder / "a.py").write_text("ONE")
+    assert digest(folder, without=("room",)) != before
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_source_that_changed_after_the_start_is_unknown(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, again: bool
+) -> None:
+    """Whether it was read before or not: nobody knows what is loaded."""
+    known = digest(folder)
+    monkeypatch.setattr(source, "_STARTED", time.time() - 3600)
+    assert (source.digest if again else digest)(folder) == source._UNKNOWN != known
+
+
+def test_a_program_without_source_is_unknown(tmp_path: Path) -> None:
+    assert digest(tmp_path) == source._UNKNOWN
+
+
+def test_what_is_unknown_fits_no_other_process() -> None:
+    code = "from trajopt import source; print(source._UNKNOWN.hex(), source.digest(source.PACKAGE).hex())"
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True) for _ in range(2)]
+    (one, known), (other, same) = (run.stdout.split() for run in runs)
+    assert len({one, other, known}) == 3
+    assert known == same
+
+
+def test_the_clock_starts_before_other_modules_are_loaded() -> None:
+    code = (
+        "import sys; from importlib import abc\n"
+        "class Watch(abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.startswith('trajopt.'): print(name)\n"
+        "sys.meta_path.insert(0, Watch()); import trajopt"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout.split()[0] == "trajopt.source", run.stderr
