@@ -45,7 +45,6 @@ def digest(model: Model) -> str:
     """
     reader = _Reader()
     reader.read(model)
-    reader.read(list(model.parameters().items()))
     return reader.result()
 
 
@@ -60,9 +59,8 @@ class _Reader:
 
     def result(self) -> str:
         """The digest."""
-        # as one function: it says which symbols are the same, and what is computed from which
-        symbols = ca.symvar(ca.veccat(SX(0, 1), *self._symbolic))
-        function = ca.Function("content", [ca.vertcat(SX(0, 1), *symbols)], self._symbolic)
+        # as one function of free symbols: it says which of them are the same, and what is computed from which
+        function = ca.Function("content", [], self._symbolic, {"allow_free": True})
         self._feed("expressions", function.serialize().encode())
         for room in sorted(self._rooms):
             self._feed(room, _source_of(room))
