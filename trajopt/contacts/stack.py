@@ -92,7 +92,7 @@ class TouchStackAbstract(Generic[T]):
 
     def parameters(self) -> dict[str, Parameter]:
         """Run-time parameters by name, such as "contacts.left_foot.active"."""
-        named = {}
+        named: dict[str, Parameter] = {}
         for name, item in self._items.items():
             own = {"active": self._active[name], **item.parameters()}
             named |= {f"{self.kind}s.{name}.{key}": parameter for key, parameter in own.items()}

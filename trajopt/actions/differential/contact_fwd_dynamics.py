@@ -20,10 +20,11 @@ from trajopt.costs.cost_stack import CostStack
 from trajopt.dynamics.falling import FrameMotion, falling_derivatives, frame_motions
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.errors import InvalidArgumentError, check_non_negative
-from trajopt.expressions import Instant
+from trajopt.expressions import Instant, check_robot_state
 from trajopt.kernels.program import Array, Program
 from trajopt.model import Parameter
 from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import StateMultibody
 
 Reals = npt.NDArray[np.float64]
 
@@ -49,6 +50,8 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
     Source: Mastalli et al., Crocoddyl (ICRA 2020), eqs. 6-9; derivatives by the implicit function theorem.
     """
 
+    state: StateMultibody
+
     def __init__(
         self,
         state: StateAbstract,
@@ -59,6 +62,7 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         damping: float = 0.0,
         friction: SmoothFriction | str | None = None,
     ) -> None:
+        check_robot_state(type(self).__name__, state)
         if not isinstance(actuation, ActuationModelAbstract):
             raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
         if not isinstance(contacts, ContactStack):
