@@ -66,7 +66,9 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
             raise InvalidArgumentError(f"costs: expected a CostStack, got {costs!r}")
         for name, part in (("impulses", impulses), ("costs", costs)):
             if part.state != state:
-                raise InvalidArgumentError(f"{name}: they are of {part.state!r}, the model of {state!r}")
+                raise InvalidArgumentError(
+                    f"{name}: they are of {part.state!r}, the model of {state!r}; make both from one state"
+                )
         impulses.freeze(type(self).__name__)
         costs.freeze(type(self).__name__, 0)
         self.impulses, self.costs = impulses, costs

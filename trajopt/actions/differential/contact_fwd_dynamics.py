@@ -69,7 +69,9 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
             raise InvalidArgumentError(f"contacts: expected a ContactStack, got {contacts!r}")
         for name, part in (("actuation", actuation), ("contacts", contacts)):
             if part.state != state:
-                raise InvalidArgumentError(f"{name}: it is of {part.state!r}, the model of {state!r}")
+                raise InvalidArgumentError(
+                    f"{name}: it is of {part.state!r}, the model of {state!r}; make both from one state"
+                )
         contacts.freeze(type(self).__name__)
         self.actuation, self.contacts = actuation, contacts
         self.friction = SmoothFriction.of(friction)
