@@ -45,7 +45,9 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         friction: As in DifferentialActionModelFreeFwdDynamics.
 
     Raises:
-        InvalidArgumentError: States differ, or the contacts that are active at first are redundant, without damping.
+        InvalidArgumentError: States differ, a term needs a force of another size, or the contacts that are active at
+            first are redundant, without damping.
+        UnknownNameError: A term needs the force of a contact that is not in the stack.
 
     Source: Mastalli et al., Crocoddyl (ICRA 2020), eqs. 6-9; derivatives by the implicit function theorem.
     """
