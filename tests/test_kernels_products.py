@@ -166,8 +166,8 @@ def test_products_are_left_out_where_all_guards_are_zero(nonzero: int | None, va
     program = Program("guarded")
     a, b, s, g, h = (program.input(*(v.shape[1:] if v.ndim == 3 else (v.shape[1], 1))) for v in inputs)
     target = masked(program, s, np.ones((3, 3), dtype=bool))
+    (empty,) = program.call(ca.Function("empty", [], [SX(0, 2)]))  # whatever comes next in memory is not in it
     product = program.matmul(a, b, unless_zero=(g, h))
-    (empty,) = program.call(ca.Function("empty", [], [SX(0, 2)]))
     for _ in range(2):
         program.accumulate(target, product, product, unless_zero=(g, empty, h))
     program.accumulate(target, a, b, unless_zero=(empty,))
