@@ -35,6 +35,9 @@ def run_kernel(kernel: Kernel, inputs: Sequence[Reals], *, parallel: bool = Fals
     outputs = [np.full((T, length), np.nan) for length in kernel.lengths[n_in:]]
     indices = blocks_of(range(T), kernel.width)
     call = KernelCall([kernel], np.zeros(len(indices)), indices, [rows(a) for a in (*inputs, *outputs)])
+    call.prepare()
+    for buffer, _ in call._scratch:
+        buffer[:] = np.nan  # nothing may be read there that was not written before
     call.in_parallel() if parallel else call()
     return outputs
 

@@ -314,12 +314,14 @@ class ShootingProblem:
     def contact_forces(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> dict[str, Reals]:
         """Force of each contact, or impulse, at the running knots, (T, n) [N, N m; N s, N m s].
 
-        In the contact's reference frame. Exactly zero where a contact is not active, NaN where a knot has none of this
-        name.
+        In the contact's reference frame; zero where it is not active, NaN where a knot has none of this name.
 
         Args:
             xs: States (T + 1, nx).
             us: Controls (T, nu).
+
+        Raises:
+            InvalidArgumentError: Contacts of one name have different sizes.
         """
         states, controls = self.check_guess(xs, us)
         forces: dict[str, Reals] = {}
@@ -328,7 +330,11 @@ class ShootingProblem:
             if isinstance(model, ActionModelExpression):
                 p = self._table.values[where, : model.parameter_size]
                 for name, value in model.force_values(states[where], controls[where, : model.nu], p).items():
-                    forces.setdefault(name, np.full((self.T, value.shape[1]), np.nan))[where] = value
+                    rows = forces.setdefault(name, np.full((self.T, value.shape[1]), np.nan))
+                    if rows.shape[1] != value.shape[1]:
+                        sizes = f"{value.shape[1]} elements at knot {where[0]}, {rows.shape[1]} at others"
+                        raise InvalidArgumentError(f"{name}: {sizes}; give contacts of different sizes different names")
+                    rows[where] = value
         return forces
 
     # Receding horizons

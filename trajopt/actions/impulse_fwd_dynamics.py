@@ -42,7 +42,8 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         damping: μ [1/kg], >= 0: above 0 redundant impulses have a solution. Run-time parameter `damping`.
 
     Raises:
-        InvalidArgumentError: States differ, or the impulses that are active at first are redundant, without damping.
+        InvalidArgumentError: States differ, a term needs what an impulse does not give, or the impulses that are active
+            at first are redundant, without damping.
 
     Source: Mastalli et al., Crocoddyl (ICRA 2020), eq. 8.
     """
@@ -66,10 +67,13 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
             raise InvalidArgumentError(f"costs: expected a CostStack, got {costs!r}")
         for name, part in (("impulses", impulses), ("costs", costs)):
             if part.state != state:
-                raise InvalidArgumentError(f"{name}: they are of {part.state!r}, the model of {state!r}")
+                raise InvalidArgumentError(
+                    f"{name}: they are of {part.state!r}, the model of {state!r}; make both from one state"
+                )
         impulses.freeze(type(self).__name__)
         costs.freeze(type(self).__name__, 0)
         self.impulses, self.costs = impulses, costs
+        costs.check_solution(self.instant())
         self.restitution = self.parameter("restitution", restitution, convert=_restitution)
         self.damping = self.parameter(
             "damping", damping, unit="1/kg", convert=lambda name, value: np.array(check_non_negative(name, value))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 from casadi import SX
 
-from trajopt.contacts.base import Motions, TouchModelAbstract
+from trajopt.contacts.base import Motions
 from trajopt.contacts.kkt import Sensitivities, force_steps, motion_steps
 from trajopt.contacts.stack import TouchStackAbstract
 from trajopt.costs.cost_stack import QuadraticCost
@@ -43,7 +44,7 @@ class Solved:
         return [SX(e) for e in ca.substitute(expressions, [self.symbols], [self.values])]
 
 
-def visible_forces(stack: TouchStackAbstract[TouchModelAbstract], motions: Motions, multipliers: SX) -> dict[str, SX]:
+def visible_forces(stack: TouchStackAbstract[Any], motions: Motions, multipliers: SX) -> dict[str, SX]:
     """The force that users see of each contact, T λ."""
     turn = stack.force_map(motions)
     return stack.split(multipliers if turn is None else ca.mtimes(turn, multipliers))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -12,9 +13,9 @@ from casadi import SX
 
 from trajopt.dynamics.falling import FrameMotion
 from trajopt.dynamics.spatial import Spatial
-from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.errors import InvalidArgumentError, check_array, check_non_negative
 from trajopt.expressions import check_robot_state
-from trajopt.model import Model
+from trajopt.model import Model, Reals
 from trajopt.placements import check_reference_frame
 from trajopt.states.base import StateAbstract
 
@@ -124,8 +125,8 @@ class ContactModelAbstract(TouchModelAbstract):
     ) -> None:
         super().__init__(state, frames, nc, reference_frame=reference_frame)
         kp, kd = check_gains(gains)
-        self.kp = self.parameter("kp", kp, unit="1/s²") if kp else None
-        self.kd = self.parameter("kd", kd, unit="1/s") if kd else None
+        self.kp = self.parameter("kp", kp, unit="1/s²", convert=_gain) if kp else None
+        self.kd = self.parameter("kd", kd, unit="1/s", convert=_gain) if kd else None
 
     def position_error(self, motions: Motions) -> SX:
         """e(q), shape (nc,): how far the contact is from its reference."""
@@ -157,3 +158,7 @@ def check_gains(gains: Sequence[float]) -> tuple[float, float]:
     if kp < 0 or kd < 0:
         raise InvalidArgumentError(f"gains: expected kp >= 0 and kd >= 0, got {(float(kp), float(kd))}")
     return float(kp), float(kd)
+
+
+def _gain(argument: str, value: Any) -> Reals:
+    return np.array(check_non_negative(argument, value))

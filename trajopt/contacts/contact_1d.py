@@ -16,13 +16,15 @@ from trajopt.states.base import StateAbstract
 
 
 class ContactModel1D(ContactModelAbstract):
-    """The origin of a frame does not move along an axis n: n · (p̈ + kd ṗ + kp (p - h n)) = 0, with a force (1,) [N].
+    """The origin p of a frame does not move along n: n · (p̈ + kd ṗ + kp (p - h a)) = 0, with a force (1,) along n [N].
+
+    n = a in the world's axes; with reference_frame="local", n = R a turns with the frame, the point h a does not.
 
     Args:
         state: A robot's state.
         frame: Name of the frame.
-        reference: Height h along n in the world [m]; matters with kp > 0 only, then run-time parameter `reference`.
-        axis: n, made a unit vector: in the world's axes, or in the frame's with reference_frame="local".
+        reference: h, the height along a in the world [m]; matters with kp > 0 only, then run-time parameter.
+        axis: a, made a unit vector.
         reference_frame: "local", or "world" and "local_world_aligned", which are the same.
         gains: (kp, kd) of Baumgarte's stabilisation [1/s², 1/s].
     """
@@ -51,8 +53,8 @@ class ContactModel1D(ContactModelAbstract):
 
     def position_error(self, motions: Motions) -> SX:
         motion = motions[self.frame]
-        away = ca.mtimes(motion.rotation.T, motion.position - self.reference * self.axis)
-        return ca.mtimes(self._local_axis(motions), away)
+        away = motion.position - self.reference * self.axis
+        return ca.mtimes(SX(self.axis).T, away if self.in_world else ca.mtimes(motion.rotation.T, away))
 
     def _local_axis(self, motions: Motions) -> SX:
         """nᵀ in the frame's axes, (1, 3)."""

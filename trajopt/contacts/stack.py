@@ -49,12 +49,15 @@ class TouchStackAbstract(Generic[T]):
         if not isinstance(name, str) or not name.isidentifier():
             raise InvalidArgumentError(f"name: expected an identifier such as 'left_foot', got {name!r}")
         if name in self._items:
-            raise DuplicateNameError(f"name: {name!r} is in the stack already; choose a name other than {self.names}")
+            raise DuplicateNameError(
+                f"name: {name!r} is in the stack already; choose a name other than {', '.join(self.names)}"
+            )
         if not isinstance(item, self.item):
-            raise InvalidArgumentError(f"{self.kind}: expected a {self.item.__name__}, got {item!r}")
+            example = f"{self.kind.capitalize()}Model3D(state, frame)"
+            raise InvalidArgumentError(f"item: expected a model of {self.kind}s such as {example}, got {item!r}")
         if item.state != self.state:
             raise InvalidArgumentError(
-                f"{self.kind}: it is of {item.state!r}, the stack of {self.state!r}; make both from one state"
+                f"item: it is of {item.state!r}, the stack of {self.state!r}; make both from one state"
             )
         self._items[name] = item.clone() if any(item is known for known in self._items.values()) else item
         symbol = SX.sym(f"{name}.active")
@@ -92,7 +95,7 @@ class TouchStackAbstract(Generic[T]):
 
     def parameters(self) -> dict[str, Parameter]:
         """Run-time parameters by name, such as "contacts.left_foot.active"."""
-        named = {}
+        named: dict[str, Parameter] = {}
         for name, item in self._items.items():
             own = {"active": self._active[name], **item.parameters()}
             named |= {f"{self.kind}s.{name}.{key}": parameter for key, parameter in own.items()}
@@ -166,10 +169,9 @@ def stacked(parts: list[SX]) -> SX:
 
 
 def _activity(argument: str, value: Any) -> Reals:
-    number = np.asarray(value, dtype=np.float64)
-    if number.shape != () or number not in (0.0, 1.0):
+    if np.ndim(value) != 0 or value not in (0, 1):
         raise InvalidArgumentError(f"{argument}: expected 1 (active) or 0 (not), got {value!r}")
-    return number
+    return np.array(float(value))
 
 
 def _rebuild(cls: type[Any], state: StateAbstract, items: list[tuple[str, Any, bool]], user: str | None) -> Any:

@@ -12,7 +12,13 @@ from casadi import SX
 
 from trajopt.activations.base import ActivationModelAbstract
 from trajopt.activations.quadratic import ActivationModelQuad
-from trajopt.errors import DuplicateNameError, InvalidArgumentError, check_non_negative, unknown_name
+from trajopt.errors import (
+    DuplicateNameError,
+    InvalidArgumentError,
+    UnknownNameError,
+    check_non_negative,
+    unknown_name,
+)
 from trajopt.expressions import Instant
 from trajopt.model import Parameter
 from trajopt.residuals.base import ResidualModelAbstract
@@ -175,10 +181,14 @@ class CostStack:
         """Names of the terms that need a control, or what the dynamics solve for."""
         return [t.name for t in self.terms if t.residual.uses_control or t.residual.uses_solution]
 
-    @property
-    def uses_solution(self) -> bool:
-        """Whether a term needs forces or accelerations."""
-        return any(t.residual.uses_solution for t in self.terms)
+    def check_solution(self, instant: Instant) -> None:
+        """Raises, naming the term, if one needs a force or a motion that is not there at a model's instants."""
+        for term in self.terms:
+            if term.residual.uses_solution:
+                try:
+                    term.residual.evaluate(instant)
+                except (InvalidArgumentError, UnknownNameError) as error:
+                    raise type(error)(f"cost term {term.name!r}: {error}") from error
 
     def check_terminal(self) -> None:
         """Raises InvalidArgumentError if a term needs a control or a force, which a horizon's end does not have."""

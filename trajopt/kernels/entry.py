@@ -35,11 +35,11 @@ def entry_text(program: Program, width: int) -> str:
         lines.append(f"%a{number} = getelementptr i8, ptr %scratch, i64 {offset}")
     lines.append(f"%spill = getelementptr i8, ptr %scratch, i64 {end}")
     pieces: dict[str, str] = {}
-    for step in program.steps:
+    for place, step in enumerate(program.steps):
         if isinstance(step, Call):
             lines += _call_lines(step, width, names, pieces)
         else:
-            lines += _product_lines(step, width, names, pieces)
+            lines += _product_lines(step, width, names, pieces, place)
     return "\n".join([*lines, "ret void", "}", *pieces.values()])
 
 
@@ -51,7 +51,9 @@ def _call_lines(step: Call, width: int, names: dict[int, str], pieces: dict[str,
     return [f"call void @{name}({', '.join(arguments)})"]
 
 
-def _product_lines(step: MatrixProduct, width: int, names: dict[int, str], pieces: dict[str, str]) -> list[str]:
+def _product_lines(
+    step: MatrixProduct, width: int, names: dict[int, str], pieces: dict[str, str], number: int
+) -> list[str]:
     name = matmul_name(step, width)
     pieces[name] = matmul_text(step, width)
     pieces["llvm.fma"] = declarations(width)
@@ -63,7 +65,7 @@ def _product_lines(step: MatrixProduct, width: int, names: dict[int, str], piece
     test = nonzero_name(sizes, width)
     pieces[test] = nonzero_text(sizes, width)
     arguments = ", ".join(f"ptr {names[a.number]}" for a in step.unless_zero)
-    block = f"guarded{len(pieces)}.{step.a.number}.{step.b.number}.{step.result.number}"
+    block = f"guarded.{number}"
     return [
         f"%{block} = call i1 @{test}({arguments})",
         f"br i1 %{block}, label %{block}.do, label %{block}.done",

@@ -13,10 +13,8 @@ from trajopt.kernels.builder import Builder
 from trajopt.kernels.operations import LaneType
 from trajopt.kernels.program import MatrixProduct
 
-BLOCK = (
-    2,
-    3,
-)  # sums of 8 lanes that, with an operand, fill sixteen registers of 4 doubles; 2 x 2, 3 x 2, 1 x 6 are slower
+# Sums of 8 lanes that, with an operand, fill sixteen registers of 4 doubles; 2 x 2, 3 x 2 and 1 x 6 are slower.
+BLOCK = (2, 3)
 
 
 def matmul_name(product: MatrixProduct, width: int) -> str:
@@ -63,6 +61,8 @@ def nonzero_text(sizes: tuple[int, ...], width: int) -> str:
     zero = lanes.constant(0.0)
     mask = "false" if width == 1 else "zeroinitializer"
     for i, size in enumerate(sizes):
+        if not size:
+            continue
         with b.loop(0, size, carried=[(lanes.mask, mask)]) as loop:
             value = b.load(b.at(f"%a{i}", (loop.index, width)), lanes.real, lanes.align)
             differs = b.op(f"fcmp une {lanes.real} {value}, {zero}")

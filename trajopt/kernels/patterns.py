@@ -47,7 +47,7 @@ def upper_blocks(a: Pattern, b: Pattern) -> tuple[Block, ...]:
     result, n = [], len(a)
     for r0 in range(0, n, 2):
         r1 = min(r0 + 2, n)
-        result.append(Block((r0, r1), (r0, n), _runs(a[r0:r1].any(axis=0) & b[:, r0:].any(axis=1))))
+        result.append(Block((r0, r1), (r0, n), _runs(np.any(a[r0:r1], axis=0) & np.any(b[:, r0:], axis=1))))
     return tuple(result)
 
 

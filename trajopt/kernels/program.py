@@ -223,7 +223,7 @@ class Program:
         symmetric: bool = False,
         unless_zero: tuple[Array, ...] = (),
     ) -> None:
-        """Adds the product a b (aᵀ b with `transpose_a`) to `target`, which is not an input, in place.
+        """Adds the product a b (aᵀ b with `transpose_a`) to `target`, neither an input nor a factor, in place.
 
         Whoever says `symmetric` knows that target and product are. With `unless_zero`, nothing is added if all elements
         of these arrays are zero.
@@ -235,6 +235,8 @@ class Program:
             raise InvalidArgumentError(
                 f"target: expected an array that is not an input, of shape {(len(left), right.shape[1])}, got {target}"
             )
+        if target in (a, b):
+            raise InvalidArgumentError(f"target: expected an array that is not a factor, got {target}; use matmul")
         if symmetric and target.shape[0] != target.shape[1]:
             raise InvalidArgumentError(f"symmetric: expected a square target, got shape {target.shape}")
         self._patterns[target.number] = self.pattern(target) | patterns.product(left, right)

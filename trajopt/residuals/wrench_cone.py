@@ -85,9 +85,11 @@ def check_box(box: npt.ArrayLike) -> Reals:
 
 def pressure_rows(box: SX) -> SX:
     """±τ_x - Y f_z and ±τ_y - X f_z, (4, 6)."""
-    x, y = box[0] / 2, box[1] / 2
-    rows = [[0, 0, -y, 1, 0, 0], [0, 0, -y, -1, 0, 0], [0, 0, -x, 0, 1, 0], [0, 0, -x, 0, -1, 0]]
-    return ca.sparsify(SX(ca.vertcat(*[ca.horzcat(*row) for row in rows])))
+    rows, (x, y) = SX(4, 6), (box[0] / 2, box[1] / 2)
+    rows[:, 2] = ca.vertcat(-y, -y, -x, -x)
+    rows[0, 3] = rows[2, 4] = 1
+    rows[1, 3] = rows[3, 4] = -1
+    return rows
 
 
 def wrench_rows(cone: WrenchCone, mu: SX, box: SX) -> SX:

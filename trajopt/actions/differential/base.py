@@ -59,6 +59,7 @@ class DifferentialActionModelAbstract(Model):
         self.state = state
         self.nu = check_count("nu", nu)
         costs.freeze(type(self).__name__, self.nu)
+        costs.check_solution(self.instant())
         self.costs = costs
         self.lower = np.full(nu, -np.inf) if lower is None else check_bounds("lower", lower, nu)
         self.upper = np.full(nu, np.inf) if upper is None else check_bounds("upper", upper, nu)

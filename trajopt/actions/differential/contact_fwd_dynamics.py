@@ -19,10 +19,11 @@ from trajopt.costs.cost_stack import CostStack
 from trajopt.dynamics.falling import FrameMotion, falling_derivatives, frame_motions
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.errors import InvalidArgumentError, check_non_negative
-from trajopt.expressions import Instant
+from trajopt.expressions import Instant, check_robot_state
 from trajopt.kernels.program import Array, Program
 from trajopt.model import Parameter
 from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import StateMultibody
 
 Reals = npt.NDArray[np.float64]
 
@@ -43,10 +44,14 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         friction: As in DifferentialActionModelFreeFwdDynamics.
 
     Raises:
-        InvalidArgumentError: States differ, or the contacts that are active at first are redundant, without damping.
+        InvalidArgumentError: States differ, a term needs a force of another size, or the contacts that are active at
+            first are redundant, without damping.
+        UnknownNameError: A term needs the force of a contact that is not in the stack.
 
     Source: Mastalli et al., Crocoddyl (ICRA 2020), eqs. 6-9; derivatives by the implicit function theorem.
     """
+
+    state: StateMultibody
 
     def __init__(
         self,
@@ -58,13 +63,16 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         damping: float = 0.0,
         friction: SmoothFriction | str | None = None,
     ) -> None:
+        check_robot_state(type(self).__name__, state)
         if not isinstance(actuation, ActuationModelAbstract):
             raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
         if not isinstance(contacts, ContactStack):
             raise InvalidArgumentError(f"contacts: expected a ContactStack, got {contacts!r}")
         for name, part in (("actuation", actuation), ("contacts", contacts)):
             if part.state != state:
-                raise InvalidArgumentError(f"{name}: it is of {part.state!r}, the model of {state!r}")
+                raise InvalidArgumentError(
+                    f"{name}: it is of {part.state!r}, the model of {state!r}; make both from one state"
+                )
         contacts.freeze(type(self).__name__)
         self.actuation, self.contacts = actuation, contacts
         self.friction = SmoothFriction.of(friction)

@@ -1,0 +1,233 @@
+"""Matrix products of programs: structural zeros, symmetric results, sums in place, products that are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+from casadi import SX
+
+from tests.kernel_runner import LEVELS, Reals, assert_same_bits, kernel_at, run_kernel
+from trajopt.errors import InvalidArgumentError
+from trajopt.kernels import Program, kernel, patterns
+from trajopt.kernels.program import Array, MatrixProduct
+
+T = 9  # one block of eight knots, and one that is not full
+
+
+def masks(seed: int, m: int, k: int, n: int) -> Iterator[tuple[Reals, Reals, Reals]]:
+    """Where A, B and C may differ from zero: alike rows, empty rows and columns, nothing at all, everything."""
+    rng = np.random.default_rng(seed)
+    for density in (0.0, 0.2, 0.5, 1.0):
+        A, B, C = (rng.random(shape) < density for shape in ((m, k), (k, n), (m, n)))
+        if density == 0.5:
+            A[1::3], B[:, 1::2] = A[: len(A[1::3])], False
+            A[:, :1], C[:, -1:] = False, False
+        yield A, B, C
+
+
+def masked(program: Program, array: Array, mask: Reals) -> Array:
+    """A copy of an array whose structural zeros are those of a mask."""
+    symbol = SX.sym("a", *array.shape)
+    sparsity = ca.DM(mask.astype(float)).sparsity() if mask.all() else ca.sparsify(ca.DM(mask.astype(float))).sparsity()
+    (copy,) = program.call(ca.Function("masked", [symbol], [ca.project(symbol, sparsity)]), array)
+    np.testing.assert_array_equal(program.pattern(copy), mask)
+    return copy
+
+
+def run(program: Program, inputs: list[Reals], level: str = "optimised") -> list[Reals]:
+    """Outputs (T, rows, columns) of the compiled program, the same for both widths."""
+    flat = [v.reshape(T, -1) for v in inputs]
+    wide, narrow = (run_kernel(kernel_at(program, width, LEVELS[level]), flat) for width in (8, 1))
+    assert_same_bits(wide, narrow)
+    return [v.reshape(T, *array.shape) for v, array in zip(wide, program.outputs)]
+
+
+def assert_evaluator_agrees(program: Program, inputs: list[Reals], outputs: list[Reals]) -> None:
+    for t in range(T):
+        for got, expected in zip(outputs, program.evaluate(*(v[t] for v in inputs))):
+            np.testing.assert_allclose(got[t], expected, rtol=0, atol=1e-13)
+
+
+SIZES = [(5, 4, 7), (1, 1, 1), (6, 3, 6), (3, 0, 2), (1, 5, 1), (4, 7, 1), (7, 2, 3)]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("transpose", [False, True])
+def test_structural_zeros(size: tuple[int, int, int], transpose: bool) -> None:
+    """Every pattern with and without an initial value, added and subtracted, in one program."""
+    m, k, n = size
+    rng = np.random.default_rng(m + k)
+    inputs = [rng.normal(size=(T, *shape)) for shape in ((k, m) if transpose else (m, k), (k, n), (m, n))]
+    program = Program("products")
+    a, b, c = (program.input(*v.shape[1:]) for v in inputs)
+    expected = []
+    for A, B, C in masks(m * n, m, k, n):
+        left = masked(program, a, A.T if transpose else A)
+        right, start = masked(program, b, B), masked(program, c, C)
+        first = inputs[0].swapaxes(1, 2) if transpose else inputs[0]
+        product = (first * A) @ (inputs[1] * B)
+        for initial in (None, start):
+            for subtract in (False, True):
+                result = program.matmul(left, right, transpose_a=transpose, initial=initial, subtract=subtract)
+                program.output(result)
+                expected.append((0 if initial is None else inputs[2] * C) + (-product if subtract else product))
+                reachable = (A.astype(int) @ B.astype(int) > 0) | (C if initial else False)
+                np.testing.assert_array_equal(program.pattern(result), reachable)
+    outputs = run(program, inputs)
+    for got, value in zip(outputs, expected, strict=True):
+        np.testing.assert_allclose(got, np.broadcast_to(value, got.shape), rtol=0, atol=1e-13)
+    assert_evaluator_agrees(program, inputs, outputs)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_blocks_cover_every_element_and_multiply_no_zero_they_can_skip(symmetric: bool) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        m, k, n = rng.integers(1, 9, 3)
+        A, B = rng.random((m, k)) < 0.4, rng.random((k, n)) < 0.4
+        if symmetric:
+            B, n = A.T, m
+        blocks = patterns.upper_blocks(A, B) if symmetric else patterns.blocks(A, B)
+        times, sums = np.zeros((m, n), dtype=int), np.zeros((m, n, k), dtype=bool)
+        for block in blocks:
+            where = np.ix_(range(*block.rows), range(*block.cells))
+            times[where] += 1
+            for inner in block.inner:
+                sums[np.ix_(range(*block.rows), range(*block.cells), range(*inner))] = True
+        needed = A[:, None, :] & B.T[None, :, :]
+        asked = np.triu(np.ones((m, n), dtype=bool)) if symmetric else np.ones((m, n), dtype=bool)
+        assert np.all(times[asked] == 1)
+        assert np.all(sums[asked] >= needed[asked])
+        if not symmetric:
+            np.testing.assert_array_equal(sums, needed)
+            assert sum(b.multiplications for b in blocks) == needed.sum()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 7])
+def test_symmetric_sums_in_place(n: int) -> None:
+    """Target += Zᵀ H Z: exactly symmetric, and right, for odd and even sizes and any structural zeros."""
+    rng = np.random.default_rng(n)
+    for density in (0.3, 1.0):
+        Z, H, S = rng.normal(size=(T, 4, n)), rng.normal(size=(T, 4, 4)), rng.normal(size=(T, n, n))
+        H, S = H + H.swapaxes(1, 2), S + S.swapaxes(1, 2)
+        mask = rng.random((4, n)) < density
+        program = Program("symmetric")
+        z, h, s = (program.input(*v.shape[1:]) for v in (Z, H, S))
+        left, target = masked(program, z, mask), masked(program, s, np.ones((n, n), dtype=bool))
+        program.accumulate(target, left, program.matmul(h, left), transpose_a=True, symmetric=True)
+        program.output(target)
+        (got,) = run(program, [Z, H, S])
+        np.testing.assert_array_equal(got, got.swapaxes(1, 2))
+        np.testing.assert_allclose(got, S + (Z * mask).swapaxes(1, 2) @ H @ (Z * mask), rtol=0, atol=1e-12)
+        assert_evaluator_agrees(program, [Z, H, S], [got])
+
+
+def test_a_symmetric_sum_takes_half_of_the_multiplications() -> None:
+    work = []
+    for symmetric in (False, True):
+        program = Program("work")
+        a, s = program.input(6, 10), program.call(ca.Function("s", [], [SX(ca.DM.ones(10, 10))]))[0]
+        program.accumulate(s, a, a, transpose_a=True, symmetric=symmetric)
+        (step,) = [step for step in program.steps if isinstance(step, MatrixProduct)]
+        work.append(step.multiplications)
+    assert work == [600, 6 * (2 * (10 + 8 + 6 + 4 + 2))]
+
+
+def test_sums_in_place_one_after_the_other() -> None:
+    rng = np.random.default_rng(4)
+    A, B, C = rng.normal(size=(T, 3, 2)), rng.normal(size=(T, 2, 5)), rng.normal(size=(T, 3, 5))
+    program = Program("sums")
+    a, b, c = (program.input(*v.shape[1:]) for v in (A, B, C))
+    target = masked(program, c, np.eye(3, 5, dtype=bool))
+    for _ in range(3):
+        program.accumulate(target, a, b)
+    program.output(target)
+    (got,) = run(program, [A, B, C], "quick")
+    np.testing.assert_allclose(got, C * np.eye(3, 5) + 3 * A @ B, rtol=0, atol=1e-13)
+    assert_evaluator_agrees(program, [A, B, C], [got])
+    assert program.pattern(target).all()
+
+
+@pytest.mark.parametrize("nonzero", [None, 0, 5, 8])
+@pytest.mark.parametrize("value", [1e-300, np.nan, np.inf])
+def test_products_are_left_out_where_all_guards_are_zero(nonzero: int | None, value: float) -> None:
+    """One knot whose guard is not zero makes its block compute; with one lane, that knot alone."""
+    rng = np.random.default_rng(3)
+    A, B, S = rng.normal(size=(T, 3, 2)), rng.normal(size=(T, 2, 3)), rng.normal(size=(T, 3, 3))
+    first, second = np.zeros((T, 4)), np.zeros((T, 1))
+    first[::2] = -0.0
+    if nonzero is not None:
+        (second if nonzero == 5 else first)[nonzero, -1] = value
+    inputs = [A, B, S, first, second]
+    program = Program("guarded")
+    a, b, s, g, h = (program.input(*(v.shape[1:] if v.ndim == 3 else (v.shape[1], 1))) for v in inputs)
+    target = masked(program, s, np.ones((3, 3), dtype=bool))
+    (empty,) = program.call(ca.Function("empty", [], [SX(0, 2)]))  # whatever comes next in memory is not in it
+    product = program.matmul(a, b, unless_zero=(g, h))
+    for _ in range(2):
+        program.accumulate(target, product, product, unless_zero=(g, empty, h))
+    program.accumulate(target, a, b, unless_zero=(empty,))
+    program.output(target)
+    done = S + 2 * A @ B @ A @ B
+    for width in (1, 8):
+        (flat,) = run_kernel(kernel(program, width), [v.reshape(T, -1) for v in inputs])
+        for t, got in enumerate(flat.reshape(T, 3, 3)):
+            asked = nonzero is not None and (t // 8 == nonzero // 8 if width == 8 else t == nonzero)
+            np.testing.assert_allclose(got, done[t] if asked else S[t], rtol=0, atol=1e-13)
+    for t in range(T):
+        expected = done[t] if t == nonzero else S[t]
+        np.testing.assert_allclose(program.evaluate(*(v[t] for v in inputs))[0], expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize(("zeros", "length"), [(0, 1), (1, 1), (15, 1), (16, 1), (17, 1), (40, 1500)])
+def test_structural_zeros_of_outputs_are_written(zeros: int, length: int) -> None:
+    """Arrays come with anything in them; a long function is cut into parts, of which only the first one clears."""
+    x = SX.sym("x", 2)
+    chain = x
+    for _ in range(length):
+        chain = ca.cos(chain[::-1])
+    sparse = SX(zeros + 3, 1)
+    sparse[0], sparse[zeros + 1], sparse[zeros + 2] = chain[0], 7.0, chain[1]
+    function = ca.Function("f", [x], [sparse, SX(2, zeros), chain])
+    program = Program("zeros")
+    given = program.input(2)
+    outputs = program.call(function, given)
+    program.output(*outputs)
+    points = np.random.default_rng(1).normal(size=(T, 2))
+    for level in LEVELS:
+        got = run(program, [points], level)
+        for t, point in enumerate(points):
+            a, _, c = (v.full() for v in function(point))
+            assert_same_bits([got[0][t], got[2][t]], [a, c])
+        assert got[1].shape == (T, 2, zeros)
+        assert not got[1].any()
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda p, a, b, c: p.accumulate(a, b, c), r"target: expected an array that is not an input, of shape \(2, 2\)"),
+        (lambda p, a, b, c: p.accumulate(p.matmul(a, a), b, c), r"target: .* of shape \(2, 2\), got .*\(3, 3\)"),
+        (lambda p, a, b, c: p.accumulate(p.matmul(a, c), c, b, symmetric=True), "target"),
+        (lambda p, a, b, c: p.accumulate(p.matmul(a, c), a, c, symmetric=True), "expected a square target"),
+        (lambda p, a, b, c: p.matmul(a, b), r"a b of shapes \(3, 3\) and \(2, 3\) does not exist"),
+        (lambda p, a, b, c: p.matmul(a, b, transpose_a=True), r"aᵀ b of shapes \(3, 3\) and \(2, 3\)"),
+        (lambda p, a, b, c: p.matmul(b, c, initial=a), r"initial: expected shape \(2, 2\), got \(3, 3\)"),
+        (lambda p, a, b, c: p.matmul(b, c, unless_zero=(Array(99, (1, 1)),)), "is not of program 'refused'"),
+        (lambda p, a, b, c: in_place_of_a_factor(p, a), "target: expected an array that is not a factor"),
+    ],
+)
+def test_products_refuse(build: Any, message: str) -> None:
+    program = Program("refused")
+    a, b, c = program.input(3, 3), program.input(2, 3), program.input(3, 2)
+    with pytest.raises(InvalidArgumentError, match=message):
+        build(program, a, b, c)
+
+
+def in_place_of_a_factor(program: Program, a: Array) -> None:
+    square = program.matmul(a, a)
+    program.accumulate(square, a, square)
