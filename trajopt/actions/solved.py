@@ -66,10 +66,12 @@ def solution_steps(program: Program, r: Mapping[str, Array], q: QuadraticCost) -
     if not q.Lz.nnz():
         return motion
     guard = (r["Lz"], r["Lzz"])
-    Z = program.matmul(r["T"], force_steps(program, s, B, unless_zero=guard), initial=r["E"], unless_zero=guard)
+    Z = program.matmul(r["T"], force_steps(program, s, B, unless_zero=guard), unless_zero=guard)
+    program.add(Z, r["E"], unless_zero=guard)
     if q.Lz.numel() > Z.shape[0]:
         (Z,) = program.call(_stack(program, motion, Z), motion, Z)
-    middle = program.matmul(r["Lzz"], Z, initial=r["Lzy"], unless_zero=guard)
+    middle = program.matmul(r["Lzz"], Z, unless_zero=guard)
+    program.add(middle, r["Lzy"], unless_zero=guard)
     program.accumulate(r["Ly"], Z, r["Lz"], transpose_a=True, unless_zero=guard)
     if q.Lzy.nnz():
         program.accumulate(r["Lyy"], Z, middle, transpose_a=True, unless_zero=guard)

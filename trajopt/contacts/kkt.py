@@ -115,11 +115,14 @@ def motion_steps(program: Program, s: Sensitivities) -> tuple[Array, Array]:
     """Adds the steps that give offset + dw (nv, n), and B (nv, nc)."""
     B = program.matmul(s.spread, s.schur_inverse, transpose_a=True)
     A = program.matmul(B, s.spread, initial=s.mass_inverse, subtract=True)
-    motion = program.matmul(A, s.motion, initial=s.offset, subtract=True)
-    return program.matmul(B, s.constraint, initial=motion, subtract=True), B
+    motion = program.matmul(A, s.motion, subtract=True)
+    program.accumulate(motion, B, s.constraint, subtract=True)
+    program.add(motion, s.offset)
+    return motion, B
 
 
 def force_steps(program: Program, s: Sensitivities, B: Array, *, unless_zero: tuple[Array, ...]) -> Array:
     """Adds the steps that give dλ (nc, n), for which there is no need where all of `unless_zero` are zero."""
     force = program.matmul(B, s.motion, transpose_a=True, unless_zero=unless_zero)
-    return program.matmul(s.schur_inverse, s.constraint, initial=force, subtract=True, unless_zero=unless_zero)
+    program.accumulate(force, s.schur_inverse, s.constraint, subtract=True, unless_zero=unless_zero)
+    return force

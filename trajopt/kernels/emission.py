@@ -25,16 +25,13 @@ from trajopt.kernels.operations import (
 # a call 3.5, 3.5, 3.4, 3.3 us a lane.
 CUT = 2000
 
-# From this many structural zeros on, an output is cleared as a whole first: stores of single zeros took 4.5 of 12 s of
-# compiling the derivatives of a humanoid's inverse dynamics.
-CLEARED = 16
-
 
 class EmittedFunction:
     """LLVM text of one function, cut into parts that compile apart.
 
     The function's C signature is `void name(double *in0, ..., double *out0, ..., double *scratch)`; element e of lane l
     of an array is at e * width + l, arrays are aligned to 64 bytes when width > 1. No output may overlap another array.
+    Structural zeros of outputs are not written.
 
     Attributes:
         name: Symbol of the function.
@@ -51,10 +48,8 @@ class EmittedFunction:
         bounds = [len(code) * i // parts for i in range(parts + 1)]
         self._part_of = [part for part in range(parts) for _ in range(bounds[part], bounds[part + 1])]
         self._slots, self.scratch = self._waiting_values()
-        self._cleared = [i for i, values in enumerate(code.outputs) if values.count(None) >= CLEARED]
         self._stores = self._output_stores()
         bodies = [self._body(bounds[i], bounds[i + 1], i, last=i == parts - 1) for i in range(parts)]
-        bodies[0] = self._clearing() + bodies[0]
         self.parts = self._modules(bodies)
 
     def _waiting_values(self) -> tuple[dict[int, int], int]:
@@ -78,24 +73,16 @@ class EmittedFunction:
         return slots, size
 
     def _output_stores(self) -> dict[int, list[tuple[int, int]]]:
-        """Where each value goes in the outputs: (output, element); key -1 stands for zero."""
+        """Where each value goes in the outputs: (output, element)."""
         stores: dict[int, list[tuple[int, int]]] = {}
         for output, values in enumerate(self._code.outputs):
             for element, v in enumerate(values):
-                if v is not None or output not in self._cleared:
-                    stores.setdefault(-1 if v is None else v, []).append((output, element))
+                if v is not None:
+                    stores.setdefault(v, []).append((output, element))
         return stores
 
-    def _clearing(self) -> list[str]:
-        """Lines that set the outputs with many structural zeros to zero."""
-        sizes = {i: len(self._code.outputs[i]) * self.width * 8 for i in self._cleared}
-        return [
-            f"call void @llvm.memset.p0.i64(ptr align {self._lanes.align} %out{i}, i8 0, i64 {size}, i1 false)"
-            for i, size in sizes.items()
-        ]
-
     def _body(self, first: int, end: int, part: int, *, last: bool) -> list[str]:
-        """Lines of one part; the last one also stores the constants, inputs and zeros that are outputs."""
+        """Lines of one part; the last one also stores the constants and inputs that are outputs."""
         writer = _PartWriter(self._code, self._lanes, self._slots, self._part_of, part)
         for k in range(first, end):
             if self._code.operations[k][0] in LEAVES:
@@ -106,10 +93,9 @@ class EmittedFunction:
             for output, element in self._stores.get(k, ()):
                 writer.store(writer.real(k), f"%out{output}", element)
         for v, places in self._stores.items() if last else ():
-            if v < 0 or self._code.operations[v][0] in LEAVES:
-                text = self._lanes.constant(0.0) if v < 0 else writer.real(v)
+            if self._code.operations[v][0] in LEAVES:
                 for output, element in places:
-                    writer.store(text, f"%out{output}", element)
+                    writer.store(writer.real(v), f"%out{output}", element)
         return writer.lines
 
     def _modules(self, bodies: list[list[str]]) -> list[str]:
@@ -222,9 +208,7 @@ def declarations(lanes: LaneType, body: list[str]) -> str:
         lines.append(erfinv_text())
     unary = set(LIBM_UNARY.values()) - {"trajopt_erfinv"}
     for name in sorted(called - {"trajopt_erfinv"}):
-        if name == "llvm.memset.p0.i64":
-            lines.append(f"declare void @{name}(ptr, i8, i64, i1)")
-        elif name.startswith("llvm."):
+        if name.startswith("llvm."):
             real = "double" if name.endswith(".f64") else lanes.real
             lines.append(f"declare {real} @{name}({real})")
         elif name in unary:

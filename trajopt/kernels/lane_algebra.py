@@ -11,7 +11,7 @@ import hashlib
 from trajopt.kernels import products
 from trajopt.kernels.builder import Builder
 from trajopt.kernels.operations import LaneType
-from trajopt.kernels.program import MatrixProduct
+from trajopt.kernels.program import MatrixProduct, Sum
 
 # Sums of 8 lanes that, with an operand, fill sixteen registers of 4 doubles; 2 x 2, 3 x 2 and 1 x 6 are slower.
 BLOCK = (2, 3)
@@ -46,6 +46,23 @@ def matmul_text(product: MatrixProduct, width: int) -> str:
         size=BLOCK,
         mirrored=mirrored,
     )
+
+
+def sum_name(step: Sum, width: int) -> str:
+    """Symbol of a sum; sums over the same elements share it."""
+    return f"trajopt_sum_{hashlib.sha256(repr((step.runs, width)).encode()).hexdigest()[:16]}"
+
+
+def sum_text(step: Sum, width: int) -> str:
+    """LLVM text of `void name(double *target, double *a)`: target += a."""
+    lanes = LaneType(width)
+    b = Builder(f"define internal void @{sum_name(step, width)}(ptr %target, ptr %a)")
+    for first, end in step.runs:
+        with b.loop(first, end) as loop:
+            place, other = b.at("%target", (loop.index, width)), b.at("%a", (loop.index, width))
+            x, y = b.load(place, lanes.real, lanes.align), b.load(other, lanes.real, lanes.align)
+            b.store(b.op(f"fadd {lanes.real} {x}, {y}"), place, lanes.real, lanes.align)
+    return b.text()
 
 
 def nonzero_name(sizes: tuple[int, ...], width: int) -> str:

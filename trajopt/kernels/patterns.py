@@ -38,7 +38,7 @@ def blocks(a: Pattern, b: Pattern) -> tuple[Block, ...]:
     result = []
     for r0, r1 in _alike(a):
         for c0, c1 in _alike(b.T):
-            result.append(Block((r0, r1), (c0, c1), _runs(a[r0] & b[:, c0])))
+            result.append(Block((r0, r1), (c0, c1), runs(a[r0] & b[:, c0])))
     return tuple(result)
 
 
@@ -47,7 +47,7 @@ def upper_blocks(a: Pattern, b: Pattern) -> tuple[Block, ...]:
     result, n = [], len(a)
     for r0 in range(0, n, 2):
         r1 = min(r0 + 2, n)
-        result.append(Block((r0, r1), (r0, n), _runs(np.any(a[r0:r1], axis=0) & np.any(b[:, r0:], axis=1))))
+        result.append(Block((r0, r1), (r0, n), runs(np.any(a[r0:r1], axis=0) & np.any(b[:, r0:], axis=1))))
     return tuple(result)
 
 
@@ -57,7 +57,7 @@ def _alike(rows: Pattern) -> list[tuple[int, int]]:
     return [(i, j) for i, j in zip([0, *ends], [*ends, len(rows)]) if i < j]
 
 
-def _runs(chosen: npt.NDArray[np.bool_]) -> Ranges:
-    """Ranges of neighbouring indices that are chosen."""
+def runs(chosen: npt.NDArray[np.bool_]) -> Ranges:
+    """Ranges (first, end) of neighbouring indices that are chosen."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], chosen.astype(np.int8), [0]])))
     return tuple((int(first), int(end)) for first, end in edges.reshape(-1, 2))

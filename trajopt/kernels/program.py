@@ -19,7 +19,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import patterns
 from trajopt.kernels.expression import Expression
 from trajopt.kernels.instructions import expand
-from trajopt.kernels.products import Block
+from trajopt.kernels.products import Block, Ranges
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,18 @@ class MatrixProduct:
         return sum(b.multiplications for b in self.blocks)
 
 
+@dataclass(frozen=True)
+class Sum:
+    """target += a, at the elements of `runs`, ranges (first, end); left out where all of `unless_zero` are zero."""
+
+    target: Array
+    a: Array
+    runs: Ranges
+    unless_zero: tuple[Array, ...]
+
+
 class Program:
-    """Straight sequence of calls and matrix products.
+    """Straight sequence of calls, matrix products and sums.
 
     Args:
         name: For messages.
@@ -96,9 +106,11 @@ class Program:
         self.arrays: list[Array] = []
         self.inputs: list[Array] = []
         self.outputs: list[Array] = []
-        self.steps: list[Call | MatrixProduct] = []
+        self.steps: list[Call | MatrixProduct | Sum] = []
         self._closed = False
         self._patterns: dict[int, patterns.Pattern] = {}  # of arrays that have structural zeros
+        self._sparse_results: set[int] = set()  # results of calls, which write nothing but what may differ from zero
+        self._zeros_read: set[int] = set()  # arrays whose structural zeros are read
         self._expressions: dict[int, tuple[ca.Function, Expression]] = {}  # with the function as given; by its identity
 
     @classmethod
@@ -130,6 +142,10 @@ class Program:
     def pattern(self, array: Array) -> patterns.Pattern:
         """Which elements of an array may differ from zero, (rows, columns)."""
         return self._patterns.get(array.number, patterns.full(array.shape))
+
+    def needs_zeros(self, array: Array) -> bool:
+        """Whether an array must be cleared before the call that computes it."""
+        return array.number in self._sparse_results & self._zeros_read
 
     def input(self, rows: int, columns: int = 1) -> Array:
         """Declares the next input."""
@@ -168,6 +184,11 @@ class Program:
         for i, array in enumerate(outputs):
             if not function.sparsity_out(i).is_dense():
                 self._patterns[array.number] = patterns.of_sparsity(function.sparsity_out(i))
+                self._sparse_results.add(array.number)
+        for i, array in enumerate(inputs):
+            read = patterns.of_sparsity(function.sparsity_in(i)).reshape(array.shape)
+            if np.any(read & ~self.pattern(array)):
+                self._zeros_read.add(array.number)
         self.steps.append(Call(expression, tuple(inputs), outputs))
         return outputs
 
@@ -208,6 +229,7 @@ class Program:
             raise InvalidArgumentError(f"initial: expected shape {result.shape}, got {initial.shape}")
         reached = patterns.product(left, right)
         self._patterns[result.number] = reached if initial is None else reached | self.pattern(initial)
+        self._zeros_read.update(x.number for x in (*unless_zero, *(() if initial is None else (initial,))))
         blocks = patterns.blocks(left, right)
         step = MatrixProduct(a, b, result, transpose_a, initial, subtract, False, unless_zero, blocks)
         self.steps.append(step)
@@ -220,13 +242,14 @@ class Program:
         b: Array,
         *,
         transpose_a: bool = False,
+        subtract: bool = False,
         symmetric: bool = False,
         unless_zero: tuple[Array, ...] = (),
     ) -> None:
         """Adds the product a b (aᵀ b with `transpose_a`) to `target`, neither an input nor a factor, in place.
 
-        Whoever says `symmetric` knows that target and product are. With `unless_zero`, nothing is added if all elements
-        of these arrays are zero.
+        With `subtract` it is subtracted. Whoever says `symmetric` knows that target and product are. With
+        `unless_zero`, nothing is added if all elements of these arrays are zero.
         """
         self._check_open()
         left, right = self._factors(a, b, transpose_a)
@@ -240,8 +263,22 @@ class Program:
         if symmetric and target.shape[0] != target.shape[1]:
             raise InvalidArgumentError(f"symmetric: expected a square target, got shape {target.shape}")
         self._patterns[target.number] = self.pattern(target) | patterns.product(left, right)
+        self._zeros_read.update(x.number for x in (target, *unless_zero, *((a, b) if symmetric else ())))
         blocks = patterns.upper_blocks(left, right) if symmetric else patterns.blocks(left, right)
-        self.steps.append(MatrixProduct(a, b, target, transpose_a, target, False, symmetric, unless_zero, blocks))
+        self.steps.append(MatrixProduct(a, b, target, transpose_a, target, subtract, symmetric, unless_zero, blocks))
+
+    def add(self, target: Array, a: Array, *, unless_zero: tuple[Array, ...] = ()) -> None:
+        """Adds an array to `target`, which is not an input, in place; its structural zeros cost nothing."""
+        self._check_open()
+        self._check_mine("add", target, a, *unless_zero)
+        if target in self.inputs or target == a or target.shape != a.shape:
+            raise InvalidArgumentError(
+                f"target: expected another array than a, not an input, of shape {a.shape}, got {target}"
+            )
+        pattern = self.pattern(a)
+        self._patterns[target.number] = self.pattern(target) | pattern
+        self._zeros_read.update(x.number for x in (target, *unless_zero))
+        self.steps.append(Sum(target, a, patterns.runs(pattern.ravel()), unless_zero))
 
     def _factors(self, a: Array, b: Array, transpose_a: bool) -> tuple[patterns.Pattern, patterns.Pattern]:
         """The patterns of both factors, the first as it is multiplied."""
@@ -271,7 +308,8 @@ class Program:
     def work(self) -> int:
         """Number of instructions and multiplications of one run."""
         calls = sum(s.expression.instructions for s in self.steps if isinstance(s, Call))
-        return int(calls + sum(s.multiplications for s in self.steps if isinstance(s, MatrixProduct)))
+        products = sum(s.multiplications for s in self.steps if isinstance(s, MatrixProduct))
+        return int(calls + products)
 
     @property
     def calls(self) -> list[Call]:
@@ -287,6 +325,10 @@ class Program:
             if isinstance(step, Call):
                 digest.update(step.digest.encode())
                 digest.update(repr([a.number for a in (*step.inputs, *step.outputs)]).encode())
+                digest.update(repr([self.needs_zeros(a) for a in step.outputs]).encode())
+            elif isinstance(step, Sum):
+                guards = tuple(a.number for a in step.unless_zero)
+                digest.update(repr((step.target.number, step.a.number, step.runs, guards)).encode())
             else:
                 initial = None if step.initial is None else step.initial.number
                 numbers = (step.a.number, step.b.number, step.result.number, initial)
@@ -312,14 +354,21 @@ class Program:
                 results = step.function.call([ca.DM(v) for v in shaped])
                 for array, result in zip(step.outputs, results):
                     known[array.number] = np.array(result.full(), dtype=np.float64).reshape(array.shape)
+            elif isinstance(step, Sum):
+                if _matters(step, known):
+                    known[step.target.number] = known[step.target.number] + known[step.a.number]
             else:
                 known[step.result.number] = _product(step, known)
         return tuple(known[a.number] for a in self.outputs)
 
 
+def _matters(step: MatrixProduct | Sum, known: dict[int, Any]) -> bool:
+    return not step.unless_zero or any(np.any(known[a.number]) for a in step.unless_zero)
+
+
 def _product(step: MatrixProduct, known: dict[int, Any]) -> Any:
     start = np.zeros(step.result.shape) if step.initial is None else known[step.initial.number]
-    if step.unless_zero and not any(np.any(known[a.number]) for a in step.unless_zero):
+    if not _matters(step, known):
         return start
     a = known[step.a.number]
     product = (a.T if step.transpose_a else a) @ known[step.b.number]
