@@ -33,6 +33,12 @@ def stance_of(name: str) -> gaits.Stance:
 
 
 @functools.cache
+def models_of(name: str) -> gaits.GaitModels:
+    """The models of its gaits, built once."""
+    return gaits.GaitModels(robot_of(name), stance_of(name))
+
+
+@functools.cache
 def crocoddyl_of(name: str) -> dict[str, Any]:
     """The content of data/crocoddyl/gaits-NAME.json."""
     return json.loads((Path(__file__).parent / "data" / "crocoddyl" / f"gaits-{name}.json").read_text())

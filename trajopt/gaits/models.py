@@ -7,7 +7,6 @@ robot is the same compiled code.
 from __future__ import annotations
 
 import functools
-import re
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +17,11 @@ from trajopt.activations import ActivationModelAbstract, ActivationModelQuadrati
 from trajopt.actuation import ActuationModelFloatingBase
 from trajopt.contacts import ContactModel3D, ContactModel6D, ContactStack
 from trajopt.costs import CostStack
-from trajopt.errors import DuplicateNameError, InvalidArgumentError
+from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.options import INTEGRATORS, GaitOptions
+from trajopt.gaits.parameters import identifiers, knot_parameters
 from trajopt.gaits.schedule import ContactSchedule
-from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_frame
+from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_frame, standing
 from trajopt.impulses import ImpulseModel3D, ImpulseModel6D, ImpulseStack
 from trajopt.residuals import (
     FrictionCone,
@@ -81,13 +81,15 @@ class GaitModels:
             posture: State (nx,) or configuration (nq,) that the robot is pulled to; by default the same configuration,
                 or x0 if the robot has none.
         """
+        self._check(schedule)
         nq = self.robot.nq
         start = self.state.at_rest(configuration_of(self.robot, x0))
         if x0 is not None and np.size(x0) == self.state.nx:
             start[nq:] = np.asarray(x0, dtype=np.float64)[nq:]
         running = [self.touchdown if hit else self.running for hit in schedule.touchdowns[:-1]]
         problem = ShootingProblem(start, running, self.terminal)
-        pulled = start if posture is None and not self._stands() else configuration_of(self.robot, posture)
+        nowhere = posture is None and standing(self.robot) is None
+        pulled = start if nowhere else configuration_of(self.robot, posture)
         problem.set_parameter("state.reference", self.state.at_rest(pulled), "all")
         self.set_schedule(problem, schedule)
         return problem
@@ -103,52 +105,12 @@ class GaitModels:
             InvalidArgumentError: The schedule has other feet, or other touch-downs than the problem.
         """
         self._check(schedule)
-        hits = [model is self.touchdown for model in problem.running] if schedule.touchdowns[:-1].any() else []
-        if (hits or [False] * problem.T) != schedule.touchdowns[:-1].tolist():
+        if [model is not self.running for model in problem.running] != schedule.touchdowns[:-1].tolist():
             raise InvalidArgumentError(
                 f"schedule: expected touch-downs at the same {problem.T} knots as the problem's; make another problem"
             )
-        options, end = self.options, bool(schedule.touchdowns[-1])
-        knots = np.flatnonzero(~schedule.touchdowns[:-1]).tolist()
-        impulses = np.flatnonzero(schedule.touchdowns[:-1]).tolist()
-        for i, (foot, key) in enumerate(self.keys.items()):
-            active = schedule.active[:, i].astype(np.float64)
-            problem.set_parameter(f"contacts.{key}.active", active[knots], knots)
-            problem.set_parameter(f"{key}_cone.weight", options.cone * active[knots], knots)
-            if impulses:
-                problem.set_parameter(f"impulses.{key}.active", active[impulses], impulses)
-            self._set_track(problem, schedule, i, foot)
-            if options.landing_velocity:
-                where = [*knots, problem.T]
-                weights = options.landing_velocity * self._per_second(schedule) * schedule.references.landing[:, i]
-                problem.set_parameter(f"{key}_velocity.weight", weights[where], where)
-        com = schedule.com_references
-        guided = ~np.isnan(com[:, 0])
-        where = [*knots, problem.T]
-        problem.set_parameter("com.weight", options.com * guided[where], where)
-        problem.set_parameter("com.reference", np.where(guided[:, None], com, 0.0)[where], where)
-        problem.set_parameter("dt", schedule.dt, knots)
-        weights = options.touchdown_state_weights if end else options.state_weights
-        problem.set_parameter("state.weight", options.touchdown_state if end else options.state, "terminal")
-        problem.set_parameter("state.weights", weights.squared(self.state.nv), "terminal")
-        if options.bounds:
-            problem.set_parameter("bounds.weight", 0.0 if end else options.bounds, "terminal")
-
-    def _set_track(self, problem: ShootingProblem, schedule: ContactSchedule, i: int, foot: str) -> None:
-        """Weights and references of one foot at all knots."""
-        references, start = schedule.foot_references[:, i], self.stance.feet[foot]
-        guided = ~np.isnan(references[:, 0, 0])
-        landing = self.options.touchdown_foot * self._per_second(schedule)
-        weights = np.where(schedule.references.landing[:, i], landing, self.options.foot) * guided
-        values = np.where(guided[:, None, None], references, start.placement)
-        problem.set_parameter(f"{self.keys[foot]}_track.weight", weights, "all")
-        problem.set_parameter(f"{self.keys[foot]}_track.reference", values if start.sole else values[:, :, 3], "all")
-
-    @staticmethod
-    def _per_second(schedule: ContactSchedule) -> Reals:
-        """What makes a weight one per second at knots that take time, and leaves it at others (T + 1,)."""
-        timed = np.append(~schedule.touchdowns[:-1], False)
-        return np.where(timed, 1 / schedule.dt, 1.0)
+        for name, value, knots in knot_parameters(self.options, self.stance, schedule, self.state.nv):
+            problem.set_parameter(name, value, knots)
 
     def _check(self, schedule: ContactSchedule) -> None:
         if not isinstance(schedule, ContactSchedule):
@@ -161,14 +123,6 @@ class GaitModels:
                 f"{', '.join(n for n in own if own[n]) or 'none'}), got {', '.join(kinds)} (soles: "
                 f"{', '.join(n for n in kinds if kinds[n]) or 'none'})"
             )
-
-    def _stands(self) -> bool:
-        """Whether the robot says how it stands."""
-        try:
-            configuration_of(self.robot, None)
-        except InvalidArgumentError:
-            return False
-        return True
 
     @functools.cached_property
     def running(self) -> ActionModelAbstract:
@@ -264,16 +218,3 @@ def joint_limits(state: StateMultibody) -> ActivationModelQuadraticBarrier:
     for base in (slice(0, 6), slice(state.nv, state.nv + 6)):
         lower[base], upper[base] = -np.inf, np.inf
     return ActivationModelQuadraticBarrier(lower, upper)
-
-
-def identifiers(names: tuple[str, ...]) -> dict[str, str]:
-    """For each foot, its name with all but letters, digits and underscores replaced by underscores.
-
-    Raises:
-        DuplicateNameError: Two feet would get one name.
-    """
-    keys = {name: re.sub(r"\W", "_", name) for name in names}
-    keys = {name: key if key.isidentifier() else f"foot_{key}" for name, key in keys.items()}
-    if len(set(keys.values())) < len(keys):
-        raise DuplicateNameError(f"feet: {', '.join(names)} differ in special characters only; rename one")
-    return keys

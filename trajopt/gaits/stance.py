@@ -140,20 +140,26 @@ def configuration_of(robot: Robot, x: npt.ArrayLike | None) -> Reals:
         InvalidArgumentError: The size is another, or nothing is given and the robot does not say how it stands.
     """
     if x is None:
-        known = robot.configurations
-        name = next((name for name in POSTURES if name in known), None)
-        if name is None:
+        q = standing(robot)
+        if q is None:
+            known = ", ".join(robot.configurations) or "none"
             raise InvalidArgumentError(
-                f"x: {robot.name} has no configuration {' or '.join(POSTURES)} ({', '.join(known) or 'none'}); give "
-                f"a state ({robot.nq + robot.nv},) or a configuration ({robot.nq},)"
+                f"x: {robot.name} has no configuration {' or '.join(POSTURES)} ({known}); give a state "
+                f"({robot.nq + robot.nv},) or a configuration ({robot.nq},)"
             )
-        return known[name]
+        return q
     array = np.array(x, dtype=np.float64)
     if array.shape not in ((robot.nq,), (robot.nq + robot.nv,)) or not np.all(np.isfinite(array)):
         raise InvalidArgumentError(
             f"x: expected a finite state ({robot.nq + robot.nv},) or configuration ({robot.nq},), got {array.shape}"
         )
     return array[: robot.nq]
+
+
+def standing(robot: Robot) -> Reals | None:
+    """The configuration in which a robot stands (nq,), if it says so."""
+    known = robot.configurations
+    return next((known[name] for name in POSTURES if name in known), None)
 
 
 def foot_frame(robot: Robot, name: str) -> int:

@@ -1,0 +1,80 @@
+"""What of a gait's models differs between knots: a schedule as values of run-time parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.errors import DuplicateNameError
+from trajopt.gaits.options import GaitOptions
+from trajopt.gaits.schedule import ContactSchedule
+from trajopt.gaits.stance import Stance
+
+Reals = npt.NDArray[np.float64]
+Values = tuple[str, Reals | float, list[int]]
+"""Name of a parameter, its value or one value a knot, and these knots."""
+
+
+def knot_parameters(options: GaitOptions, stance: Stance, schedule: ContactSchedule, nv: int) -> Iterator[Values]:
+    """Activities, weights, references and time steps at all knots 0..T.
+
+    Args:
+        options: Weights.
+        stance: The feet of the models; gives values to references that nothing follows.
+        schedule: The gait.
+        nv: Number of velocities of the robot [-].
+    """
+    touchdown, T = schedule.touchdowns[:-1], schedule.T
+    timed, hits = np.flatnonzero(~touchdown).tolist(), np.flatnonzero(touchdown).tolist()
+    with_end = [*timed, T]
+    for i, (foot, key) in enumerate(identifiers(stance.names).items()):
+        active, landing = schedule.active[:, i].astype(np.float64), schedule.references.landing[:, i]
+        yield f"contacts.{key}.active", active[timed], timed
+        yield f"{key}_cone.weight", options.cone * active[timed], timed
+        if hits:
+            yield f"impulses.{key}.active", active[hits], hits
+        references = schedule.foot_references[:, i]
+        guided = ~np.isnan(references[:, 0, 0])
+        landed = options.touchdown_foot * _once(schedule)
+        values = np.where(guided[:, None, None], references, stance.feet[foot].placement)
+        everywhere = list(range(T + 1))
+        yield f"{key}_track.weight", np.where(landing, landed, options.foot) * guided, everywhere
+        yield f"{key}_track.reference", values if stance.feet[foot].sole else values[:, :, 3], everywhere
+        if options.landing_velocity:
+            yield f"{key}_velocity.weight", (options.landing_velocity * _once(schedule) * landing)[with_end], with_end
+    guided = ~np.isnan(schedule.com_references[:, 0])
+    yield "com.weight", options.com * guided[with_end], with_end
+    yield "com.reference", np.where(guided[:, None], schedule.com_references, 0.0)[with_end], with_end
+    yield "dt", schedule.dt, timed
+    yield from _end(options, bool(schedule.touchdowns[-1]), nv, T)
+
+
+def _end(options: GaitOptions, touchdown: bool, nv: int, T: int) -> Iterator[Values]:
+    """What the end has from a touch-down, if it is one, or from any other knot."""
+    posture = options.touchdown_state_weights if touchdown else options.state_weights
+    yield "state.weight", options.touchdown_state if touchdown else options.state, [T]
+    yield "state.weights", posture.squared(nv), [T]
+    if options.bounds:
+        yield "bounds.weight", 0.0 if touchdown else options.bounds, [T]
+
+
+def _once(schedule: ContactSchedule) -> Reals:
+    """What a weight is multiplied by to count once at a knot, though costs of knots that take time are per second."""
+    timed = np.append(~schedule.touchdowns[:-1], False)
+    return np.where(timed, 1 / schedule.dt, 1.0)
+
+
+def identifiers(names: tuple[str, ...]) -> dict[str, str]:
+    """For each foot, its name with all but letters, digits and underscores replaced by underscores.
+
+    Raises:
+        DuplicateNameError: Two feet would get one name.
+    """
+    keys = {name: re.sub(r"\W", "_", name) for name in names}
+    keys = {name: key if key.isidentifier() else f"foot_{key}" for name, key in keys.items()}
+    if len(set(keys.values())) < len(keys):
+        raise DuplicateNameError(f"feet: {', '.join(names)} differ in special characters only; rename one")
+    return keys
