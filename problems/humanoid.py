@@ -48,7 +48,9 @@ def humanoid_problem(
     dt: float,
     damping: float,
 ) -> ShootingProblem:
-    """minimise ∫ ½ (1e2 |r_hand|² + 1e1 |r_foot|² + 1e-3 |W (x ⊖ x₀)|² + 1e-4 |u|²) + limits dt + the same at the end.
+    """minimise ∫ ½ (1e2 |r_hand|² + 1e1 |r_foot|² + 1e-3 |W (x ⊖ x₀)|² + 1e-4 |u|²) + limits dt, and an end.
+
+    The end costs the same without the foot and the torques.
 
     W = (0, 10, 0.01, 10) for position and rotation of the base, joints, velocities; 100 for velocities at the end.
     r_hand is the placement error of the hand, its rotation weighted by 1e-4; r_foot that of a foot in the air, its
@@ -63,27 +65,27 @@ def humanoid_problem(
         damping: Gain kd of the contacts [1/s].
     """
     about = legged_robot(robot.name)
-    left, right = about.feet
+    right, left = about.feet
     state = StateMultibody(robot)
     x0 = np.concatenate([robot.configuration(about.configuration), np.zeros(state.nv)])
-    foot = left if any(phase.lifted is not None for phase in phases) else None
-    running = _costs(state, x0, hand, target, foot, rest=10.0)
+    running = _costs(state, x0, hand, target, rest=10.0)
     running.add("torque", ResidualModelControl(state), weight=1e-4)
+    if any(phase.lifted is not None for phase in phases):
+        level = ActivationModelWeightedQuad(np.array([1.0, 1.0, 0.1, 1.0, 1.0, 1.0]) ** 2)
+        running.add("foot", ResidualModelFramePlacement(state, left, pin.SE3.Identity()), weight=1e1, activation=level)
     contacts = ContactStack(state)
     for name, frame in (("left", left), ("right", right)):
         contacts.add(name, ContactModel6D(state, frame, gains=(0.0, damping)))
     actuation = ActuationModelFloatingBase(state)
     dynamics = DifferentialActionModelContactFwdDynamics(state, actuation, contacts, running)
     node = IntegratedActionModelEuler(dynamics, dt=dt)
-    terminal = _costs(state, x0, hand, target, foot, rest=100.0)
+    terminal = _costs(state, x0, hand, target, rest=100.0)
     problem = ShootingProblem(x0, [node] * sum(phase.knots for phase in phases), terminal)
     _set_phases(problem, phases)
     return problem
 
 
-def _costs(
-    state: StateMultibody, x0: Reals, hand: str, target: npt.ArrayLike, foot: str | None, rest: float
-) -> CostStack:
+def _costs(state: StateMultibody, x0: Reals, hand: str, target: npt.ArrayLike, rest: float) -> CostStack:
     """The terms that running knots and the end share; `rest` weights the velocities."""
     nj = state.nv - BASE
     goal = pin.SE3(np.eye(3), np.asarray(target, dtype=np.float64))
@@ -94,26 +96,22 @@ def _costs(
     upper = np.concatenate([free[0], state.upper[BASE : state.nv], free[1]])
     costs = CostStack(state)
     costs.add("hand", ResidualModelFramePlacement(state, hand, goal), weight=1e2, activation=near)
-    if foot is not None:
-        level = ActivationModelWeightedQuad(np.array([1.0, 1.0, 0.1, 1.0, 1.0, 1.0]) ** 2)
-        costs.add("foot", ResidualModelFramePlacement(state, foot, pin.SE3.Identity()), weight=1e1, activation=level)
     costs.add("posture", ResidualModelState(state, x0), weight=1e-3, activation=posture)
     costs.add("limits", ResidualModelState(state), weight=1e3, activation=ActivationModelQuadraticBarrier(lower, upper))
     return costs
 
 
 def _set_phases(problem: ShootingProblem, phases: Sequence[Phase]) -> None:
-    """Contacts and goals of the left foot, knot by knot; the end is as the last phase."""
+    """Contact and goal of the left foot, knot by knot."""
     if all(phase.lifted is None for phase in phases):
         return
     first = 0
-    for i, phase in enumerate(phases):
-        last = first + phase.knots
-        knots, held = range(first, last), range(first, last + (i == len(phases) - 1))
+    for phase in phases:
+        knots = range(first, first + phase.knots)
+        first += phase.knots
         if phase.lifted is None:
-            problem.set_parameter("foot.weight", 0.0, knots=held)
-        else:
-            problem.set_parameter("contacts.left.active", 0.0, knots=knots)
-            goal = pin.SE3(np.eye(3), np.asarray(phase.lifted, dtype=np.float64))
-            problem.set_parameter("foot.reference", goal, knots=held)
-        first = last
+            problem.set_parameter("foot.weight", 0.0, knots)
+            continue
+        problem.set_parameter("contacts.left.active", 0.0, knots)
+        goal = pin.SE3(np.eye(3), np.asarray(phase.lifted, dtype=np.float64))
+        problem.set_parameter("foot.reference", goal, knots)

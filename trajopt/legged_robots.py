@@ -23,7 +23,7 @@ class LeggedRobot:
     """Feet and posture of a robot.
 
     Attributes:
-        feet: Frames of the feet: left front, right front, left hind, right hind; or left, right.
+        feet: Frames of the feet: left front, right front, left hind, right hind; or right, left.
         configuration: Reference configuration in which it stands.
         sole: Length and width of the part of a flat sole that may carry load, about the foot's frame; None for a foot
             that is a point [m].
@@ -40,7 +40,7 @@ def _quadruped(*feet: str) -> LeggedRobot:
 
 _UNITREE = _quadruped("FL_foot", "FR_foot", "RL_foot", "RR_foot")
 _TALOS = LeggedRobot(
-    feet=("left_sole_link", "right_sole_link"),
+    feet=("right_sole_link", "left_sole_link"),
     configuration="half_sitting",
     sole=(0.1, 0.05),  # half of the sole's 0.2 m x 0.1 m, as in Crocoddyl's gaits
 )
@@ -55,10 +55,10 @@ LEGGED_ROBOTS: dict[str, LeggedRobot] = {
     "a1": _UNITREE,
     "b1": _UNITREE,
     "small-quadruped": _quadruped("lf_foot", "rf_foot", "lh_foot", "rh_foot"),
-    "bolt": LeggedRobot(feet=("FL_FOOT", "FR_FOOT")),
+    "bolt": LeggedRobot(feet=("FR_FOOT", "FL_FOOT")),
     "talos_legs": _TALOS,
     "talos": _TALOS,
-    "small-biped": LeggedRobot(feet=("left_sole", "right_sole"), configuration="half_sitting", sole=SMALL_BIPED_SOLE),
+    "small-biped": LeggedRobot(feet=("right_sole", "left_sole"), configuration="half_sitting", sole=SMALL_BIPED_SOLE),
 }
 """Robots by the name that `load_robot` knows."""
 
