@@ -25,7 +25,7 @@ from trajopt.evaluation import padded
 from trajopt.kernels import compiler
 from trajopt.kernels.builder import Builder
 from trajopt.kernels.driver import aligned
-from trajopt.kernels.products import Layout, declarations, product_text, splat
+from trajopt.kernels.products import Layout, declarations, dense, product_text, splat
 
 Reals = npt.NDArray[np.float64]
 
@@ -143,7 +143,7 @@ class _Writer:
         """A product: strides of A, and lengths of the rows of B, C and the initial value."""
         v = self.vector
         layout = Layout(self.real, 8, v, strides[0], (strides[1], v), (strides[2], v), (strides[3], v))
-        return product_text(name, m, k, -(-columns // v), layout, block=BLOCK, **kw)
+        return product_text(name, dense(m, k, -(-columns // v)), layout, size=BLOCK, **kw)
 
     def text(self) -> str:
         n, m, s = self.n, self.m, self.s

@@ -69,16 +69,17 @@ def test_quadratic_expansion_is_symmetric_and_gauss_newton() -> None:
     stack = vector_stack().add("swing", trajopt.ResidualModelSymbolic(trajopt.StateVector(2), swing), 2.0)
     instant, named = Instant(stack.state, 1), stack.parameters(1)
     q = stack.quadratic(instant)
-    function = ca.Function("q", [instant.x, instant.u, parameter_vector(named)], [q.cost, q.Lx, q.Lxx, q.Lxu, q.Luu])
+    function = ca.Function("q", [instant.x, instant.u, parameter_vector(named)], [q.cost, q.Ly, q.Lyy])
     x = np.array([0.7, -0.4])
-    cost, Lx, Lxx, Lxu, Luu = (r.full() for r in function(x, 0.0, first_values(named)))
+    cost, Ly, Lyy = (r.full() for r in function(x, 0.0, first_values(named)))
     R = np.array([[np.cos(x[0]), 0], [x[1], x[0]]])
     r = np.array([np.sin(x[0]), x[1] * x[0]])
     assert cost == pytest.approx(r @ r)
-    assert_close(Lx.ravel(), 2 * R.T @ r, 1e-14)
-    assert_close(Lxx, 2 * R.T @ R, 1e-14)
-    assert not Lxu.any()
-    assert not Luu.any()
+    assert_close(Ly[:2].ravel(), 2 * R.T @ r, 1e-14)
+    assert_close(Lyy[:2, :2], 2 * R.T @ R, 1e-14)
+    assert not Ly[2:].any()
+    assert not Lyy[:, 2:].any()
+    assert not Lyy[2:, :].any()
 
 
 def test_a_residual_used_twice_gets_parameters_of_its_own() -> None:
@@ -229,7 +230,7 @@ def test_gradient_of_a_whole_stack() -> None:
     instant, named = Instant(state, nu), stack.parameters(nu)
     q = stack.quadratic(instant)
     symbols = [instant.x, instant.u, parameter_vector(named)]
-    function = ca.Function("q", symbols, [stack.value(instant), ca.vertcat(q.Lx, q.Lu), q.cost])
+    function = ca.Function("q", symbols, [stack.value(instant), q.Ly, q.cost])
     x, u, p = state.rand(3), np.array([0.4]), first_values(named)
     value, gradient, cost = function(x, u, p)
     assert float(value) == float(cost)

@@ -13,12 +13,14 @@ from trajopt.actions import (
     ActionData,
     ActionModelAbstract,
     ActionModelDiscrete,
+    ActionModelImpulseFwdDynamics,
     ActionModelLQR,
     ActionModelNumDiff,
     ActionModelUnicycle,
 )
 from trajopt.actions.differential import (
     DifferentialActionModelAbstract,
+    DifferentialActionModelContactFwdDynamics,
     DifferentialActionModelFreeFwdDynamics,
     DifferentialActionModelSymbolic,
 )
@@ -31,6 +33,15 @@ from trajopt.activations import (
 )
 from trajopt.actuation import ActuationModelFloatingBase, ActuationModelFull, ActuationModelMatrix
 from trajopt.callbacks import CallbackLogger, CallbackVerbose
+from trajopt.contacts import (
+    ContactModel1D,
+    ContactModel2D,
+    ContactModel3D,
+    ContactModel6D,
+    ContactModelAbstract,
+    ContactModelLoop,
+    ContactStack,
+)
 from trajopt.costs import CostStack
 from trajopt.errors import (
     DuplicateNameError,
@@ -41,17 +52,28 @@ from trajopt.errors import (
     UnknownNameError,
     UnsupportedOperationError,
 )
+from trajopt.impulses import ImpulseModel3D, ImpulseModel6D, ImpulseModelAbstract, ImpulseStack
 from trajopt.kernels import get_num_threads, set_num_threads
 from trajopt.residuals import (
+    FrictionCone,
     ResidualModelAbstract,
+    ResidualModelCentroidalMomentum,
     ResidualModelCoMPosition,
+    ResidualModelContactControlGrav,
+    ResidualModelContactCoPPosition,
+    ResidualModelContactForce,
+    ResidualModelContactFrictionCone,
+    ResidualModelContactWrenchCone,
     ResidualModelControl,
     ResidualModelFramePlacement,
     ResidualModelFrameRotation,
     ResidualModelFrameTranslation,
     ResidualModelFrameVelocity,
+    ResidualModelImpulseCoM,
+    ResidualModelJointAcceleration,
     ResidualModelState,
     ResidualModelSymbolic,
+    WrenchCone,
 )
 from trajopt.robots import Robot, load_robot
 from trajopt.shooting import ShootingProblem
@@ -72,6 +94,7 @@ __all__ = [
     "ActionData",
     "ActionModelAbstract",
     "ActionModelDiscrete",
+    "ActionModelImpulseFwdDynamics",
     "ActionModelLQR",
     "ActionModelNumDiff",
     "ActionModelUnicycle",
@@ -84,11 +107,24 @@ __all__ = [
     "ActuationModelMatrix",
     "CallbackLogger",
     "CallbackVerbose",
+    "ContactModel1D",
+    "ContactModel2D",
+    "ContactModel3D",
+    "ContactModel6D",
+    "ContactModelAbstract",
+    "ContactModelLoop",
+    "ContactStack",
     "CostStack",
     "DifferentialActionModelAbstract",
+    "DifferentialActionModelContactFwdDynamics",
     "DifferentialActionModelFreeFwdDynamics",
     "DifferentialActionModelSymbolic",
     "DuplicateNameError",
+    "FrictionCone",
+    "ImpulseModel3D",
+    "ImpulseModel6D",
+    "ImpulseModelAbstract",
+    "ImpulseStack",
     "IntegratedActionModelEuler",
     "IntegratedActionModelRK4",
     "InvalidArgumentError",
@@ -96,12 +132,20 @@ __all__ = [
     "MissingDependencyError",
     "ModelEvaluationError",
     "ResidualModelAbstract",
+    "ResidualModelCentroidalMomentum",
     "ResidualModelCoMPosition",
+    "ResidualModelContactCoPPosition",
+    "ResidualModelContactControlGrav",
+    "ResidualModelContactForce",
+    "ResidualModelContactFrictionCone",
+    "ResidualModelContactWrenchCone",
     "ResidualModelControl",
     "ResidualModelFramePlacement",
     "ResidualModelFrameRotation",
     "ResidualModelFrameTranslation",
     "ResidualModelFrameVelocity",
+    "ResidualModelImpulseCoM",
+    "ResidualModelJointAcceleration",
     "ResidualModelState",
     "ResidualModelSymbolic",
     "Robot",
@@ -113,6 +157,7 @@ __all__ = [
     "TrajoptError",
     "UnknownNameError",
     "UnsupportedOperationError",
+    "WrenchCone",
     "gaits",
     "get_num_threads",
     "load_robot",

@@ -128,6 +128,10 @@ class ParameterTable:
         rows = np.array(values)
         return rows[0] if np.all(rows == rows[0]) else rows
 
+    def at(self, t: int) -> dict[str, Reals]:
+        """Every parameter's value at a knot."""
+        return {name: self._value(name, t) for name in self._kind_of[t].parameters}
+
     def table(self) -> dict[str, Reals]:
         """Every parameter's values, one row a knot that has it; where shapes differ, flat rows that end with NaN."""
         table = {}

@@ -282,11 +282,19 @@ class ShootingProblem:
         known: dict[tuple[int, bytes], Reals] = {}
         for t, (x, model) in enumerate(zip(xs, self._running)):  # type: ignore[arg-type]
             state = self.state.check(x, f"xs[{t}]")
-            key = (id(model), state.tobytes())
+            if model.nu == 0:
+                continue
+            key = (id(model), state.tobytes() + self._table.values[t].tobytes())
             if key not in known:
-                known[key] = model.quasi_static(state)
+                known[key] = self._quasi_static(t, state)
             controls[t, : model.nu] = known[key]
         return controls
+
+    def _quasi_static(self, t: int, state: Reals) -> Reals:
+        model = self._running[t]
+        if isinstance(model, ActionModelExpression):
+            return model.quasi_static(state, self._table.at(t))
+        return model.quasi_static(state)
 
     def cost_terms(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> dict[str, Reals]:
         """Contribution of each cost term by knot, (T + 1,) [cost]; NaN where a knot has no such term."""
@@ -302,6 +310,26 @@ class ShootingProblem:
             for name, value in values.items():
                 terms.setdefault(name, np.full(self.T + 1, np.nan))[where] = value
         return terms
+
+    def contact_forces(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> dict[str, Reals]:
+        """Force of each contact, or impulse, at the running knots, (T, n) [N, N m; N s, N m s].
+
+        In the contact's reference frame. Exactly zero where a contact is not active, NaN where a knot has none of this
+        name.
+
+        Args:
+            xs: States (T + 1, nx).
+            us: Controls (T, nu).
+        """
+        states, controls = self.check_guess(xs, us)
+        forces: dict[str, Reals] = {}
+        for kind in self._kinds()[:-1]:
+            where, model = list(kind.knots), kind.model
+            if isinstance(model, ActionModelExpression):
+                p = self._table.values[where, : model.parameter_size]
+                for name, value in model.force_values(states[where], controls[where, : model.nu], p).items():
+                    forces.setdefault(name, np.full((self.T, value.shape[1]), np.nan))[where] = value
+        return forces
 
     # Receding horizons
 

@@ -149,6 +149,11 @@ class Solution:
         with self._as_solved() as problem:
             return problem.cost_terms(self.xs, self.us)
 
+    def contact_forces(self) -> dict[str, Reals]:
+        """Force of each contact, or impulse, at the running knots; see `ShootingProblem.contact_forces`."""
+        with self._as_solved() as problem:
+            return problem.contact_forces(self.xs, self.us)
+
     def explain(self) -> str:
         """Why the solver stopped, which terms and knots the cost comes from, and which knob to turn."""
         from trajopt.explanation import explain

@@ -4,6 +4,7 @@ from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.data import ActionData
 from trajopt.actions.discrete import ActionModelDiscrete
 from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.impulse_fwd_dynamics import ActionModelImpulseFwdDynamics
 from trajopt.actions.lqr import ActionModelLQR
 from trajopt.actions.num_diff import ActionModelNumDiff
 from trajopt.actions.terminal import ActionModelTerminal
@@ -14,6 +15,7 @@ __all__ = [
     "ActionModelAbstract",
     "ActionModelDiscrete",
     "ActionModelExpression",
+    "ActionModelImpulseFwdDynamics",
     "ActionModelLQR",
     "ActionModelNumDiff",
     "ActionModelTerminal",

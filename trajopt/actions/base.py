@@ -7,6 +7,7 @@ in `ActionModelNumDiff`). Models that are expressions derive from `ActionModelEx
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -78,10 +79,14 @@ class ActionModelAbstract(Model):
             f"{name} has no derivatives: write calc_diff, or use ActionModelNumDiff({name}(...))"
         )
 
-    def quasi_static(self, x: Reals) -> Reals:
+    def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """Control (nu,) that keeps the system where it is, with velocities set to zero, as well as it can.
 
-        Gauss-Newton on f(x, u) ⊖ x over u, from zero.
+        Gauss-Newton on f(x, u) ⊖ x over u, from zero. Models with a closed form use that.
+
+        Args:
+            x: State (nx,).
+            parameters: Values of run-time parameters by name that a closed form uses; the first ones by default.
         """
         u, data, still = np.zeros(self.nu), self.create_data(), self.state.at_rest(x)
         for _ in range(20):

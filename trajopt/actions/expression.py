@@ -51,6 +51,14 @@ class ActionModelExpression(ActionModelAbstract):
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         """Contribution of each named term to the cost of a running knot, or of the end of the horizon."""
 
+    def instant(self) -> Instant:
+        """Symbols of a running knot, for `term_expressions` and `forces`."""
+        return Instant(self.state, self.nu)
+
+    def forces(self, instant: Instant) -> dict[str, SX]:
+        """Force of each contact, or impulse, of a running knot, in its reference frame; none without contacts."""
+        return {}
+
     @functools.cached_property
     def parameter_size(self) -> int:
         """Number of scalars of all run-time parameters."""
@@ -113,7 +121,7 @@ class ActionModelExpression(ActionModelAbstract):
         return self._term_function(terminal=True)
 
     def _term_function(self, *, terminal: bool) -> tuple[list[str], ca.Function]:
-        instant = Instant(self.state, 0 if terminal else self.nu)
+        instant = Instant(self.state, 0) if terminal else self.instant()
         terms = self.term_expressions(instant, terminal=terminal)
         symbols = [instant.x, instant.u, parameter_vector(self.parameters())]
         return list(terms), ca.Function("terms", symbols, [ca.vertcat(*terms.values())])
@@ -132,6 +140,25 @@ class ActionModelExpression(ActionModelAbstract):
             return {}
         values = [function(x, u, p).full().ravel() for x, u, p in zip(xs, controls, parameters)]
         return dict(zip(names, np.array(values).T))
+
+    @functools.cached_property
+    def _forces(self) -> tuple[dict[str, int], ca.Function]:
+        """Size of each force, and all of them stacked as a function."""
+        instant = self.instant()
+        forces = self.forces(instant)
+        symbols = [instant.x, instant.u, parameter_vector(self.parameters())]
+        return {name: f.numel() for name, f in forces.items()}, ca.Function(
+            "f", symbols, [ca.vertcat(*forces.values())]
+        )
+
+    def force_values(self, xs: Reals, us: Reals, parameters: Reals) -> dict[str, Reals]:
+        """Force of each contact at several knots, (n, size of the contact); arguments as in `term_values`."""
+        sizes, function = self._forces
+        if not sizes:
+            return {}
+        values = np.array([function(x, u, p).full().ravel() for x, u, p in zip(xs, us, parameters)])
+        parts = np.split(values, np.cumsum(list(sizes.values()))[:-1], axis=1)
+        return dict(zip(sizes, parts))
 
 
 def steps_of(

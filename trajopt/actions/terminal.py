@@ -54,7 +54,7 @@ def terminal_stack_steps(
     costs.check_terminal()
     instant = Instant(costs.state, 0)
     q, symbols = costs.quadratic(instant), [instant.x, parameter_vector(named)]
-    cost, gradient, hessian = steps_of(program, "terminal", symbols, [q.cost, q.Lx, q.Lxx], [x, parameters])
+    cost, gradient, hessian = steps_of(program, "terminal", symbols, [q.cost, q.Ly, q.Lyy], [x, parameters])
     return cost, gradient, hessian
 
 

@@ -54,14 +54,23 @@ class CostTerm:
 
 @dataclass(frozen=True)
 class QuadraticCost:
-    """Value and Gauss-Newton expansion of a cost; Lxx (ndx, ndx) and Luu (nu, nu) are symmetric, Lxu (ndx, nu)."""
+    """Value and Gauss-Newton expansion of a cost in y = (x, u) and z = `Instant.solved`, at independent y and z.
+
+    Attributes:
+        cost: Value.
+        Ly: Gradient (ndx + nu,).
+        Lyy: Hessian (ndx + nu, ndx + nu).
+        Lz: Gradient (nz,).
+        Lzz: Hessian (nz, nz).
+        Lzy: Mixed derivatives (nz, ndx + nu).
+    """
 
     cost: SX
-    Lx: SX
-    Lu: SX
-    Lxx: SX
-    Lxu: SX
-    Luu: SX
+    Ly: SX
+    Lyy: SX
+    Lz: SX
+    Lzz: SX
+    Lzy: SX
 
 
 class CostStack:
@@ -163,15 +172,20 @@ class CostStack:
         return {name: p for term in self.terms for name, p in term.parameters(nu).items()}
 
     def controlled_terms(self) -> list[str]:
-        """Names of the terms that need a control."""
-        return [t.name for t in self.terms if t.residual.uses_control]
+        """Names of the terms that need a control, or what the dynamics solve for."""
+        return [t.name for t in self.terms if t.residual.uses_control or t.residual.uses_solution]
+
+    @property
+    def uses_solution(self) -> bool:
+        """Whether a term needs forces or accelerations."""
+        return any(t.residual.uses_solution for t in self.terms)
 
     def check_terminal(self) -> None:
-        """Raises InvalidArgumentError if a term needs a control, which the end of a horizon does not have."""
+        """Raises InvalidArgumentError if a term needs a control or a force, which a horizon's end does not have."""
         if self.controlled_terms():
             raise InvalidArgumentError(
-                f"terminal: cost terms {', '.join(self.controlled_terms())} need a control, and the end of a horizon "
-                "has none; give the terminal a CostStack without them"
+                f"terminal: cost terms {', '.join(self.controlled_terms())} need a control, or forces, and the end of "
+                "a horizon has none; give the terminal a CostStack without them"
             )
 
     def values(self, instant: Instant) -> dict[str, SX]:
@@ -183,12 +197,12 @@ class CostStack:
         return sum(self.values(instant).values(), SX(0))
 
     def quadratic(self, instant: Instant) -> QuadraticCost:
-        """Value, gradient, and Gauss-Newton Hessian Rᵀ Arr R, the derivative of the residual being R = (Rx, Ru)."""
-        ndx, nu = self.state.ndx, instant.nu
-        cost, gradient, hessian = SX(0), SX(ndx + nu, 1), SX(ndx + nu, ndx + nu)
-        for term in self.terms:
-            r = term.residual.evaluate(instant)
-            jacobian = ca.sparsify(ca.horzcat(*term.residual.derivative(instant)))
+        """Value, gradient, and Gauss-Newton Hessian Rᵀ Arr R, the derivative of the residual being R = (Rx, Ru, Rz)."""
+        residuals = [term.residual.evaluate(instant) for term in self.terms]
+        n, s = self.state.ndx + instant.nu + instant.solved.numel(), self.state.ndx + instant.nu
+        cost, gradient, hessian = SX(0), SX(n, 1), SX(n, n)
+        for term, r in zip(self.terms, residuals):
+            jacobian = self._jacobian(term, instant)
             weight, activation = term.weight.symbol, term.activation
             cost += weight * activation.value(r)
             gradient += jacobian.T @ (weight * activation.gradient(r))
@@ -196,12 +210,19 @@ class CostStack:
         hessian = ca.triu2symm(ca.triu(hessian))
         return QuadraticCost(
             cost=cost,
-            Lx=gradient[:ndx],
-            Lu=gradient[ndx:],
-            Lxx=hessian[:ndx, :ndx],
-            Lxu=hessian[:ndx, ndx:],
-            Luu=hessian[ndx:, ndx:],
+            Ly=gradient[:s],
+            Lyy=hessian[:s, :s],
+            Lz=gradient[s:],
+            Lzz=hessian[s:, s:],
+            Lzy=hessian[s:, :s],
         )
+
+    def _jacobian(self, term: CostTerm, instant: Instant) -> SX:
+        """(Rx, Ru, Rz) of a term."""
+        by_z = SX(term.residual.size(instant.nu), instant.solved.numel())
+        if term.residual.uses_solution:
+            by_z = term.residual.solution_derivative(instant)
+        return ca.sparsify(ca.horzcat(*term.residual.derivative(instant), by_z))
 
     def __reduce__(self) -> tuple[Any, ...]:
         terms = [(t.name, t.residual, float(t.weight.default), t.activation) for t in self.terms]

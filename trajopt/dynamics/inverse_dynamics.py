@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import casadi as ca
 from casadi import SX
 
@@ -10,8 +12,12 @@ from trajopt.dynamics.spatial import Inertia, Spatial, dot
 from trajopt.dynamics.tree import Tree
 
 
-def newton_euler(tree: Tree, accelerations: Accelerations) -> tuple[list[Spatial], SX]:
+def newton_euler(
+    tree: Tree, accelerations: Accelerations, pushes: Mapping[int, Spatial] | None = None
+) -> tuple[list[Spatial], SX]:
     """Force F on each subtree at its root's origin, and τ = Sᵀ F, SX (n,).
+
+    `pushes` are external forces on links, in their frames; they take their part of F.
 
     Each body contributes the sum over its mass points r of (a, r × a), with a = p̈ + U r:
         force = m p̈ + U h,   couple = h × p̈ + vee(U J - (U J)ᵀ),
@@ -19,7 +25,8 @@ def newton_euler(tree: Tree, accelerations: Accelerations) -> tuple[list[Spatial
     """
     forces: list[Spatial] = []
     for i, link in enumerate(tree.links):
-        forces.append(_own_force(link.inertia, link.second_moments, accelerations.linear[i], accelerations.field[i]))
+        own = _own_force(link.inertia, link.second_moments, accelerations.linear[i], accelerations.field[i])
+        forces.append(own - pushes[i] if pushes and i in pushes else own)
     torques: list[SX] = []
     for i in reversed(range(len(tree.links))):
         link = tree.links[i]

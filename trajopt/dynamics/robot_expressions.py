@@ -78,22 +78,22 @@ class RobotExpressions:
 
     def frame_placement(self, frame_id: int | str) -> tuple[SX, SX]:
         """R (3, 3) [-] and p (3,) [m] of a frame in the world, as data.oMf."""
-        placement = self._placement(*self._frame(frame_id))
+        placement = self._placement(*self.attachment(frame_id))
         return placement.rotation, placement.translation
 
     def frame_velocity(self, frame_id: int | str, reference: pin.ReferenceFrame) -> SX:
         """Spatial velocity (6,) [m/s, rad/s] of a frame, as pin.getFrameVelocity."""
-        local = self._local_velocity(frame_id)
-        return kinematics.seen_as(local, lambda: self._placement(*self._frame(frame_id)), reference)
+        local = self.local_velocity(frame_id)
+        return kinematics.seen_as(local, lambda: self._placement(*self.attachment(frame_id)), reference)
 
     def frame_acceleration(self, frame_id: int | str, reference: pin.ReferenceFrame, a: SX) -> SX:
         """Spatial acceleration (6,) [m/s², rad/s²] of a frame for joint accelerations a (nv,), without gravity.
 
         As pin.getFrameAcceleration. It is the classical one minus (ω × v, 0), which costs less if it is asked for.
         """
-        classical, velocity = self._local_classical(frame_id, a), self._local_velocity(frame_id)
+        classical, velocity = self._local_classical(frame_id, a), self.local_velocity(frame_id)
         local = Spatial(classical.linear - ca.cross(velocity.angular, velocity.linear), classical.angular)
-        return kinematics.seen_as(local, lambda: self._placement(*self._frame(frame_id)), reference)
+        return kinematics.seen_as(local, lambda: self._placement(*self.attachment(frame_id)), reference)
 
     def frame_classical_acceleration(self, frame_id: int | str, reference: pin.ReferenceFrame, a: SX) -> SX:
         """Acceleration (6,) of the frame's point: spatial + (ω × v, 0), as pin.getFrameClassicalAcceleration."""
@@ -102,13 +102,13 @@ class RobotExpressions:
             acceleration = self.frame_acceleration(frame_id, reference, a)
             return acceleration + ca.vertcat(ca.cross(velocity[3:], velocity[:3]), SX(np.zeros(3)))
         local = self._local_classical(frame_id, a)
-        return kinematics.seen_as(local, lambda: self._placement(*self._frame(frame_id)), reference)
+        return kinematics.seen_as(local, lambda: self._placement(*self.attachment(frame_id)), reference)
 
     def frame_jacobian(self, frame_id: int | str, reference: pin.ReferenceFrame) -> SX:
         """Jacobian (6, nv) of a frame's spatial velocity, as pin.getFrameJacobian."""
 
         def build() -> SX:
-            link, offset = self._frame(frame_id)
+            link, offset = self.attachment(frame_id)
             kinematics.check_reference(reference)
             if reference == pin.ReferenceFrame.LOCAL:
                 return kinematics.local_jacobian(self.tree, link, offset, self.model.nv)
@@ -124,8 +124,8 @@ class RobotExpressions:
         """Joint torques τ (nv,) [N m, N] of inverse dynamics for accelerations a (nv,), as pin.rnea."""
 
         def build() -> SX:
-            torques = self._dynamics().newton_euler(self._relative(a))[1]
-            return self.coordinates.torques(torques) + self._armature() * a + self._friction_torque()
+            torques = self.tree_dynamics().newton_euler(self._relative(a))[1]
+            return self.coordinates.torques(torques) + self.armature() * a + self._friction_torque()
 
         return self._cache.once(("rnea", self._cache.key_of(a)), build)
 
@@ -137,7 +137,7 @@ class RobotExpressions:
 
         def build() -> tuple[SX, SX]:
             dq, dv = self._relative_derivatives(a)
-            shift_q, shift_v = self._shift_derivatives()
+            shift_q, shift_v = self.shift_derivatives()
             mass = self._rigid_mass_matrix()
             return dq + ca.mtimes(mass, shift_q), dv + ca.mtimes(mass, shift_v)
 
@@ -158,14 +158,13 @@ class RobotExpressions:
             return self.rnea(SX(np.zeros(self.model.nv)))
 
         def build() -> SX:
-            shift = self.coordinates.torques(self._dynamics().shift().value)
-            return self._relative_effects() + ca.mtimes(self._rigid_mass_matrix(), shift)
+            return self._relative_effects() + ca.mtimes(self._rigid_mass_matrix(), self.shift())
 
         return self._cache.once("nonlinear_effects", build)
 
     def crba(self) -> SX:
         """Mass matrix M (nv, nv), symmetric, with armature on its diagonal; zeros between branches are structural."""
-        return self._cache.once("crba", lambda: self._rigid_mass_matrix() + ca.diag(self._armature()))
+        return self._cache.once("crba", lambda: self._rigid_mass_matrix() + ca.diag(self.armature()))
 
     def solve_mass_matrix(self, b: SX) -> SX:
         """M⁻¹ b for b (nv,) or (nv, m), by the sparse LᵀDL factorisation of M."""
@@ -180,12 +179,13 @@ class RobotExpressions:
         tau = _column("tau", tau, self.model.nv)
 
         def build() -> SX:
-            # M (a + c) + armature part of c: gravity and linear velocity of a free-flyer root need no recursion.
-            shift = self.coordinates.torques(self._dynamics().shift().value)
-            forces = tau - self._relative_effects() + self._armature() * shift
-            return self.solve_mass_matrix(forces) - shift
+            return self.falling_acceleration(tau) - self.shift()
 
         return self._cache.once(("forward", self._cache.key_of(tau)), build)
+
+    def falling_acceleration(self, tau: SX) -> SX:
+        """a + c (nv,) for joint torques τ (nv,), with c = `shift()`."""
+        return self.solve_mass_matrix(tau - self._relative_effects() + self.armature() * self.shift())
 
     def forward_dynamics_derivatives(self, tau: SX) -> tuple[SX, SX, SX]:
         """∂a/∂q (tangent), ∂a/∂v and ∂a/∂τ = M⁻¹, (nv, nv) each, as pin.computeABADerivatives.
@@ -195,8 +195,8 @@ class RobotExpressions:
 
         def build() -> tuple[SX, SX, SX]:
             dq, dv = self._relative_derivatives(self.forward_dynamics(tau))
-            shift_q, shift_v = self._shift_derivatives()
-            armature = ca.diag(self._armature())
+            shift_q, shift_v = self.shift_derivatives()
+            armature = ca.diag(self.armature())
             by_q = self._factorisation().solve(dq - ca.mtimes(armature, shift_q), negative=True) - shift_q
             by_v = self._factorisation().solve(dv - ca.mtimes(armature, shift_v), negative=True) - shift_v
             return by_q, by_v, self.inverse_mass_matrix()
@@ -221,7 +221,7 @@ class RobotExpressions:
 
     def com_velocity(self) -> SX:
         """Velocity (3,) of the centre of mass in the world [m/s]: linear momentum over mass."""
-        return self._cache.once("com_velocity", lambda: self._dynamics().momentum().linear / self._mass())
+        return self._cache.once("com_velocity", lambda: self.tree_dynamics().momentum().linear / self._mass())
 
     def com_jacobian(self) -> SX:
         """Jacobian (3, nv) of the centre of mass in tangent space, as pin.jacobianCenterOfMass."""
@@ -244,7 +244,7 @@ class RobotExpressions:
         """
 
         def build() -> SX:
-            momentum = self._dynamics().momentum()
+            momentum = self.tree_dynamics().momentum()
             angular = momentum.angular - ca.cross(self.com_position(), momentum.linear)
             return ca.vertcat(momentum.linear, angular)
 
@@ -252,7 +252,9 @@ class RobotExpressions:
 
     # What the methods above share
 
-    def _dynamics(self) -> TreeDynamics:
+    def tree_dynamics(self) -> TreeDynamics:
+        """Dynamics in the tree's own rates."""
+
         def build() -> TreeDynamics:
             if self.v is None:
                 raise InvalidArgumentError("v: expected the velocity SX (nv,), got None; this quantity depends on it")
@@ -262,7 +264,7 @@ class RobotExpressions:
 
     def _shape(self) -> TreeDynamics:
         """Dynamics for what depends on q only."""
-        return TreeDynamics(self.tree, SX(0, 1), self._gravity) if self.v is None else self._dynamics()
+        return TreeDynamics(self.tree, SX(0, 1), self._gravity) if self.v is None else self.tree_dynamics()
 
     def _relative(self, a: SX) -> SX:
         """ÿ + c of the tree for the accelerations a (nv,)."""
@@ -270,7 +272,7 @@ class RobotExpressions:
         # Built once, as equal sums are different nodes, and the recursions are kept under the nodes they start from.
         return self._cache.once(
             ("relative", self._cache.key_of(a)),
-            lambda: self.coordinates.accelerations(a) + self._dynamics().shift().value,
+            lambda: self.coordinates.accelerations(a) + self.tree_dynamics().shift().value,
         )
 
     def _relative_effects(self) -> SX:
@@ -279,10 +281,10 @@ class RobotExpressions:
         def build() -> SX:
             bias = self.coordinates.accelerations(SX(np.zeros(self.model.nv)))
             if self.with_derivatives:
-                mass = self._dynamics().mass_columns().matrix
-                torques = self._dynamics().quadratic_torques() + ca.mtimes(mass, bias)
+                mass = self.tree_dynamics().mass_columns().matrix
+                torques = self.tree_dynamics().quadratic_torques() + ca.mtimes(mass, bias)
             else:
-                torques = self._dynamics().newton_euler(bias)[1]
+                torques = self.tree_dynamics().newton_euler(bias)[1]
             return self.coordinates.torques(torques) + self._friction_torque()
 
         return self._cache.once("relative_effects", build)
@@ -291,7 +293,7 @@ class RobotExpressions:
         """∂τ/∂q and ∂τ/∂v at fixed a + c, (nv, nv) each, friction included."""
 
         def build() -> tuple[SX, SX]:
-            dynamics, relative = self._dynamics(), self._relative(a)
+            dynamics, relative = self.tree_dynamics(), self._relative(a)
             torques = dynamics.newton_euler(relative)[1]
             dq, dv = dynamics.configuration_derivative(relative), dynamics.velocity_derivative().dv
             dq, dv = self.coordinates.torque_derivatives(torques, dq, dv, dynamics.mass_columns().matrix, a)
@@ -301,8 +303,13 @@ class RobotExpressions:
 
         return self._cache.once(("relative_derivatives", self._cache.key_of(a)), build)
 
-    def _shift_derivatives(self) -> tuple[SX, SX]:
-        shift = self._dynamics().shift()
+    def shift(self) -> SX:
+        """c (nv,), of free-flyer roots: their linear velocity and gravity act on bodies through a + c only."""
+        return self._cache.once("shift", lambda: self.coordinates.torques(self.tree_dynamics().shift().value))
+
+    def shift_derivatives(self) -> tuple[SX, SX]:
+        """∂c/∂q in tangent space and ∂c/∂v, (nv, nv) each."""
+        shift = self.tree_dynamics().shift()
         return self.coordinates.mass_matrix(shift.dq), self.coordinates.mass_matrix(shift.dv)
 
     def _rigid_mass_matrix(self) -> SX:
@@ -311,7 +318,8 @@ class RobotExpressions:
     def _factorisation(self) -> SparseLTDL:
         return self._cache.once("factorisation", lambda: SparseLTDL(self.crba()))
 
-    def _armature(self) -> SX:
+    def armature(self) -> SX:
+        """Rotor inertias (nv,) that the model adds to the mass matrix's diagonal."""
         return SX(np.array(self.model.armature))
 
     def _friction_torque(self) -> SX:
@@ -324,7 +332,8 @@ class RobotExpressions:
             raise InvalidArgumentError(f"{name}: expected 0 <= {name} < {size}, got {number}; see model.names, frames")
         return int(number)
 
-    def _frame(self, frame_id: int | str) -> tuple[int, pin.SE3]:
+    def attachment(self, frame_id: int | str) -> tuple[int, pin.SE3]:
+        """The link that carries a frame, -1 for the world, and the frame's constant placement in it."""
         if isinstance(frame_id, str):
             known = [frame.name for frame in self.model.frames]
             if frame_id not in known:
@@ -342,18 +351,20 @@ class RobotExpressions:
         key = ("placement", link, offset.homogeneous.tobytes())
         return self._cache.once(key, lambda: self._worlds()[link].compose(constant) if link >= 0 else constant)
 
-    def _local_velocity(self, frame_id: int | str) -> Spatial:
+    def local_velocity(self, frame_id: int | str) -> Spatial:
+        """Twist of a frame in its own axes."""
+
         def build() -> Spatial:
-            link, offset = self._frame(frame_id)
-            return kinematics.frame_twist(self._dynamics().velocities(), link, offset)
+            link, offset = self.attachment(frame_id)
+            return kinematics.frame_twist(self.tree_dynamics().velocities(), link, offset)
 
         return self._cache.once(("velocity", frame_id), build)
 
     def _local_classical(self, frame_id: int | str, a: SX) -> Spatial:
         def build() -> Spatial:
-            link, offset = self._frame(frame_id)
+            link, offset = self.attachment(frame_id)
             gravity = self._cache.once("falling", lambda: gravity_in_links(self.tree, self._gravity))
-            accelerations = self._dynamics().accelerations(self._relative(a))
+            accelerations = self.tree_dynamics().accelerations(self._relative(a))
             return kinematics.frame_classical(accelerations, gravity, link, offset)
 
         return self._cache.once(("classical", frame_id, self._cache.key_of(a)), build)

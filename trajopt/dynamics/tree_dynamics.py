@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import casadi as ca
 import numpy as np
 from casadi import SX
@@ -55,8 +57,10 @@ class TreeDynamics:
         key = ("accelerations", self._cache.key_of(relative))
         return self._cache.once(key, lambda: link_accelerations(self.tree, self.velocities(), relative, self.gravity))
 
-    def newton_euler(self, relative: SX) -> tuple[list[Spatial], SX]:
-        """Forces on the subtrees and torques τ, SX (n,), for ÿ + c."""
+    def newton_euler(self, relative: SX, pushes: Mapping[int, Spatial] | None = None) -> tuple[list[Spatial], SX]:
+        """Forces on the subtrees and torques τ, SX (n,), for ÿ + c, with external forces on links."""
+        if pushes:
+            return newton_euler(self.tree, self.accelerations(relative), pushes)
         key = ("newton_euler", self._cache.key_of(relative))
         return self._cache.once(key, lambda: newton_euler(self.tree, self.accelerations(relative)))
 
@@ -79,13 +83,13 @@ class TreeDynamics:
             lambda: velocity_derivative(self.tree, self.velocities(), self.bodies(), self.mass_columns()),
         )
 
-    def configuration_derivative(self, relative: SX) -> SX:
-        """∂τ/∂q, SX (n, n), at fixed ÿ + c."""
+    def configuration_derivative(self, relative: SX, pushes: Mapping[int, Spatial] | None = None) -> SX:
+        """∂τ/∂q, SX (n, n), at fixed ÿ + c and external forces that are constant in the frames of their links."""
         return configuration_derivative(
             self.tree,
             self.velocities(),
             self.accelerations(relative),
-            self.newton_euler(relative)[0],
+            self.newton_euler(relative, pushes)[0],
             self.bodies(),
             self.mass_columns(),
             self.velocity_derivative(),

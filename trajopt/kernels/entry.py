@@ -43,10 +43,8 @@ def _call_lines(step: Call, width: int, names: dict[int, str], pieces: dict[str,
 
 
 def _product_lines(step: MatrixProduct, width: int, names: dict[int, str], pieces: dict[str, str]) -> list[str]:
-    (m, n), k = step.result.shape, step.b.shape[0]
-    accumulate = step.initial is not None
-    name = matmul_name(m, k, n, width, transpose_a=step.transpose_a, accumulate=accumulate)
-    pieces[name] = matmul_text(m, k, n, width, transpose_a=step.transpose_a, accumulate=accumulate)
+    name = matmul_name(step, width)
+    pieces[name] = matmul_text(step, width)
     pieces["llvm.fma"] = declarations(width)
     arrays = (step.a, step.b, step.initial or step.result, step.result)
     return [f"call void @{name}({', '.join(f'ptr {names[a.number]}' for a in arrays)})"]

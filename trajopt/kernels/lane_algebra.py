@@ -6,29 +6,37 @@ here.
 
 from __future__ import annotations
 
+import hashlib
+
 from trajopt.kernels import products
 from trajopt.kernels.operations import LaneType
+from trajopt.kernels.program import MatrixProduct
 
 BLOCK = (2, 2)  # a block of 2 x 2 vectors of 8 lanes fills half of sixteen registers of 4 doubles
 
 
-def matmul_name(m: int, k: int, n: int, width: int, *, transpose_a: bool, accumulate: bool) -> str:
-    """Symbol of the product of these sizes."""
-    flags = ("t" if transpose_a else "n") + ("a" if accumulate else "s")
-    return f"trajopt_matmul_{m}_{k}_{n}_{width}_{flags}"
+def matmul_name(product: MatrixProduct, width: int) -> str:
+    """Symbol of a product; products of the same kind share it."""
+    shapes = (product.a.shape, product.b.shape, product.blocks, width)
+    flags = (product.transpose_a, product.initial is not None, product.subtract)
+    return f"trajopt_matmul_{hashlib.sha256(repr((shapes, flags)).encode()).hexdigest()[:16]}"
 
 
-def matmul_text(m: int, k: int, n: int, width: int, *, transpose_a: bool, accumulate: bool) -> str:
-    """LLVM text of `void name(double *A, double *B, double *initial, double *C)`: C = AB, or initial + AB.
+def matmul_text(product: MatrixProduct, width: int) -> str:
+    """LLVM text of `void name(double *A, double *B, double *initial, double *C)`: C = initial ± AB.
 
-    A has shape (m, k), or (k, m) with `transpose_a`; B (k, n); C and initial (m, n); row-major, W lanes an element.
+    Matrices are row-major, W lanes an element.
     """
     lanes = LaneType(width)
-    row = (n * width, width)
-    a = (width, m * width) if transpose_a else (k * width, width)
+    row = (product.b.shape[1] * width, width)
+    along = product.a.shape[1] * width
+    a = (width, along) if product.transpose_a else (along, width)
     layout = products.Layout(lanes.real, lanes.align, 0, a, row, row, row)
-    name = matmul_name(m, k, n, width, transpose_a=transpose_a, accumulate=accumulate)
-    return products.product_text(name, m, k, n, layout, initial=accumulate, subtract=False, block=BLOCK)
+    accumulate = product.initial is not None
+    name = matmul_name(product, width)
+    return products.product_text(
+        name, product.blocks, layout, initial=accumulate, subtract=product.subtract, size=BLOCK
+    )
 
 
 def declarations(width: int) -> str:

@@ -35,65 +35,91 @@ class Layout:
     initial: tuple[int, int]
 
 
+Ranges = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows and cells of a product's result that sum over the same inner indices.
+
+    Attributes:
+        rows: First row, and the end.
+        cells: First cell, and the end.
+        inner: Ranges (first, end) of inner indices; none where the sum is empty.
+    """
+
+    rows: tuple[int, int]
+    cells: tuple[int, int]
+    inner: Ranges
+
+    @property
+    def multiplications(self) -> int:
+        """Number of multiplications of cells."""
+        rows, cells = self.rows[1] - self.rows[0], self.cells[1] - self.cells[0]
+        return rows * cells * sum(end - first for first, end in self.inner)
+
+
+def dense(m: int, k: int, cells: int) -> tuple[Block, ...]:
+    """The one block of a product without structural zeros."""
+    return (Block((0, m), (0, cells), ((0, k),) if k else ()),)
+
+
 def product_text(
-    name: str, m: int, k: int, cells: int, layout: Layout, *, initial: bool, subtract: bool, block: tuple[int, int]
+    name: str, blocks: tuple[Block, ...], layout: Layout, *, initial: bool, subtract: bool, size: tuple[int, int]
 ) -> str:
     """LLVM text of `void name(double *A, double *B, double *initial, double *C)`: C = initial ± A B.
 
     Args:
         name: Symbol.
-        m: Rows of A and C.
-        k: Columns of A, rows of B.
-        cells: Cells of a row of B and C.
+        blocks: They cover C.
         layout: How the matrices lie in memory.
         initial: Whether there is an initial value; else it counts as zero. It may be C itself.
         subtract: Whether the product is subtracted.
-        block: Rows and cells of a block.
+        size: Rows and cells that are summed at once in registers.
     """
     b = Builder(f"define internal void @{name}(ptr %A, ptr %B, ptr %initial, ptr %C)")
-    for i0, i1, rows in _ranges(m, block[0]):
-        for j0, j1, columns in _ranges(cells, block[1]):
-            with b.loop(i0, i1, rows) as i, b.loop(j0, j1, columns) as j:
-                _block(b, k, i.index, j.index, (rows, columns), layout, initial, subtract)
+    for block in blocks:
+        for i0, i1, rows in _ranges(*block.rows, size[0]):
+            for j0, j1, columns in _ranges(*block.cells, size[1]):
+                with b.loop(i0, i1, rows) as i, b.loop(j0, j1, columns) as j:
+                    _sum(b, block.inner, i.index, j.index, (rows, columns), layout, initial, subtract)
     return b.text()
 
 
-def _ranges(size: int, block: int) -> list[tuple[int, int, int]]:
-    """Ranges (first, end, step) that cover `size` in whole blocks and a smaller last one."""
-    whole = size - size % block
-    return [r for r in ((0, whole, block), (whole, size, size - whole)) if r[0] < r[1]]
+def _ranges(first: int, end: int, step: int) -> list[tuple[int, int, int]]:
+    """Ranges (first, end, step) that cover [first, end) in whole steps and a smaller last one."""
+    whole = end - (end - first) % step
+    return [r for r in ((first, whole, step), (whole, end, end - whole)) if r[0] < r[1]]
 
 
-def _block(
-    b: Builder, k: int, i: str, j: str, shape: tuple[int, int], layout: Layout, initial: bool, subtract: bool
+def _sum(
+    b: Builder, inner: Ranges, i: str, j: str, shape: tuple[int, int], layout: Layout, initial: bool, subtract: bool
 ) -> None:
-    """One block of the result."""
+    """Sums a few rows and cells of the result in registers."""
     real, align = layout.real, layout.align
     cells = [(r, c) for r in range(shape[0]) for c in range(shape[1])]
 
     def place(base: str, strides: tuple[int, int], r: int, c: int) -> str:
         return b.at(base, (i, strides[0]), r * strides[0], (j, strides[1]), c * strides[1])
 
-    start = {x: "zeroinitializer" if real.startswith("<") else "0.0" for x in cells}
+    sums = ["zeroinitializer" if real.startswith("<") else "0.0" for _ in cells]
     if initial:
-        start = {(r, c): b.load(place("%initial", layout.initial, r, c), real, align) for r, c in cells}
-    if not k:  # a sum of nothing; `loop` makes one pass at least
-        for r, c in cells:
-            b.store(start[r, c], place("%C", layout.c, r, c), real, align)
-        return
-    with b.loop(0, k, carried=[(real, start[x]) for x in cells]) as inner:
-        a = []
-        for r in range(shape[0]):
-            address = b.at("%A", (i, layout.a[0]), r * layout.a[0], (inner.index, layout.a[1]))
-            a.append(_element(b, address, layout, subtract))
-        rows = [
-            b.load(b.at("%B", (inner.index, layout.b[0]), (j, layout.b[1]), c * layout.b[1]), real, align)
-            for c in range(shape[1])
-        ]
-        sums = [multiply_add(b, real, a[r], rows[c], inner.values[n]) for n, (r, c) in enumerate(cells)]
-        inner.carry(*sums)
-    for n, (r, c) in enumerate(cells):
-        b.store(inner.results[n], place("%C", layout.c, r, c), real, align)
+        sums = [b.load(place("%initial", layout.initial, r, c), real, align) for r, c in cells]
+    for first, end in inner:
+        with b.loop(first, end, carried=[(real, s) for s in sums]) as loop:
+            k = loop.index
+            a = [
+                _element(b, b.at("%A", (i, layout.a[0]), r * layout.a[0], (k, layout.a[1])), layout, subtract)
+                for r in range(shape[0])
+            ]
+            rows = [
+                b.load(b.at("%B", (k, layout.b[0]), (j, layout.b[1]), c * layout.b[1]), real, align)
+                for c in range(shape[1])
+            ]
+            loop.carry(*[multiply_add(b, real, a[r], rows[c], loop.values[n]) for n, (r, c) in enumerate(cells)])
+        sums = loop.results
+    for total, (r, c) in zip(sums, cells):
+        b.store(total, place("%C", layout.c, r, c), real, align)
 
 
 def _element(b: Builder, address: str, layout: Layout, negate: bool) -> str:

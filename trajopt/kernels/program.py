@@ -16,7 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.errors import InvalidArgumentError
+from trajopt.kernels import patterns
 from trajopt.kernels.instructions import expand
+from trajopt.kernels.products import Block
 
 
 @dataclass(frozen=True)
@@ -44,13 +46,20 @@ class Call:
 
 @dataclass(frozen=True)
 class MatrixProduct:
-    """result = a b or aᵀ b; with `initial`, result = initial + that product."""
+    """result = a b or aᵀ b; with `initial`, initial plus or, with `subtract`, minus that product."""
 
     a: Array
     b: Array
     result: Array
     transpose_a: bool
     initial: Array | None
+    subtract: bool
+    blocks: tuple[Block, ...]
+
+    @property
+    def multiplications(self) -> int:
+        """Number of multiplications of one run."""
+        return sum(b.multiplications for b in self.blocks)
 
 
 class Program:
@@ -67,6 +76,7 @@ class Program:
         self.outputs: list[Array] = []
         self.steps: list[Call | MatrixProduct] = []
         self._closed = False
+        self._patterns: dict[int, patterns.Pattern] = {}  # of arrays that have structural zeros
         self._functions: dict[int, tuple[ca.Function, ca.Function, str]] = {}  # as given, as SX, digest; by identity
 
     def close(self) -> None:
@@ -86,6 +96,10 @@ class Program:
         self._check_open()
         self.arrays.append(Array(len(self.arrays), (int(shape[0]), int(shape[1]))))
         return self.arrays[-1]
+
+    def pattern(self, array: Array) -> patterns.Pattern:
+        """Which elements of an array may differ from zero, (rows, columns)."""
+        return self._patterns.get(array.number, patterns.full(array.shape))
 
     def input(self, rows: int, columns: int = 1) -> Array:
         """Declares the next input."""
@@ -120,6 +134,9 @@ class Program:
                     f"{function.size_in(i)}, got an array of shape {array.shape}"
                 )
         outputs = tuple(self._array(function.size_out(i)) for i in range(function.n_out()))
+        for i, array in enumerate(outputs):
+            if not function.sparsity_out(i).is_dense():
+                self._patterns[array.number] = patterns.of_sparsity(function.sparsity_out(i))
         self.steps.append(Call(function, digest, tuple(inputs), outputs))
         return outputs
 
@@ -131,8 +148,13 @@ class Program:
             self._functions[identity] = (function, sx, hashlib.sha256(sx.serialize().encode()).hexdigest())
         return self._functions[identity][1:]
 
-    def matmul(self, a: Array, b: Array, *, transpose_a: bool = False, initial: Array | None = None) -> Array:
-        """The product a b (aᵀ b with `transpose_a`), added to `initial` if given."""
+    def matmul(
+        self, a: Array, b: Array, *, transpose_a: bool = False, initial: Array | None = None, subtract: bool = False
+    ) -> Array:
+        """The product a b (aᵀ b with `transpose_a`), added to `initial` if given, or subtracted from it.
+
+        Structural zeros of a and b cost nothing.
+        """
         m, k = (a.shape[1], a.shape[0]) if transpose_a else a.shape
         self._check_mine("matmul", a, b, *(() if initial is None else (initial,)))
         if k != b.shape[0]:
@@ -141,7 +163,10 @@ class Program:
         if initial is not None and initial.shape != (m, b.shape[1]):
             raise InvalidArgumentError(f"initial: expected shape {(m, b.shape[1])}, got {initial.shape}")
         result = self._array((m, b.shape[1]))
-        self.steps.append(MatrixProduct(a, b, result, transpose_a, initial))
+        left, right = self.pattern(a).T if transpose_a else self.pattern(a), self.pattern(b)
+        reached = patterns.product(left, right)
+        self._patterns[result.number] = reached if initial is None else reached | self.pattern(initial)
+        self.steps.append(MatrixProduct(a, b, result, transpose_a, initial, subtract, patterns.blocks(left, right)))
         return result
 
     def output(self, *arrays: Array) -> None:
@@ -163,8 +188,7 @@ class Program:
     def work(self) -> int:
         """Number of instructions and multiplications of one run."""
         calls = sum(s.function.n_instructions() for s in self.steps if isinstance(s, Call))
-        products = sum(s.result.size * s.b.shape[0] for s in self.steps if isinstance(s, MatrixProduct))
-        return int(calls + products)
+        return int(calls + sum(s.multiplications for s in self.steps if isinstance(s, MatrixProduct)))
 
     @property
     def calls(self) -> list[Call]:
@@ -182,8 +206,8 @@ class Program:
                 digest.update(repr([a.number for a in (*step.inputs, *step.outputs)]).encode())
             else:
                 initial = None if step.initial is None else step.initial.number
-                numbers = (step.a.number, step.b.number, step.result.number, step.transpose_a, initial)
-                digest.update(repr(numbers).encode())
+                numbers = (step.a.number, step.b.number, step.result.number, initial)
+                digest.update(repr((numbers, step.transpose_a, step.subtract, step.blocks)).encode())
         digest.update(repr([[a.number for a in arrays] for arrays in (self.inputs, self.outputs)]).encode())
         return digest.hexdigest()
 
@@ -209,7 +233,7 @@ class Program:
                 a = known[step.a.number]
                 product = (a.T if step.transpose_a else a) @ known[step.b.number]
                 start = 0.0 if step.initial is None else known[step.initial.number]
-                known[step.result.number] = start + product
+                known[step.result.number] = start - product if step.subtract else start + product
         return tuple(known[a.number] for a in self.outputs)
 
 

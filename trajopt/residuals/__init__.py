@@ -1,23 +1,40 @@
 """Residuals: vectors r(x, u) that costs make small."""
 
 from trajopt.residuals.base import ResidualModelAbstract
+from trajopt.residuals.centroidal_momentum import ResidualModelCentroidalMomentum
 from trajopt.residuals.com_position import ResidualModelCoMPosition
+from trajopt.residuals.contact_control_gravity import ResidualModelContactControlGrav
+from trajopt.residuals.contact_force import ResidualModelContactForce
 from trajopt.residuals.control import ResidualModelControl
 from trajopt.residuals.frame_placement import ResidualModelFramePlacement
 from trajopt.residuals.frame_rotation import ResidualModelFrameRotation
 from trajopt.residuals.frame_translation import ResidualModelFrameTranslation
 from trajopt.residuals.frame_velocity import ResidualModelFrameVelocity
+from trajopt.residuals.friction_cone import FrictionCone, ResidualModelContactFrictionCone
+from trajopt.residuals.impulse_com import ResidualModelImpulseCoM
+from trajopt.residuals.joint_acceleration import ResidualModelJointAcceleration
 from trajopt.residuals.state import ResidualModelState
 from trajopt.residuals.symbolic import ResidualModelSymbolic
+from trajopt.residuals.wrench_cone import ResidualModelContactCoPPosition, ResidualModelContactWrenchCone, WrenchCone
 
 __all__ = [
+    "FrictionCone",
     "ResidualModelAbstract",
+    "ResidualModelCentroidalMomentum",
     "ResidualModelCoMPosition",
+    "ResidualModelContactCoPPosition",
+    "ResidualModelContactControlGrav",
+    "ResidualModelContactForce",
+    "ResidualModelContactFrictionCone",
+    "ResidualModelContactWrenchCone",
     "ResidualModelControl",
     "ResidualModelFramePlacement",
     "ResidualModelFrameRotation",
     "ResidualModelFrameTranslation",
     "ResidualModelFrameVelocity",
+    "ResidualModelImpulseCoM",
+    "ResidualModelJointAcceleration",
     "ResidualModelState",
     "ResidualModelSymbolic",
+    "WrenchCone",
 ]

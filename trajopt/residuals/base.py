@@ -7,6 +7,7 @@ from abc import abstractmethod
 from casadi import SX
 
 from trajopt.expressions import Instant
+from trajopt.kernels.derivatives import jacobian
 from trajopt.model import Model, Parameter
 from trajopt.states.base import StateAbstract
 
@@ -23,9 +24,11 @@ class ResidualModelAbstract(Model):
 
     Attributes:
         uses_control: Whether it needs a control; such a residual has no place at the end of a horizon.
+        uses_solution: Whether it needs forces or the motion that the dynamics solve for; no place at the end either.
     """
 
     uses_control = False
+    uses_solution = False
 
     def __init__(self, state: StateAbstract, nr: int | None, *, unit: str = "-") -> None:
         self.state = state
@@ -43,6 +46,10 @@ class ResidualModelAbstract(Model):
     def derivative(self, instant: Instant) -> tuple[SX, SX]:
         """Its derivatives along the tangent space, (nr, ndx), and the control, (nr, nu)."""
         return instant.derivative(self.evaluate(instant))
+
+    def solution_derivative(self, instant: Instant) -> SX:
+        """Its derivative along `instant.solved` at fixed x and u, (nr, n)."""
+        return jacobian(self.evaluate(instant), instant.solved)
 
     def parameters_for(self, nu: int) -> dict[str, Parameter]:
         """Run-time parameters where there are `nu` controls."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
+from collections.abc import Mapping
 
 import casadi as ca
 import numpy as np
@@ -15,6 +16,7 @@ from trajopt.actions.data import ActionData
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError, check_array, check_bounds, check_count
 from trajopt.expressions import Instant, function_of
+from trajopt.kernels.program import Array, Program
 from trajopt.model import Model, Parameter, parameter_vector
 from trajopt.states.base import StateAbstract
 
@@ -62,6 +64,11 @@ class DifferentialActionModelAbstract(Model):
         self.upper = np.full(nu, np.inf) if upper is None else check_bounds("upper", upper, nu)
         self.control_names = check_names("control_names", control_names, self.nu)
 
+    @property
+    def size(self) -> int:
+        """Size of `dynamics` [-]."""
+        return self.state.ndx // 2 if self.second_order else self.state.ndx
+
     @abstractmethod
     def dynamics(self, instant: Instant) -> SX:
         """Acceleration (ndx / 2,) of a second-order system, rate of the state (ndx,) of a first-order one."""
@@ -70,21 +77,56 @@ class DifferentialActionModelAbstract(Model):
         """Its derivatives along the tangent space, (n, ndx), and the control, (n, nu)."""
         return instant.derivative(self.dynamics(instant))
 
-    def rate(self, instant: Instant) -> SX:
-        """Velocity of the state in the tangent space, (ndx,): (v, dv/dt), or dx/dt of a first-order system."""
-        f = self.dynamics(instant)
-        return ca.vertcat(self._velocity(instant), f) if self.second_order else f
+    def instant(self, *, derivatives: bool = False) -> Instant:
+        """Symbols of an instant at which this model is evaluated."""
+        return Instant(self.state, self.nu, derivatives=derivatives)
 
-    def rate_derivative(self, instant: Instant) -> tuple[SX, SX]:
-        """Derivatives of `rate`: (ndx, ndx) and (ndx, nu)."""
-        fx, fu = self.dynamics_derivative(instant)
-        if not self.second_order:
-            return fx, fu
-        half = self.state.ndx // 2
-        return ca.vertcat(ca.horzcat(SX(half, half), SX.eye(half)), fx), ca.vertcat(SX(half, self.nu), fu)
+    def term_values(self, instant: Instant) -> dict[str, SX]:
+        """Value of each cost term as an expression of (x, u) [cost/s]."""
+        return self.costs.values(instant)
 
-    def _velocity(self, instant: Instant) -> SX:
-        return instant.x[self.state.nx - self.state.ndx // 2 :]
+    def forces(self, instant: Instant) -> dict[str, SX]:
+        """Force of each contact as an expression of (x, u), in its reference frame [N, N m]; none without contacts."""
+        return {}
+
+    def value_steps(
+        self, program: Program, x: Array, u: Array, parameters: Array, weight: Array, *, symbols: SX
+    ) -> tuple[Array, Array]:
+        """Adds the steps that give the dynamics and the weighted cost.
+
+        Args:
+            program: Where they go.
+            x: State (nx,).
+            u: Control (nu,).
+            parameters: Values of the parameters whose symbols are `symbols`, (n,).
+            weight: What the cost is multiplied by, (1,) [s].
+            symbols: Column of parameters, those of this model among them.
+
+        Returns:
+            f (size,), cost (1,).
+        """
+        instant, w = self.instant(), SX.sym("weight")
+        cost = w * sum(self.term_values(instant).values(), SX(0))
+        function = function_of(type(self).__name__, [instant.x, instant.u, symbols, w], [self.dynamics(instant), cost])
+        f, value = program.call(function, x, u, parameters, weight)
+        return f, value
+
+    def expansion_steps(
+        self, program: Program, x: Array, u: Array, parameters: Array, weight: Array, *, symbols: SX
+    ) -> tuple[Array, Array, Array, Array, Array]:
+        """Adds the steps that give values and derivatives; arguments as in `value_steps`.
+
+        Returns:
+            f (size,), its derivative by (x, u) (size, ndx + nu), and of the weighted cost the value (1,), the gradient
+            (ndx + nu,) and the Hessian (ndx + nu, ndx + nu).
+        """
+        instant, w = self.instant(derivatives=True), SX.sym("weight")
+        q = self.costs.quadratic(instant)
+        results = [self.dynamics(instant), ca.horzcat(*self.dynamics_derivative(instant)), w * q.cost]
+        results += [w * q.Ly, w * q.Lyy]
+        function = function_of(type(self).__name__, [instant.x, instant.u, symbols, w], results)
+        f, D, cost, gradient, hessian = program.call(function, x, u, parameters, weight)
+        return f, D, cost, gradient, hessian
 
     def parameters(self) -> dict[str, Parameter]:
         return {**super().parameters(), **self.costs.parameters(self.nu)}
@@ -95,36 +137,45 @@ class DifferentialActionModelAbstract(Model):
 
     def calc(self, data: ActionData, x: Reals, u: Reals) -> None:
         """Sets `data.xnext`, the rate of the state (ndx,) per second, and `data.cost` [cost/s]; for inspection."""
-        rate, cost = self._evaluate(self._values, x, u)
-        data.xnext, data.cost = rate.ravel(), cost
+        f, cost = self._programs[0].evaluate(*self._inputs(x, u))
+        data.xnext, data.cost = self._rate(x, f.ravel()), cost
 
     def calc_diff(self, data: ActionData, x: Reals, u: Reals) -> None:
         """Sets the derivatives of the rate and of the cost; for inspection."""
-        data.Fx, data.Fu, Lx, Lu, data.Lxx, data.Lxu, data.Luu = self._evaluate(self._derivatives, x, u)
-        data.Lx, data.Lu = Lx.ravel(), Lu.ravel()
+        _, D, _, gradient, hessian = self._programs[1].evaluate(*self._inputs(x, u))
+        n, half = self.state.ndx, self.state.ndx - self.size
+        whole = np.vstack([np.eye(half, n + self.nu, k=n - half), D])
+        data.Fx, data.Fu = whole[:, :n], whole[:, n:]
+        data.Lx, data.Lu = gradient.ravel()[:n], gradient.ravel()[n:]
+        data.Lxx, data.Lxu, data.Luu = hessian[:n, :n], hessian[:n, n:], hessian[n:, n:]
+
+    def _rate(self, x: Reals, f: Reals) -> Reals:
+        """Rate of the state in the tangent space, (ndx,): (v, f) of a second-order system."""
+        return np.concatenate([np.asarray(x)[self.state.nx - self.size :], f]) if self.second_order else f
 
     @functools.cached_property
-    def _values(self) -> ca.Function:
-        instant = Instant(self.state, self.nu)
-        return self._function(instant, [self.rate(instant), self.costs.value(instant)])
+    def _programs(self) -> tuple[Program, Program]:
+        """Values, and derivatives, of (x, u, parameters), with the cost as it is."""
+        symbols = parameter_vector(self.parameters())
+        programs = []
+        for name, steps in (("values", self.value_steps), ("derivatives", self.expansion_steps)):
+            program = Program(f"{type(self).__name__}: {name}")
+            x, u, p = program.input(self.state.nx), program.input(self.nu), program.input(symbols.numel())
+            (one,) = program.call(ca.Function("one", [], [SX(1)]))
+            program.output(*steps(program, x, u, p, one, symbols=symbols))
+            programs.append(program)
+        return programs[0], programs[1]
 
-    @functools.cached_property
-    def _derivatives(self) -> ca.Function:
-        instant = Instant(self.state, self.nu, derivatives=True)
-        fx, fu = self.rate_derivative(instant)
-        q = self.costs.quadratic(instant)
-        return self._function(instant, [fx, fu, q.Lx, q.Lu, q.Lxx, q.Lxu, q.Luu])
-
-    def _function(self, instant: Instant, expressions: list[SX]) -> ca.Function:
-        symbols = [instant.x, instant.u, parameter_vector(self.parameters())]
-        return function_of(type(self).__name__, symbols, expressions)
-
-    def _evaluate(self, function: ca.Function, x: Reals, u: Reals) -> list[Reals]:
+    def _inputs(self, x: Reals, u: Reals) -> list[Reals]:
         values = [p.flat(p.default) for p in self.parameters().values()]
         flat = np.concatenate(values) if values else np.zeros(0)
-        inputs = [self.state.check(x, "x"), check_array("u", u, (self.nu,)), flat]
-        return [np.array(r.full()) for r in function.call(inputs)]
+        return [self.state.check(x, "x"), check_array("u", u, (self.nu,)), flat]
 
-    def quasi_static(self, x: Reals) -> Reals | None:
-        """Control that balances the system at rest, if there is a closed form; None if not."""
+    def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals | None:
+        """Control that balances the system at rest, if there is a closed form; None if not.
+
+        Args:
+            x: State (nx,).
+            parameters: Values of run-time parameters that differ from the first ones, by name.
+        """
         return None

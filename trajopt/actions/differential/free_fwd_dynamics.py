@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 
 import casadi as ca
 import numpy as np
@@ -66,7 +67,7 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
         instant = Instant(self.state, self.nu)
         return ca.Function("gravity", [instant.x], [instant.robot.gravity()])
 
-    def quasi_static(self, x: Reals) -> Reals:
+    def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """u = B⁺ g(q), shape (nu,) [N m, N]."""
         gravity = np.array(self._gravity(x)).ravel()
         return np.asarray(np.linalg.pinv(self.actuation.matrix) @ gravity, dtype=np.float64)

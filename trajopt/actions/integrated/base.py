@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
@@ -50,9 +51,10 @@ class IntegratedActionModelAbstract(ActionModelExpression):
     def parameters(self) -> dict[str, Parameter]:
         return {**super().parameters(), **self.differential.parameters()}
 
-    def symbols(self, instant: Instant) -> list[SX]:
-        """x, u and the column of parameters."""
-        return [instant.x, instant.u, parameter_vector(self.parameters())]
+    def weight_step(self, program: Program, parameters: Array, factor: float) -> Array:
+        """Adds the step that gives factor · dt, (1,)."""
+        symbols = parameter_vector(self.parameters())
+        return program.call(ca.Function("weight", [symbols], [factor * self.dt]), parameters)[0]
 
     def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
         return terminal_stack_steps(self.differential.costs, self.parameters(), program, x, parameters)
@@ -61,11 +63,18 @@ class IntegratedActionModelAbstract(ActionModelExpression):
         return terminal_stack_value(self.differential.costs, self.parameters(), program, x, parameters)
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
-        values = self.differential.costs.values(instant)
-        return values if terminal else {name: self.dt * value for name, value in values.items()}
+        if terminal:
+            return self.differential.costs.values(instant)
+        return {name: self.dt * value for name, value in self.differential.term_values(instant).items()}
 
-    def quasi_static(self, x: Reals) -> Reals:
-        closed = self.differential.quasi_static(x)
+    def instant(self) -> Instant:
+        return self.differential.instant()
+
+    def forces(self, instant: Instant) -> dict[str, SX]:
+        return self.differential.forces(instant)
+
+    def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
+        closed = self.differential.quasi_static(x, parameters)
         if closed is not None:
             return closed
         still = np.array(x, dtype=np.float64)
@@ -74,6 +83,7 @@ class IntegratedActionModelAbstract(ActionModelExpression):
         return super().quasi_static(still)
 
 
-def stacked(Lx: SX, Lu: SX, Lxx: SX, Lxu: SX, Luu: SX) -> tuple[SX, SX]:
-    """Gradient (ndx + nu,) and Hessian (ndx + nu, ndx + nu) from their parts."""
-    return ca.vertcat(Lx, Lu), ca.blockcat([[Lxx, Lxu], [Lxu.T, Luu]])
+def symbol_of(program: Program, array: Array) -> SX:
+    """A symbol for an array of a program, with its structural zeros."""
+    rows, columns = np.nonzero(program.pattern(array))
+    return SX.sym("a", ca.Sparsity.triplet(*array.shape, rows.tolist(), columns.tolist()))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import casadi as ca
 from casadi import SX
 
-from trajopt.actions.expression import steps_of
-from trajopt.actions.integrated.base import IntegratedActionModelAbstract, stacked
-from trajopt.expressions import Instant
+from trajopt.actions.integrated.base import IntegratedActionModelAbstract, symbol_of
 from trajopt.kernels.program import Array, Program
+from trajopt.model import parameter_vector
 
 
 class IntegratedActionModelEuler(IntegratedActionModelAbstract):
@@ -22,39 +21,39 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         dt: Time step [s]. Run-time parameter `dt`.
     """
 
-    def _tangent(self, instant: Instant) -> SX:
-        """The step in the tangent space, (ndx,)."""
-        rate = self.differential.rate(instant)
-        if not self.differential.second_order:
-            return rate * self.dt
-        half = self.state.ndx // 2
-        velocity, change = rate[:half], rate[half:] * self.dt
-        return ca.vertcat((velocity + change) * self.dt, change)
-
-    def _tangent_derivative(self, instant: Instant) -> tuple[SX, SX]:
-        by_x, by_u = self.differential.rate_derivative(instant)
-        if not self.differential.second_order:
-            return by_x * self.dt, by_u * self.dt
-        half = self.state.ndx // 2
-        change_x, change_u = by_x[half:, :] * self.dt, by_u[half:, :] * self.dt
-        top_x, top_u = (by_x[:half, :] + change_x) * self.dt, change_u * self.dt
-        return ca.vertcat(top_x, change_x), ca.vertcat(top_u, change_u)
-
     def calc_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, Array]:
-        instant = Instant(self.state, self.nu)
-        xnext = self.state.sx_integrate(instant.x, self._tangent(instant))
-        cost = self.dt * self.differential.costs.value(instant)
-        return steps_of(
-            program, type(self.differential).__name__, self.symbols(instant), [xnext, cost], [x, u, parameters]
-        )  # type: ignore[return-value]
+        symbols, weight = parameter_vector(self.parameters()), self.weight_step(program, parameters, 1.0)
+        f, cost = self.differential.value_steps(program, x, u, parameters, weight, symbols=symbols)
+        y, rate = SX.sym("x", self.state.nx), symbol_of(program, f)
+        step = ca.Function("step", [y, rate, symbols], [self.state.sx_integrate(y, self._tangent(y, rate))])
+        (xnext,) = program.call(step, x, f, parameters)
+        return xnext, cost
 
     def calc_diff_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, ...]:
-        instant = Instant(self.state, self.nu, derivatives=True)
-        step = self._tangent(instant)
-        step_x, step_u = self._tangent_derivative(instant)
-        first, second = self.state.sx_jintegrate(instant.x, step)
-        jacobian = ca.horzcat(first + second @ step_x, second @ step_u)
-        q, dt = self.differential.costs.quadratic(instant), self.dt
-        gradient, hessian = stacked(q.Lx * dt, q.Lu * dt, q.Lxx * dt, q.Lxu * dt, q.Luu * dt)
-        results = [self.state.sx_integrate(instant.x, step), dt * q.cost, jacobian, gradient, hessian]
-        return steps_of(program, type(self.differential).__name__, self.symbols(instant), results, [x, u, parameters])
+        symbols, weight = parameter_vector(self.parameters()), self.weight_step(program, parameters, 1.0)
+        f, D, cost, gradient, hessian = self.differential.expansion_steps(
+            program, x, u, parameters, weight, symbols=symbols
+        )
+        y, rate, change = SX.sym("x", self.state.nx), symbol_of(program, f), symbol_of(program, D)
+        tangent = self._tangent(y, rate)
+        first, second = self.state.sx_jintegrate(y, tangent)
+        jacobian = second @ self._tangent_derivative(change) + ca.horzcat(first, SX(self.state.ndx, self.nu))
+        results = [self.state.sx_integrate(y, tangent), jacobian]
+        xnext, F = program.call(ca.Function("step_diff", [y, rate, change, symbols], results), x, f, D, parameters)
+        return xnext, cost, F, gradient, hessian
+
+    def _tangent(self, x: SX, f: SX) -> SX:
+        """The step in the tangent space, (ndx,)."""
+        if not self.differential.second_order:
+            return f * self.dt
+        change = f * self.dt
+        return ca.vertcat((x[self.state.nx - f.numel() :] + change) * self.dt, change)
+
+    def _tangent_derivative(self, D: SX) -> SX:
+        """Its derivative (ndx, ndx + nu), with D that of f."""
+        if not self.differential.second_order:
+            return D * self.dt
+        half = D.shape[0]
+        velocity = ca.horzcat(SX(half, half), SX.eye(half), SX(half, self.nu))
+        change = D * self.dt
+        return ca.vertcat((velocity + change) * self.dt, change)

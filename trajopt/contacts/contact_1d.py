@@ -1,0 +1,60 @@
+"""A point that stays at a height."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.contacts.base import ContactModelAbstract, Motions
+from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.states.base import StateAbstract
+
+
+class ContactModel1D(ContactModelAbstract):
+    """The origin of a frame does not move along an axis n: n · (p̈ + kd ṗ + kp (p - h n)) = 0, with a force (1,) [N].
+
+    Args:
+        state: A robot's state.
+        frame: Name of the frame.
+        reference: Height h along n in the world [m]; matters with kp > 0 only, then run-time parameter `reference`.
+        axis: n, made a unit vector: in the world's axes, or in the frame's with reference_frame="local".
+        reference_frame: "local", or "world" and "local_world_aligned", which are the same.
+        gains: (kp, kd) of Baumgarte's stabilisation [1/s², 1/s].
+    """
+
+    def __init__(
+        self,
+        state: StateAbstract,
+        frame: str,
+        *,
+        reference: float = 0.0,
+        axis: npt.ArrayLike = (0.0, 0.0, 1.0),
+        reference_frame: str | pin.ReferenceFrame = "local_world_aligned",
+        gains: Sequence[float] = (0.0, 0.0),
+    ) -> None:
+        super().__init__(state, [frame], 1, gains=gains, reference_frame=reference_frame)
+        direction = check_array("axis", axis, (3,))
+        if not np.linalg.norm(direction) > 0:
+            raise InvalidArgumentError(f"axis: expected a direction, got {direction.tolist()}; up is (0, 0, 1)")
+        self.axis = direction / np.linalg.norm(direction)
+        height = check_array("reference", reference, ())
+        if self.kp is not None:
+            self.reference = self.parameter("reference", height, unit="m")
+
+    def projections(self, motions: Motions) -> dict[str, SX]:
+        return {self.frame: SX(ca.horzcat(self._local_axis(motions), SX(1, 3)))}
+
+    def position_error(self, motions: Motions) -> SX:
+        motion = motions[self.frame]
+        away = ca.mtimes(motion.rotation.T, motion.position - self.reference * self.axis)
+        return ca.mtimes(self._local_axis(motions), away)
+
+    def _local_axis(self, motions: Motions) -> SX:
+        """nᵀ in the frame's axes, (1, 3)."""
+        axis = SX(self.axis).T
+        return ca.mtimes(axis, motions[self.frame].rotation) if self.in_world else axis

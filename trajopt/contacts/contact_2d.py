@@ -1,0 +1,50 @@
+"""A point that sticks in a plane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as ca
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.contacts.base import ContactModelAbstract, Motions
+from trajopt.errors import check_array
+from trajopt.states.base import StateAbstract
+
+
+class ContactModel2D(ContactModelAbstract):
+    """The origin of a frame does not move along the frame's x and z axes; force (fx, fz) (2,) [N].
+
+    Args:
+        state: A robot's state.
+        frame: Name of the frame.
+        reference: x and z of the point in the world (2,) [m]; matters with kp > 0 only, then run-time parameter.
+        gains: (kp, kd) of Baumgarte's stabilisation [1/s², 1/s].
+
+    The error of position, Rᵀ (p_x - x, 0, p_z - z), is seen in the frame's axes. Crocoddyl takes it in the world's
+    axes and adds it to accelerations in the frame's, which differs as soon as the frame turns.
+    """
+
+    def __init__(
+        self,
+        state: StateAbstract,
+        frame: str,
+        *,
+        reference: npt.ArrayLike = (0.0, 0.0),
+        gains: Sequence[float] = (0.0, 0.0),
+    ) -> None:
+        super().__init__(state, [frame], 2, gains=gains)
+        position = check_array("reference", reference, (2,))
+        if self.kp is not None:
+            self.reference = self.parameter("reference", position, unit="m")
+
+    def projections(self, motions: Motions) -> dict[str, SX]:
+        projection = SX(2, 6)
+        projection[0, 0] = projection[1, 2] = 1
+        return {self.frame: projection}
+
+    def position_error(self, motions: Motions) -> SX:
+        motion = motions[self.frame]
+        x, z = motion.position[0] - self.reference[0], motion.position[2] - self.reference[1]
+        return ca.mtimes(motion.rotation.T, ca.vertcat(x, 0, z))[[0, 2]]

@@ -1,0 +1,55 @@
+"""A point that sticks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as ca
+import numpy.typing as npt
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.contacts.base import ContactModelAbstract, Motions, rotation_blocks, rotation_blocks_derivative
+from trajopt.errors import check_array
+from trajopt.states.base import StateAbstract
+
+
+class ContactModel3D(ContactModelAbstract):
+    """The origin of a frame does not move: p̈ + kd ṗ + kp (p - p_ref) = 0, with a force (3,) [N].
+
+    Args:
+        state: A robot's state.
+        frame: Name of the frame, such as a point foot.
+        reference: p_ref (3,) in the world [m]; matters with kp > 0 only, then run-time parameter `reference`.
+        reference_frame: Axes of the force: "local", or "world" and "local_world_aligned", which are the same.
+        gains: (kp, kd) of Baumgarte's stabilisation [1/s², 1/s].
+
+    Source: Mastalli et al., Crocoddyl (ICRA 2020), eq. 6; Budhiraja et al., Humanoids 2018.
+    """
+
+    def __init__(
+        self,
+        state: StateAbstract,
+        frame: str,
+        *,
+        reference: npt.ArrayLike = (0.0, 0.0, 0.0),
+        reference_frame: str | pin.ReferenceFrame = "local_world_aligned",
+        gains: Sequence[float] = (0.0, 0.0),
+    ) -> None:
+        super().__init__(state, [frame], 3, gains=gains, reference_frame=reference_frame)
+        position = check_array("reference", reference, (3,))
+        if self.kp is not None:
+            self.reference = self.parameter("reference", position, unit="m")
+
+    def projections(self, motions: Motions) -> dict[str, SX]:
+        return {self.frame: SX(ca.horzcat(SX.eye(3), SX(3, 3)))}
+
+    def position_error(self, motions: Motions) -> SX:
+        motion = motions[self.frame]
+        return ca.mtimes(motion.rotation.T, motion.position - self.reference)
+
+    def force_map(self, motions: Motions) -> SX | None:
+        return rotation_blocks(motions[self.frame].rotation, 3) if self.in_world else None
+
+    def force_map_derivative(self, motions: Motions, multipliers: SX) -> SX | None:
+        return rotation_blocks_derivative(motions[self.frame], multipliers) if self.in_world else None

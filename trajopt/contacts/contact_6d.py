@@ -1,0 +1,59 @@
+"""A sole that sticks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.contacts.base import ContactModelAbstract, Motions, rotation_blocks, rotation_blocks_derivative
+from trajopt.dynamics.lie import log6
+from trajopt.placements import check_placement
+from trajopt.states.base import StateAbstract
+
+
+class ContactModel6D(ContactModelAbstract):
+    """A frame does not move or turn: V̇ + kd V + kp log6(M_ref⁻¹ M) = 0, with a wrench (6,), force first [N, N m].
+
+    Args:
+        state: A robot's state.
+        frame: Name of the frame, such as a sole.
+        reference: M_ref: a pinocchio.SE3, a homogeneous matrix, or position and quaternion xyzw (7,); the identity by
+            default. It matters with kp > 0 only, then run-time parameter `reference`, (3, 4).
+        reference_frame: Axes of the wrench: "local", or "world" and "local_world_aligned", which are the same.
+            Torques are about the frame's origin.
+        gains: (kp, kd) of Baumgarte's stabilisation [1/s², 1/s].
+
+    Source: Mastalli et al., Crocoddyl (ICRA 2020), eq. 6.
+    """
+
+    classical = False
+
+    def __init__(
+        self,
+        state: StateAbstract,
+        frame: str,
+        *,
+        reference: Any = None,
+        reference_frame: str | pin.ReferenceFrame = "local_world_aligned",
+        gains: Sequence[float] = (0.0, 0.0),
+    ) -> None:
+        super().__init__(state, [frame], 6, gains=gains, reference_frame=reference_frame)
+        placement = check_placement("reference", pin.SE3.Identity() if reference is None else reference)
+        if self.kp is not None:
+            self.reference = self.parameter("reference", placement, unit="-, m", convert=check_placement)
+
+    def projections(self, motions: Motions) -> dict[str, SX]:
+        return {self.frame: SX.eye(6)}
+
+    def position_error(self, motions: Motions) -> SX:
+        motion, rotation = motions[self.frame], self.reference[:, :3].T
+        return log6(rotation @ motion.rotation, rotation @ (motion.position - self.reference[:, 3]))
+
+    def force_map(self, motions: Motions) -> SX | None:
+        return rotation_blocks(motions[self.frame].rotation, 6) if self.in_world else None
+
+    def force_map_derivative(self, motions: Motions, multipliers: SX) -> SX | None:
+        return rotation_blocks_derivative(motions[self.frame], multipliers) if self.in_world else None

@@ -1,0 +1,78 @@
+"""Two frames of a robot that are joined: closed chains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.contacts.base import ContactModelAbstract, Motions
+from trajopt.dynamics.lie import log6
+from trajopt.dynamics.spatial import Placement, cross_motion
+from trajopt.errors import InvalidArgumentError
+from trajopt.states.base import StateAbstract
+
+
+class ContactModelLoop(ContactModelAbstract):
+    """Frame B stays on frame A: as a weld (6,), or with its origin only, as a ball joint (3,).
+
+    With M = M_A⁻¹ M_B, weld: Ad_M V_B - V_A is zero, and its rate; error log6(M). Ball: the position of B's origin
+    seen from A is zero, and its rates. The force on B (the opposite acts on A) is in the axes of A, about A's origin
+    for a weld [N, N m].
+
+    Args:
+        state: A robot's state.
+        frame_a: Name of A.
+        frame_b: Name of B.
+        dimension: 6 for a weld, 3 for a ball joint.
+        gains: (kp, kd) of Baumgarte's stabilisation [1/s², 1/s].
+
+    Raises:
+        InvalidArgumentError: The frames are the same, or `dimension` is neither 3 nor 6.
+    """
+
+    def __init__(
+        self,
+        state: StateAbstract,
+        frame_a: str,
+        frame_b: str,
+        *,
+        dimension: int = 6,
+        gains: Sequence[float] = (0.0, 0.0),
+    ) -> None:
+        if dimension not in (3, 6):
+            raise InvalidArgumentError(f"dimension: expected 6 (a weld) or 3 (a ball joint), got {dimension!r}")
+        if frame_a == frame_b:
+            raise InvalidArgumentError(f"frame_b: expected another frame than frame_a, got {frame_b!r} twice")
+        super().__init__(state, [frame_a, frame_b], dimension, gains=gains)
+        self.classical = dimension == 3
+
+    def _relative(self, motions: Motions) -> Placement:
+        """M."""
+        a, b = (motions[f] for f in self.frames)
+        return Placement(ca.mtimes(a.rotation.T, b.rotation), ca.mtimes(a.rotation.T, b.position - a.position))
+
+    def projections(self, motions: Motions) -> dict[str, SX]:
+        m = self._relative(motions)
+        lever = ca.mtimes(ca.skew(m.translation), m.rotation)
+        first, second = self.frames
+        if self.nc == 3:
+            return {
+                first: SX(ca.horzcat(-SX.eye(3), ca.skew(m.translation))),
+                second: SX(ca.horzcat(m.rotation, SX(3, 3))),
+            }
+        return {first: -SX.eye(6), second: SX(ca.blockcat([[m.rotation, lever], [SX(3, 3), m.rotation]]))}
+
+    def velocity_products(self, motions: Motions) -> SX:
+        """Ball: -2 ω_A × ṗ - ω_A × (ω_A × p). Weld: (Ad_M V_B - V_A) × V_A."""
+        a, velocity = motions[self.frames[0]].velocity, self.velocity(motions)
+        if self.nc == 3:
+            position = self._relative(motions).translation
+            return -ca.cross(a.angular, 2 * velocity + ca.cross(a.angular, position))
+        b = self._relative(motions).motion_to_parent(motions[self.frames[1]].velocity)
+        return cross_motion(b, a).vector()
+
+    def position_error(self, motions: Motions) -> SX:
+        m = self._relative(motions)
+        return m.translation if self.nc == 3 else log6(m.rotation, m.translation)

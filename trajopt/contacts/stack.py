@@ -1,0 +1,180 @@
+"""Named contacts, or impulses, of a robot."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Self, TypeVar
+
+import casadi as ca
+import numpy as np
+from casadi import SX
+
+from trajopt.contacts.base import ContactModelAbstract, Motions, TouchModelAbstract
+from trajopt.errors import DuplicateNameError, InvalidArgumentError, unknown_name
+from trajopt.expressions import check_robot_state
+from trajopt.model import Parameter, Reals
+from trajopt.states.base import StateAbstract
+
+T = TypeVar("T", bound=TouchModelAbstract)
+
+
+class TouchStackAbstract(Generic[T]):
+    """Named contacts or impulses; which of them are active is a run-time parameter of each knot.
+
+    Args:
+        state: A robot's state.
+    """
+
+    kind: str
+    item: type[TouchModelAbstract]
+
+    def __init__(self, state: StateAbstract) -> None:
+        self.state = check_robot_state(type(self).__name__, state)
+        self._items: dict[str, T] = {}
+        self._active: dict[str, Parameter] = {}
+        self._user: str | None = None
+
+    def add(self, name: str, item: T, *, active: bool = True) -> Self:
+        """Adds one; an item that is in the stack already gets parameters of its own.
+
+        Args:
+            name: Its name, an identifier, used once.
+            item: What touches.
+            active: Whether it is active at first: run-time parameter `active`, 1 or 0. At 0 its force is exactly zero.
+
+        Returns:
+            The stack, so that calls can be chained.
+        """
+        if self._user is not None:
+            raise InvalidArgumentError(f"add: {self._user} uses this stack already; add everything before building it")
+        if not isinstance(name, str) or not name.isidentifier():
+            raise InvalidArgumentError(f"name: expected an identifier such as 'left_foot', got {name!r}")
+        if name in self._items:
+            raise DuplicateNameError(f"name: {name!r} is in the stack already; choose a name other than {self.names}")
+        if not isinstance(item, self.item):
+            raise InvalidArgumentError(f"{self.kind}: expected a {self.item.__name__}, got {item!r}")
+        if item.state != self.state:
+            raise InvalidArgumentError(
+                f"{self.kind}: it is of {item.state!r}, the stack of {self.state!r}; make both from one state"
+            )
+        self._items[name] = item.clone() if any(item is known for known in self._items.values()) else item
+        symbol = SX.sym(f"{name}.active")
+        self._active[name] = Parameter("active", symbol, np.array(float(bool(active))), "-", _activity)
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names, in the order in which they were added."""
+        return tuple(self._items)
+
+    @property
+    def nc(self) -> int:
+        """Number of constraints of all of them [-]."""
+        return sum(item.nc for item in self._items.values())
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Number of constraints of each."""
+        return {name: item.nc for name, item in self._items.items()}
+
+    @property
+    def frames(self) -> list[str]:
+        """Names of the frames that they are about."""
+        return list(dict.fromkeys(f for item in self._items.values() for f in item.frames))
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._items:
+            raise unknown_name(self.kind, name, self._items)
+        return self._items[name]
+
+    def freeze(self, user: str) -> None:
+        """Called by a model that takes the stack: nothing can be added from here on."""
+        self._user = user
+
+    def parameters(self) -> dict[str, Parameter]:
+        """Run-time parameters by name, such as "contacts.left_foot.active"."""
+        named = {}
+        for name, item in self._items.items():
+            own = {"active": self._active[name], **item.parameters()}
+            named |= {f"{self.kind}s.{name}.{key}": parameter for key, parameter in own.items()}
+        return named
+
+    def switches(self) -> SX:
+        """The activity of each constraint, (nc,)."""
+        return stacked([ca.repmat(self._active[name].symbol, item.nc, 1) for name, item in self._items.items()])
+
+    def jacobian(self, motions: Motions) -> SX:
+        """J, shape (nc, nv), as if all were active."""
+        parts = [item.jacobian(motions) for item in self._items.values()]
+        return SX(ca.vertcat(*parts)) if parts else SX(0, self.state.nv)
+
+    def wrenches(self, motions: Motions, multipliers: SX) -> dict[str, SX]:
+        """What λ (nc,) does to each frame: force and torque (6,) in the frame's axes [N, N m]."""
+        total: dict[str, SX] = {}
+        for item, part in zip(self._items.values(), self.split(multipliers).values()):
+            for frame, wrench in item.wrenches(motions, part).items():
+                total[frame] = total[frame] + wrench if frame in total else wrench
+        return total
+
+    def split(self, stacked: SX) -> dict[str, SX]:
+        """A column (nc,) in parts, one each."""
+        ends = np.cumsum([0, *self.sizes.values()])
+        return {name: stacked[int(i) : int(j)] for name, i, j in zip(self._items, ends[:-1], ends[1:])}
+
+    def force_map(self, motions: Motions) -> SX | None:
+        """T (nc, nc) of the forces T λ that users see; None if they are λ."""
+        maps = [item.force_map(motions) for item in self._items.values()]
+        if all(m is None for m in maps):
+            return None
+        blocks = [SX.eye(item.nc) if m is None else m for item, m in zip(self._items.values(), maps)]
+        return SX(ca.diagcat(*blocks))
+
+    def force_map_derivative(self, motions: Motions, multipliers: SX) -> SX:
+        """∂(T λ)/∂q at fixed λ, (nc, nv)."""
+        rows = []
+        for item, part in zip(self._items.values(), self.split(multipliers).values()):
+            derivative = item.force_map_derivative(motions, part)
+            rows.append(SX(item.nc, self.state.nv) if derivative is None else derivative)
+        return SX(ca.vertcat(*rows)) if rows else SX(0, self.state.nv)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        items = [(name, item, bool(self._active[name].default)) for name, item in self._items.items()]
+        return (_rebuild, (type(self), self.state, items, self._user))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}: {item.described(without=('state',))}" for name, item in self._items.items())
+        return f"{type(self).__name__}({self.state!r}; {shown or f'no {self.kind}s'})"
+
+
+class ContactStack(TouchStackAbstract[ContactModelAbstract]):
+    """Named contacts of a robot; which of them are active is the run-time parameter "contacts.NAME.active" of a knot.
+
+    Args:
+        state: A robot's state.
+    """
+
+    kind = "contact"
+    item = ContactModelAbstract
+
+    def acceleration(self, motions: Motions) -> SX:
+        """What is to be zero, (nc,) [m/s², rad/s²], as if all were active."""
+        return stacked([item.acceleration(motions) for item in self._items.values()])
+
+
+def stacked(parts: list[SX]) -> SX:
+    """Columns in one, also if there are none."""
+    return SX(ca.vertcat(*parts)) if parts else SX(0, 1)
+
+
+def _activity(argument: str, value: Any) -> Reals:
+    number = np.asarray(value, dtype=np.float64)
+    if number.shape != () or number not in (0.0, 1.0):
+        raise InvalidArgumentError(f"{argument}: expected 1 (active) or 0 (not), got {value!r}")
+    return number
+
+
+def _rebuild(cls: type[Any], state: StateAbstract, items: list[tuple[str, Any, bool]], user: str | None) -> Any:
+    stack = cls(state)
+    for name, item, active in items:
+        stack.add(name, item, active=active)
+    stack._user = user
+    return stack

@@ -1,0 +1,111 @@
+"""Dynamics as bodies feel them: gravity and a free-flyer root's linear velocity act through a' = a + c only.
+
+M a' + e(q, v) = τ + Σ Jᵀ f does not depend on the pose of a free-flyer root, nor on its linear velocity: its
+derivatives have whole columns of zeros. See `trajopt.dynamics.motion`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.dynamics import kinematics
+from trajopt.dynamics.motion import gravity_in_links
+from trajopt.dynamics.robot_expressions import RobotExpressions
+from trajopt.dynamics.spatial import Spatial, spatial
+from trajopt.dynamics.tree import constant_placement
+
+
+def falling_derivatives(robot: RobotExpressions, a: SX, wrenches: Mapping[str, SX]) -> tuple[SX, SX]:
+    """∂/∂q (tangent) and ∂/∂v of M a' + e - Σ Jᵀ f at fixed a' (nv,), (nv, nv) each.
+
+    Args:
+        robot: The robot at (q, v).
+        a: a' (nv,).
+        wrenches: f (6,) on each frame, in its own axes, in which it is constant.
+    """
+    dynamics, relative = robot.tree_dynamics(), robot.coordinates.accelerations(a)
+    pushes = _pushes_on_links(robot, wrenches)
+    torques = dynamics.newton_euler(relative, pushes)[1]
+    dq, dv = dynamics.configuration_derivative(relative, pushes), dynamics.velocity_derivative().dv
+    dq, dv = robot.coordinates.torque_derivatives(torques, dq, dv, dynamics.mass_columns().matrix, a)
+    if robot.friction is not None and robot.v is not None:
+        dv = dv + ca.diag(robot.friction.slope(robot.model, robot.v))
+    shift_q, shift_v = robot.shift_derivatives()
+    armature = ca.diag(robot.armature())
+    return dq - ca.mtimes(armature, shift_q), dv - ca.mtimes(armature, shift_v)
+
+
+def _pushes_on_links(robot: RobotExpressions, wrenches: Mapping[str, SX]) -> dict[int, Spatial]:
+    pushes: dict[int, Spatial] = {}
+    for frame, wrench in wrenches.items():
+        link, offset = robot.attachment(frame)
+        if link >= 0:
+            push = constant_placement(offset).force_to_parent(spatial(wrench))
+            pushes[link] = pushes[link] + push if link in pushes else push
+    return pushes
+
+
+@dataclass(frozen=True)
+class FrameMotion:
+    """How a frame moves, in its own axes.
+
+    Attributes:
+        velocity: Twist (v, ω).
+        acceleration: (dv/dt + ω × v, dω/dt): that of the frame's point, with the symbol `fall` in it.
+        fall: Symbol (3,) in place of `gravity`.
+        gravity: Gravity in the frame's axes, (3,) [m/s²]; its derivative is [g] times that of the frame's rotation.
+        jacobian: Jacobian (6, nv) of the twist.
+        rotation: R (3, 3), the frame's axes in the world.
+        position: p (3,) in the world [m].
+    """
+
+    velocity: Spatial
+    acceleration: Spatial
+    fall: SX
+    gravity: SX
+    jacobian: SX
+    rotation: SX
+    position: SX
+
+    @property
+    def spatial_acceleration(self) -> Spatial:
+        """(dv/dt, dω/dt), as pin.getFrameAcceleration."""
+        v = self.velocity
+        return Spatial(self.acceleration.linear - ca.cross(v.angular, v.linear), self.acceleration.angular)
+
+    def gravity_derivative(self) -> SX:
+        """∂ gravity / ∂q in tangent space, (3, nv)."""
+        return ca.mtimes(ca.skew(self.gravity), self.jacobian[3:, :])
+
+
+def frame_motions(robot: RobotExpressions, a: SX, frames: list[str]) -> dict[str, FrameMotion]:
+    """Motion of frames of a robot at (q, v) with a' (nv,)."""
+    accelerations = robot.tree_dynamics().accelerations(robot.coordinates.accelerations(a))
+    gravity = gravity_in_links(robot.tree, np.array(robot.model.gravity.linear))
+    still = [SX(np.zeros(3)) for _ in gravity]
+    result = {}
+    for name in frames:
+        link, offset = robot.attachment(name)
+        felt = kinematics.frame_classical(accelerations, still, link, offset)
+        fall = SX.sym(f"fall_{name}", 3)
+        if link < 0:  # fixed to the world
+            fall_here, g = SX(np.zeros(3)), SX(np.zeros(3))
+        else:
+            fall_here, g = fall, ca.mtimes(SX(offset.rotation.T), gravity[link])
+        rotation, position = robot.frame_placement(name)
+        result[name] = FrameMotion(
+            velocity=robot.local_velocity(name),
+            acceleration=Spatial(felt.linear + fall_here, felt.angular),
+            fall=fall,
+            gravity=g,
+            jacobian=robot.frame_jacobian(name, pin.ReferenceFrame.LOCAL),
+            rotation=rotation,
+            position=position,
+        )
+    return result

@@ -1,0 +1,54 @@
+"""Which elements of a matrix may differ from zero, and how a product of two such matrices is cut into blocks.
+
+The derivatives of a tree of joints are mostly structural zeros: limbs do not feel each other. A block of the result
+sums over the inner indices that occur in it, nothing else.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.kernels.products import Block, Ranges
+
+Pattern = npt.NDArray[np.bool_]
+
+
+def full(shape: tuple[int, int]) -> Pattern:
+    """Every element may differ from zero."""
+    return np.ones(shape, dtype=np.bool_)
+
+
+def of_sparsity(sparsity: ca.Sparsity) -> Pattern:
+    """The pattern of what a CasADi function returns."""
+    pattern = np.zeros(sparsity.shape, dtype=np.bool_)
+    pattern[sparsity.row(), sparsity.get_col()] = True
+    return pattern
+
+
+def product(a: Pattern, b: Pattern) -> Pattern:
+    """The pattern of A B."""
+    result: Pattern = a.astype(np.int64) @ b.astype(np.int64) > 0
+    return result
+
+
+def blocks(a: Pattern, b: Pattern) -> tuple[Block, ...]:
+    """Blocks of A B: neighbouring rows of A, and neighbouring columns of B, whose zeros are the same."""
+    result = []
+    for r0, r1 in _alike(a):
+        for c0, c1 in _alike(b.T):
+            result.append(Block((r0, r1), (c0, c1), _runs(a[r0] & b[:, c0])))
+    return tuple(result)
+
+
+def _alike(rows: Pattern) -> list[tuple[int, int]]:
+    """Ranges of neighbouring rows that are the same."""
+    ends = [i for i in range(1, len(rows)) if not np.array_equal(rows[i], rows[i - 1])]
+    return [(i, j) for i, j in zip([0, *ends], [*ends, len(rows)]) if i < j]
+
+
+def _runs(chosen: npt.NDArray[np.bool_]) -> Ranges:
+    """Ranges of neighbouring indices that are chosen."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], chosen.astype(np.int8), [0]])))
+    return tuple((int(first), int(end)) for first, end in edges.reshape(-1, 2))

@@ -1,0 +1,32 @@
+"""Distance of the momentum about the centre of mass from a reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.expressions import Instant
+from trajopt.residuals.multibody import ResidualModelMultibody
+from trajopt.states.base import StateAbstract
+
+
+class ResidualModelCentroidalMomentum(ResidualModelMultibody):
+    """Momentum error: r = h(q, v) - h_ref, shape (6,), linear part first [kg m/s, kg m²/s].
+
+    h is the momentum about the centre of mass in the world's axes.
+
+    Args:
+        state: A robot's state.
+        reference: h_ref (6,); zero by default. Run-time parameter `reference`.
+
+    Source: Orin, Goswami and Lee, Autonomous Robots 35, 2013.
+    """
+
+    def __init__(self, state: StateAbstract, reference: npt.ArrayLike | None = None) -> None:
+        super().__init__(state, 6, unit="kg m/s, kg m²/s")
+        value = np.zeros(6) if reference is None else reference
+        self.reference = self.parameter("reference", value, unit=self.unit)
+
+    def evaluate(self, instant: Instant) -> SX:
+        return instant.robot.centroidal_momentum() - self.reference

@@ -1,0 +1,52 @@
+"""Torques beyond what holds a robot in contact."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+from casadi import SX
+
+from trajopt.actuation.base import ActuationModelAbstract
+from trajopt.contacts.stack import ContactStack
+from trajopt.dynamics.falling import frame_motions
+from trajopt.errors import InvalidArgumentError
+from trajopt.expressions import Instant, check_robot_state
+from trajopt.residuals.base import ResidualModelAbstract
+from trajopt.states.base import StateAbstract
+
+
+class ResidualModelContactControlGrav(ResidualModelAbstract):
+    """r = B u - (g(q) - Jᵀ λ), shape (nv,) [N m, N]: zero if torques and contact forces just bear the weight.
+
+    Args:
+        state: A robot's state.
+        actuation: How controls become torques.
+        contacts: The contacts of the model whose costs it is in.
+    """
+
+    uses_control = True
+    uses_solution = True
+
+    def __init__(self, state: StateAbstract, actuation: ActuationModelAbstract, contacts: ContactStack) -> None:
+        if not isinstance(actuation, ActuationModelAbstract):
+            raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
+        if not isinstance(contacts, ContactStack):
+            raise InvalidArgumentError(f"contacts: expected the ContactStack of the model, got {contacts!r}")
+        robot_state = check_robot_state(type(self).__name__, state)
+        super().__init__(robot_state, robot_state.nv, unit="N m, N")
+        self.actuation, self.contacts = actuation, contacts
+
+    def evaluate(self, instant: Instant) -> SX:
+        if instant.nu != self.actuation.nu:
+            raise InvalidArgumentError(
+                f"actuation: it has {self.actuation.nu} controls, the model {instant.nu}; pass the model's own"
+            )
+        robot = instant.robot
+        torque = self.actuation.torque(instant.u) - robot.gravity()
+        if not self.contacts.names:
+            return torque
+        motions = frame_motions(robot, SX(np.zeros(self.contacts.state.nv)), self.contacts.frames)
+        forces = ca.vertcat(*[instant.force(name) for name in self.contacts.names])
+        turn = self.contacts.force_map(motions)
+        multipliers = forces if turn is None else ca.mtimes(turn.T, forces)
+        return torque + ca.mtimes(self.contacts.jacobian(motions).T, multipliers)

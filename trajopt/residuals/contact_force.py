@@ -1,0 +1,59 @@
+"""Distance of a contact force from a reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.expressions import Instant, check_robot_state
+from trajopt.residuals.base import ResidualModelAbstract
+from trajopt.states.base import StateAbstract
+
+
+class ResidualModelForce(ResidualModelAbstract):
+    """A residual of the force of one contact, or impulse.
+
+    Args:
+        state: A robot's state.
+        contact: Name of the contact in its stack.
+        nr: Size of the residual [-].
+        unit: Unit of its elements.
+    """
+
+    uses_solution = True
+
+    def __init__(self, state: StateAbstract, contact: str, nr: int, *, unit: str) -> None:
+        super().__init__(check_robot_state(type(self).__name__, state), nr, unit=unit)
+        self.contact = contact
+
+    def force(self, instant: Instant, size: int) -> SX:
+        """The contact's force (size,)."""
+        force = instant.force(self.contact)
+        if force.numel() != size:
+            raise InvalidArgumentError(
+                f"contact: {type(self).__name__} needs a force of {size} elements, {self.contact!r} has {force.numel()}"
+            )
+        return force
+
+    def derivative(self, instant: Instant) -> tuple[SX, SX]:
+        return SX(self.size(instant.nu), self.state.ndx), SX(self.size(instant.nu), instant.nu)
+
+
+class ResidualModelContactForce(ResidualModelForce):
+    """Force minus reference: r = f - f_ref, of one contact or impulse, in its reference frame [N, N m; N s, N m s].
+
+    Args:
+        state: A robot's state.
+        contact: Name of the contact in its stack.
+        reference: f_ref (nc,), as large as the contact's force. Run-time parameter `reference`.
+    """
+
+    def __init__(self, state: StateAbstract, contact: str, reference: npt.ArrayLike) -> None:
+        value = check_array("reference", reference, (np.size(reference),))
+        super().__init__(state, contact, value.size, unit="N, N m")
+        self.reference = self.parameter("reference", value, unit=self.unit)
+
+    def evaluate(self, instant: Instant) -> SX:
+        return self.force(instant, self.size(instant.nu)) - self.reference

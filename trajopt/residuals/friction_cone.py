@@ -1,0 +1,119 @@
+"""Friction cones of points in contact."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.errors import InvalidArgumentError, check_count, check_positive
+from trajopt.expressions import Instant
+from trajopt.placements import check_rotation
+from trajopt.residuals.contact_force import ResidualModelForce
+from trajopt.states.base import StateAbstract
+
+Reals = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FrictionCone:
+    """Pyramid around |f_t| <= μ f_n, with f = Rᵀ force in the axes of the surface (z is its normal): A force in bounds.
+
+    Rows ±(cos θ, sin θ) · f_t - μ f_z <= 0 for half of the facets each, then f_z within the limits of the normal force.
+
+    Attributes:
+        mu: Friction coefficient μ, > 0 [-].
+        facets: Number of facets, even, >= 4 [-].
+        inner: Whether the pyramid lies inside the cone: then μ cos(π / facets) takes the place of μ.
+        rotation: R (3, 3), the surface's axes in those of the force.
+        min_force: Least normal force [N].
+        max_force: Largest normal force [N].
+
+    Source: Caron, Pham and Nakamura, ICRA 2015; rows in the order of Crocoddyl's FrictionCone.
+    """
+
+    mu: float = 0.7
+    _: KW_ONLY
+    facets: int = 4
+    inner: bool = True
+    rotation: npt.ArrayLike = field(default_factory=lambda: np.eye(3))
+    min_force: float = 0.0
+    max_force: float = np.inf
+
+    def __post_init__(self) -> None:
+        check_positive("mu", self.mu)
+        check_facets(self.facets)
+        object.__setattr__(self, "rotation", check_rotation("rotation", self.rotation))
+        check_normal_force(self.min_force, self.max_force)
+
+    @property
+    def matrix(self) -> Reals:
+        """A (facets + 1, 3)."""
+        rows = friction_rows(SX(self.mu), self.facets, self.inner)
+        return np.array(ca.DM(ca.vertcat(rows, SX([[0, 0, 1]]))).full()) @ np.asarray(self.rotation).T
+
+    @property
+    def lower(self) -> Reals:
+        """Lower bounds of A force, (facets + 1,) [N]."""
+        return np.array([*[-np.inf] * self.facets, self.min_force])
+
+    @property
+    def upper(self) -> Reals:
+        """Upper bounds of A force, (facets + 1,) [N]."""
+        return np.array([*[0.0] * self.facets, self.max_force])
+
+
+def friction_rows(mu: SX, facets: int, inner: bool) -> SX:
+    """±(cos θ, sin θ, 0) - (0, 0, μ) for half of the facets each, (facets, 3)."""
+    slope = mu * np.cos(np.pi / facets) if inner else mu
+    rows = []
+    for i in range(facets // 2):
+        angle = 2 * np.pi * i / facets
+        direction = np.array([np.cos(angle), np.sin(angle)])
+        direction = np.where(np.abs(direction) < 1e-15, 0.0, direction)
+        rows += [ca.horzcat(*(sign * direction), -slope) for sign in (1.0, -1.0)]
+    return SX(ca.vertcat(*rows))
+
+
+def check_facets(facets: int) -> None:
+    """Raises InvalidArgumentError unless it is an even number >= 4."""
+    if check_count("facets", facets) < 4 or facets % 2:
+        raise InvalidArgumentError(f"facets: expected an even number >= 4, got {facets!r}")
+
+
+def check_normal_force(lowest: float, highest: float) -> None:
+    """Raises InvalidArgumentError unless 0 <= lowest < highest."""
+    if not 0.0 <= lowest < highest:
+        raise InvalidArgumentError(
+            f"min_force: expected 0 <= min_force < max_force, got {lowest!r} and {highest!r} [N]"
+        )
+
+
+class ResidualModelContactFrictionCone(ResidualModelForce):
+    """A f of a point contact's force, (facets + 1,) [N]; within [cone.lower, cone.upper] it does not slip.
+
+    As a cost: `ActivationModelQuadraticBarrier(cone.lower, cone.upper)`.
+
+    Args:
+        state: A robot's state.
+        contact: Name of the contact in its stack; a 3D or a 6D one.
+        cone: The cone. Run-time parameters `mu` and `rotation`.
+    """
+
+    def __init__(self, state: StateAbstract, contact: str, cone: FrictionCone) -> None:
+        if not isinstance(cone, FrictionCone):
+            raise InvalidArgumentError(f"cone: expected a FrictionCone, got {cone!r}")
+        super().__init__(state, contact, cone.facets + 1, unit="N")
+        self.cone = cone
+        self.mu = self.parameter("mu", cone.mu, convert=lambda n, v: np.array(check_positive(n, v)))
+        self.rotation = self.parameter("rotation", cone.rotation, convert=check_rotation)
+
+    def evaluate(self, instant: Instant) -> SX:
+        force = instant.force(self.contact)
+        if force.numel() not in (3, 6):
+            raise InvalidArgumentError(f"contact: a friction cone needs a 3D or a 6D contact, not {self.contact!r}")
+        f = ca.mtimes(self.rotation.T, force[:3])
+        return SX(ca.vertcat(friction_rows(self.mu, self.cone.facets, self.cone.inner) @ f, f[2]))

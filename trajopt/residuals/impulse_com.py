@@ -1,0 +1,27 @@
+"""Change of the centre of mass's velocity by an impulse."""
+
+from __future__ import annotations
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.expressions import Instant
+from trajopt.residuals.multibody import ResidualModelMultibody
+from trajopt.states.base import StateAbstract
+
+
+class ResidualModelImpulseCoM(ResidualModelMultibody):
+    """r = J_com(q) (v⁺ - v), shape (3,): how an impulse changes the velocity of the centre of mass [m/s].
+
+    Args:
+        state: A robot's state.
+    """
+
+    uses_solution = True
+
+    def __init__(self, state: StateAbstract) -> None:
+        super().__init__(state, 3, unit="m/s")
+
+    def evaluate(self, instant: Instant) -> SX:
+        change = instant.velocity_after - instant.x[self.state.nq :]
+        return SX(ca.mtimes(instant.robot.com_jacobian(), change))

@@ -1,0 +1,34 @@
+"""Distance of the joints' acceleration from a reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.errors import check_array
+from trajopt.expressions import Instant
+from trajopt.residuals.multibody import ResidualModelMultibody
+from trajopt.states.base import StateAbstract
+
+
+class ResidualModelJointAcceleration(ResidualModelMultibody):
+    """r = dv/dt - a_ref, shape (nv,) [rad/s², m/s²], of DifferentialActionModelContactFwdDynamics.
+
+    Args:
+        state: A robot's state.
+        reference: a_ref (nv,); zero by default. Run-time parameter `reference`.
+    """
+
+    uses_solution = True
+
+    def __init__(self, state: StateAbstract, reference: npt.ArrayLike | None = None) -> None:
+        super().__init__(state, state.ndx // 2, unit="rad/s², m/s²")
+        value = np.zeros(self.state.nv) if reference is None else check_array("reference", reference, (self.state.nv,))
+        self.reference = self.parameter("reference", value, unit=self.unit)
+
+    def evaluate(self, instant: Instant) -> SX:
+        return instant.acceleration - self.reference
+
+    def derivative(self, instant: Instant) -> tuple[SX, SX]:
+        return SX(self.state.nv, self.state.ndx), SX(self.state.nv, instant.nu)

@@ -1,0 +1,158 @@
+"""Wrench cones of rectangular soles in contact."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.errors import InvalidArgumentError, check_array, check_positive
+from trajopt.expressions import Instant
+from trajopt.placements import check_rotation
+from trajopt.residuals.contact_force import ResidualModelForce
+from trajopt.residuals.friction_cone import check_facets, check_normal_force, friction_rows
+from trajopt.states.base import StateAbstract
+
+Reals = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class WrenchCone:
+    """What a rectangular sole can take: friction, centre of pressure inside, yaw torque; A wrench in bounds.
+
+    In the axes of the surface (z is its normal), with half sides X, Y of the box, wrench = (f, τ) about its centre:
+
+        friction           ±(cos θ, sin θ) · f_t - μ f_z <= 0, and f_z within its limits
+        centre of pressure |τ_x| <= Y f_z,  |τ_y| <= X f_z
+        yaw                |τ_z| limited by μ, X, Y and the other parts: 8 rows
+
+    Attributes:
+        mu: Friction coefficient μ, > 0 [-].
+        box: Length along x and width along y of the sole (2,), > 0 [m].
+        facets: Number of facets of the friction pyramid, even, >= 4 [-].
+        inner: Whether the pyramid lies inside the cone: then μ cos(π / facets) takes the place of μ.
+        rotation: R (3, 3), the surface's axes in those of the wrench.
+        min_force: Least normal force [N].
+        max_force: Largest normal force [N].
+
+    Source: Caron, Pham and Nakamura, ICRA 2015, eqs. 14-20. In Crocoddyl's WrenchCone the first side of the box
+    limits τ_y and the second τ_x, as here.
+    """
+
+    mu: float = 0.7
+    box: npt.ArrayLike = (0.1, 0.05)
+    _: KW_ONLY
+    facets: int = 4
+    inner: bool = True
+    rotation: npt.ArrayLike = field(default_factory=lambda: np.eye(3))
+    min_force: float = 0.0
+    max_force: float = np.inf
+
+    def __post_init__(self) -> None:
+        check_positive("mu", self.mu)
+        check_facets(self.facets)
+        object.__setattr__(self, "box", check_box(self.box))
+        object.__setattr__(self, "rotation", check_rotation("rotation", self.rotation))
+        check_normal_force(self.min_force, self.max_force)
+
+    @property
+    def matrix(self) -> Reals:
+        """A (facets + 13, 6)."""
+        rows = np.array(ca.DM(wrench_rows(self, SX(self.mu), SX(np.asarray(self.box)))).full())
+        return rows @ np.kron(np.eye(2), np.asarray(self.rotation).T)
+
+    @property
+    def lower(self) -> Reals:
+        """Lower bounds of A wrench, (facets + 13,) [N, N m]."""
+        return np.array([*[-np.inf] * self.facets, self.min_force, *[-np.inf] * 12])
+
+    @property
+    def upper(self) -> Reals:
+        """Upper bounds of A wrench, (facets + 13,) [N, N m]."""
+        return np.array([*[0.0] * self.facets, self.max_force, *[0.0] * 12])
+
+
+def check_box(box: npt.ArrayLike) -> Reals:
+    """Length and width of a sole (2,), > 0 [m]."""
+    sides = check_array("box", box, (2,), cure="pass (length along x, width along y) [m]")
+    if not np.all(sides > 0):
+        raise InvalidArgumentError(f"box: expected length and width > 0 [m], got {sides.tolist()}")
+    return sides
+
+
+def pressure_rows(box: SX) -> SX:
+    """±τ_x - Y f_z and ±τ_y - X f_z, (4, 6)."""
+    x, y = box[0] / 2, box[1] / 2
+    rows = [[0, 0, -y, 1, 0, 0], [0, 0, -y, -1, 0, 0], [0, 0, -x, 0, 1, 0], [0, 0, -x, 0, -1, 0]]
+    return ca.sparsify(SX(ca.vertcat(*[ca.horzcat(*row) for row in rows])))
+
+
+def wrench_rows(cone: WrenchCone, mu: SX, box: SX) -> SX:
+    """A in the axes of the surface, (facets + 13, 6)."""
+    friction = ca.horzcat(friction_rows(mu, cone.facets, cone.inner), SX(cone.facets, 3))
+    normal = ca.sparsify(SX([[0, 0, 1, 0, 0, 0]]))
+    slope = mu * np.cos(np.pi / cone.facets) if cone.inner else mu
+    x, y = box[0] / 2, box[1] / 2
+    yaw = []
+    for turn in (-1, 1):
+        for sign_x in (1, -1):
+            for sign_y in (1, -1):
+                pushes = [sign_x * y, sign_y * x, -slope * (x + y)]
+                tilts = [turn * sign_x * slope, turn * sign_y * slope, turn]
+                yaw.append(ca.horzcat(*pushes, *tilts))
+    return SX(ca.vertcat(friction, normal, pressure_rows(box), *yaw))
+
+
+class ResidualModelContactWrenchCone(ResidualModelForce):
+    """A w of a sole's wrench, (facets + 13,) [N, N m]; within [cone.lower, cone.upper] it neither slips nor tips.
+
+    As a cost: `ActivationModelQuadraticBarrier(cone.lower, cone.upper)`.
+
+    Args:
+        state: A robot's state.
+        contact: Name of a 6D contact in its stack.
+        cone: The cone. Run-time parameters `mu`, `box` and `rotation`.
+    """
+
+    def __init__(self, state: StateAbstract, contact: str, cone: WrenchCone) -> None:
+        if not isinstance(cone, WrenchCone):
+            raise InvalidArgumentError(f"cone: expected a WrenchCone, got {cone!r}")
+        super().__init__(state, contact, cone.facets + 13, unit="N, N m")
+        self.cone = cone
+        self.mu = self.parameter("mu", cone.mu, convert=lambda n, v: np.array(check_positive(n, v)))
+        self.box = self.parameter("box", cone.box, unit="m", convert=lambda _, v: check_box(v))
+        self.rotation = self.parameter("rotation", cone.rotation, convert=check_rotation)
+
+    def evaluate(self, instant: Instant) -> SX:
+        wrench = self.force(instant, 6)
+        turned = ca.vertcat(*[ca.mtimes(self.rotation.T, wrench[i : i + 3]) for i in (0, 3)])
+        return SX(wrench_rows(self.cone, self.mu, self.box) @ turned)
+
+
+class ResidualModelContactCoPPosition(ResidualModelForce):
+    """±τ_x - Y f_z and ±τ_y - X f_z of a sole's wrench, (4,) [N m]; <= 0 while the centre of pressure is on the sole.
+
+    As a cost: `ActivationModelQuadraticBarrier([-inf] * 4, [0] * 4)`.
+
+    Args:
+        state: A robot's state.
+        contact: Name of a 6D contact in its stack.
+        box: Length along x and width along y of the sole (2,) [m]. Run-time parameter `box`.
+        rotation: R (3, 3), the surface's axes in those of the wrench. Run-time parameter `rotation`.
+    """
+
+    def __init__(
+        self, state: StateAbstract, contact: str, box: npt.ArrayLike, *, rotation: npt.ArrayLike | None = None
+    ) -> None:
+        super().__init__(state, contact, 4, unit="N m")
+        turned = np.eye(3) if rotation is None else rotation
+        self.box = self.parameter("box", box, unit="m", convert=lambda _, v: check_box(v))
+        self.rotation = self.parameter("rotation", turned, convert=check_rotation)
+
+    def evaluate(self, instant: Instant) -> SX:
+        wrench = self.force(instant, 6)
+        turned = ca.vertcat(*[ca.mtimes(self.rotation.T, wrench[i : i + 3]) for i in (0, 3)])
+        return SX(pressure_rows(self.box) @ turned)
