@@ -81,13 +81,14 @@ from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.states import StateMultibody, StateVector
 
 if TYPE_CHECKING:
+    import trajopt.gaits as gaits
     import trajopt.plotting as plotting
     import trajopt.problems as problems
     import trajopt.solvers as solvers
 
 __version__ = "0.1.0"
 
-_LAZY = ("plotting", "problems", "solvers")
+_LAZY = ("gaits", "plotting", "problems", "solvers")
 
 __all__ = [
     "ActionData",
@@ -157,6 +158,7 @@ __all__ = [
     "UnknownNameError",
     "UnsupportedOperationError",
     "WrenchCone",
+    "gaits",
     "get_num_threads",
     "load_robot",
     "plotting",

@@ -1,0 +1,79 @@
+"""Gaits as data: contact schedules, generators for any robot with named feet, and the problems that they become.
+
+A gait for a robot that nobody tuned anything for:
+
+```python
+import trajopt
+from trajopt import gaits
+from trajopt.solvers import SolverFDDP
+
+robot = trajopt.load_robot("go2")
+stance = gaits.Stance.of(robot, ["FL_foot", "FR_foot", "RL_foot", "RR_foot"])
+trot = gaits.quadruped_trot(stance, step_length=0.1, step_height=0.05)
+print(trot)  # which foot stands, swings and touches down when
+
+problem = gaits.gait_problem(robot, trot)
+solution = SolverFDDP(problem).solve(*gaits.gait_guess(problem, trot))
+```
+
+Another gait goes on where this one ends. As one problem:
+
+```python
+walk = gaits.quadruped_walk(trot.end, step_length=0.1, step_height=0.05)
+problem = gaits.gait_problem(robot, trot + walk)
+```
+
+Or one after the other, with the same compiled models:
+
+```python
+models = gaits.GaitModels(robot, stance)
+x = solution.xs[-1]
+walk = gaits.quadruped_walk(gaits.Stance.of(robot, stance.feet, x), step_length=0.1, step_height=0.05)
+problem = models.problem(walk, x)
+```
+"""
+
+from trajopt.gaits.biped import biped_jump, biped_walk
+from trajopt.gaits.foothold import Foothold
+from trajopt.gaits.footsteps import biped_footsteps, footsteps_along
+from trajopt.gaits.guess import gait_guess
+from trajopt.gaits.lip import LinearInvertedPendulum, PendulumPlan, pendulum_plan
+from trajopt.gaits.models import GaitModels, gait_problem
+from trajopt.gaits.options import GaitOptions, StateWeights
+from trajopt.gaits.phase import Phase, Swing
+from trajopt.gaits.quadruped import (
+    quadruped_bound,
+    quadruped_com_shift,
+    quadruped_jump,
+    quadruped_pace,
+    quadruped_trot,
+    quadruped_walk,
+)
+from trajopt.gaits.schedule import ContactSchedule
+from trajopt.gaits.stance import Stance
+
+__all__ = [
+    "ContactSchedule",
+    "Foothold",
+    "GaitModels",
+    "GaitOptions",
+    "LinearInvertedPendulum",
+    "PendulumPlan",
+    "Phase",
+    "Stance",
+    "StateWeights",
+    "Swing",
+    "biped_footsteps",
+    "biped_jump",
+    "biped_walk",
+    "footsteps_along",
+    "gait_guess",
+    "gait_problem",
+    "pendulum_plan",
+    "quadruped_bound",
+    "quadruped_com_shift",
+    "quadruped_jump",
+    "quadruped_pace",
+    "quadruped_trot",
+    "quadruped_walk",
+]

@@ -1,0 +1,123 @@
+"""Where a foot stands."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.placements import check_placement, check_quaternion
+
+Reals = npt.NDArray[np.float64]
+Point = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Foothold:
+    """A foot's place in the world: a point, or the placement of a sole.
+
+    Attributes:
+        position: x, y, z of the foot's frame [m].
+        quaternion: x, y, z, w of a sole's frame [-]; None for a foot that touches at a point.
+
+    Raises:
+        InvalidArgumentError: Not three finite numbers, or not a unit quaternion.
+    """
+
+    position: Point
+    quaternion: Quaternion | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "position", as_point("position", self.position))
+        if self.quaternion is not None:
+            unit = check_quaternion("quaternion", self.quaternion)
+            object.__setattr__(self, "quaternion", tuple(float(v) for v in unit))
+
+    @classmethod
+    def of(cls, value: Any, argument: str = "foothold") -> Self:
+        """A foothold from a point (3,), or from a sole's pinocchio.SE3, matrix (4, 4), or position and quaternion (7,).
+
+        Raises:
+            InvalidArgumentError: It is none of these; the message names `argument`.
+        """
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, pin.SE3) or np.shape(value) in ((4, 4), (3, 4), (7,)):
+            placement = check_placement(argument, value)
+            return cls(as_point(argument, placement[:, 3]), _quaternion(placement[:, :3]))
+        return cls(as_point(argument, value))
+
+    @property
+    def sole(self) -> bool:
+        """Whether it has an orientation."""
+        return self.quaternion is not None
+
+    @property
+    def rotation(self) -> Reals:
+        """Rotation from the foot's frame to the world (3, 3); the identity for a point."""
+        return np.eye(3) if self.quaternion is None else np.array(pin.Quaternion(*_wxyz(self.quaternion)).matrix())
+
+    @property
+    def placement(self) -> Reals:
+        """Rotation and position side by side (3, 4) [-, m], as the parameter of a placement residual."""
+        return np.column_stack([self.rotation, self.position])
+
+    def moved(self, motion: pin.SE3) -> Foothold:
+        """The foothold after a motion of the whole world's contents."""
+        position = as_point("motion", motion.act(np.array(self.position)))
+        return Foothold(position, None if self.quaternion is None else _quaternion(motion.rotation @ self.rotation))
+
+    def shifted(self, step: npt.ArrayLike) -> Foothold:
+        """The foothold moved by a step (3,) [m], with its orientation."""
+        return Foothold(as_point("step", np.add(self.position, step)), self.quaternion)
+
+    def __repr__(self) -> str:
+        place = ", ".join(f"{v:.3f}" for v in np.round(self.position, 3) + 0.0)
+        if self.quaternion is None:
+            return f"({place})"
+        roll, pitch, yaw = np.degrees(pin.rpy.matrixToRpy(self.rotation))
+        tilt = f", tilt {math.hypot(roll, pitch):.3g}°" if math.hypot(roll, pitch) > 1e-3 else ""
+        return f"({place}; yaw {round(yaw, 3) + 0.0:.3g}°{tilt})"
+
+
+def as_point(argument: str, value: Any) -> Point:
+    """Three finite numbers as a tuple.
+
+    Raises:
+        InvalidArgumentError: They are not; the message names `argument`.
+    """
+    cure = "a foothold is a point (x, y, z) [m], of a sole a pinocchio.SE3" if "com" not in argument else ""
+    x, y, z = check_array(argument, value, (3,), cure=cure)
+    return float(x), float(y), float(z)
+
+
+def yaw_rotation(yaw: float) -> Reals:
+    """Rotation about the world's z axis by an angle [rad], (3, 3); exactly the identity for 0."""
+    c, s = math.cos(yaw), math.sin(yaw)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def heading_of(rotation: Reals) -> float:
+    """Angle about the world's z axis by which a frame's x axis is turned [rad]."""
+    return math.atan2(rotation[1, 0], rotation[0, 0])
+
+
+def turned(foothold: Foothold, yaw: float, position: npt.ArrayLike) -> Foothold:
+    """A foothold at `position` (3,) [m]; a sole is turned about the vertical by `yaw` [rad] against what it was."""
+    rotation = None if foothold.quaternion is None else _quaternion(yaw_rotation(yaw) @ foothold.rotation)
+    return Foothold(as_point("position", position), rotation)
+
+
+def _quaternion(rotation: Reals) -> Quaternion:
+    x, y, z, w = (float(v) for v in pin.Quaternion(np.asarray(rotation)).normalized().coeffs())
+    return x, y, z, w
+
+
+def _wxyz(q: Quaternion) -> Quaternion:
+    return q[3], q[0], q[1], q[2]

@@ -1,0 +1,149 @@
+"""Footsteps of a biped: from a list, or along a path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.errors import InvalidArgumentError, check_positive, unknown_name
+from trajopt.gaits.biped import ORDER
+from trajopt.gaits.foothold import Foothold, Reals, turned
+from trajopt.gaits.phase import Phase
+from trajopt.gaits.schedule import ContactSchedule
+from trajopt.gaits.stance import Stance
+from trajopt.gaits.steps import StepShape, above_the_feet, check_stance, step, support
+
+Path = Callable[[float], npt.ArrayLike] | npt.ArrayLike
+_SAMPLES = 2000
+_SHORTEST = 1e-9  # length of a path [m]
+
+
+def biped_footsteps(
+    stance: Stance,
+    footsteps: Sequence[tuple[str, Any]],
+    *,
+    step_height: float = 0.1,
+    dt: float = 3e-2,
+    step_knots: int = 15,
+    support_knots: int = 4,
+    final_knots: int = 4,
+    profile: str = "triangle",
+    impulse: bool = True,
+) -> ContactSchedule:
+    """A walk through given footholds; the centre of mass moves from above the feet to above the feet.
+
+    Args:
+        stance: Where it starts: `Stance.of(robot, (right, left), soles=True)`, or the `end` of another schedule.
+        footsteps: In turn, the name of a foot and where it steps: a point (3,) [m], or a pinocchio.SE3 of a sole; such
+            as `footsteps_along` returns.
+        step_height: Top of the feet's path, >= 0 [m].
+        dt: Time step [s].
+        step_knots: Number of knots of a swing [-].
+        support_knots: Number of knots of the support before each step [-].
+        final_knots: Number of knots on both feet at the end [-].
+        profile: How a foot moves: "triangle" is Crocoddyl's, "smooth" leaves and touches down at rest.
+        impulse: Whether feet hit the ground at the end of a swing; else their contacts just begin.
+
+    Raises:
+        InvalidArgumentError: There is no footstep, or a value does not fit.
+        UnknownNameError: A footstep is of a foot that is not in the stance.
+    """
+    start = now = above_the_feet(check_stance(stance, 2, ORDER))
+    shape = StepShape(knots=step_knots, height=step_height, profile=profile, impulse=impulse)
+    if not len(footsteps):
+        raise InvalidArgumentError("footsteps: expected at least one (foot, foothold); see footsteps_along")
+    phases: list[Phase] = []
+    for i, footstep in enumerate(footsteps):
+        if not isinstance(footstep, (tuple, list)) or len(footstep) != 2:
+            raise InvalidArgumentError(f"footsteps[{i}]: expected (foot, foothold), got {footstep!r}")
+        foot, place = footstep
+        if foot not in now.feet:
+            raise unknown_name(f"footsteps[{i}]: foot", foot, now.feet)
+        phase, after = step(now, {foot: Foothold.of(place, f"footsteps[{i}]")}, shape)
+        phases += [*support(now, support_knots), phase]
+        now = after
+    phases += support(now, final_knots)
+    return ContactSchedule(start=start, phases=tuple(phases), dt=dt)
+
+
+def footsteps_along(
+    stance: Stance, path: Path, *, step_length: float = 0.25, width: float | None = None, first: str | None = None
+) -> list[tuple[str, Foothold]]:
+    """Footholds left and right of a path, in turn; at its end the feet stand side by side.
+
+    The path is divided into equal strides of at most `step_length`; in each of them one foot steps ahead. Feet turn
+    with the path.
+
+    Args:
+        stance: Where it starts, with feet in the order right, left.
+        path: Points in the plane (n, 2) [m], or a function that gives them for s from 0 to 1. It is moved so that it
+            starts in the middle of the feet; it should start in the direction in which they stand.
+        step_length: Longest distance along the path from one foothold to the next, of the other foot, > 0 [m].
+        width: Distance of the feet across the path, > 0 [m]; by default that in which they stand.
+        first: Name of the foot that steps first; the right one by default.
+
+    Raises:
+        InvalidArgumentError: The path has no length, or the feet stand on the wrong sides of it.
+        UnknownNameError: `first` is none of the feet.
+    """
+    right, left = check_stance(stance, 2, ORDER).names
+    first = right if first is None else first
+    if first not in stance.feet:
+        raise unknown_name("first: foot", first, stance.feet)
+    points = _points(path)
+    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
+    if not along[-1] > _SHORTEST:
+        raise InvalidArgumentError("path: expected points that are apart, got a path of no length")
+    points = points + (stance.centre[:2] - points[0])
+    apart = _distance(stance, right, left, points[1] - points[0]) if width is None else check_positive("width", width)
+    strides = int(np.ceil(along[-1] / check_positive("step_length", step_length, unit="m") - 1e-9))
+    begin = _direction(points, along, 0.0)
+    order = (first, left if first == right else right)
+    footsteps = []
+    for i in range(1, strides + 2):
+        s = min(i, strides) / strides * along[-1]
+        foot, ahead = order[(i - 1) % 2], _direction(points, along, s)
+        across = np.array([-np.sin(ahead), np.cos(ahead)]) * (apart / 2 if foot == left else -apart / 2)
+        x, y = np.array([np.interp(s, along, points[:, 0]), np.interp(s, along, points[:, 1])]) + across
+        place = stance.feet[foot]
+        footsteps.append((foot, turned(place, ahead - begin, (x, y, place.position[2]))))
+    return footsteps
+
+
+def _points(path: Path) -> Reals:
+    """Points of a path (n, 2) [m], without repetitions."""
+    values = [path(float(s)) for s in np.linspace(0.0, 1.0, _SAMPLES)] if callable(path) else path
+    try:
+        points = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"path: expected points (n, 2) [m], got {path!r}") from error
+    if points.ndim != 2 or points.shape[1] != 2 or len(points) < 2 or not np.all(np.isfinite(points)):
+        raise InvalidArgumentError(
+            f"path: expected at least two finite points (n, 2) [m], or a function of s that gives one, got shape "
+            f"{points.shape}"
+        )
+    moved = np.linalg.norm(np.diff(points, axis=0), axis=1) > 0
+    return points[np.concatenate([[True], moved])]
+
+
+def _direction(points: Reals, along: Reals, s: float) -> float:
+    """Angle of the path's tangent at arc length s [rad]; at a corner between the angles of its two sides."""
+    step = 1e-3 * along[-1]
+    low, high = max(s - step, 0.0), min(s + step, along[-1])
+    dx, dy = (np.interp(high, along, points[:, i]) - np.interp(low, along, points[:, i]) for i in range(2))
+    return float(np.arctan2(dy, dx))
+
+
+def _distance(stance: Stance, right: str, left: str, ahead: Reals) -> float:
+    """Distance of the feet across a direction [m]."""
+    apart = np.subtract(stance.feet[left].position, stance.feet[right].position)
+    distance = float(ahead[0] * apart[1] - ahead[1] * apart[0]) / float(np.linalg.norm(ahead))
+    if not distance > 0:
+        raise InvalidArgumentError(
+            f"path: expected one that starts with {right!r} on its right and {left!r} on its left, got one that "
+            "starts in another direction; name the feet in the order right, left, and start ahead"
+        )
+    return distance

@@ -1,0 +1,144 @@
+"""The linear inverted pendulum: a walking robot's centre of mass at constant height, in closed form.
+
+Source: Kajita et al., The 3D linear inverted pendulum mode (IROS 2001); Englsberger et al., Three-dimensional bipedal
+walking control based on divergent component of motion (IEEE T-RO 2015).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.errors import InvalidArgumentError, check_positive
+
+if TYPE_CHECKING:
+    from trajopt.gaits.schedule import ContactSchedule
+
+Reals = npt.NDArray[np.float64]
+GRAVITY = 9.81  # [m/s²], as in Pinocchio
+
+
+@dataclass(frozen=True)
+class LinearInvertedPendulum:
+    """d²x/dt² = ω² (x - p): a mass at constant height above a point of support p, ω² = gravity / height.
+
+    All methods take numbers or arrays of any shape, in the horizontal directions alone.
+
+    Attributes:
+        height: Height of the mass above the support, > 0 [m].
+        gravity: Gravity, > 0 [m/s²].
+
+    Raises:
+        InvalidArgumentError: A value is not positive.
+    """
+
+    height: float
+    gravity: float = GRAVITY
+
+    def __post_init__(self) -> None:
+        for name in ("height", "gravity"):
+            object.__setattr__(self, name, check_positive(name, getattr(self, name)))
+
+    @property
+    def omega(self) -> float:
+        """Rate ω [1/s]."""
+        return float(np.sqrt(self.gravity / self.height))
+
+    def motion(self, x: npt.ArrayLike, v: npt.ArrayLike, p: npt.ArrayLike, t: npt.ArrayLike) -> tuple[Reals, Reals]:
+        """Position [m] and velocity [m/s] after a time: x(t) = p + (x - p) cosh ωt + (v / ω) sinh ωt.
+
+        Args:
+            x: Position at first [m].
+            v: Velocity at first [m/s].
+            p: Point of support [m].
+            t: Time [s].
+        """
+        x, v, p = (np.asarray(a, dtype=np.float64) for a in (x, v, p))
+        angle = self.omega * np.asarray(t, dtype=np.float64)
+        cosh, sinh = np.cosh(angle), np.sinh(angle)
+        return p + (x - p) * cosh + v / self.omega * sinh, (x - p) * self.omega * sinh + v * cosh
+
+    def capture_point(self, x: npt.ArrayLike, v: npt.ArrayLike) -> Reals:
+        """The divergent component ξ = x + v / ω [m]: with its support there, the mass comes to rest above it."""
+        return np.asarray(x, dtype=np.float64) + np.asarray(v, dtype=np.float64) / self.omega
+
+    def divergent_motion(self, xi: npt.ArrayLike, p: npt.ArrayLike, t: npt.ArrayLike) -> Reals:
+        """The divergent component after a time t [s], before if t < 0: ξ(t) = p + (ξ - p) exp(ωt) [m]."""
+        xi, p = np.asarray(xi, dtype=np.float64), np.asarray(p, dtype=np.float64)
+        return p + (xi - p) * np.exp(self.omega * np.asarray(t, dtype=np.float64))
+
+    def support_between(self, xi: npt.ArrayLike, xi_end: npt.ArrayLike, t: float) -> Reals:
+        """The point of support [m] that takes the divergent component from ξ to ξ_end in a time t > 0 [s]."""
+        xi, xi_end = np.asarray(xi, dtype=np.float64), np.asarray(xi_end, dtype=np.float64)
+        decay = np.exp(-self.omega * check_positive("t", t, unit="s"))
+        return (xi - decay * xi_end) / (1 - decay)
+
+
+@dataclass(frozen=True)
+class PendulumPlan:
+    """Motion of the centre of mass over the knots of a schedule with n = T + 1 knots.
+
+    Attributes:
+        com: Positions (n, 3) [m].
+        velocity: Velocities (n, 3) [m/s].
+        support: Points of support (n, 3) [m].
+    """
+
+    com: Reals
+    velocity: Reals
+    support: Reals
+
+
+def pendulum_plan(schedule: ContactSchedule, com: npt.ArrayLike | None = None) -> PendulumPlan:
+    """The centre of mass as a pendulum above the mean of the standing feet, phase by phase, at rest at the end.
+
+    The divergent component is followed back from the end, where it is above the feet; the position then starts from
+    `com` and converges to it. The first velocity follows; it is not zero.
+
+    Args:
+        schedule: A gait in which always some foot stands.
+        com: Centre of mass at first (3,) [m]; by default that of the schedule's start.
+
+    Raises:
+        InvalidArgumentError: In some phase all feet are in the air, or the centre of mass is not above the feet.
+    """
+    first = schedule.start.com if com is None else com
+    if first is None:
+        raise InvalidArgumentError("com: expected a centre of mass (3,) [m]; the schedule's start has none")
+    position = np.array(first, dtype=np.float64)
+    supports = _supports(schedule)
+    pendulum = LinearInvertedPendulum(float(position[2] - supports[0, 2]))
+    durations = [phase.knots * schedule.dt for phase in schedule.phases]
+    last_knots = np.flatnonzero(schedule.phase_of_knot == len(durations) - 1)
+    durations[-1] = float(schedule.times[-1] - schedule.times[last_knots[0]])
+    xi = [schedule.end.centre[:2]]
+    for support, duration in zip(supports[::-1], durations[::-1]):
+        xi.append(pendulum.divergent_motion(xi[-1], support[:2], -duration))
+    n, number = schedule.T + 1, schedule.phase_of_knot
+    plan = PendulumPlan(np.empty((n, 3)), np.zeros((n, 3)), supports[number])
+    x, started = position[:2], 0.0
+    for i, (support, duration, divergent) in enumerate(zip(supports, durations, xi[:0:-1])):
+        knots = np.flatnonzero(number == i)
+        t = (schedule.times[knots] - started)[:, None]
+        velocity = pendulum.omega * (divergent - x)  # from ξ in every phase: errors of x decay
+        plan.com[knots, :2], plan.velocity[knots, :2] = pendulum.motion(x, velocity, support[:2], t)
+        plan.com[knots, 2] = support[2] + pendulum.height
+        x, _ = pendulum.motion(x, velocity, support[:2], duration)
+        started += duration
+    return plan
+
+
+def _supports(schedule: ContactSchedule) -> Reals:
+    """Mean of the standing feet in each phase (phases, 3) [m]."""
+    supports = []
+    for phase, stance in zip(schedule.phases, schedule.stances):
+        if not phase.stance:
+            raise InvalidArgumentError(
+                f"schedule: expected a foot on the ground in every phase, in {phase.name!r} all are in the air, where "
+                "there is no pendulum"
+            )
+        supports.append(np.mean([stance.feet[foot].position for foot in phase.stance], axis=0))
+    return np.array(supports)

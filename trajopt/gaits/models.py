@@ -1,0 +1,263 @@
+"""From a schedule to a shooting problem: one model for all knots, one for all touch-downs, one cost for the end.
+
+What differs between knots (which feet stand, weights, references) are run-time parameters, so that every gait of a
+robot is the same compiled code.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions.differential import DifferentialActionModelContactFwdDynamics
+from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
+from trajopt.actions.terminal import ActionModelTerminal
+from trajopt.activations import ActivationModelQuadraticBarrier, ActivationModelWeightedQuad
+from trajopt.actuation import ActuationModelFloatingBase
+from trajopt.contacts import ContactModel3D, ContactModel6D, ContactStack
+from trajopt.costs import CostStack
+from trajopt.errors import DuplicateNameError, InvalidArgumentError
+from trajopt.gaits.options import GaitOptions
+from trajopt.gaits.schedule import ContactSchedule
+from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_frame
+from trajopt.impulses import ActionModelImpulseFwdDynamics, ImpulseModel3D, ImpulseModel6D, ImpulseStack
+from trajopt.residuals import (
+    FrictionCone,
+    ResidualModelCoMPosition,
+    ResidualModelContactFrictionCone,
+    ResidualModelContactWrenchCone,
+    ResidualModelControl,
+    ResidualModelFramePlacement,
+    ResidualModelFrameTranslation,
+    ResidualModelState,
+    WrenchCone,
+)
+from trajopt.robots import Robot
+from trajopt.shooting import ShootingProblem
+from trajopt.states import StateMultibody
+
+Reals = npt.NDArray[np.float64]
+
+
+class GaitModels:
+    """The action models of a robot's gaits, which all its problems share.
+
+    Cost terms: "com", "FOOT_track" and "FOOT_cone" of each foot, "state", "control", "bounds". Contacts and impulses
+    have the names of the feet.
+
+    Args:
+        robot: A robot with a floating base.
+        stance: Its feet, and which of them are soles.
+        options: Weights and contact models; by default Crocoddyl's for these feet.
+
+    Raises:
+        InvalidArgumentError: The robot has no floating base.
+        UnknownNameError: A foot is no frame of the robot.
+    """
+
+    def __init__(self, robot: Robot, stance: Stance, options: GaitOptions | None = None) -> None:
+        self.robot = check_legged(robot)
+        self.stance = stance
+        self.options = GaitOptions.of(stance) if options is None else options
+        if not isinstance(self.options, GaitOptions):
+            raise InvalidArgumentError(f"options: expected GaitOptions(...), got {options!r}")
+        for foot in stance.feet:
+            foot_frame(robot, foot)
+        self.keys = identifiers(stance.names)
+        self.state = StateMultibody(robot)
+
+    def problem(
+        self, schedule: ContactSchedule, x0: npt.ArrayLike | None = None, *, posture: npt.ArrayLike | None = None
+    ) -> ShootingProblem:
+        """The problem of a schedule.
+
+        Args:
+            schedule: The gait.
+            x0: Initial state (nx,) or configuration (nq,); by default the configuration "standing" or "half_sitting".
+            posture: State (nx,) or configuration (nq,) that the robot is pulled to; by default the same configuration,
+                or x0 if the robot has none.
+        """
+        nq = self.robot.nq
+        start = self.state.at_rest(configuration_of(self.robot, x0))
+        if x0 is not None and np.size(x0) == self.state.nx:
+            start[nq:] = np.asarray(x0, dtype=np.float64)[nq:]
+        running = [self.touchdown if hit else self.running for hit in schedule.touchdowns[:-1]]
+        problem = ShootingProblem(start, running, self.terminal)
+        pulled = start if posture is None and not self._stands() else configuration_of(self.robot, posture)
+        problem.set_parameter("state.reference", self.state.at_rest(pulled), "all")
+        self.set_schedule(problem, schedule)
+        return problem
+
+    def set_schedule(self, problem: ShootingProblem, schedule: ContactSchedule) -> None:
+        """Sets activities, weights, references and time step of a problem of these models; compiles nothing.
+
+        Args:
+            problem: A problem that `problem` made.
+            schedule: A gait whose touch-downs are at the same knots.
+
+        Raises:
+            InvalidArgumentError: The schedule has other feet, or other touch-downs than the problem.
+        """
+        self._check(schedule)
+        hits = [model is self.touchdown for model in problem.running] if schedule.touchdowns[:-1].any() else []
+        if (hits or [False] * problem.T) != schedule.touchdowns[:-1].tolist():
+            raise InvalidArgumentError(
+                f"schedule: expected touch-downs at the same {problem.T} knots as the problem's; make another problem"
+            )
+        options, end = self.options, bool(schedule.touchdowns[-1])
+        knots = np.flatnonzero(~schedule.touchdowns[:-1]).tolist()
+        impulses = np.flatnonzero(schedule.touchdowns[:-1]).tolist()
+        for i, (foot, key) in enumerate(self.keys.items()):
+            active = schedule.active[:, i].astype(np.float64)
+            problem.set_parameter(f"contacts.{key}.active", active[knots], knots)
+            problem.set_parameter(f"{key}_cone.weight", options.cone * active[knots], knots)
+            if impulses:
+                problem.set_parameter(f"impulses.{key}.active", active[impulses], impulses)
+            self._set_track(problem, schedule, i, foot)
+        com = schedule.com_references
+        guided = ~np.isnan(com[:, 0])
+        where = [*knots, problem.T]
+        problem.set_parameter("com.weight", options.com * guided[where], where)
+        problem.set_parameter("com.reference", np.where(guided[:, None], com, 0.0)[where], where)
+        problem.set_parameter("dt", schedule.dt, knots)
+        weights = options.touchdown_state_weights if end else options.state_weights
+        problem.set_parameter("state.weight", options.touchdown_state if end else options.state, "terminal")
+        problem.set_parameter("state.weights", weights.squared(self.state.nv), "terminal")
+        if options.bounds:
+            problem.set_parameter("bounds.weight", 0.0 if end else options.bounds, "terminal")
+
+    def _set_track(self, problem: ShootingProblem, schedule: ContactSchedule, i: int, foot: str) -> None:
+        """Weights and references of one foot at all knots."""
+        references, start = schedule.foot_references[:, i], self.stance.feet[foot]
+        guided = ~np.isnan(references[:, 0, 0])
+        weights = np.where(schedule.touchdowns, self.options.touchdown_foot, self.options.foot) * guided
+        values = np.where(guided[:, None, None], references, start.placement)
+        problem.set_parameter(f"{self.keys[foot]}_track.weight", weights, "all")
+        problem.set_parameter(f"{self.keys[foot]}_track.reference", values if start.sole else values[:, :, 3], "all")
+
+    def _check(self, schedule: ContactSchedule) -> None:
+        if not isinstance(schedule, ContactSchedule):
+            raise InvalidArgumentError(f"schedule: expected a ContactSchedule, got {schedule!r}")
+        kinds = {name: foot.sole for name, foot in schedule.start.feet.items()}
+        own = {name: foot.sole for name, foot in self.stance.feet.items()}
+        if list(kinds.items()) != list(own.items()):
+            raise InvalidArgumentError(
+                f"schedule: expected the feet {', '.join(own)} in this order (soles: "
+                f"{', '.join(n for n in own if own[n]) or 'none'}), got {', '.join(kinds)} (soles: "
+                f"{', '.join(n for n in kinds if kinds[n]) or 'none'})"
+            )
+
+    def _stands(self) -> bool:
+        """Whether the robot says how it stands."""
+        try:
+            configuration_of(self.robot, None)
+        except InvalidArgumentError:
+            return False
+        return True
+
+    @functools.cached_property
+    def running(self) -> ActionModelAbstract:
+        """The model of all knots but touch-downs."""
+        o, state = self.options, self.state
+        actuation, contacts, costs = ActuationModelFloatingBase(state), ContactStack(state), self._costs()
+        for foot, key in self.keys.items():
+            sole = self.stance.feet[foot].sole
+            contact = (ContactModel6D if sole else ContactModel3D)(state, foot, gains=o.gains)
+            contacts.add(key, contact)
+            costs.add(f"{key}_cone", *self._cone(key, sole))
+        costs.add("control", ResidualModelControl(state), o.control)
+        dynamics = DifferentialActionModelContactFwdDynamics(state, actuation, contacts, costs, damping=o.damping)
+        return (IntegratedActionModelRK4 if o.integrator == "rk4" else IntegratedActionModelEuler)(dynamics, dt=1e-2)
+
+    @functools.cached_property
+    def touchdown(self) -> ActionModelAbstract:
+        """The model of all touch-downs."""
+        o, state, impulses, costs = self.options, self.state, ImpulseStack(self.state), CostStack(self.state)
+        for foot, key in self.keys.items():
+            impulses.add(key, (ImpulseModel6D if self.stance.feet[foot].sole else ImpulseModel3D)(state, foot))
+            costs.add(f"{key}_track", self._track(foot), o.touchdown_foot)
+        weights = ActivationModelWeightedQuad(o.touchdown_state_weights.squared(state.nv))
+        costs.add("state", ResidualModelState(state), o.touchdown_state, weights)
+        return ActionModelImpulseFwdDynamics(
+            state, impulses, costs, restitution=o.restitution, damping=o.touchdown_damping
+        )
+
+    @functools.cached_property
+    def terminal(self) -> ActionModelAbstract:
+        """The cost of the end, be it a touch-down or not."""
+        return ActionModelTerminal(self._costs())
+
+    def _costs(self) -> CostStack:
+        """Terms of the state at a knot or at the end."""
+        o, state, costs = self.options, self.state, CostStack(self.state)
+        costs.add("com", ResidualModelCoMPosition(state, (0.0, 0.0, 0.0)), o.com)
+        for foot, key in self.keys.items():
+            costs.add(f"{key}_track", self._track(foot), o.foot)
+        weights = ActivationModelWeightedQuad(o.state_weights.squared(state.nv))
+        costs.add("state", ResidualModelState(state), o.state, weights)
+        if o.bounds:
+            costs.add("bounds", ResidualModelState(state), o.bounds, joint_limits(state))
+        return costs
+
+    def _track(self, foot: str) -> ResidualModelFramePlacement | ResidualModelFrameTranslation:
+        place = self.stance.feet[foot]
+        if place.sole:
+            return ResidualModelFramePlacement(self.state, foot, place.placement)
+        return ResidualModelFrameTranslation(self.state, foot, place.position)
+
+    def _cone(self, key: str, sole: bool) -> tuple[ResidualModelContactFrictionCone, float, ActivationModelQuadraticBarrier]:
+        """Residual, weight and activation of a foot's force."""
+        o = self.options
+        if sole:
+            wrench = WrenchCone(o.mu, o.sole, facets=o.facets, inner=o.inner)
+            barrier = ActivationModelQuadraticBarrier(wrench.lower, wrench.upper)
+            return ResidualModelContactWrenchCone(self.state, key, wrench), o.cone, barrier
+        cone = FrictionCone(o.mu, facets=o.facets, inner=o.inner)
+        barrier = ActivationModelQuadraticBarrier(cone.lower, cone.upper)
+        return ResidualModelContactFrictionCone(self.state, key, cone), o.cone, barrier
+
+
+def gait_problem(
+    robot: Robot,
+    schedule: ContactSchedule,
+    x0: npt.ArrayLike | None = None,
+    *,
+    options: GaitOptions | None = None,
+    posture: npt.ArrayLike | None = None,
+) -> ShootingProblem:
+    """The shooting problem of a gait; `GaitModels` shares its models between several.
+
+    Args:
+        robot: A robot with a floating base.
+        schedule: The gait.
+        x0: Initial state (nx,) or configuration (nq,); by default the configuration "standing" or "half_sitting".
+        options: Weights and contact models; by default Crocoddyl's for these feet.
+        posture: State (nx,) or configuration (nq,) that the robot is pulled to; by default the same configuration, or
+            x0 if the robot has none.
+    """
+    return GaitModels(robot, schedule.start, options).problem(schedule, x0, posture=posture)
+
+
+def joint_limits(state: StateMultibody) -> ActivationModelQuadraticBarrier:
+    """A barrier at the limits of the joints' positions and velocities; the base has none."""
+    lower, upper = state.lower.copy(), state.upper.copy()
+    for base in (slice(0, 6), slice(state.nv, state.nv + 6)):
+        lower[base], upper[base] = -np.inf, np.inf
+    return ActivationModelQuadraticBarrier(lower, upper)
+
+
+def identifiers(names: tuple[str, ...]) -> dict[str, str]:
+    """For each foot, its name with all but letters, digits and underscores replaced by underscores.
+
+    Raises:
+        DuplicateNameError: Two feet would get one name.
+    """
+    keys = {name: re.sub(r"\W", "_", name) for name in names}
+    keys = {name: key if key.isidentifier() else f"foot_{key}" for name, key in keys.items()}
+    if len(set(keys.values())) < len(keys):
+        raise DuplicateNameError(f"feet: {', '.join(names)} differ in special characters only; rename one")
+    return keys

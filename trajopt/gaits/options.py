@@ -1,0 +1,155 @@
+"""What a gait costs, and how its contacts are modelled."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.errors import (
+    InvalidArgumentError,
+    check_array,
+    check_count,
+    check_non_negative,
+    check_positive,
+    unknown_name,
+)
+from trajopt.gaits.stance import Stance
+
+INTEGRATORS = ("euler", "rk4")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateWeights:
+    """By what each part of x ⊖ x_ref is multiplied before it is squared, >= 0.
+
+    Attributes:
+        base_position: [1/m].
+        base_rotation: [1/rad].
+        joints: [1/rad, 1/m].
+        base_velocity: Linear and angular [s/m, s/rad].
+        joint_velocities: [s/rad, s/m].
+    """
+
+    base_position: float
+    base_rotation: float
+    joints: float
+    base_velocity: float
+    joint_velocities: float
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            object.__setattr__(self, field.name, check_non_negative(field.name, getattr(self, field.name)))
+
+    def squared(self, nv: int) -> npt.NDArray[np.float64]:
+        """Their squares as weights of an activation (2 nv,)."""
+        parts = [self.base_position, self.base_rotation, self.joints, self.base_velocity, self.joint_velocities]
+        return np.repeat(parts, [3, 3, nv - 6, 6, nv - 6]) ** 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaitOptions:
+    """Weights and contact models of a gait. The defaults are Crocoddyl's for feet that touch at points.
+
+    Weights of knots are per second: costs are multiplied by the time step. Those of touch-downs and of the end are not.
+
+    Attributes:
+        com: Weight of the centre of mass' reference [cost/m²].
+        foot: Weight of a swinging foot's reference [cost/m², cost/rad²].
+        state: Weight of the distance from the posture [cost].
+        state_weights: How the parts of that distance count.
+        control: Weight of the joints' torques [cost/(N m)²].
+        cone: Weight of a force outside of its friction cone [cost/N²].
+        bounds: Weight of joint positions and velocities outside of the robot's limits [cost]; 0 leaves the term out.
+        touchdown_foot: Weight of a foot's reference at its touch-down [cost/m², cost/rad²].
+        touchdown_state: Weight of the distance from the posture at a touch-down [cost].
+        touchdown_state_weights: How the parts of that distance count.
+        mu: Friction coefficient, > 0 [-].
+        facets: Number of sides of the friction pyramid, even, >= 4 [-].
+        inner: Whether the pyramid lies within the cone or around it.
+        sole: Length and width of a sole [m].
+        gains: Stiffness and damping that pull a contact back [1/s², 1/s].
+        integrator: "euler" or "rk4".
+        damping: Regularisation of the contact dynamics, >= 0 [1/kg].
+        touchdown_damping: The same at touch-downs, >= 0 [1/kg].
+        restitution: How fast feet bounce off at touch-downs, 0 to 1 [-].
+
+    Raises:
+        InvalidArgumentError: A value does not fit.
+        UnknownNameError: There is no such integrator.
+
+    Source: Crocoddyl 3.2.1, utils/quadruped.py and utils/biped.py.
+    """
+
+    com: float = 1e6
+    foot: float = 1e6
+    state: float = 1e1
+    state_weights: StateWeights = StateWeights(
+        base_position=0.0, base_rotation=500.0, joints=0.01, base_velocity=10.0, joint_velocities=1.0
+    )
+    control: float = 1e-1
+    cone: float = 1e1
+    bounds: float = 1e3
+    touchdown_foot: float = 1e7
+    touchdown_state: float = 1e1
+    touchdown_state_weights: StateWeights = StateWeights(
+        base_position=1.0, base_rotation=1.0, joints=10.0, base_velocity=10.0, joint_velocities=10.0
+    )
+    mu: float = 0.7
+    facets: int = 4
+    inner: bool = False
+    sole: tuple[float, float] = (0.1, 0.05)
+    gains: tuple[float, float] = (0.0, 50.0)
+    integrator: str = "euler"
+    damping: float = 0.0
+    touchdown_damping: float = 1e-12
+    restitution: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("com", "foot", "state", "control", "cone", "bounds", "touchdown_foot", "touchdown_state"):
+            self._set(name, check_non_negative(name, getattr(self, name)))
+        for name in ("damping", "touchdown_damping"):
+            self._set(name, check_non_negative(name, getattr(self, name)))
+        for name in ("state_weights", "touchdown_state_weights"):
+            if not isinstance(getattr(self, name), StateWeights):
+                raise InvalidArgumentError(f"{name}: expected StateWeights(...), got {getattr(self, name)!r}")
+        self._set("mu", check_positive("mu", self.mu))
+        if check_count("facets", self.facets) < 4 or self.facets % 2:
+            raise InvalidArgumentError(f"facets: expected an even number >= 4, got {self.facets}")
+        for name in ("sole", "gains"):
+            pair = check_array(name, getattr(self, name), (2,))
+            if np.any(pair < 0) or (name == "sole" and not np.all(pair > 0)):
+                raise InvalidArgumentError(f"{name}: expected two numbers {'>' if name == 'sole' else '>='} 0, got {pair}")
+            self._set(name, tuple(float(v) for v in pair))
+        if not 0 <= check_non_negative("restitution", self.restitution) <= 1:
+            raise InvalidArgumentError(f"restitution: expected a number from 0 to 1, got {self.restitution}")
+        if self.integrator not in INTEGRATORS:
+            raise unknown_name("integrator", self.integrator, INTEGRATORS)
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    @classmethod
+    def soles(cls, **changes: Any) -> Self:
+        """Crocoddyl's options for bipeds that stand on soles, but for some."""
+        biped: dict[str, Any] = {
+            "state_weights": StateWeights(
+                base_position=0.0, base_rotation=500.0, joints=0.01, base_velocity=10.0, joint_velocities=10.0
+            ),
+            "bounds": 0.0,
+            "touchdown_foot": 1e8,
+            "touchdown_state_weights": StateWeights(
+                base_position=1.0, base_rotation=1.0, joints=0.1, base_velocity=10.0, joint_velocities=10.0
+            ),
+            "inner": True,
+            "gains": (0.0, 30.0),
+        }
+        return cls(**(biped | changes))
+
+    @classmethod
+    def of(cls, stance: Stance) -> Self:
+        """Crocoddyl's options for a stance: `soles()` if a foot is a sole, else the defaults."""
+        return cls.soles() if any(foot.sole for foot in stance.feet.values()) else cls()

@@ -1,0 +1,79 @@
+"""Configurations that put feet and centre of mass where they are wanted."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from trajopt.gaits.schedule import ContactSchedule
+from trajopt.robots import Robot
+
+Reals = npt.NDArray[np.float64]
+
+FEET, COM, UPRIGHT, POSTURE = 1e2, 1e2, 1e0, 1e-1  # weights of errors [1/m, 1/rad]
+
+
+def foot_paths(schedule: ContactSchedule) -> Reals:
+    """Rotation and position of each foot at each knot (T + 1, feet, 3, 4); where nothing guides it, where it stood."""
+    paths, number, stances = schedule.foot_references.copy(), schedule.phase_of_knot, schedule.stances
+    for i, name in enumerate(schedule.feet):
+        for t in np.flatnonzero(np.isnan(paths[:, i, 0, 0])):
+            paths[t, i] = stances[number[t]].feet[name].placement
+    return paths
+
+
+def poses(robot: Robot, schedule: ContactSchedule, com: Reals, q0: Reals, *, iterations: int = 4) -> Reals:
+    """Configurations (T + 1, nq), each from the one before by some Gauss-Newton steps.
+
+    Feet and centre of mass come first, then an upright base, then the joints of q0.
+
+    Args:
+        robot: The robot.
+        schedule: Where the feet are.
+        com: Where the centre of mass is (T + 1, 3) [m].
+        q0: Configuration at first (nq,).
+        iterations: Steps a knot [-].
+    """
+    model, data, paths = robot.model, robot.model.createData(), foot_paths(schedule)
+    ids = [robot.frame_id(name) for name in schedule.feet]
+    soles = [foot.sole for foot in schedule.start.feet.values()]
+    configurations, q = np.empty((schedule.T + 1, robot.nq)), q0.copy()
+    for t in range(schedule.T + 1):
+        for _ in range(iterations if t else 0):
+            rows = [_com_rows(model, data, q, com[t]), _base_rows(model, q, q0), _joint_rows(model, q, q0)]
+            rows += [_foot_rows(model, data, i, paths[t, j], sole) for j, (i, sole) in enumerate(zip(ids, soles))]
+            error, jacobian = (np.concatenate(parts) for parts in zip(*rows))
+            q = pin.integrate(model, q, -np.linalg.lstsq(jacobian, error, rcond=None)[0])
+        configurations[t] = q
+    return configurations
+
+
+def _com_rows(model: pin.Model, data: pin.Data, q: Reals, goal: Reals) -> tuple[Reals, Reals]:
+    pin.computeJointJacobians(model, data, q)
+    pin.updateFramePlacements(model, data)
+    jacobian = pin.jacobianCenterOfMass(model, data, q)
+    return COM * (data.com[0] - goal), COM * jacobian
+
+
+def _base_rows(model: pin.Model, q: Reals, q0: Reals) -> tuple[Reals, Reals]:
+    """Roll, pitch and yaw of the base as at first."""
+    turn = pin.log3(pin.Quaternion(q0[3:7]).matrix().T @ pin.Quaternion(q[3:7]).matrix())
+    jacobian = np.zeros((3, model.nv))
+    jacobian[:, 3:6] = pin.Jlog3(pin.exp3(turn))
+    return UPRIGHT * turn, UPRIGHT * jacobian
+
+
+def _joint_rows(model: pin.Model, q: Reals, q0: Reals) -> tuple[Reals, Reals]:
+    jacobian = np.zeros((model.nv - 6, model.nv))
+    jacobian[:, 6:] = np.eye(model.nv - 6)
+    return POSTURE * pin.difference(model, q0, q)[6:], POSTURE * jacobian
+
+
+def _foot_rows(model: pin.Model, data: pin.Data, frame: int, goal: Reals, sole: bool) -> tuple[Reals, Reals]:
+    if not sole:
+        jacobian = pin.getFrameJacobian(model, data, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)[:3]
+        return FEET * (data.oMf[frame].translation - goal[:, 3]), FEET * jacobian
+    error = pin.SE3(goal[:, :3], goal[:, 3]).actInv(data.oMf[frame])
+    local = pin.getFrameJacobian(model, data, frame, pin.ReferenceFrame.LOCAL)
+    return FEET * pin.log6(error).vector, FEET * (pin.Jlog6(error) @ local)

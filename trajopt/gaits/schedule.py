@@ -1,0 +1,272 @@
+"""A contact schedule: a gait as plain data."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from trajopt.errors import InvalidArgumentError, check_count, check_positive, unknown_name
+from trajopt.gaits.foothold import as_point
+from trajopt.gaits.phase import Phase
+from trajopt.gaits.references import Flags, KnotReferences, Reals, knot_references, stances_of
+from trajopt.gaits.stance import Stance
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
+_SAME_PLACE = 1e-3  # [m]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContactSchedule:
+    """Which feet stand when, and where the others go: a stance and the phases that follow it.
+
+    Its knots are those of all phases in turn; a touch-down is a knot of its own, which takes no time. The last knot is
+    the end of the horizon: it costs and has no control. So a schedule of n knots becomes a problem of T = n - 1.
+
+    A schedule never changes; what edits it returns another one. `print` shows it as a table, `plot` draws it.
+
+    Attributes:
+        start: Where the feet and the centre of mass are at first.
+        phases: The phases, in order.
+        dt: Time step [s].
+
+    Raises:
+        InvalidArgumentError: There are fewer than two knots, a foot has no role in a phase, or a value does not fit.
+        UnknownNameError: A phase names a foot that is not in `start`.
+    """
+
+    start: Stance
+    phases: tuple[Phase, ...]
+    dt: float
+
+    def __post_init__(self) -> None:
+        if isinstance(self.start, Mapping):
+            object.__setattr__(self, "start", Stance(self.start))
+        if not isinstance(self.start, Stance):
+            raise InvalidArgumentError(f"start: expected a Stance, such as Stance.of(robot, feet), got {self.start!r}")
+        phases = (self.phases,) if isinstance(self.phases, Phase) else tuple(self.phases)
+        object.__setattr__(self, "phases", phases)
+        object.__setattr__(self, "dt", check_positive("dt", self.dt, unit="s"))
+        for phase in phases:
+            _check_phase(phase, self.start)
+        if sum(phase.nodes for phase in phases) < 2:
+            raise InvalidArgumentError(
+                f"phases: expected at least two knots, the last being the end, got {[p.name for p in phases]}; add a "
+                "Phase(name=..., knots=..., stance=...)"
+            )
+        self._check_com()
+
+    def _check_com(self) -> None:
+        """Raises InvalidArgumentError if a line of the centre of mass has no start."""
+        for phase, stance in zip(self.phases, stances_of(self.start, self.phases)):
+            if phase.com is not None and phase.com_start is None and stance.com is None:
+                raise InvalidArgumentError(
+                    f"phase {phase.name!r}: com: its line has no start; give the schedule's start a com, or the phase "
+                    "a com_start"
+                )
+
+    # Knot by knot
+
+    @functools.cached_property
+    def references(self) -> KnotReferences:
+        """Everything below in one value."""
+        return knot_references(self.start, self.phases, self.dt)
+
+    @property
+    def T(self) -> int:
+        """Number of knots before the end [-]."""
+        return sum(phase.nodes for phase in self.phases) - 1
+
+    @property
+    def feet(self) -> tuple[str, ...]:
+        """Names of the feet."""
+        return self.start.names
+
+    @property
+    def times(self) -> Reals:
+        """Time of each knot from 0 (T + 1,) [s]."""
+        return self.references.times
+
+    @property
+    def duration(self) -> float:
+        """Time of the last knot [s]."""
+        return float(self.times[-1])
+
+    @property
+    def phase_of_knot(self) -> npt.NDArray[np.int64]:
+        """Number of each knot's phase (T + 1,) [-]."""
+        return self.references.phase
+
+    @property
+    def active(self) -> Flags:
+        """Whether each foot carries force (T + 1, feet): it stands, or at a touch-down it is hit by the ground."""
+        return self.references.active
+
+    @property
+    def touchdowns(self) -> Flags:
+        """Whether each knot is the impulse of a touch-down (T + 1,)."""
+        return self.references.touchdown
+
+    @property
+    def foot_references(self) -> Reals:
+        """Rotation and position that each foot follows (T + 1, feet, 3, 4) [-, m]; NaN where it follows none."""
+        return self.references.feet
+
+    @property
+    def com_references(self) -> Reals:
+        """Reference of the centre of mass (T + 1, 3) [m]; NaN where it has none."""
+        return self.references.com
+
+    @property
+    def stances(self) -> list[Stance]:
+        """The stance before each phase and after the last, (phases + 1); feet in the air where they left the ground."""
+        return list(stances_of(self.start, self.phases))
+
+    @property
+    def end(self) -> Stance:
+        """The stance after the last phase: where another gait may start."""
+        return self.stances[-1]
+
+    # Editing
+
+    def append(self, *phases: Phase) -> ContactSchedule:
+        """The schedule with further phases at its end."""
+        return dataclasses.replace(self, phases=(*self.phases, *phases))
+
+    def replace(self, phase: int | str, **changes: Any) -> ContactSchedule:
+        """The schedule with other values in one phase.
+
+        Args:
+            phase: Its number, or its name if no other has it.
+            **changes: New values by the phase's attributes, such as knots=30.
+        """
+        i, names = self._number(phase), [f.name for f in dataclasses.fields(Phase)]
+        for name in changes:
+            if name not in names:
+                raise unknown_name("attribute of a phase", name, names)
+        new = dataclasses.replace(self.phases[i], **changes)
+        return dataclasses.replace(self, phases=(*self.phases[:i], new, *self.phases[i + 1 :]))
+
+    def _number(self, phase: int | str) -> int:
+        names, count = [p.name for p in self.phases], len(self.phases)
+        if isinstance(phase, str):
+            found = [i for i, name in enumerate(names) if name == phase]
+            if not found:
+                raise unknown_name("phase", phase, names)
+            if len(found) > 1:
+                raise InvalidArgumentError(f"phase: {phase!r} is the name of phases {found}; say which by its number")
+            return found[0]
+        if isinstance(phase, bool) or not isinstance(phase, (int, np.integer)) or not -count <= phase < count:
+            raise InvalidArgumentError(f"phase: expected a name, or a number from 0 to {count - 1}, got {phase!r}")
+        return int(phase) % count
+
+    def __add__(self, other: ContactSchedule) -> ContactSchedule:
+        """Both in a row; the other one has to start where this one ends, see `after`."""
+        if not isinstance(other, ContactSchedule):
+            return NotImplemented
+        self._check_follows(other)
+        return self.append(*other.phases)
+
+    def _check_follows(self, other: ContactSchedule) -> None:
+        if set(other.feet) != set(self.feet) or other.dt != self.dt:
+            raise InvalidArgumentError(
+                f"+: expected the same feet and time step, got {', '.join(self.feet)} at {self.dt:g} s and "
+                f"{', '.join(other.feet)} at {other.dt:g} s"
+            )
+        for name, place in self.end.feet.items():
+            distance = float(np.linalg.norm(np.subtract(other.start.feet[name].position, place.position)))
+            if distance > _SAME_PLACE:
+                raise InvalidArgumentError(
+                    f"+: the second schedule starts with {name!r} {distance:.3g} m from where the first one ends; make "
+                    "it from first.end, or move it there: first + second.after(first)"
+                )
+
+    def after(self, other: ContactSchedule | Stance) -> ContactSchedule:
+        """The schedule moved as a whole, by a turn about the vertical and a translation, to where another one ends.
+
+        Args:
+            other: The schedule to follow, or the stance to start from. Feet that do not fit exactly start where they
+                are, and reach the moved footholds.
+        """
+        stance = other.end if isinstance(other, ContactSchedule) else other
+        if not isinstance(stance, Stance) or set(stance.feet) != set(self.feet):
+            raise InvalidArgumentError(f"other: expected a stance of {', '.join(self.feet)}, got {stance!r}")
+        motion = self.start.motion_to(stance)
+        phases = [_moved(phase, motion) for phase in self.phases]
+        com = self.start.com and as_point("com", motion.act(np.array(self.start.com)))
+        start = Stance({name: stance.feet[name] for name in self.feet}, stance.com or com)
+        return ContactSchedule(start=start, phases=tuple(phases), dt=self.dt)
+
+    def repeated(self, times: int) -> ContactSchedule:
+        """The schedule several times in a row, each time from where the last one ended."""
+        if check_count("times", times) < 1:
+            raise InvalidArgumentError(f"times: expected an integer >= 1, got {times}")
+        whole = self
+        for _ in range(times - 1):
+            whole = whole + self.after(whole)
+        return whole
+
+    def scaled(self, factor: float) -> ContactSchedule:
+        """The schedule with phases of `factor` times the duration [-], in whole knots, at least one each."""
+        factor = check_positive("factor", factor)
+        phases = [dataclasses.replace(p, knots=max(1, round(p.knots * factor))) for p in self.phases]
+        return dataclasses.replace(self, phases=tuple(phases))
+
+    # Showing
+
+    def plot(self, *, figure: Figure | SubFigure | None = None) -> Figure:
+        """Draws a Gantt chart: which foot stands, swings and touches down when.
+
+        Args:
+            figure: Figure or subfigure to draw into; by default a new one.
+        """
+        from trajopt.gaits.gantt import plot_schedule
+
+        return plot_schedule(self, figure=figure)
+
+    def __str__(self) -> str:
+        from trajopt.gaits.table import table
+
+        return table(self)
+
+    def __repr__(self) -> str:
+        names = ", ".join(p.name for p in self.phases[:8]) + (", ..." if len(self.phases) > 8 else "")
+        return f"ContactSchedule({len(self.feet)} feet, T={self.T}, {self.duration:.4g} s; {names})"
+
+
+def _check_phase(phase: Phase, start: Stance) -> None:
+    """Raises if a phase names a foot that is not there, gives one no role, or turns a point."""
+    if not isinstance(phase, Phase):
+        raise InvalidArgumentError(f"phases: expected Phase(name=..., knots=..., stance=...), got {phase!r}")
+    here, roles = f"phase {phase.name!r}", [*phase.stance, *phase.swinging, *phase.free]
+    for foot in roles:
+        if foot not in start.feet:
+            raise unknown_name(f"{here}: foot", foot, start.feet)
+    without = [foot for foot in start.feet if foot not in roles]
+    if without:
+        raise InvalidArgumentError(
+            f"{here}: {', '.join(without)} neither in stance nor swinging; list a foot that just hangs in free=(...)"
+        )
+    for swing in phase.swings:
+        if swing.to.sole and not start.feet[swing.foot].sole:
+            raise InvalidArgumentError(
+                f"{here}: swing of {swing.foot!r}: to: the foot is a point, expected a point (3,), got a placement; "
+                "Stance.of(robot, feet, soles=True) makes feet with an orientation"
+            )
+
+
+def _moved(phase: Phase, motion: pin.SE3) -> Phase:
+    """A phase with its footholds and its centre of mass moved by a motion."""
+    swings = [dataclasses.replace(swing, to=swing.to.moved(motion)) for swing in phase.swings]
+    com, start = (
+        None if c is None else as_point("com", motion.act(np.array(c))) for c in (phase.com, phase.com_start)
+    )
+    return dataclasses.replace(phase, swings=tuple(swings), com=com, com_start=start)

@@ -1,0 +1,164 @@
+"""Where all feet stand: what a gait starts from and where it ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from trajopt.errors import InvalidArgumentError, UnknownNameError, unknown_name
+from trajopt.gaits.foothold import Foothold, Point, as_point, heading_of, yaw_rotation
+from trajopt.robots import Robot
+
+Reals = npt.NDArray[np.float64]
+
+POSTURES = ("standing", "half_sitting")
+"""Reference configurations in which a robot stands, the first that it has."""
+
+_FLAT = np.cos(np.radians(15.0))
+_FOOT = re.compile(r"foot|sole|toe|ankle|paw|heel", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Stance:
+    """The feet of a robot with their places, and its centre of mass.
+
+    Attributes:
+        feet: Foothold by name of the foot's frame; a point (3,) [m] or a sole's pinocchio.SE3 becomes one. Their order
+            is that of the columns of a schedule; the generators say which order they take.
+        com: Centre of mass in the world [m]; None if no phase guides it.
+
+    Raises:
+        InvalidArgumentError: There is no foot, or a place does not fit.
+    """
+
+    feet: Mapping[str, Foothold]
+    com: Point | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.feet, Mapping) or not self.feet:
+            raise InvalidArgumentError(
+                f"feet: expected the place of each foot by name, such as {{'LF_FOOT': (0.4, 0.2, 0.0)}}, got "
+                f"{self.feet!r}; Stance.of(robot, names) reads it from a robot"
+            )
+        places = {str(name): Foothold.of(place, f"feet[{name!r}]") for name, place in self.feet.items()}
+        object.__setattr__(self, "feet", places)
+        if self.com is not None:
+            object.__setattr__(self, "com", as_point("com", self.com))
+
+    @classmethod
+    def of(cls, robot: Robot, feet: Iterable[str], x: npt.ArrayLike | None = None, *, soles: bool = False) -> Self:
+        """The stance of a robot in a state.
+
+        Args:
+            robot: A robot with a floating base.
+            feet: Names of the frames of its feet.
+            x: Its state (nx,) or configuration (nq,); by default its configuration "standing" or "half_sitting".
+            soles: Whether the feet are soles, with an orientation, or points. A sole that is tilted by less than 15
+                degrees counts as flat on the ground.
+
+        Raises:
+            InvalidArgumentError: The robot has no floating base, or `x` does not fit.
+            UnknownNameError: There is no such foot; the message lists frames that may be meant.
+        """
+        names = [feet] if isinstance(feet, str) else list(feet)
+        model, q = check_legged(robot).model, configuration_of(robot, x)
+        ids = [foot_frame(robot, name) for name in names]
+        data = model.createData()
+        pin.framesForwardKinematics(model, data, q)
+        com = pin.centerOfMass(model, data, q)
+        places = {name: _place(data.oMf[i], soles) for name, i in zip(names, ids)}
+        return cls(places, as_point("com", com))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the feet."""
+        return tuple(self.feet)
+
+    @property
+    def centre(self) -> Reals:
+        """Mean of the feet's positions (3,) [m]."""
+        return np.mean([f.position for f in self.feet.values()], axis=0)
+
+    def stepped(self, places: Mapping[str, Foothold], com: Point | None = None) -> Stance:
+        """The stance after some feet took other places; a sole that is given a point keeps its orientation."""
+        kept = {
+            name: Foothold(place.position, self.feet[name].quaternion) if not place.sole else place
+            for name, place in places.items()
+        }
+        return Stance({**self.feet, **kept}, com)
+
+    def motion_to(self, other: Stance) -> pin.SE3:
+        """Turn about the vertical and translation that bring these feet closest to those of another stance."""
+        here = np.array([f.position for f in self.feet.values()])
+        there = np.array([other.feet[name].position for name in self.feet])
+        a, b = here - here.mean(axis=0), there - there.mean(axis=0)
+        cross = float(np.sum(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]))
+        rotation = yaw_rotation(float(np.arctan2(cross, np.sum(a[:, :2] * b[:, :2]))) if len(here) > 1 else 0.0)
+        return pin.SE3(rotation, there.mean(axis=0) - rotation @ here.mean(axis=0))
+
+
+def check_legged(robot: Any) -> Robot:
+    """The robot, if it has a floating base.
+
+    Raises:
+        InvalidArgumentError: It has none, or is no robot.
+    """
+    if not isinstance(robot, Robot):
+        raise InvalidArgumentError(f"robot: expected a Robot, got {type(robot).__name__}; use load_robot(...)")
+    if not robot.floating_base:
+        raise InvalidArgumentError(
+            f"robot: expected one with a floating base, {robot.name!r} is fixed to the world; load it with "
+            "load_robot(..., floating_base=True)"
+        )
+    return robot
+
+
+def configuration_of(robot: Robot, x: npt.ArrayLike | None) -> Reals:
+    """Configuration (nq,) of a state (nx,), of a configuration (nq,), or the one in which the robot stands.
+
+    Raises:
+        InvalidArgumentError: The size is another, or nothing is given and the robot does not say how it stands.
+    """
+    if x is None:
+        known = robot.configurations
+        name = next((name for name in POSTURES if name in known), None)
+        if name is None:
+            raise InvalidArgumentError(
+                f"x: {robot.name} has no configuration {' or '.join(POSTURES)} ({', '.join(known) or 'none'}); give "
+                f"a state ({robot.nq + robot.nv},) or a configuration ({robot.nq},)"
+            )
+        return known[name]
+    array = np.array(x, dtype=np.float64)
+    if array.shape not in ((robot.nq,), (robot.nq + robot.nv,)) or not np.all(np.isfinite(array)):
+        raise InvalidArgumentError(
+            f"x: expected a finite state ({robot.nq + robot.nv},) or configuration ({robot.nq},), got {array.shape}"
+        )
+    return array[: robot.nq]
+
+
+def foot_frame(robot: Robot, name: str) -> int:
+    """Index of a foot's frame.
+
+    Raises:
+        UnknownNameError: There is no such frame; the message lists the frames that look like feet.
+    """
+    if name in robot.frame_names:
+        return robot.frame_id(name)
+    feet = [frame for frame in robot.frame_names if _FOOT.search(frame)]
+    if not feet:
+        raise unknown_name(f"{robot.name}: foot", name, robot.frame_names)
+    message = str(unknown_name(f"{robot.name}: foot", name, feet)).replace("Known:", "Frames that look like feet:")
+    raise UnknownNameError(message)
+
+
+def _place(frame: pin.SE3, sole: bool) -> Foothold:
+    if not sole:
+        return Foothold.of(frame.translation)
+    flat = frame.rotation[2, 2] > _FLAT
+    return Foothold.of(pin.SE3(yaw_rotation(heading_of(frame.rotation)), frame.translation) if flat else frame)
