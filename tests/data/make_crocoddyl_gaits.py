@@ -15,10 +15,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pinocchio  # noqa: I001  before crocoddyl
 import crocoddyl
 import example_robot_data
 import numpy as np
+import pinocchio
 from crocoddyl.utils.biped import SimpleBipedGaitProblem
 from crocoddyl.utils.quadruped import SimpleQuadrupedalGaitProblem
 
@@ -87,9 +87,10 @@ def node(model: Any, feet: list[str], terms: dict[str, Any]) -> list[Any]:
     inner = model.differential if kind == "contact" else model
     items = (inner.contacts.contacts if kind == "contact" else inner.impulses.impulses).todict()
     known = terms.setdefault(kind, {})
-    for name, item in items.items():
+    for item in items.values():
         part = item.contact if kind == "contact" else item.impulse
-        same(known, "model", {"type": type(part).__name__, **({"gains": list(part.gains)} if kind == "contact" else {})})
+        gains = {"gains": list(part.gains)} if kind == "contact" else {}
+        same(known, "model", {"type": type(part).__name__, **gains})
     same(known, "damping", inner.JMinvJt_damping)
     com, places = None, {}
     for name, item in inner.costs.costs.todict().items():

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.errors import check_array
 from trajopt.placements import check_placement, check_quaternion
 
 Reals = npt.NDArray[np.float64]

@@ -40,7 +40,8 @@ def plot_schedule(schedule: ContactSchedule, *, figure: Figure | SubFigure | Non
             for swing in phase.swings:
                 _arc(axes, span, rows[swing.foot], dashed=not swing.guided)
                 if phase.touches_down:
-                    axes.plot(span[1], rows[swing.foot] - 0.5 * _HEIGHT + 0.12, "v", color=RED, markersize=6, zorder=3, clip_on=False)
+                    low = rows[swing.foot] - 0.5 * _HEIGHT + 0.12
+                    axes.plot(span[1], low, "v", color=RED, markersize=6, zorder=3, clip_on=False)
             axes.axvline(span[0], color=GREY, linewidth=0.5, zorder=0)
             _name(axes, phase.name, span, schedule.duration, len(schedule.feet) - 0.45)
             first += phase.nodes

@@ -28,8 +28,8 @@ def gait_guess(problem: ShootingProblem, schedule: ContactSchedule, kind: str = 
 
     Raises:
         UnknownNameError: There is no such kind.
-        InvalidArgumentError: The schedule is of another size; or all feet are in the air in a phase, and the robot is not to
-            stand.
+        InvalidArgumentError: The schedule is of another size; or in a phase all feet are in the air, and `kind` is not
+            "standing".
     """
     if kind not in KINDS:
         raise unknown_name("kind:", kind, KINDS)

@@ -16,7 +16,7 @@ from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.differential import DifferentialActionModelContactFwdDynamics
 from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
 from trajopt.actions.terminal import ActionModelTerminal
-from trajopt.activations import ActivationModelQuadraticBarrier, ActivationModelWeightedQuad
+from trajopt.activations import ActivationModelAbstract, ActivationModelQuadraticBarrier, ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelFloatingBase
 from trajopt.contacts import ContactModel3D, ContactModel6D, ContactStack
 from trajopt.costs import CostStack
@@ -27,6 +27,7 @@ from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_fr
 from trajopt.impulses import ActionModelImpulseFwdDynamics, ImpulseModel3D, ImpulseModel6D, ImpulseStack
 from trajopt.residuals import (
     FrictionCone,
+    ResidualModelAbstract,
     ResidualModelCoMPosition,
     ResidualModelContactFrictionCone,
     ResidualModelContactWrenchCone,
@@ -203,13 +204,13 @@ class GaitModels:
             costs.add("bounds", ResidualModelState(state), o.bounds, joint_limits(state))
         return costs
 
-    def _track(self, foot: str) -> ResidualModelFramePlacement | ResidualModelFrameTranslation:
+    def _track(self, foot: str) -> ResidualModelAbstract:
         place = self.stance.feet[foot]
         if place.sole:
             return ResidualModelFramePlacement(self.state, foot, place.placement)
         return ResidualModelFrameTranslation(self.state, foot, place.position)
 
-    def _cone(self, key: str, sole: bool) -> tuple[ResidualModelContactFrictionCone, float, ActivationModelQuadraticBarrier]:
+    def _cone(self, key: str, sole: bool) -> tuple[ResidualModelAbstract, float, ActivationModelAbstract]:
         """Residual, weight and activation of a foot's force."""
         o = self.options
         if sole:

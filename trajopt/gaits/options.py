@@ -122,7 +122,8 @@ class GaitOptions:
         for name in ("sole", "gains"):
             pair = check_array(name, getattr(self, name), (2,))
             if np.any(pair < 0) or (name == "sole" and not np.all(pair > 0)):
-                raise InvalidArgumentError(f"{name}: expected two numbers {'>' if name == 'sole' else '>='} 0, got {pair}")
+                bound = "> 0" if name == "sole" else ">= 0"
+                raise InvalidArgumentError(f"{name}: expected two numbers {bound}, got {pair}")
             self._set(name, tuple(float(v) for v in pair))
         if not 0 <= check_non_negative("restitution", self.restitution) <= 1:
             raise InvalidArgumentError(f"restitution: expected a number from 0 to 1, got {self.restitution}")

@@ -266,7 +266,5 @@ def _check_phase(phase: Phase, start: Stance) -> None:
 def _moved(phase: Phase, motion: pin.SE3) -> Phase:
     """A phase with its footholds and its centre of mass moved by a motion."""
     swings = [dataclasses.replace(swing, to=swing.to.moved(motion)) for swing in phase.swings]
-    com, start = (
-        None if c is None else as_point("com", motion.act(np.array(c))) for c in (phase.com, phase.com_start)
-    )
+    com, start = (None if c is None else as_point("com", motion.act(np.array(c))) for c in (phase.com, phase.com_start))
     return dataclasses.replace(phase, swings=tuple(swings), com=com, com_start=start)

@@ -162,7 +162,7 @@ def jump(
         x, y, _ = place.position
         swings.append(Swing(name, Foothold((x + by[0], y + by[1], below[name] + by[2]), place.quaternion), None))
     rise = by[2] + below[first_foot] - start.feet[first_foot].position[2]
-    landed = as_point("com", com + [by[0], by[1], rise])
+    landed = as_point("com", np.add(com, (by[0], by[1], rise)))
     names = start.names
     phases = [
         Phase(name="take-off", knots=ground_knots, stance=names),
