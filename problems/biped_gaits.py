@@ -83,6 +83,7 @@ def build_walk(
         robot=robot,
         schedule=schedule,
         mu=check_positive("mu", mu),
+        inner=True,
         known=walk.known,
         tolerance=TOLERANCE,
     )
@@ -149,6 +150,7 @@ def build_jump(
         robot=robot,
         schedule=schedule,
         mu=check_positive("mu", mu),
+        inner=True,
         known=jump.known,
         tolerance=TOLERANCE,
     )

@@ -37,6 +37,7 @@ def gait_case(
     robot: str,
     schedule: Callable[[Stance], ContactSchedule],
     mu: float,
+    inner: bool,
     known: Known | None,
     tolerance: float = 1e-9,
 ) -> ProblemCase:
@@ -48,6 +49,7 @@ def gait_case(
         robot: Name of the robot.
         schedule: Makes the gait from the stance.
         mu: Friction coefficient [-].
+        inner: Whether forces are kept in a pyramid within the friction cone, or in one around it.
         known: A known cost with the defaults.
         tolerance: Of the solver [cost].
     """
@@ -55,7 +57,10 @@ def gait_case(
     q0 = standing(walker, legged.feet, legged.configuration)
     stance = Stance.of(walker, legged.feet, q0, soles=legged.sole is not None)
     gait = schedule(stance)
-    options = GaitOptions(mu=mu) if legged.sole is None else GaitOptions.soles(mu=mu, sole=legged.sole)
+    if legged.sole is None:
+        options = GaitOptions(mu=mu, inner=inner)
+    else:
+        options = GaitOptions.soles(mu=mu, inner=inner, sole=legged.sole)
     models = GaitModels(walker, gait.start, options)
     problem = models.problem(gait, q0, posture=q0)
     xs, us = gait_guess(problem, gait)

@@ -21,7 +21,8 @@ class FootMotion:
 
     Attributes:
         frame: Its frame.
-        stands: Whether it stands from knot t to t + 1 (T,); a touch-down counts if the foot takes part in it.
+        stands: Whether it stands from knot t to t + 1 (T,). At a touch-down: whether it lands, or stood before; that
+            takes no time and ends no stance.
         places: Where its frame is (T + 1, 4, 4) [-, m].
         forces: What the ground does to it at each knot (T, 3 or 6) in the world's axes [N, N m]; zero in the air, NaN
             at a touch-down.
@@ -69,12 +70,16 @@ def feet_of(solution: Solution) -> dict[str, FootMotion]:
 
 
 def _stands(solution: Solution, name: str) -> npt.NDArray[np.bool_]:
-    """Whether a contact is active at knots 0..T-1, or takes part in the touch-down there."""
+    """See `FootMotion.stands`."""
     problem: Any = solution.problem
     stands = np.zeros(problem.T, dtype=bool)
-    for key in (f"contacts.{name}.active", f"impulses.{name}.active"):
+    lands, stays = f"impulses.{name}.active", f"contacts.{name}.active"
+    for key in (lands, stays):
         if key in problem.parameters:
             stands[list(problem.parameters[key].knots)] |= np.ravel(solution.parameters[key]) > 0
+    for t in problem.parameters[lands].knots if lands in problem.parameters else ():
+        if 0 < t < problem.T:
+            stands[t] |= stands[t - 1]
     return stands
 
 

@@ -140,6 +140,7 @@ def build(
     heading: float = 0.0,
     dt: float = 1e-2,
     mu: float = 0.7,
+    inner: bool | None = None,
 ) -> ProblemCase:
     """The case of a robot: from standing still, so that the first step is half as long.
 
@@ -154,6 +155,8 @@ def build(
         heading: Direction of the steps, an angle about the vertical from the world's x axis [rad].
         dt: Time step [s].
         mu: Friction coefficient [-].
+        inner: Whether forces are kept in a pyramid within the friction cone, or in one around it, where they may slide
+            a little; by default within, but for robots whose cost is known from Crocoddyl, which takes the other.
 
     Source: Crocoddyl's example quadrupedal_gaits (ANYmal) and its benchmark of gaits (HyQ).
     """
@@ -176,6 +179,7 @@ def build(
         robot=robot,
         schedule=schedule,
         mu=check_positive("mu", mu),
+        inner=steps.known is None if inner is None else inner,
         known=steps.known,
     )
 
@@ -215,6 +219,7 @@ def build_jump(
     flying_knots: int = 20,
     dt: float = 1e-2,
     mu: float = 0.7,
+    inner: bool | None = None,
 ) -> ProblemCase:
     """All feet leave the ground and land together.
 
@@ -227,6 +232,8 @@ def build_jump(
         flying_knots: Number of knots on the way up, and again on the way down [-].
         dt: Time step [s].
         mu: Friction coefficient [-].
+        inner: Whether forces are kept in a pyramid within the friction cone, or in one around it, where they may slide
+            a little; by default within, but for robots whose cost is known from Crocoddyl, which takes the other.
 
     Source: Crocoddyl's example quadrupedal_gaits (ANYmal) and its benchmark of gaits (HyQ).
     """
@@ -246,6 +253,7 @@ def build_jump(
         robot=robot,
         schedule=schedule,
         mu=check_positive("mu", mu),
+        inner=jump.known is None if inner is None else inner,
         known=jump.known,
     )
 
