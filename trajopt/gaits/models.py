@@ -12,10 +12,9 @@ import re
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions import ActionModelAbstract, ActionModelImpulseFwdDynamics, ActionModelTerminal
 from trajopt.actions.differential import DifferentialActionModelContactFwdDynamics
 from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
-from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.activations import ActivationModelAbstract, ActivationModelQuadraticBarrier, ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelFloatingBase
 from trajopt.contacts import ContactModel3D, ContactModel6D, ContactStack
@@ -24,7 +23,7 @@ from trajopt.errors import DuplicateNameError, InvalidArgumentError
 from trajopt.gaits.options import GaitOptions
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_frame
-from trajopt.impulses import ActionModelImpulseFwdDynamics, ImpulseModel3D, ImpulseModel6D, ImpulseStack
+from trajopt.impulses import ImpulseModel3D, ImpulseModel6D, ImpulseStack
 from trajopt.residuals import (
     FrictionCone,
     ResidualModelAbstract,
