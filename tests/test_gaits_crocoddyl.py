@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.gait_robots import CROCODDYL, FEET, crocoddyl_of, schedule_of, stance_of
-from trajopt import gaits
+from trajopt import InvalidArgumentError, gaits
 
 EXACT = 1e-15
 
@@ -75,9 +75,11 @@ def test_the_centre_of_mass_stays_above_the_mean_of_the_feet(gait: str) -> None:
 def test_a_jump_lands_where_the_feet_stood_above_the_ground() -> None:
     """Feet of Bolt have their frames 3 cm above the ground."""
     stance = stance_of("bolt")
-    schedule = gaits.biped_jump(stance, jump_length=(0.2, 0.0, 0.1))
+    with pytest.raises(InvalidArgumentError, match="frames are 0.0301 m above 0; give ground=stance.height"):
+        gaits.biped_jump(stance)
+    schedule = gaits.biped_jump(stance, jump_length=(0.2, 0.0, 0.1), ground=stance.height)
     for name, place in schedule.end.feet.items():
-        np.testing.assert_allclose(np.subtract(place.position, stance.feet[name].position), [0.2, 0, 0.1], atol=1e-12)
+        np.testing.assert_allclose(np.subtract(place.position, stance.feet[name].position), [0.2, 0, 0.1], atol=1e-8)
     low = gaits.biped_jump(stance, jump_length=(0.2, 0.0, 0.1), ground=0.0)
     assert {place.position[2] for place in low.end.feet.values()} == {0.1}
     assert low.end.com[2] == pytest.approx(stance.com[2] + 0.1 - stance.feet["FR_FOOT"].position[2])

@@ -192,11 +192,12 @@ def quadruped_jump(
         dt: Time step [s].
         ground_knots: Number of knots on the ground before, and again after [-].
         flying_knots: Number of knots on the way up, and again on the way down [-].
-        ground: Height of the feet's frames on the ground that the robot starts from [m]; by default 0 for a foot that
-            starts within 1 mm of it, as Crocoddyl has it, else the height at which the foot starts.
+        ground: Height of the feet's frames on the ground that the robot starts from [m]; by default 0, as Crocoddyl
+            has it. Round feet, whose frames are in their middle, need `stance.height`.
 
     Raises:
-        InvalidArgumentError: A value does not fit, or the feet are in another order.
+        InvalidArgumentError: A value does not fit, the feet are in another order, or they are not near height 0 and
+            `ground` is not given.
     """
     _, rf, _, _ = _feet(stance)
     return jump(

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.errors import InvalidArgumentError, UnknownNameError, unknown_name
+from trajopt.errors import InvalidArgumentError, UnknownNameError, check_finite, unknown_name
 from trajopt.gaits.foothold import Foothold, Point, as_point, heading_of, yaw_rotation
 from trajopt.robots import Robot
 
@@ -52,7 +52,15 @@ class Stance:
             object.__setattr__(self, "com", as_point("com", self.com))
 
     @classmethod
-    def of(cls, robot: Robot, feet: Iterable[str], x: npt.ArrayLike | None = None, *, soles: bool = False) -> Self:
+    def of(
+        cls,
+        robot: Robot,
+        feet: Iterable[str],
+        x: npt.ArrayLike | None = None,
+        *,
+        soles: bool = False,
+        heading: float | None = None,
+    ) -> Self:
         """The stance of a robot in a state.
 
         Args:
@@ -61,6 +69,7 @@ class Stance:
             x: Its state (nx,) or configuration (nq,); by default its configuration "standing" or "half_sitting".
             soles: Whether the feet are soles, with an orientation, or points. A sole that is tilted by less than 15
                 degrees counts as flat on the ground.
+            heading: Angle about the vertical that flat soles are taken to have [rad]; by default what they have.
 
         Raises:
             InvalidArgumentError: The robot has no floating base, or `x` does not fit.
@@ -72,7 +81,7 @@ class Stance:
         data = model.createData()
         pin.framesForwardKinematics(model, data, q)
         com = pin.centerOfMass(model, data, q)
-        places = {name: _place(data.oMf[i], soles) for name, i in zip(names, ids)}
+        places = {name: _place(data.oMf[i], soles, heading) for name, i in zip(names, ids)}
         return cls(places, as_point("com", com))
 
     @property
@@ -84,6 +93,11 @@ class Stance:
     def centre(self) -> Reals:
         """Mean of the feet's positions (3,) [m]."""
         return np.mean([f.position for f in self.feet.values()], axis=0)
+
+    @property
+    def height(self) -> float:
+        """Mean height of the feet's frames [m]."""
+        return float(self.centre[2])
 
     def stepped(self, places: Mapping[str, Foothold], com: Point | None = None) -> Stance:
         """The stance after some feet took other places; a sole that is given a point keeps its orientation."""
@@ -157,8 +171,10 @@ def foot_frame(robot: Robot, name: str) -> int:
     raise UnknownNameError(message)
 
 
-def _place(frame: pin.SE3, sole: bool) -> Foothold:
+def _place(frame: pin.SE3, sole: bool, heading: float | None) -> Foothold:
     if not sole:
         return Foothold.of(frame.translation)
-    flat = frame.rotation[2, 2] > _FLAT
-    return Foothold.of(pin.SE3(yaw_rotation(heading_of(frame.rotation)), frame.translation) if flat else frame)
+    if frame.rotation[2, 2] < _FLAT:
+        return Foothold.of(frame)
+    yaw = heading_of(frame.rotation) if heading is None else check_finite("heading", heading)
+    return Foothold.of(pin.SE3(yaw_rotation(yaw), frame.translation))

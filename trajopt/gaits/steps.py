@@ -16,7 +16,7 @@ from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
 
 FIRST_STEPS = ("half", "full")
-_ON_THE_GROUND = 1e-3  # [m]
+_NEAR_THE_GROUND = 0.015  # [m]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,12 +156,11 @@ def jump(
     assert start.com is not None
     com = np.array(start.com)
     top = com + by / 2 + [0.0, 0.0, height]
-    below = {name: _ground_below(place, ground) for name, place in start.feet.items()}
-    swings = []
+    level, swings = _ground(stance, ground), []
     for name, place in start.feet.items():
         x, y, _ = place.position
-        swings.append(Swing(name, Foothold((x + by[0], y + by[1], below[name] + by[2]), place.quaternion), None))
-    rise = by[2] + below[first_foot] - start.feet[first_foot].position[2]
+        swings.append(Swing(name, Foothold((x + by[0], y + by[1], level + by[2]), place.quaternion), None))
+    rise = by[2] + level - start.feet[first_foot].position[2]
     landed = as_point("com", np.add(com, (by[0], by[1], rise)))
     names = start.names
     phases = [
@@ -174,8 +173,17 @@ def jump(
     return ContactSchedule(start=start, phases=tuple(phases), dt=dt)
 
 
-def _ground_below(place: Foothold, ground: float | None) -> float:
-    """Height at which a foot lands again if the ground is level [m]."""
+def _ground(stance: Stance, ground: float | None) -> float:
+    """Height of feet that stand on level ground [m].
+
+    Raises:
+        InvalidArgumentError: It is not given, and the feet do not stand near height 0.
+    """
     if ground is not None:
         return check_finite("ground", ground)
-    return 0.0 if abs(place.position[2]) < _ON_THE_GROUND else place.position[2]
+    if abs(stance.height) > _NEAR_THE_GROUND:
+        raise InvalidArgumentError(
+            f"ground: expected a height, the feet's frames are {stance.height:.3g} m above 0; give ground=stance.height "
+            "if that is where they touch the ground, as with round feet, or ground=0.0"
+        )
+    return 0.0
