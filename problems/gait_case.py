@@ -4,30 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from trajopt.errors import check_positive
 from trajopt.gaits import ContactSchedule, GaitModels, GaitOptions, Stance, gait_guess
 from trajopt.legged_robots import legged_robot, standing
 from trajopt.problems.case import ProblemCase
+from trajopt.problems.gait_tables import Leap, Steps
 from trajopt.problems.legged_report import motion_report
 from trajopt.robots import load_robot
 from trajopt.solvers import FDDPOptions, SolverFDDP
-
-CROCODDYL = "Crocoddyl 3.2.1, FDDP from standing"
-OURS = "this library 0.1.0, FDDP"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Known:
-    """A known cost.
-
-    Attributes:
-        cost: The cost [cost].
-        source: Where it comes from.
-    """
-
-    cost: float
-    source: str = CROCODDYL
 
 
 def gait_case(
@@ -38,10 +23,11 @@ def gait_case(
     schedule: Callable[[Stance], ContactSchedule],
     mu: float,
     inner: bool,
-    known: Known | None,
+    cone: float,
+    known: Steps | Leap,
     tolerance: float = 1e-9,
 ) -> ProblemCase:
-    """A robot of `legged_robots` walks from standing still: Crocoddyl's costs, all knots standing as first guess.
+    """A robot of `legged_robots` starts standing still: Crocoddyl's costs, all knots standing as first guess.
 
     Args:
         name: Name of the family.
@@ -50,19 +36,19 @@ def gait_case(
         schedule: Makes the gait from the stance.
         mu: Friction coefficient [-].
         inner: Whether forces are kept in a pyramid within the friction cone, or in one around it.
-        known: A known cost with the defaults.
+        cone: Weight of a force outside of the pyramid [cost/N²].
+        known: Says what the defaults cost.
         tolerance: Of the solver [cost].
     """
     legged, walker = legged_robot(robot), load_robot(robot)
     q0 = standing(walker, legged.feet, legged.configuration)
-    stance = Stance.of(walker, legged.feet, q0, soles=legged.sole is not None)
-    gait = schedule(stance)
+    gait = schedule(Stance.of(walker, legged.feet, q0, soles=legged.sole is not None))
+    check_positive("mu", mu)
     if legged.sole is None:
-        options = GaitOptions(mu=mu, inner=inner)
+        options = GaitOptions(mu=mu, inner=inner, cone=cone)
     else:
-        options = GaitOptions.soles(mu=mu, inner=inner, sole=legged.sole)
-    models = GaitModels(walker, gait.start, options)
-    problem = models.problem(gait, q0, posture=q0)
+        options = GaitOptions.soles(mu=mu, inner=inner, cone=cone, sole=legged.sole)
+    problem = GaitModels(walker, gait.start, options).problem(gait, q0, posture=q0)
     xs, us = gait_guess(problem, gait)
     return ProblemCase(
         name=name,
@@ -72,7 +58,7 @@ def gait_case(
         us=us,
         solver=SolverFDDP,
         options=FDDPOptions(max_iterations=200, tolerance=tolerance),
-        reference_cost=None if known is None else known.cost,
-        reference_source="" if known is None else known.source,
+        reference_cost=known.cost,
+        reference_source=known.source if known.cost is not None else "",
         report=functools.partial(motion_report, mu=mu),
     )

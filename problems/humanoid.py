@@ -15,8 +15,15 @@ from trajopt.activations import ActivationModelQuadraticBarrier, ActivationModel
 from trajopt.actuation import ActuationModelFloatingBase
 from trajopt.contacts import ContactModel6D, ContactStack
 from trajopt.costs import CostStack
+from trajopt.errors import unknown_name
 from trajopt.legged_robots import legged_robot
-from trajopt.residuals import ResidualModelControl, ResidualModelFramePlacement, ResidualModelState
+from trajopt.residuals import (
+    ResidualModelContactWrenchCone,
+    ResidualModelControl,
+    ResidualModelFramePlacement,
+    ResidualModelState,
+    WrenchCone,
+)
 from trajopt.robots import Robot
 from trajopt.shooting import ShootingProblem
 from trajopt.states import StateMultibody
@@ -24,6 +31,8 @@ from trajopt.states import StateMultibody
 Reals = npt.NDArray[np.float64]
 
 BASE = 6  # velocities of the free flyer
+LIMITS = ("joints", "distance")
+MU = 0.7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +56,8 @@ def humanoid_problem(
     target: npt.ArrayLike,
     dt: float,
     damping: float,
+    limits: str = "joints",
+    cone: float = 0.0,
 ) -> ShootingProblem:
     """minimise ∫ ½ (1e2 |r_hand|² + 1e1 |r_foot|² + 1e-3 |W (x ⊖ x₀)|² + 1e-4 |u|²) + limits dt, and an end.
 
@@ -54,7 +65,8 @@ def humanoid_problem(
 
     W = (0, 10, 0.01, 10) for position and rotation of the base, joints, velocities; 100 for velocities at the end.
     r_hand is the placement error of the hand, its rotation weighted by 1e-4; r_foot that of a foot in the air, its
-    height weighted by 0.1. A joint beyond its limits costs ½ 1e3 |excess|².
+    height weighted by 0.1. A joint beyond its limits costs ½ 1e3 |excess|², and a sole's wrench beyond those with which
+    it neither slips nor tips ½ w_cone |excess|².
 
     Args:
         robot: A robot of `legged_robots` with two soles.
@@ -63,12 +75,18 @@ def humanoid_problem(
         target: Where the hand is to go (3,) [m].
         dt: Time step [s].
         damping: Gain kd of the contacts [1/s].
+        limits: "joints" penalises angles beyond the limits of the joints, "distance" distances from the first posture
+            beyond those numbers, as Crocoddyl's example does.
+        cone: w_cone [cost/N²]; 0 leaves the term out.
     """
     about = legged_robot(robot.name)
     right, left = about.feet
     state = StateMultibody(robot)
     x0 = np.concatenate([robot.configuration(about.configuration), np.zeros(state.nv)])
-    running = _costs(state, x0, hand, target, rest=10.0)
+    if limits not in LIMITS:
+        raise unknown_name("limits:", limits, LIMITS)
+    zero = state.zero() if limits == "joints" else x0
+    running = _costs(state, x0, zero, hand, target, rest=10.0)
     running.add("torque", ResidualModelControl(state), weight=1e-4)
     if any(phase.lifted is not None for phase in phases):
         level = ActivationModelWeightedQuad(np.array([1.0, 1.0, 0.1, 1.0, 1.0, 1.0]) ** 2)
@@ -76,17 +94,21 @@ def humanoid_problem(
     contacts = ContactStack(state)
     for name, frame in (("left", left), ("right", right)):
         contacts.add(name, ContactModel6D(state, frame, gains=(0.0, damping)))
+        if cone:
+            wrenches = WrenchCone(MU, about.sole, inner=True)
+            barrier = ActivationModelQuadraticBarrier(wrenches.lower, wrenches.upper)
+            running.add(f"{name}_cone", ResidualModelContactWrenchCone(state, name, wrenches), cone, barrier)
     actuation = ActuationModelFloatingBase(state)
     dynamics = DifferentialActionModelContactFwdDynamics(state, actuation, contacts, running)
     node = IntegratedActionModelEuler(dynamics, dt=dt)
-    terminal = _costs(state, x0, hand, target, rest=100.0)
+    terminal = _costs(state, x0, zero, hand, target, rest=100.0)
     problem = ShootingProblem(x0, [node] * sum(phase.knots for phase in phases), terminal)
     _set_phases(problem, phases)
     return problem
 
 
-def _costs(state: StateMultibody, x0: Reals, hand: str, target: npt.ArrayLike, rest: float) -> CostStack:
-    """The terms that running knots and the end share; `rest` weights the velocities."""
+def _costs(state: StateMultibody, x0: Reals, zero: Reals, hand: str, target: npt.ArrayLike, rest: float) -> CostStack:
+    """The terms that running knots and the end share; `zero` is what limits count from, `rest` weights velocities."""
     nj = state.nv - BASE
     goal = pin.SE3(np.eye(3), np.asarray(target, dtype=np.float64))
     near = ActivationModelWeightedQuad(np.repeat([1.0, 1e-4], 3) ** 2)
@@ -97,7 +119,9 @@ def _costs(state: StateMultibody, x0: Reals, hand: str, target: npt.ArrayLike, r
     costs = CostStack(state)
     costs.add("hand", ResidualModelFramePlacement(state, hand, goal), weight=1e2, activation=near)
     costs.add("posture", ResidualModelState(state, x0), weight=1e-3, activation=posture)
-    costs.add("limits", ResidualModelState(state), weight=1e3, activation=ActivationModelQuadraticBarrier(lower, upper))
+    costs.add(
+        "limits", ResidualModelState(state, zero), weight=1e3, activation=ActivationModelQuadraticBarrier(lower, upper)
+    )
     return costs
 
 
@@ -113,5 +137,7 @@ def _set_phases(problem: ShootingProblem, phases: Sequence[Phase]) -> None:
             problem.set_parameter("foot.weight", 0.0, knots)
             continue
         problem.set_parameter("contacts.left.active", 0.0, knots)
+        if "left_cone.weight" in problem.parameters:
+            problem.set_parameter("left_cone.weight", 0.0, knots)
         goal = pin.SE3(np.eye(3), np.asarray(phase.lifted, dtype=np.float64))
         problem.set_parameter("foot.reference", goal, knots)

@@ -13,7 +13,8 @@ from trajopt.errors import check_array, check_non_negative, check_positive
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.checks import check_count
 from trajopt.problems.family import Family
-from trajopt.problems.humanoid import Phase, humanoid_problem
+from trajopt.problems.gait_tables import OURS
+from trajopt.problems.humanoid import MU, Phase, humanoid_problem
 from trajopt.problems.legged_report import motion_report
 from trajopt.robots import Robot, load_robot
 from trajopt.solution import Solution
@@ -21,11 +22,17 @@ from trajopt.solvers import FDDPOptions, SolverFDDP
 
 HAND = "gripper_left_joint"
 TARGET = (0.4, 0.0, 1.2)  # [m]
-FRICTION = 0.7
 
 
 def build(
-    *, robot: str = "talos", T: int = 60, dt: float = 5e-2, target: npt.ArrayLike = TARGET, damping: float = 0.0
+    *,
+    robot: str = "talos",
+    T: int = 60,
+    dt: float = 5e-2,
+    target: npt.ArrayLike = TARGET,
+    damping: float = 20.0,
+    limits: str = "joints",
+    cone: float = 1e-2,
 ) -> ProblemCase:
     """The costs of `humanoid_problem`, one phase.
 
@@ -34,7 +41,10 @@ def build(
         T: Number of knots [-].
         dt: Time step [s].
         target: Where the left hand is to go, in the world (3,) [m].
-        damping: Gain kd of the contacts, which takes away what speed the feet have [1/s].
+        damping: Gain kd of the contacts, which takes away what speed the feet have [1/s]; with 1/dt in one step.
+            Crocoddyl's example has 0.
+        limits: "joints", or "distance" as Crocoddyl's example.
+        cone: Weight of a wrench with which a sole would slip or tip, >= 0 [cost/N²]; 0 in Crocoddyl's example.
 
     Source: Crocoddyl's example humanoid_manipulation.
     """
@@ -47,6 +57,8 @@ def build(
         target=goal,
         dt=check_positive("dt", dt, unit="s"),
         damping=check_non_negative("damping", damping),
+        limits=limits,
+        cone=check_non_negative("cone", cone),
     )
     return ProblemCase(
         name=FAMILY.name,
@@ -71,7 +83,7 @@ def report(robot: Robot, goals: Mapping[str, npt.ArrayLike], solution: Solution)
     limits = np.abs(solution.us) / robot.model.effortLimit[-solution.us.shape[1] :]
     joint = robot.joint_names[1 + int(limits.max(axis=0).argmax())]
     words["torque"] = f"at most {100 * limits.max():.0f} % of the motor's limit ({joint})"
-    return {**words, **motion_report(solution, FRICTION)}
+    return {**words, **motion_report(solution, MU)}
 
 
 FAMILY = Family(
@@ -79,4 +91,6 @@ FAMILY = Family(
     description="A humanoid on both feet reaches with its left hand.",
     build=build,
     robots=("talos",),
+    reference_cost=2.84423461,
+    reference_source=OURS,
 )

@@ -10,6 +10,7 @@ from trajopt.errors import check_array, check_non_negative, check_positive
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.checks import check_count
 from trajopt.problems.family import Family
+from trajopt.problems.gait_tables import OURS
 from trajopt.problems.humanoid import Phase, humanoid_problem
 from trajopt.problems.humanoid_reach import HAND, TARGET, report
 from trajopt.robots import load_robot
@@ -27,7 +28,9 @@ def build(
     target: npt.ArrayLike = TARGET,
     aside: npt.ArrayLike = ASIDE,
     lifted: npt.ArrayLike = LIFTED,
-    damping: float = 40.0,
+    damping: float = 20.0,
+    limits: str = "joints",
+    cone: float = 1e-2,
 ) -> ProblemCase:
     """The costs of `humanoid_problem`, three phases: on both feet, and twice on the right one.
 
@@ -38,7 +41,10 @@ def build(
         target: Where the left hand is to go, in the world (3,) [m].
         aside: Where the left foot is to go in the second phase (3,) [m].
         lifted: Where it is to go in the third (3,) [m].
-        damping: Gain kd of the contacts, which takes away what speed the feet have [1/s].
+        damping: Gain kd of the contacts, which takes away what speed the feet have [1/s]; with 1/dt in one step.
+            Crocoddyl's example has 40.
+        limits: "joints", or "distance" as Crocoddyl's example.
+        cone: Weight of a wrench with which a sole would slip or tip, >= 0 [cost/N²]; 0 in Crocoddyl's example.
 
     Source: Crocoddyl's example humanoid_taichi, without its limits of the torques.
     """
@@ -53,6 +59,8 @@ def build(
         target=goal,
         dt=check_positive("dt", dt, unit="s"),
         damping=check_non_negative("damping", damping),
+        limits=limits,
+        cone=check_non_negative("cone", cone),
     )
     left = "left_sole_link"
     return ProblemCase(
@@ -72,4 +80,6 @@ FAMILY = Family(
     description="A humanoid reaches with its left hand and lifts its left foot.",
     build=build,
     robots=("talos",),
+    reference_cost=3.31168149,
+    reference_source=OURS,
 )
