@@ -5,10 +5,10 @@ With the gap f and the regularisation ρ, from the last knot to the first (Masta
     Q  = H + Fᵀ V' F,  q = g + Fᵀ v'                       F = (Fx, Fu), g = (Lx, Lu), H = ((Lxx, Lxu), (Lux, Luu))
     Quu + ρ I = Uᵀ U,  Y = U⁻ᵀ (Qux | Qu)                   Cholesky, in one elimination of the rows (Quu | Qux | Qu)
     (K | k) = U⁻¹ Y
-    V = sym(Qxx - Yᵀ Y) + ρ I,  v = Qx - Yᵀ y + V f         y is the last column of Y; ρ I on V is optional
+    V = Qxx - Yᵀ Y + ρ I,  v = Qx - Yᵀ y + V f              y is the last column of Y; ρ I on V is optional
 
-Matrices are dense and row-major; rows of temporaries are padded to whole vectors. Reads may run past a row's end (the
-arrays have room behind them), what comes of it is never used.
+Of V only the upper triangle is computed. Matrices are dense and row-major; rows of temporaries are padded to whole
+vectors. Reads may run past a row's end (the arrays have room behind them), what comes of it is never used.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trajopt.evaluation import padded
 from trajopt.kernels import compiler
 from trajopt.kernels.builder import Builder
 from trajopt.kernels.driver import aligned
-from trajopt.kernels.products import Layout, declarations, dense, product_text, splat
+from trajopt.kernels.products import Block, Layout, declarations, dense, product_text, splat
 
 Reals = npt.NDArray[np.float64]
 
@@ -138,12 +138,22 @@ class _Writer:
         return -(-size // self.vector) * self.vector
 
     def _product(
-        self, name: str, m: int, k: int, columns: int, strides: tuple[tuple[int, int], int, int, int], **kw: bool
+        self,
+        name: str,
+        m: int,
+        k: int,
+        columns: int,
+        strides: tuple[tuple[int, int], int, int, int],
+        *,
+        upper: bool = False,
+        **kw: bool,
     ) -> str:
-        """A product: strides of A, and lengths of the rows of B, C and the initial value."""
+        """A product: strides of A, and lengths of the rows of B, C and the initial value; all of C, or `upper` only."""
         v = self.vector
+        cells = -(-columns // v)
+        blocks = _upper(m, k, cells, v) if upper else dense(m, k, cells)
         layout = Layout(self.real, 8, v, strides[0], (strides[1], v), (strides[2], v), (strides[3], v))
-        return product_text(name, dense(m, k, -(-columns // v)), layout, size=BLOCK, **kw)
+        return product_text(name, blocks, layout, size=BLOCK, **kw)
 
     def text(self) -> str:
         n, m, s = self.n, self.m, self.s
@@ -152,10 +162,12 @@ class _Writer:
         parts = [
             self._product("VF", n, n, s, ((n, 1), s, self.ps, 0), **plain),
             self._product("gradient", 1, n, s, ((0, 1), s, self.ps, s), **added),
-            self._product("Qxx", n, n, n, ((1, s), self.ps, self.pg, s), **added),
+            self._product("Qxx", n, n, n, ((1, s), self.ps, self.pg, s), upper=True, **added),
             self._product("Qux", m, n, n, ((1, s), self.ps, self.pr, s), **added),
             self._product("Quu", m, n, m, ((1, s), self.ps, self.pr, s), **added),
-            self._product("YY", n, m, n + 1, ((1, self.pr), self.pr, self.pg, self.pg), initial=True, subtract=True),
+            self._product(
+                "YY", n, m, n + 1, ((1, self.pr), self.pr, self.pg, self.pg), upper=True, initial=True, subtract=True
+            ),
             self._product("Vf", 1, n, n, ((0, 1), n, self.ps, 0), **plain),
             self._recursion(),
             declarations("double", self.real),
@@ -251,20 +263,18 @@ class _Writer:
             b.store(b.load(b.at(R, (j, self.pr), self.pm + n)), b.at(k, (j, 1)))
 
     def _value(self, b: Builder, P: str, V: str, v: str, t: str) -> None:
-        """V = sym(P) + ρ I and v = the last column of P; gives up if one is not finite or beyond 1e30."""
+        """V = P + ρ I, from the upper triangle of P, and v = P's last column; gives up if one is not below 1e30."""
         n, pg = self.n, self.pg
         with b.loop(0, n, carried=[("i1", "true")]) as i:
             fine = i.values[0]
             gradient = b.load(b.at(P, (i.index, pg), n))
             b.store(gradient, b.at(v, (i.index, 1)))
             fine = b.op(f"and i1 {fine}, {_bounded(b, gradient)}")
-            end = b.op(f"add i64 {i.index}, 1")
-            with b.loop(0, end, carried=[("i1", fine)]) as j:
-                low, high = b.load(b.at(P, (i.index, pg), (j.index, 1))), b.load(b.at(P, (j.index, pg), (i.index, 1)))
-                mean = b.op(f"fmul double 0.5, {b.op(f'fadd double {low}, {high}')}")
-                b.store(mean, b.at(V, (i.index, n), (j.index, 1)))
-                b.store(mean, b.at(V, (j.index, n), (i.index, 1)))
-                j.carry(b.op(f"and i1 {j.values[0]}, {_bounded(b, mean)}"))
+            with b.loop(i.index, n, carried=[("i1", fine)]) as j:
+                value = b.load(b.at(P, (i.index, pg), (j.index, 1)))
+                b.store(value, b.at(V, (i.index, n), (j.index, 1)))
+                b.store(value, b.at(V, (j.index, n), (i.index, 1)))
+                j.carry(b.op(f"and i1 {j.values[0]}, {_bounded(b, value)}"))
             diagonal = b.at(V, (i.index, n + 1))
             b.store(b.op(f"fadd double {b.load(diagonal)}, %reg_value"), diagonal)
             i.carry(j.results[0])
@@ -286,6 +296,12 @@ class _Writer:
         code = b.op(f"mul i64 {b.op(f'add i64 {t}, 1')}, {sign}")
         b.do(f"ret i64 {code}")
         b.label(name)
+
+
+def _upper(m: int, k: int, cells: int, vector: int) -> tuple[Block, ...]:
+    """Blocks of rows that cover what lies on and above the diagonal, and the cells behind it."""
+    inner = ((0, k),) if k else ()
+    return tuple(Block((r, min(r + BLOCK[0], m)), (r // vector, cells), inner) for r in range(0, m, BLOCK[0]))
 
 
 def _call(b: Builder, name: str, A: str, B: str, initial: str, C: str) -> None:

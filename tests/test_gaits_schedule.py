@@ -57,6 +57,9 @@ def test_without_an_impulse_there_is_no_knot_for_the_touch_down() -> None:
     assert schedule.T == 8
     assert not schedule.touchdowns.any()
     np.testing.assert_array_equal(schedule.active[:, 0], [1, 1, 0, 0, 0, 0, 1, 1, 1])
+    np.testing.assert_allclose(schedule.foot_references[6, 0, :, 3], THERE)  # asked for by the first knot on the ground
+    at_once = schedule.replace("rest", stance=("right",), swings=(Swing("left", HERE),), impulse=False)
+    np.testing.assert_array_equal(np.argwhere(at_once.references.landing), np.zeros((0, 2)))
 
 
 def test_a_foot_without_height_is_guided_at_its_touch_down_alone() -> None:

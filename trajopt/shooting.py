@@ -12,7 +12,6 @@ import numpy.typing as npt
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.expression import ActionModelExpression
-from trajopt.actions.impulse_fwd_dynamics import ActionModelImpulseFwdDynamics
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, check_array
@@ -384,7 +383,7 @@ def _check_running(name: str, model: ActionModelAbstract) -> None:
     if isinstance(model, ActionModelTerminal):
         raise InvalidArgumentError(f"{name}: a terminal cost stack has no dynamics")
     step = model.time_step()
-    if step is not None and not step > 0 and not isinstance(model, ActionModelImpulseFwdDynamics):
+    if step is not None and not step > 0 and not model.instantaneous:
         raise InvalidArgumentError(f"{name}: dt is {step:g}; a running knot needs a time step > 0 [s]")
 
 

@@ -5,7 +5,8 @@
 NAME.json, one for each entry of `REFERENCES` in crocoddyl_problems.py (one thread, default options of the solver):
 
     iterations    directions computed: `solver.iter + 1`, unless the last one allowed was used up
-    guess         u0, the first control of the guess; x, the one state of the guess at all nodes
+    guess         u0, the first control of the guess; x, the one state of the guess at all nodes; u_norms, |us[t]| of
+                  each node (0 where a node has no control); cost, of the guess
     trace         for each iteration, as a callback sees it at its end: cost after the step; stop; step_length, the last
                   one tried; preg after its update; d0, d1, the linear and the quadratic coefficient of the expected
                   decrease; dV, dV_expected for the last step length tried; ffeas, the largest gap before the step
@@ -14,6 +15,8 @@ NAME.json, one for each entry of `REFERENCES` in crocoddyl_problems.py (one thre
                   no other implementation can follow the trace. It does not contain rounding: 0 means that a first full
                   step forgets us[0], not that costs agree to the last bit
     solution      xs and us at the listed knots, 15 digits
+    forces        of a solution with contacts (not of RK4): of each foot that touches at the listed knots, all impulses
+                  among them, the force [N, N m] or impulse [N s, N m s] that Crocoddyl shows; null where it does not
 
 derivatives-NAME.json: at one seeded random state and control, what `calc` and `calcDiff` write into the data of the
 running node; and of the terminal node, called without a control, what has a meaning there.
@@ -21,6 +24,7 @@ running node; and of the terminal node, called without a control, what has a mea
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +35,8 @@ import pinocchio
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "benchmarks" / "peers"))
 
-from crocoddyl_problems import REFERENCES, Reference, one_thread  # noqa: E402
+from crocoddyl_problems import REFERENCES  # noqa: E402
+from crocoddyl_reference import Reference, one_thread  # noqa: E402
 
 TARGET = HERE / "crocoddyl"
 PERTURBATION = 1e-12  # added to each entry of us[0] [unit of u]
@@ -82,7 +87,7 @@ def solve(reference: Reference, u0_change: float = 0.0) -> tuple[crocoddyl.Solve
     us[0] = us[0] + u0_change
     solver, recorder = reference.make_solver(problem), Recorder()
     solver.setCallbacks([recorder])
-    converged = solver.solve(xs, us, reference.max_iterations)
+    converged = reference.solve(solver, xs, us)
     return solver, recorder, converged
 
 
@@ -104,12 +109,26 @@ def trace(reference: Reference) -> dict[str, Any]:
         "iterations": len(costs),
         "cost": solver.cost,
         "x0": problem.x0.tolist(),
-        "guess": {"kind": reference.guess, "x": xs[0].tolist(), "u0": us[0].tolist()},
+        "initial_regularization": reference.initial_regularization,
+        "th_stop": solver.th_stop,
+        "guess": guess(problem, reference.guess, xs, us),
         "perturbation": PERTURBATION,
         "perturbed_iterations": [len(run) for run in disturbed],
         "perturbed_costs_relative_change": [float(f"{max(pair):.2e}") for pair in zip(*changes, strict=True)],
         "trace": {name: recorder.column(name) for name in recorder.rows[0]},
         "solution": solution(solver),
+        **({"forces": forces(solver)} if has_contacts(problem) else {}),
+    }
+
+
+def guess(problem: crocoddyl.ShootingProblem, kind: str, xs: list[np.ndarray], us: list[np.ndarray]) -> dict[str, Any]:
+    """What a solve starts from."""
+    return {
+        "kind": kind,
+        "x": xs[0].tolist(),
+        "u0": us[0].tolist(),
+        "u_norms": digits15([np.linalg.norm(u) for u in us]),
+        "cost": problem.calc(xs, us),
     }
 
 
@@ -126,7 +145,37 @@ def solution(solver: crocoddyl.SolverAbstract) -> dict[str, Any]:
     }
 
 
-def digits15(values: np.ndarray) -> list[float]:
+def has_contacts(problem: crocoddyl.ShootingProblem) -> bool:
+    """Whether the first node is one step of contact dynamics."""
+    return hasattr(getattr(problem.runningModels[0], "differential", None), "contacts") and not isinstance(
+        problem.runningModels[0], crocoddyl.IntegratedActionModelRK
+    )
+
+
+def forces(solver: crocoddyl.SolverAbstract) -> dict[str, Any]:
+    """Forces of each foot at the knots of the solution, and at all impulses."""
+    problem = solver.problem
+    problem.calc(solver.xs, solver.us)
+    impulses = {t for t, model in enumerate(problem.runningModels) if model.nu == 0}
+    knots = sorted(impulses | set(solution(solver)["knots_us"]))
+    rows = [forces_at(problem.runningModels[t], problem.runningDatas[t]) for t in knots]
+    feet = sorted({foot for row in rows for foot in row})
+    return {"knots": knots, **{foot: [row.get(foot) for row in rows] for foot in feet}}
+
+
+def forces_at(model: crocoddyl.ActionModelAbstract, data: crocoddyl.ActionDataAbstract) -> dict[str, list[float]]:
+    """What touches at a node, by the name of the foot's frame: (3,) of a point, (6,) of a sole."""
+    if hasattr(model, "impulses"):
+        models, datas = model.impulses.impulses, data.multibody.impulses.impulses
+        touching = {item.key(): (item.data().impulse, datas[item.key()]) for item in models}
+    else:
+        models, datas = model.differential.contacts.contacts, data.differential.multibody.contacts.contacts
+        touching = {item.key(): (item.data().contact, datas[item.key()]) for item in models}
+    frames = model.state.pinocchio.frames
+    return {frames[touch.id].name: digits15(found.f.vector[: touch.nc]) for touch, found in touching.values()}
+
+
+def digits15(values: Iterable[float]) -> list[float]:
     """The values with 15 significant digits."""
     return [float(f"{value:.15g}") for value in values]
 

@@ -31,9 +31,14 @@ class ActionModelAbstract(Model):
         upper: Upper limits of the controls (nu,); none by default.
         control_names: Name of each control, for plots; u0, u1, ... by default.
 
+    Attributes:
+        instantaneous: Whether the knot takes no time by nature, as an impulse does; then `time_step` may be 0.
+
     Raises:
         InvalidArgumentError: An argument has the wrong type or size.
     """
+
+    instantaneous = False
 
     def __init__(
         self,

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.expression import ActionModelExpression, steps_of
-from trajopt.actions.solved import Solved, cost_steps, named_call, visible_forces
+from trajopt.actions.solved import Solved, named_call, solution_steps, visible_forces
 from trajopt.actions.terminal import terminal_stack_steps, terminal_stack_value
-from trajopt.contacts.kkt import ContactSystem, Sensitivities, sensitivity_steps
+from trajopt.contacts.kkt import ContactSystem
 from trajopt.contacts.redundancy import check_independent
 from trajopt.costs.cost_stack import CostStack
 from trajopt.dynamics.falling import FrameMotion, falling_derivatives, frame_motions
@@ -48,6 +48,7 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
     """
 
     state: StateMultibody
+    instantaneous = True
 
     def __init__(
         self,
@@ -132,11 +133,8 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         results |= {"xnext": self._next_state(instant)}
         symbols = [instant.x, parameter_vector(self.parameters())]
         r = named_call(program, type(self).__name__, symbols, results, [x, parameters])
-        s = Sensitivities(r["mass_inverse"], r["spread"], r["schur_inverse"], r["motion"], r["constraint"], r["offset"])
-        motion, force = sensitivity_steps(program, s)
-        gradient, hessian = cost_steps(program, r, q, motion, force)
-        (F,) = program.call(self._jacobian(), motion)
-        return r["xnext"], r["cost"], F, gradient, hessian
+        (F,) = program.call(self._jacobian(), solution_steps(program, r, q))
+        return r["xnext"], r["cost"], F, r["Ly"], r["Lyy"]
 
     def _jacobian(self) -> ca.Function:
         """(∂q⁺; ∂v⁺) = ((1, 0); dv⁺)."""

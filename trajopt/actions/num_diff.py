@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -36,8 +38,9 @@ class ActionModelNumDiff(ActionModelAbstract):
             )
         super().__init__(model.state, model.nu, lower=model.lower, upper=model.upper, control_names=model.control_names)
         self.model = model
+        self.instantaneous = model.instantaneous
 
-    def quasi_static(self, x: Reals) -> Reals:
+    def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         has_derivatives = type(self.model).calc_diff is not ActionModelAbstract.calc_diff
         return self.model.quasi_static(x) if has_derivatives else super().quasi_static(x)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import casadi as ca
 from casadi import SX
 
 from trajopt.contacts.base import Motions, TouchModelAbstract
+from trajopt.contacts.kkt import Sensitivities, force_steps, motion_steps
 from trajopt.contacts.stack import TouchStackAbstract
 from trajopt.costs.cost_stack import QuadraticCost
 from trajopt.expressions import Instant, function_of
@@ -47,32 +49,33 @@ def visible_forces(stack: TouchStackAbstract[TouchModelAbstract], motions: Motio
     return stack.split(multipliers if turn is None else ca.mtimes(turn, multipliers))
 
 
-def cost_steps(
-    program: Program, results: Mapping[str, Array], q: QuadraticCost, motion: Array, force: Array
-) -> tuple[Array, Array]:
-    """Adds the steps that give gradient and Hessian of a cost l(y, z(y)): the chain rule over z = `Instant.solved`.
+def solution_steps(program: Program, r: Mapping[str, Array], q: QuadraticCost) -> Array:
+    """Adds the steps that give the derivative of the motion (nv, n), and those of a cost l(y, z(y)).
 
-    With Z = dz/dy: g = Ly + Zᵀ Lz, H = Lyy + Zᵀ (Lzz Z + Lzy) + Lzyᵀ Z.
+    The chain rule over z = `Instant.solved`, with Z = dz/dy: Ly + Zᵀ Lz in place of Ly, and Lyy + Zᵀ (Lzz Z + Lzy) +
+    Lzyᵀ Z in place of Lyy. It is left out at knots where Lz and Lzz are zero, as within all friction cones.
 
     Args:
         program: Where they go.
-        results: Arrays Ly, Lyy, and, where costs depend on z, Lz, Lzz, Lzy, and T and E of the forces.
+        r: Arrays of `Sensitivities`, Ly, Lyy, and, where costs depend on z, Lz, Lzz, Lzy, and T and E of the forces.
         q: The expansion, for its structural zeros.
-        motion: Derivative of the motion (nv, n).
-        force: Derivative of λ (nc, n).
     """
-    gradient, hessian = results["Ly"], results["Lyy"]
+    s = Sensitivities(**{field.name: r[field.name] for field in dataclasses.fields(Sensitivities)})
+    motion, B = motion_steps(program, s)
     if not q.Lz.nnz():
-        return gradient, hessian
-    Z = program.matmul(results["T"], force, initial=results["E"])
+        return motion
+    guard = (r["Lz"], r["Lzz"])
+    Z = program.matmul(r["T"], force_steps(program, s, B, unless_zero=guard), initial=r["E"], unless_zero=guard)
     if q.Lz.numel() > Z.shape[0]:
         (Z,) = program.call(_stack(program, motion, Z), motion, Z)
-    middle = program.matmul(results["Lzz"], Z, initial=results["Lzy"])
-    gradient = program.matmul(Z, results["Lz"], transpose_a=True, initial=gradient)
-    hessian = program.matmul(Z, middle, transpose_a=True, initial=hessian)
+    middle = program.matmul(r["Lzz"], Z, initial=r["Lzy"], unless_zero=guard)
+    program.accumulate(r["Ly"], Z, r["Lz"], transpose_a=True, unless_zero=guard)
     if q.Lzy.nnz():
-        hessian = program.matmul(results["Lzy"], Z, transpose_a=True, initial=hessian)
-    return gradient, hessian
+        program.accumulate(r["Lyy"], Z, middle, transpose_a=True, unless_zero=guard)
+        program.accumulate(r["Lyy"], r["Lzy"], Z, transpose_a=True, unless_zero=guard)
+    else:
+        program.accumulate(r["Lyy"], Z, middle, transpose_a=True, symmetric=True, unless_zero=guard)
+    return motion
 
 
 def _stack(program: Program, first: Array, second: Array) -> ca.Function:
@@ -83,5 +86,6 @@ def _stack(program: Program, first: Array, second: Array) -> ca.Function:
 def named_call(
     program: Program, name: str, symbols: list[SX], results: dict[str, SX], inputs: list[Array]
 ) -> dict[str, Array]:
-    """Adds the call of a function with named results."""
-    return dict(zip(results, program.call(function_of(name, symbols, list(results.values())), *inputs)))
+    """Adds the call of a function with named results; their zeros become structural."""
+    sparse = [ca.sparsify(r) for r in results.values()]
+    return dict(zip(results, program.call(function_of(name, symbols, sparse), *inputs)))

@@ -20,23 +20,39 @@ class ActivationModelQuadraticBarrier(ActivationModelAbstract):
         lower: Lower bounds (nr,) [unit of r]; -inf where there is none. Run-time parameter `lower`.
         upper: Upper bounds (nr,) [unit of r]; inf where there is none. Run-time parameter `upper`.
 
+    Bounds that are infinite at first are left out of the compiled code for good.
+
     Raises:
         InvalidArgumentError: Sizes differ, a bound is NaN, or a lower bound is above the upper one.
     """
 
     def __init__(self, lower: npt.ArrayLike, upper: npt.ArrayLike) -> None:
         self.size = vector_size("lower", lower)
-        low, high = self._checked("lower", lower), self._checked("upper", upper)
+        low, high = check_bounds("lower", lower, self.size), check_bounds("upper", upper, self.size)
         if np.any(low > high):
             index = int(np.argmax(low > high))
             raise InvalidArgumentError(
                 f"lower: expected lower <= upper, got {low[index]} > {high[index]} at {index}; exchange the two"
             )
-        self.lower = self.parameter("lower", low, unit="unit of the residual", convert=self._checked)
-        self.upper = self.parameter("upper", high, unit="unit of the residual", convert=self._checked)
+        self._has_lower, self._has_upper = np.isfinite(low), np.isfinite(high)
+        self.lower = self.parameter("lower", low, unit="unit of the residual", convert=self._check_lower)
+        self.upper = self.parameter("upper", high, unit="unit of the residual", convert=self._check_upper)
 
-    def _checked(self, argument: str, value: npt.ArrayLike) -> Reals:
-        return check_bounds(argument, value, self.size)
+    def _check_lower(self, argument: str, value: npt.ArrayLike) -> Reals:
+        return self._checked(argument, value, self._has_lower)
+
+    def _check_upper(self, argument: str, value: npt.ArrayLike) -> Reals:
+        return self._checked(argument, value, self._has_upper)
+
+    def _checked(self, argument: str, value: npt.ArrayLike, there: npt.NDArray[np.bool_]) -> Reals:
+        bounds = check_bounds(argument, value, self.size)
+        late = np.flatnonzero(np.isfinite(bounds) & ~there)
+        if len(late):
+            raise InvalidArgumentError(
+                f"{argument}: element {late[0]} was infinite when the activation was built, and is not in the compiled "
+                "code; build it with a finite bound there, however wide"
+            )
+        return bounds
 
     def check_size(self, nr: int) -> None:
         if nr != self.size:
@@ -45,7 +61,8 @@ class ActivationModelQuadraticBarrier(ActivationModelAbstract):
             )
 
     def _excess(self, r: SX) -> SX:
-        return ca.fmin(r - self.lower, 0) + ca.fmax(r - self.upper, 0)
+        below, above = ca.fmin(r - self.lower, 0), ca.fmax(r - self.upper, 0)
+        return _only(below, self._has_lower) + _only(above, self._has_upper)
 
     def value(self, r: SX) -> SX:
         return 0.5 * ca.sumsqr(self._excess(r))
@@ -54,4 +71,11 @@ class ActivationModelQuadraticBarrier(ActivationModelAbstract):
         return self._excess(r)
 
     def hessian(self, r: SX) -> SX:
-        return ca.logic_or(r < self.lower, r > self.upper)
+        below, above = _only(r < self.lower, self._has_lower), _only(r > self.upper, self._has_upper)
+        return ca.logic_or(below, above)
+
+
+def _only(values: SX, chosen: npt.NDArray[np.bool_]) -> SX:
+    """The chosen elements; the others become structural zeros."""
+    rows = np.flatnonzero(chosen).tolist()
+    return SX(ca.project(values, ca.Sparsity.triplet(len(chosen), 1, rows, [0] * len(rows))))

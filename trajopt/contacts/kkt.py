@@ -92,7 +92,7 @@ class DenseLDL:
 
 @dataclass(frozen=True)
 class Sensitivities:
-    """What `sensitivity_steps` needs, arrays of a program.
+    """What the derivatives of the solution are made of, arrays of a program.
 
     Attributes:
         mass_inverse: M⁻¹ (nv, nv).
@@ -111,11 +111,15 @@ class Sensitivities:
     offset: Array
 
 
-def sensitivity_steps(program: Program, s: Sensitivities) -> tuple[Array, Array]:
-    """Adds the steps that give offset + dw (nv, n) and dλ (nc, n)."""
+def motion_steps(program: Program, s: Sensitivities) -> tuple[Array, Array]:
+    """Adds the steps that give offset + dw (nv, n), and B (nv, nc)."""
     B = program.matmul(s.spread, s.schur_inverse, transpose_a=True)
     A = program.matmul(B, s.spread, initial=s.mass_inverse, subtract=True)
     motion = program.matmul(A, s.motion, initial=s.offset, subtract=True)
-    motion = program.matmul(B, s.constraint, initial=motion, subtract=True)
-    force = program.matmul(B, s.motion, transpose_a=True)
-    return motion, program.matmul(s.schur_inverse, s.constraint, initial=force, subtract=True)
+    return program.matmul(B, s.constraint, initial=motion, subtract=True), B
+
+
+def force_steps(program: Program, s: Sensitivities, B: Array, *, unless_zero: tuple[Array, ...]) -> Array:
+    """Adds the steps that give dλ (nc, n), for which there is no need where all of `unless_zero` are zero."""
+    force = program.matmul(B, s.motion, transpose_a=True, unless_zero=unless_zero)
+    return program.matmul(s.schur_inverse, s.constraint, initial=force, subtract=True, unless_zero=unless_zero)

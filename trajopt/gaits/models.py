@@ -14,13 +14,12 @@ import numpy.typing as npt
 
 from trajopt.actions import ActionModelAbstract, ActionModelImpulseFwdDynamics, ActionModelTerminal
 from trajopt.actions.differential import DifferentialActionModelContactFwdDynamics
-from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
 from trajopt.activations import ActivationModelAbstract, ActivationModelQuadraticBarrier, ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelFloatingBase
 from trajopt.contacts import ContactModel3D, ContactModel6D, ContactStack
 from trajopt.costs import CostStack
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
-from trajopt.gaits.options import GaitOptions
+from trajopt.gaits.options import INTEGRATORS, GaitOptions
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_frame
 from trajopt.impulses import ImpulseModel3D, ImpulseModel6D, ImpulseStack
@@ -33,6 +32,7 @@ from trajopt.residuals import (
     ResidualModelControl,
     ResidualModelFramePlacement,
     ResidualModelFrameTranslation,
+    ResidualModelFrameVelocity,
     ResidualModelState,
     WrenchCone,
 )
@@ -46,8 +46,8 @@ Reals = npt.NDArray[np.float64]
 class GaitModels:
     """The action models of a robot's gaits, which all its problems share.
 
-    Cost terms: "com", "FOOT_track" and "FOOT_cone" of each foot, "state", "control", "bounds". Contacts and impulses
-    have the names of the feet.
+    Cost terms: "com", "FOOT_track" and "FOOT_cone" of each foot, "state", "control", "bounds"; "FOOT_velocity" if
+    feet land without impulses. Contacts and impulses have the names of the feet.
 
     Args:
         robot: A robot with a floating base.
@@ -118,6 +118,10 @@ class GaitModels:
             if impulses:
                 problem.set_parameter(f"impulses.{key}.active", active[impulses], impulses)
             self._set_track(problem, schedule, i, foot)
+            if options.landing_velocity:
+                where = [*knots, problem.T]
+                weights = options.landing_velocity * self._per_second(schedule) * schedule.references.landing[:, i]
+                problem.set_parameter(f"{key}_velocity.weight", weights[where], where)
         com = schedule.com_references
         guided = ~np.isnan(com[:, 0])
         where = [*knots, problem.T]
@@ -134,10 +138,17 @@ class GaitModels:
         """Weights and references of one foot at all knots."""
         references, start = schedule.foot_references[:, i], self.stance.feet[foot]
         guided = ~np.isnan(references[:, 0, 0])
-        weights = np.where(schedule.touchdowns, self.options.touchdown_foot, self.options.foot) * guided
+        landing = self.options.touchdown_foot * self._per_second(schedule)
+        weights = np.where(schedule.references.landing[:, i], landing, self.options.foot) * guided
         values = np.where(guided[:, None, None], references, start.placement)
         problem.set_parameter(f"{self.keys[foot]}_track.weight", weights, "all")
         problem.set_parameter(f"{self.keys[foot]}_track.reference", values if start.sole else values[:, :, 3], "all")
+
+    @staticmethod
+    def _per_second(schedule: ContactSchedule) -> Reals:
+        """What makes a weight one per second at knots that take time, and leaves it at others (T + 1,)."""
+        timed = np.append(~schedule.touchdowns[:-1], False)
+        return np.where(timed, 1 / schedule.dt, 1.0)
 
     def _check(self, schedule: ContactSchedule) -> None:
         if not isinstance(schedule, ContactSchedule):
@@ -171,7 +182,7 @@ class GaitModels:
             costs.add(f"{key}_cone", *self._cone(key, sole))
         costs.add("control", ResidualModelControl(state), o.control)
         dynamics = DifferentialActionModelContactFwdDynamics(state, actuation, contacts, costs, damping=o.damping)
-        return (IntegratedActionModelRK4 if o.integrator == "rk4" else IntegratedActionModelEuler)(dynamics, dt=1e-2)
+        return INTEGRATORS[o.integrator](dynamics, 1e-2)
 
     @functools.cached_property
     def touchdown(self) -> ActionModelAbstract:
@@ -197,6 +208,10 @@ class GaitModels:
         costs.add("com", ResidualModelCoMPosition(state, (0.0, 0.0, 0.0)), o.com)
         for foot, key in self.keys.items():
             costs.add(f"{key}_track", self._track(foot), o.foot)
+            if o.landing_velocity:
+                linear = ActivationModelWeightedQuad([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+                activation = None if self.stance.feet[foot].sole else linear  # a point may turn
+                costs.add(f"{key}_velocity", ResidualModelFrameVelocity(state, foot), 0.0, activation)
         weights = ActivationModelWeightedQuad(o.state_weights.squared(state.nv))
         costs.add("state", ResidualModelState(state), o.state, weights)
         if o.bounds:
@@ -239,7 +254,8 @@ def gait_problem(
         posture: State (nx,) or configuration (nq,) that the robot is pulled to; by default the same configuration, or
             x0 if the robot has none.
     """
-    return GaitModels(robot, schedule.start, options).problem(schedule, x0, posture=posture)
+    chosen = GaitOptions.of(schedule) if options is None else options
+    return GaitModels(robot, schedule.start, chosen).problem(schedule, x0, posture=posture)
 
 
 def joint_limits(state: StateMultibody) -> ActivationModelQuadraticBarrier:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.actions import ActionModelAbstract
+from trajopt.actions.differential import DifferentialActionModelAbstract
+from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
 from trajopt.errors import (
     InvalidArgumentError,
     check_array,
@@ -17,9 +22,17 @@ from trajopt.errors import (
     check_positive,
     unknown_name,
 )
+from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
 
-INTEGRATORS = ("euler", "rk4")
+INTEGRATORS: dict[str, Callable[[DifferentialActionModelAbstract, float], ActionModelAbstract]] = {
+    "euler": IntegratedActionModelEuler,
+    "rk4": IntegratedActionModelRK4,
+    "rk4-crocoddyl": functools.partial(IntegratedActionModelRK4, transport=False),
+}
+
+
+LANDING_VELOCITY = 1e6  # [cost s²/m²], as in Crocoddyl's createPseudoImpulseModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +78,8 @@ class GaitOptions:
         cone: Weight of a force outside of its friction cone [cost/N²].
         bounds: Weight of joint positions and velocities outside of the robot's limits [cost]; 0 leaves the term out.
         touchdown_foot: Weight of a foot's reference at its touch-down [cost/m², cost/rad²].
+        landing_velocity: Weight of a foot's velocity when it lands without an impulse [cost s²/m², cost s²/rad²]; 0
+            leaves the term out, which is right if all feet land with impulses.
         touchdown_state: Weight of the distance from the posture at a touch-down [cost].
         touchdown_state_weights: How the parts of that distance count.
         mu: Friction coefficient, > 0 [-].
@@ -72,7 +87,7 @@ class GaitOptions:
         inner: Whether the pyramid lies within the cone or around it.
         sole: Length and width of a sole [m].
         gains: Stiffness and damping that pull a contact back [1/s², 1/s].
-        integrator: "euler" or "rk4".
+        integrator: "euler", "rk4", or "rk4-crocoddyl", which adds rates of the base as Crocoddyl does.
         damping: Regularisation of the contact dynamics, >= 0 [1/kg].
         touchdown_damping: The same at touch-downs, >= 0 [1/kg].
         restitution: How fast feet bounce off at touch-downs, 0 to 1 [-].
@@ -94,6 +109,7 @@ class GaitOptions:
     cone: float = 1e1
     bounds: float = 1e3
     touchdown_foot: float = 1e7
+    landing_velocity: float = 0.0
     touchdown_state: float = 1e1
     touchdown_state_weights: StateWeights = StateWeights(
         base_position=1.0, base_rotation=1.0, joints=10.0, base_velocity=10.0, joint_velocities=10.0
@@ -111,7 +127,7 @@ class GaitOptions:
     def __post_init__(self) -> None:
         for name in ("com", "foot", "state", "control", "cone", "bounds", "touchdown_foot", "touchdown_state"):
             self._set(name, check_non_negative(name, getattr(self, name)))
-        for name in ("damping", "touchdown_damping"):
+        for name in ("damping", "touchdown_damping", "landing_velocity"):
             self._set(name, check_non_negative(name, getattr(self, name)))
         for name in ("state_weights", "touchdown_state_weights"):
             if not isinstance(getattr(self, name), StateWeights):
@@ -151,6 +167,10 @@ class GaitOptions:
         return cls(**(biped | changes))
 
     @classmethod
-    def of(cls, stance: Stance) -> Self:
-        """Crocoddyl's options for a stance: `soles()` if a foot is a sole, else the defaults."""
-        return cls.soles() if any(foot.sole for foot in stance.feet.values()) else cls()
+    def of(cls, gait: Stance | ContactSchedule) -> Self:
+        """Crocoddyl's options: `soles()` if a foot is a sole, else the defaults; landings without impulse at rest."""
+        stance = gait.start if isinstance(gait, ContactSchedule) else gait
+        soft = isinstance(gait, ContactSchedule) and any(p.swings and not p.impulse for p in gait.phases)
+        velocity = LANDING_VELOCITY if soft else 0.0
+        soles = any(foot.sole for foot in stance.feet.values())
+        return cls.soles(landing_velocity=velocity) if soles else cls(landing_velocity=velocity)

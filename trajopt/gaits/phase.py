@@ -59,8 +59,8 @@ class Phase:
         free: Names of feet in the air that nothing guides.
         com: Where the centre of mass is to be at the end [m], reached along a straight line; None if it is free.
         com_start: Where that line starts [m]; by default where the line of an earlier phase ended.
-        impulse: Whether the swinging feet hit the ground at the end, which stops them at once; else their contacts
-            take over with the speed they have.
+        impulse: Whether the swinging feet hit the ground at the end, which stops them at once, in a knot of its own;
+            else their contacts take over with the speed they have, and the first of them asks for the footholds.
 
     Raises:
         InvalidArgumentError: A value does not fit; the message names the phase.

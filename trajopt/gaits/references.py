@@ -26,6 +26,8 @@ class KnotReferences:
         phase: Number of the phase of each knot (n,).
         touchdown: Whether a knot is the impulse of a touch-down (n,); such a knot takes no time.
         active: Whether each foot carries force (n, feet): it stands, or at a touch-down it is hit by the ground.
+        landing: Whether a foot comes down at a knot (n, feet): at its touch-down, or without one at the first knot at
+            which it stands.
         feet: Rotation and position that each foot follows (n, feet, 3, 4) [-, m]; NaN where it follows none.
         com: Reference of the centre of mass (n, 3) [m]; NaN where it has none.
         times: Time of each knot from 0 (n,) [s].
@@ -34,6 +36,7 @@ class KnotReferences:
     phase: npt.NDArray[np.int64]
     touchdown: Flags
     active: Flags
+    landing: Flags
     feet: Reals
     com: Reals
     times: Reals
@@ -53,9 +56,9 @@ def knot_references(start: Stance, phases: Sequence[Phase], dt: float) -> KnotRe
     column = {name: i for i, name in enumerate(start.feet)}
     n = sum(phase.nodes for phase in phases)
     number, touchdown = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
-    active = np.zeros((n, len(column)), dtype=np.bool_)
+    active, landing = (np.zeros((n, len(column)), dtype=np.bool_) for _ in range(2))
     feet, com = np.full((n, len(column), 3, 4), np.nan), np.full((n, 3), np.nan)
-    first, stances = 0, stances_of(start, phases)
+    first, stances = 0, list(stances_of(start, phases))
     for i, (phase, stance) in enumerate(zip(phases, stances)):
         flying, after = slice(first, first + phase.knots), first + phase.knots
         number[first : first + phase.nodes] = i
@@ -63,13 +66,19 @@ def knot_references(start: Stance, phases: Sequence[Phase], dt: float) -> KnotRe
         for swing in phase.swings:
             feet[first : first + phase.nodes, column[swing.foot]] = _path(stance.feet[swing.foot], swing, phase)
         com[flying] = _com(phase, stance)
+        swinging = [column[foot] for foot in phase.swinging]
+        landing[first:after, swinging] = False  # at once in the air again
         if phase.touches_down:
             touchdown[after] = True
-            active[after, [column[foot] for foot in phase.swinging]] = True
+            active[after, swinging] = True
+        if after < n:
+            landing[after, swinging] = True
+        for foot in phase.swinging if after < n and not phase.impulse else ():
+            feet[after, column[foot]] = stances[i + 1].feet[foot].placement
         first += phase.nodes
     steps = np.where(touchdown, 0.0, dt)
     times = np.concatenate([[0.0], np.cumsum(steps[:-1])])
-    references = KnotReferences(number, touchdown, active, feet, com, times)
+    references = KnotReferences(number, touchdown, active, landing, feet, com, times)
     for array in vars(references).values():
         array.setflags(write=False)
     return references

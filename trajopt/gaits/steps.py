@@ -183,7 +183,7 @@ def _ground(stance: Stance, ground: float | None) -> float:
         return check_finite("ground", ground)
     if abs(stance.height) > _NEAR_THE_GROUND:
         raise InvalidArgumentError(
-            f"ground: expected a height, the feet's frames are {stance.height:.3g} m above 0; give ground=stance.height "
-            "if that is where they touch the ground, as with round feet, or ground=0.0"
+            f"ground: expected a height, the feet's frames are {stance.height:.3g} m above 0; give "
+            "ground=stance.height if that is where they touch the ground, as with round feet, or ground=0.0"
         )
     return 0.0

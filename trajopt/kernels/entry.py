@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trajopt.kernels.functions import symbol_of
-from trajopt.kernels.lane_algebra import declarations, matmul_name, matmul_text
+from trajopt.kernels.lane_algebra import declarations, matmul_name, matmul_text, nonzero_name, nonzero_text
 from trajopt.kernels.program import Call, MatrixProduct, Program
 
 
@@ -47,4 +47,19 @@ def _product_lines(step: MatrixProduct, width: int, names: dict[int, str], piece
     pieces[name] = matmul_text(step, width)
     pieces["llvm.fma"] = declarations(width)
     arrays = (step.a, step.b, step.initial or step.result, step.result)
-    return [f"call void @{name}({', '.join(f'ptr {names[a.number]}' for a in arrays)})"]
+    call = f"call void @{name}({', '.join(f'ptr {names[a.number]}' for a in arrays)})"
+    if not step.unless_zero:
+        return [call]
+    sizes = tuple(a.size for a in step.unless_zero)
+    test = nonzero_name(sizes, width)
+    pieces[test] = nonzero_text(sizes, width)
+    arguments = ", ".join(f"ptr {names[a.number]}" for a in step.unless_zero)
+    block = f"guarded{len(pieces)}.{step.a.number}.{step.b.number}.{step.result.number}"
+    return [
+        f"%{block} = call i1 @{test}({arguments})",
+        f"br i1 %{block}, label %{block}.do, label %{block}.done",
+        f"{block}.do:",
+        call,
+        f"br label %{block}.done",
+        f"{block}.done:",
+    ]

@@ -42,6 +42,15 @@ def blocks(a: Pattern, b: Pattern) -> tuple[Block, ...]:
     return tuple(result)
 
 
+def upper_blocks(a: Pattern, b: Pattern) -> tuple[Block, ...]:
+    """Blocks of A B, two rows high, that cover what lies on and above its diagonal."""
+    result, n = [], len(a)
+    for r0 in range(0, n, 2):
+        r1 = min(r0 + 2, n)
+        result.append(Block((r0, r1), (r0, n), _runs(a[r0:r1].any(axis=0) & b[:, r0:].any(axis=1))))
+    return tuple(result)
+
+
 def _alike(rows: Pattern) -> list[tuple[int, int]]:
     """Ranges of neighbouring rows that are the same."""
     ends = [i for i in range(1, len(rows)) if not np.array_equal(rows[i], rows[i - 1])]

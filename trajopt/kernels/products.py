@@ -65,7 +65,14 @@ def dense(m: int, k: int, cells: int) -> tuple[Block, ...]:
 
 
 def product_text(
-    name: str, blocks: tuple[Block, ...], layout: Layout, *, initial: bool, subtract: bool, size: tuple[int, int]
+    name: str,
+    blocks: tuple[Block, ...],
+    layout: Layout,
+    *,
+    initial: bool,
+    subtract: bool,
+    size: tuple[int, int],
+    mirrored: int = 0,
 ) -> str:
     """LLVM text of `void name(double *A, double *B, double *initial, double *C)`: C = initial ± A B.
 
@@ -76,6 +83,7 @@ def product_text(
         initial: Whether there is an initial value; else it counts as zero. It may be C itself.
         subtract: Whether the product is subtracted.
         size: Rows and cells that are summed at once in registers.
+        mirrored: Rows of a symmetric C, of which the blocks cover the upper triangle: the rest is a copy of that.
     """
     b = Builder(f"define internal void @{name}(ptr %A, ptr %B, ptr %initial, ptr %C)")
     for block in blocks:
@@ -83,7 +91,16 @@ def product_text(
             for j0, j1, columns in _ranges(*block.cells, size[1]):
                 with b.loop(i0, i1, rows) as i, b.loop(j0, j1, columns) as j:
                     _sum(b, block.inner, i.index, j.index, (rows, columns), layout, initial, subtract)
+    if mirrored > 1:
+        _mirror(b, mirrored, layout)
     return b.text()
+
+
+def _mirror(b: Builder, n: int, layout: Layout) -> None:
+    """Copies the upper triangle of C to the lower one."""
+    with b.loop(1, n) as i, b.loop(0, i.index) as j:
+        value = b.load(b.at("%C", (j.index, layout.c[0]), (i.index, layout.c[1])), layout.real, layout.align)
+        b.store(value, b.at("%C", (i.index, layout.c[0]), (j.index, layout.c[1])), layout.real, layout.align)
 
 
 def _ranges(first: int, end: int, step: int) -> list[tuple[int, int, int]]:

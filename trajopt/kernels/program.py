@@ -46,7 +46,11 @@ class Call:
 
 @dataclass(frozen=True)
 class MatrixProduct:
-    """result = a b or aᵀ b; with `initial`, initial plus or, with `subtract`, minus that product."""
+    """result = a b or aᵀ b; with `initial`, initial plus or, with `subtract`, minus that product.
+
+    Of a `symmetric` result the upper triangle is computed and copied. It is left out where all elements of the arrays
+    `unless_zero` are zero.
+    """
 
     a: Array
     b: Array
@@ -54,7 +58,15 @@ class MatrixProduct:
     transpose_a: bool
     initial: Array | None
     subtract: bool
+    symmetric: bool
+    unless_zero: tuple[Array, ...]
     blocks: tuple[Block, ...]
+
+    @property
+    def flags(self) -> tuple[bool | int, ...]:
+        """What determines its code beside shapes and blocks."""
+        guards = tuple(a.number for a in self.unless_zero)
+        return (self.transpose_a, self.initial is not None, self.subtract, self.symmetric, *guards)
 
     @property
     def multiplications(self) -> int:
@@ -149,25 +161,68 @@ class Program:
         return self._functions[identity][1:]
 
     def matmul(
-        self, a: Array, b: Array, *, transpose_a: bool = False, initial: Array | None = None, subtract: bool = False
+        self,
+        a: Array,
+        b: Array,
+        *,
+        transpose_a: bool = False,
+        initial: Array | None = None,
+        subtract: bool = False,
+        unless_zero: tuple[Array, ...] = (),
     ) -> Array:
         """The product a b (aᵀ b with `transpose_a`), added to `initial` if given, or subtracted from it.
 
-        Structural zeros of a and b cost nothing.
+        Structural zeros of a and b cost nothing. With `unless_zero`, the result is worth something only if one of these
+        arrays has an element that is not zero; else it is not computed.
         """
-        m, k = (a.shape[1], a.shape[0]) if transpose_a else a.shape
-        self._check_mine("matmul", a, b, *(() if initial is None else (initial,)))
-        if k != b.shape[0]:
-            what = "aᵀ b" if transpose_a else "a b"
-            raise InvalidArgumentError(f"matmul: {what} of shapes {a.shape} and {b.shape} does not exist")
-        if initial is not None and initial.shape != (m, b.shape[1]):
-            raise InvalidArgumentError(f"initial: expected shape {(m, b.shape[1])}, got {initial.shape}")
-        result = self._array((m, b.shape[1]))
-        left, right = self.pattern(a).T if transpose_a else self.pattern(a), self.pattern(b)
+        left, right = self._factors(a, b, transpose_a)
+        self._check_mine("matmul", *unless_zero, *(() if initial is None else (initial,)))
+        result = self._array((len(left), right.shape[1]))
+        if initial is not None and initial.shape != result.shape:
+            raise InvalidArgumentError(f"initial: expected shape {result.shape}, got {initial.shape}")
         reached = patterns.product(left, right)
         self._patterns[result.number] = reached if initial is None else reached | self.pattern(initial)
-        self.steps.append(MatrixProduct(a, b, result, transpose_a, initial, subtract, patterns.blocks(left, right)))
+        blocks = patterns.blocks(left, right)
+        step = MatrixProduct(a, b, result, transpose_a, initial, subtract, False, unless_zero, blocks)
+        self.steps.append(step)
         return result
+
+    def accumulate(
+        self,
+        target: Array,
+        a: Array,
+        b: Array,
+        *,
+        transpose_a: bool = False,
+        symmetric: bool = False,
+        unless_zero: tuple[Array, ...] = (),
+    ) -> None:
+        """Adds the product a b (aᵀ b with `transpose_a`) to `target`, which is not an input, in place.
+
+        Whoever says `symmetric` knows that target and product are. With `unless_zero`, nothing is added if all elements
+        of these arrays are zero.
+        """
+        self._check_open()
+        left, right = self._factors(a, b, transpose_a)
+        self._check_mine("accumulate", target, *unless_zero)
+        if target in self.inputs or target.shape != (len(left), right.shape[1]):
+            raise InvalidArgumentError(
+                f"target: expected an array that is not an input, of shape {(len(left), right.shape[1])}, got {target}"
+            )
+        if symmetric and target.shape[0] != target.shape[1]:
+            raise InvalidArgumentError(f"symmetric: expected a square target, got shape {target.shape}")
+        self._patterns[target.number] = self.pattern(target) | patterns.product(left, right)
+        blocks = patterns.upper_blocks(left, right) if symmetric else patterns.blocks(left, right)
+        self.steps.append(MatrixProduct(a, b, target, transpose_a, target, False, symmetric, unless_zero, blocks))
+
+    def _factors(self, a: Array, b: Array, transpose_a: bool) -> tuple[patterns.Pattern, patterns.Pattern]:
+        """The patterns of both factors, the first as it is multiplied."""
+        self._check_mine("matmul", a, b)
+        left, right = self.pattern(a).T if transpose_a else self.pattern(a), self.pattern(b)
+        if left.shape[1] != right.shape[0]:
+            what = "aᵀ b" if transpose_a else "a b"
+            raise InvalidArgumentError(f"matmul: {what} of shapes {a.shape} and {b.shape} does not exist")
+        return left, right
 
     def output(self, *arrays: Array) -> None:
         """Declares the next outputs; each array is an output once at most, and not an input."""
@@ -207,7 +262,7 @@ class Program:
             else:
                 initial = None if step.initial is None else step.initial.number
                 numbers = (step.a.number, step.b.number, step.result.number, initial)
-                digest.update(repr((numbers, step.transpose_a, step.subtract, step.blocks)).encode())
+                digest.update(repr((numbers, step.flags, step.blocks)).encode())
         digest.update(repr([[a.number for a in arrays] for arrays in (self.inputs, self.outputs)]).encode())
         return digest.hexdigest()
 
@@ -230,11 +285,17 @@ class Program:
                 for array, result in zip(step.outputs, results):
                     known[array.number] = np.array(result.full(), dtype=np.float64).reshape(array.shape)
             else:
-                a = known[step.a.number]
-                product = (a.T if step.transpose_a else a) @ known[step.b.number]
-                start = 0.0 if step.initial is None else known[step.initial.number]
-                known[step.result.number] = start - product if step.subtract else start + product
+                known[step.result.number] = _product(step, known)
         return tuple(known[a.number] for a in self.outputs)
+
+
+def _product(step: MatrixProduct, known: dict[int, Any]) -> Any:
+    start = np.zeros(step.result.shape) if step.initial is None else known[step.initial.number]
+    if step.unless_zero and not any(np.any(known[a.number]) for a in step.unless_zero):
+        return start
+    a = known[step.a.number]
+    product = (a.T if step.transpose_a else a) @ known[step.b.number]
+    return start - product if step.subtract else start + product
 
 
 def _same_memory(a: tuple[int, int], b: tuple[int, int]) -> bool:

@@ -7,10 +7,7 @@ time step and its terminal cost by nothing.
 Needs the environment of make_env.sh.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import crocoddyl
 import example_robot_data
@@ -18,45 +15,9 @@ import numpy as np
 import pinocchio as pin
 from crocoddyl.utils.pendulum import ActuationModelDoublePendulum, CostModelDoublePendulum
 from crocoddyl_cart_pole import ActionModelCartPole
-
-SOLVERS = {"ddp": crocoddyl.SolverDDP, "fddp": crocoddyl.SolverFDDP}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reference:
-    """One reference problem and the solver for it."""
-
-    build: Callable[[], crocoddyl.ShootingProblem]
-    """Makes the shooting problem."""
-    solver: str
-    """"ddp" or "fddp"."""
-    expected: tuple[int, float] | None = None
-    """(Directions computed [-], final cost [cost]) of the 3.2.1 wheel; None where they depend on rounding."""
-    guess: str = "zeros"
-    """"zeros": what `solve()` takes, the state's zero at every node, node 0 included, and zero controls.
-    "quasi-static": x0 at every node, and the controls that hold x0 still."""
-    max_iterations: int = 200
-    """Directions that a solve may compute [-]."""
-    python_model: bool = False
-    """Part of the model is evaluated by Python code: times of calc, calc_diff, forward and solve say nothing of C++."""
-
-    def start(self, problem: crocoddyl.ShootingProblem) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """The first guess: T+1 states (nx,) and T controls (nu,)."""
-        if self.guess == "quasi-static":
-            return [problem.x0] * (problem.T + 1), list(problem.quasiStatic([problem.x0] * problem.T))
-        zero = problem.terminalModel.state.zero()
-        return [zero] * (problem.T + 1), [np.zeros(model.nu) for model in problem.runningModels]
-
-    def make_solver(self, problem: crocoddyl.ShootingProblem) -> crocoddyl.SolverAbstract:
-        """A solver with Crocoddyl's default options."""
-        return SOLVERS[self.solver](problem)
-
-
-def one_thread(problem: crocoddyl.ShootingProblem) -> crocoddyl.ShootingProblem:
-    """The same problem, set to evaluate its nodes on one thread."""
-    if problem.nthreads != 1:  # once a model in Python exists, setting it again only warns
-        problem.nthreads = 1
-    return problem
+from crocoddyl_humanoid import HUMANOID_REFERENCES
+from crocoddyl_legged import LEGGED_REFERENCES
+from crocoddyl_reference import references
 
 
 def unicycle(x0: tuple[float, float, float], knots: int) -> crocoddyl.ShootingProblem:
@@ -206,21 +167,6 @@ def talos_arm(
     )
 
 
-def references(
-    name: str,
-    build: Callable[[], crocoddyl.ShootingProblem],
-    expected: dict[str, tuple[int, float] | None],
-    **options: Any,
-) -> dict[str, Reference]:
-    """One entry for each solver in `expected`, called `name` if there is one, `name-solver` if there are several."""
-    return {
-        name if len(expected) == 1 else f"{name}-{solver}": Reference(
-            build=build, solver=solver, expected=answer, **options
-        )
-        for solver, answer in expected.items()
-    }
-
-
 REFERENCES = {
     **references(
         "unicycle-t20",
@@ -260,4 +206,6 @@ REFERENCES = {
         {"ddp": (90, 7.630372058133e-04)},
         guess="quasi-static",
     ),
+    **LEGGED_REFERENCES,
+    **HUMANOID_REFERENCES,
 }

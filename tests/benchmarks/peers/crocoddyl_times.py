@@ -23,7 +23,8 @@ from typing import Any
 
 import crocoddyl
 import numpy as np
-from crocoddyl_problems import REFERENCES, one_thread
+from crocoddyl_problems import REFERENCES
+from crocoddyl_reference import one_thread
 from stopwatch import median_seconds
 
 
@@ -50,7 +51,7 @@ class Bench:
 
     def solve(self) -> bool:
         """One whole solve from the guess: whether it converged."""
-        return self.solver.solve(self.xs, self.us, self.reference.max_iterations)
+        return self.reference.solve(self.solver, self.xs, self.us)
 
     def measure(self, repeat: int, seconds: float) -> dict[str, Any]:
         """The row of this problem (fields: module docstring); S seconds for the solves, S / 4 for each part."""

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
-from trajopt.actions.solved import Solved, cost_steps, named_call, visible_forces
+from trajopt.actions.solved import Solved, named_call, solution_steps, visible_forces
 from trajopt.actuation.base import ActuationModelAbstract
-from trajopt.contacts.kkt import ContactSystem, Sensitivities, sensitivity_steps
+from trajopt.contacts.kkt import ContactSystem
 from trajopt.contacts.redundancy import check_independent, statics
 from trajopt.contacts.stack import ContactStack
 from trajopt.costs.cost_stack import CostStack
@@ -126,10 +126,7 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         results = dict(zip(results, self._solved(instant)[0].insert(instant, list(results.values()))))
         inputs = [instant.x, instant.u, symbols, w]
         r = named_call(program, type(self).__name__, inputs, results, [x, u, parameters, weight])
-        s = Sensitivities(r["mass_inverse"], r["spread"], r["schur_inverse"], r["motion"], r["constraint"], r["offset"])
-        motion, force = sensitivity_steps(program, s)
-        gradient, hessian = cost_steps(program, r, q, motion, force)
-        return r["f"], motion, r["cost"], gradient, hessian
+        return r["f"], solution_steps(program, r, q), r["cost"], r["Ly"], r["Lyy"]
 
     def _expressions(self, instant: Instant) -> dict[str, SX]:
         """f, and what its derivatives are made of."""

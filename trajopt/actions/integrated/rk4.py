@@ -72,8 +72,8 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
                 gradient, hessian = g, H
             else:
                 D = program.matmul(D, Z)
-                gradient = program.matmul(Z, g, transpose_a=True, initial=gradient)
-                hessian = program.matmul(Z, program.matmul(H, Z), transpose_a=True, initial=hessian)
+                program.accumulate(gradient, Z, g, transpose_a=True)
+                program.accumulate(hessian, Z, program.matmul(H, Z), transpose_a=True, symmetric=True)
             if self._is_curved:
                 f, D = program.call(self._seen_from_start(), x, y, Z, f, D)
             stages.append((y, Z, f, D))
