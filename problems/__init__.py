@@ -1,4 +1,4 @@
-"""Ready problems: each file is a family, each case comes with a guess, a solver and a reference cost.
+"""Ready problems: each file is a family or a few, each case comes with a guess, a solver and a reference cost.
 
     case = trajopt.problems.load("arm-reach", robot="talos_arm")
     solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
@@ -11,15 +11,39 @@ from __future__ import annotations
 from typing import Any
 
 from trajopt.errors import unknown_name
-from trajopt.problems import arm_reach, arm_reach_seed, cart_pole, double_pendulum, lqr, pendulum, unicycle
+from trajopt.problems import (
+    arm_reach,
+    arm_reach_seed,
+    biped_gaits,
+    cart_pole,
+    double_pendulum,
+    humanoid_reach,
+    humanoid_taichi,
+    lqr,
+    pendulum,
+    quadruped_gaits,
+    unicycle,
+)
 from trajopt.problems.case import ProblemCase, ProblemInfo
 from trajopt.problems.family import Family
 
 __all__ = ["Family", "ProblemCase", "ProblemInfo", "describe", "load", "names"]
 
 _FAMILIES: dict[str, Family] = {
-    module.FAMILY.name: module.FAMILY
-    for module in (arm_reach, arm_reach_seed, cart_pole, double_pendulum, lqr, pendulum, unicycle)
+    family.name: family
+    for family in (
+        arm_reach.FAMILY,
+        arm_reach_seed.FAMILY,
+        *biped_gaits.FAMILIES,
+        cart_pole.FAMILY,
+        double_pendulum.FAMILY,
+        humanoid_reach.FAMILY,
+        humanoid_taichi.FAMILY,
+        lqr.FAMILY,
+        pendulum.FAMILY,
+        *quadruped_gaits.FAMILIES,
+        unicycle.FAMILY,
+    )
 }
 
 

@@ -1,7 +1,7 @@
-"""Small robots defined in code: two arms in a vertical plane, a double pendulum, a cart-pole.
+"""Small robots defined in code: two arms in a vertical plane, a double pendulum, a cart-pole; and the legged ones.
 
-All move in the world's x-z plane (z up). A positive angle turns from x to z, which is a rotation about -y: the first
-joint is placed with its own z axis along the world's -y.
+Those of this file move in the world's x-z plane (z up). A positive angle turns from x to z, which is a rotation about
+-y: the first joint is placed with its own z axis along the world's -y.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pinocchio as pin
 
+from trajopt.builtin_legged_robots import small_biped, small_quadruped
 from trajopt.errors import InvalidArgumentError, check_positive
 
 _X_ALONG_WORLD_X = pin.SE3(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]), np.zeros(3))
@@ -109,6 +110,8 @@ BUILTIN_ROBOTS: dict[str, Callable[[], pin.Model]] = {
     "planar-3r": lambda: planar_arm(lengths=(0.5, 0.4, 0.2), masses=(1.0, 0.8, 0.4)),
     "double-pendulum": double_pendulum,
     "cart-pole": cart_pole,
+    "small-quadruped": small_quadruped,
+    "small-biped": small_biped,
 }
 """What `load_robot` knows without any file."""
 

@@ -178,8 +178,9 @@ def load_robot(
 
     Args:
         source: Path to a URDF (.urdf) or MJCF (.xml, .mjcf) file; or a name: one of the small robots defined in code
-            ("planar-2r", "planar-3r", "double-pendulum", "cart-pole"), or one of example-robot-data ("talos_arm",
-            "talos_legs", "anymal", "hyq", "solo12", "kinova", ...) if its package is installed.
+            ("planar-2r", "planar-3r", "double-pendulum", "cart-pole", "small-quadruped", "small-biped"), or one of
+            example-robot-data ("talos_arm", "talos_legs", "anymal", "hyq", "solo12", "kinova", ...) if its package is
+            installed.
         floating_base: True adds a free flyer named "root_joint" above the root link, False leaves the root link
             fixed. By default a file's robot is as the file says (a URDF is fixed), and an example robot as
             example-robot-data has it (legged and flying robots float).

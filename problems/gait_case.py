@@ -1,0 +1,64 @@
+"""From a robot's name and a schedule to a ready problem."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+from trajopt.errors import check_positive
+from trajopt.gaits import ContactSchedule, GaitModels, GaitOptions, Stance, gait_guess
+from trajopt.legged_robots import legged_robot, standing
+from trajopt.problems.case import ProblemCase
+from trajopt.problems.gait_tables import Leap, Steps
+from trajopt.problems.legged_report import motion_report
+from trajopt.robots import load_robot
+from trajopt.solvers import FDDPOptions, SolverFDDP
+
+
+def gait_case(
+    *,
+    name: str,
+    description: str,
+    robot: str,
+    schedule: Callable[[Stance], ContactSchedule],
+    mu: float,
+    inner: bool,
+    cone: float,
+    known: Steps | Leap,
+    tolerance: float = 1e-9,
+) -> ProblemCase:
+    """A robot of `legged_robots` starts standing still: Crocoddyl's costs, all knots standing as first guess.
+
+    Args:
+        name: Name of the family.
+        description: What is to happen.
+        robot: Name of the robot.
+        schedule: Makes the gait from the stance.
+        mu: Friction coefficient [-].
+        inner: Whether forces are kept in a pyramid within the friction cone, or in one around it.
+        cone: Weight of a force outside of the pyramid [cost/N²].
+        known: Says what the defaults cost.
+        tolerance: Of the solver [cost].
+    """
+    legged, walker = legged_robot(robot), load_robot(robot)
+    q0 = standing(walker, legged.feet, legged.configuration)
+    gait = schedule(Stance.of(walker, legged.feet, q0, soles=legged.sole is not None))
+    check_positive("mu", mu)
+    if legged.sole is None:
+        options = GaitOptions(mu=mu, inner=inner, cone=cone)
+    else:
+        options = GaitOptions.soles(mu=mu, inner=inner, cone=cone, sole=legged.sole)
+    problem = GaitModels(walker, gait.start, options).problem(gait, q0, posture=q0)
+    xs, us = gait_guess(problem, gait)
+    return ProblemCase(
+        name=name,
+        description=description,
+        problem=problem,
+        xs=xs,
+        us=us,
+        solver=SolverFDDP,
+        options=FDDPOptions(max_iterations=200, tolerance=tolerance),
+        reference_cost=known.cost,
+        reference_source=known.source if known.cost is not None else "",
+        report=functools.partial(motion_report, mu=mu),
+    )

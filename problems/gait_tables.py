@@ -1,0 +1,132 @@
+"""How each robot walks and jumps, unless another way is asked for, and what that is known to cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CROCODDYL = "Crocoddyl 3.2.1, FDDP"
+OURS = "this library 0.1.0, FDDP"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """How a robot steps.
+
+    Attributes:
+        length: Of a step [m].
+        height: To which the feet are lifted [m].
+        knots: Of a swing [-].
+        support: Knots on all feet between steps [-].
+        inner: Whether forces are kept in a pyramid within the friction cone; else in one around it, as in Crocoddyl's
+            gaits of quadrupeds, where a foot may slide a little.
+        cone: Weight of a force outside of the pyramid [cost/N²].
+        cost: A known cost [cost].
+        source: Where it comes from.
+    """
+
+    length: float
+    height: float
+    knots: int = 25
+    support: int = 2
+    inner: bool = True
+    cone: float = 10.0
+    cost: float | None = None
+    source: str = OURS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leap:
+    """How a robot jumps.
+
+    Attributes:
+        height: Rise of the centre of mass [m].
+        length: By how much the feet move (3,) [m].
+        ground: Knots on the ground before the jump [-].
+        flying: Knots on the way up, and on the way down [-].
+        dt: Time step [s].
+        inner: As of `Steps`.
+        cost: A known cost [cost].
+        source: Where it comes from.
+    """
+
+    height: float
+    length: tuple[float, float, float]
+    ground: int = 20
+    flying: int = 14
+    dt: float = 1e-2
+    inner: bool = True
+    cost: float | None = None
+    source: str = OURS
+
+
+def _published(length: float, height: float, cost: float, support: int = 2) -> Steps:
+    """Steps of a gait of Crocoddyl's example or benchmark."""
+    return Steps(length=length, height=height, support=support, inner=False, cost=cost, source=CROCODDYL)
+
+
+def _published_leap(cost: float) -> Leap:
+    return Leap(height=0.15, length=(0.0, 0.3, 0.0), ground=10, flying=20, inner=False, cost=cost, source=CROCODDYL)
+
+
+WALK = {
+    "anymal": _published(0.25, 0.15, 588.636806788914),
+    "hyq": _published(0.25, 0.25, 1596.8183356032512),
+    "solo12": _published(0.1, 0.05, 177.28190799832163),
+    "go2": _published(0.1, 0.05, 146.6535197551702),
+    "a1": Steps(length=0.1, height=0.05, cost=296.082302),
+    "b1": Steps(length=0.2, height=0.1, cost=736.714275),
+    "small-quadruped": Steps(length=0.1, height=0.05, cost=124.820109),
+}
+TROT = {
+    "anymal": _published(0.15, 0.1, 231.7924777294141),
+    "hyq": _published(0.15, 0.2, 864.1027376812725),
+    "solo12": _published(0.1, 0.05, 187.05516584728588),
+    "go2": _published(0.1, 0.05, 120.45571802353005),
+    "a1": Steps(length=0.1, height=0.05, cost=221.676403),
+    "b1": Steps(length=0.15, height=0.1, cost=450.399307),
+    "small-quadruped": Steps(length=0.1, height=0.05, cost=123.535299),
+}
+PACE = {
+    "anymal": _published(0.15, 0.1, 754.5215396300716, support=5),
+    "hyq": _published(0.15, 0.2, 2522.5512234575144),
+    "solo12": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=673.861966),
+    "go2": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=310.206168),
+    "a1": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=395.116878),
+    "b1": Steps(length=0.15, height=0.1, support=5, cost=1123.96039),
+    "small-quadruped": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=253.843129),
+}
+BOUND = {
+    "anymal": _published(0.15, 0.1, 1968.508491418044, support=5),
+    "hyq": _published(0.007, 0.05, 2104.1956082263496, support=12),
+    "solo12": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=1022.96964),
+    "go2": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=471.444449),
+    "a1": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=1301.67728),
+    "b1": Steps(length=0.1, height=0.05, support=5, cost=2689.27681),
+    "small-quadruped": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=705.06174),
+}
+JUMP = {
+    "anymal": _published_leap(2950.2339928883607),
+    "hyq": _published_leap(4657.640514201292),
+    "solo12": Leap(height=0.1, length=(0.1, 0.0, 0.0), cost=1014.01912),
+    "go2": Leap(height=0.1, length=(0.15, 0.0, 0.0), cost=1107.66254),
+    "a1": Leap(height=0.1, length=(0.15, 0.0, 0.0), cost=1083.14326),
+    "b1": Leap(height=0.15, length=(0.2, 0.0, 0.0), flying=17, cost=2196.18755),
+    "small-quadruped": Leap(height=0.1, length=(0.15, 0.0, 0.0), cost=1067.0758),
+}
+BIPED_WALK = {
+    "talos_legs": Steps(length=0.6, height=0.1, knots=15, support=4, cost=5111.964479134185, source=CROCODDYL),
+    "talos": Steps(length=0.4, height=0.1, knots=15, support=4, cost=3195.21248),
+    "small-biped": Steps(length=0.2, height=0.05, knots=15, support=4, cost=726.606421),
+}
+BIPED_JUMP = {
+    "talos_legs": Leap(
+        height=0.1,
+        length=(0.0, 0.3, 0.0),
+        ground=9,
+        flying=6,
+        dt=3e-2,
+        cost=23230.77547590909,
+        source=CROCODDYL,
+    ),
+    "small-biped": Leap(height=0.05, length=(0.1, 0.0, 0.0), ground=30, flying=10, cost=7891.9494),
+}

@@ -1,0 +1,143 @@
+"""A humanoid stands on its soles and reaches with a hand, and perhaps with a foot: the problem, phase by phase."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from trajopt.actions.differential import DifferentialActionModelContactFwdDynamics
+from trajopt.actions.integrated import IntegratedActionModelEuler
+from trajopt.activations import ActivationModelQuadraticBarrier, ActivationModelWeightedQuad
+from trajopt.actuation import ActuationModelFloatingBase
+from trajopt.contacts import ContactModel6D, ContactStack
+from trajopt.costs import CostStack
+from trajopt.errors import unknown_name
+from trajopt.legged_robots import legged_robot
+from trajopt.residuals import (
+    ResidualModelContactWrenchCone,
+    ResidualModelControl,
+    ResidualModelFramePlacement,
+    ResidualModelState,
+    WrenchCone,
+)
+from trajopt.robots import Robot
+from trajopt.shooting import ShootingProblem
+from trajopt.states import StateMultibody
+
+Reals = npt.NDArray[np.float64]
+
+BASE = 6  # velocities of the free flyer
+LIMITS = ("joints", "distance")
+MU = 0.7
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phase:
+    """A part of the motion.
+
+    Attributes:
+        knots: How many knots it lasts [-].
+        lifted: Where the left foot is to go while it is in the air (3,) [m]; None while it stands.
+    """
+
+    knots: int
+    lifted: npt.ArrayLike | None = None
+
+
+def humanoid_problem(
+    robot: Robot,
+    phases: Sequence[Phase],
+    *,
+    hand: str,
+    target: npt.ArrayLike,
+    dt: float,
+    damping: float,
+    limits: str = "joints",
+    cone: float = 0.0,
+) -> ShootingProblem:
+    """minimise ∫ ½ (1e2 |r_hand|² + 1e1 |r_foot|² + 1e-3 |W (x ⊖ x₀)|² + 1e-4 |u|²) + limits dt, and an end.
+
+    The end costs the same without the foot and the torques.
+
+    W = (0, 10, 0.01, 10) for position and rotation of the base, joints, velocities; 100 for velocities at the end.
+    r_hand is the placement error of the hand, its rotation weighted by 1e-4; r_foot that of a foot in the air, its
+    height weighted by 0.1. A joint beyond its limits costs ½ 1e3 |excess|², and a sole's wrench beyond those with which
+    it neither slips nor tips ½ w_cone |excess|².
+
+    Args:
+        robot: A robot of `legged_robots` with two soles.
+        phases: What the left foot does; the right one stands.
+        hand: Frame of the hand.
+        target: Where the hand is to go (3,) [m].
+        dt: Time step [s].
+        damping: Gain kd of the contacts [1/s].
+        limits: "joints" penalises angles beyond the limits of the joints, "distance" distances from the first posture
+            beyond those numbers, as Crocoddyl's example does.
+        cone: w_cone [cost/N²]; 0 leaves the term out.
+    """
+    about = legged_robot(robot.name)
+    right, left = about.feet
+    state = StateMultibody(robot)
+    x0 = np.concatenate([robot.configuration(about.configuration), np.zeros(state.nv)])
+    if limits not in LIMITS:
+        raise unknown_name("limits:", limits, LIMITS)
+    zero = state.zero() if limits == "joints" else x0
+    running = _costs(state, x0, zero, hand, target, rest=10.0)
+    running.add("torque", ResidualModelControl(state), weight=1e-4)
+    if any(phase.lifted is not None for phase in phases):
+        level = ActivationModelWeightedQuad(np.array([1.0, 1.0, 0.1, 1.0, 1.0, 1.0]) ** 2)
+        running.add("foot", ResidualModelFramePlacement(state, left, pin.SE3.Identity()), weight=1e1, activation=level)
+    contacts = ContactStack(state)
+    for name, frame in (("left", left), ("right", right)):
+        contacts.add(name, ContactModel6D(state, frame, gains=(0.0, damping)))
+        if cone:
+            wrenches = WrenchCone(MU, about.sole, inner=True)
+            barrier = ActivationModelQuadraticBarrier(wrenches.lower, wrenches.upper)
+            running.add(f"{name}_cone", ResidualModelContactWrenchCone(state, name, wrenches), cone, barrier)
+    actuation = ActuationModelFloatingBase(state)
+    dynamics = DifferentialActionModelContactFwdDynamics(state, actuation, contacts, running)
+    node = IntegratedActionModelEuler(dynamics, dt=dt)
+    terminal = _costs(state, x0, zero, hand, target, rest=100.0)
+    problem = ShootingProblem(x0, [node] * sum(phase.knots for phase in phases), terminal)
+    _set_phases(problem, phases)
+    return problem
+
+
+def _costs(state: StateMultibody, x0: Reals, zero: Reals, hand: str, target: npt.ArrayLike, rest: float) -> CostStack:
+    """The terms that running knots and the end share; `zero` is what limits count from, `rest` weights velocities."""
+    nj = state.nv - BASE
+    goal = pin.SE3(np.eye(3), np.asarray(target, dtype=np.float64))
+    near = ActivationModelWeightedQuad(np.repeat([1.0, 1e-4], 3) ** 2)
+    posture = ActivationModelWeightedQuad(np.repeat([0.0, 10.0, 0.01, rest], [3, 3, nj, state.nv]) ** 2)
+    free = np.full(BASE, np.inf), np.full(state.nv, np.inf)
+    lower = np.concatenate([-free[0], state.lower[BASE : state.nv], -free[1]])
+    upper = np.concatenate([free[0], state.upper[BASE : state.nv], free[1]])
+    costs = CostStack(state)
+    costs.add("hand", ResidualModelFramePlacement(state, hand, goal), weight=1e2, activation=near)
+    costs.add("posture", ResidualModelState(state, x0), weight=1e-3, activation=posture)
+    costs.add(
+        "limits", ResidualModelState(state, zero), weight=1e3, activation=ActivationModelQuadraticBarrier(lower, upper)
+    )
+    return costs
+
+
+def _set_phases(problem: ShootingProblem, phases: Sequence[Phase]) -> None:
+    """Contact and goal of the left foot, knot by knot."""
+    if all(phase.lifted is None for phase in phases):
+        return
+    first = 0
+    for phase in phases:
+        knots = range(first, first + phase.knots)
+        first += phase.knots
+        if phase.lifted is None:
+            problem.set_parameter("foot.weight", 0.0, knots)
+            continue
+        problem.set_parameter("contacts.left.active", 0.0, knots)
+        if "left_cone.weight" in problem.parameters:
+            problem.set_parameter("left_cone.weight", 0.0, knots)
+        goal = pin.SE3(np.eye(3), np.asarray(phase.lifted, dtype=np.float64))
+        problem.set_parameter("foot.reference", goal, knots)

@@ -1,0 +1,96 @@
+"""A humanoid on both feet reaches with its left hand."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from trajopt.errors import check_array, check_non_negative, check_positive
+from trajopt.problems.case import ProblemCase
+from trajopt.problems.checks import check_count
+from trajopt.problems.family import Family
+from trajopt.problems.gait_tables import OURS
+from trajopt.problems.humanoid import MU, Phase, humanoid_problem
+from trajopt.problems.legged_report import motion_report
+from trajopt.robots import Robot, load_robot
+from trajopt.solution import Solution
+from trajopt.solvers import FDDPOptions, SolverFDDP
+
+HAND = "gripper_left_joint"
+TARGET = (0.4, 0.0, 1.2)  # [m]
+
+
+def build(
+    *,
+    robot: str = "talos",
+    T: int = 60,
+    dt: float = 5e-2,
+    target: npt.ArrayLike = TARGET,
+    damping: float = 20.0,
+    limits: str = "joints",
+    cone: float = 1e-2,
+) -> ProblemCase:
+    """The costs of `humanoid_problem`, one phase.
+
+    Args:
+        robot: "talos".
+        T: Number of knots [-].
+        dt: Time step [s].
+        target: Where the left hand is to go, in the world (3,) [m].
+        damping: Gain kd of the contacts, which takes away what speed the feet have [1/s]; with 1/dt in one step.
+            Crocoddyl's example has 0.
+        limits: "joints", or "distance" as Crocoddyl's example.
+        cone: Weight of a wrench with which a sole would slip or tip, >= 0 [cost/N²]; 0 in Crocoddyl's example.
+
+    Source: Crocoddyl's example humanoid_manipulation.
+    """
+    humanoid = load_robot(robot)
+    goal = check_array("target", target, (3,))
+    problem = humanoid_problem(
+        humanoid,
+        [Phase(knots=check_count("T", T))],
+        hand=HAND,
+        target=goal,
+        dt=check_positive("dt", dt, unit="s"),
+        damping=check_non_negative("damping", damping),
+        limits=limits,
+        cone=check_non_negative("cone", cone),
+    )
+    return ProblemCase(
+        name=FAMILY.name,
+        description=f"{robot}: {HAND} moves to its goal in {T * dt:g} s, both soles on the ground.",
+        problem=problem,
+        solver=SolverFDDP,
+        options=FDDPOptions(max_iterations=500, initial_regularization=0.1),
+        reference_cost=FAMILY.reference_cost,
+        reference_source=FAMILY.reference_source,
+        report=functools.partial(report, humanoid, {HAND: goal}),
+    )
+
+
+def report(robot: Robot, goals: Mapping[str, npt.ArrayLike], solution: Solution) -> dict[str, str]:
+    """How far frames are from their goals at the end, and what the feet did."""
+    data = robot.model.createData()
+    pin.framesForwardKinematics(robot.model, data, solution.xs[-1, : robot.nq])
+    words = {}
+    for frame, goal in goals.items():
+        distance = np.linalg.norm(data.oMf[robot.frame_id(frame)].translation - goal)
+        words["distance"] = ", ".join(filter(None, [words.get("distance"), f"{1e3 * distance:.3g} mm ({frame})"]))
+    limits = np.abs(solution.us) / robot.model.effortLimit[-solution.us.shape[1] :]
+    joint = robot.joint_names[1 + int(limits.max(axis=0).argmax())]
+    words["torque"] = f"at most {100 * limits.max():.0f} % of the motor's limit ({joint})"
+    return {**words, **motion_report(solution, MU)}
+
+
+FAMILY = Family(
+    name="humanoid-reach",
+    description="A humanoid on both feet reaches with its left hand.",
+    build=build,
+    robots=("talos",),
+    reference_cost=2.84423461,
+    reference_source=OURS,
+)

@@ -1,0 +1,85 @@
+"""A humanoid reaches with a hand, lifts its left foot, and holds it in the air: slow steps of taichi."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy.typing as npt
+
+from trajopt.errors import check_array, check_non_negative, check_positive
+from trajopt.problems.case import ProblemCase
+from trajopt.problems.checks import check_count
+from trajopt.problems.family import Family
+from trajopt.problems.gait_tables import OURS
+from trajopt.problems.humanoid import Phase, humanoid_problem
+from trajopt.problems.humanoid_reach import HAND, TARGET, report
+from trajopt.robots import load_robot
+from trajopt.solvers import FDDPOptions, SolverFDDP
+
+ASIDE = (0.0, 0.4, 0.0)  # where the left foot goes first [m]
+LIFTED = (0.3, 0.15, 0.35)  # and then [m]
+
+
+def build(
+    *,
+    robot: str = "talos",
+    knots: int = 40,
+    dt: float = 5e-2,
+    target: npt.ArrayLike = TARGET,
+    aside: npt.ArrayLike = ASIDE,
+    lifted: npt.ArrayLike = LIFTED,
+    damping: float = 20.0,
+    limits: str = "joints",
+    cone: float = 1e-2,
+) -> ProblemCase:
+    """The costs of `humanoid_problem`, three phases: on both feet, and twice on the right one.
+
+    Args:
+        robot: "talos".
+        knots: Number of knots of each phase [-].
+        dt: Time step [s].
+        target: Where the left hand is to go, in the world (3,) [m].
+        aside: Where the left foot is to go in the second phase (3,) [m].
+        lifted: Where it is to go in the third (3,) [m].
+        damping: Gain kd of the contacts, which takes away what speed the feet have [1/s]; with 1/dt in one step.
+            Crocoddyl's example has 40.
+        limits: "joints", or "distance" as Crocoddyl's example.
+        cone: Weight of a wrench with which a sole would slip or tip, >= 0 [cost/N²]; 0 in Crocoddyl's example.
+
+    Source: Crocoddyl's example humanoid_taichi, without its limits of the torques.
+    """
+    humanoid = load_robot(robot)
+    places = {name: check_array(name, value, (3,)) for name, value in (("aside", aside), ("lifted", lifted))}
+    count, goal = check_count("knots", knots), check_array("target", target, (3,))
+    phases = [Phase(knots=count), *(Phase(knots=count, lifted=place) for place in places.values())]
+    problem = humanoid_problem(
+        humanoid,
+        phases,
+        hand=HAND,
+        target=goal,
+        dt=check_positive("dt", dt, unit="s"),
+        damping=check_non_negative("damping", damping),
+        limits=limits,
+        cone=check_non_negative("cone", cone),
+    )
+    left = "left_sole_link"
+    return ProblemCase(
+        name=FAMILY.name,
+        description=f"{robot} reaches with {HAND}, and stands on one foot for {2 * knots * dt:g} s.",
+        problem=problem,
+        solver=SolverFDDP,
+        options=FDDPOptions(max_iterations=500),
+        reference_cost=FAMILY.reference_cost,
+        reference_source=FAMILY.reference_source,
+        report=functools.partial(report, humanoid, {HAND: goal, left: places["lifted"]}),
+    )
+
+
+FAMILY = Family(
+    name="humanoid-taichi",
+    description="A humanoid reaches with its left hand and lifts its left foot.",
+    build=build,
+    robots=("talos",),
+    reference_cost=3.31168149,
+    reference_source=OURS,
+)
