@@ -11,6 +11,7 @@ from trajopt.plotting.feet import plot_feet
 from trajopt.plotting.forces import plot_contact_forces
 from trajopt.plotting.motion import plot_motion
 from trajopt.plotting.phases import plot_phases
+from trajopt.plotting.strip import plot_strip
 from trajopt.plotting.style import check_picture_path
 from trajopt.plotting.summary import plot_summary
 from trajopt.plotting.trajectory import plot_solution
@@ -25,5 +26,6 @@ __all__ = [
     "plot_motion",
     "plot_phases",
     "plot_solution",
+    "plot_strip",
     "plot_summary",
 ]

@@ -60,8 +60,7 @@ def plot_com(
     sides = None if sole is None else _sides(sole)
     motion = legged_motion(solution, sides)
     phases = phases_of(motion, schedule)
-    marks = [(foot.positions[:, None] + foot.outline).reshape(-1, 3) for foot in motion.feet]
-    points = np.concatenate([motion.com, *marks])[:, :2]
+    points = _shown(motion)
     with house_style():
         tall = float(np.clip(7.0 * np.ptp(points[:, 1]) / max(np.ptp(points[:, 0]), 1e-6), 1.5, 6.0))
         target = canvas(figure, 8.0, tall + 2.8)
@@ -79,6 +78,17 @@ def _sides(sole: npt.ArrayLike) -> Reals:
     if not np.all(sides > 0):
         raise InvalidArgumentError(f"sole: expected length and width > 0 [m], got {sides.tolist()}")
     return sides
+
+
+def _shown(motion: LeggedMotion) -> Reals:
+    """Points that the view from above is to hold, shape (n, 2) [m]."""
+    prints = [
+        (foot.positions[first] + foot.outline[first])[:, :2]
+        for foot in motion.feet
+        for first, _ in motion.spells(foot, standing=True)
+    ]
+    pressed = motion.pressures[np.isfinite(motion.pressures[:, 0]), :2]
+    return np.concatenate([motion.com[:, :2], pressed, *prints])
 
 
 def _draw_above(axes: Axes, motion: LeggedMotion, points: Reals) -> None:
@@ -123,8 +133,10 @@ def _draw_footprints(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
         else:
             axes.fill(*corners[:, :2].T, facecolor="none", edgecolor="#333333", linewidth=1.2, label="_footprint")
         if i == 0:
-            axes.annotate(foot.name, foot.positions[first, :2], (0, 7), textcoords="offset points", ha="center",
-                          fontsize=8)  # fmt: skip
+            left = foot.positions[first, 1] >= motion.com[0, 1]
+            place = (foot.positions[first, 0], corners[:, 1].max() if left else corners[:, 1].min())
+            axes.annotate(foot.name, place, (0, 4 if left else -4), textcoords="offset points", ha="center", fontsize=8,
+                          va="bottom" if left else "top")  # fmt: skip
 
 
 def _draw_height(axes: Axes, motion: LeggedMotion) -> None:
@@ -136,7 +148,7 @@ def _draw_height(axes: Axes, motion: LeggedMotion) -> None:
         motion.abscissa, motion.com_references[:, 2], color=GREY, linestyle="--", linewidth=1.1, label="_reference"
     )
     axes.plot(motion.abscissa, motion.com[:, 2], color=BLUE, label="centre of mass")
-    axes.set_ylabel("centre of mass\nz [m]")
+    axes.set_ylabel("CoM height [m]")
 
 
 def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
@@ -148,9 +160,7 @@ def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
     if np.isfinite(motion.com_references).any():
         entries.append(Line2D([], [], color=GREY, linestyle="--", linewidth=1.1, label="asked for"))
     entries.append(Line2D([], [], color=RED, marker=".", linewidth=0.8, markersize=4, label="centre of pressure"))
-    entries.append(
-        Patch(facecolor=(*to_rgb(RAMP[1]), 0.16), edgecolor=RAMP[1], label="span of the feet, from light to dark")
-    )
+    entries.append(Patch(facecolor=(*to_rgb(RAMP[1]), 0.16), edgecolor=RAMP[1], label="span of the feet (dark: last)"))
     if any(not phase.standing for phase in motion.phases):
         entries.append(Patch(facecolor=AIR, label="no foot on the ground"))
-    target.legend(handles=entries, loc="outside lower center", ncols=5)
+    target.legend(handles=entries, loc="outside lower center", ncols=3 if len(entries) > 4 else 4)

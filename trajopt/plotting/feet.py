@@ -55,6 +55,9 @@ def plot_feet(
             panels.append(target.add_subplot(grid[i], sharex=first, sharey=first))
             _draw_height(panels[i], motion, foot, i)
             panels[i].tick_params(labelbottom=i == rows - 1)
+        heights = np.concatenate([np.append(foot.positions[:, 2], foot.references[:, 2]) for foot in motion.feet])
+        low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
+        panels[0].set_ylim(low - 0.1 * (high - low) - 1e-3, high + 0.1 * (high - low) + 1e-3)
         mark_phases(panels, phases)
         set_time_axis(panels[-1], motion.abscissa, motion.label)
         _draw_side(target.add_subplot(grid[rows]), motion)
@@ -81,13 +84,13 @@ def _draw_side(axes: Axes, motion: LeggedMotion) -> None:
     holds = [
         np.column_stack([places[:, :2] @ direction, places[:, 2]]) for places in map(motion.footholds, motion.feet)
     ]
-    _set_range(axes, np.concatenate(paths))
+    asked = [np.column_stack([foot.references[:, :2] @ direction, foot.references[:, 2]]) for foot in motion.feet]
+    _set_range(axes, np.concatenate([*paths, *asked]))
     width = _TREAD * float(np.ptp(axes.get_xlim()))
     draw_ground(axes, motion, np.concatenate(holds), width)
     for i, foot in enumerate(motion.feet):
         look = line_look(i)
-        asked = np.column_stack([foot.references[:, :2] @ direction, foot.references[:, 2]])
-        axes.plot(*asked.T, color=GREY, linestyle="--", linewidth=1.1, label="_reference")
+        axes.plot(*asked[i].T, color=GREY, linestyle="--", linewidth=1.1, label="_reference")
         axes.plot(*paths[i].T, label=foot.name, **look)
         axes.plot(*holds[i].T, "^", color=look["color"], markersize=7, markeredgecolor="white", linestyle="", zorder=4,
                   label="_foothold")  # fmt: skip
@@ -95,7 +98,7 @@ def _draw_side(axes: Axes, motion: LeggedMotion) -> None:
 
 
 def _set_range(axes: Axes, points: Reals) -> None:
-    low, high = points.min(axis=0), points.max(axis=0)
+    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
     margin = np.maximum([0.05, 0.15] * (high - low), 1e-3)
     axes.set_xlim(low[0] - margin[0], high[0] + margin[0])
     axes.set_ylim(low[1] - margin[1], high[1] + margin[1])

@@ -17,12 +17,12 @@ GROUND, EARTH = "#8A8A8A", "#E9E4DC"
 
 
 def ground_level(motion: LeggedMotion) -> float | None:
-    """Height of the ground if all feet stand on one level [m]; None if they do not, or none ever stands."""
+    """Height of the lowest foothold if all feet stand on one level [m]; None if they do not, or none ever stands."""
     heights = np.concatenate([motion.footholds(foot)[:, 2] for foot in motion.feet])
     if not heights.size:
         return None
     reach = float(np.median(motion.com[:, 2])) - float(heights.min())
-    return float(np.median(heights)) if np.ptp(heights) <= _LEVEL * abs(reach) else None
+    return float(heights.min()) if np.ptp(heights) <= _LEVEL * abs(reach) else None
 
 
 def draw_ground(axes: Axes, motion: LeggedMotion, footholds: Reals, width: float) -> None:

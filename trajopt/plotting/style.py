@@ -85,6 +85,11 @@ def whole_figure(figure: Figure | SubFigure) -> Figure:
     return top
 
 
+def split(figure: Figure | SubFigure, rows: int, columns: int, **ratios: Any) -> list[SubFigure]:
+    """A figure in parts, row by row."""
+    return list(np.ravel(figure.subfigures(rows, columns, **ratios)))  # type: ignore[arg-type]
+
+
 def time_axis(solution: Solution) -> tuple[Reals, str]:
     """Abscissa of the knots, shape (T + 1,), and its label: times [s], or numbers of knots if there are none."""
     times = getattr(solution.problem, "times", None)
