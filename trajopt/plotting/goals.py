@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trajopt.plotting.references import terms_of
 from trajopt.plotting.style import Reals
 from trajopt.solution import Solution
 
@@ -16,9 +17,8 @@ def goals_of(solution: Solution) -> list[tuple[str, Reals]]:
     from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameTranslation
 
     terminal = getattr(solution.problem, "terminal", None)
-    stack = getattr(terminal, "costs", None) or getattr(getattr(terminal, "differential", None), "costs", None)
     goals = []
-    for term in getattr(stack, "terms", ()):
+    for term in terms_of(terminal):
         frame = getattr(term.residual, "frame", None)
         if frame is None or not isinstance(term.residual, ResidualModelFramePlacement | ResidualModelFrameTranslation):
             continue

@@ -11,36 +11,17 @@ import numpy.typing as npt
 
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.plotting.goals import goals_of
-from trajopt.plotting.style import GREY, RED, Reals, canvas, house_style, time_axis, whole_figure
+from trajopt.plotting.skeleton import Skeleton, ends_of, robot_of, skeleton_of
+from trajopt.plotting.style import GREY, RAMP, RED, Reals, canvas, house_style, time_axis, whole_figure
 from trajopt.solution import Solution
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
-_RAMP = ("#C9DCEC", "#5B9BC8", "#0B3C6F")
-"""Colour of the figures from the first knot to the last."""
-
 _STILL, _FLAT = 1e-4, 0.5
 """A motion is drawn in a plane if no point moves across it, in parts of the robot's size, and if it is not too deep."""
 
 _AXES = "xyz"
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Skeleton:
-    """Points of the robot at every knot, and which of them are joined.
-
-    Attributes:
-        points: Positions of the base, the joints and the ends, shape (T + 1, n, 3) [m].
-        bones: Pairs of points that a moving line joins.
-        fixed: Pairs of points that never move: the base.
-        sliders: Points that slide in the world, as a cart does.
-    """
-
-    points: Reals
-    bones: list[tuple[int, int]]
-    fixed: list[tuple[int, int]]
-    sliders: list[int]
 
 
 def plot_motion(
@@ -75,20 +56,20 @@ def plot_motion(
         InvalidArgumentError: the solution has no problem, its state has no robot, or an argument does not fit.
         UnknownNameError: the robot has no such frame.
     """
-    model = _model(solution)
+    model = robot_of(solution)
     if isinstance(frames, bool) or not isinstance(frames, int) or frames < 1:
         raise InvalidArgumentError(f"frames: expected a whole number >= 1, got {frames!r}")
     goals = goals_of(solution)
     marks = _targets([point for _, point in goals] if targets is None else targets)
     if frame is None:
-        ends = [name for *_, name in _ends(model)]
+        ends = [name for *_, name in ends_of(model)]
         frame = list(dict.fromkeys(name for name, _ in goals)) or (ends if len(ends) == 1 and ends[0] else [])
     names = [frame] if isinstance(frame, str) else list(frame)
     known = [f.name for f in model.frames]
     for name in names:
         if name not in known:
             raise unknown_name("frame", name, known)
-    skeleton, paths = _kinematics(model, solution.xs[:, : model.nq], [known.index(name) for name in names])
+    skeleton, paths = skeleton_of(model, solution.xs[:, : model.nq], [known.index(name) for name in names])
     with house_style():
         target = canvas(figure, 7.5, 5.5)
         scene = _scene(target, skeleton.points, np.concatenate([paths.reshape(-1, 3), marks]), view)
@@ -118,20 +99,6 @@ class _Scene:
         self.axes.plot(*(points[:, i] for i in self.shown), **look)
 
 
-def _model(solution: Solution) -> Any:
-    state = getattr(solution.problem, "state", None)
-    if state is None:
-        raise InvalidArgumentError(
-            "solution: expected one with its problem, got none; a loaded solution gets it from Solution.load"
-        )
-    if not hasattr(state, "model"):
-        raise InvalidArgumentError(
-            f"solution: expected a state with a robot (StateMultibody), got {type(state).__name__}; "
-            "plot_solution draws any state"
-        )
-    return state.model
-
-
 def _targets(targets: npt.ArrayLike) -> Reals:
     marks = np.array(targets, dtype=np.float64)
     if marks.size == 0:
@@ -139,48 +106,6 @@ def _targets(targets: npt.ArrayLike) -> Reals:
     if marks.shape[-1:] != (3,) or marks.ndim > 2:
         raise InvalidArgumentError(f"targets: expected shape (3,) or (n, 3), got {marks.shape}; points in the world")
     return marks.reshape(-1, 3)
-
-
-def _kinematics(model: Any, configurations: Reals, tracked: list[int]) -> tuple[_Skeleton, Reals]:
-    """Skeleton of a motion, and paths of the tracked frames, shape (len(tracked), T + 1, 3) [m]."""
-    import pinocchio as pin
-
-    data = model.createData()
-    ends = _ends(model)
-    points = np.empty((len(configurations), model.njoints + len(ends), 3))
-    paths = np.empty((len(tracked), len(configurations), 3))
-    for t, q in enumerate(configurations):
-        pin.framesForwardKinematics(model, data, q)
-        for j in range(model.njoints):
-            points[t, j] = data.oMi[j].translation
-        for i, (joint, point, _) in enumerate(ends):
-            points[t, model.njoints + i] = data.oMi[joint].act(point)
-        for i, index in enumerate(tracked):
-            paths[i, t] = data.oMf[index].translation
-    bones = [(model.parents[j], j) for j in range(1, model.njoints) if model.parents[j] != 0]
-    bones += [(joint, model.njoints + i) for i, (joint, _, _) in enumerate(ends)]
-    roots = [j for j in range(1, model.njoints) if model.parents[j] == 0]
-    still = [j for j in roots if np.ptp(points[:, j], axis=0).max() < 1e-9]
-    sliders = [j for j in roots if j not in still and model.joints[j].nv == 1]
-    return _Skeleton(points=points, bones=bones, fixed=[(0, j) for j in still], sliders=sliders), paths
-
-
-def _ends(model: Any) -> list[tuple[int, Reals, str]]:
-    """The joints without children, each with the point of it that is farthest, shape (3,) [m], and the frame there.
-
-    It is the origin of a frame (the tool, the foot); without a frame off the joint it is the centre of mass, unnamed.
-    """
-    found = []
-    for joint in range(1, model.njoints):
-        if joint in list(model.parents)[1:]:
-            continue
-        points = [(np.array(f.placement.translation), f.name) for f in model.frames if f.parentJoint == joint]
-        candidates = [*points, (np.array(model.inertias[joint].lever), "")]
-        off = [(point, name) for point, name in candidates if np.linalg.norm(point) > 1e-6]
-        named = [end for end in off if end[1]] or off
-        if named:
-            found.append((joint, *max(named, key=lambda end: float(np.linalg.norm(end[0])))))
-    return found
 
 
 def _scene(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple[float, float] | None) -> _Scene:
@@ -229,7 +154,7 @@ def _azimuth(points: Reals) -> float:
     return azimuth + 25.0
 
 
-def _draw_base(scene: _Scene, skeleton: _Skeleton) -> None:
+def _draw_base(scene: _Scene, skeleton: Skeleton) -> None:
     for slider in skeleton.sliders:
         track = skeleton.points[:, slider]
         rail = np.stack([track.min(axis=0), track.max(axis=0)])
@@ -239,10 +164,10 @@ def _draw_base(scene: _Scene, skeleton: _Skeleton) -> None:
         scene.draw(base, color=GREY, linewidth=3.0, marker="s", markersize=5, zorder=1, label="_base")
 
 
-def _draw_figures(scene: _Scene, skeleton: _Skeleton, knots: npt.NDArray[np.int_], last: int) -> None:
+def _draw_figures(scene: _Scene, skeleton: Skeleton, knots: npt.NDArray[np.int_], last: int) -> None:
     from matplotlib.colors import LinearSegmentedColormap
 
-    ramp = LinearSegmentedColormap.from_list("motion", _RAMP)
+    ramp = LinearSegmentedColormap.from_list("motion", RAMP)
     for t in knots:
         color, width = ramp(t / last if last else 1.0), 2.6 if t == last else 2.0
         points = skeleton.points[t]
@@ -260,7 +185,7 @@ def _draw_color_bar(target: Figure | SubFigure, axes: Any, abscissa: Reals, labe
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 
-    ramp = LinearSegmentedColormap.from_list("motion", _RAMP)
+    ramp = LinearSegmentedColormap.from_list("motion", RAMP)
     scale = ScalarMappable(Normalize(abscissa[0], max(abscissa[-1], abscissa[0] + 1e-9)), ramp)
     bar = target.colorbar(scale, ax=axes, shrink=0.6, aspect=25, pad=0.02, panchor=(0.5, 0.5), label=label)
     bar.outline.set_visible(False)  # type: ignore[operator]

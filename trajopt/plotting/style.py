@@ -24,6 +24,9 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#3
 
 BLUE, RED, GREY = PALETTE[0], PALETTE[1], "#8A8A8A"
 
+RAMP = ("#C9DCEC", "#5B9BC8", "#0B3C6F")
+"""From the first knot to the last."""
+
 LINE_STYLES = ("-", "-.", ":")
 """After the last colour the next line style begins; dashes are left to limits."""
 
@@ -80,6 +83,11 @@ def whole_figure(figure: Figure | SubFigure) -> Figure:
     top = figure if isinstance(figure, Figure) else figure.get_figure(root=True)
     assert isinstance(top, Figure)
     return top
+
+
+def split(figure: Figure | SubFigure, rows: int, columns: int, **ratios: Any) -> list[SubFigure]:
+    """A figure in parts, row by row."""
+    return list(np.ravel(figure.subfigures(rows, columns, **ratios)))  # type: ignore[arg-type]
 
 
 def time_axis(solution: Solution) -> tuple[Reals, str]:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import numpy.typing as npt
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.convergence import plot_convergence
 from trajopt.plotting.cost_terms import plot_cost_terms
+from trajopt.plotting.legged_summary import draw_legged, legged_size
+from trajopt.plotting.legs import is_legged
 from trajopt.plotting.motion import plot_motion
-from trajopt.plotting.style import check_picture_path, house_style
+from trajopt.plotting.style import check_picture_path, house_style, split
 from trajopt.plotting.trajectory import plot_solution
 from trajopt.solution import Solution
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import Figure
 
 
 def plot_summary(
@@ -33,6 +34,8 @@ def plot_summary(
     """Draws motion, trajectory, convergence and cost terms in one figure, and writes it if there is a path.
 
     The motion needs a robot, the cost terms a problem, the convergence an iteration; what cannot be drawn is left out.
+    A robot with a floating base and contacts gets the pictures of a motion on feet too: a strip, phases, forces, feet
+    and balance.
 
     Args:
         solution: What to draw.
@@ -58,31 +61,38 @@ def plot_summary(
     from matplotlib.figure import Figure
 
     with house_style():
-        figure = Figure(figsize=(16.0, 9.5) if has_robot else (14.0, 8.0), layout="constrained")
+        legged = is_legged(solution)
+        size = legged_size(solution, frames) if legged else (16.0, 9.5) if has_robot else (14.0, 8.0)
+        figure = Figure(figsize=size, layout="constrained")
         figure.suptitle(title or _title(solution), fontsize=12, fontweight="bold", x=0.01, ha="left")
-        left, right = _split(figure, 1, 2, width_ratios=[1.0, 1.0], wspace=0.02)
-        lower_left = left
-        if has_robot:
-            upper_left, lower_left = _split(left, 2, 1, height_ratios=[1.15, 1.0])
-            plot_motion(solution, frames, frame=frame, targets=targets, figure=upper_left)
-        if solution.history:
-            plot_convergence(solution, figure=lower_left)
-        if problem is not None:
-            upper_right, lower_right = _split(right, 2, 1, height_ratios=[1.7, 1.0])
-            plot_solution(solution, figure=upper_right)
-            plot_cost_terms(solution, figure=lower_right)
+        if legged:
+            draw_legged(figure, solution, frames, frame, targets)
         else:
-            plot_solution(solution, figure=right)
+            _draw(figure, solution, frames, frame, targets)
         if path is not None:
             figure.savefig(path)
     return figure
+
+
+def _draw(
+    figure: Figure, solution: Solution, frames: int, frame: str | Sequence[str] | None, targets: npt.ArrayLike | None
+) -> None:
+    left, right = split(figure, 1, 2, width_ratios=[1.0, 1.0], wspace=0.02)
+    lower_left = left
+    if hasattr(getattr(solution.problem, "state", None), "model"):
+        upper_left, lower_left = split(left, 2, 1, height_ratios=[1.15, 1.0])
+        plot_motion(solution, frames, frame=frame, targets=targets, figure=upper_left)
+    if solution.history:
+        plot_convergence(solution, figure=lower_left)
+    if solution.problem is not None:
+        upper_right, lower_right = split(right, 2, 1, height_ratios=[1.7, 1.0])
+        plot_solution(solution, figure=upper_right)
+        plot_cost_terms(solution, figure=lower_right)
+    else:
+        plot_solution(solution, figure=right)
 
 
 def _title(solution: Solution) -> str:
     sentence = str(solution.status).split(":")[0]
     plural = "" if solution.iterations == 1 else "s"
     return f"{solution.solver}: {sentence}, cost {solution.cost:.6g} after {solution.iterations} iteration{plural}"
-
-
-def _split(figure: Figure | SubFigure, rows: int, columns: int, **ratios: Any) -> list[SubFigure]:
-    return list(np.ravel(figure.subfigures(rows, columns, **ratios)))  # type: ignore[arg-type]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 _UNLIMITED = 1e20  # files write "no limit" as inf or as the largest number
+_LETTERS = 100  # that fit below the panels; the sample of a line takes 5 [-]
 _REACH = 0.3  # a limit is shown if its line comes this close, in units of the panel's data and of the limits' own range
 
 
@@ -144,7 +145,9 @@ def _draw_legends(target: Figure | SubFigure, drawn: list[tuple[Axes, list[Line]
     if handles and columns == 1:
         target.legend(handles=handles, loc="outside right upper", ncols=1 if len(handles) <= 16 else 2)
     elif handles:
-        target.legend(handles=handles, loc="outside lower center", ncols=min(7, len(handles)))
+        longest = max(len(str(handle.get_label())) for handle in handles)
+        ncols = min(7, len(handles), max(1, _LETTERS // (longest + 5)))
+        target.legend(handles=handles, loc="outside lower center", ncols=ncols)
     for (axes, panel, _), own in zip(drawn, names):
         if len(panel) > 1 and own != shared:
             _legend_above(axes, len(panel)) if sum(map(len, own)) < 60 else legend_beside(axes, len(panel))

@@ -1,0 +1,166 @@
+"""Balance: the centre of mass, the centre of pressure, and what the feet span."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.plotting.hull import convex_hull
+from trajopt.plotting.legs import Foot, LeggedMotion, Phase, legged_motion
+from trajopt.plotting.phases import AIR, mark_phases, phases_of
+from trajopt.plotting.style import (
+    BLUE,
+    GREY,
+    RAMP,
+    RED,
+    Reals,
+    canvas,
+    house_style,
+    set_time_axis,
+    whole_figure,
+)
+from trajopt.solution import Solution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+    from trajopt.gaits import ContactSchedule
+
+
+def plot_com(
+    solution: Solution,
+    schedule: ContactSchedule | None = None,
+    *,
+    sole: npt.ArrayLike | None = None,
+    figure: Figure | SubFigure | None = None,
+) -> Figure:
+    """Draws centre of mass and centre of pressure from above, with the polygon that the feet span in each phase.
+
+    The centre of pressure is Σ c_i f_n,i / Σ f_n,i with the centre c_i of each foot: the foot, if it is a point, and
+    p + n × τ / f_n of the wrench (f, τ) about p on a sole. It jumps where a phase begins. While no foot is on the
+    ground there is none. Below, the height of the centre of mass; dashed is where costs ask it to be.
+
+    Args:
+        solution: What to draw; it needs its problem, which has contacts.
+        schedule: The gait it comes from; its phases are named.
+        sole: Length and width of soles whose size no cost knows (2,) [m]; without it they are points.
+        figure: Figure or subfigure to draw into; by default a new one.
+
+    Returns:
+        The figure; `figure.savefig("com.png")` writes it.
+
+    Raises:
+        InvalidArgumentError: the solution has no problem, its state no robot, the problem no contacts, or an argument
+            does not fit.
+    """
+    sides = None if sole is None else _sides(sole)
+    motion = legged_motion(solution, sides)
+    phases = phases_of(motion, schedule)
+    points = _shown(motion)
+    with house_style():
+        tall = float(np.clip(7.0 * np.ptp(points[:, 1]) / max(np.ptp(points[:, 0]), 1e-6), 1.5, 6.0))
+        target = canvas(figure, 8.0, tall + 2.8)
+        above, beside = target.subplots(2, 1, height_ratios=[tall + 0.4, 1.3])
+        _draw_above(above, motion, points)
+        _draw_height(beside, motion)
+        mark_phases([beside], phases)
+        set_time_axis(beside, motion.abscissa, motion.label)
+        _draw_legend(target, motion)
+        return whole_figure(target)
+
+
+def _sides(sole: npt.ArrayLike) -> Reals:
+    sides = check_array("sole", sole, (2,), cure="pass (length, width) [m]")
+    if not np.all(sides > 0):
+        raise InvalidArgumentError(f"sole: expected length and width > 0 [m], got {sides.tolist()}")
+    return sides
+
+
+def _shown(motion: LeggedMotion) -> Reals:
+    """Points that the view from above is to hold, shape (n, 2) [m]."""
+    prints = [
+        (foot.positions[first] + foot.outline[first])[:, :2]
+        for foot in motion.feet
+        for first, _ in motion.spells(foot, standing=True)
+    ]
+    pressed = motion.pressures[np.isfinite(motion.pressures[:, 0]), :2]
+    return np.concatenate([motion.com[:, :2], pressed, *prints])
+
+
+def _draw_above(axes: Axes, motion: LeggedMotion, points: Reals) -> None:
+    """The view from above."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = 0.06 * max(float((high - low).max()), 1e-3)
+    axes.set(aspect="equal", xlabel="x [m]", ylabel="y [m]")
+    axes.set_xlim(low[0] - margin, high[0] + margin)
+    axes.set_ylim(low[1] - margin, high[1] + margin)
+    for phase in motion.phases:
+        _draw_support(axes, motion, phase)
+    for foot in motion.feet:
+        _draw_footprints(axes, motion, foot)
+    axes.plot(*motion.com_references[:, :2].T, color=GREY, linestyle="--", linewidth=1.1, label="_reference", zorder=4)
+    axes.plot(*motion.com[:, :2].T, color=BLUE, linewidth=2.0, label="centre of mass", zorder=5)
+    axes.plot(*motion.com[:1, :2].T, "o", color=BLUE, markersize=5, markeredgecolor="white", label="_start", zorder=6)
+    pressures = motion.pressures[:, :2]
+    knots = np.concatenate([np.append(np.arange(phase.first, phase.last), -1) for phase in motion.phases])
+    path = np.where((knots < 0)[:, None], np.nan, pressures[knots])  # a gap where a phase ends
+    axes.plot(*path.T, ".-", color=RED, linewidth=0.8, markersize=4, label="centre of pressure", zorder=4)
+
+
+def _draw_support(axes: Axes, motion: LeggedMotion, phase: Phase) -> None:
+    """What the feet of a phase span: an area, or a line."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    if not phase.standing:
+        return
+    feet = [motion.feet[i] for i in phase.standing]
+    corners = np.concatenate([foot.positions[phase.first] + foot.outline[phase.first] for foot in feet])
+    hull = convex_hull(corners[:, :2])
+    ramp = LinearSegmentedColormap.from_list("support", RAMP)
+    color = ramp(phase.first / max(len(motion.lasting) - 1, 1))
+    axes.fill(*hull.T, facecolor=(*color[:3], 0.16), edgecolor=(*color[:3], 0.9), linewidth=1.0, label="_support")
+
+
+def _draw_footprints(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
+    for i, (first, _) in enumerate(motion.spells(foot, standing=True)):
+        corners = foot.positions[first] + foot.outline[first]
+        if len(corners) == 1:
+            axes.plot(*corners[:, :2].T, "o", color="#333333", markersize=4.5, zorder=3, label="_footprint")
+        else:
+            axes.fill(*corners[:, :2].T, facecolor="none", edgecolor="#333333", linewidth=1.2, label="_footprint")
+        if i == 0:
+            left = foot.positions[first, 1] >= motion.com[0, 1]
+            place = (foot.positions[first, 0], corners[:, 1].max() if left else corners[:, 1].min())
+            axes.annotate(foot.name, place, (0, 4 if left else -4), textcoords="offset points", ha="center", fontsize=8,
+                          va="bottom" if left else "top")  # fmt: skip
+
+
+def _draw_height(axes: Axes, motion: LeggedMotion) -> None:
+    for phase in motion.phases:
+        if not phase.standing:
+            span = motion.abscissa[[phase.first, phase.last]]
+            axes.axvspan(*span, color=AIR, linewidth=0, zorder=0, label="_air")
+    axes.plot(
+        motion.abscissa, motion.com_references[:, 2], color=GREY, linestyle="--", linewidth=1.1, label="_reference"
+    )
+    axes.plot(motion.abscissa, motion.com[:, 2], color=BLUE, label="centre of mass")
+    axes.set_ylabel("CoM height [m]")
+
+
+def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
+    from matplotlib.colors import to_rgb
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    entries: list[Any] = [Line2D([], [], color=BLUE, linewidth=2.0, label="centre of mass")]
+    if np.isfinite(motion.com_references).any():
+        entries.append(Line2D([], [], color=GREY, linestyle="--", linewidth=1.1, label="asked for"))
+    entries.append(Line2D([], [], color=RED, marker=".", linewidth=0.8, markersize=4, label="centre of pressure"))
+    entries.append(Patch(facecolor=(*to_rgb(RAMP[1]), 0.16), edgecolor=RAMP[1], label="span of the feet (dark: last)"))
+    if any(not phase.standing for phase in motion.phases):
+        entries.append(Patch(facecolor=AIR, label="no foot on the ground"))
+    target.legend(handles=entries, loc="outside lower center", ncols=3 if len(entries) > 4 else 4)

@@ -1,0 +1,128 @@
+"""Where the feet go: their heights, and where they stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.plotting.ground import GROUND, draw_ground
+from trajopt.plotting.legs import Foot, LeggedMotion, legged_motion
+from trajopt.plotting.phases import AIR, mark_phases, phases_of, shade_air
+from trajopt.plotting.style import GREY, Reals, canvas, house_style, line_look, set_time_axis, whole_figure
+from trajopt.solution import Solution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+    from trajopt.gaits import ContactSchedule
+
+_ALONG = 0.02  # a direction this close to an axis of the world is called by its name [-]
+_TREAD = 0.03  # width of a place to stand, in parts of the panel [-]
+
+
+def plot_feet(
+    solution: Solution, schedule: ContactSchedule | None = None, *, figure: Figure | SubFigure | None = None
+) -> Figure:
+    """Draws the height of each foot over time, and below the paths of all feet from the side.
+
+    Dashed is where costs ask a foot to be. Thick grey lines are the ground where the foot stands; footholds are marked
+    in the view from the side, which looks across the way that the feet go and whose heights are not to scale. A foot is
+    the origin of its frame, which may be above the ground.
+
+    Args:
+        solution: What to draw; it needs its problem, which has contacts.
+        schedule: The gait it comes from; its phases are named.
+        figure: Figure or subfigure to draw into; by default a new one.
+
+    Returns:
+        The figure; `figure.savefig("feet.png")` writes it.
+
+    Raises:
+        InvalidArgumentError: the solution has no problem, its state no robot, the problem no contacts, or the schedule
+            is of another length.
+    """
+    motion = legged_motion(solution)
+    phases = phases_of(motion, schedule)
+    with house_style():
+        rows = len(motion.feet)
+        target = canvas(figure, 8.0, 2.9 + 0.85 * rows)
+        grid = target.add_gridspec(rows + 1, 1, height_ratios=[0.85] * rows + [1.8])
+        panels: list[Axes] = []
+        for i, foot in enumerate(motion.feet):
+            first = panels[0] if panels else None
+            panels.append(target.add_subplot(grid[i], sharex=first, sharey=first))
+            _draw_height(panels[i], motion, foot, i)
+            panels[i].tick_params(labelbottom=i == rows - 1)
+        heights = np.concatenate([np.append(foot.positions[:, 2], foot.references[:, 2]) for foot in motion.feet])
+        low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
+        panels[0].set_ylim(low - 0.1 * (high - low) - 1e-3, high + 0.1 * (high - low) + 1e-3)
+        mark_phases(panels, phases)
+        set_time_axis(panels[-1], motion.abscissa, motion.label)
+        _draw_side(target.add_subplot(grid[rows]), motion)
+        _draw_legend(target, motion)
+        return whole_figure(target)
+
+
+def _draw_height(axes: Axes, motion: LeggedMotion, foot: Foot, number: int) -> None:
+    """Height of a foot over time."""
+    shade_air(axes, motion, foot)
+    for first, last in motion.spells(foot, standing=True):
+        height = foot.positions[first, 2]
+        axes.plot(motion.abscissa[[first, last]], [height, height], color=GROUND, linewidth=4.0, alpha=0.5,
+                  solid_capstyle="butt", zorder=1, label="_ground")  # fmt: skip
+    axes.plot(motion.abscissa, foot.references[:, 2], color=GREY, linestyle="--", linewidth=1.1, label="_reference")
+    axes.plot(motion.abscissa, foot.positions[:, 2], color=line_look(number)["color"], label=foot.name)
+    axes.set_ylabel(f"{foot.name}\nz [m]")
+
+
+def _draw_side(axes: Axes, motion: LeggedMotion) -> None:
+    """Paths of all feet from the side."""
+    direction, label = _way(motion)
+    paths = [np.column_stack([foot.positions[:, :2] @ direction, foot.positions[:, 2]]) for foot in motion.feet]
+    holds = [
+        np.column_stack([places[:, :2] @ direction, places[:, 2]]) for places in map(motion.footholds, motion.feet)
+    ]
+    asked = [np.column_stack([foot.references[:, :2] @ direction, foot.references[:, 2]]) for foot in motion.feet]
+    _set_range(axes, np.concatenate([*paths, *asked]))
+    width = _TREAD * float(np.ptp(axes.get_xlim()))
+    draw_ground(axes, motion, np.concatenate(holds), width)
+    for i, foot in enumerate(motion.feet):
+        look = line_look(i)
+        axes.plot(*asked[i].T, color=GREY, linestyle="--", linewidth=1.1, label="_reference")
+        axes.plot(*paths[i].T, label=foot.name, **look)
+        axes.plot(*holds[i].T, "^", color=look["color"], markersize=7, markeredgecolor="white", linestyle="", zorder=4,
+                  label="_foothold")  # fmt: skip
+    axes.set(xlabel=label, ylabel="z [m]")
+
+
+def _set_range(axes: Axes, points: Reals) -> None:
+    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
+    margin = np.maximum([0.05, 0.15] * (high - low), 1e-3)
+    axes.set_xlim(low[0] - margin[0], high[0] + margin[0])
+    axes.set_ylim(low[1] - margin[1], high[1] + margin[1])
+
+
+def _way(motion: LeggedMotion) -> tuple[Reals, str]:
+    """Direction in which the feet go on the whole, shape (2,) [-], and what its axis says; x if they stay."""
+    moved = np.mean([foot.positions[-1, :2] - foot.positions[0, :2] for foot in motion.feet], axis=0)
+    length = float(np.linalg.norm(moved))
+    direction = moved / length if length > 1e-2 else np.array([1.0, 0.0])
+    for axis, name in ((0, "x"), (1, "y")):
+        if abs(direction[1 - axis]) < _ALONG:
+            return np.eye(2)[axis], f"{name} [m]"
+    return direction, "along the way [m]"
+
+
+def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    entries: list[Any] = [Line2D([], [], label=foot.name, **line_look(i)) for i, foot in enumerate(motion.feet)]
+    if any(np.isfinite(foot.references).any() for foot in motion.feet):
+        entries.append(Line2D([], [], color=GREY, linestyle="--", linewidth=1.1, label="asked for"))
+    entries.append(Line2D([], [], color=GREY, marker="^", linestyle="", label="foothold"))
+    entries.append(Line2D([], [], color=GROUND, linewidth=4.0, alpha=0.5, label="ground"))
+    entries.append(Patch(facecolor=AIR, label="in the air"))
+    target.legend(handles=entries, loc="outside lower center", ncols=min(len(entries), 8))

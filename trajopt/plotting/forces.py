@@ -1,0 +1,107 @@
+"""Forces of the ground on each foot, and how much they may push sideways."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.plotting.legs import Foot, LeggedMotion, legged_motion
+from trajopt.plotting.phases import AIR, mark_phases, phases_of, shade_air
+from trajopt.plotting.style import BLUE, RED, Reals, canvas, house_style, set_time_axis, whole_figure
+from trajopt.solution import Solution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+    from trajopt.gaits import ContactSchedule
+
+_LETTER = 0.008  # width of a letter, of that of the panel [-]
+
+
+def plot_contact_forces(
+    solution: Solution, schedule: ContactSchedule | None = None, *, figure: Figure | SubFigure | None = None
+) -> Figure:
+    """Draws normal and tangential force of each foot over time; a foot that does not slip stays within the band.
+
+    The band goes up to μ times the normal force, for contacts whose cost has a friction or wrench cone. Forces hold
+    over a knot and are drawn as steps. Grey: the foot is in the air. A triangle is a touch-down, with its normal
+    impulse in N s where there is room for the number; it takes no time and has no force.
+
+    Args:
+        solution: What to draw; it needs its problem, which has contacts.
+        schedule: The gait it comes from; its phases are named.
+        figure: Figure or subfigure to draw into; by default a new one.
+
+    Returns:
+        The figure; `figure.savefig("forces.png")` writes it.
+
+    Raises:
+        InvalidArgumentError: the solution has no problem, its state no robot, the problem no contacts, or the schedule
+            is of another length.
+    """
+    motion = legged_motion(solution)
+    phases = phases_of(motion, schedule)
+    with house_style():
+        target = canvas(figure, 8.0, 1.0 + 1.15 * len(motion.feet))
+        panels = target.subplots(len(motion.feet), sharex=True, sharey=True, squeeze=False)[:, 0]
+        for axes, foot in zip(panels, motion.feet):
+            shade_air(axes, motion, foot)
+            _draw_foot(axes, motion, foot)
+        mark_phases(panels, phases)
+        set_time_axis(panels[-1], motion.abscissa, motion.label)
+        _draw_legend(target, motion)
+        return whole_figure(target)
+
+
+def _draw_foot(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
+    axes.set_ylabel(f"{foot.name}\nforce [N]")
+    axes.axhline(0.0, color="#555555", linewidth=0.6, zorder=1)
+    times, normal, along = held(motion, foot.normal_forces, foot.tangential_forces)
+    _, limit = held(motion, np.maximum(foot.mu * foot.normal_forces, 0.0))
+    axes.fill_between(times, 0.0, limit, color=RED, alpha=0.18, linewidth=0, label="_band")
+    axes.plot(times, limit, color=RED, linewidth=0.8, linestyle="--", label="_limit")
+    axes.plot(times, normal, color=BLUE, label="normal")
+    axes.plot(times, along, color=RED, label="tangential")
+    for knot in foot.hits:
+        time, impulse = float(motion.abscissa[knot]), float(foot.normal_impulses[knot])
+        axes.plot(time, 0.0, "v", color=BLUE, markersize=6, transform=axes.get_xaxis_transform(), clip_on=False,
+                  zorder=4, label="_touch-down")  # fmt: skip
+        number = f"{impulse:.2g} N s" if abs(impulse) < 100 else f"{impulse:.0f} N s"
+        if _has_room(motion, foot, int(knot), len(number)):
+            axes.annotate(number, (time, 0.0), (-6, 7), xycoords=axes.get_xaxis_transform(),
+                          textcoords="offset points", ha="right", va="center", fontsize=7.5, color=BLUE)  # fmt: skip
+
+
+def _has_room(motion: LeggedMotion, foot: Foot, knot: int, letters: int) -> bool:
+    """Whether a number fits between a touch-down and the one before it."""
+    before = [float(motion.abscissa[k]) for k in foot.hits if k < knot]
+    left = max([float(motion.abscissa[0]), *before])
+    width = float(motion.abscissa[-1] - motion.abscissa[0])
+    return float(motion.abscissa[knot]) - left > letters * _LETTER * width
+
+
+def held(motion: LeggedMotion, *rows: Reals) -> tuple[Reals, ...]:
+    """Times and values, shape (2 n,) each, of the corners of steps: values (T,) hold over a knot that takes time."""
+    knots = np.flatnonzero(motion.lasting)
+    times = np.stack([motion.abscissa[knots], motion.abscissa[knots + 1]], axis=1).ravel()
+    return times, *(np.repeat(values[knots], 2) for values in rows)
+
+
+def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    entries: list[Any] = [
+        Line2D([], [], color=BLUE, label="normal force"),
+        Line2D([], [], color=RED, label="tangential force"),
+    ]
+    known = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
+    if known.size:
+        value = f" = {known[0]:g}" if np.ptp(known) == 0 else ""
+        entries.append(Patch(facecolor=RED, alpha=0.18, label=f"friction limit (μ{value})"))
+    if any(len(foot.hits) for foot in motion.feet):
+        entries.append(Line2D([], [], color=BLUE, marker="v", linestyle="", label="touch-down, normal impulse"))
+    entries.append(Patch(facecolor=AIR, label="in the air"))
+    target.legend(handles=entries, loc="outside lower center", ncols=5)

@@ -1,0 +1,164 @@
+"""Which foot stands when: a Gantt chart, and the marks that all pictures over time share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.plotting.legs import Foot, LeggedMotion, legged_motion
+from trajopt.plotting.style import BLUE, GREY, RED, Reals, canvas, house_style, set_time_axis, whole_figure
+from trajopt.solution import Solution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+    from trajopt.gaits import ContactSchedule
+
+AIR = "#EFEFEF"
+"""Colour behind a foot in the air."""
+
+_HEIGHT = 0.62  # of a bar, of the distance between two feet [-]
+KEY = "(bar: stands, arc: swings, triangle: touches down)"
+
+_LETTERS = 100  # that fit over a chart
+
+
+@dataclass(frozen=True, kw_only=True)
+class FootTimes:
+    """When a foot does what.
+
+    Attributes:
+        name: Its name.
+        stands: From when to when it stands [s].
+        swings: From when to when it is in the air, and whether something guides it there [s].
+        touchdowns: When it touches down with an impulse [s].
+    """
+
+    name: str
+    stands: Sequence[tuple[float, float]]
+    swings: Sequence[tuple[float, float, bool]]
+    touchdowns: Sequence[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedTime:
+    """From when to when a phase lasts [s], and its name, which may be empty."""
+
+    name: str
+    start: float
+    end: float
+
+
+def plot_phases(
+    solution: Solution, schedule: ContactSchedule | None = None, *, figure: Figure | SubFigure | None = None
+) -> Figure:
+    """Draws one row a foot: a bar while it stands, a thin arc while it swings, a triangle where it touches down.
+
+    What is drawn are the contacts and impulses that the solve had switched on. An arc is dashed if no cost guides the
+    foot. `ContactSchedule.plot` draws a schedule in the same way.
+
+    Args:
+        solution: What to draw; it needs its problem, which has contacts.
+        schedule: The gait it comes from; its phases are named.
+        figure: Figure or subfigure to draw into; by default a new one.
+
+    Returns:
+        The figure; `figure.savefig("phases.png")` writes it.
+
+    Raises:
+        InvalidArgumentError: the solution has no problem, its state no robot, the problem no contacts, or the schedule
+            is of another length.
+    """
+    motion = legged_motion(solution)
+    phases = phases_of(motion, schedule)
+    with house_style():
+        target = canvas(figure, 8.0, 1.1 + 0.42 * len(motion.feet))
+        axes = target.subplots()
+        draw_chart(axes, [_times_of(motion, foot) for foot in motion.feet], phases)
+        set_time_axis(axes, motion.abscissa, f"{motion.label}   {KEY}")
+        return whole_figure(target)
+
+
+def _times_of(motion: LeggedMotion, foot: Foot) -> FootTimes:
+    time = motion.abscissa.tolist()
+    stands = [(time[first], time[last]) for first, last in motion.spells(foot, standing=True)]
+    swings = [
+        (time[first], time[last], bool(np.isfinite(foot.references[first:last, 0]).any()))
+        for first, last in motion.spells(foot, standing=False)
+    ]
+    return FootTimes(name=foot.name, stands=stands, swings=swings, touchdowns=[time[knot] for knot in foot.hits])
+
+
+def phases_of(motion: LeggedMotion, schedule: ContactSchedule | None) -> list[NamedTime]:
+    """The phases of a schedule; without one, those of the motion, which have no names.
+
+    Raises:
+        InvalidArgumentError: it is no schedule, or has another number of knots than the motion.
+    """
+    if schedule is None:
+        time = motion.abscissa.tolist()
+        return [NamedTime(name="", start=time[phase.first], end=time[phase.last]) for phase in motion.phases]
+    from trajopt.gaits import ContactSchedule
+
+    if not isinstance(schedule, ContactSchedule):
+        raise InvalidArgumentError(f"schedule: expected a ContactSchedule, got {schedule!r}")
+    knots = len(motion.lasting)
+    if knots != schedule.T:
+        raise InvalidArgumentError(
+            f"schedule: expected T = {knots} as the solution has, got T = {schedule.T}; is it of another gait?"
+        )
+    return schedule_phases(schedule, motion.abscissa)
+
+
+def schedule_phases(schedule: ContactSchedule, abscissa: Reals) -> list[NamedTime]:
+    """The phases of a schedule whose knots are at these times, shape (T + 1,) [s]."""
+    first, found = 0, []
+    for phase in schedule.phases:
+        last = min(first + phase.knots, schedule.T)
+        found.append(NamedTime(name=phase.name, start=float(abscissa[first]), end=float(abscissa[last])))
+        first += phase.nodes
+    return found
+
+
+def draw_chart(axes: Axes, rows: Sequence[FootTimes], phases: Sequence[NamedTime]) -> None:
+    """Draws the rows of feet, the first on top, and the phases."""
+    for i, row in enumerate(rows):
+        level = len(rows) - 1 - i
+        for start, end in row.stands:
+            axes.barh(level, end - start, _HEIGHT, left=start, color=BLUE, linewidth=0)
+        for start, end, guided in row.swings:
+            s = np.linspace(0.0, 1.0, 41)
+            axes.plot(start + s * (end - start), level + _HEIGHT * (4 * s * (1 - s) - 0.5), color=GREY, linewidth=1.2,
+                      linestyle="-" if guided else "--", label="_swing")  # fmt: skip
+        for time in row.touchdowns:
+            axes.plot(time, level - 0.5 * _HEIGHT + 0.12, "v", color=RED, markersize=6, zorder=3, clip_on=False,
+                      label="_touch-down")  # fmt: skip
+    axes.set_yticks(range(len(rows)), labels=[row.name for row in reversed(rows)])
+    axes.set_ylim(-0.6, len(rows) - 0.5)
+    mark_phases([axes], phases)
+    axes.grid(False)
+
+
+def mark_phases(panels: Sequence[Axes], phases: Sequence[NamedTime]) -> None:
+    """Lines where phases begin in all panels; their names above the first panel, where there is room."""
+    whole = max(phases[-1].end - phases[0].start, 1e-12)
+    for axes in panels:
+        axes.grid(False, axis="x")
+        for phase in phases[1:]:
+            axes.axvline(phase.start, color=GREY, linewidth=0.5, zorder=0, label="_phase")
+    top = panels[0].get_xaxis_transform()
+    for phase in phases:
+        if phase.name and (phase.end - phase.start) / whole * _LETTERS >= len(phase.name):
+            panels[0].annotate(phase.name, ((phase.start + phase.end) / 2, 1.0), (0, 3), xycoords=top,
+                               textcoords="offset points", ha="center", va="bottom", fontsize=8)  # fmt: skip
+
+
+def shade_air(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
+    """Grey while a foot is in the air."""
+    for first, last in motion.spells(foot, standing=False):
+        axes.axvspan(motion.abscissa[first], motion.abscissa[last], color=AIR, linewidth=0, zorder=0, label="_air")

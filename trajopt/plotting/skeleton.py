@@ -1,0 +1,91 @@
+"""The robot as points and lines between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.plotting.style import Reals
+from trajopt.solution import Solution
+
+
+@dataclass(frozen=True, kw_only=True)
+class Skeleton:
+    """Points of the robot at every knot, and which of them are joined.
+
+    Attributes:
+        points: Positions of the base, the joints and the ends, shape (T + 1, n, 3) [m].
+        bones: Pairs of points that a moving line joins.
+        fixed: Pairs of points that never move: the base.
+        sliders: Points that slide in the world, as a cart does.
+    """
+
+    points: Reals
+    bones: list[tuple[int, int]]
+    fixed: list[tuple[int, int]]
+    sliders: list[int]
+
+
+def robot_of(solution: Solution) -> Any:
+    """The Pinocchio model of a solution's robot.
+
+    Raises:
+        InvalidArgumentError: the solution has no problem, or its state no robot.
+    """
+    state = getattr(solution.problem, "state", None)
+    if state is None:
+        raise InvalidArgumentError(
+            "solution: expected one with its problem, got none; a loaded solution gets it from Solution.load"
+        )
+    if not hasattr(state, "model"):
+        raise InvalidArgumentError(
+            f"solution: expected a state with a robot (StateMultibody), got {type(state).__name__}; "
+            "plot_solution draws any state"
+        )
+    return state.model
+
+
+def skeleton_of(model: Any, configurations: Reals, tracked: Sequence[int] = ()) -> tuple[Skeleton, Reals]:
+    """Skeleton of a motion, and paths of the tracked frames, shape (len(tracked), T + 1, 3) [m]."""
+    import pinocchio as pin
+
+    data = model.createData()
+    ends = ends_of(model)
+    points = np.empty((len(configurations), model.njoints + len(ends), 3))
+    paths = np.empty((len(tracked), len(configurations), 3))
+    for t, q in enumerate(configurations):
+        pin.framesForwardKinematics(model, data, q)
+        for j in range(model.njoints):
+            points[t, j] = data.oMi[j].translation
+        for i, (joint, point, _) in enumerate(ends):
+            points[t, model.njoints + i] = data.oMi[joint].act(point)
+        for i, index in enumerate(tracked):
+            paths[i, t] = data.oMf[index].translation
+    bones = [(model.parents[j], j) for j in range(1, model.njoints) if model.parents[j] != 0]
+    bones += [(joint, model.njoints + i) for i, (joint, _, _) in enumerate(ends)]
+    roots = [j for j in range(1, model.njoints) if model.parents[j] == 0]
+    still = [j for j in roots if np.ptp(points[:, j], axis=0).max() < 1e-9]
+    sliders = [j for j in roots if j not in still and model.joints[j].nv == 1]
+    return Skeleton(points=points, bones=bones, fixed=[(0, j) for j in still], sliders=sliders), paths
+
+
+def ends_of(model: Any) -> list[tuple[int, Reals, str]]:
+    """The joints without children, each with the point of it that is farthest, shape (3,) [m], and the frame there.
+
+    It is the origin of a frame (the tool, the foot); without a frame off the joint it is the centre of mass, unnamed.
+    """
+    found = []
+    for joint in range(1, model.njoints):
+        if joint in list(model.parents)[1:]:
+            continue
+        points = [(np.array(f.placement.translation), f.name) for f in model.frames if f.parentJoint == joint]
+        candidates = [*points, (np.array(model.inertias[joint].lever), "")]
+        off = [(point, name) for point, name in candidates if np.linalg.norm(point) > 1e-6]
+        named = [end for end in off if end[1]] or off
+        if named:
+            found.append((joint, *max(named, key=lambda end: float(np.linalg.norm(end[0])))))
+    return found

@@ -1,0 +1,215 @@
+"""A motion on feet as a strip of pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.plotting.ground import draw_ground
+from trajopt.plotting.legs import LeggedMotion, legged_motion
+from trajopt.plotting.skeleton import Skeleton, robot_of, skeleton_of
+from trajopt.plotting.style import RAMP, RED, Reals, canvas, house_style, whole_figure
+from trajopt.solution import Solution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+_GAP = 0.12  # between two pictures, of the width of one [-]
+_MIDDLE = 0.02  # bones this close to the middle belong to no side, in widths of a picture [-]
+_KEY = 0.03  # room for the key of the arrows, of the width of the strip [-]
+_SLIM = 0.5  # a picture is at least this wide, in heights of the robot [-]
+_WEIGHT, _LONGEST = 0.6, 0.9  # length of an arrow as large as the weight, and of any arrow, in heights of the robot [-]
+
+_CONTACT: dict[str, Any] = {"color": RED, "marker": "o", "markersize": 4.5, "linewidth": 3.0, "solid_capstyle": "round"}
+_ARROW: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "units": "inches", "width": 0.02}
+_COM: dict[str, Any] = {"color": RAMP[2], "marker": "o", "markersize": 5, "markerfacecolor": "white", "linestyle": ""}
+
+
+def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigure | None = None) -> Figure:
+    """Draws stick figures of the robot side by side, evenly spaced in time, seen from its right.
+
+    Each picture moves with the robot's base: what it shows is to scale, the distance between two pictures is not. Dark
+    is the near side. Feet in contact are marked, with the force of the ground on them as an arrow. Touch-downs take no
+    time and are not shown. The ground is as high as the feet stand.
+
+    Args:
+        solution: What to draw; it needs its problem, which has contacts.
+        frames: How many pictures, >= 1 [-].
+        figure: Figure or subfigure to draw into; by default a new one.
+
+    Returns:
+        The figure; `figure.savefig("strip.png")` writes it.
+
+    Raises:
+        InvalidArgumentError: the solution has no problem, its state no robot, the problem no contacts, or `frames` does
+            not fit.
+    """
+    strip = _strip_of(solution, frames)
+    motion = strip.motion
+    low, high = strip.heights()
+    with house_style():
+        target = canvas(figure, 10.0, strip.height(10.0))
+        axes = target.subplots()
+        axes.set(aspect="equal", xlim=(-0.5 * strip.width, (len(strip.knots) - 0.5) * strip.width), ylim=(low, high))
+        _draw_ground(axes, strip)
+        for number, knot in enumerate(strip.knots):
+            _draw_robot(axes, strip, number, knot)
+        _draw_forces(axes, strip)
+        times = [f"{motion.abscissa[knot]:{'.2f' if motion.label.startswith('time') else 'g'}}" for knot in strip.knots]
+        axes.set_xticks(strip.width * np.arange(len(strip.knots)), labels=times)
+        axes.tick_params(axis="x", length=0)
+        axes.grid(False)
+        axes.set(xlabel=motion.label, ylabel="z [m]")
+        _draw_legend(target)
+        return whole_figure(target)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Strip:
+    """What is drawn, and where.
+
+    Attributes:
+        motion: The motion.
+        skeleton: The robot.
+        knots: Knot of each picture.
+        ahead: Direction in which the robot looks at first, shape (3,) [-]; to the right in the pictures.
+        left: Direction to its left, shape (3,) [-]; away from the eye.
+        middle: Middle of a picture, relative to the base [m].
+        width: Distance of two pictures [m].
+        scale: Length of the arrow of a force [m/N].
+    """
+
+    motion: LeggedMotion
+    skeleton: Skeleton
+    knots: tuple[int, ...]
+    ahead: Reals
+    left: Reals
+    middle: float
+    width: float
+    scale: float
+
+    def seen(self, number: int, points: Reals) -> Reals:
+        """Where points in the world (n, 3) are in a picture, shape (n, 2) [m]."""
+        base = self.skeleton.points[self.knots[number], 1]
+        return np.column_stack([(points - base) @ self.ahead - self.middle + number * self.width, points[:, 2]])
+
+    def heights(self) -> tuple[float, float]:
+        """Range of heights that holds robots, arrows and their key [m]."""
+        knots, feet = list(self.knots), self.motion.feet
+        tips = [foot.positions[knots, 2] + self.scale * np.nan_to_num(foot.forces[knots, 2]) for foot in feet]
+        heights = np.concatenate([self.skeleton.points[knots, 1:, 2].ravel(), *tips])
+        low, high = float(heights.min()), float(heights.max())
+        return low - 0.08 * (high - low), high + _KEY * len(knots) * self.width
+
+    def height(self, width: float) -> float:
+        """Height of a figure of some width that it fills [inch]."""
+        low, high = self.heights()
+        return float(np.clip((width - 0.6) * (high - low) / (len(self.knots) * self.width) + 0.85, 1.5, 6.0))
+
+
+def strip_height(solution: Solution, frames: int, width: float) -> float:
+    """Height of a figure of some width that a strip fills [inch]."""
+    return _strip_of(solution, frames).height(width)
+
+
+def _strip_of(solution: Solution, frames: int) -> _Strip:
+    """As many pictures, evenly over the knots that take time."""
+    if isinstance(frames, bool) or not isinstance(frames, int) or frames < 1:
+        raise InvalidArgumentError(f"frames: expected a whole number >= 1, got {frames!r}")
+    motion, model = legged_motion(solution), robot_of(solution)
+    skeleton, _ = skeleton_of(model, solution.xs[:, : model.nq])
+    ahead = _ahead(model, solution.xs[0, : model.nq])
+    lasting = np.flatnonzero(motion.lasting)
+    knots = np.unique(lasting[np.round(np.linspace(0, len(lasting) - 1, frames)).astype(int)])
+    points = skeleton.points[knots]
+    along = (points - points[:, 1:2]) @ ahead
+    low, high = float(along.min()), float(along.max())
+    tall = float(np.max(points[:, 1:, 2].max(axis=1) - points[:, 1:, 2].min(axis=1)))
+    largest = max(float(np.linalg.norm(np.nan_to_num(foot.forces[knots]), axis=1).max()) for foot in motion.feet)
+    return _Strip(
+        motion=motion,
+        skeleton=skeleton,
+        knots=tuple(knots.tolist()),
+        ahead=ahead,
+        left=np.array([-ahead[1], ahead[0], 0.0]),
+        middle=(low + high) / 2,
+        width=(1 + _GAP) * max(high - low, _SLIM * tall),
+        scale=tall * min(_WEIGHT / motion.weight, _LONGEST / max(largest, 1e-9)),
+    )
+
+
+def _ahead(model: Any, q: Reals) -> Reals:
+    """Horizontal direction of the base's x axis, shape (3,) [-]; that of the world if the base's stands upright."""
+    import pinocchio as pin
+
+    data = model.createData()
+    pin.forwardKinematics(model, data, q)
+    x, y, _ = data.oMi[1].rotation[:, 0]
+    length = float(np.hypot(x, y))
+    return np.array([x, y, 0.0]) / length if length > 0.1 else np.array([1.0, 0.0, 0.0])
+
+
+def _draw_ground(axes: Axes, strip: _Strip) -> None:
+    places = np.concatenate([strip.motion.footholds(foot) for foot in strip.motion.feet])
+    shown = [strip.seen(number, places) for number in range(len(strip.knots))]
+    near = [p[np.abs(p[:, 0] - number * strip.width) < strip.width / 2] for number, p in enumerate(shown)]
+    draw_ground(axes, strip.motion, np.concatenate(near), 0.15 * strip.width)
+
+
+def _draw_robot(axes: Axes, strip: _Strip, number: int, knot: int) -> None:
+    """Bones, the far side first and light, the near side last and dark; and the centre of mass."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    ramp = LinearSegmentedColormap.from_list("side", RAMP)
+    points = strip.skeleton.points[knot]
+    flat, depth = strip.seen(number, points), (points - points[1]) @ strip.left
+    groups: dict[float, list[Reals]] = {1.0: [], 0.0: [], -1.0: []}
+    for a, b in strip.skeleton.bones:
+        side = (depth[a] + depth[b]) / 2 / (_MIDDLE * strip.width)
+        groups[0.0 if abs(side) < 1 else float(np.sign(side))] += [flat[a], flat[b], np.full(2, np.nan)]
+    for order, (side, bones) in enumerate(groups.items()):
+        if bones:
+            axes.plot(*np.array(bones[:-1]).T, color=ramp(0.6 - 0.4 * side), linewidth=2.2, marker="o", markersize=3.0,
+                      solid_capstyle="round", zorder=2 + 0.1 * order, label="_bones")  # fmt: skip
+    com = strip.seen(number, strip.motion.com[knot : knot + 1])
+    axes.plot(*com.T, label="_com", zorder=3, **_COM)
+
+
+def _draw_forces(axes: Axes, strip: _Strip) -> None:
+    """Feet in contact, and what the ground does to them."""
+    tails, arrows = [], []
+    for number, knot in enumerate(strip.knots):
+        for foot in strip.motion.feet:
+            if not foot.stands[knot]:
+                continue
+            sole = strip.seen(number, foot.positions[knot] + foot.outline[knot])
+            axes.plot(*sole[np.argsort(sole[:, 0])].T, label="_contact", zorder=4, **_CONTACT)
+            pressed = np.isfinite(foot.pressures[knot]).all()
+            origin = foot.pressures[knot] if pressed else foot.positions[knot]
+            tails.append(strip.seen(number, origin[None])[0])
+            arrows.append(strip.scale * np.array([foot.forces[knot] @ strip.ahead, foot.forces[knot, 2]]))
+    if not arrows:
+        return
+    quiver = axes.quiver(*np.array(tails).T, *np.array(arrows).T, color=RED, zorder=5, **_ARROW)
+    force = _round(strip.motion.weight)
+    length = strip.scale * force / float(np.ptp(axes.get_xlim()))  # of the panel
+    axes.quiverkey(
+        quiver, 0.99 - length, 0.94, strip.scale * force, f"force of {force:g} N", labelpos="W", labelsep=0.05
+    )
+
+
+def _round(value: float) -> float:
+    """The largest of 1, 2, 5, 10, 20, ... that is not above a value > 0."""
+    power = 10.0 ** np.floor(np.log10(value))
+    return float(max(step * power for step in (1, 2, 5) if step * power <= value * (1 + 1e-9)))
+
+
+def _draw_legend(target: Figure | SubFigure) -> None:
+    from matplotlib.lines import Line2D
+
+    entries = [Line2D([], [], label="in contact", **_CONTACT), Line2D([], [], label="centre of mass", **_COM)]
+    target.legend(handles=entries, loc="outside upper left", ncols=2)
