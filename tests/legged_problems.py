@@ -81,7 +81,7 @@ GAITS = {
     "talos-legs-benchmark": dataclasses.replace(TALOS["walk"], arguments=SLOW),
     **{f"go2-{n}": Gait(robot="go2", generator=f"quadruped_{n}", arguments=SMALL) for n in ("walk", "trot")},
 }
-HUMANOIDS = ("humanoid-reach", "humanoid-taichi")
+HUMANOIDS = tuple(name for name in ("humanoid-reach", "humanoid-taichi") if name in problems.names())
 NAMES = [*GAITS, *HUMANOIDS]
 
 
