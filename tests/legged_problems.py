@@ -81,7 +81,13 @@ GAITS = {
     "talos-legs-benchmark": dataclasses.replace(TALOS["walk"], arguments=SLOW),
     **{f"go2-{n}": Gait(robot="go2", generator=f"quadruped_{n}", arguments=SMALL) for n in ("walk", "trot")},
 }
-HUMANOIDS = tuple(name for name in ("humanoid-reach", "humanoid-taichi") if name in problems.names())
+HUMANOIDS: dict[str, tuple[str, dict[str, Any]]] = {  # family and options: Crocoddyl's, whose limits are distances
+    "humanoid-reach": ("humanoid-reach", {"damping": 0.0, "cone": 0.0}),
+    "humanoid-reach-example": ("humanoid-reach", {"damping": 0.0, "cone": 0.0, "limits": "distance"}),
+    "humanoid-taichi": ("humanoid-taichi", {"damping": 40.0, "cone": 0.0}),
+    "humanoid-taichi-example-fddp": ("humanoid-taichi", {"damping": 40.0, "cone": 0.0, "limits": "distance"}),
+}
+HUMANOIDS = {name: told for name, told in HUMANOIDS.items() if told[0] in problems.names()}
 NAMES = [*GAITS, *HUMANOIDS]
 
 
@@ -109,7 +115,8 @@ def models_of(robot: str, integrator: str) -> gaits.GaitModels:
 def problem_of(name: str) -> ShootingProblem:
     """The problem of a trace, from the trace's x0."""
     if name in HUMANOIDS:
-        return problems.load(name).problem
+        family, given = HUMANOIDS[name]
+        return problems.load(family, **given).problem
     gait, x0 = GAITS[name], np.array(trace(name)["x0"])
     models = models_of(gait.robot, gait.integrator)
     # Crocoddyl's soles are to be as level and straight ahead as at first, wherever they are now.
