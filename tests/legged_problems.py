@@ -48,23 +48,24 @@ class Gait:
 FEET = {
     "anymal": ("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT"),
     "hyq": ("lf_foot", "rf_foot", "lh_foot", "rh_foot"),
-    "solo12": ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"),
     "go2": ("FL_foot", "FR_foot", "RL_foot", "RR_foot"),
     "talos_legs": ("right_sole_link", "left_sole_link"),
 }
+LEVEL = {"ground": 0.0}  # of a jump, wherever the feet are: Crocoddyl's
 ANYMAL = {  # the generators' defaults are Crocoddyl's example
-    name: Gait(robot="anymal", generator=f"quadruped_{name}") for name in ("walk", "trot", "pace", "bound", "jump")
+    **{name: Gait(robot="anymal", generator=f"quadruped_{name}") for name in ("walk", "trot", "pace", "bound")},
+    "jump": Gait(robot="anymal", generator="quadruped_jump", arguments=LEVEL),
 }
 HYQ = {
     "walk": {"step_length": 0.25, "step_height": 0.25},
     "trot": {"step_length": 0.15, "step_height": 0.2},
     "pace": {"step_length": 0.15, "step_height": 0.2, "support_knots": 2},
     "bound": {"step_length": 0.007, "step_height": 0.05, "support_knots": 12},
-    "jump": {},
+    "jump": LEVEL,
 }
 TALOS = {
     "walk": Gait(robot="talos_legs", generator="biped_walk"),
-    "jump": Gait(robot="talos_legs", generator="biped_jump"),
+    "jump": Gait(robot="talos_legs", generator="biped_jump", arguments=LEVEL),
     "walk-again": Gait(robot="talos_legs", generator="biped_walk", arguments={"support_knots": 2}),
 }
 SMALL = {"step_length": 0.1, "step_height": 0.05}
@@ -78,13 +79,15 @@ GAITS = {
     **{f"talos-legs-{name}": TALOS[name] for name in ("walk", "jump")},
     **{f"talos-legs-chain-{name}": TALOS[name].after_another() for name in ("jump", "walk-again")},
     "talos-legs-benchmark": dataclasses.replace(TALOS["walk"], arguments=SLOW),
-    **{
-        f"{robot}-{name}": Gait(robot=robot, generator=f"quadruped_{name}", arguments=SMALL)
-        for robot in ("solo12", "go2")
-        for name in ("walk", "trot")
-    },
+    **{f"go2-{n}": Gait(robot="go2", generator=f"quadruped_{n}", arguments=SMALL) for n in ("walk", "trot")},
 }
-HUMANOIDS = ("humanoid-reach", "humanoid-taichi")
+HUMANOIDS: dict[str, tuple[str, dict[str, Any]]] = {  # family and options: Crocoddyl's, whose limits are distances
+    "humanoid-reach": ("humanoid-reach", {"damping": 0.0, "cone": 0.0}),
+    "humanoid-reach-example": ("humanoid-reach", {"damping": 0.0, "cone": 0.0, "limits": "distance"}),
+    "humanoid-taichi": ("humanoid-taichi", {"damping": 40.0, "cone": 0.0}),
+    "humanoid-taichi-example-fddp": ("humanoid-taichi", {"damping": 40.0, "cone": 0.0, "limits": "distance"}),
+}
+HUMANOIDS = {name: told for name, told in HUMANOIDS.items() if told[0] in problems.names()}
 NAMES = [*GAITS, *HUMANOIDS]
 
 
@@ -102,13 +105,18 @@ def models_of(robot: str, integrator: str) -> gaits.GaitModels:
     soles = robot == "talos_legs"
     options = gaits.GaitOptions.soles if soles else gaits.GaitOptions
     stance = gaits.Stance.of(loaded, FEET[robot], soles=soles)
-    return gaits.GaitModels(loaded, stance, options(integrator=integrator))
+    models = gaits.GaitModels(loaded, stance, options(integrator=integrator))
+    if integrator == "rk4":  # Crocoddyl's: its derivatives leave out what a step does to the tangent space
+        differential = models.running.differential
+        models.running = trajopt.IntegratedActionModelRK4(differential, dt=1e-2, transport=False)
+    return models
 
 
 def problem_of(name: str) -> ShootingProblem:
     """The problem of a trace, from the trace's x0."""
     if name in HUMANOIDS:
-        return problems.load(name).problem
+        family, given = HUMANOIDS[name]
+        return problems.load(family, **given).problem
     gait, x0 = GAITS[name], np.array(trace(name)["x0"])
     models = models_of(gait.robot, gait.integrator)
     # Crocoddyl's soles are to be as level and straight ahead as at first, wherever they are now.

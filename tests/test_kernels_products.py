@@ -210,7 +210,10 @@ def test_structural_zeros_of_outputs_are_written(zeros: int, length: int) -> Non
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda p, a, b, c: p.accumulate(a, b, c), r"target: expected an array that is not an input, of shape \(2, 2\)"),
+        (
+            lambda p, a, b, c: p.accumulate(a, b, c),
+            r"target: expected an array that is not an input, of shape \(2, 2\)",
+        ),
         (lambda p, a, b, c: p.accumulate(p.matmul(a, a), b, c), r"target: .* of shape \(2, 2\), got .*\(3, 3\)"),
         (lambda p, a, b, c: p.accumulate(p.matmul(a, c), c, b, symmetric=True), "target"),
         (lambda p, a, b, c: p.accumulate(p.matmul(a, c), a, c, symmetric=True), "expected a square target"),

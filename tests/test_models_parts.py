@@ -275,6 +275,10 @@ def test_activations_have_their_closed_forms() -> None:
     assert value == pytest.approx(0.5 * (0.25 + 0.01))
     np.testing.assert_allclose(gradient, [-0.5, 0, -0.1, 0])
     np.testing.assert_array_equal(hessian, [1, 0, 1, 0])
+    value, gradient, hessian = activation_numbers(ACTIVATIONS["barrier"]())(np.array([0.5, 0.1, 0.2, 0.0]))
+    assert value == 0.0
+    np.testing.assert_array_equal(gradient, 0.0)
+    np.testing.assert_array_equal(hessian, [1, 1, 1, 0])  # on a bound: as outside
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,8 @@ class ActivationModelQuadraticBarrier(ActivationModelAbstract):
         lower: Lower bounds (nr,) [unit of r]; -inf where there is none. Run-time parameter `lower`.
         upper: Upper bounds (nr,) [unit of r]; inf where there is none. Run-time parameter `upper`.
 
-    Bounds that are infinite at first are left out of the compiled code for good.
+    Bounds that are infinite at first are left out of the compiled code for good. On a bound the Hessian is the one
+    outside, as Crocoddyl's: a joint that rests on its limit is held there from the first step on.
 
     Raises:
         InvalidArgumentError: Sizes differ, a bound is NaN, or a lower bound is above the upper one.
@@ -71,7 +72,7 @@ class ActivationModelQuadraticBarrier(ActivationModelAbstract):
         return self._excess(r)
 
     def hessian(self, r: SX) -> SX:
-        below, above = _only(r < self.lower, self._has_lower), _only(r > self.upper, self._has_upper)
+        below, above = _only(r <= self.lower, self._has_lower), _only(r >= self.upper, self._has_upper)
         return ca.logic_or(below, above)
 
 

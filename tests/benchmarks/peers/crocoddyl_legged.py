@@ -28,7 +28,6 @@ Phase = tuple[Any, ...]
 FEET = {  # of each robot: left front, right front, left hind, right hind; or right, left
     "anymal": ("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT"),
     "hyq": ("lf_foot", "rf_foot", "lh_foot", "rh_foot"),
-    "solo12": ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"),
     "go2": ("FL_foot", "FR_foot", "RL_foot", "RR_foot"),
     "talos_legs": ("right_sole_link", "left_sole_link"),
 }
@@ -123,6 +122,8 @@ TALOS = {  # its example bipedal_gaits_fwddyn
     "jump": ("Jumping", 0.1, (0.0, 0.3, 0.0), 0.03, 9, 6),
     "walk-again": ("Walking", 0.6, 0.1, 0.03, 15, 2),
 }
+# Not for Solo12: its centre of mass is above the diagonal of its feet, so that in the guess for a walk rounding decides
+# whether the unloaded foot pulls.
 SMALL = {"walk": ("Walking", 0.1, 0.05, 1e-2, 25, 2), "trot": ("Trotting", 0.1, 0.05, 1e-2, 25, 2)}
 
 KNOWN = {
@@ -142,7 +143,6 @@ LEGGED_REFERENCES: dict[str, Reference] = {
     **phase_references("anymal", {"walk-rk4": ANYMAL["walk"]}, KNOWN, integrator="rk4"),
     **phase_references("anymal", {"com": ("CoM", 0.1, 1e-2, 25)}, KNOWN),
     **phase_references("hyq", HYQ, KNOWN, initial_regularization=0.1, max_iterations=200),
-    **phase_references("solo12", SMALL, KNOWN),
     **phase_references("go2", SMALL, KNOWN),
     **phase_references("talos_legs", {name: TALOS[name] for name in ("walk", "jump")}, KNOWN, stop=1e-7),
     **phase_references("talos_legs", TALOS, KNOWN, chained=True, stop=1e-7),
