@@ -298,6 +298,7 @@ class Program:
                 kind = "input" if array in self.inputs else "output"
                 raise InvalidArgumentError(f"output: {array} is an {kind} already; copy it by a call of a function")
             self.outputs.append(array)
+            self._zeros_read.add(array.number)
 
     @property
     def instructions(self) -> int:
