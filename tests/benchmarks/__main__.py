@@ -61,15 +61,15 @@ def main() -> int:
         status = _speed(cases, options, figures)
     if "inside" in sections:
         _show(figures, "inside", inside.measure(cases, rounds=options.rounds), inside.report)
-    barred = {name: case for name, case in cases.items() if case.bars}
-    if "threads" in sections and barred:
-        _show(figures, "threads", threads.measure(barred, **how), threads.report)
+    chosen = {name: case for name, case in cases.items() if case.bars or case.more}
+    if "threads" in sections and chosen:
+        _show(figures, "threads", threads.measure(chosen, **how), threads.report)
     if "extensibility" in sections:
         _show(figures, "extensibility", extensibility.measure(**how), extensibility.report)
     if "memory" in sections:
         _show(figures, "memory", memory.measure(), memory.report)
     if "startup" in sections:
-        _show(figures, "startup", startup.measure(list(barred)), startup.report)
+        _show(figures, "startup", startup.measure(chosen), startup.report)
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1))
     return status

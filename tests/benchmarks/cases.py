@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tests import legged_problems
 from trajopt import problems
 from trajopt.problems import ProblemCase
 from trajopt.shooting import ShootingProblem
@@ -32,14 +33,18 @@ class Case:
         solver: The solver, with Crocoddyl's options.
         zero_guess: Whether the guess is the state's zero at every knot, knot 0 included, and no control, which is
             Crocoddyl's own; else x0 at every knot and the controls that hold it there.
+        options: Options of the solver; Crocoddyl's by default.
         bars: Whether `BARS` hold for it.
+        more: Whether a second thread and start-up are measured without bars too.
     """
 
     load: Callable[[], ProblemCase]
     peer: str
     solver: type[SolverAbstract] = SolverFDDP
     zero_guess: bool = False
+    options: DDPOptions | None = None
     bars: bool = False
+    more: bool = False
 
     def guess(self, problem: ShootingProblem) -> tuple[Reals, Reals]:
         """States (T + 1, nx) and controls (T, nu)."""
@@ -51,11 +56,24 @@ class Case:
     def make_solver(self, problem: ShootingProblem) -> SolverAbstract:
         """A solver with Crocoddyl's algorithm and values."""
         options = FDDPOptions if self.solver is SolverFDDP else DDPOptions
-        return self.solver(problem, options.crocoddyl(max_iterations=MAX_ITERATIONS))
+        return self.solver(problem, self.options or options.crocoddyl(max_iterations=MAX_ITERATIONS))
 
 
 def _case(name: str, **options: object) -> Callable[[], ProblemCase]:
     return functools.partial(problems.load, name, **options)  # type: ignore[arg-type]
+
+
+def _legged(name: str) -> Case:
+    """A gait or a humanoid, with the options of its trace."""
+    return Case(
+        load=functools.partial(_legged_case, name), peer=name, options=legged_problems.options_of(name), more=True
+    )
+
+
+def _legged_case(name: str) -> ProblemCase:
+    problem = legged_problems.problem_of(name)
+    options = legged_problems.options_of(name)
+    return ProblemCase(name=name, description=name, problem=problem, solver=SolverFDDP, options=options)
 
 
 CASES = {
@@ -69,4 +87,9 @@ CASES = {
         load=_case("unicycle", T=200, start=(1.0, 0.0, 0.0)), peer="unicycle-t200-fddp", zero_guess=True
     ),
     "unicycle_t20": Case(load=_case("unicycle"), peer="unicycle-t20-fddp", zero_guess=True),
+    "hyq_walk": _legged("hyq-walk"),
+    "hyq_trot": _legged("hyq-trot"),
+    "talos_legs_walk": _legged("talos-legs-benchmark"),
 }
+if "humanoid-reach" in legged_problems.HUMANOIDS:
+    CASES["humanoid_reach"] = _legged("humanoid-reach")

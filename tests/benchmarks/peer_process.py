@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from types import TracebackType
@@ -38,7 +39,8 @@ class PeerProcess:
             "--seconds",
             f"{seconds}",
         ]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        one = {**os.environ, "OMP_NUM_THREADS": "1"}  # Eigen multiplies large matrices on all threads else
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=one)
         self.version = ""
 
     def __enter__(self) -> Self:
