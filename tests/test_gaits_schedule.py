@@ -245,6 +245,9 @@ def test_a_stance_is_read_from_a_robot() -> None:
     q[:2], q[3:7] = (1.0, 2.0), pin.Quaternion(pin.utils.rotate("z", 0.3)).coeffs()
     turned = Stance.of(robot, stance.feet, np.concatenate([q, np.ones(robot.nv)]), soles=True)
     np.testing.assert_allclose(turned.feet["left_sole_link"].rotation, pin.utils.rotate("z", 0.3), atol=1e-6)
+    ahead = Stance.of(robot, stance.feet, q, soles=True, heading=0.0)
+    assert np.array_equal(ahead.feet["left_sole_link"].rotation, np.eye(3))
+    assert ahead.feet["left_sole_link"].position == turned.feet["left_sole_link"].position
 
 
 def test_a_robot_that_cannot_walk_is_refused() -> None:
