@@ -1,88 +1,22 @@
-"""Gaits solved: Crocoddyl's costs and iterations, forces, and feet that come down where they are to be."""
+"""Gaits solved: forces, and feet that come down where they are to be; test_parity_gaits.py compares with Crocoddyl."""
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from typing import Any
 
 import numpy as np
 import pytest
 
-import trajopt
 from tests.gait_robots import FEET, models_of, robot_of, stance_of
 from trajopt import gaits
-from trajopt.solvers import FDDPOptions, SolverFDDP
-
-
-def solved(
-    name: str, schedule: gaits.ContactSchedule, x: Any = None, *, tolerance: float = 1e-9, first: float = 1e-9
-) -> trajopt.Solution:
-    """The solution from the standing guess, as Crocoddyl's FDDP finds it."""
-    problem = models_of(name).problem(schedule, x)
-    options = dataclasses.replace(FDDPOptions.crocoddyl(initial_regularization=first), tolerance=tolerance)
-    return SolverFDDP(problem, options).solve(*gaits.gait_guess(problem, schedule))
-
-
-def test_anymal_walks_trots_paces_bounds_and_jumps_as_with_crocoddyl() -> None:
-    """Each gait from the state in which the last one ends, as in the example quadrupedal_gaits_fwddyn."""
-    robot, feet, x = robot_of("anymal"), FEET["anymal"], None
-    expected: list[tuple[str, dict[str, Any], int, float]] = [
-        ("walk", {}, 12, 588.6368067889),
-        ("trot", {"first_step": "full"}, 9, 427.3296136241),
-        ("pace", {"first_step": "full"}, 13, 801.8345491404),
-        ("bound", {}, 15, 2068.3911995837),
-        ("jump", {"ground": 0.0}, 17, 3058.7404777357),
-    ]
-    for gait, options, iterations, cost in expected:
-        schedule = getattr(gaits, f"quadruped_{gait}")(gaits.Stance.of(robot, feet, x), **options)
-        solution = solved("anymal", schedule, x)
-        assert solution.converged
-        assert (solution.iterations, solution.cost) == (iterations, pytest.approx(cost, rel=1e-9)), gait
-        x = solution.xs[-1]
-
-
-def test_talos_walks_and_jumps_as_with_crocoddyl() -> None:
-    """As in the example bipedal_gaits_fwddyn: soles turn back to the world's axes with each gait."""
-    robot, feet, x = robot_of("talos_legs"), FEET["talos_legs"], None
-    expected: list[tuple[str, dict[str, Any], int, float]] = [
-        ("walk", {}, 15, 5111.9644791342),
-        ("jump", {"ground": 0.0}, 36, 22599.2405479250),
-        ("walk", {"first_step": "full", "support_knots": 2}, 17, 13200.0717700455),
-    ]
-    for gait, options, iterations, cost in expected:
-        stance = gaits.Stance.of(robot, feet, x, soles=True, heading=0.0)
-        solution = solved("talos_legs", getattr(gaits, f"biped_{gait}")(stance, **options), x, tolerance=1e-7)
-        assert solution.converged
-        assert (solution.iterations, solution.cost) == (iterations, pytest.approx(cost, rel=1e-9)), gait
-        x = solution.xs[-1]
-
-
-GOLDENS: dict[str, tuple[str, gaits.ContactSchedule, float, int, float]] = {
-    "hyq walk": ("hyq", gaits.quadruped_walk(stance_of("hyq"), step_height=0.25), 0.1, 13, 1596.818335603),
-    "hyq trot": ("hyq", gaits.quadruped_trot(stance_of("hyq"), step_height=0.2), 0.1, 8, 864.1027376813),
-    "anymal com": ("anymal", gaits.quadruped_com_shift(stance_of("anymal")), 1e-9, 10, 109.1547328662),
-    "talos benchmark": (
-        "talos_legs",
-        gaits.biped_walk(stance_of("talos_legs"), dt=0.0375, step_knots=25, support_knots=1),
-        0.1,
-        12,
-        5195.698697658,
-    ),
-}
-
-
-@pytest.mark.parametrize("name", GOLDENS)
-def test_the_cost_that_crocoddyl_finds(name: str) -> None:
-    robot, schedule, regularization, iterations, cost = GOLDENS[name]
-    solution = solved(robot, schedule, first=regularization)
-    assert solution.converged
-    assert (solution.iterations, solution.cost) == (iterations, pytest.approx(cost, rel=1e-9))
+from trajopt.solvers import SolverFDDP
 
 
 def test_forces_are_zero_in_the_air_and_carry_the_robot() -> None:
     schedule = gaits.quadruped_trot(stance_of("anymal"))
-    solution = solved("anymal", schedule)
+    problem = models_of("anymal").problem(schedule)
+    solution = SolverFDDP(problem).solve(*gaits.gait_guess(problem, schedule))
     forces, continuous = solution.contact_forces(), ~schedule.touchdowns[:-1]
     weight = 9.81 * sum(inertia.mass for inertia in robot_of("anymal").model.inertias)
     total = np.zeros(schedule.T)
