@@ -6,7 +6,6 @@ Contacts that are not active are left out of the system altogether.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,15 +19,6 @@ from trajopt.impulses import ImpulseModelAbstract
 
 Reals = npt.NDArray[np.float64]
 WORLD = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A contact in numbers: J (nc, nv), what J a is to cancel (nc,), and T (nc, nc) of the force T λ that users see."""
-
-    jacobian: Reals
-    drift: Reals
-    turn: Reals
 
 
 class Body:
@@ -75,11 +65,11 @@ def given(contact: TouchModelAbstract, name: str, default: Any = 0.0) -> Any:
     return parameters[name].default if name in parameters else default
 
 
-def contact_rows(contact: ContactModelAbstract, body: Body) -> Rows:
-    """A contact by the formula in its docstring, in the axes in which users see its force."""
+def contact_rows(contact: ContactModelAbstract, body: Body) -> tuple[Reals, Reals]:
+    """J (nc, nv) and what J a is to cancel (nc,), by the formula in its docstring, in the axes of its force."""
     kp, kd = float(given(contact, "kp")), float(given(contact, "kd"))
     J, bias, error = WRITERS[type(contact)](contact, body)
-    return Rows(J, bias + kd * (J @ body.v) + kp * error, np.eye(len(J)))
+    return J, bias + kd * (J @ body.v) + kp * error
 
 
 Written = tuple[Reals, Reals, Reals]
@@ -117,20 +107,13 @@ def _six(contact: Any, body: Body) -> Written:
 
 
 def _loop(contact: Any, body: Body) -> Written:
-    """Jacobians by Pinocchio for a weld, by differences for a ball joint; their rates by differences for both."""
-    model, v, h = body.model, body.v, 1e-5
-    if contact.nc == 6:
-        J = _weld(contact, body)
-        ahead, behind = (_weld(contact, body.moved(t)) for t in (h, -h))
-        return J, (ahead - behind) @ v / (2 * h), pin.log6(_relative(contact, body)).vector
-
-    def gap(dq: Reals) -> Reals:
-        return np.array(_relative(contact, Body(model, pin.integrate(model, body.q, dq), v)).translation)
-
-    J = np.array([gap(h * e) - gap(-h * e) for e in np.eye(model.nv)]).T / (2 * h)
-    s = 2e-3  # fourth order
-    second = (-gap(2 * s * v) + 16 * gap(s * v) - 30 * gap(0 * v) + 16 * gap(-s * v) - gap(-2 * s * v)) / (12 * s**2)
-    return J, second, gap(0 * v)
+    """Rates of Jacobians by differences of fourth order."""
+    jacobian, h = _weld if contact.nc == 6 else _ball, 1e-3
+    near = [jacobian(contact, body.moved(k * h)) for k in (-2, -1, 1, 2)]
+    rate = (near[0] - 8 * near[1] + 8 * near[2] - near[3]) / (12 * h)
+    relative = _relative(contact, body)
+    error = pin.log6(relative).vector if contact.nc == 6 else relative.translation
+    return jacobian(contact, body), rate @ body.v, error
 
 
 def _relative(contact: Any, body: Body) -> pin.SE3:
@@ -139,8 +122,17 @@ def _relative(contact: Any, body: Body) -> pin.SE3:
 
 
 def _weld(contact: Any, body: Body) -> Reals:
+    """Of the twist of B relative to A, in the axes of A about its origin."""
     a, b = (body.jacobian(f, pin.ReferenceFrame.LOCAL) for f in contact.frames)
     return np.array(_relative(contact, body).toActionMatrix() @ b - a)
+
+
+def _ball(contact: Any, body: Body) -> Reals:
+    """Of the position of B's origin as A sees it."""
+    a, b = contact.frames
+    seen = body.placement(a).rotation.T
+    turning = pin.skew(_relative(contact, body).translation) @ seen @ body.jacobian(a)[3:]
+    return np.array(seen @ (body.jacobian(b) - body.jacobian(a))[:3] + turning)
 
 
 WRITERS: dict[type, Callable[[Any, Body], Written]] = {
@@ -173,27 +165,32 @@ def solve(
 def contact_dynamics(
     model: trajopt.DifferentialActionModelContactFwdDynamics, x: Reals, u: Reals, active: list[str] | None = None
 ) -> tuple[Reals, dict[str, Reals]]:
-    """Acceleration (nv,), and the force of each contact that is active."""
+    """Acceleration (nv,), and the force of each contact; active are those that are so at first, unless told."""
     state, width = model.state, 1e-2
     body = Body(state.model, x[: state.nq], x[state.nq :])
     bias = body.bias() - model.actuation.matrix @ u
     if model.friction is not None:
         bias = bias + state.model.damping * body.v + state.model.friction * np.tanh(body.v / width)
-    names = list(model.contacts.names) if active is None else active
-    written = {name: contact_rows(model.contacts[name], body) for name in names}
-    rows = {name: (w.jacobian, w.drift) for name, w in written.items()}
-    return solve(body.mass_matrix(), bias, rows, float(model.parameters()["damping"].default))
+    names = active_at_first(model.contacts) if active is None else active
+    rows = {name: contact_rows(model.contacts[name], body) for name in names}
+    a, forces = solve(body.mass_matrix(), bias, rows, float(model.parameters()["damping"].default))
+    return a, {name: forces.get(name, np.zeros(size)) for name, size in model.contacts.sizes.items()}
+
+
+def active_at_first(stack: Any) -> list[str]:
+    parameters = stack.parameters()
+    return [name for name in stack.names if parameters[f"{stack.kind}s.{name}.active"].default]
 
 
 def impulse_dynamics(
     model: trajopt.ActionModelImpulseFwdDynamics, x: Reals, active: list[str] | None = None
 ) -> tuple[Reals, dict[str, Reals]]:
-    """Velocity (nv,) after, and the impulse of each contact that is active."""
+    """Velocity (nv,) after, and the impulse of each contact; active as in `contact_dynamics`."""
     state = model.state
     body = Body(state.model, x[: state.nq], x[state.nq :])
     first = {name: float(model.parameters()[name].default) for name in ("restitution", "damping")}
-    names = list(model.impulses.names) if active is None else active
+    names = active_at_first(model.impulses) if active is None else active
     jacobians = {name: impulse_rows(model.impulses[name], body) for name in names}
     rows = {name: (J, (1 + first["restitution"]) * (J @ body.v)) for name, J in jacobians.items()}
     change, impulses = solve(body.mass_matrix(), np.zeros(state.nv), rows, first["damping"])
-    return body.v + change, impulses
+    return body.v + change, {name: impulses.get(name, np.zeros(n)) for name, n in model.impulses.sizes.items()}

@@ -13,6 +13,8 @@ import pinocchio as pin
 from casadi import SX
 
 import trajopt
+from tests.contact_models import contact_differentials, force_residuals, impulse_actions
+from tests.contact_robots import ROBOTS, robot_state
 from trajopt.actions import ActionModelTerminal
 from trajopt.dynamics import RobotExpressions
 from trajopt.residuals import ResidualModelAbstract
@@ -54,6 +56,7 @@ STATES: dict[str, Callable[[], StateAbstract]] = {
     "drone": lambda: StateMultibody(_curved_robot(pin.JointModelFreeFlyer(), "drone", link=True)),
     "talos_arm": lambda: StateMultibody(load_robot("talos_arm")),
     "solo12": lambda: StateMultibody(load_robot("solo12")),
+    **{name: lambda name=name: robot_state(name) for name in ROBOTS},  # type: ignore[misc]
 }
 TIP = {
     "planar-2r": "tool",
@@ -255,6 +258,7 @@ RESIDUALS: dict[str, Callable[[], ResidualModelAbstract]] = {
         state_of("drone"), tip_height, parameters={"floor": 0.1}, unit="m"
     ),
     "symbolic-robot-xu": lambda: trajopt.ResidualModelSymbolic(state_of("planar-2r"), torque_above_gravity),
+    **force_residuals(),
 }
 
 ACTIVATIONS: dict[str, Callable[[], trajopt.ActivationModelAbstract]] = {  # of residuals of size 4
@@ -329,6 +333,7 @@ DIFFERENTIALS: dict[str, Callable[[], trajopt.DifferentialActionModelAbstract]] 
     "pendulum": lambda: Pendulum(small_costs(StateVector(2))),
     "van-der-pol": lambda: VanDerPol(small_costs(StateVector(2))),
     "attitude": lambda: Attitude(small_costs(state_of("ball"))),
+    **contact_differentials(),
 }
 
 
@@ -360,6 +365,7 @@ ACTIONS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
     "black-box": BlackBox,
     "num-diff-black-box": lambda: trajopt.ActionModelNumDiff(ValuesOnly()),
     "num-diff-unicycle": lambda: trajopt.ActionModelNumDiff(trajopt.ActionModelUnicycle()),
+    **impulse_actions(),
 }
 
 TERMINALS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {

@@ -13,7 +13,7 @@ import pytest
 
 import trajopt
 from tests.model_list import ACTIONS, DIFFERENTIALS, TERMINALS, free_dynamics, points
-from tests.slow_twin import Twin, assert_close, central_differences, numeric_terms
+from tests.slow_twin import ImpulseTwin, Twin, assert_close, central_differences, numeric_terms
 from trajopt.actions import ActionModelTerminal
 
 Reals = npt.NDArray[np.float64]
@@ -59,6 +59,8 @@ def expected_hessian(model: trajopt.ActionModelAbstract, x: Reals, u: Reals | No
     """Gauss-Newton of the slow twin; of an exact Hessian, differences of the gradient in tangent coordinates."""
     if isinstance(model, Integrated) and u is not None:
         return Twin(model).gauss_newton(x, u)
+    if isinstance(model, trajopt.ActionModelImpulseFwdDynamics) and u is not None:
+        return ImpulseTwin(model).gauss_newton(x)
     if isinstance(model, Integrated | ActionModelTerminal):
         costs = model.differential.costs if isinstance(model, Integrated) else model.costs
         return sum((_term_hessian(model, term, x) for term in numeric_terms(costs, 0)), np.zeros(1))

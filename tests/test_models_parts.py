@@ -31,20 +31,36 @@ def every(family: dict[str, Callable[[], Any]]) -> pytest.MarkDecorator:
 
 
 class Numbers:
-    """A residual's value and derivative as numbers, with the first values of its parameters."""
+    """A residual's value and derivative as numbers, with the first values of its parameters.
+
+    Those of forces see a 6D contact "foot" and a motion, z, which are random numbers.
+    """
 
     def __init__(self, residual: ResidualModelAbstract) -> None:
         self.residual, self.state = residual, residual.state
         self.parameters = residual.parameters_for(NU)
         instant = Instant(residual.state, NU)
-        symbols = [instant.x, instant.u, parameter_vector(self.parameters)]
-        results = [residual.evaluate(instant), *residual.derivative(instant)]
+        if residual.uses_solution:
+            motion = "velocity_after" if isinstance(residual, trajopt.ResidualModelImpulseCoM) else "acceleration"
+            instant = Instant(residual.state, NU, forces={"foot": 6}, motion=motion)
+        results = [residual.evaluate(instant), *residual.derivative(instant), residual.solution_derivative(instant)]
+        self.nz = instant.solved.numel()
+        symbols = [instant.x, instant.u, instant.solved, parameter_vector(self.parameters)]
         self._function = ca.Function("residual", symbols, results)
+        self.z: Reals = np.random.default_rng(7).normal(size=self.nz)
+
+    def _evaluate(self, x: Reals, u: Reals, z: Reals) -> list[Reals]:
+        p = [value.flat(value.default) for value in self.parameters.values()]
+        return [value.full() for value in self._function(x, u, z, np.concatenate([*p, []]))]
 
     def __call__(self, x: Reals, u: Reals) -> tuple[Reals, Reals, Reals]:
-        p = [value.flat(value.default) for value in self.parameters.values()]
-        r, by_x, by_u = self._function(x, u, np.concatenate([*p, []]))
-        return r.full().ravel(), by_x.full(), by_u.full()
+        r, by_x, by_u, _ = self._evaluate(x, u, self.z)
+        return r.ravel(), by_x, by_u
+
+    def along_solution(self, x: Reals, u: Reals, dz: Reals) -> tuple[Reals, Reals]:
+        """The residual at z + dz, and its derivative there by z."""
+        r, _, _, by_z = self._evaluate(x, u, self.z + dz)
+        return r.ravel(), by_z
 
 
 # Residuals
@@ -68,6 +84,12 @@ def test_residual(make: Callable[[], ResidualModelAbstract]) -> None:
                 assert not by_u.any()
             else:
                 assert_close(by_u, central_differences(lambda du, x=x, u=u: numbers(x, u + du)[0], NU))
+            if residual.uses_solution:
+                by_z = numbers.along_solution(x, u, np.zeros(numbers.nz))[1]
+                assert by_z.any()
+                assert_close(
+                    by_z, central_differences(lambda dz, x=x, u=u: numbers.along_solution(x, u, dz)[0], numbers.nz)
+                )
 
 
 @every(RESIDUALS)
