@@ -20,6 +20,8 @@ import numpy.typing as npt
 from trajopt.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from trajopt.shooting import ShootingProblem
 
 Reals = npt.NDArray[np.float64]
@@ -159,6 +161,12 @@ class Solution:
         from trajopt.explanation import explain
 
         return explain(self)
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draws everything about it in one figure and writes it to `path`; see `trajopt.plotting.plot_summary`."""
+        from trajopt.plotting import plot_summary
+
+        return plot_summary(self, path)
 
     @contextlib.contextmanager
     def _as_solved(self) -> Iterator[ShootingProblem]:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from trajopt.gaits import ContactSchedule
 
+_NARROW = 0.25  # the shorter side of the view from above is at least twice this, of the longer side [-]
+
 
 def plot_com(
     solution: Solution,
@@ -62,7 +64,7 @@ def plot_com(
     phases = phases_of(motion, schedule)
     points = _shown(motion)
     with house_style():
-        tall = float(np.clip(7.0 * np.ptp(points[:, 1]) / max(np.ptp(points[:, 0]), 1e-6), 1.5, 6.0))
+        tall = float(np.clip(7.0 * np.ptp(points[:, 1]) / max(np.ptp(points[:, 0]), 1e-6), 3.0, 6.0))
         target = canvas(figure, 8.0, tall + 2.8)
         above, beside = target.subplots(2, 1, height_ratios=[tall + 0.4, 1.3])
         _draw_above(above, motion, points)
@@ -94,10 +96,11 @@ def _shown(motion: LeggedMotion) -> Reals:
 def _draw_above(axes: Axes, motion: LeggedMotion, points: Reals) -> None:
     """The view from above."""
     low, high = points.min(axis=0), points.max(axis=0)
-    margin = 0.06 * max(float((high - low).max()), 1e-3)
+    longer = max(float((high - low).max()), 1e-3)
+    center, half = (low + high) / 2, np.maximum((high - low) / 2, _NARROW * longer) + 0.06 * longer
     axes.set(aspect="equal", xlabel="x [m]", ylabel="y [m]")
-    axes.set_xlim(low[0] - margin, high[0] + margin)
-    axes.set_ylim(low[1] - margin, high[1] + margin)
+    axes.set_xlim(center[0] - half[0], center[0] + half[0])
+    axes.set_ylim(center[1] - half[1], center[1] + half[1])
     for phase in motion.phases:
         _draw_support(axes, motion, phase)
     for foot in motion.feet:
@@ -115,9 +118,9 @@ def _draw_support(axes: Axes, motion: LeggedMotion, phase: Phase) -> None:
     """What the feet of a phase span: an area, or a line."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    if not phase.standing:
+    feet = [motion.feet[i] for i in phase.standing if motion.feet[i].on_floor]
+    if not feet:
         return
-    feet = [motion.feet[i] for i in phase.standing]
     corners = np.concatenate([foot.positions[phase.first] + foot.outline[phase.first] for foot in feet])
     hull = convex_hull(corners[:, :2])
     ramp = LinearSegmentedColormap.from_list("support", RAMP)

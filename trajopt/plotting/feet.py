@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from trajopt.gaits import ContactSchedule
 
 _ALONG = 0.02  # a direction this close to an axis of the world is called by its name [-]
+_WIDEST, _THINNER = 3.6, 0.65  # a path is drawn over the one before it, and thinner: both are seen if they are the same
 _TREAD = 0.03  # width of a place to stand, in parts of the panel [-]
 
 
@@ -91,7 +92,7 @@ def _draw_side(axes: Axes, motion: LeggedMotion) -> None:
     for i, foot in enumerate(motion.feet):
         look = line_look(i)
         axes.plot(*asked[i].T, color=GREY, linestyle="--", linewidth=1.1, label="_reference")
-        axes.plot(*paths[i].T, label=foot.name, **look)
+        axes.plot(*paths[i].T, label=foot.name, linewidth=_WIDEST * _THINNER**i, **look)
         axes.plot(*holds[i].T, "^", color=look["color"], markersize=7, markeredgecolor="white", linestyle="", zorder=4,
                   label="_foothold")  # fmt: skip
     axes.set(xlabel=label, ylabel="z [m]")
@@ -124,5 +125,6 @@ def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
         entries.append(Line2D([], [], color=GREY, linestyle="--", linewidth=1.1, label="asked for"))
     entries.append(Line2D([], [], color=GREY, marker="^", linestyle="", label="foothold"))
     entries.append(Line2D([], [], color=GROUND, linewidth=4.0, alpha=0.5, label="ground"))
-    entries.append(Patch(facecolor=AIR, label="in the air"))
+    if not all(foot.stands[motion.lasting].all() for foot in motion.feet):
+        entries.append(Patch(facecolor=AIR, label="in the air"))
     target.legend(handles=entries, loc="outside lower center", ncols=min(len(entries), 8))

@@ -45,7 +45,7 @@ def plot_contact_forces(
     phases = phases_of(motion, schedule)
     with house_style():
         target = canvas(figure, 8.0, 1.0 + 1.15 * len(motion.feet))
-        panels = target.subplots(len(motion.feet), sharex=True, sharey=True, squeeze=False)[:, 0]
+        panels = list(target.subplots(len(motion.feet), sharex=True, sharey=True, squeeze=False)[:, 0])
         for axes, foot in zip(panels, motion.feet):
             shade_air(axes, motion, foot)
             _draw_foot(axes, motion, foot)
@@ -103,5 +103,6 @@ def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
         entries.append(Patch(facecolor=RED, alpha=0.18, label=f"friction limit (μ{value})"))
     if any(len(foot.hits) for foot in motion.feet):
         entries.append(Line2D([], [], color=BLUE, marker="v", linestyle="", label="touch-down, normal impulse"))
-    entries.append(Patch(facecolor=AIR, label="in the air"))
+    if not all(foot.stands[motion.lasting].all() for foot in motion.feet):
+        entries.append(Patch(facecolor=AIR, label="in the air"))
     target.legend(handles=entries, loc="outside lower center", ncols=5)

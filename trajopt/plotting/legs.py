@@ -51,6 +51,11 @@ class Foot:
     outline: Reals
 
     @property
+    def on_floor(self) -> bool:
+        """Whether what it touches is more like a floor than a wall."""
+        return bool(np.median(self.normals[:, 2]) > 0.5)
+
+    @property
     def normal_forces(self) -> Reals:
         """Part of the force along the normal, shape (T,) [N]."""
         return np.asarray(np.sum(self.forces * self.normals, axis=1))
@@ -117,11 +122,14 @@ class LeggedMotion:
 
     @property
     def pressures(self) -> Reals:
-        """Centre of pressure Σ c_i f_n,i / Σ f_n,i of all feet, shape (T, 3) [m]; NaN if next to nothing presses."""
-        loads = np.array([np.where(foot.normal_forces > 0, foot.normal_forces, 0.0) for foot in self.feet])
-        points = np.array([np.nan_to_num(foot.pressures) for foot in self.feet])
+        """Centre of pressure Σ c_i f_n,i / Σ f_n,i on the floor, shape (T, 3) [m]; NaN if next to nothing presses."""
+        feet = [foot for foot in self.feet if foot.on_floor]
+        if not feet:
+            return np.full((len(self.lasting), 3), np.nan)
+        loads = np.array([np.where(foot.normal_forces > 0, foot.normal_forces, 0.0) for foot in feet])
+        points = np.array([np.nan_to_num(foot.pressures) for foot in feet])
         total = loads.sum(axis=0)
-        total[total < 1e-3 * self.weight] = np.nan
+        total[total <= 1e-3 * self.weight] = np.nan
         return np.asarray(np.einsum("it,itk->tk", loads, points) / total[:, None])
 
     @property
@@ -143,7 +151,9 @@ class LeggedMotion:
         return [(int(knots[a]), int(knots[b - 1]) + 1) for a, b in zip(edges[::2], edges[1::2])]
 
     def footholds(self, foot: Foot) -> Reals:
-        """Where a foot stands in turn, shape (n, 3) [m]."""
+        """Where a foot stands in turn, shape (n, 3) [m]; none on a wall."""
+        if not foot.on_floor:
+            return np.zeros((0, 3))
         return foot.positions[[first for first, _ in self.spells(foot, standing=True)]].reshape(-1, 3)
 
 
@@ -195,7 +205,7 @@ def _touches(problem: Any) -> dict[str, dict[tuple[str, str], Any]]:
     for action in {id(model): model for model in getattr(problem, "running", ())}.values():
         owner = getattr(action, "differential", action)
         for kind in ("contacts", "impulses"):
-            stack = getattr(owner, kind, None)
+            stack: Any = getattr(owner, kind, None)
             for name in stack.names if stack is not None else ():
                 if len(stack[name].frames) == 1:
                     found.setdefault(stack[name].frame, {}).setdefault((kind, name), stack[name])
@@ -251,6 +261,7 @@ def _surface(known: _Known, items: dict[tuple[str, str], Any], rotations: Reals)
     T, values = len(rotations) - 1, known.values
     normals, mu, outline = np.tile(_UP, (T, 1)), np.full(T, np.nan), np.zeros((T + 1, 1, 3))
     contacts = {name: item for (kind, name), item in items.items() if kind == "contacts"}
+    found = False
     if known.sole is not None and any(item.nc == 6 for item in contacts.values()):
         outline = _corners(known.sole, rotations)
     for term in all_terms(known.solution.problem):
@@ -258,14 +269,15 @@ def _surface(known: _Known, items: dict[tuple[str, str], Any], rotations: Reals)
         if item is None or f"{term.name}.rotation" not in values:
             continue
         turn = values[f"{term.name}.rotation"]
-        axes = turn if item.in_world else rotations @ turn
         here = np.isfinite(turn[:T, 0, 0])
-        normals[here] = axes[:T][here][:, :, 2]
+        axes = _held(turn) if item.in_world else rotations @ _held(turn)
+        rows = here if found else np.full(T, True)  # a touch-down, which may have no cone, is on the same ground
+        normals[rows], found = axes[:T, :, 2][rows], True
         if f"{term.name}.mu" in values:
             mu[here] = values[f"{term.name}.mu"][:T][here]
         if f"{term.name}.box" in values:
             box = np.nanmax(values[f"{term.name}.box"], axis=0)
-            outline = _corners(box, rotations if item.in_world else _last_known(axes))
+            outline = _corners(box, rotations if item.in_world else axes)
     return _Surface(normals, mu, outline)
 
 
@@ -275,7 +287,7 @@ def _corners(box: Reals, axes: Reals) -> Reals:
     return np.asarray(corners @ np.swapaxes(axes, 1, 2))
 
 
-def _last_known(rows: Reals) -> Reals:
+def _held(rows: Reals) -> Reals:
     """Rows of NaN replaced by the ones before them, or at the start by the first that is known."""
     known = np.flatnonzero(np.isfinite(rows.reshape(len(rows), -1)[:, 0]))
     before = known[np.maximum(np.searchsorted(known, np.arange(len(rows)), side="right") - 1, 0)]

@@ -138,7 +138,7 @@ def draw_chart(axes: Axes, rows: Sequence[FootTimes], phases: Sequence[NamedTime
         for time in row.touchdowns:
             axes.plot(time, level - 0.5 * _HEIGHT + 0.12, "v", color=RED, markersize=6, zorder=3, clip_on=False,
                       label="_touch-down")  # fmt: skip
-    axes.set_yticks(range(len(rows)), labels=[row.name for row in reversed(rows)])
+    axes.set_yticks(range(len(rows) - 1, -1, -1), labels=[row.name for row in rows])
     axes.set_ylim(-0.6, len(rows) - 0.5)
     mark_phases([axes], phases)
     axes.grid(False)

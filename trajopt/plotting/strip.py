@@ -108,7 +108,7 @@ class _Strip:
     def height(self, width: float) -> float:
         """Height of a figure of some width that it fills [inch]."""
         low, high = self.heights()
-        return float(np.clip((width - 0.6) * (high - low) / (len(self.knots) * self.width) + 0.85, 1.5, 6.0))
+        return float(np.clip((width - 0.6) * (high - low) / (len(self.knots) * self.width) + 0.76, 1.5, 6.0))
 
 
 def strip_height(solution: Solution, frames: int, width: float) -> float:
@@ -125,10 +125,10 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
     ahead = _ahead(model, solution.xs[0, : model.nq])
     lasting = np.flatnonzero(motion.lasting)
     knots = np.unique(lasting[np.round(np.linspace(0, len(lasting) - 1, frames)).astype(int)])
-    points = skeleton.points[knots]
-    along = (points - points[:, 1:2]) @ ahead
+    points = skeleton.points[knots, 1:]  # without the world's origin
+    along = (points - points[:, :1]) @ ahead
     low, high = float(along.min()), float(along.max())
-    tall = float(np.max(points[:, 1:, 2].max(axis=1) - points[:, 1:, 2].min(axis=1)))
+    tall = float(np.max(np.ptp(points[:, :, 2], axis=1)))
     largest = max(float(np.linalg.norm(np.nan_to_num(foot.forces[knots]), axis=1).max()) for foot in motion.feet)
     return _Strip(
         motion=motion,
@@ -138,7 +138,7 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
         left=np.array([-ahead[1], ahead[0], 0.0]),
         middle=(low + high) / 2,
         width=(1 + _GAP) * max(high - low, _SLIM * tall),
-        scale=tall * min(_WEIGHT / motion.weight, _LONGEST / max(largest, 1e-9)),
+        scale=tall * min(_WEIGHT / max(motion.weight, 1e-9), _LONGEST / max(largest, 1e-9)),
     )
 
 
@@ -195,7 +195,7 @@ def _draw_forces(axes: Axes, strip: _Strip) -> None:
     if not arrows:
         return
     quiver = axes.quiver(*np.array(tails).T, *np.array(arrows).T, color=RED, zorder=5, **_ARROW)
-    force = _round(strip.motion.weight)
+    force = _round(strip.motion.weight or _LONGEST / strip.scale)
     length = strip.scale * force / float(np.ptp(axes.get_xlim()))  # of the panel
     axes.quiverkey(
         quiver, 0.99 - length, 0.94, strip.scale * force, f"force of {force:g} N", labelpos="W", labelsep=0.05

@@ -1,0 +1,32 @@
+"""Draws the README's picture of a gait: `python docs/gait_picture.py` writes docs/quadruped-walk.png."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+import trajopt
+from trajopt import gaits
+from trajopt.plotting import plot_contact_forces, plot_strip
+from trajopt.solvers import SolverFDDP
+
+FEET = ["FL_foot", "FR_foot", "RL_foot", "RR_foot"]
+
+
+def main() -> None:
+    """A Go2 walks."""
+    robot = trajopt.load_robot("go2")
+    stance = gaits.Stance.of(robot, FEET)
+    walk = gaits.quadruped_walk(stance, step_length=0.15, step_height=0.06, support_knots=4, profile="smooth")  # [m]
+    problem = gaits.gait_problem(robot, walk)
+    solution = SolverFDDP(problem).solve(*gaits.gait_guess(problem, walk))
+    figure = Figure(figsize=(10.0, 7.2), layout="constrained")
+    strip, forces = figure.subfigures(2, 1, height_ratios=[1.8, 5.4])
+    plot_strip(solution, 7, figure=strip)
+    plot_contact_forces(solution, walk, figure=forces)
+    figure.savefig(Path(__file__).parent / "quadruped-walk.png", dpi=100)
+
+
+if __name__ == "__main__":
+    main()
