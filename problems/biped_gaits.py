@@ -24,6 +24,7 @@ def build_walk(
     support_knots: int | None = None,
     cycles: int = 1,
     heading: float = 0.0,
+    profile: str | None = None,
     dt: float = 3e-2,
     mu: float = 0.7,
     cone: float = 10.0,
@@ -38,6 +39,7 @@ def build_walk(
         support_knots: Number of knots on both feet before each step [-].
         cycles: How often each foot steps [-].
         heading: Direction of the steps, an angle about the vertical from the world's x axis [rad].
+        profile: How a foot swings: "smooth" leaves and touches down at rest; "triangle" is Crocoddyl's.
         dt: Time step [s].
         mu: Friction coefficient [-].
         cone: Weight of a wrench with which a sole would slip or tip [cost/N²].
@@ -54,6 +56,7 @@ def build_walk(
         support_knots=steps.support if support_knots is None else support_knots,
         cycles=cycles,
         heading=heading,
+        profile=steps.profile if profile is None else profile,
         dt=dt,
     )
     return gait_case(

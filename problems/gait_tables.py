@@ -17,6 +17,8 @@ class Steps:
         height: To which the feet are lifted [m].
         knots: Of a swing [-].
         support: Knots on all feet between steps [-].
+        profile: How a foot swings: "smooth" leaves and touches down at rest, "triangle" is Crocoddyl's and touches down
+            2/knots of the height above the ground.
         inner: Whether forces are kept in a pyramid within the friction cone; else in one around it, as in Crocoddyl's
             gaits of quadrupeds, where a foot may slide a little.
         cone: Weight of a force outside of the pyramid [cost/N²].
@@ -28,6 +30,7 @@ class Steps:
     height: float
     knots: int = 25
     support: int = 2
+    profile: str = "smooth"
     inner: bool = True
     cone: float = 10.0
     cost: float | None = None
@@ -61,7 +64,15 @@ class Leap:
 
 def _published(length: float, height: float, cost: float, support: int = 2) -> Steps:
     """Steps of a gait of Crocoddyl's example or benchmark."""
-    return Steps(length=length, height=height, support=support, inner=False, cost=cost, source=CROCODDYL)
+    return Steps(
+        length=length,
+        height=height,
+        support=support,
+        profile="triangle",
+        inner=False,
+        cost=cost,
+        source=CROCODDYL,
+    )
 
 
 def _published_leap(cost: float) -> Leap:
@@ -73,36 +84,36 @@ WALK = {
     "hyq": _published(0.25, 0.25, 1596.8183356032512),
     "solo12": _published(0.1, 0.05, 177.28190799832163),
     "go2": _published(0.1, 0.05, 146.6535197551702),
-    "a1": Steps(length=0.1, height=0.05, cost=296.082302),
-    "b1": Steps(length=0.2, height=0.1, cost=736.714275),
-    "small-quadruped": Steps(length=0.1, height=0.05, cost=124.820109),
+    "a1": Steps(length=0.1, height=0.05, cost=308.690875),
+    "b1": Steps(length=0.2, height=0.1, cost=752.11471),
+    "small-quadruped": Steps(length=0.1, height=0.05, cost=133.564954),
 }
 TROT = {
     "anymal": _published(0.15, 0.1, 231.7924777294141),
     "hyq": _published(0.15, 0.2, 864.1027376812725),
     "solo12": _published(0.1, 0.05, 187.05516584728588),
     "go2": _published(0.1, 0.05, 120.45571802353005),
-    "a1": Steps(length=0.1, height=0.05, cost=221.676403),
-    "b1": Steps(length=0.15, height=0.1, cost=450.399307),
-    "small-quadruped": Steps(length=0.1, height=0.05, cost=123.535299),
+    "a1": Steps(length=0.1, height=0.05, cost=234.275267),
+    "b1": Steps(length=0.15, height=0.1, cost=465.740535),
+    "small-quadruped": Steps(length=0.1, height=0.05, cost=133.834806),
 }
 PACE = {
     "anymal": _published(0.15, 0.1, 754.5215396300716, support=5),
     "hyq": _published(0.15, 0.2, 2522.5512234575144),
-    "solo12": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=673.861966),
-    "go2": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=310.206168),
-    "a1": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=395.116878),
-    "b1": Steps(length=0.15, height=0.1, support=5, cost=1123.96039),
-    "small-quadruped": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=253.843129),
+    "solo12": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=752.148359),
+    "go2": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=348.994518),
+    "a1": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=427.358306),
+    "b1": Steps(length=0.15, height=0.1, support=5, cost=1135.19558),
+    "small-quadruped": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=283.11364),
 }
 BOUND = {
     "anymal": _published(0.15, 0.1, 1968.508491418044, support=5),
     "hyq": _published(0.007, 0.05, 2104.1956082263496, support=12),
-    "solo12": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=1022.96964),
-    "go2": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=471.444449),
-    "a1": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=1301.67728),
-    "b1": Steps(length=0.1, height=0.05, support=5, cost=2689.27681),
-    "small-quadruped": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=705.06174),
+    "solo12": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=1063.50544),
+    "go2": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=482.13162),
+    "a1": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=1312.22678),
+    "b1": Steps(length=0.1, height=0.05, support=5, cost=2665.39986),
+    "small-quadruped": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=714.551816),
 }
 JUMP = {
     "anymal": _published_leap(2950.2339928883607),
@@ -114,9 +125,11 @@ JUMP = {
     "small-quadruped": Leap(height=0.1, length=(0.15, 0.0, 0.0), cost=1067.0758),
 }
 BIPED_WALK = {
-    "talos_legs": Steps(length=0.6, height=0.1, knots=15, support=4, cost=5111.964479134185, source=CROCODDYL),
-    "talos": Steps(length=0.4, height=0.1, knots=15, support=4, cost=3195.21248),
-    "small-biped": Steps(length=0.2, height=0.05, knots=15, support=4, cost=726.606421),
+    "talos_legs": Steps(
+        length=0.6, height=0.1, knots=15, support=4, profile="triangle", cost=5111.964479134185, source=CROCODDYL
+    ),
+    "talos": Steps(length=0.4, height=0.1, knots=15, support=4, cost=3583.94682),
+    "small-biped": Steps(length=0.2, height=0.05, knots=15, support=4, cost=848.692528),
 }
 BIPED_JUMP = {
     "talos_legs": Leap(

@@ -83,6 +83,7 @@ def build(
     support_knots: int | None = None,
     cycles: int = 1,
     heading: float = 0.0,
+    profile: str | None = None,
     dt: float = 1e-2,
     mu: float = 0.7,
     inner: bool | None = None,
@@ -99,6 +100,7 @@ def build(
         support_knots: Number of knots with all feet on the ground between steps [-].
         cycles: How often every foot steps [-].
         heading: Direction of the steps, an angle about the vertical from the world's x axis [rad].
+        profile: How a foot swings: "smooth" leaves and touches down at rest; "triangle" is Crocoddyl's.
         dt: Time step [s].
         mu: Friction coefficient [-].
         inner: Whether forces are kept in a pyramid within the friction cone, or in one around it, where feet may slide
@@ -117,6 +119,7 @@ def build(
         support_knots=steps.support if support_knots is None else support_knots,
         cycles=cycles,
         heading=heading,
+        profile=steps.profile if profile is None else profile,
         dt=dt,
     )
     return gait_case(

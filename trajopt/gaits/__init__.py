@@ -34,6 +34,7 @@ problem = models.problem(walk, x)
 """
 
 from trajopt.gaits.biped import biped_jump, biped_walk
+from trajopt.gaits.carried import carried_postures
 from trajopt.gaits.foothold import Foothold
 from trajopt.gaits.footsteps import biped_footsteps, footsteps_along
 from trajopt.gaits.guess import gait_guess
@@ -66,6 +67,7 @@ __all__ = [
     "biped_footsteps",
     "biped_jump",
     "biped_walk",
+    "carried_postures",
     "footsteps_along",
     "gait_guess",
     "gait_problem",

@@ -1,0 +1,59 @@
+"""A posture that goes along with the feet."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from trajopt.gaits.foothold import heading_of
+from trajopt.gaits.posing import foot_paths
+from trajopt.gaits.schedule import ContactSchedule
+from trajopt.gaits.stance import check_legged, configuration_of
+from trajopt.robots import Robot
+
+Reals = npt.NDArray[np.float64]
+
+
+def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.ArrayLike | None = None) -> Reals:
+    """A posture at rest whose base moves and turns in the plane as the feet do, one state a knot (T + 1, nx).
+
+    A gait's problem pulls the robot to one posture throughout, and so its base to one heading. Where the feet turn:
+
+    ```python
+    problem.set_parameter("state.reference", gaits.carried_postures(robot, schedule), "all")
+    ```
+
+    The turn is the mean of those of the soles; for point feet that which fits their positions best. The displacement is
+    the mean of those of all feet.
+
+    Args:
+        robot: A robot with a floating base.
+        schedule: The gait.
+        posture: State (nx,) or configuration (nq,) at first; by default "standing" or "half_sitting".
+    """
+    q = configuration_of(check_legged(robot), posture)
+    paths = foot_paths(schedule)
+    points = paths[:, :, :, 3]
+    centres = points.mean(axis=1)
+    turns = _turns_of_soles(paths) if all(f.sole for f in schedule.start.feet.values()) else _turns_of_points(points)
+    states = np.tile(np.concatenate([q, np.zeros(robot.nv)]), (len(paths), 1))
+    for state, turn, centre in zip(states, turns, centres):
+        rotation = pin.AngleAxis(float(turn), np.array([0.0, 0.0, 1.0])).toRotationMatrix()
+        position = centre + rotation @ (q[:3] - centres[0])
+        state[:2] = position[:2]
+        state[3:7] = (pin.Quaternion(rotation) * pin.Quaternion(q[3:7])).coeffs()
+    return states
+
+
+def _turns_of_soles(paths: Reals) -> Reals:
+    """Mean turn about the vertical since the first knot (T + 1,) [rad]."""
+    headings = np.array([[heading_of(foot[:, :3]) for foot in feet] for feet in paths])
+    return np.unwrap(headings - headings[0], axis=0).mean(axis=1)
+
+
+def _turns_of_points(points: Reals) -> Reals:
+    """Turn about the vertical that fits the feet's positions (T + 1, feet, 3) best (T + 1,) [rad]."""
+    x, y = np.moveaxis(points - points.mean(axis=1, keepdims=True), -1, 0)[:2]
+    turns = np.arctan2(np.sum(x[0] * y - y[0] * x, axis=1), np.sum(x[0] * x + y[0] * y, axis=1))
+    return np.unwrap(turns)
