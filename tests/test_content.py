@@ -18,7 +18,7 @@ from casadi import SX
 
 import trajopt
 from tests import model_list
-from tests.model_list import Pendulum, small_costs, state_of, swing, sx_function
+from tests.model_list import Pendulum, small_costs, state_of, sx_function
 from trajopt import content, problems, source
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.dynamics.friction import SmoothFriction
@@ -260,8 +260,6 @@ def with_activation() -> Any:
 
 USERS: dict[str, Callable[[], Any]] = {
     "class": lambda: Pendulum(small_costs(trajopt.StateVector(2))),
-    "residual": lambda: trajopt.ResidualModelSymbolic(state_of("vector"), swing),
-    "lambda": lambda: trajopt.ResidualModelSymbolic(state_of("vector"), lambda x: x),
     "activation": with_activation,
     "state": lambda: trajopt.ResidualModelState(MyState(2)),
     "friction": lambda: node(friction=MyFriction()),
@@ -273,6 +271,75 @@ USERS: dict[str, Callable[[], Any]] = {
 def test_what_a_user_wrote_has_no_digest(name: str) -> None:
     with pytest.raises(content.UnknownContentError, match=r"tests\."):
         digest(USERS[name]())
+
+
+def residual(function: Callable[..., SX], **more: Any) -> trajopt.ResidualModelSymbolic:
+    return trajopt.ResidualModelSymbolic(state_of("planar-2r"), function, **more)
+
+
+def in_costs(function: Callable[..., SX], **more: Any) -> Any:
+    """A model with a user's residual."""
+    stack = costs(state_of("planar-2r"), frame="tool").add("mine", residual(function, **more), 1.0)
+    actuation = trajopt.ActuationModelFull(stack.state)
+    return trajopt.DifferentialActionModelFreeFwdDynamics(stack.state, actuation, stack)
+
+
+def height(x: SX, robot: Any) -> SX:
+    return robot.frame_placement("tool")[1][2]
+
+
+MEANINGS: list[list[Callable[[], Any]]] = [
+    [lambda: in_costs(lambda x: ca.sin(x)), lambda: in_costs(lambda x: ca.sin(1.0 * x))],
+    [lambda: in_costs(lambda x, u: x[:2] * u), lambda: in_costs(lambda x, u: ca.vertcat(x[0] * u[0], x[1] * u[1]))],
+    [lambda: in_costs(height), lambda: in_costs(lambda x, robot: height(x, robot))],
+    [lambda: in_costs(lambda x: ca.cos(x))],
+    [lambda: in_costs(lambda x, u: x[:2] * u + 1e-16)],
+    [lambda: in_costs(lambda x, robot: 2 * height(x, robot))],
+    [lambda: in_costs(lambda x, a: a * x, parameters={"a": 1.0})],
+    [lambda: in_costs(lambda x, a: a * x, parameters={"a": [1.0] * 4})],
+]
+
+
+def test_of_a_user_s_function_counts_what_it_gives() -> None:
+    digests = [[digest(make()) for make in same] for same in MEANINGS]
+    assert all(len(set(same)) == 1 for same in digests)
+    assert len({same[0] for same in digests}) == len(MEANINGS)
+
+
+def test_a_function_of_controls_has_no_digest_before_it_was_called() -> None:
+    """How many controls there are is not known before."""
+    one = residual(lambda x, u: x[:2] * u)
+    with pytest.raises(content.UnknownContentError, match="lambda"):
+        digest(one)
+    one.size(2)
+    assert digest(one) == digest(one)
+
+
+def test_a_function_that_gives_another_thing_each_time_has_no_digest() -> None:
+    factors = iter([1.0, 1.0, 2.0, 1.0, 1.0])
+    model = in_costs(lambda x: next(factors) * x)
+    before = digest(model)
+    for part in (model.value_steps, model.value_steps):
+        model._build(part)
+    with pytest.raises(content.UnknownContentError, match="lambda"):
+        digest(model)
+    model._build(model.value_steps)
+    assert before
+    with pytest.raises(content.UnknownContentError, match="lambda"):
+        digest(model)
+
+
+def test_a_function_that_is_first_called_for_derivatives_has_a_meaning() -> None:
+    one = residual(lambda x, u: x[:2] * u)
+    one.evaluate(one_instant := trajopt.expressions.Instant(one.state, 2, derivatives=True))
+    assert one_instant.nu == 2
+    assert digest(one) != digest_after(lambda x, u: x[:2] - u)
+
+
+def digest_after(function: Callable[..., SX]) -> str:
+    other = residual(function)
+    other.evaluate(trajopt.expressions.Instant(other.state, 2, derivatives=True))
+    return digest(other)
 
 
 def test_a_method_of_one_object_has_no_digest() -> None:

@@ -1,11 +1,12 @@
 """What models consist of, as a digest: models with equal digests have equal expressions.
 
 The digest is of the objects as they are when it is taken: their classes, their attributes, arrays, robots, CasADi
-functions. Of a run-time parameter it knows name and symbol; its value is no part of an expression. What a model derives
-later belongs in cached properties, which are left out.
+functions. Of a run-time parameter it knows name and symbol; its value is no part of an expression. Cached properties
+follow from the rest and are left out; a class names other attributes that say nothing of expressions in `not_content`.
 
-The code counts too: `source_of` gives a digest of the rooms that the classes come from. Whatever comes from elsewhere,
-such as a user's class or function, may change without a trace, so that there is no digest of a model that has it.
+The code counts too: that of the rooms of trajopt which the classes come from. Whatever comes from elsewhere, such as a
+user's class, may change without a trace, so that a model which has it has no digest. (Of a residual that is a user's
+function, the expression that it gives counts.)
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ from trajopt.model import Model, Parameter
 
 _NUMBERS = (np.float64, np.float32, np.int64, np.int32, np.bool_)
 _BARE = (object, ABC, Generic, enum.Enum)  # bases that add nothing to the attributes
-_ASIDE = frozenset({"_arguments", "_user"})  # the constructor's arguments (parameters come from them), for messages
 
 
 class UnknownContentError(Exception):
@@ -158,7 +158,7 @@ def _left_out(kind: type) -> frozenset[str]:
     if foreign or any(vars(c).get("__slots__") for c in kind.__mro__):
         raise UnknownContentError(f"an object of {kind.__module__}.{kind.__qualname__}")
     derived = {n for c in kind.__mro__ for n, v in vars(c).items() if isinstance(v, functools.cached_property)}
-    return _ASIDE | derived
+    return frozenset(derived.union(*(vars(c).get("not_content", ()) for c in kind.__mro__)))
 
 
 def _folder_of(room: str) -> Path:

@@ -26,6 +26,7 @@ class Instant:
         state: The state's manifold.
         x: State symbol (nx,).
         u: Control symbol (nu,); (0,) at a terminal instant.
+        derivatives: Whether derivatives will be asked for.
         forces: Symbol of each contact force, or impulse, by name.
 
     Args:
@@ -46,7 +47,7 @@ class Instant:
         motion: str | None = None,
     ) -> None:
         self.state = state
-        self._derivatives = derivatives
+        self.derivatives = derivatives
         self.x = SX.sym("x", state.nx)
         self.u = SX.sym("u", nu)
         self.forces = {name: SX.sym(f"force_{name}", size) for name, size in (forces or {}).items()}
@@ -77,7 +78,7 @@ class Instant:
             state = check_robot_state("a robot's expressions", self.state)
             q, v = self.x[: state.nq], self.x[state.nq :]
             self._robots[friction] = RobotExpressions(
-                state.model, q, v, friction=friction, with_derivatives=self._derivatives
+                state.model, q, v, friction=friction, with_derivatives=self.derivatives
             )
         return self._robots[friction]
 

@@ -80,6 +80,7 @@ class Model(ABC):
     It keeps a copy of its constructor's arguments, from which it pickles, clones and prints itself.
     """
 
+    not_content: tuple[str, ...] = ("_arguments",)  # parameters come from them, of which the values do not count
     _arguments: tuple[tuple[Any, ...], dict[str, Any]]
     _parameters: dict[str, Parameter]
 

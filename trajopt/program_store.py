@@ -49,7 +49,8 @@ def _loaded(model: Model, name: Hashable, build: Callable[[], T]) -> T:
         result: T = pickle.loads(stored)  # the cache has verified that we wrote it
         return result
     result = build()
-    cache.store(entry, pickle.dumps(result))
+    if _key(model, name) == entry:  # building did not show anything new about the model
+        cache.store(entry, pickle.dumps(result))
     return result
 
 

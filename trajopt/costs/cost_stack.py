@@ -89,6 +89,8 @@ class CostStack:
         state: The state's manifold.
     """
 
+    not_content = ("_user",)
+
     def __init__(self, state: StateAbstract) -> None:
         if not isinstance(state, StateAbstract):
             raise InvalidArgumentError(f"state: expected StateVector(nx) or StateMultibody(robot), got {state!r}")

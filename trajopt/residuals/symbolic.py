@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import casadi as ca
 from casadi import SX
@@ -39,8 +39,11 @@ class ResidualModelSymbolic(ResidualModelAbstract):
     Raises:
         InvalidArgumentError: The function's inputs or output do not fit.
 
-    A Python function pickles only if it is defined at the top of a module; a casadi.Function always does.
+    A Python function pickles only if it is defined at the top of a module; a casadi.Function always does. It has to
+    give the same expression whenever it is called.
     """
+
+    not_content = ("_function",)  # what it means is, see `_note`
 
     def __init__(
         self,
@@ -53,6 +56,8 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         super().__init__(state, None, unit=unit)
         self._symbols = {name: self.parameter(name, value) for name, value in (parameters or {}).items()}
         self._function = function
+        self._meanings: dict[int, ca.Function] = {}  # r of (x, u, p...), by the number of controls
+        self._steady, self._unknown = True, cast(Any, function)  # the function, unless its meanings stand for it
         names = _input_names(function, self._symbols)
         missing = [name for name in self._symbols if name not in names]
         if missing and not isinstance(function, ca.Function):
@@ -75,7 +80,11 @@ class ResidualModelSymbolic(ResidualModelAbstract):
             self.nr = int(self.evaluate(Instant(state, 0)).numel())
 
     def size(self, nu: int) -> int:
-        return int(self.evaluate(Instant(self.state, nu)).numel()) if self.nr is None else self.nr
+        if self.nr is not None:
+            return self.nr
+        if nu not in self._meanings:
+            self.evaluate(Instant(self.state, nu))
+        return int(self._meanings[nu].numel_out(0))
 
     def evaluate(self, instant: Instant) -> SX:
         robot = {"robot": instant.robot} if self._wants_robot else {}
@@ -97,7 +106,19 @@ class ResidualModelSymbolic(ResidualModelAbstract):
             raise InvalidArgumentError(
                 f"function: expected a column (nr, 1) as its value, got shape {result.shape}; casadi.vec makes one"
             )
+        if instant.derivatives:  # a robot's expressions have another form there
+            self.size(instant.nu)
+        else:
+            self._note(instant, result)
         return result
+
+    def _note(self, instant: Instant, result: SX) -> None:
+        """Keeps what the function gives: programs on disk are found by that, whatever its code is."""
+        u = instant.u if self.uses_control else SX(0, 1)
+        meaning = ca.Function("r", [instant.x, u, *self._symbols.values()], [result], {"allow_free": True})
+        known = self._meanings.setdefault(int(u.numel()), meaning)
+        self._steady = self._steady and known.serialize() == meaning.serialize()
+        self._unknown = None if self._steady else self._function
 
 
 def _input_names(function: Any, parameters: Mapping[str, SX]) -> list[str]:
