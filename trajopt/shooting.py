@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.actions.base import ActionModelAbstract
-from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.costs.cost_stack import CostStack
@@ -18,6 +17,7 @@ from trajopt.errors import InvalidArgumentError, ModelEvaluationError, check_arr
 from trajopt.evaluation import Evaluator
 from trajopt.knots import Kind, Knots, ParameterInfo, ParameterTable, kinds_of
 from trajopt.linearization import Evaluation, Linearization
+from trajopt.shooting_checks import check_length, check_running, cure
 
 Reals = npt.NDArray[np.float64]
 
@@ -60,13 +60,13 @@ class ShootingProblem:
         for t, model in enumerate([*self._running, self._terminal]):
             name = f"running[{t}]" if t < len(self._running) else "terminal"
             if not isinstance(model, ActionModelAbstract):
-                raise InvalidArgumentError(f"{name}: expected an action model{_cure(name, model)}")
+                raise InvalidArgumentError(f"{name}: expected an action model{cure(name, model)}")
             if model.state != self._running[0].state:
                 raise InvalidArgumentError(
                     f"{name}: its state {model.state!r} is not that of running[0], {self._running[0].state!r}"
                 )
             if t < len(self._running):
-                _check_running(name, model)
+                check_running(name, model)
         if isinstance(self._terminal, ActionModelExpression):
             self._terminal.program("terminal")
         if max(m.nu for m in self._running) == 0:
@@ -200,7 +200,7 @@ class ShootingProblem:
         Raises:
             InvalidArgumentError: Sizes do not fit, or a value is not finite or not a state.
         """
-        _check_length("xs", xs, self.T + 1, "states (T + 1)")
+        check_length("xs", xs, self.T + 1, "states (T + 1)")
         whole = isinstance(xs, np.ndarray) and xs.shape == (self.T + 1, self.state.nx) and bool(np.all(np.isfinite(xs)))
         if whole and self.state.nx == self.state.ndx:  # nothing to normalise
             return np.array(xs, dtype=np.float64), self._check_controls(us)
@@ -212,7 +212,7 @@ class ShootingProblem:
         return states, self._check_controls(us)
 
     def _check_controls(self, us: Any) -> Reals:
-        _check_length("us", us, self.T, "controls (T)")
+        check_length("us", us, self.T, "controls (T)")
         nu = self.nu
         alike = isinstance(us, np.ndarray) and us.shape == (self.T, nu) and all(m.nu == nu for m in self._running)
         if alike and np.all(np.isfinite(us)):
@@ -277,7 +277,7 @@ class ShootingProblem:
 
     def quasi_static(self, xs: npt.ArrayLike) -> Reals:
         """Controls (T, nu) that hold each of the states (T, nx), with velocities set to zero, as well as they can."""
-        _check_length("xs", xs, self.T, "states (one a running knot)")
+        check_length("xs", xs, self.T, "states (one a running knot)")
         controls = np.zeros((self.T, self.nu))
         known: dict[tuple[int, bytes], Reals] = {}
         for t, (x, model) in enumerate(zip(xs, self._running)):  # type: ignore[arg-type]
@@ -367,30 +367,6 @@ class ShootingProblem:
         kinds = ", ".join(f"{len(k.knots)} x {type(k.model).__name__}" for k in self._kinds()[:-1])
         sizes = f"T={self.T}, nx={self.state.nx}, ndx={self.state.ndx}, nu={self.nu}"
         return f"ShootingProblem({sizes}, running: {kinds}, terminal: {self._terminal!r})"
-
-
-def _check_length(argument: str, value: Any, length: int, what: str) -> None:
-    try:
-        got = len(value)
-    except TypeError as error:
-        raise InvalidArgumentError(f"{argument}: expected {length} {what}, got {value!r}") from error
-    if got != length:
-        raise InvalidArgumentError(f"{argument}: expected {length} {what}, got {got}")
-
-
-def _cure(name: str, model: object) -> str:
-    """What came in place of an action model, and what to do."""
-    if isinstance(model, DifferentialActionModelAbstract):
-        return f", got {type(model).__name__}; discretise it: IntegratedActionModelEuler(model, dt=...)"
-    return f"{' or a CostStack' if name == 'terminal' else ''}, got {model!r}"
-
-
-def _check_running(name: str, model: ActionModelAbstract) -> None:
-    if isinstance(model, ActionModelTerminal):
-        raise InvalidArgumentError(f"{name}: a terminal cost stack has no dynamics")
-    step = model.time_step()
-    if step is not None and not step > 0 and not model.instantaneous:
-        raise InvalidArgumentError(f"{name}: dt is {step:g}; a running knot needs a time step > 0 [s]")
 
 
 def _black_box_terms(model: ActionModelAbstract, xs: Reals, us: Reals | None) -> dict[str, Reals]:
