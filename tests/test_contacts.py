@@ -95,7 +95,15 @@ def one_frame_thrice() -> ContactStack:
     return stack_of("hopper", point=kinds["3D-local"](), line=kinds["1D-local"](), plane=kinds["2D-gains"]())
 
 
-@pytest.mark.parametrize(("stack", "damping"), [(two_feet, 0.0), (four_feet_and_a_seat, 0.0), (one_frame_thrice, 0.02)])
+def two_points_of_a_body() -> ContactStack:
+    kinds = [contact_kinds(robot_state("hopper"), frame) for frame in ("foot0", "leg0_1_frame")]
+    return stack_of("hopper", heel=kinds[0]["3D-local"](), toe=kinds[1]["1D-local_world_aligned"]())
+
+
+@pytest.mark.parametrize(
+    ("stack", "damping"),
+    [(two_feet, 0.0), (four_feet_and_a_seat, 0.0), (two_points_of_a_body, 0.0), (one_frame_thrice, 0.02)],
+)
 def test_several_contacts(stack: Any, damping: float) -> None:
     """Of different sizes and axes, on one frame, on one body and on several."""
     contacts = stack()
