@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from trajopt.gaits import ContactSchedule
 
 _ALONG = 0.02  # a direction this close to an axis of the world is called by its name [-]
-_WIDEST, _THINNER = 3.6, 0.65  # a path is drawn over the one before it, and thinner: both are seen if they are the same
+_WIDE: dict[str, Any] = {"linewidth": 3.4, "alpha": 0.5}
+_NARROW: dict[str, Any] = {"linewidth": 1.4}
+"""By turns, so that left and right feet are both seen where their paths are the same."""
+
 _TREAD = 0.03  # width of a place to stand, in parts of the panel [-]
 
 
@@ -92,7 +95,7 @@ def _draw_side(axes: Axes, motion: LeggedMotion) -> None:
     for i, foot in enumerate(motion.feet):
         look = line_look(i)
         axes.plot(*asked[i].T, color=GREY, linestyle="--", linewidth=1.1, label="_reference")
-        axes.plot(*paths[i].T, label=foot.name, linewidth=_WIDEST * _THINNER**i, **look)
+        axes.plot(*paths[i].T, label=foot.name, **look, **(_NARROW if i % 2 else _WIDE))
         axes.plot(*holds[i].T, "^", color=look["color"], markersize=7, markeredgecolor="white", linestyle="", zorder=4,
                   label="_foothold")  # fmt: skip
     axes.set(xlabel=label, ylabel="z [m]")
