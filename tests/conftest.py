@@ -5,10 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 
 import pytest
 
 VARIABLE = "TRAJOPT_CACHE_DIR"
+QUICK = {  # tests of large robots that solve once or twice: the quick tier has the same bits
+    *("test_contacts", "test_contacts_crocoddyl", "test_contacts_loops", "test_gait_stepped", "test_gaits_guess"),
+    *("test_gaits_problem", "test_gaits_solve", "test_impulses", "test_legged_problems", "test_parity_gaits"),
+    *("test_plotting_legged", "test_problems", "test_examples", "test_legged_robots"),
+}
 _made = pytest.StashKey[str]()
 
 
@@ -23,3 +29,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if folder is not None:
         del os.environ[VARIABLE]
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _quick_code(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Optimised code takes ten times longer to compile."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.module.__name__.rpartition(".")[2] in QUICK:
+            patch.setenv("TRAJOPT_OPTIMISE", "off")
+        yield

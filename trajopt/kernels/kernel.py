@@ -2,6 +2,9 @@
 
 Large programs come in two tiers. The quick one is ready within seconds; the optimised one is compiled in the background
 and takes its place when it is ready. Both give the same bits, so the exchange never changes a solve.
+
+Environment:
+    TRAJOPT_OPTIMISE: "off" compiles the quick tier only, for runs that are over before optimised code would pay.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from trajopt.kernels.entry import entry_text, own_arrays
 from trajopt.kernels.program import Program
 
 TWO_TIERS = 30_000  # instructions from which a quick tier comes first
+QUICK_ENOUGH = 2_000  # instructions up to which nothing is gained by compiling quickly
 WIDTHS = (1, 8)
 
 _logger = logging.getLogger(__name__)
@@ -96,12 +100,15 @@ class Kernel:
         """
         with self._compiling:
             if self._code is None:
-                if self.program.instructions > TWO_TIERS and not self._is_cached():
+                optimise = os.environ.get("TRAJOPT_OPTIMISE", "on") != "off"
+                quick_first = self.program.instructions > (TWO_TIERS if optimise else QUICK_ENOUGH)
+                if quick_first and not self._is_cached():
                     self._code = self._build(compiler.QUICK)
+                if self._code is not None and optimise:
                     self.program.unpack()  # in this thread: CasADi may be at work here while the other one runs
                     self._background = threading.Thread(target=self._optimise, name="trajopt-optimise", daemon=True)
                     self._background.start()
-                else:
+                if self._code is None:
                     self._code = self._build(compiler.OPTIMISED)
             return self._code
 
