@@ -67,6 +67,11 @@ def force(name: str = "foot", size: int = 3) -> trajopt.ResidualModelContactForc
     return trajopt.ResidualModelContactForce(STATE, name, np.zeros(size))
 
 
+def load_of_other_contacts() -> trajopt.ResidualModelContactControlGrav:
+    others = contacts("hand", active=False)
+    return trajopt.ResidualModelContactControlGrav(STATE, actuation_of(STATE), others)
+
+
 def used() -> ContactStack:
     stack = contacts()
     dynamics(stack)
@@ -80,17 +85,17 @@ ACCELERATION = trajopt.ResidualModelJointAcceleration(STATE)
 COM = trajopt.ResidualModelImpulseCoM(STATE)
 
 Case = tuple[Callable[[], Any], type[Exception], str]
-INVALID = InvalidArgumentError
+INVALID, UNKNOWN = InvalidArgumentError, UnknownNameError
 
 MODELS: list[Case] = [
-    (lambda: ContactModel3D(STATE, "foot9"), UnknownNameError, "frame 'foot9' not found; did you mean 'foot0'"),
-    (lambda: ImpulseModel6D(STATE, "foot9"), UnknownNameError, "frame 'foot9' not found; did you mean 'foot0'"),
-    (lambda: ContactModelLoop(STATE, "foot0", "tool"), UnknownNameError, "frame 'tool' not found.*Known: base_frame"),
+    (lambda: ContactModel3D(STATE, "foot9"), UNKNOWN, "frame 'foot9' not found; did you mean 'foot0'"),
+    (lambda: ImpulseModel6D(STATE, "foot9"), UNKNOWN, "frame 'foot9' not found; did you mean 'foot0'"),
+    (lambda: ContactModelLoop(STATE, "foot0", "tool"), UNKNOWN, "frame 'tool' not found.*Known: base_frame"),
     (lambda: ContactModelLoop(STATE, "foot0", "foot0"), INVALID, "frame_b: expected another frame than frame_a"),
     (
         lambda: ContactModelLoop(STATE, "foot0", "base_frame", dimension=2),
         INVALID,
-        "dimension: expected 6 .a weld. or 3",
+        "dimension: expected 6 .* or 3",
     ),
     (lambda: ContactModel3D(STATE, "foot0", gains=(-1, 0)), INVALID, "gains: expected kp >= 0 and kd >= 0, got .-1.0"),
     (lambda: ContactModel3D(STATE, "foot0", gains=(0, -1)), INVALID, "gains: expected kp >= 0 and kd >= 0"),
@@ -111,7 +116,7 @@ MODELS: list[Case] = [
     ),
     (
         lambda: ContactModel3D(STATE, "foot0", reference_frame="body"),
-        UnknownNameError,
+        UNKNOWN,
         "reference_frame: reference frame 'body' not found",
     ),
     (lambda: ContactModel3D(trajopt.StateVector(3), "foot0"), INVALID, "ContactModel3D needs a StateMultibody"),
@@ -126,11 +131,11 @@ STACKS: list[Case] = [
     (
         lambda: contacts().add("b", ContactModel3D(OTHER, "foot0")),
         INVALID,
-        "item: it is of .*biped.*make both from one",
+        "item: it is of .*make both from one state",
     ),
     (lambda: used().add("b", foot()), INVALID, "ContactFwdDynamics uses this stack already; add everything before"),
-    (lambda: contacts()["fot"], UnknownNameError, "contact 'fot' not found; did you mean 'foot'"),
-    (lambda: impulses()["fot"], UnknownNameError, "impulse 'fot' not found; did you mean 'foot'"),
+    (lambda: contacts()["fot"], UNKNOWN, "contact 'fot' not found; did you mean 'foot'"),
+    (lambda: impulses()["fot"], UNKNOWN, "impulse 'fot' not found; did you mean 'foot'"),
 ]
 
 DYNAMICS: list[Case] = [
@@ -181,13 +186,13 @@ NEEDS_A_CONTACT = "there are no contact forces here; use it in the costs of Diff
 COSTS: list[Case] = [  # all when the model is built
     (
         lambda: dynamics(terms=costs(force("hand"))),
-        UnknownNameError,
+        UNKNOWN,
         "cost term 'term': contact 'hand' not found. Known: foot",
     ),
     (
         lambda: dynamics(terms=costs(force(size=6))),
         INVALID,
-        "cost term 'term': contact: .* needs a force of 6 .*'foot' has 3",
+        "cost term 'term': .* force of 6 elements, 'foot' has 3",
     ),
     (lambda: dynamics(terms=costs(WRENCH)), INVALID, "WrenchCone needs a force of 6 elements, 'foot' has 3"),
     (lambda: dynamics(terms=costs(PRESSURE)), INVALID, "CoPPosition needs a force of 6 elements, 'foot' has 3"),
@@ -214,7 +219,7 @@ COSTS: list[Case] = [  # all when the model is built
     (
         lambda: dynamics(terms=costs(COM)),
         INVALID,
-        "velocity_after: only costs of ActionModelImpulseFwdDynamics know it",
+        "velocity_after: only costs of ActionModelImpulse",
     ),
     (
         lambda: dynamics(
@@ -222,7 +227,7 @@ COSTS: list[Case] = [  # all when the model is built
                 trajopt.ResidualModelContactControlGrav(STATE, actuation_of(STATE), contacts("hand", active=False))
             )
         ),
-        UnknownNameError,
+        UNKNOWN,
         "contact 'hand' not found. Known: foot",
     ),
     (
