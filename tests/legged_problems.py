@@ -87,7 +87,6 @@ HUMANOIDS: dict[str, tuple[str, dict[str, Any]]] = {  # family and options: Croc
     "humanoid-taichi": ("humanoid-taichi", {"damping": 40.0, "cone": 0.0}),
     "humanoid-taichi-example-fddp": ("humanoid-taichi", {"damping": 40.0, "cone": 0.0, "limits": "distance"}),
 }
-HUMANOIDS = {name: told for name, told in HUMANOIDS.items() if told[0] in problems.names()}
 NAMES = [*GAITS, *HUMANOIDS]
 
 

@@ -90,6 +90,5 @@ CASES = {
     "hyq_walk": _legged("hyq-walk"),
     "hyq_trot": _legged("hyq-trot"),
     "talos_legs_walk": _legged("talos-legs-benchmark"),
+    "humanoid_reach": _legged("humanoid-reach"),
 }
-if "humanoid-reach" in legged_problems.HUMANOIDS:
-    CASES["humanoid_reach"] = _legged("humanoid-reach")
