@@ -132,6 +132,8 @@ class Evaluator:
         }
         ends = {"terminal gradient": self.terminal_Lx, "terminal Hessian": self.terminal_Lxx}
         for name, array in running.items():
+            if np.isfinite(array.sum()):  # a sum of finite numbers may overflow, and then they are looked at one by one
+                continue
             bad = np.flatnonzero(~np.isfinite(array.reshape(len(array), -1)).all(axis=1))
             if len(bad):
                 kind = next(k for k in self.kinds if int(bad[0]) in k.knots)

@@ -201,28 +201,22 @@ class ShootingProblem:
             InvalidArgumentError: Sizes do not fit, or a value is not finite or not a state.
         """
         check_length("xs", xs, self.T + 1, "states (T + 1)")
-        whole = isinstance(xs, np.ndarray) and xs.shape == (self.T + 1, self.state.nx) and bool(np.all(np.isfinite(xs)))
-        if whole and self.state.nx == self.state.ndx:  # nothing to normalise
-            return np.array(xs, dtype=np.float64), self._check_controls(us)
-        states, before = np.empty((self.T + 1, self.state.nx)), None
-        for t, x in enumerate(xs):
-            same = before is not None and isinstance(x, np.ndarray) and np.array_equal(x, before)
-            states[t] = states[t - 1] if same else self.state.check(x, f"xs[{t}]")
-            before = x
+        states = _as_rows(xs, (self.T + 1, self.state.nx))
+        if states is None or not self.state.are_states(states):
+            states = np.array([self.state.check(x, f"xs[{t}]") for t, x in enumerate(xs)])
         return states, self._check_controls(us)
 
     def _check_controls(self, us: Any) -> Reals:
         check_length("us", us, self.T, "controls (T)")
         nu = self.nu
-        alike = isinstance(us, np.ndarray) and us.shape == (self.T, nu) and all(m.nu == nu for m in self._running)
-        if alike and np.all(np.isfinite(us)):
-            return np.array(us, dtype=np.float64)
-        controls = np.zeros((self.T, nu))
-        for t, (u, model) in enumerate(zip(us, self._running)):
-            if np.shape(u) == (nu,):  # padded
-                controls[t, : model.nu] = check_array(f"us[{t}]", u, (nu,))[: model.nu]
-            else:
-                controls[t, : model.nu] = check_array(f"us[{t}]", u, (model.nu,))
+        controls = _as_rows(us, (self.T, nu))
+        if controls is None or not np.all(np.isfinite(controls)):
+            controls = np.zeros((self.T, nu))
+            for t, (u, model) in enumerate(zip(us, self._running)):
+                size = nu if np.shape(u) == (nu,) else model.nu  # padded, or as the model has it
+                controls[t, : model.nu] = check_array(f"us[{t}]", u, (size,))[: model.nu]
+        for t, model in enumerate(self._running):
+            controls[t, model.nu :] = 0.0
         return controls
 
     def calc(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> Evaluation:
@@ -367,6 +361,17 @@ class ShootingProblem:
         kinds = ", ".join(f"{len(k.knots)} x {type(k.model).__name__}" for k in self._kinds()[:-1])
         sizes = f"T={self.T}, nx={self.state.nx}, ndx={self.state.ndx}, nu={self.nu}"
         return f"ShootingProblem({sizes}, running: {kinds}, terminal: {self._terminal!r})"
+
+
+def _as_rows(value: Any, shape: tuple[int, int]) -> Reals | None:
+    """A copy as an array of this shape, if it is one or a list of its rows; else None."""
+    alike = isinstance(value, np.ndarray) or all(
+        isinstance(row, np.ndarray) and row.shape == shape[1:] for row in value
+    )
+    if not alike or np.shape(value) != shape:
+        return None
+    rows = np.asarray(value)
+    return np.array(rows, dtype=np.float64) if rows.dtype.kind in "fiu" else None
 
 
 def _black_box_terms(model: ActionModelAbstract, xs: Reals, us: Reals | None) -> dict[str, Reals]:

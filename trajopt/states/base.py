@@ -116,6 +116,10 @@ class StateAbstract(ABC):
         self._check_rotations(checked, argument)
         return checked
 
+    def are_states(self, xs: Array) -> bool:
+        """Whether all rows of xs (n, nx) would pass `check`."""
+        return bool(np.all(np.isfinite(xs)))
+
     # --- expressions ---------------------------------------------------------------------------------------------
 
     @abstractmethod

@@ -194,6 +194,10 @@ class StateMultibody(StateAbstract):
                     "normalise it, or use state.normalize(x)"
                 )
 
+    def are_states(self, xs: Array) -> bool:
+        norms = [np.linalg.norm(xs[:, where], axis=1) for _, where, _ in self._rotations(xs[0])]
+        return super().are_states(xs) and all(np.all(np.abs(norm - 1) <= _NORM_TOLERANCE) for norm in norms)
+
     def _shape_hint(self) -> str:
         return f"a state of {self.robot.name!r} is (q, v) with nq = {self.nq} and nv = {self.nv}"
 
