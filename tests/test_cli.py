@@ -373,6 +373,22 @@ def test_every_ready_problem_is_listed():
     assert listed == problems.names()
 
 
+def test_a_gait_is_listed_solved_and_drawn(tmp_path):
+    row = next(line for line in run("list").stdout.splitlines() if line.startswith("quadruped-trot"))
+    assert "hyq" in row
+    assert "small-quadruped" in row
+    picture = tmp_path / "trot.png"
+    result = run("solve", "quadruped-trot", "--robot", "small-quadruped", "--plot", picture)
+    assert result.exit_code == 0, result.output
+    words = result.stdout
+    assert re.search(r"^ +1 +[0-9.e+-]+", words, re.M), "iterations as they come"
+    assert re.search(r"^moved +\+0\.0\d+ m forward.* in 0\.54 s$", words, re.M)
+    assert re.search(r"^slip +at most [0-9.]+ mm during a stance", words, re.M)
+    assert re.search(r"^force +at most \d+ N on one foot", words, re.M)
+    assert re.search(r"^friction +[0-9.]+ N (in|out)side the cone", words, re.M)
+    assert picture.stat().st_size > 10_000
+
+
 def test_importing_trajopt_leaves_heavy_packages_unimported():
     code = "import sys, trajopt; print([m for m in sys.argv[1:] if m in sys.modules])"
     heavy = ["matplotlib", "rich", "typer", "llvmlite"]

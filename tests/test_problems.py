@@ -21,7 +21,23 @@ from trajopt.problems.upright import ActivationModelUpright, upright_cost
 from trajopt.solution import Solution
 from trajopt.solvers import SolverAbstract, SolverDDP, SolverFDDP
 
-FAMILIES = ["arm-reach", "arm-reach-seed", "cart-pole", "double-pendulum", "lqr", "pendulum", "unicycle"]
+LEGGED = [
+    "biped-jump",
+    "biped-walk",
+    "humanoid-reach",
+    "humanoid-taichi",
+    "quadruped-bound",
+    "quadruped-jump",
+    "quadruped-pace",
+    "quadruped-trot",
+    "quadruped-walk",
+]
+FAMILIES = sorted(
+    [*LEGGED, "arm-reach", "arm-reach-seed", "cart-pole", "double-pendulum", "lqr", "pendulum", "unicycle"]
+)
+JUMPS = ["biped-jump", "quadruped-jump"]
+"""FDDP solves them; to DDP, whose every trajectory is a rollout, the flight says little: it ends elsewhere or not."""
+
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (name, {}) for name in FAMILIES},
     **{robot: ("arm-reach", {"robot": robot}) for robot in ("kinova", "ur5", "planar-2r", "planar-3r")},
@@ -53,6 +69,8 @@ def test_names() -> None:
 @pytest.mark.parametrize("solver", [SolverFDDP, SolverDDP])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_default_options_solve_it(variant: str, solver: type[SolverAbstract]) -> None:
+    if solver is SolverDDP and variant in JUMPS:
+        pytest.skip("a jump, which asks for FDDP")
     solution = solution_of(variant, solver)
     assert solution.converged, solution
     assert solution.iterations <= 100
@@ -153,6 +171,32 @@ def test_the_lqr_reference_of_one_step_by_hand() -> None:
             UnknownNameError,
             r"arm-reach: robot 'panda'.*kinova, planar-2r, planar-3r, talos_arm, ur5",
         ),
+        (
+            lambda: problems.load("quadruped-trot", robot="talos"),
+            UnknownNameError,
+            r"quadruped-trot: robot 'talos'.*a1, anymal, b1, go2, hyq, small-quadruped, solo12",
+        ),
+        (
+            lambda: problems.load("quadruped-walk", robot="small-quadruped", mu=0.0),
+            InvalidArgumentError,
+            r"mu: expected a number > 0.*got 0",
+        ),
+        (
+            lambda: problems.load("quadruped-walk", robot="small-quadruped", stride=0.1),
+            UnknownNameError,
+            r"quadruped-walk: option 'stride'.*step_length",
+        ),
+        (
+            lambda: problems.load("humanoid-reach", limits="none"),
+            UnknownNameError,
+            r"limits: 'none' not found.*distance, joints",
+        ),
+        (
+            lambda: problems.load("humanoid-reach", cone=-1),
+            InvalidArgumentError,
+            r"cone: expected a number >= 0, got -1",
+        ),
+        (lambda: problems.load("humanoid-taichi", knots=0), InvalidArgumentError, r"knots: expected an integer >= 1"),
         (lambda: problems.load("lqr", robot="ur5"), InvalidArgumentError, r"robot: lqr has a model of its own.*'ur5'"),
         (lambda: problems.load("unicycle", t=3), UnknownNameError, r"unicycle: option 't'.*T, dt, start, weights"),
         (
@@ -209,6 +253,8 @@ from trajopt import problems
 from trajopt.errors import MissingDependencyError
 for robot in ("planar-2r", "planar-3r"):
     problems.load("arm-reach", robot=robot)
+problems.load("quadruped-trot", robot="small-quadruped")
+problems.load("biped-walk", robot="small-biped")
 for name in ("cart-pole", "lqr", "pendulum", "unicycle"):
     problems.load(name)
 try:

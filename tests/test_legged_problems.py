@@ -1,0 +1,197 @@
+"""Ready problems of robots on feet: tables against traces, all robots, options, and what a report says."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import trajopt
+from trajopt import gaits, problems
+from trajopt.legged_robots import LEGGED_ROBOTS
+from trajopt.problems import gait_tables
+from trajopt.problems.legged_report import FootMotion, cone_margin, feet_of
+
+DATA = Path(__file__).parent / "data" / "crocoddyl"
+TABLES = {
+    "walk": gait_tables.WALK,
+    "trot": gait_tables.TROT,
+    "pace": gait_tables.PACE,
+    "bound": gait_tables.BOUND,
+    "jump": gait_tables.JUMP,
+}
+PUBLISHED = [
+    *((f"{robot}-{gait}", row) for gait, table in TABLES.items() for robot, row in table.items()),
+    ("talos-legs-walk", gait_tables.BIPED_WALK["talos_legs"]),
+    ("talos-legs-jump", gait_tables.BIPED_JUMP["talos_legs"]),
+]
+PUBLISHED = [(name, row) for name, row in PUBLISHED if row.source == gait_tables.CROCODDYL and "solo12" not in name]
+"""All but Solo12's, of which there is no trace: solving them is the test."""
+
+
+@pytest.mark.parametrize(("name", "row"), PUBLISHED, ids=[name for name, _ in PUBLISHED])
+def test_published_costs_are_those_of_the_traces(name: str, row: gait_tables.Steps | gait_tables.Leap) -> None:
+    trace = json.loads((DATA / f"{name}.json").read_text())
+    assert trace["converged"]
+    assert row.cost == trace["cost"]
+
+
+def test_every_robot_is_known_as_legged() -> None:
+    for name in problems.names():
+        if name.startswith(("quadruped", "biped", "humanoid")):
+            assert set(problems.describe(name).robots) <= set(LEGGED_ROBOTS)
+    assert len(PUBLISHED) == 14
+
+
+def test_every_row_has_a_cost() -> None:
+    for table in (*TABLES.values(), gait_tables.BIPED_WALK, gait_tables.BIPED_JUMP):
+        assert all(row.cost for row in table.values())
+
+
+@pytest.mark.parametrize(
+    ("family", "robot"),
+    [
+        ("quadruped-trot", "small-quadruped"),
+        ("quadruped-pace", "b1"),
+        ("quadruped-trot", "solo12"),
+        ("biped-walk", "small-biped"),
+        ("biped-jump", "small-biped"),
+    ],
+)
+def test_other_robots(family: str, robot: str) -> None:
+    """At the known cost, feet where they are to land, stances that hold, forces that do not pull."""
+    case = problems.load(family, robot=robot)
+    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    assert solution.converged
+    assert solution.cost == pytest.approx(case.reference_cost, rel=1e-6)
+    feet = feet_of(solution)
+    assert list(feet) == [name.replace("-", "_") for name in LEGGED_ROBOTS[robot].feet]
+    for foot in feet.values():
+        assert foot.slip() < 3e-3
+        assert foot.loads()[:, 2].min() > -1.0
+        assert np.all(foot.forces[~foot.stands] == 0.0)
+    if case.reference_source != gait_tables.CROCODDYL:  # its forces are to be in a pyramid around the cone
+        assert cone_margin(feet, 0.7) > -1.0
+    assert abs(solution.xs[-1, 2] - solution.xs[0, 2]) < 0.05
+    words = case.report(solution)
+    assert set(words) == {"moved", "base", "slip", "force", "friction"}
+    moved = solution.xs[-1, :2] - solution.xs[0, :2]
+    assert words["moved"].startswith(f"{moved[0]:+.3f} m forward, {moved[1]:+.3f} m to the left in ")
+
+
+def test_options_reach_the_schedule() -> None:
+    case = problems.load(
+        "quadruped-trot", robot="small-quadruped", step_length=0.06, step_height=0.03, step_knots=10, support_knots=4,
+        cycles=2, heading=np.pi / 2, dt=2e-2, mu=0.5, cone=20.0,
+    )  # fmt: skip
+    problem = case.problem
+    assert problem.T == 2 * 2 * (4 + 10 + 1)
+    assert case.reference_cost is None
+    assert problem.get_parameter("dt", 0) == 2e-2
+    assert problem.get_parameter("lf_foot_cone.mu", 0) == 0.5
+    assert problem.get_parameter("lf_foot_cone.weight", 0) == 20.0
+    solution = case.solver(problem, case.options).solve(case.xs, case.us)
+    steps = {name: foot.places[-1, :3, 3] - foot.places[0, :3, 3] for name, foot in feet_of(solution).items()}
+    for name, step in steps.items():
+        expected = 0.12 if name in ("lf_foot", "rh_foot") else 0.09  # the others step half as far at first
+        np.testing.assert_allclose(step, [0.0, expected, 0.0], atol=3e-3)
+    higher = feet_of(solution)["lf_foot"].places[:, 2, 3].max()
+    assert higher == pytest.approx(0.03, abs=5e-3)
+
+
+def test_jump_options() -> None:
+    case = problems.load(
+        "quadruped-jump", robot="small-quadruped", jump_height=0.12, jump_length=(0.0, 0.1, 0.0), flying_knots=16
+    )
+    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    model = case.problem.state.model
+    data = model.createData()
+    heights = [pin.centerOfMass(model, data, x[: model.nq])[2] for x in solution.xs]
+    assert max(heights) - heights[0] == pytest.approx(0.12, abs=0.02)
+    np.testing.assert_allclose(solution.xs[-1, :2] - solution.xs[0, :2], [0.0, 0.1], atol=5e-3)
+    apart = [foot.stands.any() and not foot.stands.all() for foot in feet_of(solution).values()]
+    assert all(apart)
+
+
+# What a report is made of
+
+
+def motion(stands: list[int], x: list[float], forces: list[list[float]]) -> FootMotion:
+    places = np.tile(np.eye(4), (len(x), 1, 1))
+    places[:, 0, 3] = x
+    return FootMotion(frame="foot", stands=np.array(stands, dtype=bool), places=places, forces=np.array(forces))
+
+
+def test_slip_is_that_within_a_stance() -> None:
+    foot = motion([1, 1, 0, 0, 1], [0.0, 0.001, -0.003, 0.5, 1.0, 1.002], [[0.0, 0.0, 1.0]] * 5)
+    assert list(foot.stances()) == [(0, 2), (4, 5)]
+    assert foot.slip() == pytest.approx(0.003)
+    assert motion([0], [0.0, 1.0], [[0.0, 0.0, 0.0]]).slip() == 0.0
+
+
+def test_cone_margin() -> None:
+    """mu f_z - |(f_x, f_y)|, where the foot stands and it is no touch-down."""
+    foot = motion([1, 1, 1, 0], [0.0] * 5, [[3.0, 4.0, 10.0], [np.nan] * 3, [0.0, 0.0, 50.0], [100.0, 0.0, 0.0]])
+    assert cone_margin({"foot": foot}, 0.7) == pytest.approx(0.7 * 10 - 5)
+    assert cone_margin({"foot": foot}, 0.4) == pytest.approx(-1.0)
+    assert len(foot.loads()) == 2
+
+
+def test_touch_downs_of_others_end_no_stance() -> None:
+    case = problems.load("quadruped-trot", robot="small-quadruped")
+    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    counts = {name: len(list(foot.stances())) for name, foot in feet_of(solution).items()}
+    assert counts == dict.fromkeys(counts, 2), "on the ground, one swing, on the ground again"
+
+
+# Postures that go along
+
+
+def test_carried_postures_of_a_straight_walk() -> None:
+    robot = trajopt.load_robot("small-quadruped")
+    stance = gaits.Stance.of(robot, LEGGED_ROBOTS["small-quadruped"].feet)
+    walk = gaits.quadruped_walk(stance, step_length=0.1, profile="smooth")
+    states = gaits.carried_postures(robot, walk)
+    assert states.shape == (walk.T + 1, robot.nq + robot.nv)
+    np.testing.assert_array_equal(states[0, : robot.nq], robot.configuration("standing"))
+    moved = np.mean([np.subtract(walk.end.feet[f].position, stance.feet[f].position) for f in stance.names], axis=0)
+    np.testing.assert_allclose(states[-1, :2], moved[:2], atol=1e-12)
+    np.testing.assert_array_equal(states[:, 7:], np.tile(states[0, 7:], (len(states), 1)))
+
+
+@pytest.mark.parametrize("angle", [np.pi / 2, -np.pi, 1.5 * np.pi])
+def test_carried_postures_turn_with_soles(angle: float) -> None:
+    """Around a circle; turns of more than half a circle are followed."""
+    robot = trajopt.load_robot("small-biped")
+    stance = gaits.Stance.of(robot, LEGGED_ROBOTS["small-biped"].feet, soles=True)
+    radius = np.sign(angle) * 1.0
+
+    def bend(s: float) -> tuple[float, float]:
+        return radius * np.sin(s * angle), radius * (1 - np.cos(s * angle))
+
+    walk = gaits.biped_footsteps(stance, gaits.footsteps_along(stance, bend, step_length=0.2))
+    states = gaits.carried_postures(robot, walk)
+    rotations = [pin.Quaternion(state[3:7]).matrix() for state in states]
+    turns = [pin.log3(a.T @ b) for a, b in itertools.pairwise(rotations)]
+    np.testing.assert_allclose(np.sum(turns, axis=0), [0.0, 0.0, angle], atol=2e-2)
+    assert np.abs(turns).max() < 0.1
+    np.testing.assert_allclose(np.linalg.norm(states[:, 3:7], axis=1), 1.0, atol=1e-12)
+    assert np.all(states[:, 2] == states[0, 2])
+
+
+def test_carried_postures_turn_with_point_feet() -> None:
+    robot = trajopt.load_robot("small-quadruped")
+    stance = gaits.Stance.of(robot, LEGGED_ROBOTS["small-quadruped"].feet)
+    turn = pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, 0.3), np.array([0.1, 0.0, 0.0]))
+    names, phases = stance.names, []
+    for foot in names:
+        swing = gaits.Swing(foot, stance.feet[foot].moved(turn))
+        phases.append(gaits.Phase(name=foot, knots=5, stance=tuple(n for n in names if n != foot), swings=(swing,)))
+    states = gaits.carried_postures(robot, gaits.ContactSchedule(start=stance, phases=tuple(phases), dt=0.01))
+    end = pin.SE3(pin.Quaternion(states[-1, 3:7]).matrix(), states[-1, :3])
+    start = pin.SE3(np.eye(3), states[0, :3])
+    np.testing.assert_allclose(end.homogeneous, (turn * start).homogeneous, atol=2e-2)
