@@ -120,6 +120,7 @@ def impulse(robot: str, frame: str) -> trajopt.ActionModelImpulseFwdDynamics:
     impulses.add("off", trajopt.ImpulseModel6D(state, frame, reference_frame="local"), active=False)
     costs = trajopt.CostStack(state).add("x_reg", trajopt.ResidualModelState(state), 0.1)
     costs.add("push", trajopt.ResidualModelContactForce(state, "foot", [0.1, -0.2, 3.0]), 0.2)
+    costs.add("nothing", trajopt.ResidualModelContactForce(state, "off", np.ones(6)), 0.1)
     costs.add("com", trajopt.ResidualModelImpulseCoM(state), 0.7)
     costs.add("momentum", trajopt.ResidualModelCentroidalMomentum(state, np.arange(6.0)), 0.1)
     cone = trajopt.FrictionCone(0.6, inner=False, rotation=TURNED)  # without barrier: at rest all rows are on a bound

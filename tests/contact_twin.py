@@ -145,9 +145,9 @@ WRITERS: dict[type, Callable[[Any, Body], Written]] = {
 
 
 def impulse_rows(impulse: ImpulseModelAbstract, body: Body) -> Reals:
-    """J (3 or 6, nv) in the axes in which users see the impulse."""
+    """J (nc, nv) in the axes in which users see the impulse; of one along z, of a point or of a sole."""
     R = body.placement(impulse.frame).rotation
-    axes = body.jacobian(impulse.frame)[: impulse.nc]
+    axes = body.jacobian(impulse.frame)[2:3] if impulse.nc == 1 else body.jacobian(impulse.frame)[: impulse.nc]
     return axes if impulse.in_world else np.kron(np.eye(impulse.nc // 3), R.T) @ axes
 
 
