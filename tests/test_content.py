@@ -1,4 +1,7 @@
-"""The digest of a model's content: equal for equal expressions, different whenever an expression may differ."""
+"""The digest of a model's content: equal for equal expressions, different whenever an expression may differ.
+
+Longer than a file should be, because the ways in which content can change are listed in one place.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Programs are built once: a second process loads them, and never one that is not what it would build."""
+"""Programs are built once: a second process loads them, and never one that is not what it would build.
+
+Longer than a file should be, because every way of getting a stale program is tried in one place.
+"""
 
 from __future__ import annotations
 
