@@ -94,7 +94,7 @@ def humanoid_problem(
     contacts = ContactStack(state)
     for name, frame in (("left", left), ("right", right)):
         contacts.add(name, ContactModel6D(state, frame, gains=(0.0, damping)))
-        if cone:
+        if cone and about.sole is not None:
             wrenches = WrenchCone(MU, about.sole, inner=True)
             barrier = ActivationModelQuadraticBarrier(wrenches.lower, wrenches.upper)
             running.add(f"{name}_cone", ResidualModelContactWrenchCone(state, name, wrenches), cone, barrier)

@@ -76,7 +76,7 @@ def report(robot: Robot, goals: Mapping[str, npt.ArrayLike], solution: Solution)
     """How far frames are from their goals at the end, and what the feet did."""
     data = robot.model.createData()
     pin.framesForwardKinematics(robot.model, data, solution.xs[-1, : robot.nq])
-    words = {}
+    words: dict[str, str] = {}
     for frame, goal in goals.items():
         distance = np.linalg.norm(data.oMf[robot.frame_id(frame)].translation - goal)
         words["distance"] = ", ".join(filter(None, [words.get("distance"), f"{1e3 * distance:.3g} mm ({frame})"]))
