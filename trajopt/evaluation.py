@@ -58,7 +58,7 @@ class Evaluator:
         self.k, self.K = padded((T, nu)), padded((T, nu, n))
         self.running = [k for k in kinds if not k.terminal]
         self.terminal = kinds[-1]
-        self._linearize = self._linearization_call()
+        self._linearize = self._linearization_calls()
         self._boxes = [BlackBoxKnot(k.model, t, self) for k in self.running if not k.compiled for t in k.knots]
         self._end = self._terminal_call()
         self._trials: dict[int, Trials] = {}
@@ -69,12 +69,18 @@ class Evaluator:
         names = ("F", "g", "H", "gaps", "terminal_Lx", "terminal_Lxx", "k", "K")
         return {name: getattr(self, name) for name in names}
 
-    def _linearization_call(self) -> KernelCall | None:
+    def _linearization_calls(self) -> list[KernelCall]:
+        """Knots in lanes; impulses, of which a horizon has few, one by one: most lanes of a block would be idle."""
         compiled = [k for k in self.running if k.compiled]
-        if not compiled:
-            return None
-        kernels = [kernel(knot_programs.linearization(expression(k.model), self.nu), LANES) for k in compiled]
-        blocks = [blocks_of(k.knots, LANES) for k in compiled]
+        groups = {
+            LANES: [k for k in compiled if not k.model.instantaneous],
+            1: [k for k in compiled if k.model.instantaneous],
+        }
+        return [self._linearization_call(kinds, width) for width, kinds in groups.items() if kinds]
+
+    def _linearization_call(self, compiled: list[Kind], width: int) -> KernelCall:
+        kernels = [kernel(knot_programs.linearization(expression(k.model), self.nu), width) for k in compiled]
+        blocks = [blocks_of(k.knots, width) for k in compiled]
         kinds = np.concatenate([np.full(len(b), i) for i, b in enumerate(blocks)])
         inputs = [rows(self.xs), rows(self.us), rows(self.parameters), rows(self.xs, offset=1)]
         outputs = [
@@ -99,8 +105,8 @@ class Evaluator:
 
     def linearize(self, x0: Reals) -> None:
         """Fills everything at `xs`, `us`."""
-        if self._linearize is not None:
-            self._linearize.in_parallel()
+        for call in self._linearize:
+            call.in_parallel()
         for box in self._boxes:
             box.linearize()
         if isinstance(self._end, BlackBoxKnot):
@@ -111,7 +117,7 @@ class Evaluator:
 
     def prepare(self) -> None:
         """Compiles, or loads from the cache, all that a solve needs, so that nothing is compiled during it."""
-        for call in (self._linearize, self._end, *self.trials(1).calls, *self.trials(LANES).calls):
+        for call in (*self._linearize, self._end, *self.trials(1).calls, *self.trials(LANES).calls):
             if isinstance(call, KernelCall):
                 call.prepare()
 

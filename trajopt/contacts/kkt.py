@@ -114,7 +114,8 @@ class Sensitivities:
 def motion_steps(program: Program, s: Sensitivities) -> tuple[Array, Array]:
     """Adds the steps that give offset + dw (nv, n), and B (nv, nc)."""
     B = program.matmul(s.spread, s.schur_inverse, transpose_a=True)
-    A = program.matmul(B, s.spread, initial=s.mass_inverse, subtract=True)
+    A = s.mass_inverse
+    program.accumulate(A, B, s.spread, subtract=True, symmetric=True)
     motion = program.matmul(A, s.motion, subtract=True)
     program.accumulate(motion, B, s.constraint, subtract=True)
     program.add(motion, s.offset)
