@@ -48,8 +48,7 @@ def run(program: Program, inputs: list[Reals], level: str = "optimised") -> list
 
 def assert_evaluator_agrees(program: Program, inputs: list[Reals], outputs: list[Reals]) -> None:
     for t in range(T):
-        for got, expected in zip(outputs, program.evaluate(*(v[t] for v in inputs))):
-            np.testing.assert_allclose(got[t], expected, rtol=0, atol=1e-13)
+        assert_evaluator_agrees_at(program, inputs, outputs, t)
 
 
 SIZES = [(5, 4, 7), (1, 1, 1), (6, 3, 6), (3, 0, 2), (1, 5, 1), (4, 7, 1), (7, 2, 3)]
@@ -143,13 +142,46 @@ def test_sums_in_place_one_after_the_other() -> None:
     program = Program("sums")
     a, b, c = (program.input(*v.shape[1:]) for v in (A, B, C))
     target = masked(program, c, np.eye(3, 5, dtype=bool))
-    for _ in range(3):
-        program.accumulate(target, a, b)
+    for subtract in (False, False, True, False, False):
+        program.accumulate(target, a, b, subtract=subtract)
     program.output(target)
     (got,) = run(program, [A, B, C], "quick")
     np.testing.assert_allclose(got, C * np.eye(3, 5) + 3 * A @ B, rtol=0, atol=1e-13)
     assert_evaluator_agrees(program, [A, B, C], [got])
     assert program.pattern(target).all()
+
+
+def test_sums_of_sparse_arrays() -> None:
+    """Each with zeros of its own; what is not there is neither read nor changed, also not by what comes next."""
+    rng = np.random.default_rng(5)
+    A, B, G = rng.normal(size=(T, 4, 5)), rng.normal(size=(T, 4, 5)), np.zeros((T, 2))
+    G[3, 1] = 1.0
+    program = Program("sums")
+    a, b, g = program.input(4, 5), program.input(4, 5), program.input(2)
+    double = SX.sym("d", 4, 5)
+    expected = []
+    for density in (0.0, 0.3, 1.0):
+        first, second = (rng.random((4, 5)) < density for _ in range(2))
+        target, other = masked(program, a, first), masked(program, b, second)
+        sometimes = masked(program, g, np.array([[False], [True]]))
+        program.add(target, other)
+        program.add(target, other, unless_zero=(sometimes,))
+        np.testing.assert_array_equal(program.pattern(target), first | second)
+        (doubled,) = program.call(ca.Function("double", [double], [2 * double]), other)  # reads zeros too
+        program.output(target, doubled)
+        block = (np.arange(T) < 8)[:, None, None]  # with one lane, knot 3 alone
+        expected += [A * first + B * second * (1 + block), 2 * B * second]
+    for width in (1, 8):
+        flat = run_kernel(kernel(program, width), [v.reshape(T, -1) for v in (A, B, G)])
+        for i, (got, value) in enumerate(zip(flat, expected, strict=True)):
+            asked = slice(3, 4) if width == 1 and i % 2 == 0 else slice(None)
+            np.testing.assert_allclose(got.reshape(value.shape)[asked], value[asked], rtol=0, atol=1e-14)
+    assert_evaluator_agrees_at(program, [A, B, G], expected, 3)
+
+
+def assert_evaluator_agrees_at(program: Program, inputs: list[Reals], outputs: list[Reals], t: int) -> None:
+    for got, expected in zip(program.evaluate(*(v[t] for v in inputs)), outputs, strict=True):
+        np.testing.assert_allclose(got, expected[t], rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("nonzero", [None, 0, 5, 8])
@@ -222,6 +254,8 @@ def test_structural_zeros_of_outputs_are_written(zeros: int, length: int) -> Non
         (lambda p, a, b, c: p.matmul(b, c, initial=a), r"initial: expected shape \(2, 2\), got \(3, 3\)"),
         (lambda p, a, b, c: p.matmul(b, c, unless_zero=(Array(99, (1, 1)),)), "is not of program 'refused'"),
         (lambda p, a, b, c: in_place_of_a_factor(p, a), "target: expected an array that is not a factor"),
+        (lambda p, a, b, c: p.add(a, p.matmul(a, a)), "target: expected another array than a, not an input"),
+        (lambda p, a, b, c: p.add(p.matmul(a, a), b), r"not an input, of shape \(2, 3\), got .*\(3, 3\)"),
     ],
 )
 def test_products_refuse(build: Any, message: str) -> None:
