@@ -5,8 +5,10 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
+from casadi import SX
 
 import trajopt
 from tests.contact_models import GAINS, actuation_of, contact_dynamics_of, contact_kinds, force_costs
@@ -15,6 +17,8 @@ from tests.contact_robots import Reals, random_state, robot_state
 from tests.contact_twin import Body, contact_dynamics
 from tests.slow_twin import assert_close
 from trajopt import ContactModel1D, ContactModel3D, ContactModel6D, ContactStack
+from trajopt.contacts.base import Motions
+from trajopt.errors import UnsupportedOperationError
 
 KINDS = list(contact_kinds(robot_state("hopper"), "foot0"))
 
@@ -270,6 +274,28 @@ def test_a_stack_lists_and_pickles_its_contacts() -> None:
     assert {name: (p.default.tolist(), p.unit) for name, p in again.parameters().items()} == first
     assert first["contacts.loop.active"] == (0.0, "-")
     assert first["contacts.left.kp"] == (30.0, "1/s²")
+
+
+class Wheel(trajopt.ContactModelAbstract):
+    """What a user writes: a point that does not move along two axes of its frame; no error of position."""
+
+    def __init__(self, state: trajopt.StateMultibody, frame: str, *, gains: Any = (0.0, 0.0)) -> None:
+        super().__init__(state, [frame], 2, gains=gains)
+
+    def projections(self, motions: Motions) -> dict[str, SX]:
+        return {self.frame: SX(ca.DM(np.eye(6)[[0, 2]]))}
+
+
+def test_a_contact_of_a_user() -> None:
+    """The same as the contact of the library that it repeats; without an error of position it has no gain kp."""
+    state, x = robot_state("hopper"), random_state("hopper", 0)
+    own, ours = (
+        Motion(contact_dynamics_of(stack_of("hopper", wheel=kind(state, "foot0", gains=(0.0, 4.0)))))(x, np.ones(2))
+        for kind in (Wheel, trajopt.ContactModel2D)
+    )
+    assert_same_motion(own, ours, 1e-12)
+    with pytest.raises(UnsupportedOperationError, match=r"Wheel: kp > 0 needs its position_error; .* gains=\(0, kd\)"):
+        Motion(contact_dynamics_of(stack_of("hopper", wheel=Wheel(state, "foot0", gains=(1.0, 0.0)))))
 
 
 def test_a_contact_that_is_added_twice_gets_parameters_of_its_own() -> None:

@@ -13,7 +13,7 @@ from casadi import SX
 
 from trajopt.dynamics.falling import FrameMotion
 from trajopt.dynamics.spatial import Spatial
-from trajopt.errors import InvalidArgumentError, check_array, check_non_negative
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, check_array, check_non_negative
 from trajopt.expressions import check_robot_state
 from trajopt.model import Model, Reals
 from trajopt.placements import check_reference_frame
@@ -129,8 +129,9 @@ class ContactModelAbstract(TouchModelAbstract):
         self.kd = self.parameter("kd", kd, unit="1/s", convert=_gain) if kd else None
 
     def position_error(self, motions: Motions) -> SX:
-        """e(q), shape (nc,): how far the contact is from its reference."""
-        raise NotImplementedError
+        """e(q), shape (nc,): how far the contact is from its reference; only with kp > 0."""
+        name = type(self).__name__
+        raise UnsupportedOperationError(f"{name}: kp > 0 needs its position_error; write it, or pass gains=(0, kd)")
 
     def velocity_products(self, motions: Motions) -> SX:
         """What J̇ v has beside Σ P_f of the frames' accelerations, shape (nc,)."""
