@@ -241,6 +241,15 @@ def test_what_a_model_derives_later_is_no_content() -> None:
     assert digest(model) == before
 
 
+def test_a_stack_that_another_model_takes_too_is_the_same() -> None:
+    model = node()
+    before, stack = digest(model), model.differential.costs
+    trajopt.DifferentialActionModelContactFwdDynamics(
+        stack.state, model.differential.actuation, trajopt.ContactStack(stack.state), stack
+    )
+    assert digest(model) == before
+
+
 class MyActivation(trajopt.ActivationModelAbstract):
     def value(self, r: SX) -> SX:
         return ca.sum1(r**4)
