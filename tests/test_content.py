@@ -241,6 +241,15 @@ def test_what_a_model_derives_later_is_no_content() -> None:
     assert digest(model) == before
 
 
+def test_a_stack_that_another_model_takes_too_is_the_same() -> None:
+    model = node()
+    before, stack = digest(model), model.differential.costs
+    trajopt.DifferentialActionModelContactFwdDynamics(
+        stack.state, model.differential.actuation, trajopt.ContactStack(stack.state), stack
+    )
+    assert digest(model) == before
+
+
 class MyActivation(trajopt.ActivationModelAbstract):
     def value(self, r: SX) -> SX:
         return ca.sum1(r**4)
@@ -399,14 +408,12 @@ def test_models_of_ready_problems_have_a_digest(name: str) -> None:
         assert digest(model) == digest(model)
 
 
-class Slots:
-    __slots__ = ("value",)
-
-
-@pytest.mark.parametrize("base", [dict, list, SX, Slots])
-def test_an_object_that_is_more_than_its_attributes_has_no_digest(base: type, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("base", "slots"), [(dict, ()), (list, ()), (SX, ()), (object, ("value",))])
+def test_an_object_that_is_more_than_its_attributes_has_no_digest(
+    base: type, slots: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     module = sys.modules["trajopt.residuals.state"]
-    ours = type("Ours", (base,), {"__module__": module.__name__})
+    ours = type("Ours", (base,), {"__module__": module.__name__, "__slots__": slots})
     monkeypatch.setattr(module, "Ours", ours, raising=False)
     with pytest.raises(content.UnknownContentError, match="Ours"):
         read(ours())

@@ -27,6 +27,9 @@ MOMENTS = ("first iteration", "total", "optimised")  # since the start; the othe
 
 Figures = dict[str, dict[str, float]]
 
+_folder = tempfile.TemporaryDirectory(prefix="trajopt-bytecode-")
+_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": _folder.name}  # pip installs packages with bytecode
+
 
 def measure(cases: dict[str, Case]) -> Figures:
     """Medians by kind of start: "imports", and "NAME, cold" and "NAME, warm" of each problem [s]."""
@@ -55,7 +58,7 @@ def _command(cache: str) -> dict[str, float]:
 
 
 def _run(command: list[str], cache: str) -> str:
-    environment = {**os.environ, "TRAJOPT_CACHE_DIR": cache}
+    environment = {**os.environ, "TRAJOPT_CACHE_DIR": cache, **_BYTECODE}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{Path(command[2]).name} {command[3]}: ended with {done.returncode}\n{done.stderr}")
@@ -84,5 +87,5 @@ def _breakdown(figures: Figures) -> list[str]:
         return [told]
     labels = [label for label in next(iter(starts.values())) if label not in MOMENTS]
     rows = [[label, *(f"{times[label]:.3f}" for times in starts.values())] for label in labels]
-    title = "Where it goes [s]; expressions, text, compiling, linking and cache are parts of the first solve"
+    title = "Where it goes [s]; programs (built or loaded), text, compiling, linking, cache: parts of the first solve"
     return [told, table(title, ["part", *starts], rows)]

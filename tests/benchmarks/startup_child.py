@@ -19,7 +19,7 @@ LIBRARIES = ("numpy", "casadi", "pinocchio", "llvmlite.binding")
 
 # Where a first solve spends its time. A function that the others call counts for itself only.
 WATCHED = {
-    "expressions": [
+    "programs": [
         ("trajopt.knot_programs", ["linearization", "terminal_expansion", "step", "terminal_step"]),
     ],
     "text": [("trajopt.kernels.emission", ["EmittedFunction"]), ("trajopt.kernels.kernel", ["entry_text"])],

@@ -24,7 +24,6 @@ class TouchStackAbstract(Generic[T]):
         state: A robot's state.
     """
 
-    not_content = ("_user",)
     kind: str
     item: type[TouchModelAbstract]
 

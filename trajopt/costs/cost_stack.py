@@ -89,7 +89,7 @@ class CostStack:
         state: The state's manifold.
     """
 
-    not_content = ("_user",)
+    not_content = ("_user",)  # see `trajopt.content`
 
     def __init__(self, state: StateAbstract) -> None:
         if not isinstance(state, StateAbstract):
