@@ -13,7 +13,7 @@ from casadi import SX
 from tests.kernel_runner import LEVELS, Reals, assert_same_bits, kernel_at, run_kernel
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import Program, kernel, patterns
-from trajopt.kernels.program import Array, MatrixProduct
+from trajopt.kernels.program import Array, Groups, MatrixProduct
 
 T = 9  # one block of eight knots, and one that is not full
 
@@ -154,29 +154,22 @@ def test_sums_in_place_one_after_the_other() -> None:
 def test_sums_of_sparse_arrays() -> None:
     """Each with zeros of its own; what is not there is neither read nor changed, also not by what comes next."""
     rng = np.random.default_rng(5)
-    A, B, G = rng.normal(size=(T, 4, 5)), rng.normal(size=(T, 4, 5)), np.zeros((T, 2))
-    G[3, 1] = 1.0
+    A, B = rng.normal(size=(T, 4, 5)), rng.normal(size=(T, 4, 5))
     program = Program("sums")
-    a, b, g = program.input(4, 5), program.input(4, 5), program.input(2)
+    a, b = program.input(4, 5), program.input(4, 5)
     double = SX.sym("d", 4, 5)
     expected = []
     for density in (0.0, 0.3, 1.0):
         first, second = (rng.random((4, 5)) < density for _ in range(2))
         target, other = masked(program, a, first), masked(program, b, second)
-        sometimes = masked(program, g, np.array([[False], [True]]))
         program.add(target, other)
-        program.add(target, other, unless_zero=(sometimes,))
         np.testing.assert_array_equal(program.pattern(target), first | second)
         (doubled,) = program.call(ca.Function("double", [double], [2 * double]), other)  # reads zeros too
         program.output(target, doubled)
-        block = (np.arange(T) < 8)[:, None, None]  # with one lane, knot 3 alone
-        expected += [A * first + B * second * (1 + block), 2 * B * second]
-    for width in (1, 8):
-        flat = run_kernel(kernel(program, width), [v.reshape(T, -1) for v in (A, B, G)])
-        for i, (got, value) in enumerate(zip(flat, expected, strict=True)):
-            asked = slice(3, 4) if width == 1 and i % 2 == 0 else slice(None)
-            np.testing.assert_allclose(got.reshape(value.shape)[asked], value[asked], rtol=0, atol=1e-14)
-    assert_evaluator_agrees_at(program, [A, B, G], expected, 3)
+        expected += [A * first + B * second, 2 * B * second]
+    for got, value in zip(run(program, [A, B]), expected, strict=True):
+        np.testing.assert_allclose(got, value, rtol=0, atol=1e-14)
+    assert_evaluator_agrees(program, [A, B], expected)
 
 
 def assert_evaluator_agrees_at(program: Program, inputs: list[Reals], outputs: list[Reals], t: int) -> None:
@@ -184,35 +177,73 @@ def assert_evaluator_agrees_at(program: Program, inputs: list[Reals], outputs: l
         np.testing.assert_allclose(got, expected[t], rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("nonzero", [None, 0, 5, 8])
+RANGES = {"one": ((0, 5),), "three": ((0, 1), (1, 3), (3, 5)), "all": tuple((i, i + 1) for i in range(5))}
+
+
+def chosen_at(ranges: tuple[tuple[int, int], ...], values: Reals, width: int) -> Any:
+    """Which of the indices matter at each knot (T, n): one knot whose value is not zero makes its block compute."""
+    matter = np.zeros((T, values.shape[1]), dtype=bool)
+    for first, end in ranges:
+        knots = np.any(values[:, first:end] != 0, axis=(1, 2))
+        blocks = [knots[t // width * width : t // width * width + width].any() for t in range(T)]
+        matter[:, first:end] = np.array(blocks)[:, None]
+    return matter
+
+
+@pytest.mark.parametrize("ranges", RANGES.values(), ids=list(RANGES))
 @pytest.mark.parametrize("value", [1e-300, np.nan, np.inf])
-def test_products_are_left_out_where_all_guards_are_zero(nonzero: int | None, value: float) -> None:
-    """One knot whose guard is not zero makes its block compute; with one lane, that knot alone."""
+def test_groups_that_do_not_matter_are_left_out(ranges: tuple[tuple[int, int], ...], value: float) -> None:
+    """Rows, inner indices, sums and symmetric targets; in an array of several columns any one counts."""
     rng = np.random.default_rng(3)
-    A, B, S = rng.normal(size=(T, 3, 2)), rng.normal(size=(T, 2, 3)), rng.normal(size=(T, 3, 3))
-    first, second = np.zeros((T, 4)), np.zeros((T, 1))
-    first[::2] = -0.0
-    if nonzero is not None:
-        (second if nonzero == 5 else first)[nonzero, -1] = value
-    inputs = [A, B, S, first, second]
-    program = Program("guarded")
-    a, b, s, g, h = (program.input(*(v.shape[1:] if v.ndim == 3 else (v.shape[1], 1))) for v in inputs)
-    target = masked(program, s, np.ones((3, 3), dtype=bool))
-    (empty,) = program.call(ca.Function("empty", [], [SX(0, 2)]))  # whatever comes next in memory is not in it
-    product = program.matmul(a, b, unless_zero=(g, h))
-    for _ in range(2):
-        program.accumulate(target, product, product, unless_zero=(g, empty, h))
-    program.accumulate(target, a, b, unless_zero=(empty,))
-    program.output(target)
-    done = S + 2 * A @ B @ A @ B
+    A, B, C, S = (rng.normal(size=(T, *shape)) for shape in ((5, 5), (5, 4), (5, 4), (4, 4)))
+    S += S.swapaxes(1, 2)
+    R, K = np.zeros((T, 5, 2)), np.zeros((T, 5, 1))
+    R[::2] = -0.0
+    R[2, 0, 1], R[8, 4, 0], K[4, 1, 0], K[8, 2, 0] = value, value, value, value
+    inputs = [A, B, C, S, R, K]
+    program = Program("groups")
+    a, b, c, s, r, k = (program.input(*v.shape[1:]) for v in inputs)
+    rows, inner = Groups(ranges, r), Groups(ranges, k)
+    targets = [masked(program, c, np.ones((5, 4), dtype=bool)) for _ in range(3)]
+    square = masked(program, s, np.ones((4, 4), dtype=bool))
+    program.add(targets[0], program.matmul(a, b, rows=rows), rows=rows)
+    program.accumulate(targets[1], a, b, subtract=True, rows=rows, inner=inner)
+    program.add(targets[2], program.matmul(a, b, inner=inner))
+    program.accumulate(square, b, b, transpose_a=True, symmetric=True, inner=inner)
+    program.output(*targets, square, program.matmul(b, b, transpose_a=True, inner=inner, initial=s, subtract=True))
+
+    def expected(width: int) -> list[Reals]:
+        some = chosen_at(ranges, R, width)[:, :, None]
+        part = chosen_at(ranges, K, width)
+        summed, squared = (A * part[:, None, :]) @ B, (B * part[:, :, None]).swapaxes(1, 2) @ B
+        return [C + some * (A @ B), C - some * summed, C + summed, S + squared, S - squared]
+
     for width in (1, 8):
-        (flat,) = run_kernel(kernel(program, width), [v.reshape(T, -1) for v in inputs])
-        for t, got in enumerate(flat.reshape(T, 3, 3)):
-            asked = nonzero is not None and (t // 8 == nonzero // 8 if width == 8 else t == nonzero)
-            np.testing.assert_allclose(got, done[t] if asked else S[t], rtol=0, atol=1e-13)
-    for t in range(T):
-        expected = done[t] if t == nonzero else S[t]
-        np.testing.assert_allclose(program.evaluate(*(v[t] for v in inputs))[0], expected, rtol=0, atol=1e-13)
+        got = run_kernel(kernel(program, width), [v.reshape(T, -1) for v in inputs])
+        for flat, value_of in zip(got, expected(width), strict=True):
+            np.testing.assert_allclose(flat.reshape(value_of.shape), value_of, rtol=0, atol=1e-13)
+    assert_evaluator_agrees(program, inputs, expected(1))
+
+
+def test_a_group_of_an_array_that_has_changed_is_tested_again() -> None:
+    """Neither what an array was before, nor what lies behind it in memory, counts."""
+    rng = np.random.default_rng(6)
+    A, G = rng.normal(size=(T, 2, 2)), np.ones((T, 2, 2))
+    program = Program("changed")
+    a, g = program.input(2, 2), program.input(2, 2)
+    first, second, nothing = (masked(program, a, np.ones((2, 2), dtype=bool)) for _ in range(3))
+    switch = masked(program, g, np.ones((2, 2), dtype=bool))
+    (empty,) = program.call(ca.Function("empty", [], [SX(2, 0)]))
+    groups = Groups(((0, 2),), switch)
+    program.add(first, a, rows=groups)
+    program.accumulate(switch, g, masked(program, g, np.eye(2, dtype=bool)), subtract=True)
+    program.add(second, a, rows=groups)
+    program.add(nothing, a, rows=Groups(((0, 2),), empty))
+    program.output(first, second, nothing)
+    outputs = run(program, [A, G])
+    for got, value in zip(outputs, (2 * A, A, A), strict=True):
+        np.testing.assert_array_equal(got, value)
+    assert_evaluator_agrees(program, [A, G], outputs)
 
 
 @pytest.mark.parametrize(("zeros", "length"), [(0, 1), (1, 1), (15, 1), (16, 1), (17, 1), (40, 1500)])
@@ -252,7 +283,17 @@ def test_structural_zeros_of_outputs_are_written(zeros: int, length: int) -> Non
         (lambda p, a, b, c: p.matmul(a, b), r"a b of shapes \(3, 3\) and \(2, 3\) does not exist"),
         (lambda p, a, b, c: p.matmul(a, b, transpose_a=True), r"aᵀ b of shapes \(3, 3\) and \(2, 3\)"),
         (lambda p, a, b, c: p.matmul(b, c, initial=a), r"initial: expected shape \(2, 2\), got \(3, 3\)"),
-        (lambda p, a, b, c: p.matmul(b, c, unless_zero=(Array(99, (1, 1)),)), "is not of program 'refused'"),
+        (lambda p, a, b, c: p.matmul(b, c, rows=Groups(((0, 2),), Array(99, (2, 1)))), "is not of program 'refused'"),
+        (
+            lambda p, a, b, c: p.matmul(b, c, rows=Groups(((0, 3),), a)),
+            r"rows: expected groups of indices 0\.\.1 .* 2 ",
+        ),
+        (lambda p, a, b, c: p.matmul(b, c, inner=Groups(((0, 1), (2, 3)), a)), r"inner: expected groups .* 0\.\.2"),
+        (lambda p, a, b, c: p.matmul(b, c, inner=Groups(((0, 3),), b)), r"inner: .* an array of 3 rows"),
+        (
+            lambda p, a, b, c: p.accumulate(p.matmul(a, a), a, a, symmetric=True, rows=Groups(((0, 3),), a)),
+            "rows: a symmetric target has no groups",
+        ),
         (lambda p, a, b, c: in_place_of_a_factor(p, a), "target: expected an array that is not a factor"),
         (lambda p, a, b, c: p.add(a, p.matmul(a, a)), "target: expected another array than a, not an input"),
         (lambda p, a, b, c: p.add(p.matmul(a, a), b), r"not an input, of shape \(2, 3\), got .*\(3, 3\)"),

@@ -6,7 +6,7 @@ A kind is a model used at some knots. Knots of one kind share their kernels; eac
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,17 +132,9 @@ class ParameterTable:
         """Every parameter's value at a knot."""
         return {name: self._value(name, t) for name in self._kind_of[t].parameters}
 
-    def table(self) -> dict[str, Reals]:
-        """Every parameter's values, one row a knot that has it; where shapes differ, flat rows that end with NaN."""
-        table = {}
-        for name, info in self.infos.items():
-            kinds = [kind for kind in self._kinds if name in kind.parameters]
-            rows = np.full((self._T + 1, max(kind.parameters[name].size for kind in kinds)), np.nan)
-            for kind in kinds:
-                rows[kind.knots, : kind.parameters[name].size] = self.values[kind.knots, kind.layout[name]]
-            flat = rows[list(info.knots)]
-            table[name] = flat if info.shape is None else _unflattened(flat, info.shape)
-        return table
+    def snapshot(self) -> ParameterValues:
+        """Every parameter's values as they are now."""
+        return ParameterValues(self._kinds, self.infos, self.values.copy())
 
     def load(self, table: Mapping[str, Reals]) -> None:
         """Sets all values that `table` gives."""
@@ -205,6 +197,42 @@ class ParameterTable:
                     f"{name} differs between running and terminal knots ({_brief(running)} at knot {t}, "
                     f"{_brief(terminal)} at the end): say which you mean with knots='running', 'terminal' or 'all'"
                 )
+
+
+class ParameterValues(Mapping[str, Reals]):
+    """Values of all parameters by name as they were at one time, one row a knot that has it; laid out when asked for.
+
+    Where shapes differ, rows are flat and end with NaN.
+
+    Args:
+        kinds: The kinds of the problem's knots.
+        infos: What parameters there are.
+        values: As in `ParameterTable`.
+    """
+
+    def __init__(self, kinds: Sequence[Kind], infos: Mapping[str, ParameterInfo], values: Reals) -> None:
+        self._kinds, self._infos, self._values = kinds, infos, values
+
+    def __getitem__(self, name: str) -> Reals:
+        info = self._infos[name]
+        kinds = [kind for kind in self._kinds if name in kind.parameters]
+        rows = np.full((len(self._values), max(kind.parameters[name].size for kind in kinds)), np.nan)
+        for kind in kinds:
+            rows[kind.knots, : kind.parameters[name].size] = self._values[kind.knots, kind.layout[name]]
+        flat = rows[list(info.knots)]
+        return flat if info.shape is None else _unflattened(flat, info.shape)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._infos)
+
+    def __len__(self) -> int:
+        return len(self._infos)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (dict, (dict(self),))
 
 
 def knot_numbers(knots: Knots, T: int) -> list[int]:

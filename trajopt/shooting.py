@@ -165,9 +165,9 @@ class ShootingProblem:
         """
         self._table.set(name, value, knots)
 
-    def parameter_values(self) -> dict[str, Reals]:
-        """Values of all parameters by name, one row a knot that has it."""
-        return self._table.table()
+    def parameter_values(self) -> Mapping[str, Reals]:
+        """Values of all parameters by name as they are now, one row a knot that has it."""
+        return self._table.snapshot()
 
     @contextlib.contextmanager
     def with_parameters(self, values: Mapping[str, Reals], x0: npt.ArrayLike) -> Iterator[None]:

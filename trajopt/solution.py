@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from pathlib import Path
@@ -114,7 +114,7 @@ class Solution:
     x0: Reals
     failed_knot: int | None = None
     problem: ShootingProblem | None = field(default=None, repr=False, compare=False)
-    parameters: dict[str, Reals] = field(default_factory=dict, repr=False, compare=False)
+    parameters: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def converged(self) -> bool:

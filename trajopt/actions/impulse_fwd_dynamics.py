@@ -10,7 +10,7 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.expression import ActionModelExpression, steps_of
-from trajopt.actions.solved import Solved, named_call, solution_steps, visible_forces
+from trajopt.actions.solved import Solved, force_results, named_call, solution_steps, visible_forces
 from trajopt.actions.terminal import terminal_stack_steps, terminal_stack_value
 from trajopt.contacts.kkt import ContactSystem
 from trajopt.contacts.redundancy import check_independent
@@ -132,12 +132,14 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         q = self.costs.quadratic(instant)
         results = self._expressions(instant) | {"cost": q.cost, "Ly": q.Ly, "Lyy": q.Lyy}
         if q.Lz.nnz():
-            results |= {"Lz": q.Lz, "Lzz": q.Lzz, "Lzy": q.Lzy} | self._force_map(instant)
+            solved, _, motions, _ = self._solved(instant)
+            results |= {"Lz": q.Lz, "Lzz": q.Lzz, "Lzy": q.Lzy}
+            results |= force_results(self.impulses, motions, q, solved.symbols[self.state.nv :])
         results = dict(zip(results, self._insert(instant, list(results.values()))))
         results |= {"xnext": self._next_state(instant)}
         symbols = [instant.x, parameter_vector(self.parameters())]
         r = named_call(program, type(self).__name__, symbols, results, [x, parameters])
-        (F,) = program.call(self._jacobian(), solution_steps(program, r, q))
+        (F,) = program.call(self._jacobian(), solution_steps(program, r, q, self.impulses.sizes.values()))
         return r["xnext"], r["cost"], F, r["Ly"], r["Lyy"]
 
     def _jacobian(self) -> ca.Function:
@@ -165,6 +167,7 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
             "motion": ca.sparsify(ca.horzcat(dq, SX(nv, nv))),
             "constraint": ca.sparsify(ca.repmat(self.impulses.switches(), 1, 2 * nv) * rows),
             "offset": SX(ca.horzcat(SX(nv, nv), SX.eye(nv))),
+            "active": self.impulses.switches(),
         }
 
     def _weightless(self, instant: Instant) -> RobotExpressions:
@@ -173,14 +176,6 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         model.gravity.setZero()
         q, still = instant.x[: self.state.nq], SX(np.zeros(self.state.nv))
         return RobotExpressions(model, q, still, with_derivatives=True)
-
-    def _force_map(self, instant: Instant) -> dict[str, SX]:
-        """T and E = ∂(T Λ)/∂x at fixed Λ."""
-        solved, _, motions, _ = self._solved(instant)
-        nv, nc = self.state.nv, self.impulses.nc
-        turn = self.impulses.force_map(motions)
-        by_q = self.impulses.force_map_derivative(motions, solved.symbols[nv:])
-        return {"T": SX.eye(nc) if turn is None else turn, "E": ca.horzcat(by_q, SX(nc, nv))}
 
     def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
         return terminal_stack_steps(self.costs, self.parameters(), program, x, parameters)

@@ -19,7 +19,7 @@ import casadi as ca
 from casadi import SX
 
 from trajopt.dynamics.robot_expressions import RobotExpressions
-from trajopt.kernels.program import Array, Program
+from trajopt.kernels.program import Array, Groups, Program
 
 
 class ContactSystem:
@@ -101,6 +101,7 @@ class Sensitivities:
         motion: R₁ (nv, n).
         constraint: R₂ (nc, n).
         offset: What the derivative of w has besides, (nv, n).
+        active: Groups of constraints, one a contact; those that are not active do not matter.
     """
 
     mass_inverse: Array
@@ -109,21 +110,22 @@ class Sensitivities:
     motion: Array
     constraint: Array
     offset: Array
+    active: Groups
 
 
 def motion_steps(program: Program, s: Sensitivities) -> tuple[Array, Array]:
-    """Adds the steps that give offset + dw (nv, n), and B (nv, nc)."""
-    B = program.matmul(s.spread, s.schur_inverse, transpose_a=True)
+    """Adds the steps that give offset + dw (nv, n), and Bᵀ (nc, nv)."""
+    B = program.matmul(s.schur_inverse, s.spread, inner=s.active)
     A = s.mass_inverse
-    program.accumulate(A, B, s.spread, subtract=True, symmetric=True)
+    program.accumulate(A, B, s.spread, transpose_a=True, subtract=True, symmetric=True, inner=s.active)
     motion = program.matmul(A, s.motion, subtract=True)
-    program.accumulate(motion, B, s.constraint, subtract=True)
+    program.accumulate(motion, B, s.constraint, transpose_a=True, subtract=True, inner=s.active)
     program.add(motion, s.offset)
     return motion, B
 
 
-def force_steps(program: Program, s: Sensitivities, B: Array, *, unless_zero: tuple[Array, ...]) -> Array:
-    """Adds the steps that give dλ (nc, n), for which there is no need where all of `unless_zero` are zero."""
-    force = program.matmul(B, s.motion, transpose_a=True, unless_zero=unless_zero)
-    program.accumulate(force, s.schur_inverse, s.constraint, subtract=True, unless_zero=unless_zero)
+def force_steps(program: Program, s: Sensitivities, B: Array, felt: Groups) -> Array:
+    """Adds the steps that give dλ (nc, n), with Bᵀ as `motion_steps` gives it, for the contacts that matter."""
+    force = program.matmul(B, s.motion, rows=felt)
+    program.accumulate(force, s.schur_inverse, s.constraint, subtract=True, rows=felt, inner=s.active)
     return force

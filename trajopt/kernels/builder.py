@@ -87,7 +87,12 @@ class Builder:
 
     @contextlib.contextmanager
     def loop(
-        self, first: str | int, end: str | int, step: int = 1, carried: Sequence[tuple[str, str]] = ()
+        self,
+        first: str | int,
+        end: str | int,
+        step: int = 1,
+        carried: Sequence[tuple[str, str]] = (),
+        only_if: str | None = None,
     ) -> Iterator[Loop]:
         """A loop over first, first + step, ... below `end`; at least one pass is made.
 
@@ -96,10 +101,11 @@ class Builder:
             end: End of the range, exclusive.
             step: Distance of indices.
             carried: Type and first value of each carried value.
+            only_if: Without this i1 no pass is made, and carried values stay.
         """
         stem = self.name("l")
         before = self._block
-        self.do(f"br label %{stem}")
+        self.do(f"br i1 {only_if}, label %{stem}, label %{stem}.done" if only_if else f"br label %{stem}")
         self.label(stem)
         index, following = f"%{stem}.i", f"%{stem}.next"
         place = len(self.lines)
@@ -115,6 +121,9 @@ class Builder:
         self.do(f"%{stem}.more = icmp slt i64 {following}, {end}")
         self.do(f"br i1 %{stem}.more, label %{stem}, label %{stem}.done")
         self.label(f"{stem}.done")
+        if only_if:
+            ends = [(real, start, result) for (real, start), result in zip(carried, loop.results)]
+            loop.results = [self.op(f"phi {real} [{a}, %{before}], [{b}, %{last}]") for real, a, b in ends]
 
     @contextlib.contextmanager
     def when(self, condition: str) -> Iterator[None]:

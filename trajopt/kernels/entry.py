@@ -12,7 +12,7 @@ from trajopt.kernels.lane_algebra import (
     sum_name,
     sum_text,
 )
-from trajopt.kernels.program import Array, Call, MatrixProduct, Program, Sum
+from trajopt.kernels.program import Array, Call, Groups, MatrixProduct, Program, Sum
 
 
 def own_arrays(program: Program, width: int) -> tuple[dict[int, int], int]:
@@ -31,82 +31,118 @@ def entry_text(program: Program, width: int) -> str:
 
     The program's own arrays lie at the start of the scratch, that of the functions behind them.
     """
-    names: dict[int, str] = {}
-    lines = ["define void @trajopt_entry(ptr %args, ptr %scratch) nounwind {"]
-    for i, array in enumerate((*program.inputs, *program.outputs)):
-        names[array.number] = f"%a{array.number}"
-        lines += [f"%p{array.number} = getelementptr ptr, ptr %args, i64 {i}"]
-        lines += [f"%a{array.number} = load ptr, ptr %p{array.number}"]
-    offsets, end = own_arrays(program, width)
-    for number, offset in offsets.items():
-        names[number] = f"%a{number}"
-        lines.append(f"%a{number} = getelementptr i8, ptr %scratch, i64 {offset}")
-    lines.append(f"%spill = getelementptr i8, ptr %scratch, i64 {end}")
-    pieces: dict[str, str] = {}
-    for place, step in enumerate(program.steps):
-        if isinstance(step, Call):
-            lines += _clearing_lines(program, step, width, names, pieces) + _call_lines(step, width, names, pieces)
+    return _Writer(program, width).text()
+
+
+class _Writer:
+    """Writes the steps one after another.
+
+    Args:
+        program: The program.
+        width: Lanes W.
+    """
+
+    def __init__(self, program: Program, width: int) -> None:
+        self._program, self._width = program, width
+        self._lines = ["define void @trajopt_entry(ptr %args, ptr %scratch) nounwind {"]
+        self._pieces: dict[str, str] = {}  # functions that are called, by symbol
+        self._switches: dict[tuple[object, ...], list[str]] = {}  # names of the switches of groups
+
+    def text(self) -> str:
+        """The function, and what it calls."""
+        self._place()
+        for number, step in enumerate(self._program.steps):
+            if isinstance(step, Call):
+                self._clear(step)
+                self._call(step)
+            elif isinstance(step, Sum):
+                self._add(step)
+            else:
+                self._multiply(step, number)
+            self._forget(step)
+        return "\n".join([*self._lines, "ret void", "}", *self._pieces.values()])
+
+    def _place(self) -> None:
+        """Names the address of each array."""
+        for i, array in enumerate((*self._program.inputs, *self._program.outputs)):
+            self._lines += [f"%p{array.number} = getelementptr ptr, ptr %args, i64 {i}"]
+            self._lines += [f"%a{array.number} = load ptr, ptr %p{array.number}"]
+        offsets, end = own_arrays(self._program, self._width)
+        for number, offset in offsets.items():
+            self._lines.append(f"%a{number} = getelementptr i8, ptr %scratch, i64 {offset}")
+        self._lines.append(f"%spill = getelementptr i8, ptr %scratch, i64 {end}")
+
+    def _clear(self, step: Call) -> None:
+        """Structural zeros of results are written only where somebody reads them."""
+        for array in step.outputs:
+            if self._program.needs_zeros(array):
+                self._pieces["memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+                arguments = f"ptr align 8 %a{array.number}, i8 0, i64 {8 * self._width * array.size}, i1 false"
+                self._lines.append(f"call void @llvm.memset.p0.i64({arguments})")
+
+    def _call(self, step: Call) -> None:
+        name = symbol_of(step, self._width)
+        arrays = (*step.inputs, *step.outputs)
+        self._pieces[name] = f"declare void @{name}({', '.join(['ptr'] * (len(arrays) + 1))})"
+        self._lines.append(f"call void @{name}({', '.join([*map(_pointer, arrays), 'ptr %spill'])})")
+
+    def _add(self, step: Sum) -> None:
+        name, switches = sum_name(step, self._width), self._switches_of(step.rows)
+        self._pieces[name] = sum_text(step, self._width)
+        self._lines.append(f"call void @{name}({', '.join([_pointer(step.target), _pointer(step.a), *switches])})")
+
+    def _multiply(self, step: MatrixProduct, number: int) -> None:
+        """A product; where no inner index matters, nothing is added to a target."""
+        name = matmul_name(step, self._width)
+        rows, inner = self._switches_of(step.rows), self._switches_of(step.inner)
+        self._pieces[name] = matmul_text(step, self._width)
+        self._pieces["llvm.fma"] = declarations(self._width)
+        arrays = (step.a, step.b, step.initial or step.result, step.result)
+        call = f"call void @{name}({', '.join([*map(_pointer, arrays), *rows, *inner])})"
+        if step.initial == step.result and inner:
+            self._only_if_any(inner, call, f"product.{number}")
         else:
-            call = (
-                _sum_line(step, width, names, pieces)
-                if isinstance(step, Sum)
-                else _product_line(step, width, names, pieces)
-            )
-            lines += _guarded(call, step.unless_zero, width, names, pieces, place)
-    return "\n".join([*lines, "ret void", "}", *pieces.values()])
+            self._lines.append(call)
+
+    def _only_if_any(self, switches: list[str], call: str, stem: str) -> None:
+        """A call that is left out where all switches are off."""
+        any_so_far = switches[0]
+        for i, switch in enumerate(switches[1:]):
+            self._lines.append(f"%{stem}.{i} = or {any_so_far}, {switch.removeprefix('i1 ')}")
+            any_so_far = f"i1 %{stem}.{i}"
+        self._lines += [
+            f"br {any_so_far}, label %{stem}.do, label %{stem}.done",
+            f"{stem}.do:",
+            call,
+            f"br label %{stem}.done",
+            f"{stem}.done:",
+        ]
+
+    def _switches_of(self, groups: Groups | None) -> list[str]:
+        """Typed names of the switches of groups: whether each matters."""
+        if groups is None:
+            return []
+        if groups.identity not in self._switches:
+            self._switches[groups.identity] = [self._switch(groups.array, first, end) for first, end in groups.ranges]
+        return self._switches[groups.identity]
+
+    def _switch(self, array: Array, first: int, end: int) -> str:
+        size, offset = (end - first) * array.shape[1], first * array.shape[1] * self._width
+        name = nonzero_name(size, self._width)
+        self._pieces[name] = nonzero_text(size, self._width)
+        switch = f"%switch.{len(self._lines)}"
+        self._lines += [
+            f"{switch}.at = getelementptr double, ptr %a{array.number}, i64 {offset}",
+            f"{switch} = call i1 @{name}(ptr {switch}.at)",
+        ]
+        return f"i1 {switch}"
+
+    def _forget(self, step: Call | MatrixProduct | Sum) -> None:
+        """Switches of an array that has changed are tested again."""
+        if not isinstance(step, Call):
+            changed = step.target if isinstance(step, Sum) else step.result
+            self._switches = {key: value for key, value in self._switches.items() if key[1] != changed.number}
 
 
-def _clearing_lines(
-    program: Program, step: Call, width: int, names: dict[int, str], pieces: dict[str, str]
-) -> list[str]:
-    """Structural zeros of results are written only where somebody reads them."""
-    cleared = [array for array in step.outputs if program.needs_zeros(array)]
-    if cleared:
-        pieces["memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
-    return [
-        f"call void @llvm.memset.p0.i64(ptr align 8 {names[a.number]}, i8 0, i64 {8 * width * a.size}, i1 false)"
-        for a in cleared
-    ]
-
-
-def _call_lines(step: Call, width: int, names: dict[int, str], pieces: dict[str, str]) -> list[str]:
-    name = symbol_of(step, width)
-    arrays = (*step.inputs, *step.outputs)
-    pieces[name] = f"declare void @{name}({', '.join(['ptr'] * (len(arrays) + 1))})"
-    arguments = [f"ptr {names[a.number]}" for a in arrays] + ["ptr %spill"]
-    return [f"call void @{name}({', '.join(arguments)})"]
-
-
-def _product_line(step: MatrixProduct, width: int, names: dict[int, str], pieces: dict[str, str]) -> str:
-    name = matmul_name(step, width)
-    pieces[name] = matmul_text(step, width)
-    pieces["llvm.fma"] = declarations(width)
-    arrays = (step.a, step.b, step.initial or step.result, step.result)
-    return f"call void @{name}({', '.join(f'ptr {names[a.number]}' for a in arrays)})"
-
-
-def _sum_line(step: Sum, width: int, names: dict[int, str], pieces: dict[str, str]) -> str:
-    name = sum_name(step, width)
-    pieces[name] = sum_text(step, width)
-    return f"call void @{name}(ptr {names[step.target.number]}, ptr {names[step.a.number]})"
-
-
-def _guarded(
-    call: str, unless_zero: tuple[Array, ...], width: int, names: dict[int, str], pieces: dict[str, str], place: int
-) -> list[str]:
-    """A call that is left out where all of these arrays are zero; `place` makes names unique."""
-    if not unless_zero:
-        return [call]
-    sizes = tuple(a.size for a in unless_zero)
-    test = nonzero_name(sizes, width)
-    pieces[test] = nonzero_text(sizes, width)
-    arguments = ", ".join(f"ptr {names[a.number]}" for a in unless_zero)
-    block = f"guarded.{place}"
-    return [
-        f"%{block} = call i1 @{test}({arguments})",
-        f"br i1 %{block}, label %{block}.do, label %{block}.done",
-        f"{block}.do:",
-        call,
-        f"br label %{block}.done",
-        f"{block}.done:",
-    ]
+def _pointer(array: Array) -> str:
+    return f"ptr %a{array.number}"

@@ -20,14 +20,13 @@ BLOCK = (2, 3)
 def matmul_name(product: MatrixProduct, width: int) -> str:
     """Symbol of a product; products of the same kind share it."""
     shapes = (product.a.shape, product.b.shape, product.blocks, width)
-    flags = product.flags[:4]
-    return f"trajopt_matmul_{hashlib.sha256(repr((shapes, flags)).encode()).hexdigest()[:16]}"
+    return f"trajopt_matmul_{hashlib.sha256(repr((shapes, product.flags)).encode()).hexdigest()[:16]}"
 
 
 def matmul_text(product: MatrixProduct, width: int) -> str:
-    """LLVM text of `void name(double *A, double *B, double *initial, double *C)`: C = initial ± AB.
+    """LLVM text of `void name(double *A, double *B, double *initial, double *C, ...)`: C = initial ± AB.
 
-    Matrices are row-major, W lanes an element.
+    Matrices are row-major, W lanes an element. An i1 for each group of rows, then of inner indices, follows.
     """
     lanes = LaneType(width)
     row = (product.b.shape[1] * width, width)
@@ -45,49 +44,51 @@ def matmul_text(product: MatrixProduct, width: int) -> str:
         subtract=product.subtract,
         size=BLOCK,
         mirrored=mirrored,
+        rows=product.rows.ranges if product.rows else (),
+        inner=product.inner.ranges if product.inner else (),
     )
 
 
 def sum_name(step: Sum, width: int) -> str:
     """Symbol of a sum; sums over the same elements share it."""
-    return f"trajopt_sum_{hashlib.sha256(repr((step.runs, width)).encode()).hexdigest()[:16]}"
+    about = (step.runs, step.rows and (step.rows.ranges, step.target.shape), width)
+    return f"trajopt_sum_{hashlib.sha256(repr(about).encode()).hexdigest()[:16]}"
 
 
 def sum_text(step: Sum, width: int) -> str:
-    """LLVM text of `void name(double *target, double *a)`: target += a."""
-    lanes = LaneType(width)
-    b = Builder(f"define internal void @{sum_name(step, width)}(ptr %target, ptr %a)")
-    for first, end in step.runs:
-        with b.loop(first, end) as loop:
-            place, other = b.at("%target", (loop.index, width)), b.at("%a", (loop.index, width))
-            x, y = b.load(place, lanes.real, lanes.align), b.load(other, lanes.real, lanes.align)
-            b.store(b.op(f"fadd {lanes.real} {x}, {y}"), place, lanes.real, lanes.align)
+    """LLVM text of `void name(double *target, double *a, ...)`: target += a. An i1 for each group of rows follows."""
+    lanes, columns = LaneType(width), step.target.shape[1]
+    ranges = step.rows.ranges if step.rows else ((0, step.target.shape[0]),)
+    switches = [f"i1 %row{i}" for i in range(len(ranges))] if step.rows else []
+    b = Builder(f"define internal void @{sum_name(step, width)}({', '.join(['ptr %target', 'ptr %a', *switches])})")
+    for i, (low, high) in enumerate(ranges):
+        for first, end in [(max(r[0], low * columns), min(r[1], high * columns)) for r in step.runs]:
+            if first < end:
+                with b.loop(first, end, only_if=f"%row{i}" if step.rows else None) as loop:
+                    place, other = b.at("%target", (loop.index, width)), b.at("%a", (loop.index, width))
+                    x, y = b.load(place, lanes.real, lanes.align), b.load(other, lanes.real, lanes.align)
+                    b.store(b.op(f"fadd {lanes.real} {x}, {y}"), place, lanes.real, lanes.align)
     return b.text()
 
 
-def nonzero_name(sizes: tuple[int, ...], width: int) -> str:
-    """Symbol of the test of arrays with these numbers of elements."""
-    return f"trajopt_nonzero_{'_'.join(map(str, sizes))}_{width}"
+def nonzero_name(size: int, width: int) -> str:
+    """Symbol of the test of this many elements."""
+    return f"trajopt_nonzero_{size}_{width}"
 
 
-def nonzero_text(sizes: tuple[int, ...], width: int) -> str:
-    """LLVM text of `i1 name(double *a0, ...)`: whether an element of an array is not 0 in a lane (NaN is not)."""
+def nonzero_text(size: int, width: int) -> str:
+    """LLVM text of `i1 name(double *a)`: whether one of its elements is not 0 in a lane (NaN is not)."""
     lanes = LaneType(width)
-    arguments = ", ".join(f"ptr %a{i}" for i in range(len(sizes)))
-    b = Builder(f"define internal i1 @{nonzero_name(sizes, width)}({arguments})")
+    b = Builder(f"define internal i1 @{nonzero_name(size, width)}(ptr %a)")
+    if not size:
+        return b.text("ret i1 false")
     zero = lanes.constant(0.0)
-    mask = "false" if width == 1 else "zeroinitializer"
-    for i, size in enumerate(sizes):
-        if not size:
-            continue
-        with b.loop(0, size, carried=[(lanes.mask, mask)]) as loop:
-            value = b.load(b.at(f"%a{i}", (loop.index, width)), lanes.real, lanes.align)
-            differs = b.op(f"fcmp une {lanes.real} {value}, {zero}")
-            loop.carry(b.op(f"or {lanes.mask} {loop.values[0]}, {differs}"))
-        mask = loop.results[0]
+    with b.loop(0, size, carried=[(lanes.mask, "false" if width == 1 else "zeroinitializer")]) as loop:
+        value = b.load(b.at("%a", (loop.index, width)), lanes.real, lanes.align)
+        loop.carry(b.op(f"or {lanes.mask} {loop.values[0]}, {b.op(f'fcmp une {lanes.real} {value}, {zero}')}"))
     if width == 1:
-        return b.text(f"ret i1 {mask}")
-    bits = b.op(f"bitcast {lanes.mask} {mask} to i{width}")
+        return b.text(f"ret i1 {loop.results[0]}")
+    bits = b.op(f"bitcast {lanes.mask} {loop.results[0]} to i{width}")
     return b.text(f"ret i1 {b.op(f'icmp ne i{width} {bits}, 0')}")
 
 

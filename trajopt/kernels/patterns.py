@@ -33,12 +33,16 @@ def product(a: Pattern, b: Pattern) -> Pattern:
     return result
 
 
-def blocks(a: Pattern, b: Pattern) -> tuple[Block, ...]:
-    """Blocks of A B: neighbouring rows of A, and neighbouring columns of B, whose zeros are the same."""
+def blocks(a: Pattern, b: Pattern, rows: Ranges = ()) -> tuple[Block, ...]:
+    """Blocks of A B: neighbouring rows of A, and neighbouring columns of B, whose zeros are the same.
+
+    Each lies in one of the ranges of `rows`, if there are any.
+    """
     result = []
-    for r0, r1 in _alike(a):
-        for c0, c1 in _alike(b.T):
-            result.append(Block((r0, r1), (c0, c1), runs(a[r0] & b[:, c0])))
+    for first, end in rows or ((0, len(a)),):
+        for r0, r1 in _alike(a[first:end]):
+            for c0, c1 in _alike(b.T):
+                result.append(Block((first + r0, first + r1), (c0, c1), runs(a[first + r0] & b[:, c0])))
     return tuple(result)
 
 

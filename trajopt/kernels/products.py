@@ -6,6 +6,7 @@ and a vector holds neighbours of one row.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 
 from trajopt.kernels.builder import Builder
@@ -73,8 +74,13 @@ def product_text(
     subtract: bool,
     size: tuple[int, int],
     mirrored: int = 0,
+    rows: Ranges = (),
+    inner: Ranges = (),
 ) -> str:
-    """LLVM text of `void name(double *A, double *B, double *initial, double *C)`: C = initial ± A B.
+    """LLVM text of `void name(double *A, double *B, double *initial, double *C, ...)`: C = initial ± A B.
+
+    For each of `rows` and then of `inner` follows an i1: without it these rows of C are not computed, or these inner
+    indices are left out of the sums.
 
     Args:
         name: Symbol.
@@ -84,16 +90,36 @@ def product_text(
         subtract: Whether the product is subtracted.
         size: Rows and cells that are summed at once in registers.
         mirrored: Rows of a symmetric C, of which the blocks cover the upper triangle: the rest is a copy of that.
+        rows: Ranges of rows that may be left out; each block lies in one of them.
+        inner: Ranges of inner indices that may be left out.
     """
-    b = Builder(f"define internal void @{name}(ptr %A, ptr %B, ptr %initial, ptr %C)")
+    switches = [f"i1 %row{i}" for i in range(len(rows))] + [f"i1 %inner{i}" for i in range(len(inner))]
+    b = Builder(f"define internal void @{name}({', '.join(['ptr %A', 'ptr %B', 'ptr %initial', 'ptr %C', *switches])})")
     for block in blocks:
-        for i0, i1, rows in _ranges(*block.rows, size[0]):
-            for j0, j1, columns in _ranges(*block.cells, size[1]):
-                with b.loop(i0, i1, rows) as i, b.loop(j0, j1, columns) as j:
-                    _sum(b, block.inner, i.index, j.index, (rows, columns), layout, initial, subtract)
+        with b.when(f"%row{_holder(rows, block.rows)}") if rows else contextlib.nullcontext():
+            sums = _cut(block.inner, inner)
+            for i0, i1, height in _ranges(*block.rows, size[0]):
+                for j0, j1, columns in _ranges(*block.cells, size[1]):
+                    with b.loop(i0, i1, height) as i, b.loop(j0, j1, columns) as j:
+                        _sum(b, sums, i.index, j.index, (height, columns), layout, initial, subtract)
     if mirrored > 1:
         _mirror(b, mirrored, layout)
     return b.text()
+
+
+def _holder(ranges: Ranges, part: tuple[int, int]) -> int:
+    """Which range holds this part."""
+    return next(i for i, (first, end) in enumerate(ranges) if first <= part[0] and part[1] <= end)
+
+
+def _cut(inner: Ranges, ranges: Ranges) -> list[tuple[int, int, str | None]]:
+    """Inner indices, cut where a range ends, and the switch of each part."""
+    if not ranges:
+        return [(first, end, None) for first, end in inner]
+    parts = [
+        (max(first, low), min(end, high), f"%inner{i}") for first, end in inner for i, (low, high) in enumerate(ranges)
+    ]
+    return [(first, end, switch) for first, end, switch in parts if first < end]
 
 
 def _mirror(b: Builder, n: int, layout: Layout) -> None:
@@ -110,7 +136,14 @@ def _ranges(first: int, end: int, step: int) -> list[tuple[int, int, int]]:
 
 
 def _sum(
-    b: Builder, inner: Ranges, i: str, j: str, shape: tuple[int, int], layout: Layout, initial: bool, subtract: bool
+    b: Builder,
+    inner: list[tuple[int, int, str | None]],
+    i: str,
+    j: str,
+    shape: tuple[int, int],
+    layout: Layout,
+    initial: bool,
+    subtract: bool,
 ) -> None:
     """Sums a few rows and cells of the result in registers."""
     real, align = layout.real, layout.align
@@ -122,8 +155,8 @@ def _sum(
     sums = ["zeroinitializer" if real.startswith("<") else "0.0" for _ in cells]
     if initial:
         sums = [b.load(place("%initial", layout.initial, r, c), real, align) for r, c in cells]
-    for first, end in inner:
-        with b.loop(first, end, carried=[(real, s) for s in sums]) as loop:
+    for first, end, switch in inner:
+        with b.loop(first, end, carried=[(real, s) for s in sums], only_if=switch) as loop:
             k = loop.index
             a = [
                 _element(b, b.at("%A", (i, layout.a[0]), r * layout.a[0], (k, layout.a[1])), layout, subtract)

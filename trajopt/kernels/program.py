@@ -55,11 +55,36 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Groups:
+    """Groups of neighbouring indices, of which those matter whose row of `array` is not all zero.
+
+    Attributes:
+        ranges: First index of each group, and the end; together all indices.
+        array: A row for each index.
+    """
+
+    ranges: Ranges
+    array: Array
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What tells it apart."""
+        return (self.ranges, self.array.number)
+
+    def matter(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Which indices do, with these values of the array."""
+        chosen = np.zeros(len(values), dtype=np.bool_)
+        for first, end in self.ranges:
+            chosen[first:end] = np.any(values[first:end])
+        return chosen
+
+
+@dataclass(frozen=True)
 class MatrixProduct:
     """result = a b or aᵀ b; with `initial`, initial plus or, with `subtract`, minus that product.
 
-    Of a `symmetric` result the upper triangle is computed and copied. It is left out where all elements of the arrays
-    `unless_zero` are zero.
+    Of a `symmetric` result the upper triangle is computed and copied. Groups of `rows` and of `inner` indices that do
+    not matter are left out.
     """
 
     a: Array
@@ -69,14 +94,15 @@ class MatrixProduct:
     initial: Array | None
     subtract: bool
     symmetric: bool
-    unless_zero: tuple[Array, ...]
+    rows: Groups | None
+    inner: Groups | None
     blocks: tuple[Block, ...]
 
     @property
-    def flags(self) -> tuple[bool | int, ...]:
+    def flags(self) -> tuple[object, ...]:
         """What determines its code beside shapes and blocks."""
-        guards = tuple(a.number for a in self.unless_zero)
-        return (self.transpose_a, self.initial is not None, self.subtract, self.symmetric, *guards)
+        ranges = [None if groups is None else groups.ranges for groups in (self.rows, self.inner)]
+        return (self.transpose_a, self.initial is not None, self.subtract, self.symmetric, *ranges)
 
     @property
     def multiplications(self) -> int:
@@ -86,12 +112,12 @@ class MatrixProduct:
 
 @dataclass(frozen=True)
 class Sum:
-    """target += a, at the elements of `runs`, ranges (first, end); left out where all of `unless_zero` are zero."""
+    """target += a, at the elements of `runs`, ranges (first, end), but for groups of `rows` that do not matter."""
 
     target: Array
     a: Array
     runs: Ranges
-    unless_zero: tuple[Array, ...]
+    rows: Groups | None
 
 
 class Program:
@@ -215,23 +241,34 @@ class Program:
         transpose_a: bool = False,
         initial: Array | None = None,
         subtract: bool = False,
-        unless_zero: tuple[Array, ...] = (),
+        rows: Groups | None = None,
+        inner: Groups | None = None,
     ) -> Array:
         """The product a b (aᵀ b with `transpose_a`), added to `initial` if given, or subtracted from it.
 
-        Structural zeros of a and b cost nothing. With `unless_zero`, the result is worth something only if one of these
-        arrays has an element that is not zero; else it is not computed.
+        Structural zeros of a and b cost nothing.
+
+        Args:
+            a: First factor.
+            b: Second factor.
+            transpose_a: Whether the first one is transposed.
+            initial: What the product is added to.
+            subtract: Whether it is subtracted.
+            rows: Groups of rows of the result; one that does not matter is not computed and worth nothing.
+            inner: Groups of indices that are summed over; one that does not matter is taken to contribute zero.
         """
         left, right = self._factors(a, b, transpose_a)
-        self._check_mine("matmul", *unless_zero, *(() if initial is None else (initial,)))
+        self._check_mine("matmul", *(() if initial is None else (initial,)))
+        self._check_groups("rows", rows, len(left))
+        self._check_groups("inner", inner, len(right))
         result = self._array((len(left), right.shape[1]))
         if initial is not None and initial.shape != result.shape:
             raise InvalidArgumentError(f"initial: expected shape {result.shape}, got {initial.shape}")
         reached = patterns.product(left, right)
         self._patterns[result.number] = reached if initial is None else reached | self.pattern(initial)
-        self._zeros_read.update(x.number for x in (*unless_zero, *(() if initial is None else (initial,))))
-        blocks = patterns.blocks(left, right)
-        step = MatrixProduct(a, b, result, transpose_a, initial, subtract, False, unless_zero, blocks)
+        self._zeros_read.update(() if initial is None else (initial.number,))
+        blocks = patterns.blocks(left, right, rows.ranges if rows else ())
+        step = MatrixProduct(a, b, result, transpose_a, initial, subtract, False, rows, inner, blocks)
         self.steps.append(step)
         return result
 
@@ -244,16 +281,19 @@ class Program:
         transpose_a: bool = False,
         subtract: bool = False,
         symmetric: bool = False,
-        unless_zero: tuple[Array, ...] = (),
+        rows: Groups | None = None,
+        inner: Groups | None = None,
     ) -> None:
         """Adds the product a b (aᵀ b with `transpose_a`) to `target`, neither an input nor a factor, in place.
 
-        With `subtract` it is subtracted. Whoever says `symmetric` knows that target and product are. With
-        `unless_zero`, nothing is added if all elements of these arrays are zero.
+        With `subtract` it is subtracted. Whoever says `symmetric` knows that target and product are. Groups are as in
+        `matmul`, but that rows that do not matter stay as they are; a symmetric target has none.
         """
         self._check_open()
         left, right = self._factors(a, b, transpose_a)
-        self._check_mine("accumulate", target, *unless_zero)
+        self._check_mine("accumulate", target)
+        self._check_groups("rows", rows, len(left))
+        self._check_groups("inner", inner, len(right))
         if target in self.inputs or target.shape != (len(left), right.shape[1]):
             raise InvalidArgumentError(
                 f"target: expected an array that is not an input, of shape {(len(left), right.shape[1])}, got {target}"
@@ -262,23 +302,44 @@ class Program:
             raise InvalidArgumentError(f"target: expected an array that is not a factor, got {target}; use matmul")
         if symmetric and target.shape[0] != target.shape[1]:
             raise InvalidArgumentError(f"symmetric: expected a square target, got shape {target.shape}")
+        if symmetric and rows is not None:
+            raise InvalidArgumentError("rows: a symmetric target has no groups of rows; leave out inner indices")
         self._patterns[target.number] = self.pattern(target) | patterns.product(left, right)
-        self._zeros_read.update(x.number for x in (target, *unless_zero, *((a, b) if symmetric else ())))
-        blocks = patterns.upper_blocks(left, right) if symmetric else patterns.blocks(left, right)
-        self.steps.append(MatrixProduct(a, b, target, transpose_a, target, subtract, symmetric, unless_zero, blocks))
+        self._zeros_read.update(x.number for x in (target, *((a, b) if symmetric else ())))
+        if symmetric:
+            blocks = patterns.upper_blocks(left, right)
+        else:
+            blocks = patterns.blocks(left, right, rows.ranges if rows else ())
+        self.steps.append(MatrixProduct(a, b, target, transpose_a, target, subtract, symmetric, rows, inner, blocks))
 
-    def add(self, target: Array, a: Array, *, unless_zero: tuple[Array, ...] = ()) -> None:
-        """Adds an array to `target`, which is not an input, in place; its structural zeros cost nothing."""
+    def add(self, target: Array, a: Array, *, rows: Groups | None = None) -> None:
+        """Adds an array to `target`, which is not an input, in place; its structural zeros cost nothing.
+
+        Groups of `rows` that do not matter stay as they are.
+        """
         self._check_open()
-        self._check_mine("add", target, a, *unless_zero)
+        self._check_mine("add", target, a)
+        self._check_groups("rows", rows, target.shape[0])
         if target in self.inputs or target == a or target.shape != a.shape:
             raise InvalidArgumentError(
                 f"target: expected another array than a, not an input, of shape {a.shape}, got {target}"
             )
         pattern = self.pattern(a)
         self._patterns[target.number] = self.pattern(target) | pattern
-        self._zeros_read.update(x.number for x in (target, *unless_zero))
-        self.steps.append(Sum(target, a, patterns.runs(pattern.ravel()), unless_zero))
+        self._zeros_read.add(target.number)
+        self.steps.append(Sum(target, a, patterns.runs(pattern.ravel()), rows))
+
+    def _check_groups(self, argument: str, groups: Groups | None, size: int) -> None:
+        """Refuses groups that are not of this many indices; their array is read from here on."""
+        if groups is None:
+            return
+        self._check_mine(argument, groups.array)
+        covered = [i for first, end in groups.ranges for i in range(first, end)]
+        if covered != list(range(size)) or groups.array.shape[0] != size:
+            raise InvalidArgumentError(
+                f"{argument}: expected groups of indices 0..{size - 1} and an array of {size} rows, got {groups}"
+            )
+        self._zeros_read.add(groups.array.number)
 
     def _factors(self, a: Array, b: Array, transpose_a: bool) -> tuple[patterns.Pattern, patterns.Pattern]:
         """The patterns of both factors, the first as it is multiplied."""
@@ -328,12 +389,12 @@ class Program:
                 digest.update(repr([a.number for a in (*step.inputs, *step.outputs)]).encode())
                 digest.update(repr([self.needs_zeros(a) for a in step.outputs]).encode())
             elif isinstance(step, Sum):
-                guards = tuple(a.number for a in step.unless_zero)
-                digest.update(repr((step.target.number, step.a.number, step.runs, guards)).encode())
+                digest.update(repr((step.target.number, step.a.number, step.runs, _identities(step.rows))).encode())
             else:
                 initial = None if step.initial is None else step.initial.number
                 numbers = (step.a.number, step.b.number, step.result.number, initial)
-                digest.update(repr((numbers, step.flags, step.blocks)).encode())
+                groups = _identities(step.rows, step.inner)
+                digest.update(repr((numbers, step.flags, groups, step.blocks)).encode())
         digest.update(repr([[a.number for a in arrays] for arrays in (self.inputs, self.outputs)]).encode())
         return digest.hexdigest()
 
@@ -356,24 +417,30 @@ class Program:
                 for array, result in zip(step.outputs, results):
                     known[array.number] = np.array(result.full(), dtype=np.float64).reshape(array.shape)
             elif isinstance(step, Sum):
-                if _matters(step, known):
-                    known[step.target.number] = known[step.target.number] + known[step.a.number]
+                rows, total = _matter(step.rows, known, step.target.shape[0]), known[step.target.number].copy()
+                total[rows] += known[step.a.number][rows]
+                known[step.target.number] = total
             else:
                 known[step.result.number] = _product(step, known)
         return tuple(known[a.number] for a in self.outputs)
 
 
-def _matters(step: MatrixProduct | Sum, known: dict[int, Any]) -> bool:
-    return not step.unless_zero or any(np.any(known[a.number]) for a in step.unless_zero)
+def _identities(*groups: Groups | None) -> list[tuple[object, ...] | None]:
+    return [None if each is None else each.identity for each in groups]
+
+
+def _matter(groups: Groups | None, known: dict[int, Any], size: int) -> npt.NDArray[np.bool_]:
+    """Which of this many indices do."""
+    return np.ones(size, dtype=np.bool_) if groups is None else groups.matter(known[groups.array.number])
 
 
 def _product(step: MatrixProduct, known: dict[int, Any]) -> Any:
-    start = np.zeros(step.result.shape) if step.initial is None else known[step.initial.number]
-    if not _matters(step, known):
-        return start
-    a = known[step.a.number]
-    product = (a.T if step.transpose_a else a) @ known[step.b.number]
-    return start - product if step.subtract else start + product
+    result = np.zeros(step.result.shape) if step.initial is None else known[step.initial.number].copy()
+    a, b = known[step.a.number].T if step.transpose_a else known[step.a.number], known[step.b.number]
+    rows, inner = _matter(step.rows, known, len(a)), _matter(step.inner, known, len(b))
+    product = a[np.ix_(rows, inner)] @ b[inner]
+    result[rows] += -product if step.subtract else product
+    return result
 
 
 def _same_memory(a: tuple[int, int], b: tuple[int, int]) -> bool:

@@ -32,7 +32,7 @@ def parameter_values(solution: Solution) -> Mapping[str, Reals]:
     problem = solution.problem
     assert problem is not None
     found = {}
-    for name, rows in (problem.parameter_values() | solution.parameters).items():
+    for name, rows in {**problem.parameter_values(), **solution.parameters}.items():
         if name in problem.parameters:
             values = np.asarray(rows, dtype=np.float64)
             found[name] = np.full((problem.T + 1, *values.shape[1:]), np.nan)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
-from trajopt.actions.solved import Solved, named_call, solution_steps, visible_forces
+from trajopt.actions.solved import Solved, force_results, named_call, solution_steps, visible_forces
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.contacts.kkt import ContactSystem
 from trajopt.contacts.redundancy import check_independent, statics
@@ -129,11 +129,14 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         q = self.costs.quadratic(instant)
         results = self._expressions(instant) | {"cost": w * q.cost, "Ly": w * q.Ly, "Lyy": w * q.Lyy}
         if q.Lz.nnz():
-            results |= {"Lz": w * q.Lz, "Lzz": w * q.Lzz, "Lzy": w * q.Lzy} | self._force_map(instant)
+            solved, _, motions = self._solved(instant)
+            multipliers = solved.symbols[self.state.nv :]
+            results |= {"Lz": w * q.Lz, "Lzz": w * q.Lzz, "Lzy": w * q.Lzy}
+            results |= force_results(self.contacts, motions, q, multipliers)
         results = dict(zip(results, self._solved(instant)[0].insert(instant, list(results.values()))))
         inputs = [instant.x, instant.u, symbols, w]
         r = named_call(program, type(self).__name__, inputs, results, [x, u, parameters, weight])
-        return r["f"], solution_steps(program, r, q), r["cost"], r["Ly"], r["Lyy"]
+        return r["f"], solution_steps(program, r, q, self.contacts.sizes.values()), r["cost"], r["Ly"], r["Lyy"]
 
     def _expressions(self, instant: Instant) -> dict[str, SX]:
         """f, and what its derivatives are made of."""
@@ -155,6 +158,7 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
             "motion": ca.sparsify(ca.horzcat(dq, dv, -by_u)),
             "constraint": self._constraint_derivative(instant, motions),
             "offset": ca.sparsify(ca.horzcat(-shift_q, -shift_v, SX(nv, self.nu))),
+            "active": self.contacts.switches(),
         }
 
     def _constraint_derivative(self, instant: Instant, motions: dict[str, FrameMotion]) -> SX:
@@ -167,14 +171,6 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         by_x = _with_gravity([by_x], motions)[0]
         switched = ca.repmat(self.contacts.switches(), 1, by_x.shape[1]) * by_x
         return ca.sparsify(ca.horzcat(switched, SX(self.contacts.nc, self.nu)))
-
-    def _force_map(self, instant: Instant) -> dict[str, SX]:
-        """T and E = ∂(T λ)/∂(x, u) at fixed λ."""
-        solved, _, motions = self._solved(instant)
-        nv, nc = self.state.nv, self.contacts.nc
-        turn = self.contacts.force_map(motions)
-        by_q = self.contacts.force_map_derivative(motions, solved.symbols[nv:])
-        return {"T": SX.eye(nc) if turn is None else turn, "E": ca.horzcat(by_q, SX(nc, nv + self.nu))}
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """u of the smallest (u, λ) with B u + Jᵀ λ = g(q), for the active contacts, shape (nu,) [N m, N]."""
