@@ -13,7 +13,7 @@ from casadi import SX
 from tests.kernel_runner import LEVELS, Reals, assert_same_bits, kernel_at, run_kernel
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import Program, kernel, patterns
-from trajopt.kernels.program import Array, Groups, MatrixProduct
+from trajopt.kernels.steps import Array, Groups, MatrixProduct
 
 T = 9  # one block of eight knots, and one that is not full
 

@@ -10,7 +10,8 @@ from casadi import SX
 from trajopt.actions.expression import ActionModelExpression, steps_of
 from trajopt.expressions import Instant
 from trajopt.kernels.derivatives import jacobian
-from trajopt.kernels.program import Array, Program
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
 from trajopt.model import parameter_vector
 
 

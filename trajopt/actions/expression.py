@@ -13,7 +13,8 @@ from casadi import SX
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.data import ActionData
 from trajopt.expressions import Instant, function_of
-from trajopt.kernels.program import Array, Program
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
 from trajopt.model import parameter_vector
 from trajopt.program_store import kept
 

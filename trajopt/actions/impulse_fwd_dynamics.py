@@ -20,7 +20,8 @@ from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.errors import InvalidArgumentError, check_non_negative
 from trajopt.expressions import Instant, check_robot_state
 from trajopt.impulses.stack import ImpulseStack
-from trajopt.kernels.program import Array, Program
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
 from trajopt.model import Parameter, parameter_vector
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody

@@ -16,7 +16,8 @@ from trajopt.contacts.stack import TouchStackAbstract
 from trajopt.costs.cost_stack import QuadraticCost
 from trajopt.expressions import Instant, function_of
 from trajopt.kernels.products import Ranges
-from trajopt.kernels.program import Array, Groups, Program
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array, Groups
 
 
 @dataclass(frozen=True)

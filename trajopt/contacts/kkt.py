@@ -19,7 +19,8 @@ import casadi as ca
 from casadi import SX
 
 from trajopt.dynamics.robot_expressions import RobotExpressions
-from trajopt.kernels.program import Array, Groups, Program
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array, Groups
 
 
 class ContactSystem:

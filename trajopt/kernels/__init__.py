@@ -3,7 +3,8 @@
 from trajopt.kernels.compiler import compilations
 from trajopt.kernels.driver import LANES, KernelCall, Rows, blocks_of, get_num_threads, lane_rows, rows, set_num_threads
 from trajopt.kernels.kernel import Kernel, kernel
-from trajopt.kernels.program import Array, Program
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
 
 __all__ = [
     "LANES",

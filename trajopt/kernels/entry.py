@@ -12,7 +12,8 @@ from trajopt.kernels.lane_algebra import (
     sum_name,
     sum_text,
 )
-from trajopt.kernels.program import Array, Call, Groups, MatrixProduct, Program, Sum
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array, Call, Groups, MatrixProduct, Sum
 
 
 def own_arrays(program: Program, width: int) -> tuple[dict[int, int], int]:

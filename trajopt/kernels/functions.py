@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from trajopt.kernels import cache, compiler, emission
 from trajopt.kernels.instructions import read_instructions
-from trajopt.kernels.program import Call
+from trajopt.kernels.steps import Call
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import hashlib
 from trajopt.kernels import products
 from trajopt.kernels.builder import Builder
 from trajopt.kernels.operations import LaneType
-from trajopt.kernels.program import MatrixProduct, Sum
+from trajopt.kernels.steps import MatrixProduct, Sum
 
 # Sums of 8 lanes that, with an operand, fill sixteen registers of 4 doubles; 2 x 2, 3 x 2 and 1 x 6 are slower.
 BLOCK = (2, 3)

@@ -8,7 +8,6 @@ code for W lanes, `evaluate` runs it with CasADi's evaluator and numpy, for insp
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -19,105 +18,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import patterns
 from trajopt.kernels.expression import Expression
 from trajopt.kernels.instructions import expand
-from trajopt.kernels.products import Block, Ranges
-
-
-@dataclass(frozen=True)
-class Array:
-    """An array of a program, row-major. `number` identifies it."""
-
-    number: int
-    shape: tuple[int, int]
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return self.shape[0] * self.shape[1]
-
-
-@dataclass(frozen=True)
-class Call:
-    """Calls an expression."""
-
-    expression: Expression
-    inputs: tuple[Array, ...]
-    outputs: tuple[Array, ...]
-
-    @property
-    def function(self) -> ca.Function:
-        """The SX function that is called."""
-        return self.expression.function
-
-    @property
-    def digest(self) -> str:
-        """Hash of its content."""
-        return self.expression.digest
-
-
-@dataclass(frozen=True)
-class Groups:
-    """Groups of neighbouring indices, of which those matter whose row of `array` is not all zero.
-
-    Attributes:
-        ranges: First index of each group, and the end; together all indices.
-        array: A row for each index.
-    """
-
-    ranges: Ranges
-    array: Array
-
-    @property
-    def identity(self) -> tuple[object, ...]:
-        """What tells it apart."""
-        return (self.ranges, self.array.number)
-
-    def matter(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-        """Which indices do, with these values of the array."""
-        chosen = np.zeros(len(values), dtype=np.bool_)
-        for first, end in self.ranges:
-            chosen[first:end] = np.any(values[first:end])
-        return chosen
-
-
-@dataclass(frozen=True)
-class MatrixProduct:
-    """result = a b or aᵀ b; with `initial`, initial plus or, with `subtract`, minus that product.
-
-    Of a `symmetric` result the upper triangle is computed and copied. Groups of `rows` and of `inner` indices that do
-    not matter are left out.
-    """
-
-    a: Array
-    b: Array
-    result: Array
-    transpose_a: bool
-    initial: Array | None
-    subtract: bool
-    symmetric: bool
-    rows: Groups | None
-    inner: Groups | None
-    blocks: tuple[Block, ...]
-
-    @property
-    def flags(self) -> tuple[object, ...]:
-        """What determines its code beside shapes and blocks."""
-        ranges = [None if groups is None else groups.ranges for groups in (self.rows, self.inner)]
-        return (self.transpose_a, self.initial is not None, self.subtract, self.symmetric, *ranges)
-
-    @property
-    def multiplications(self) -> int:
-        """Number of multiplications of one run."""
-        return sum(b.multiplications for b in self.blocks)
-
-
-@dataclass(frozen=True)
-class Sum:
-    """target += a, at the elements of `runs`, ranges (first, end), but for groups of `rows` that do not matter."""
-
-    target: Array
-    a: Array
-    runs: Ranges
-    rows: Groups | None
+from trajopt.kernels.steps import Array, Call, Groups, Known, MatrixProduct, Sum
 
 
 class Program:
@@ -384,17 +285,9 @@ class Program:
         for array in self.arrays:
             digest.update(repr(array.shape).encode())
         for step in self.steps:
+            digest.update(repr((type(step).__name__, step.content)).encode())
             if isinstance(step, Call):
-                digest.update(step.digest.encode())
-                digest.update(repr([a.number for a in (*step.inputs, *step.outputs)]).encode())
                 digest.update(repr([self.needs_zeros(a) for a in step.outputs]).encode())
-            elif isinstance(step, Sum):
-                digest.update(repr((step.target.number, step.a.number, step.runs, _identities(step.rows))).encode())
-            else:
-                initial = None if step.initial is None else step.initial.number
-                numbers = (step.a.number, step.b.number, step.result.number, initial)
-                groups = _identities(step.rows, step.inner)
-                digest.update(repr((numbers, step.flags, groups, step.blocks)).encode())
         digest.update(repr([[a.number for a in arrays] for arrays in (self.inputs, self.outputs)]).encode())
         return digest.hexdigest()
 
@@ -407,40 +300,12 @@ class Program:
         Returns:
             One array an output, (rows, columns).
         """
-        known: dict[int, Any] = {}
+        known: Known = {}
         for array, value in zip(self.inputs, values, strict=True):
             known[array.number] = np.asarray(value, dtype=np.float64).reshape(array.shape)
         for step in self.steps:
-            if isinstance(step, Call):
-                shaped = [known[a.number].reshape(step.function.size_in(i)) for i, a in enumerate(step.inputs)]
-                results = step.function.call([ca.DM(v) for v in shaped])
-                for array, result in zip(step.outputs, results):
-                    known[array.number] = np.array(result.full(), dtype=np.float64).reshape(array.shape)
-            elif isinstance(step, Sum):
-                rows, total = _matter(step.rows, known, step.target.shape[0]), known[step.target.number].copy()
-                total[rows] += known[step.a.number][rows]
-                known[step.target.number] = total
-            else:
-                known[step.result.number] = _product(step, known)
+            step.evaluate(known)
         return tuple(known[a.number] for a in self.outputs)
-
-
-def _identities(*groups: Groups | None) -> list[tuple[object, ...] | None]:
-    return [None if each is None else each.identity for each in groups]
-
-
-def _matter(groups: Groups | None, known: dict[int, Any], size: int) -> npt.NDArray[np.bool_]:
-    """Which of this many indices do."""
-    return np.ones(size, dtype=np.bool_) if groups is None else groups.matter(known[groups.array.number])
-
-
-def _product(step: MatrixProduct, known: dict[int, Any]) -> Any:
-    result = np.zeros(step.result.shape) if step.initial is None else known[step.initial.number].copy()
-    a, b = known[step.a.number].T if step.transpose_a else known[step.a.number], known[step.b.number]
-    rows, inner = _matter(step.rows, known, len(a)), _matter(step.inner, known, len(b))
-    product = a[np.ix_(rows, inner)] @ b[inner]
-    result[rows] += -product if step.subtract else product
-    return result
 
 
 def _same_memory(a: tuple[int, int], b: tuple[int, int]) -> bool:

@@ -15,7 +15,8 @@ from trajopt.actions.data import ActionData
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError, check_array, check_bounds, check_count
 from trajopt.expressions import Instant, function_of
-from trajopt.kernels.program import Array, Program
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
 from trajopt.model import Model, Parameter, parameter_vector
 from trajopt.program_store import kept
 from trajopt.states.base import StateAbstract

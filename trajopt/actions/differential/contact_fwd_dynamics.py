@@ -20,7 +20,8 @@ from trajopt.dynamics.falling import FrameMotion, falling_derivatives, frame_mot
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.errors import InvalidArgumentError, check_non_negative
 from trajopt.expressions import Instant, check_robot_state
-from trajopt.kernels.program import Array, Program
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
 from trajopt.model import Parameter
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody

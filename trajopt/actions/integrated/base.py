@@ -15,7 +15,8 @@ from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.terminal import terminal_stack_steps, terminal_stack_value
 from trajopt.errors import DuplicateNameError, InvalidArgumentError, check_non_negative, check_positive
 from trajopt.expressions import Instant
-from trajopt.kernels.program import Array, Program
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
 from trajopt.model import Parameter, parameter_vector
 
 Reals = npt.NDArray[np.float64]

@@ -6,7 +6,8 @@ import casadi as ca
 from casadi import SX
 
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract, symbol_of
-from trajopt.kernels.program import Array, Program
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
 from trajopt.model import parameter_vector
 
 

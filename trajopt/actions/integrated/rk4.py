@@ -12,7 +12,8 @@ from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
 from trajopt.expressions import Instant, function_of
 from trajopt.kernels.derivatives import jacobian
-from trajopt.kernels.program import Array, Program
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
 from trajopt.model import parameter_vector
 
 NODES = (0.0, 0.5, 0.5, 1.0)
