@@ -20,6 +20,7 @@ from trajopt.errors import TrajoptError
 from trajopt.kernels import KernelCall, blocks_of, compilations, compiler, emission, functions, kernel, rows, workers
 from trajopt.kernels import kernel as kernel_function
 from trajopt.kernels.codegen import OPTIMISED, QUICK
+from trajopt.kernels.instructions import read_instructions
 from trajopt.kernels.kernel import Kernel
 
 kernel_module = sys.modules[Kernel.__module__]
@@ -206,6 +207,35 @@ def test_failure_of_a_compilation_is_not_remembered(monkeypatch: pytest.MonkeyPa
 
 def interrupt(text: str, level: int) -> bytes:
     raise KeyboardInterrupt
+
+
+def test_what_was_optimised_before_the_process_ended_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The next process compiles the parts that are missing, and gets the same bits."""
+    monkeypatch.setenv("TRAJOPT_CACHE_DIR", str(tmp_path / "kernels"))
+    monkeypatch.setattr(emission, "CUT", 60)
+    monkeypatch.setattr(functions, "AT_A_TIME", 0.02)
+    f = tangle(18)
+    (call,) = program_of(f).calls
+    done = []
+
+    def ended(texts: list[str], level: int, **options: bool) -> list[bytes]:
+        if len(done) > 3:
+            raise compiler.CompilationError("the process is about to end")
+        done.extend(texts)
+        return [CODE_GENERATOR(text, level) for text in texts]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(compiler, "machine_codes", ended)
+        with pytest.raises(compiler.CompilationError):
+            functions.function_code(call, 8, OPTIMISED, background=True)
+    before = compilations()
+    functions.function_code(call, 8, OPTIMISED, background=True)
+    parts = emission.EmittedFunction("again", read_instructions(f), 8).parts
+    assert compilations() - before == len(parts) - len(done)
+    assert 3 < len(done) < len(parts)
+    functions._known.clear()
+    compiled = kernel_at(program_of(f), 8, OPTIMISED)
+    assert_same_bits(run_kernel(compiled, points()), evaluate(f, points()))
 
 
 BAD_TEXTS = {

@@ -7,9 +7,11 @@ import threading
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from trajopt.kernels import cache, compiler, emission
+from trajopt.kernels import cache, compiler, emission, workers
 from trajopt.kernels.instructions import read_instructions
 from trajopt.kernels.steps import Call
+
+AT_A_TIME = 2.0  # how long the background compiles on each core before it keeps what it has [s]
 
 
 @dataclass(frozen=True)
@@ -72,11 +74,38 @@ def _make(call: Call, width: int, level: int, key: str, background: bool) -> Fun
     stored = cache.load(key)
     if stored is None:
         emitted = emission.EmittedFunction(name, read_instructions(call.function), width)
-        scratch, images = emitted.scratch, compiler.machine_codes(emitted.parts, level, background=background)
+        scratch, images = emitted.scratch, _compiled(emitted.parts, level, background)
         cache.store(key, _pack(scratch, images))
     else:
         scratch, images = _unpack(stored)
     return FunctionCode(compiler.load(images, [name], {})[name], scratch)
+
+
+def _compiled(parts: list[str], level: int, background: bool) -> list[bytes]:
+    """Machine code of parts; what the background has done is kept if the process ends before all is done."""
+    entries = [cache.key("part", part, str(level), compiler.target_description()) for part in parts]
+    images = [cache.load(entry) for entry in entries] if len(parts) > 1 else [None]
+    missing = [i for i, image in enumerate(images) if image is None]
+    turns = _turns(missing, parts, level) if background else [missing]
+    for turn in turns:
+        for i, image in zip(turn, compiler.machine_codes([parts[i] for i in turn], level, background=background)):
+            images[i] = image
+            if background and len(parts) > 1:
+                cache.store(entries[i], image)
+    return [image for image in images if image is not None]
+
+
+def _turns(missing: list[int], parts: list[str], level: int) -> list[list[int]]:
+    """Numbers of missing parts in groups that take about `AT_A_TIME`."""
+    turns: list[list[int]] = []
+    left = 0.0
+    for i in missing:
+        if left <= 0:
+            turns.append([])
+            left = AT_A_TIME * compiler.get_num_threads()
+        turns[-1].append(i)
+        left -= workers.SECONDS_PER_BYTE[level] * len(parts[i])
+    return turns
 
 
 def _pack(scratch: int, images: list[bytes]) -> bytes:
