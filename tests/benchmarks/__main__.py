@@ -61,7 +61,7 @@ def main() -> int:
         status = _speed(cases, options, figures)
     if "inside" in sections:
         _show(figures, "inside", inside.measure(cases, rounds=options.rounds), inside.report)
-    chosen = {name: case for name, case in cases.items() if case.bars or case.more}
+    chosen = {name: case for name, case in cases.items() if case.bars}
     if "threads" in sections and chosen:
         _show(figures, "threads", threads.measure(chosen, **how), threads.report)
     if "extensibility" in sections:

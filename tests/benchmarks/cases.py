@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,9 @@ Reals = npt.NDArray[np.float64]
 MAX_ITERATIONS = 200  # as the peer's
 
 # How many times faster than the peer a part must be, and how many times we aim for [-].
-BARS = {"calc_diff": (6.0, 10.0), "iteration": (3.0, 5.0)}
+ARM_BARS = {"calc_diff": (6.0, 10.0), "iteration": (3.0, 5.0)}
+GAIT_BARS = {"calc_diff": (7.0, 12.0), "iteration": (4.0, 8.0)}
+HUMANOID_BARS = {"calc_diff": (4.0,), "iteration": (2.5,)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +36,7 @@ class Case:
         zero_guess: Whether the guess is the state's zero at every knot, knot 0 included, and no control, which is
             Crocoddyl's own; else x0 at every knot and the controls that hold it there.
         options: Options of the solver; Crocoddyl's by default.
-        bars: Whether `BARS` hold for it.
-        more: Whether a second thread and start-up are measured without bars too.
+        bars: What must be reached, for some parts.
     """
 
     load: Callable[[], ProblemCase]
@@ -43,8 +44,7 @@ class Case:
     solver: type[SolverAbstract] = SolverFDDP
     zero_guess: bool = False
     options: DDPOptions | None = None
-    bars: bool = False
-    more: bool = False
+    bars: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def guess(self, problem: ShootingProblem) -> tuple[Reals, Reals]:
         """States (T + 1, nx) and controls (T, nu)."""
@@ -63,10 +63,10 @@ def _case(name: str, **options: object) -> Callable[[], ProblemCase]:
     return functools.partial(problems.load, name, **options)  # type: ignore[arg-type]
 
 
-def _legged(name: str) -> Case:
+def _legged(name: str, bars: Mapping[str, tuple[float, ...]]) -> Case:
     """A gait or a humanoid, with the options of its trace."""
     return Case(
-        load=functools.partial(_legged_case, name), peer=name, options=legged_problems.options_of(name), more=True
+        load=functools.partial(_legged_case, name), peer=name, options=legged_problems.options_of(name), bars=bars
     )
 
 
@@ -77,9 +77,9 @@ def _legged_case(name: str) -> ProblemCase:
 
 
 CASES = {
-    "arm_t100": Case(load=_case("arm-reach"), peer="arm-t100", bars=True),
+    "arm_t100": Case(load=_case("arm-reach"), peer="arm-t100", bars=ARM_BARS),
     "arm_seed_rk4": Case(
-        load=_case("arm-reach-seed", integrator="rk4"), peer="arm-seed-rk4", solver=SolverDDP, bars=True
+        load=_case("arm-reach-seed", integrator="rk4"), peer="arm-seed-rk4", solver=SolverDDP, bars=ARM_BARS
     ),
     "arm_seed": Case(load=_case("arm-reach-seed"), peer="arm-seed-fddp"),
     "arm_kinova": Case(load=_case("arm-reach", robot="kinova"), peer="arm-kinova", zero_guess=True),
@@ -87,8 +87,8 @@ CASES = {
         load=_case("unicycle", T=200, start=(1.0, 0.0, 0.0)), peer="unicycle-t200-fddp", zero_guess=True
     ),
     "unicycle_t20": Case(load=_case("unicycle"), peer="unicycle-t20-fddp", zero_guess=True),
-    "hyq_walk": _legged("hyq-walk"),
-    "hyq_trot": _legged("hyq-trot"),
-    "talos_legs_walk": _legged("talos-legs-benchmark"),
-    "humanoid_reach": _legged("humanoid-reach"),
+    "hyq_walk": _legged("hyq-walk", GAIT_BARS),
+    "hyq_trot": _legged("hyq-trot", GAIT_BARS),
+    "talos_legs_walk": _legged("talos-legs-benchmark", GAIT_BARS),
+    "humanoid_reach": _legged("humanoid-reach", HUMANOID_BARS),
 }

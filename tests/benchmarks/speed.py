@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
-from tests.benchmarks.cases import BARS, Case
+from tests.benchmarks.cases import Case
 from tests.benchmarks.ours import PARTS, Ours, Row
 from tests.benchmarks.peer_process import PeerProcess
 from tests.benchmarks.table import bar, number, table
@@ -113,8 +113,7 @@ def _rows(name: str, comparison: Comparison) -> list[list[str]]:
                 f"{low:.1f}..{high:.1f}",
                 f"{comparison.fastest(part):.1f}",
             ]
-            bars = BARS[part] if comparison.case.bars and part in BARS else ()
-            cells += [bar(ratio, limit, at_least=True) for limit in bars]
+            cells += [bar(ratio, limit, at_least=True) for limit in comparison.case.bars.get(part, ())]
         rows.append(cells + [""] * (len(HEADER) - len(cells)))
     return [*rows, []]
 

@@ -15,8 +15,18 @@ from tests.benchmarks.cases import Case
 from tests.benchmarks.machine import ROOT
 from tests.benchmarks.table import bar, table
 
-RUNS = {True: 5, False: 3}  # of a case with bars, without
-BARS = {"arm_t100": {"cold": 20.0, "warm": 3.0}, "arm_seed_rk4": {"cold": 30.0, "warm": 3.0}}  # [s]
+RUNS = 5
+BARS = {  # until the solution [s]; a command until its process ends
+    "arm_t100": {"cold": 20.0, "warm": 3.0},
+    "arm_seed_rk4": {"cold": 30.0, "warm": 3.0},
+    "hyq_walk": {"cold": 60.0},
+    "hyq_trot": {"cold": 60.0},
+    "humanoid_reach": {"cold": 180.0},
+    "trajopt solve arm-reach": {"warm": 3.0},
+    "trajopt solve quadruped-trot": {"cold": 60.0, "cold, quick code only": 10.0, "warm": 4.0},
+    "trajopt solve humanoid-reach": {"cold": 180.0, "cold, quick code only": 20.0},
+}
+COMMANDS = {"arm_t100": "arm-reach", "hyq_trot": "quadruped-trot", "humanoid_reach": "humanoid-reach"}
 TITLE = """Start-up: seconds from starting python to the end of the first iteration, to the solution, and until the code
 of large problems is optimised, which goes on in the background. Medians in fresh processes. Cold: with an empty
 cache, all compiling included; warm: the next process. Default threads, the problem's own solver and options, no
@@ -34,14 +44,15 @@ _BYTECODE = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": _folder.name}
 def measure(cases: dict[str, Case]) -> Figures:
     """Medians by kind of start: "imports", and "NAME, cold" and "NAME, warm" of each problem [s]."""
     runs: dict[str, list[dict[str, float]]] = {}
-    for i in range(max(RUNS.values())):
+    for _ in range(RUNS):
         runs.setdefault("imports", []).append(_child("imports"))
-        for name in (name for name, case in cases.items() if i < RUNS[case.bars]):
+        for name in cases:
             with tempfile.TemporaryDirectory() as cache:
                 for kind in ("cold", "warm"):
                     runs.setdefault(f"{name}, {kind}", []).append(_child(name, cache))
-                if name == "arm_t100":
-                    runs.setdefault("trajopt solve arm-reach, warm", []).append(_command(cache))
+        for problem in (COMMANDS[name] for name in cases if name in COMMANDS):
+            for kind, seconds in _commands(problem).items():
+                runs.setdefault(f"trajopt solve {problem}, {kind}", []).append({"total": seconds})
     return {kind: {label: median(run[label] for run in rows) for label in rows[0]} for kind, rows in runs.items()}
 
 
@@ -50,15 +61,21 @@ def _child(name: str, cache: str = "off") -> dict[str, float]:
     return dict(json.loads(_run(command, cache)))
 
 
-def _command(cache: str) -> dict[str, float]:
-    """The command line, until its process ends."""
+def _commands(problem: str) -> dict[str, float]:
+    """The command line, until its process ends [s]."""
+    with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as other:
+        starts = {"cold": (cache, "on"), "warm": (cache, "on"), "cold, quick code only": (other, "off")}
+        return {kind: _command(problem, folder, optimise) for kind, (folder, optimise) in starts.items()}
+
+
+def _command(problem: str, cache: str, optimise: str) -> float:
     start = time.monotonic()
-    _run([sys.executable, "-m", "trajopt", "solve", "arm-reach"], cache)
-    return {"total": time.monotonic() - start}
+    _run([sys.executable, "-m", "trajopt", "solve", problem], cache, optimise)
+    return time.monotonic() - start
 
 
-def _run(command: list[str], cache: str) -> str:
-    environment = {**os.environ, "TRAJOPT_CACHE_DIR": cache, **_BYTECODE}
+def _run(command: list[str], cache: str, optimise: str = "on") -> str:
+    environment = {**os.environ, "TRAJOPT_CACHE_DIR": cache, "TRAJOPT_OPTIMISE": optimise, **_BYTECODE}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{Path(command[2]).name} {command[3]}: ended with {done.returncode}\n{done.stderr}")
@@ -69,8 +86,8 @@ def report(figures: Figures) -> str:
     """Totals with their bars, then what they went into."""
     totals = []
     for kind, times in figures.items():
-        name, _, state = kind.rpartition(", ")
-        limit = BARS.get(name, {}).get(state) or (3.0 if kind.startswith("trajopt") else None)
+        name, _, state = kind.partition(", ")
+        limit = BARS.get(name, {}).get(state)
         required = "" if limit is None else bar(times["total"], limit, at_least=False)
         before, after = (f"{times[key]:.2f}" if key in times else "" for key in ("first iteration", "optimised"))
         totals.append([kind, before, f"{times['total']:.2f}", after, required])
