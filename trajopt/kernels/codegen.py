@@ -8,7 +8,7 @@ import pickle
 import sys
 from typing import Any
 
-OPTIMISED, QUICK = 2, 0  # LLVM code generation levels; both give the same bits
+OPTIMISED, QUICK = 1, 0  # LLVM code generation levels; both give the same bits
 
 
 @functools.cache

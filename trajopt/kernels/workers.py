@@ -16,9 +16,9 @@ from pathlib import Path
 
 from trajopt.kernels.codegen import OPTIMISED, QUICK
 
-# Measured: 61,238 instructions (4.3 MB of text) take 11.8 s and 1.8 s here, 6.1 s in two workers; one starts in 0.15 s.
-SECONDS_PER_BYTE = {OPTIMISED: 3e-6, QUICK: 4e-7}
-WORTH_A_WORKER = 1.0  # [s]
+# Measured: 71,821 instructions (5.3 MB of text) take 9.7 s and 1.9 s here, half of it in two workers.
+SECONDS_PER_BYTE = {OPTIMISED: 2e-6, QUICK: 4e-7}
+WORTH_A_WORKER = 1.0  # one starts in 0.15 s [s]
 BACKGROUND_NICENESS = 10
 
 _logger = logging.getLogger(__name__)
