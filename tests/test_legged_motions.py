@@ -156,6 +156,31 @@ def test_centres_of_pressure_are_on_soles_that_turn() -> None:
     check_pressures(feet, SMALL_BIPED_SOLE, WEIGHT)
 
 
+@pytest.mark.parametrize("family", ["humanoid-reach", "humanoid-taichi"])
+def test_humanoids_stand_firmly(family: str) -> None:
+    """Forces are smooth but for the first knots and where a foot lifts; soles push, do not slide, tip or sink."""
+    solution, about = solved(family, "talos"), LEGGED_ROBOTS["talos"]
+    assert about.sole is not None
+    right, left = feet_of(solution, dict(zip(("right", "left"), about.feet, strict=True)), about.sole)
+    lifted = {"humanoid-reach": len(solution.us), "humanoid-taichi": 40}[family]
+    assert [foot.knots[-1] + 1 for foot in (right, left)] == [len(solution.us), lifted]
+    for foot in (right, left):
+        assert foot.forces[:, 2].min() > 0
+        assert (MU * foot.forces[:, 2] - np.hypot(foot.forces[:, 0], foot.forces[:, 1])).min() > 0
+        moved = foot.corners[: foot.knots[-1] + 2] - foot.corners[0]
+        assert np.linalg.norm(moved, axis=2).max() < 3e-3
+        for first, last in ((2, 40), (41, 80), (81, 120)):
+            assert alternations(foot.forces[(foot.knots >= first) & (foot.knots < last), 2]) == 0
+    check_pressures([right, left], about.sole, 90.27 * 9.81)
+
+
+def alternations(forces: Reals) -> int:
+    """How often a force goes up and down again, or down and up, by more than 20 N each from knot to knot."""
+    steps = np.diff(forces)
+    both = np.minimum(np.abs(steps[1:]), np.abs(steps[:-1])) > 20.0
+    return int(np.sum(both & (steps[1:] * steps[:-1] < 0)))
+
+
 def test_the_biped_walks() -> None:
     """It does so on one foot at a time, which is when the centre of pressure wanders."""
     right, left = motion_of("biped-walk", "small-biped")
