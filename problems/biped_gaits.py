@@ -27,7 +27,7 @@ def build_walk(
     profile: str | None = None,
     dt: float = 3e-2,
     mu: float = 0.7,
-    cone: float = 10.0,
+    cone: float | None = None,
 ) -> ProblemCase:
     """The case of a robot, from standing still to a touch-down; None is what suits the robot, see gait_tables.py.
 
@@ -66,7 +66,7 @@ def build_walk(
         schedule=schedule,
         mu=mu,
         inner=steps.inner,
-        cone=cone,
+        cone=steps.cone if cone is None else cone,
         known=steps,
         tolerance=TOLERANCE,
     )
@@ -81,7 +81,7 @@ def build_jump(
     flying_knots: int | None = None,
     dt: float | None = None,
     mu: float = 0.7,
-    cone: float = 10.0,
+    cone: float | None = None,
 ) -> ProblemCase:
     """Both feet leave the ground and land together; None is what suits the robot, see gait_tables.py.
 
@@ -114,7 +114,7 @@ def build_jump(
         schedule=schedule,
         mu=mu,
         inner=leap.inner,
-        cone=cone,
+        cone=leap.cone if cone is None else cone,
         known=leap,
         tolerance=TOLERANCE,
     )

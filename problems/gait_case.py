@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 
-from trajopt.errors import check_positive
-from trajopt.gaits import ContactSchedule, GaitModels, GaitOptions, Stance, gait_guess
+from trajopt.gaits import ContactSchedule, GaitModels, GaitOptions, Stance, gait_guess, holding_gains
 from trajopt.legged_robots import legged_robot, standing
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.gait_tables import Leap, Steps
@@ -37,17 +37,15 @@ def gait_case(
         mu: Friction coefficient [-].
         inner: Whether forces are kept in a pyramid within the friction cone, or in one around it.
         cone: Weight of a force outside of the pyramid [cost/N²].
-        known: Says what the defaults cost.
+        known: Says how feet are held, and what the defaults cost.
         tolerance: Of the solver [cost].
     """
     legged, walker = legged_robot(robot), load_robot(robot)
     q0 = standing(walker, legged.feet, legged.configuration)
     gait = schedule(Stance.of(walker, legged.feet, q0, soles=legged.sole is not None))
-    check_positive("mu", mu)
-    if legged.sole is None:
-        options = GaitOptions(mu=mu, inner=inner, cone=cone)
-    else:
-        options = GaitOptions.soles(mu=mu, inner=inner, cone=cone, sole=legged.sole)
+    options = GaitOptions() if legged.sole is None else GaitOptions.soles(sole=legged.sole)
+    gains = holding_gains(gait.dt) if known.hold else options.gains
+    options = dataclasses.replace(options, mu=mu, inner=inner, cone=cone, gains=gains)
     problem = GaitModels(walker, gait.start, options).problem(gait, q0, posture=q0)
     xs, us = gait_guess(problem, gait)
     return ProblemCase(

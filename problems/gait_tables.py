@@ -22,6 +22,8 @@ class Steps:
         inner: Whether forces are kept in a pyramid within the friction cone; else in one around it, as in Crocoddyl's
             gaits of quadrupeds, where a foot may slide a little.
         cone: Weight of a force outside of the pyramid [cost/N²].
+        hold: Whether feet are pulled back to their footholds while they stand, see `trajopt.gaits.holding_gains`; else
+            only their velocity is damped, as in Crocoddyl's gaits.
         cost: A known cost [cost].
         source: Where it comes from.
     """
@@ -33,6 +35,7 @@ class Steps:
     profile: str = "smooth"
     inner: bool = True
     cone: float = 10.0
+    hold: bool = True
     cost: float | None = None
     source: str = OURS
 
@@ -48,6 +51,8 @@ class Leap:
         flying: Knots on the way up, and on the way down [-].
         dt: Time step [s].
         inner: As of `Steps`.
+        cone: As of `Steps` [cost/N²].
+        hold: As of `Steps`.
         cost: A known cost [cost].
         source: Where it comes from.
     """
@@ -58,6 +63,8 @@ class Leap:
     flying: int = 14
     dt: float = 1e-2
     inner: bool = True
+    cone: float = 10.0
+    hold: bool = True
     cost: float | None = None
     source: str = OURS
 
@@ -70,13 +77,23 @@ def _published(length: float, height: float, cost: float, support: int = 2) -> S
         support=support,
         profile="triangle",
         inner=False,
+        hold=False,
         cost=cost,
         source=CROCODDYL,
     )
 
 
 def _published_leap(cost: float) -> Leap:
-    return Leap(height=0.15, length=(0.0, 0.3, 0.0), ground=10, flying=20, inner=False, cost=cost, source=CROCODDYL)
+    return Leap(
+        height=0.15,
+        length=(0.0, 0.3, 0.0),
+        ground=10,
+        flying=20,
+        inner=False,
+        hold=False,
+        cost=cost,
+        source=CROCODDYL,
+    )
 
 
 WALK = {
@@ -84,52 +101,59 @@ WALK = {
     "hyq": _published(0.25, 0.25, 1596.8183356032512),
     "solo12": _published(0.1, 0.05, 177.28190799832163),
     "go2": _published(0.1, 0.05, 146.6535197551702),
-    "a1": Steps(length=0.1, height=0.05, cost=308.690875),
-    "b1": Steps(length=0.2, height=0.1, cost=752.11471),
-    "small-quadruped": Steps(length=0.1, height=0.05, cost=133.564954),
+    "a1": Steps(length=0.1, height=0.05, cost=309.724412),
+    "b1": Steps(length=0.2, height=0.1, cost=752.266185),
+    "small-quadruped": Steps(length=0.1, height=0.05, cost=133.614481),
 }
 TROT = {
     "anymal": _published(0.15, 0.1, 231.7924777294141),
     "hyq": _published(0.15, 0.2, 864.1027376812725),
     "solo12": _published(0.1, 0.05, 187.05516584728588),
     "go2": _published(0.1, 0.05, 120.45571802353005),
-    "a1": Steps(length=0.1, height=0.05, cost=234.275267),
-    "b1": Steps(length=0.15, height=0.1, cost=465.740535),
-    "small-quadruped": Steps(length=0.1, height=0.05, cost=133.834806),
+    "a1": Steps(length=0.1, height=0.05, cost=234.768248),
+    "b1": Steps(length=0.15, height=0.1, cost=465.798902),
+    "small-quadruped": Steps(length=0.1, height=0.05, cost=133.866638),
 }
 PACE = {
     "anymal": _published(0.15, 0.1, 754.5215396300716, support=5),
     "hyq": _published(0.15, 0.2, 2522.5512234575144),
-    "solo12": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=752.148359),
-    "go2": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=348.994518),
-    "a1": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=427.358306),
-    "b1": Steps(length=0.15, height=0.1, support=5, cost=1135.19558),
-    "small-quadruped": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=283.11364),
+    "solo12": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=753.811464),
+    "go2": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=350.280953),
+    "a1": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=430.135519),
+    "b1": Steps(length=0.15, height=0.1, support=5, cost=1136.7152),
+    "small-quadruped": Steps(length=0.1, height=0.05, knots=15, support=5, cone=1e2, cost=283.363649),
 }
 BOUND = {
     "anymal": _published(0.15, 0.1, 1968.508491418044, support=5),
     "hyq": _published(0.007, 0.05, 2104.1956082263496, support=12),
-    "solo12": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=1063.50544),
-    "go2": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=482.13162),
-    "a1": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=1312.22678),
-    "b1": Steps(length=0.1, height=0.05, support=5, cost=2665.39986),
-    "small-quadruped": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=714.551816),
+    "solo12": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=1060.89734),
+    "go2": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=480.17176),
+    "a1": Steps(length=0.05, height=0.03, knots=15, support=5, cone=3e2, cost=1353.72093),
+    "b1": Steps(length=0.1, height=0.05, support=5, cost=2673.17515),
+    "small-quadruped": Steps(length=0.05, height=0.03, knots=15, support=5, cone=1e2, cost=708.359216),
 }
 JUMP = {
     "anymal": _published_leap(2950.2339928883607),
     "hyq": _published_leap(4657.640514201292),
-    "solo12": Leap(height=0.1, length=(0.1, 0.0, 0.0), cost=1014.01912),
-    "go2": Leap(height=0.1, length=(0.15, 0.0, 0.0), cost=1107.66254),
-    "a1": Leap(height=0.1, length=(0.15, 0.0, 0.0), cost=1083.14326),
-    "b1": Leap(height=0.15, length=(0.2, 0.0, 0.0), flying=17, cost=2196.18755),
-    "small-quadruped": Leap(height=0.1, length=(0.15, 0.0, 0.0), cost=1067.0758),
+    "solo12": Leap(height=0.1, length=(0.1, 0.0, 0.0), cost=1014.28236),
+    "go2": Leap(height=0.1, length=(0.15, 0.0, 0.0), cost=1108.00969),
+    "a1": Leap(height=0.1, length=(0.15, 0.0, 0.0), cost=1083.34823),
+    "b1": Leap(height=0.15, length=(0.2, 0.0, 0.0), flying=17, cost=2197.21604),
+    "small-quadruped": Leap(height=0.1, length=(0.15, 0.0, 0.0), cost=1067.25696),
 }
 BIPED_WALK = {
     "talos_legs": Steps(
-        length=0.6, height=0.1, knots=15, support=4, profile="triangle", cost=5111.964479134185, source=CROCODDYL
+        length=0.6,
+        height=0.1,
+        knots=15,
+        support=4,
+        profile="triangle",
+        hold=False,
+        cost=5111.964479134185,
+        source=CROCODDYL,
     ),
-    "talos": Steps(length=0.4, height=0.1, knots=15, support=4, cost=3583.94682),
-    "small-biped": Steps(length=0.2, height=0.05, knots=15, support=4, cost=848.692528),
+    "talos": Steps(length=0.4, height=0.1, knots=15, support=4, cost=3586.00773),
+    "small-biped": Steps(length=0.2, height=0.05, knots=15, support=4, cone=1e2, cost=1060.75808),
 }
 BIPED_JUMP = {
     "talos_legs": Leap(
@@ -138,8 +162,9 @@ BIPED_JUMP = {
         ground=9,
         flying=6,
         dt=3e-2,
+        hold=False,
         cost=23230.77547590909,
         source=CROCODDYL,
     ),
-    "small-biped": Leap(height=0.05, length=(0.1, 0.0, 0.0), ground=30, flying=10, cost=7891.9494),
+    "small-biped": Leap(height=0.04, length=(0.1, 0.0, 0.0), ground=30, flying=9, cone=1e2, cost=7352.16056),
 }

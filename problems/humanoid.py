@@ -16,6 +16,7 @@ from trajopt.actuation import ActuationModelFloatingBase
 from trajopt.contacts import ContactModel6D, ContactStack
 from trajopt.costs import CostStack
 from trajopt.errors import unknown_name
+from trajopt.gaits import Stance, holding_gains
 from trajopt.legged_robots import legged_robot
 from trajopt.residuals import (
     ResidualModelContactWrenchCone,
@@ -55,7 +56,7 @@ def humanoid_problem(
     hand: str,
     target: npt.ArrayLike,
     dt: float,
-    damping: float,
+    damping: float | None,
     limits: str = "joints",
     cone: float = 0.0,
 ) -> ShootingProblem:
@@ -74,7 +75,8 @@ def humanoid_problem(
         hand: Frame of the hand.
         target: Where the hand is to go (3,) [m].
         dt: Time step [s].
-        damping: Gain kd of the contacts [1/s].
+        damping: Gain kd of the contacts, which have no stiffness then [1/s]; None for `trajopt.gaits.holding_gains`,
+            with which soles stay where they were at first.
         limits: "joints" penalises angles beyond the limits of the joints, "distance" distances from the first posture
             beyond those numbers, as Crocoddyl's example does.
         cone: w_cone [cost/N²]; 0 leaves the term out.
@@ -91,9 +93,10 @@ def humanoid_problem(
     if any(phase.lifted is not None for phase in phases):
         level = ActivationModelWeightedQuad(np.array([1.0, 1.0, 0.1, 1.0, 1.0, 1.0]) ** 2)
         running.add("foot", ResidualModelFramePlacement(state, left, pin.SE3.Identity()), weight=1e1, activation=level)
-    contacts = ContactStack(state)
+    contacts, gains = ContactStack(state), holding_gains(dt) if damping is None else (0.0, damping)
+    soles = Stance.of(robot, (left, right), x0, soles=True).feet
     for name, frame in (("left", left), ("right", right)):
-        contacts.add(name, ContactModel6D(state, frame, gains=(0.0, damping)))
+        contacts.add(name, ContactModel6D(state, frame, reference=soles[frame].placement, gains=gains))
         if cone and about.sole is not None:
             wrenches = WrenchCone(MU, about.sole, inner=True)
             barrier = ActivationModelQuadraticBarrier(wrenches.lower, wrenches.upper)

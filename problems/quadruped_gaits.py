@@ -144,7 +144,7 @@ def build_jump(
     dt: float | None = None,
     mu: float = 0.7,
     inner: bool | None = None,
-    cone: float = 10.0,
+    cone: float | None = None,
 ) -> ProblemCase:
     """All feet leave the ground and land together; None is what suits the robot, see gait_tables.py.
 
@@ -179,7 +179,7 @@ def build_jump(
         schedule=schedule,
         mu=mu,
         inner=leap.inner if inner is None else inner,
-        cone=cone,
+        cone=leap.cone if cone is None else cone,
         known=leap,
     )
 

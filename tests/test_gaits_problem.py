@@ -212,6 +212,49 @@ def test_options_change_the_models() -> None:
     assert type(problem.running[0]).__name__ == "IntegratedActionModelRK4"
 
 
+@pytest.mark.parametrize(("robot", "gait"), [("anymal", "quadruped_trot"), ("talos_legs", "biped_walk")])
+def test_stiff_contacts_pull_feet_to_where_they_stand(robot: str, gait: str) -> None:
+    """Each foot to its first foothold, and after its step to the next one; nothing is pulled to the world's origin."""
+    schedule = getattr(gaits, gait)(stance_of(robot), cycles=2, heading=0.3)
+    options = dataclasses.replace(gaits.GaitOptions.of(schedule), gains=gaits.holding_gains(schedule.dt))
+    values = Values(gaits.gait_problem(robot_of(robot), schedule, options=options))
+    for i, foot in enumerate(schedule.feet):
+        place, checked = schedule.start.feet[foot], 0
+        for t in range(schedule.T):
+            if schedule.touchdowns[t]:
+                swings = schedule.phases[schedule.phase_of_knot[t]].swings
+                place = next((swing.to for swing in swings if swing.foot == foot), place)
+            elif schedule.active[t, i]:
+                expected = place.placement if robot in SOLES else place.position
+                np.testing.assert_allclose(values.at(f"contacts.{foot}.reference", t), expected, atol=1e-12)
+                checked += 1
+        assert checked > schedule.T / 3
+
+
+def test_wrench_cones_turn_with_the_soles() -> None:
+    """The box of a sole that lands turned is turned as well."""
+    stance = stance_of("talos_legs")
+    turned = pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, 0.4), np.array([0.2, -0.1, 0.0]))
+    right, _ = stance.names
+    walk = gaits.biped_footsteps(stance, [(right, turned)], final_knots=3)
+    values = Values(models_of("talos_legs").problem(walk))
+    for foot in stance.names:
+        for t in np.flatnonzero(walk.active[:-1, walk.feet.index(foot)] & ~walk.touchdowns[:-1]):
+            landed = foot == right and t > np.flatnonzero(walk.touchdowns)[0]
+            expected = turned.rotation if landed else stance.feet[foot].rotation
+            np.testing.assert_allclose(values.at(f"{foot}_cone.rotation", t), expected, atol=1e-12)
+
+
+def test_holding_gains_take_what_they_say() -> None:
+    """A point at 1 mm with 0.1 m/s, stepped as contacts are: v⁺ = v - (kd v + kp e) dt, e⁺ = e + v⁺ dt."""
+    dt, e, v = 0.02, 1e-3, 0.1
+    kp, kd = gaits.holding_gains(dt)
+    v -= (kd * v + kp * e) * dt
+    assert e + v * dt == pytest.approx(0.9e-3, rel=1e-12)
+    with pytest.raises(InvalidArgumentError, match=r"dt: expected a number > 0 \[s\], got 0"):
+        gaits.holding_gains(0.0)
+
+
 def test_options_of_a_stance() -> None:
     assert gaits.GaitOptions.of(stance_of("anymal")) == gaits.GaitOptions()
     assert gaits.GaitOptions.of(stance_of("talos_legs")) == gaits.GaitOptions.soles()

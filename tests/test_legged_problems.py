@@ -13,8 +13,9 @@ import pytest
 import trajopt
 from trajopt import gaits, problems
 from trajopt.legged_robots import LEGGED_ROBOTS
+from trajopt.plotting.legs import Foot, LeggedMotion, legged_motion
 from trajopt.problems import gait_tables
-from trajopt.problems.legged_report import FootMotion, cone_margin, feet_of
+from trajopt.problems.legged_report import cone_margin
 
 DATA = Path(__file__).parent / "data" / "crocoddyl"
 TABLES = {
@@ -68,14 +69,14 @@ def test_other_robots(family: str, robot: str) -> None:
     solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
     assert solution.converged
     assert solution.cost == pytest.approx(case.reference_cost, rel=1e-6)
-    feet = feet_of(solution)
-    assert list(feet) == [name.replace("-", "_") for name in LEGGED_ROBOTS[robot].feet]
-    for foot in feet.values():
-        assert foot.slip() < 3e-3
-        assert foot.loads()[:, 2].min() > -1.0
-        assert np.all(foot.forces[~foot.stands] == 0.0)
+    motion, forces = legged_motion(solution), solution.contact_forces()
+    assert [foot.name for foot in motion.feet] == [name.replace("-", "_") for name in LEGGED_ROBOTS[robot].feet]
+    for foot in motion.feet:
+        assert motion.slip(foot) < 3e-3
+        assert foot.normal_forces[foot.stands].min() > -1.0
+        assert np.all(forces[foot.name][motion.lasting & ~foot.stands] == 0.0)
     if case.reference_source != gait_tables.CROCODDYL:  # its forces are to be in a pyramid around the cone
-        assert cone_margin(feet, 0.7) > -1.0
+        assert cone_margin(motion, 0.7) > -1.0
     assert abs(solution.xs[-1, 2] - solution.xs[0, 2]) < 0.05
     words = case.report(solution)
     assert set(words) == {"moved", "base", "slip", "force", "friction"}
@@ -95,12 +96,11 @@ def test_options_reach_the_schedule() -> None:
     assert problem.get_parameter("lf_foot_cone.mu", 0) == 0.5
     assert problem.get_parameter("lf_foot_cone.weight", 0) == 20.0
     solution = case.solver(problem, case.options).solve(case.xs, case.us)
-    steps = {name: foot.places[-1, :3, 3] - foot.places[0, :3, 3] for name, foot in feet_of(solution).items()}
-    for name, step in steps.items():
+    feet = {foot.name: foot for foot in legged_motion(solution).feet}
+    for name, foot in feet.items():
         expected = 0.12 if name in ("lf_foot", "rh_foot") else 0.09  # the others step half as far at first
-        np.testing.assert_allclose(step, [0.0, expected, 0.0], atol=3e-3)
-    higher = feet_of(solution)["lf_foot"].places[:, 2, 3].max()
-    assert higher == pytest.approx(0.03, abs=5e-3)
+        np.testing.assert_allclose(foot.positions[-1] - foot.positions[0], [0.0, expected, 0.0], atol=3e-3)
+    assert feet["lf_foot"].positions[:, 2].max() == pytest.approx(0.03, abs=5e-3)
 
 
 def test_jump_options() -> None:
@@ -113,39 +113,71 @@ def test_jump_options() -> None:
     heights = [pin.centerOfMass(model, data, x[: model.nq])[2] for x in solution.xs]
     assert max(heights) - heights[0] == pytest.approx(0.12, abs=0.02)
     np.testing.assert_allclose(solution.xs[-1, :2] - solution.xs[0, :2], [0.0, 0.1], atol=5e-3)
-    apart = [foot.stands.any() and not foot.stands.all() for foot in feet_of(solution).values()]
-    assert all(apart)
+    assert all(foot.stands.any() and not foot.stands.all() for foot in legged_motion(solution).feet)
 
 
 # What a report is made of
 
 
-def motion(stands: list[int], x: list[float], forces: list[list[float]]) -> FootMotion:
-    places = np.tile(np.eye(4), (len(x), 1, 1))
-    places[:, 0, 3] = x
-    return FootMotion(frame="foot", stands=np.array(stands, dtype=bool), places=places, forces=np.array(forces))
+def motion_of(stands: list[int], x: list[float], forces: list[list[float]], hits: tuple[int, ...] = ()) -> LeggedMotion:
+    """One foot that moves along x, on level ground; touch-downs at the knots `hits`."""
+    T, none = len(stands), np.full((len(stands), 3), np.nan)
+    positions = np.array(x)[:, None] * [1.0, 0.0, 0.0]
+    foot = Foot(
+        name="foot",
+        frame="foot",
+        positions=positions,
+        references=positions,
+        stands=np.array(stands, dtype=bool),
+        forces=np.array(forces),
+        torques=none,
+        impulses=none,
+        normals=np.tile([0.0, 0.0, 1.0], (T, 1)),
+        mu=np.full(T, np.nan),
+        outline=np.zeros((T + 1, 1, 3)),
+    )
+    lasting = ~np.isin(np.arange(T), hits)
+    com = np.zeros((T + 1, 3))
+    return LeggedMotion(
+        abscissa=np.arange(T + 1.0),
+        label="knot",
+        lasting=lasting,
+        feet=(foot,),
+        com=com,
+        com_references=com,
+        weight=10.0,
+    )
 
 
 def test_slip_is_that_within_a_stance() -> None:
-    foot = motion([1, 1, 0, 0, 1], [0.0, 0.001, -0.003, 0.5, 1.0, 1.002], [[0.0, 0.0, 1.0]] * 5)
-    assert list(foot.stances()) == [(0, 2), (4, 5)]
-    assert foot.slip() == pytest.approx(0.003)
-    assert motion([0], [0.0, 1.0], [[0.0, 0.0, 0.0]]).slip() == 0.0
+    motion = motion_of([1, 1, 0, 0, 1], [0.0, 0.001, -0.003, 0.5, 1.0, 1.002], [[0.0, 0.0, 1.0]] * 5)
+    assert motion.slip(motion.feet[0]) == pytest.approx(0.003)
+    flight = motion_of([0], [0.0, 1.0], [[0.0, 0.0, 0.0]])
+    assert flight.slip(flight.feet[0]) == 0.0
+
+
+def test_slip_goes_on_through_touch_downs_of_others() -> None:
+    """At knot 1 another foot hits the ground, which takes no time and ends no stance."""
+    forces = [[0.0, 0.0, 1.0], [np.nan] * 3, [0.0, 0.0, 1.0]]
+    motion = motion_of([1, 0, 1], [0.0, 0.002, 0.002, 0.004], forces, hits=(1,))
+    assert motion.slip(motion.feet[0]) == pytest.approx(0.004)
 
 
 def test_cone_margin() -> None:
-    """mu f_z - |(f_x, f_y)|, where the foot stands and it is no touch-down."""
-    foot = motion([1, 1, 1, 0], [0.0] * 5, [[3.0, 4.0, 10.0], [np.nan] * 3, [0.0, 0.0, 50.0], [100.0, 0.0, 0.0]])
-    assert cone_margin({"foot": foot}, 0.7) == pytest.approx(0.7 * 10 - 5)
-    assert cone_margin({"foot": foot}, 0.4) == pytest.approx(-1.0)
-    assert len(foot.loads()) == 2
+    """mu f_n - |f_t| where the foot stands, at no touch-down."""
+    forces = [[3.0, 4.0, 10.0], [np.nan] * 3, [0.0, 0.0, 50.0], [100.0, 0.0, 0.0]]
+    motion = motion_of([1, 0, 1, 0], [0.0] * 5, forces, hits=(1,))
+    assert cone_margin(motion, 0.7) == pytest.approx(0.7 * 10 - 5)
+    assert cone_margin(motion, 0.4) == pytest.approx(-1.0)
+    assert cone_margin(motion_of([0], [0.0] * 2, [[np.nan] * 3]), 0.7) == np.inf
 
 
 def test_touch_downs_of_others_end_no_stance() -> None:
     case = problems.load("quadruped-trot", robot="small-quadruped")
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
-    counts = {name: len(list(foot.stances())) for name, foot in feet_of(solution).items()}
-    assert counts == dict.fromkeys(counts, 2), "on the ground, one swing, on the ground again"
+    motion = legged_motion(case.solver(case.problem, case.options).solve(case.xs, case.us))
+    counts = {foot.name: len(motion.spells(foot, standing=True)) for foot in motion.feet}
+    second = ("lf_foot", "rh_foot")  # their touch-down is the end
+    assert counts == {name: 1 if name in second else 2 for name in counts}
 
 
 # Postures that go along

@@ -58,7 +58,11 @@ LEGGED_ROBOTS: dict[str, LeggedRobot] = {
     "bolt": LeggedRobot(feet=("FR_FOOT", "FL_FOOT")),
     "talos_legs": _TALOS,
     "talos": _TALOS,
-    "small-biped": LeggedRobot(feet=("right_sole", "left_sole"), configuration="half_sitting", sole=SMALL_BIPED_SOLE),
+    "small-biped": LeggedRobot(
+        feet=("right_sole", "left_sole"),
+        configuration="half_sitting",
+        sole=(SMALL_BIPED_SOLE[0] - 0.02, SMALL_BIPED_SOLE[1] - 0.02),  # a centimetre from the edges: cones are soft
+    ),
 }
 """Robots by the name that `load_robot` knows."""
 

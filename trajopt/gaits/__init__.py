@@ -40,7 +40,7 @@ from trajopt.gaits.footsteps import biped_footsteps, footsteps_along
 from trajopt.gaits.guess import gait_guess
 from trajopt.gaits.lip import LinearInvertedPendulum, PendulumPlan, pendulum_plan
 from trajopt.gaits.models import GaitModels, gait_problem
-from trajopt.gaits.options import GaitOptions, StateWeights
+from trajopt.gaits.options import GaitOptions, StateWeights, holding_gains
 from trajopt.gaits.phase import Phase, Swing
 from trajopt.gaits.quadruped import (
     quadruped_bound,
@@ -71,6 +71,7 @@ __all__ = [
     "footsteps_along",
     "gait_guess",
     "gait_problem",
+    "holding_gains",
     "pendulum_plan",
     "quadruped_bound",
     "quadruped_com_shift",

@@ -35,6 +35,17 @@ INTEGRATORS: dict[str, Callable[[DifferentialActionModelAbstract, float], Action
 LANDING_VELOCITY = 1e6  # [cost s²/m²], as in Crocoddyl's createPseudoImpulseModel
 
 
+def holding_gains(dt: float) -> tuple[float, float]:
+    """Gains with which one step of dt [s] takes away a foot's velocity and a tenth of its distance from its foothold.
+
+    Without stiffness, as in Crocoddyl's gaits, what each step leaves adds up: in jumps and bounds of small robots to
+    1.3 to 2.1 mm below the ground, with these gains to 0.6 mm. A quarter of the distance instead of a tenth takes a
+    bound to 0.4 mm and FDDP 44 iterations instead of 29; forces after the landing leave their cones by 2 N, not 1.
+    """
+    rate = 1 / check_positive("dt", dt, unit="s")
+    return 0.1 * rate**2, rate
+
+
 @dataclass(frozen=True, kw_only=True)
 class StateWeights:
     """By what each part of x ⊖ x_ref is multiplied before it is squared, >= 0.
@@ -86,7 +97,8 @@ class GaitOptions:
         facets: Number of sides of the friction pyramid, even, >= 4 [-].
         inner: Whether the pyramid lies within the cone or around it.
         sole: Length and width of a sole [m].
-        gains: Stiffness and damping that pull a contact back [1/s², 1/s].
+        gains: Stiffness and damping that pull a foot back to its foothold while it stands [1/s², 1/s]; see
+            `holding_gains`.
         integrator: "euler", "rk4", or "rk4-crocoddyl", which adds rates of the base as Crocoddyl does.
         damping: Regularisation of the contact dynamics, >= 0 [1/kg].
         touchdown_damping: The same at touch-downs, >= 0 [1/kg].

@@ -22,18 +22,23 @@ def knot_parameters(options: GaitOptions, stance: Stance, schedule: ContactSched
     """Activities, weights, references and time steps at all knots 0..T.
 
     Args:
-        options: Weights.
+        options: Weights and gains.
         stance: The feet of the models; gives values to references that nothing follows.
         schedule: The gait.
         nv: Number of velocities of the robot [-].
     """
     touchdown, T = schedule.touchdowns[:-1], schedule.T
     timed, hits = np.flatnonzero(~touchdown).tolist(), np.flatnonzero(touchdown).tolist()
-    with_end = [*timed, T]
+    with_end, footholds = [*timed, T], _footholds(schedule)
     for i, (foot, key) in enumerate(identifiers(stance.names).items()):
         active, landing = schedule.active[:, i].astype(np.float64), schedule.references.landing[:, i]
         yield f"contacts.{key}.active", active[timed], timed
         yield f"{key}_cone.weight", options.cone * active[timed], timed
+        sole, places = stance.feet[foot].sole, footholds[timed, i]
+        if sole:
+            yield f"{key}_cone.rotation", places[:, :, :3], timed
+        if options.gains[0]:
+            yield f"contacts.{key}.reference", places if sole else places[:, :, 3], timed
         if hits:
             yield f"impulses.{key}.active", active[hits], hits
         references = schedule.foot_references[:, i]
@@ -42,7 +47,7 @@ def knot_parameters(options: GaitOptions, stance: Stance, schedule: ContactSched
         values = np.where(guided[:, None, None], references, stance.feet[foot].placement)
         everywhere = list(range(T + 1))
         yield f"{key}_track.weight", np.where(landing, landed, options.foot) * guided, everywhere
-        yield f"{key}_track.reference", values if stance.feet[foot].sole else values[:, :, 3], everywhere
+        yield f"{key}_track.reference", values if sole else values[:, :, 3], everywhere
         if options.landing_velocity:
             yield f"{key}_velocity.weight", (options.landing_velocity * _once(schedule) * landing)[with_end], with_end
     guided = ~np.isnan(schedule.com_references[:, 0])
@@ -50,6 +55,12 @@ def knot_parameters(options: GaitOptions, stance: Stance, schedule: ContactSched
     yield "com.reference", np.where(guided[:, None], schedule.com_references, 0.0)[with_end], with_end
     yield "dt", schedule.dt, timed
     yield from _end(options, bool(schedule.touchdowns[-1]), nv, T)
+
+
+def _footholds(schedule: ContactSchedule) -> Reals:
+    """Rotation and position of where each foot stands, or stood last, at each knot (T + 1, feet, 3, 4) [-, m]."""
+    places = [[foot.placement for foot in stance.feet.values()] for stance in schedule.stances]
+    return np.array(places)[schedule.phase_of_knot]
 
 
 def _end(options: GaitOptions, touchdown: bool, nv: int, T: int) -> Iterator[Values]:

@@ -150,6 +150,12 @@ class LeggedMotion:
         edges = np.flatnonzero(np.diff(flags))
         return [(int(knots[a]), int(knots[b - 1]) + 1) for a, b in zip(edges[::2], edges[1::2])]
 
+    def slip(self, foot: Foot) -> float:
+        """Largest distance of a foot from where it began to stand, while it does [m]."""
+        spells = self.spells(foot, standing=True)
+        moved = [np.linalg.norm(foot.positions[a : b + 1] - foot.positions[a], axis=1).max() for a, b in spells]
+        return float(max(moved, default=0.0))
+
     def footholds(self, foot: Foot) -> Reals:
         """Where a foot stands in turn, shape (n, 3) [m]; none on a wall."""
         if not foot.on_floor:
