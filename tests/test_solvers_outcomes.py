@@ -53,6 +53,34 @@ def test_converged(solver: type[SolverAbstract], options: type[DDPOptions]) -> N
     np.testing.assert_allclose(solution.stationarity(), 0.0, atol=1e-3)
 
 
+def test_stationarity_of_a_system_that_falls() -> None:
+    """Without feedback, x⁺ = 3 x + u + 1 would multiply rounding by 3^80, which is 1e38."""
+    model = trajopt.ActionModelLQR([[3.0]], [[1.0]], [[1.0]], [[1.0]], f=[1.0])
+    solution = SolverFDDP(ShootingProblem([1.0], [model] * 80, model)).solve()
+    assert solution.converged
+    np.testing.assert_allclose(solution.stationarity(), 0.0, atol=1e-3)
+
+
+def test_stationarity_is_the_slope_of_the_cost_with_feedback() -> None:
+    """Away from the optimum, against central differences of rollouts with u = us + change - K (x - xs)."""
+    problem = scalar_lq(A=1.1, T=6)
+    optimum = SolverFDDP(problem).solve()
+    us = optimum.us + np.linspace(0.3, -0.2, 6)[:, None]
+    off = dataclasses.replace(optimum, us=us, xs=problem.rollout(us))
+
+    def cost(change: Reals) -> float:
+        xs, followed = [np.ones(1)], []
+        for t in range(6):
+            followed.append(off.us[t] + change[t] - off.K[t] @ (xs[t] - off.xs[t]))
+            xs.append(1.1 * xs[t] + followed[t])
+        return float(problem.calc(np.array(xs), np.array(followed)).cost)
+
+    steps = 1e-4 * np.eye(6)[:, :, None]
+    slope = np.array([(cost(step) - cost(-step)) / 2e-4 for step in steps])
+    np.testing.assert_allclose(off.stationarity()[:, 0], slope, rtol=1e-8)
+    assert abs(slope).max() > 0.1
+
+
 @solvers
 def test_stops_at_max_iterations(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     solution = solver(unicycle(), options(max_iterations=3)).solve()

@@ -136,14 +136,17 @@ class Solution:
     def stationarity(self) -> Reals:
         """Gradient of the cost along each control, Lu + Fuᵀ λ, shape (T, nu) [cost per unit of u]; 0 at an optimum.
 
-        λ is the costate: λ_T = Lx, λ_t = Lx + Fxᵀ λ_{t+1}. Computed from the problem.
+        λ_T = Lx, λ_t = Lx + Fxᵀ λ_{t+1} - Kᵀ (Lu + Fuᵀ λ_{t+1}): after a change of one control, later ones follow the
+        feedback K. At an optimum λ is the costate, whatever K is; elsewhere, without feedback, a robot that falls would
+        multiply rounding errors by many powers of ten. Derivatives are computed from the problem.
         """
         with self._as_solved() as problem:
             d = problem.calc_diff(self.xs, self.us)
+        feedback = np.where(np.isfinite(self.K), self.K, 0.0)
         costate, gradient = d.Lx[-1], np.zeros_like(self.us)
         for t in range(len(self.us) - 1, -1, -1):
             gradient[t] = d.Lu[t] + d.Fu[t].T @ costate
-            costate = d.Lx[t] + d.Fx[t].T @ costate
+            costate = d.Lx[t] + d.Fx[t].T @ costate - feedback[t].T @ gradient[t]
         return gradient
 
     def cost_terms(self) -> dict[str, Reals]:
