@@ -341,6 +341,10 @@ def test_convergence_of_few_iterations(iterations):
     figure = plot_convergence(history(iterations, refused=(1,)))
     figure.draw_without_rendering()
     assert len(hidden(panels(figure)["cost [cost]"], "_curve")[0].get_xdata()) == iterations
+    assert all(x == round(x) for x in panels(figure)["step length [-]"].get_xticks())
+    decrease = panels(figure)["decrease [cost]"]
+    low, high = decrease.get_ylim()
+    assert any(low <= y <= high for y in decrease.get_yticks())
 
 
 @pytest.mark.parametrize(("gap", "text"), [(0.0, "zero throughout"), (5e-17, "below 1e-12 throughout"), (1e-3, None)])
@@ -396,6 +400,15 @@ def test_cost_terms_with_zeros_leave_gaps_and_tiny_ones_do_not_stretch_the_axis(
     assert (values[1::2] == 1e-30).all()
     assert axes.get_ylim()[0] >= 1e-12
     assert "off  0" in legend_texts(axes.figure)
+
+
+def test_cost_terms_have_no_diamond_below_the_panel():
+    tiny, end = np.append(np.full(T, 1e-3), 1e-30), np.append(np.full(T, np.nan), 1e-30)
+    terms = {"goal": np.ones(T + 1), "tiny": tiny, "end": end}
+    solution = make(StateVector(1), np.zeros((T + 1, 1)), np.zeros((T, 1)), terms=terms)
+    (axes,) = plot_cost_terms(solution).axes
+    assert [diamond.get_ydata()[0] for diamond in hidden(axes, "_terminal")] == [1.0]
+    assert "end  1e-30" in legend_texts(axes.figure)
 
 
 def test_cost_terms_with_a_negative_one_are_linear():
@@ -555,6 +568,8 @@ def test_motion_finds_goals_in_the_terminal_costs(reach):
     assert legend_texts(axes.figure) == ["path of tool", "target"]
     np.testing.assert_allclose(visible(axes)["target"].get_xydata(), [[0.5, 0.4]])
     np.testing.assert_allclose(visible(axes)["path of tool"].get_xydata()[-1], [0.5, 0.4], atol=1e-2)
+    several = plot_motion(reach, frame=["tool", "link_2"]).axes[0]
+    assert legend_texts(several.figure) == ["path of tool, link_2", "target"]
     bare = plot_motion(reach, frame=(), targets=()).axes[0]
     assert not visible(bare)
     assert not legend_texts(bare.figure)

@@ -98,8 +98,11 @@ def _draw_decreases(axes: Axes, log: CallbackLogger) -> None:
     """The decrease that each iteration promised (line) and the one that came (dots)."""
     axes.set_title("decrease [cost]")
     positive = np.concatenate([log.expected_decreases, log.decreases])
-    if np.any(positive[np.isfinite(positive)] > 0):
+    positive = positive[np.isfinite(positive) & (positive > 0)]
+    if positive.size:
         _logarithmic(axes)
+        if positive.max() < 10 * positive.min():  # else a power of ten, and so a number, may not be in sight
+            axes.set_ylim(positive.min() / 5, positive.max() * 5)
     promised = np.where(log.expected_decreases > 0, log.expected_decreases, np.nan)
     axes.plot(log.iterations, promised, color=GREY, linewidth=1.6, label="_promised")
     for mask, marker, color in ((log.accepted, "o", BLUE), (~log.accepted, "x", RED)):

@@ -46,8 +46,11 @@ def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = N
         logarithmic = bool(np.any(every > 0)) and not np.any(every < 0)
         if logarithmic:
             axes.set_yscale("log")
+        floor = _DECADES * float(every.max()) if logarithmic else -np.inf
         for i, name in enumerate(ordered):
             values = np.where(terms[name] > 0, terms[name], np.nan) if logarithmic else terms[name]
+            if values[-1] < floor:
+                values[-1] = np.nan  # its diamond, which is not clipped, would lie below the panel
             look, text = line_look(i), f"{name}  {np.nansum(terms[name]):.3g}"
             running = bool(np.isfinite(values[:-1]).any())
             if running:
@@ -68,7 +71,7 @@ def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = N
             if not running and not np.isfinite(values[-1]):
                 axes.plot([], [], label=text, **look)
         if logarithmic:
-            axes.set_ylim(bottom=max(axes.get_ylim()[0], _DECADES * float(every.max())))
+            axes.set_ylim(bottom=max(axes.get_ylim()[0], floor))
         set_time_axis(axes, abscissa, label)
         axes.set_ylabel("contribution of a knot [cost]")
         axes.set_title("cost terms and their sums (◆ terminal)")

@@ -76,8 +76,9 @@ def plot_motion(
         knots = np.unique(np.round(np.linspace(0, len(solution.xs) - 1, frames)).astype(int))
         _draw_base(scene, skeleton)
         _draw_figures(scene, skeleton, knots, len(solution.xs) - 1)
-        for name, path in zip(names, paths):
-            scene.draw(path, color=RED, linewidth=1.3, label=f"path of {name}", zorder=4)
+        for i, path in enumerate(paths):
+            label = "_path" if i else f"path of {', '.join(names)}"  # all look the same: one entry
+            scene.draw(path, color=RED, linewidth=1.3, label=label, zorder=4)
         if len(marks):
             scene.draw(marks, color=RED, marker="*", linestyle="", markersize=12, markeredgecolor="white",
                        label="target" if len(marks) == 1 else "targets", zorder=6)  # fmt: skip

@@ -124,7 +124,7 @@ def integer_axis(axes: Axes) -> None:
     """Whole numbers on the horizontal axis."""
     from matplotlib.ticker import MaxNLocator
 
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def check_picture_path(path: str | os.PathLike[str], argument: str = "path") -> Path:
