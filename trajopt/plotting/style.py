@@ -57,6 +57,7 @@ _RC: dict[Any, Any] = {
     "legend.handlelength": 1.8,
     "lines.linewidth": 1.6,
     "savefig.dpi": 150,
+    "figure.constrained_layout.w_pad": 0.08,  # [inch]; the first layout errs by a tick label, which cut labels off
 }
 
 
