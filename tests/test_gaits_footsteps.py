@@ -70,8 +70,10 @@ def test_paths_and_footsteps_that_cannot_be_are_refused() -> None:
     stance = stance_of("talos_legs")
     with pytest.raises(InvalidArgumentError, match="apart, got a path of no length"):
         gaits.footsteps_along(stance, [[0, 0], [0, 0]])
-    with pytest.raises(InvalidArgumentError, match="at least two finite points"):
+    with pytest.raises(InvalidArgumentError, match="at least two points"):
         gaits.footsteps_along(stance, [[0, 0, 0], [1, 0, 0]])
+    with pytest.raises(InvalidArgumentError, match=r"path: expected finite numbers, got \[1.0, nan\] as point 1"):
+        gaits.footsteps_along(stance, [[0, 0], [1, np.nan]])
     with pytest.raises(InvalidArgumentError, match="with 'right_sole_link' on its right"):
         gaits.footsteps_along(stance, [[0, 0], [-1, 0]])
     with pytest.raises(InvalidArgumentError, match="step_length: expected a number > 0"):

@@ -53,6 +53,10 @@ def test_moving_guesses_put_feet_and_centre_of_mass_where_they_are_to_be(robot: 
 def test_guesses_that_cannot_be_are_refused() -> None:
     schedule = gaits.quadruped_jump(stance_of("anymal"))
     problem = models_of("anymal").problem(schedule)
+    with pytest.raises(InvalidArgumentError, match="problem: expected a ShootingProblem, got ContactSchedule"):
+        gaits.gait_guess(schedule, problem)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="schedule: expected a ContactSchedule, got NoneType"):
+        gaits.gait_guess(problem, None)  # type: ignore[arg-type]
     for kind in ("references", "pendulum"):
         with pytest.raises(InvalidArgumentError, match="all feet leave the ground|in 'up' all are in the air"):
             gaits.gait_guess(problem, schedule, kind)

@@ -175,6 +175,12 @@ def test_what_cannot_be_a_problem_is_refused_before_anything_is_compiled() -> No
         gaits.gait_problem(robot_of("hyq"), schedule)
     with pytest.raises(InvalidArgumentError, match="options: expected GaitOptions"):
         gaits.gait_problem(robot_of("anymal"), schedule, options={"mu": 0.5})  # type: ignore[arg-type]
+    with pytest.raises(
+        InvalidArgumentError, match=r"x0: expected a state \(37,\) or configuration \(19,\), got \(3,\)"
+    ):
+        gaits.gait_problem(robot_of("anymal"), schedule, [0, 0, 0])
+    with pytest.raises(InvalidArgumentError, match=r"posture: expected a state \(37,\) or configuration"):
+        gaits.gait_problem(robot_of("anymal"), schedule, posture=[0, 0, 0])
     for values, message in (
         ({"com": -1.0}, "com: expected a number >= 0"),
         ({"mu": 0.0}, "mu: expected a number > 0"),

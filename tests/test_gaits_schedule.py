@@ -258,8 +258,14 @@ def test_a_robot_that_cannot_walk_is_refused() -> None:
         Stance.of(trajopt.load_robot("talos_arm"), ["gripper_left_joint"])
     with pytest.raises(InvalidArgumentError, match="expected a Robot, got str"):
         Stance.of("anymal", FEET["anymal"])  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgumentError, match=r"x: expected a finite state \(37,\) or configuration \(19,\), got"):
+    with pytest.raises(InvalidArgumentError, match=r"x: expected a state \(37,\) or configuration \(19,\), got"):
         Stance.of(robot_of("anymal"), FEET["anymal"], [0, 0, 0])
+    with pytest.raises(InvalidArgumentError, match="x: expected finite numbers, got nan at index 0"):
+        Stance.of(robot_of("anymal"), FEET["anymal"], np.full(19, np.nan))
+    with pytest.raises(InvalidArgumentError, match="x: expected numbers, got 'standing'"):
+        Stance.of(robot_of("anymal"), FEET["anymal"], "standing")
+    with pytest.raises(InvalidArgumentError, match="feet: foot 'LF_FOOT' is there twice; name it once"):
+        Stance.of(robot_of("anymal"), ["LF_FOOT", "RF_FOOT", "LF_FOOT"])
     lying = trajopt.Robot(pin.buildSampleModelHumanoidRandom())
     with pytest.raises(InvalidArgumentError, match="no configuration standing or half_sitting"):
         Stance.of(lying, [lying.frame_names[-1]])

@@ -32,7 +32,7 @@ def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.Array
         schedule: The gait.
         posture: State (nx,) or configuration (nq,) at first; by default "standing" or "half_sitting".
     """
-    q = configuration_of(check_legged(robot), posture)
+    q = configuration_of(check_legged(robot), posture, "posture")
     paths = foot_paths(schedule)
     points = paths[:, :, :, 3]
     centres = points.mean(axis=1)

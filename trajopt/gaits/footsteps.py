@@ -120,11 +120,14 @@ def _points(path: Path) -> Reals:
         points = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(f"path: expected points (n, 2) [m], got {path!r}") from error
-    if points.ndim != 2 or points.shape[1] != 2 or len(points) < 2 or not np.all(np.isfinite(points)):
+    if points.ndim != 2 or points.shape[1] != 2 or len(points) < 2:
         raise InvalidArgumentError(
-            f"path: expected at least two finite points (n, 2) [m], or a function of s that gives one, got shape "
+            f"path: expected at least two points (n, 2) [m], or a function of s that gives one, got shape "
             f"{points.shape}"
         )
+    if not np.all(np.isfinite(points)):
+        i = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
+        raise InvalidArgumentError(f"path: expected finite numbers, got {points[i].tolist()} as point {i}")
     moved = np.linalg.norm(np.diff(points, axis=0), axis=1) > 0
     return points[np.concatenate([[True], moved])]
 

@@ -34,6 +34,9 @@ def gait_guess(problem: ShootingProblem, schedule: ContactSchedule, kind: str = 
         InvalidArgumentError: The schedule is of another size; or in a phase all feet are in the air, and `kind` is not
             "standing".
     """
+    for name, value, kinds in (("problem", problem, ShootingProblem), ("schedule", schedule, ContactSchedule)):
+        if not isinstance(value, kinds):
+            raise InvalidArgumentError(f"{name}: expected a {kinds.__name__}, got {type(value).__name__}")
     if kind not in KINDS:
         raise unknown_name("kind:", kind, KINDS)
     if problem.T != schedule.T:

@@ -83,13 +83,13 @@ class GaitModels:
         """
         self._check(schedule)
         nq = self.robot.nq
-        start = self.state.at_rest(configuration_of(self.robot, x0))
+        start = self.state.at_rest(configuration_of(self.robot, x0, "x0"))
         if x0 is not None and np.size(x0) == self.state.nx:
             start[nq:] = np.asarray(x0, dtype=np.float64)[nq:]
         running = [self.touchdown if hit else self.running for hit in schedule.touchdowns[:-1]]
         problem = ShootingProblem(start, running, self.terminal)
         nowhere = posture is None and standing(self.robot) is None
-        pulled = start if nowhere else configuration_of(self.robot, posture)
+        pulled = start if nowhere else configuration_of(self.robot, posture, "posture")
         problem.set_parameter("state.reference", self.state.at_rest(pulled), "all")
         self.set_schedule(problem, schedule)
         return problem

@@ -72,10 +72,13 @@ class Stance:
             heading: Angle about the vertical that flat soles are taken to have [rad]; by default what they have.
 
         Raises:
-            InvalidArgumentError: The robot has no floating base, or `x` does not fit.
+            InvalidArgumentError: The robot has no floating base, a foot is named twice, or `x` does not fit.
             UnknownNameError: There is no such foot; the message lists frames that may be meant.
         """
         names = [feet] if isinstance(feet, str) else list(feet)
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InvalidArgumentError(f"feet: foot {twice!r} is there twice; name it once")
         model, q = check_legged(robot).model, configuration_of(robot, x)
         ids = [foot_frame(robot, name) for name in names]
         data = model.createData()
@@ -133,7 +136,7 @@ def check_legged(robot: Any) -> Robot:
     return robot
 
 
-def configuration_of(robot: Robot, x: npt.ArrayLike | None) -> Reals:
+def configuration_of(robot: Robot, x: npt.ArrayLike | None, argument: str = "x") -> Reals:
     """Configuration (nq,) of a state (nx,), of a configuration (nq,), or the one in which the robot stands.
 
     Raises:
@@ -144,15 +147,21 @@ def configuration_of(robot: Robot, x: npt.ArrayLike | None) -> Reals:
         if q is None:
             known = ", ".join(robot.configurations) or "none"
             raise InvalidArgumentError(
-                f"x: {robot.name} has no configuration {' or '.join(POSTURES)} ({known}); give a state "
+                f"{argument}: {robot.name} has no configuration {' or '.join(POSTURES)} ({known}); give a state "
                 f"({robot.nq + robot.nv},) or a configuration ({robot.nq},)"
             )
         return q
-    array = np.array(x, dtype=np.float64)
-    if array.shape not in ((robot.nq,), (robot.nq + robot.nv,)) or not np.all(np.isfinite(array)):
+    try:
+        array = np.array(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgumentError(f"{argument}: expected numbers, got {x!r}") from None
+    if array.shape not in ((robot.nq,), (robot.nq + robot.nv,)):
         raise InvalidArgumentError(
-            f"x: expected a finite state ({robot.nq + robot.nv},) or configuration ({robot.nq},), got {array.shape}"
+            f"{argument}: expected a state ({robot.nq + robot.nv},) or configuration ({robot.nq},), got {array.shape}"
         )
+    if not np.all(np.isfinite(array)):
+        i = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise InvalidArgumentError(f"{argument}: expected finite numbers, got {array[i]} at index {i}")
     return array[: robot.nq]
 
 
