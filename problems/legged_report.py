@@ -32,6 +32,10 @@ def motion_report(solution: Solution, mu: float) -> dict[str, str]:
     )
     margin = cone_margin(motion, mu)
     words["friction"] = f"{abs(margin):.3g} N {'inside' if margin >= 0 else 'outside'} the cone at worst (mu = {mu:g})"
+    left = tipping_margin(motion)
+    if np.isfinite(left):
+        where = "inside" if left >= 0 else "outside"
+        words["tipping"] = f"{abs(left):.3g} N m {where} what the soles can take at worst"
     return words
 
 
@@ -39,3 +43,20 @@ def cone_margin(motion: LeggedMotion, mu: float) -> float:
     """Smallest mu f_n - |f_t| while a foot stands [N]: negative where it would slide."""
     margins = [(mu * foot.normal_forces - foot.tangential_forces)[foot.stands] for foot in motion.feet]
     return float(np.min(np.concatenate(margins), initial=np.inf))
+
+
+def tipping_margin(motion: LeggedMotion) -> float:
+    """Smallest min(X f_n - |τ_y|, Y f_n - |τ_x|) while a sole stands, with half sides X, Y [N m]: negative if it tips.
+
+    Infinite without soles whose size a cost knows.
+    """
+    margins = []
+    for foot in motion.feet:
+        if foot.outline.shape[1] == 4:
+            corners = foot.outline[:-1]
+            for along, other in ((1, 3), (3, 1)):  # corner 0 to 1 is along x, to 3 along y
+                half = np.linalg.norm(corners[:, 0] - corners[:, along], axis=1) / 2
+                side = corners[:, 0] - corners[:, other]
+                torque = np.abs(np.sum(foot.torques * side, axis=1)) / np.linalg.norm(side, axis=1)
+                margins.append((half * foot.normal_forces - torque)[foot.stands])
+    return float(np.min(np.concatenate([np.zeros(0), *margins]), initial=np.inf))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 from pathlib import Path
@@ -15,7 +16,7 @@ from trajopt import gaits, problems
 from trajopt.legged_robots import LEGGED_ROBOTS
 from trajopt.plotting.legs import Foot, LeggedMotion, legged_motion
 from trajopt.problems import gait_tables
-from trajopt.problems.legged_report import cone_margin
+from trajopt.problems.legged_report import cone_margin, tipping_margin
 
 DATA = Path(__file__).parent / "data" / "crocoddyl"
 TABLES = {
@@ -79,7 +80,8 @@ def test_other_robots(family: str, robot: str) -> None:
         assert cone_margin(motion, 0.7) > -1.0
     assert abs(solution.xs[-1, 2] - solution.xs[0, 2]) < 0.05
     words = case.report(solution)
-    assert set(words) == {"moved", "base", "slip", "force", "friction"}
+    soles = {"tipping"} if family.startswith("biped") else set()
+    assert set(words) == {"moved", "base", "slip", "force", "friction"} | soles
     moved = solution.xs[-1, :2] - solution.xs[0, :2]
     assert words["moved"].startswith(f"{moved[0]:+.3f} m forward, {moved[1]:+.3f} m to the left in ")
 
@@ -170,6 +172,17 @@ def test_cone_margin() -> None:
     assert cone_margin(motion, 0.7) == pytest.approx(0.7 * 10 - 5)
     assert cone_margin(motion, 0.4) == pytest.approx(-1.0)
     assert cone_margin(motion_of([0], [0.0] * 2, [[np.nan] * 3]), 0.7) == np.inf
+
+
+def test_tipping_margin() -> None:
+    """X f_n - |τ_y| and Y f_n - |τ_x| in the sole's axes; here x of the sole is y of the world."""
+    forces, torques = [[0, 0, 100], [0, 0, 100], [0, 0, 1]], [[9.0, 0, 0], [0, -7.0, 0], [99.0, 0, 0]]
+    for X, Y, expected in ((0.1, 0.05, 0.05 * 100 - 7), (0.08, 0.1, 0.08 * 100 - 9)):
+        motion = motion_of([1, 1, 0], [0.0] * 4, forces)
+        corners = np.array([[-Y, X, 0.0], [-Y, -X, 0.0], [Y, -X, 0.0], [Y, X, 0.0]])
+        sole = dataclasses.replace(motion.feet[0], torques=np.array(torques), outline=np.tile(corners, (4, 1, 1)))
+        assert tipping_margin(dataclasses.replace(motion, feet=(sole,))) == pytest.approx(expected)
+        assert tipping_margin(motion) == np.inf
 
 
 def test_touch_downs_of_others_end_no_stance() -> None:
