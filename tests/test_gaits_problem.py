@@ -198,6 +198,33 @@ def test_what_cannot_be_a_problem_is_refused_before_anything_is_compiled() -> No
         dataclasses.replace(gaits.GaitOptions().state_weights, joints=-1.0)
 
 
+def test_own_cost_terms_are_in_every_knot_that_takes_time() -> None:
+    schedule, state = gaits.quadruped_walk(stance_of("anymal")), trajopt.StateMultibody(robot_of("anymal"))
+    height = trajopt.ResidualModelFrameTranslation(state, "base", [0.0, 0.0, 0.5])
+    own = trajopt.CostStack(state).add("height", height, 3.0).add("effort", trajopt.ResidualModelControl(state), 0.5)
+    problem = gaits.gait_problem(robot_of("anymal"), schedule, costs=own)
+    usual = gaits.gait_problem(robot_of("anymal"), schedule)
+    timed = np.flatnonzero(~schedule.touchdowns[:-1]).tolist()
+    for name, weight in (("height", 3.0), ("effort", 0.5)):
+        assert list(problem.parameters[f"{name}.weight"].knots) == timed
+        assert problem.get_parameter(f"{name}.weight", 0) == weight
+    assert set(problem.parameters) - set(usual.parameters) == {"height.weight", "height.reference", "effort.weight",
+                                                               "effort.reference"}  # fmt: skip
+    again = gaits.gait_problem(robot_of("anymal"), schedule, costs=own.add("later", height, 1.0))
+    assert "later.weight" in again.parameters
+
+
+def test_own_cost_terms_have_to_fit() -> None:
+    schedule, robot = gaits.quadruped_walk(stance_of("anymal")), robot_of("anymal")
+    other, state = trajopt.StateMultibody(robot_of("hyq")), trajopt.StateMultibody(robot)
+    for costs in (trajopt.CostStack(other), {"height": 1.0}):
+        with pytest.raises(InvalidArgumentError, match=r"costs: expected a CostStack on StateMultibody\(anymal\), got"):
+            gaits.gait_problem(robot, schedule, costs=costs)  # type: ignore[arg-type]
+    taken = trajopt.CostStack(state).add("com", trajopt.ResidualModelState(state), 1.0)
+    with pytest.raises(DuplicateNameError, match="term 'com' is in the stack already"):
+        gaits.gait_problem(robot, schedule, costs=taken)
+
+
 def test_names_of_feet_become_identifiers() -> None:
     from trajopt.gaits.parameters import identifiers
 

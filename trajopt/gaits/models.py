@@ -53,13 +53,16 @@ class GaitModels:
         robot: A robot with a floating base.
         stance: Its feet, and which of them are soles.
         options: Weights and contact models; by default Crocoddyl's for these feet.
+        costs: Further terms, of all knots but touch-downs and the end; on a StateMultibody(robot).
 
     Raises:
-        InvalidArgumentError: The robot has no floating base.
+        InvalidArgumentError: The robot has no floating base, or `costs` is of another one.
         UnknownNameError: A foot is no frame of the robot.
     """
 
-    def __init__(self, robot: Robot, stance: Stance, options: GaitOptions | None = None) -> None:
+    def __init__(
+        self, robot: Robot, stance: Stance, options: GaitOptions | None = None, *, costs: CostStack | None = None
+    ) -> None:
         self.robot = check_legged(robot)
         self.stance = stance
         self.options = GaitOptions.of(stance) if options is None else options
@@ -69,6 +72,9 @@ class GaitModels:
             foot_frame(robot, foot)
         self.keys = identifiers(stance.names)
         self.state = StateMultibody(robot)
+        if costs is not None and not (isinstance(costs, CostStack) and costs.state == self.state):
+            raise InvalidArgumentError(f"costs: expected a CostStack on StateMultibody({robot.name}), got {costs!r}")
+        self.costs = costs
 
     def problem(
         self, schedule: ContactSchedule, x0: npt.ArrayLike | None = None, *, posture: npt.ArrayLike | None = None
@@ -135,6 +141,8 @@ class GaitModels:
             contacts.add(key, contact)
             costs.add(f"{key}_cone", *self._cone(key, sole))
         costs.add("control", ResidualModelControl(state), o.control)
+        for term in self.costs.terms if self.costs is not None else ():
+            costs.add(term.name, term.residual, float(term.weight.default), term.activation)
         dynamics = DifferentialActionModelContactFwdDynamics(state, actuation, contacts, costs, damping=o.damping)
         return INTEGRATORS[o.integrator](dynamics, 1e-2)
 
@@ -197,6 +205,7 @@ def gait_problem(
     *,
     options: GaitOptions | None = None,
     posture: npt.ArrayLike | None = None,
+    costs: CostStack | None = None,
 ) -> ShootingProblem:
     """The shooting problem of a gait; `GaitModels` shares its models between several.
 
@@ -207,9 +216,10 @@ def gait_problem(
         options: Weights and contact models; by default Crocoddyl's for these feet.
         posture: State (nx,) or configuration (nq,) that the robot is pulled to; by default the same configuration, or
             x0 if the robot has none.
+        costs: Further terms of your own, of all knots but touch-downs and the end; on a StateMultibody(robot).
     """
     chosen = GaitOptions.of(schedule) if options is None else options
-    return GaitModels(robot, schedule.start, chosen).problem(schedule, x0, posture=posture)
+    return GaitModels(robot, schedule.start, chosen, costs=costs).problem(schedule, x0, posture=posture)
 
 
 def joint_limits(state: StateMultibody) -> ActivationModelQuadraticBarrier:
