@@ -4,7 +4,7 @@
                slipping, no tipping, no turning of a sole), posture, torques dt
     subject to M(q) dv/dt + h(q, v) = (0, u) + Σ Jᵢᵀ wᵢ, soles that stand do not move; a sole that lands stops at once
 
-Look at: the footsteps turn with the path, and the body with them. Expected cost: 12214.218.
+Look at: the footsteps turn with the path, and the body with them. Expected cost: 3911.8934.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from trajopt.solvers import SolverFDDP
 
 SOLE = (0.14, 0.06)  # length and width that may carry load, a centimetre from the edges [m]
 RADIUS = 0.8  # [m]
+WEIGHTS = gaits.StateWeights(base_position=0, base_rotation=500, joints=0.01, base_velocity=10, joint_velocities=3)
 
 
 def bend(s: float) -> tuple[float, float]:
@@ -34,7 +35,9 @@ def main(plot: bool = False) -> trajopt.Solution:
     walk = gaits.biped_footsteps(stance, footsteps, step_height=0.05, profile="smooth")  # [m]
     print(walk)
 
-    options = gaits.GaitOptions.soles(sole=SOLE, mu=0.7, cone=1e2, gains=gaits.holding_gains(walk.dt))
+    options = gaits.GaitOptions.soles(
+        sole=SOLE, mu=0.7, cone=1e2, gains=gaits.holding_gains(walk.dt), state_weights=WEIGHTS
+    )
     problem = gaits.gait_problem(robot, walk, options=options)
     problem.set_parameter("state.reference", gaits.carried_postures(robot, walk), "all")  # the body turns with the feet
     solver = SolverFDDP(problem, callbacks=[trajopt.CallbackVerbose()])

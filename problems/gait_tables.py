@@ -152,8 +152,8 @@ BIPED_WALK = {
         cost=5111.964479134185,
         source=CROCODDYL,
     ),
-    "talos": Steps(length=0.4, height=0.1, knots=15, support=4, cost=3586.00773),
-    "small-biped": Steps(length=0.2, height=0.05, knots=15, support=4, cone=1e2, cost=1060.75808),
+    "talos": Steps(length=0.4, height=0.1, knots=15, support=4, cost=1849.76029),
+    "small-biped": Steps(length=0.2, height=0.05, knots=15, support=4, cone=1e2, cost=429.355162),
 }
 BIPED_JUMP = {
     "talos_legs": Leap(
@@ -166,5 +166,5 @@ BIPED_JUMP = {
         cost=23230.77547590909,
         source=CROCODDYL,
     ),
-    "small-biped": Leap(height=0.04, length=(0.1, 0.0, 0.0), ground=30, flying=9, cone=1e2, cost=7352.16056),
+    "small-biped": Leap(height=0.04, length=(0.1, 0.0, 0.0), ground=30, flying=9, cone=1e2, cost=1637.37499),
 }

@@ -149,29 +149,28 @@ class _Writer:
         strides: tuple[tuple[int, int], int, int, int],
         *,
         upper: bool = False,
-        **kw: bool,
+        initial: bool = False,
+        subtract: bool = False,
     ) -> str:
         """A product: strides of A, and lengths of the rows of B, C and the initial value; all of C, or `upper` only."""
         v = self.vector
         cells = -(-columns // v)
         blocks = _upper(m, k, cells, v) if upper else dense(m, k, cells)
         layout = Layout(self.real, 8, v, strides[0], (strides[1], v), (strides[2], v), (strides[3], v))
-        return product_text(name, blocks, layout, size=BLOCK, **kw)
+        return product_text(name, blocks, layout, size=BLOCK, initial=initial, subtract=subtract)
 
     def text(self) -> str:
         n, m, s = self.n, self.m, self.s
-        plain = {"initial": False, "subtract": False}
-        added = {"initial": True, "subtract": False}
         parts = [
-            self._product("VF", n, n, s, ((n, 1), s, self.ps, 0), **plain),
-            self._product("gradient", 1, n, s, ((0, 1), s, self.ps, s), **added),
-            self._product("Qxx", n, n, n, ((1, s), self.ps, self.pg, s), upper=True, **added),
-            self._product("Qux", m, n, n, ((1, s), self.ps, self.pr, s), **added),
-            self._product("Quu", m, n, m, ((1, s), self.ps, self.pr, s), **added),
+            self._product("VF", n, n, s, ((n, 1), s, self.ps, 0)),
+            self._product("gradient", 1, n, s, ((0, 1), s, self.ps, s), initial=True),
+            self._product("Qxx", n, n, n, ((1, s), self.ps, self.pg, s), upper=True, initial=True),
+            self._product("Qux", m, n, n, ((1, s), self.ps, self.pr, s), initial=True),
+            self._product("Quu", m, n, m, ((1, s), self.ps, self.pr, s), initial=True),
             self._product(
                 "YY", n, m, n + 1, ((1, self.pr), self.pr, self.pg, self.pg), upper=True, initial=True, subtract=True
             ),
-            self._product("Vf", 1, n, n, ((0, 1), n, self.ps, 0), **plain),
+            self._product("Vf", 1, n, n, ((0, 1), n, self.ps, 0)),
             self._recursion(),
             declarations("double", self.real),
             "declare double @llvm.sqrt.f64(double)\ndeclare double @llvm.fabs.f64(double)\n",

@@ -23,6 +23,7 @@ WEIGHT = 16.0 * 9.81  # of the small biped [N]
 QUADRUPED = [(f"quadruped-{gait}", "small-quadruped") for gait in ("walk", "trot", "pace", "bound", "jump")]
 BIPED = [("biped-walk", "small-biped"), ("biped-jump", "small-biped")]
 MOTIONS = [*QUADRUPED, *BIPED]
+HEIGHTS = {"quadruped-walk": 0.05, "quadruped-trot": 0.05, "quadruped-pace": 0.05, "biped-walk": 0.05}  # [m]
 NAMES = [family for family, _ in MOTIONS]
 
 
@@ -93,6 +94,14 @@ def test_feet_stay_above_the_ground(family: str, robot: str) -> None:
     for foot in motion_of(family, robot):
         assert foot.corners[:, :, 2].min() > -DISTANCE
         assert np.abs(foot.corners[foot.knots, :, 2]).max() < 1.5 * DISTANCE, "and on it while they stand"
+
+
+@pytest.mark.parametrize(("family", "height"), HEIGHTS.items(), ids=list(HEIGHTS))
+def test_feet_rise(family: str, height: float) -> None:
+    """Each of them by two thirds at least of what the gait asks for, and not higher than that."""
+    for foot in motion_of(family, dict(MOTIONS)[family]):
+        risen = foot.corners[:, :, 2].mean(axis=1).max()
+        assert 0.66 * height < risen < height + DISTANCE
 
 
 @pytest.mark.parametrize(("family", "robot"), MOTIONS, ids=NAMES)

@@ -84,7 +84,7 @@ def _make(call: Call, width: int, level: int, key: str, background: bool) -> Fun
 def _compiled(parts: list[str], level: int, background: bool) -> list[bytes]:
     """Machine code of parts; what the background has done is kept if the process ends before all is done."""
     entries = [cache.key("part", part, str(level), compiler.target_description()) for part in parts]
-    images = [cache.load(entry) for entry in entries] if len(parts) > 1 else [None]
+    images = [cache.load(entry) if len(parts) > 1 else None for entry in entries]
     missing = [i for i, image in enumerate(images) if image is None]
     turns = _turns(missing, parts, level) if background else [missing]
     for turn in turns:
