@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -73,7 +74,8 @@ class SolverAbstract(ABC):
         problem: The problem.
         options: Options; the solver's defaults if None.
         callbacks: Each is called with the record of every iteration, and stops the solve by returning something true.
-            Methods `start(problem, solver_name)` and `finish(solution)` are called if it has them.
+            Methods `start(problem, solver_name)` and `finish(solution)` are called if it has them; the solver's models
+            are made ready within the context manager `preparing()`.
     """
 
     options_type: type[DDPOptions] = DDPOptions
@@ -154,7 +156,11 @@ class SolverAbstract(ABC):
 
     def _start(self, xs: Any, us: Any, is_feasible: bool) -> Progress:
         states, controls, feasible = self._guess(xs, us, is_feasible)
-        self._prepare()
+        with contextlib.ExitStack() as stack:
+            for callback in self.callbacks:
+                if hasattr(callback, "preparing"):
+                    stack.enter_context(callback.preparing())
+            self._prepare()
         e = self._evaluator
         e.xs[:], e.us[:] = states, controls
         run = Progress(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from trajopt.solution import IterationRecord, Solution
@@ -12,11 +13,15 @@ if TYPE_CHECKING:
 
 
 class Callback(ABC):
-    """What a solver calls: `start` once, the object itself after each iteration, `finish` once.
+    """What a solver calls: `preparing` and `start` once, the object itself after each iteration, `finish` once.
 
     Deriving from it is convenient, not needed: a plain function of a record is a callback as well. The same object may
     watch several solves, one after the other.
     """
+
+    def preparing(self) -> AbstractContextManager[None]:
+        """Within what this returns the solver compiles the models, or loads their code; called before `start`."""
+        return nullcontext()
 
     def start(self, problem: ShootingProblem, solver_name: str) -> None:  # noqa: B027 (optional: nothing to do here)
         """Called before the first iteration.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trajopt.callbacks.base import Callback
@@ -15,6 +18,11 @@ if TYPE_CHECKING:
 
 HEADER_EVERY = 20
 """Lines after which the header is repeated [-]."""
+
+PATIENCE = 1.0
+"""How long the models' code may be in the making before a word is said [s]."""
+
+COMPILING = "compiling the models; later starts take their code from the cache (trajopt cache info)"
 
 _COLUMNS = {
     "iter": 4,
@@ -55,6 +63,17 @@ class CallbackVerbose(Callback):
         self._closing = closing
         self._lines = 0
         self._skipped: IterationRecord | None = None
+
+    @contextlib.contextmanager
+    def preparing(self) -> Iterator[None]:
+        """Says so if it takes a while, as the first time that a model is compiled."""
+        timer = threading.Timer(PATIENCE, self._print, [COMPILING])
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def start(self, problem: ShootingProblem, solver_name: str) -> None:
         """Names the solver and the size of the problem, and begins a new table."""
