@@ -24,6 +24,7 @@ from tests.model_list import Pendulum, small_costs, state_of
 from tests.test_content import costs, free_ball, in_contact, node
 from trajopt import problems, program_store, source
 from trajopt.kernels import Program, cache, compilations, functions
+from trajopt.kernels.codegen import OPTIMISED
 from trajopt.kernels.kernel import Kernel
 from trajopt.solvers import SolverFDDP
 
@@ -117,7 +118,7 @@ def test_machine_code_of_a_loaded_program_needs_no_expression(monkeypatch: pytes
         before = compilations()
         assert_same_bits(run_kernel(Kernel(loaded, 8), flat), expected)
         assert compilations() == before
-    key = functions.cache_key(loaded.calls[0], 8, 2)
+    key = functions.cache_key(loaded.calls[0], 8, OPTIMISED)
     (cache.directory() / f"{key}.kernel").unlink()  # type: ignore[operator]
     functions._known.clear()
     monkeypatch.setattr(trajopt.dynamics.RobotExpressions, "__init__", lambda *a, **k: pytest.fail("built"))
@@ -131,7 +132,7 @@ def test_functions_are_unpacked_before_another_thread_compiles_them(monkeypatch:
     kernel_of = Kernel(node().program("calc_diff"), 8)
     kernel_of.wait_until_optimised()
     for call in kernel_of.program.calls:
-        (cache.directory() / f"{functions.cache_key(call, 8, 2)}.kernel").unlink()  # type: ignore[operator]
+        (cache.directory() / f"{functions.cache_key(call, 8, OPTIMISED)}.kernel").unlink()  # type: ignore[operator]
     functions._known.clear()
     loaded = Kernel(node().program("calc_diff"), 8)
     real = Kernel._optimise
