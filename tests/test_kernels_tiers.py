@@ -227,9 +227,9 @@ def test_what_was_optimised_before_the_process_ended_is_kept(monkeypatch: pytest
     with monkeypatch.context() as patch:
         patch.setattr(compiler, "machine_codes", ended)
         with pytest.raises(compiler.CompilationError):
-            functions.function_code(call, 8, OPTIMISED, background=True)
+            functions.function_codes([functions.Wanted(call, 8, OPTIMISED)], background=True)
     before = compilations()
-    functions.function_code(call, 8, OPTIMISED, background=True)
+    functions.function_codes([functions.Wanted(call, 8, OPTIMISED)], background=True)
     parts = emission.EmittedFunction("again", read_instructions(f), 8).parts
     assert compilations() - before == len(parts) - len(done)
     assert 3 < len(done) < len(parts)

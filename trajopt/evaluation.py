@@ -16,7 +16,7 @@ from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.black_box import BlackBoxKnot
 from trajopt.errors import ModelEvaluationError
-from trajopt.kernels import LANES, KernelCall, Rows, blocks_of, kernel, lane_rows, rows
+from trajopt.kernels import LANES, KernelCall, Rows, blocks_of, compile_together, kernel, lane_rows, rows
 from trajopt.knots import Kind
 from trajopt.states.base import StateAbstract
 
@@ -117,9 +117,11 @@ class Evaluator:
 
     def prepare(self) -> None:
         """Compiles, or loads from the cache, all that a solve needs, so that nothing is compiled during it."""
-        for call in (*self._linearize, self._end, *self.trials(1).calls, *self.trials(LANES).calls):
-            if isinstance(call, KernelCall):
-                call.prepare()
+        every = (*self._linearize, self._end, *self.trials(1).calls, *self.trials(LANES).calls)
+        calls = [call for call in every if isinstance(call, KernelCall)]
+        compile_together([each for call in calls for each in call.kernels])
+        for call in calls:
+            call.prepare()
 
     def trials(self, width: int) -> Trials:
         """Room for rollouts with `width` step lengths at once, 1 or 8."""

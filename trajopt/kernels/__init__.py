@@ -2,7 +2,7 @@
 
 from trajopt.kernels.compiler import compilations
 from trajopt.kernels.driver import LANES, KernelCall, Rows, blocks_of, get_num_threads, lane_rows, rows, set_num_threads
-from trajopt.kernels.kernel import Kernel, kernel
+from trajopt.kernels.kernel import Kernel, compile_together, kernel
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 
@@ -15,6 +15,7 @@ __all__ = [
     "Rows",
     "blocks_of",
     "compilations",
+    "compile_together",
     "get_num_threads",
     "kernel",
     "lane_rows",

@@ -90,6 +90,11 @@ class KernelCall:
         self._scratch: list[tuple[Reals, int]] = []
         self._settled = False  # whether the entries point to the last tier
 
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The kernels, one a kind of knot."""
+        return list(self._kernels)
+
     def prepare(self, count: int = 1) -> None:
         """Makes the kernels' code and the scratch of `count` threads ready."""
         if not self._settled:

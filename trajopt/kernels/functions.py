@@ -1,9 +1,11 @@
-"""Machine code of one expression: from this process, the disk cache, or compiled now."""
+"""Machine code of expressions: from this process, the disk cache, or compiled now."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -27,6 +29,20 @@ class FunctionCode:
     scratch: int
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """A function that is to be compiled: which, for how many lanes, at which level of LLVM's code generation."""
+
+    call: Call
+    width: int
+    level: int
+
+    @property
+    def symbol(self) -> str:
+        """Symbol of its code."""
+        return symbol_of(self.call, self.width)
+
+
 _known: dict[str, Future[FunctionCode]] = {}
 _guard = threading.Lock()
 
@@ -42,23 +58,26 @@ def cache_key(call: Call, width: int, level: int) -> str:
     return cache.key("function", call.digest, choices, compiler.target_description())
 
 
-def function_code(call: Call, width: int, level: int, *, background: bool = False) -> FunctionCode:
-    """Code of the function that is called; one thread compiles it, others that want it wait."""
-    key = cache_key(call, width, level)
+def function_codes(wanted: Sequence[Wanted], *, background: bool = False) -> list[FunctionCode]:
+    """Code of functions, all that is missing compiled at once; what another thread compiles already is waited for."""
+    keys = [cache_key(w.call, w.width, w.level) for w in wanted]
     with _guard:
-        future = _known.get(key)
-        mine = future is None
-        if future is None:
-            future = _known[key] = Future()
-    if mine:
-        try:
-            future.set_result(_make(call, width, level, key, background))
-        except BaseException as error:
-            with _guard:
-                del _known[key]  # whoever asks next tries again
+        mine = {key: w for key, w in zip(keys, wanted) if key not in _known}
+        own: dict[str, Future[FunctionCode]] = {key: Future() for key in mine}
+        _known.update(own)
+        futures = [_known[key] for key in keys]
+    try:
+        for key, code in _made(mine, background):
+            own[key].set_result(code)
+    except BaseException as error:
+        failed = {key: future for key, future in own.items() if not future.done()}
+        with _guard:
+            for key in failed:
+                _known.pop(key, None)  # whoever asks next tries again
+        for future in failed.values():
             future.set_exception(error)
-            raise
-    return future.result()
+        raise
+    return [future.result() for future in futures]
 
 
 def forget_unfinished() -> None:
@@ -69,16 +88,26 @@ def forget_unfinished() -> None:
         del _known[key]
 
 
-def _make(call: Call, width: int, level: int, key: str, background: bool) -> FunctionCode:
-    name = symbol_of(call, width)
-    stored = cache.load(key)
-    if stored is None:
-        emitted = emission.EmittedFunction(name, read_instructions(call.function), width)
-        scratch, images = emitted.scratch, _compiled(emitted.parts, level, background)
-        cache.store(key, _pack(scratch, images))
-    else:
-        scratch, images = _unpack(stored)
-    return FunctionCode(compiler.load(images, [name], {})[name], scratch)
+def _made(wanted: dict[str, Wanted], background: bool) -> Iterator[tuple[str, FunctionCode]]:
+    """Keys and code of functions: first those of the disk cache, then those that are compiled."""
+    emitted: dict[str, emission.EmittedFunction] = {}
+    for key, w in wanted.items():
+        stored = cache.load(key)
+        if stored is not None:
+            yield key, _linked(w, *_unpack(stored))
+        else:
+            emitted[key] = emission.EmittedFunction(w.symbol, read_instructions(w.call.function), w.width)
+    for level in sorted({wanted[key].level for key in emitted}):
+        some = {key: function for key, function in emitted.items() if wanted[key].level == level}
+        images = iter(_compiled([part for function in some.values() for part in function.parts], level, background))
+        for key, function in some.items():
+            own = list(itertools.islice(images, len(function.parts)))
+            cache.store(key, _pack(function.scratch, own))
+            yield key, _linked(wanted[key], function.scratch, own)
+
+
+def _linked(w: Wanted, scratch: int, images: list[bytes]) -> FunctionCode:
+    return FunctionCode(compiler.load(images, [w.symbol], {})[w.symbol], scratch)
 
 
 def _compiled(parts: list[str], level: int, background: bool) -> list[bytes]:

@@ -13,11 +13,14 @@ import atexit
 import logging
 import os
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import cache, compiler, functions, workers
+from trajopt.kernels.compiler import OPTIMISED, QUICK
 from trajopt.kernels.entry import entry_text, own_arrays
+from trajopt.kernels.functions import Wanted
 from trajopt.kernels.program import Program
 
 TWO_TIERS = 30_000  # instructions from which a quick tier comes first
@@ -40,6 +43,18 @@ def kernel(program: Program, width: int) -> Kernel:
         if key not in _kernels:
             _kernels[key] = Kernel(program, width)
         return _kernels[key]
+
+
+def compile_together(kernels: Iterable[Kernel]) -> None:
+    """Makes the code of kernels ready as `Kernel.compile` does, with all cores at work on what is missing."""
+    waiting = [each for each in kernels if each.tier == "none"]
+    functions.function_codes([w for each in waiting for w in each.functions_at(each.first_level())])
+    for each in waiting:
+        each.compile()
+
+
+def _optimises() -> bool:
+    return os.environ.get("TRAJOPT_OPTIMISE", "on") != "off"
 
 
 @dataclass(frozen=True)
@@ -100,17 +115,22 @@ class Kernel:
         """
         with self._compiling:
             if self._code is None:
-                optimise = os.environ.get("TRAJOPT_OPTIMISE", "on") != "off"
-                quick_first = self.program.instructions > (TWO_TIERS if optimise else QUICK_ENOUGH)
-                if quick_first and not self._is_cached():
-                    self._code = self._build(compiler.QUICK)
-                if self._code is not None and optimise:
+                level = self.first_level()
+                self._code = self._build(level)
+                if level == QUICK and _optimises():
                     self.program.unpack()  # in this thread: CasADi may be at work here while the other one runs
                     self._background = threading.Thread(target=self._optimise, name="trajopt-optimise", daemon=True)
                     self._background.start()
-                if self._code is None:
-                    self._code = self._build(compiler.OPTIMISED)
             return self._code
+
+    def first_level(self) -> int:
+        """At which level the code is compiled that runs first."""
+        quick_first = self.program.instructions > (TWO_TIERS if _optimises() else QUICK_ENOUGH)
+        return QUICK if quick_first and not self._is_cached() else OPTIMISED
+
+    def functions_at(self, level: int) -> list[Wanted]:
+        """The functions that it calls."""
+        return [Wanted(call, self.width, level) for call in self.program.calls]
 
     def wait_until_optimised(self) -> None:
         """Returns when the optimised tier is in place."""
@@ -118,31 +138,29 @@ class Kernel:
         if self._background is not None:
             self._background.join()
         if self.tier != "optimised":  # it failed in the background: tell why
-            self._code = self._build(compiler.OPTIMISED)
+            self._code = self._build(OPTIMISED)
 
     def _optimise(self) -> None:
         try:
-            self._code = self._build(compiler.OPTIMISED, background=True)
+            self._code = self._build(OPTIMISED, background=True)
         except Exception:
             if not compiler.closing():
                 _logger.exception("%s: the optimised tier could not be compiled; the quick one stays", self)
 
     def _is_cached(self) -> bool:
         calls = self.program.calls
-        return all(cache.contains(functions.cache_key(c, self.width, compiler.OPTIMISED)) for c in calls)
+        return all(cache.contains(functions.cache_key(c, self.width, OPTIMISED)) for c in calls)
 
     def _build(self, level: int, *, background: bool = False) -> _Code:
-        imports: dict[str, int] = {}
-        waiting = 0
-        for call in self.program.calls:
-            code = functions.function_code(call, self.width, level, background=background)
-            imports[functions.symbol_of(call, self.width)] = code.address
-            waiting = max(waiting, code.scratch)
+        wanted = self.functions_at(level)
+        codes = functions.function_codes(wanted, background=background)
+        imports = {w.symbol: code.address for w, code in zip(wanted, codes)}
+        waiting = max((code.scratch for code in codes), default=0)
         about = ("entry", self.program.digest(), str(self.width))
         image = compiler.object_code(lambda: entry_text(self.program, self.width), *about)
         address = compiler.load([image], ["trajopt_entry"], imports)["trajopt_entry"]
         _, local_bytes = own_arrays(self.program, self.width)
-        tier = "optimised" if level == compiler.OPTIMISED else "quick"
+        tier = "optimised" if level == OPTIMISED else "quick"
         return _Code(tier, address, local_bytes + waiting * self.width * 8 + 64)
 
 
