@@ -288,7 +288,10 @@ def test_structural_zeros_of_outputs_are_written(zeros: int, length: int) -> Non
             lambda p, a, b, c: p.matmul(b, c, rows=Groups(((0, 3),), a)),
             r"rows: expected groups of indices 0\.\.1 .* 2 ",
         ),
-        (lambda p, a, b, c: p.matmul(b, c, inner=Groups(((0, 1), (2, 3)), a)), r"inner: expected groups .* 0\.\.2"),
+        (
+            lambda p, a, b, c: p.matmul(b, c, inner=Groups(((0, 1), (2, 3)), a)),
+            r"inner: expected groups .* 0\.\.2",
+        ),
         (lambda p, a, b, c: p.matmul(b, c, inner=Groups(((0, 3),), b)), r"inner: .* an array of 3 rows"),
         (
             lambda p, a, b, c: p.accumulate(p.matmul(a, a), a, a, symmetric=True, rows=Groups(((0, 3),), a)),

@@ -47,7 +47,7 @@ class _Writer:
         self._program, self._width = program, width
         self._lines = ["define void @trajopt_entry(ptr %args, ptr %scratch) nounwind {"]
         self._pieces: dict[str, str] = {}  # functions that are called, by symbol
-        self._switches: dict[tuple[object, ...], list[str]] = {}  # names of the switches of groups
+        self._known_masks: dict[tuple[object, ...], str] = {}  # of groups, by their identity
 
     def text(self) -> str:
         """The function, and what it calls."""
@@ -88,61 +88,65 @@ class _Writer:
         self._lines.append(f"call void @{name}({', '.join([*map(_pointer, arrays), 'ptr %spill'])})")
 
     def _add(self, step: Sum) -> None:
-        name, switches = sum_name(step, self._width), self._switches_of(step.rows)
+        name = sum_name(step, self._width)
         self._pieces[name] = sum_text(step, self._width)
-        self._lines.append(f"call void @{name}({', '.join([_pointer(step.target), _pointer(step.a), *switches])})")
+        arguments = [_pointer(step.target), _pointer(step.a), *self._masks(step.rows)]
+        self._lines.append(f"call void @{name}({', '.join(arguments)})")
 
     def _multiply(self, step: MatrixProduct, number: int) -> None:
         """A product; where no inner index matters, nothing is added to a target."""
         name = matmul_name(step, self._width)
-        rows, inner = self._switches_of(step.rows), self._switches_of(step.inner)
         self._pieces[name] = matmul_text(step, self._width)
         self._pieces["llvm.fma"] = declarations(self._width)
         arrays = (step.a, step.b, step.initial or step.result, step.result)
-        call = f"call void @{name}({', '.join([*map(_pointer, arrays), *rows, *inner])})"
-        if step.initial == step.result and inner:
-            self._only_if_any(inner, call, f"product.{number}")
+        arguments = [*map(_pointer, arrays), *self._masks(step.rows), *self._masks(step.inner)]
+        call = f"call void @{name}({', '.join(arguments)})"
+        if step.initial == step.result and step.inner is not None:
+            self._only_if_any(arguments[-1], call, f"product.{number}")
         else:
             self._lines.append(call)
 
-    def _only_if_any(self, switches: list[str], call: str, stem: str) -> None:
-        """A call that is left out where all switches are off."""
-        any_so_far = switches[0]
-        for i, switch in enumerate(switches[1:]):
-            self._lines.append(f"%{stem}.{i} = or {any_so_far}, {switch.removeprefix('i1 ')}")
-            any_so_far = f"i1 %{stem}.{i}"
+    def _only_if_any(self, mask: str, call: str, stem: str) -> None:
+        """A call that is left out where no bit of a mask is set."""
         self._lines += [
-            f"br {any_so_far}, label %{stem}.do, label %{stem}.done",
+            f"%{stem} = icmp ne {mask}, 0",
+            f"br i1 %{stem}, label %{stem}.do, label %{stem}.done",
             f"{stem}.do:",
             call,
             f"br label %{stem}.done",
             f"{stem}.done:",
         ]
 
-    def _switches_of(self, groups: Groups | None) -> list[str]:
-        """Typed names of the switches of groups: whether each matters."""
+    def _masks(self, groups: Groups | None) -> list[str]:
+        """The typed name of a mask that has the bits of those groups that matter; none without groups."""
         if groups is None:
             return []
-        if groups.identity not in self._switches:
-            self._switches[groups.identity] = [self._switch(groups.array, first, end) for first, end in groups.ranges]
-        return self._switches[groups.identity]
+        if groups.identity not in self._known_masks:
+            mask = "0"
+            for i, (first, end) in enumerate(groups.ranges):
+                mask = self._with_bit(mask, i, groups.array, first, end)
+            self._known_masks[groups.identity] = f"i64 {mask}"
+        return [self._known_masks[groups.identity]]
 
-    def _switch(self, array: Array, first: int, end: int) -> str:
+    def _with_bit(self, mask: str, bit: int, array: Array, first: int, end: int) -> str:
+        """The mask with a bit more: whether one of these rows of an array is not zero."""
         size, offset = (end - first) * array.shape[1], first * array.shape[1] * self._width
-        name = nonzero_name(size, self._width)
+        name, stem = nonzero_name(size, self._width), f"%bit.{len(self._lines)}"
         self._pieces[name] = nonzero_text(size, self._width)
-        switch = f"%switch.{len(self._lines)}"
         self._lines += [
-            f"{switch}.at = getelementptr double, ptr %a{array.number}, i64 {offset}",
-            f"{switch} = call i1 @{name}(ptr {switch}.at)",
+            f"{stem}.at = getelementptr double, ptr %a{array.number}, i64 {offset}",
+            f"{stem}.on = call i1 @{name}(ptr {stem}.at)",
+            f"{stem}.wide = zext i1 {stem}.on to i64",
+            f"{stem}.here = shl i64 {stem}.wide, {bit}",
+            f"{stem} = or i64 {mask}, {stem}.here",
         ]
-        return f"i1 {switch}"
+        return stem
 
     def _forget(self, step: Call | MatrixProduct | Sum) -> None:
-        """Switches of an array that has changed are tested again."""
+        """Groups by an array that has changed are tested again."""
         if not isinstance(step, Call):
-            changed = step.target if isinstance(step, Sum) else step.result
-            self._switches = {key: value for key, value in self._switches.items() if key[1] != changed.number}
+            changed = (step.target if isinstance(step, Sum) else step.result).number
+            self._known_masks = {key: mask for key, mask in self._known_masks.items() if key[1] != changed}
 
 
 def _pointer(array: Array) -> str:

@@ -26,7 +26,8 @@ def matmul_name(product: MatrixProduct, width: int) -> str:
 def matmul_text(product: MatrixProduct, width: int) -> str:
     """LLVM text of `void name(double *A, double *B, double *initial, double *C, ...)`: C = initial ± AB.
 
-    Matrices are row-major, W lanes an element. An i1 for each group of rows, then of inner indices, follows.
+    Matrices are row-major, W lanes an element. A mask of the groups of rows, and one of inner
+    indices, follows.
     """
     lanes = LaneType(width)
     row = (product.b.shape[1] * width, width)
@@ -56,15 +57,16 @@ def sum_name(step: Sum, width: int) -> str:
 
 
 def sum_text(step: Sum, width: int) -> str:
-    """LLVM text of `void name(double *target, double *a, ...)`: target += a. An i1 for each group of rows follows."""
+    """LLVM text of `void name(double *target, double *a, ...)`: target += a. A mask of the groups of rows follows."""
     lanes, columns = LaneType(width), step.target.shape[1]
     ranges = step.rows.ranges if step.rows else ((0, step.target.shape[0]),)
-    switches = [f"i1 %row{i}" for i in range(len(ranges))] if step.rows else []
-    b = Builder(f"define internal void @{sum_name(step, width)}({', '.join(['ptr %target', 'ptr %a', *switches])})")
-    for i, (low, high) in enumerate(ranges):
+    arguments = ["ptr %target", "ptr %a", *(["i64 %rows"] if step.rows else [])]
+    b = Builder(f"define internal void @{sum_name(step, width)}({', '.join(arguments)})")
+    for number, (low, high) in enumerate(ranges):
+        switch = products.bit(b, "%rows", number) if step.rows else None
         for first, end in [(max(r[0], low * columns), min(r[1], high * columns)) for r in step.runs]:
             if first < end:
-                with b.loop(first, end, only_if=f"%row{i}" if step.rows else None) as loop:
+                with b.loop(first, end, only_if=switch) as loop:
                     place, other = b.at("%target", (loop.index, width)), b.at("%a", (loop.index, width))
                     x, y = b.load(place, lanes.real, lanes.align), b.load(other, lanes.real, lanes.align)
                     b.store(b.op(f"fadd {lanes.real} {x}, {y}"), place, lanes.real, lanes.align)

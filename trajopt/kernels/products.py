@@ -6,7 +6,6 @@ and a vector holds neighbours of one row.
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 
 from trajopt.kernels.builder import Builder
@@ -60,6 +59,28 @@ class Block:
         return rows * cells * sum(end - first for first, end in self.inner)
 
 
+@dataclass(frozen=True)
+class Part:
+    """Inner indices of a sum: `count` ranges of one length, each of which counts only if its bit is set.
+
+    Attributes:
+        first: First index.
+        length: Length of a range.
+        count: How many there are.
+        number: Bit of the first one; None if there is only one, which always counts.
+    """
+
+    first: int
+    length: int
+    count: int
+    number: int | None
+
+    def follows(self, first: int, length: int, number: int) -> bool:
+        """Whether a range is the next one."""
+        end = self.first + self.length * self.count
+        return self.number is not None and (end, self.length, self.number + self.count) == (first, length, number)
+
+
 def dense(m: int, k: int, cells: int) -> tuple[Block, ...]:
     """The one block of a product without structural zeros."""
     return (Block((0, m), (0, cells), ((0, k),) if k else ()),)
@@ -79,8 +100,8 @@ def product_text(
 ) -> str:
     """LLVM text of `void name(double *A, double *B, double *initial, double *C, ...)`: C = initial ± A B.
 
-    For each of `rows` and then of `inner` follows an i1: without it these rows of C are not computed, or these inner
-    indices are left out of the sums.
+    With `rows` follows an i64 whose bit i tells whether the i-th of these ranges of C is computed, and with `inner` one
+    that tells which ranges of inner indices are summed over.
 
     Args:
         name: Symbol.
@@ -93,33 +114,66 @@ def product_text(
         rows: Ranges of rows that may be left out; each block lies in one of them.
         inner: Ranges of inner indices that may be left out.
     """
-    switches = [f"i1 %row{i}" for i in range(len(rows))] + [f"i1 %inner{i}" for i in range(len(inner))]
-    b = Builder(f"define internal void @{name}({', '.join(['ptr %A', 'ptr %B', 'ptr %initial', 'ptr %C', *switches])})")
-    for block in blocks:
-        with b.when(f"%row{_holder(rows, block.rows)}") if rows else contextlib.nullcontext():
-            sums = _cut(block.inner, inner)
+    masks = [f"i64 %{axis}" for axis, ranges in (("rows", rows), ("inner", inner)) if ranges]
+    b = Builder(f"define internal void @{name}({', '.join(['ptr %A', 'ptr %B', 'ptr %initial', 'ptr %C', *masks])})")
+
+    def write(some: tuple[Block, ...], base: str) -> None:
+        for block in some:
+            sums = _parts(block.inner, inner)
             for i0, i1, height in _ranges(*block.rows, size[0]):
                 for j0, j1, columns in _ranges(*block.cells, size[1]):
                     with b.loop(i0, i1, height) as i, b.loop(j0, j1, columns) as j:
-                        _sum(b, sums, i.index, j.index, (height, columns), layout, initial, subtract)
+                        place = i.index if base == "0" else b.op(f"add i64 {base}, {i.index}")
+                        _sum(b, sums, place, j.index, (height, columns), layout, initial, subtract)
+
+    for number, count, first, length, some in _alike(blocks, rows) if rows else []:
+        with b.loop(number, number + count) as group, b.when(bit(b, "%rows", group.index)):
+            write(some, b.index((group.index, length), first - number * length))
+    if not rows:
+        write(blocks, "0")
     if mirrored > 1:
         _mirror(b, mirrored, layout)
     return b.text()
 
 
-def _holder(ranges: Ranges, part: tuple[int, int]) -> int:
-    """Which range holds this part."""
-    return next(i for i, (first, end) in enumerate(ranges) if first <= part[0] and part[1] <= end)
+def _alike(blocks: tuple[Block, ...], rows: Ranges) -> list[tuple[int, int, int, int, tuple[Block, ...]]]:
+    """Neighbouring ranges of rows with the same blocks: number of the first, how many, its first row, length, blocks.
+
+    Blocks are given from the first row of their range on.
+    """
+    found: list[tuple[int, int, int, int, tuple[Block, ...]]] = []
+    for number, (first, end) in enumerate(rows):
+        held = [block for block in blocks if first <= block.rows[0] and block.rows[1] <= end]
+        own = tuple(Block((b.rows[0] - first, b.rows[1] - first), b.cells, b.inner) for b in held)
+        if found and found[-1][3:] == (end - first, own):
+            before = found[-1]
+            found[-1] = (before[0], before[1] + 1, *before[2:])
+        else:
+            found.append((number, 1, first, end - first, own))
+    return found
 
 
-def _cut(inner: Ranges, ranges: Ranges) -> list[tuple[int, int, str | None]]:
-    """Inner indices, cut where a range ends, and the switch of each part."""
+def _parts(inner: Ranges, ranges: Ranges) -> list[Part]:
+    """Inner indices, cut where a range ends; neighbouring whole ranges of one length are one part."""
     if not ranges:
-        return [(first, end, None) for first, end in inner]
-    parts = [
-        (max(first, low), min(end, high), f"%inner{i}") for first, end in inner for i, (low, high) in enumerate(ranges)
-    ]
-    return [(first, end, switch) for first, end, switch in parts if first < end]
+        return [Part(first, end - first, 1, None) for first, end in inner]
+    parts: list[Part] = []
+    for first, end in inner:
+        for number, (low, high) in enumerate(ranges):
+            start, length = max(first, low), min(end, high) - max(first, low)
+            if length <= 0:
+                continue
+            before = parts[-1] if parts else None
+            if before and before.follows(start, length, number):
+                parts[-1] = Part(before.first, length, before.count + 1, before.number)
+            else:
+                parts.append(Part(start, length, 1, number))
+    return parts
+
+
+def bit(b: Builder, mask: str, index: str | int) -> str:
+    """A bit of a mask."""
+    return b.op(f"trunc i64 {b.op(f'lshr i64 {mask}, {index}')} to i1")
 
 
 def _mirror(b: Builder, n: int, layout: Layout) -> None:
@@ -137,7 +191,7 @@ def _ranges(first: int, end: int, step: int) -> list[tuple[int, int, int]]:
 
 def _sum(
     b: Builder,
-    inner: list[tuple[int, int, str | None]],
+    inner: list[Part],
     i: str,
     j: str,
     shape: tuple[int, int],
@@ -155,8 +209,9 @@ def _sum(
     sums = ["zeroinitializer" if real.startswith("<") else "0.0" for _ in cells]
     if initial:
         sums = [b.load(place("%initial", layout.initial, r, c), real, align) for r, c in cells]
-    for first, end, switch in inner:
-        with b.loop(first, end, carried=[(real, s) for s in sums], only_if=switch) as loop:
+
+    def add(first: str | int, end: str | int, start: list[str], only_if: str | None = None) -> list[str]:
+        with b.loop(first, end, carried=[(real, s) for s in start], only_if=only_if) as loop:
             k = loop.index
             a = [
                 _element(b, b.at("%A", (i, layout.a[0]), r * layout.a[0], (k, layout.a[1])), layout, subtract)
@@ -167,7 +222,17 @@ def _sum(
                 for c in range(shape[1])
             ]
             loop.carry(*[multiply_add(b, real, a[r], rows[c], loop.values[n]) for n, (r, c) in enumerate(cells)])
-        sums = loop.results
+        return loop.results
+
+    for part in inner:
+        if part.number is None:
+            sums = add(part.first, part.first + part.length, sums)
+            continue
+        with b.loop(part.number, part.number + part.count, carried=[(real, s) for s in sums]) as group:
+            first = b.index((group.index, part.length), part.first - part.number * part.length)
+            end = b.op(f"add i64 {first}, {part.length}")
+            group.carry(*add(first, end, group.values, bit(b, "%inner", group.index)))
+        sums = group.results
     for total, (r, c) in zip(sums, cells):
         b.store(total, place("%C", layout.c, r, c), real, align)
 

@@ -236,9 +236,10 @@ class Program:
             return
         self._check_mine(argument, groups.array)
         covered = [i for first, end in groups.ranges for i in range(first, end)]
-        if covered != list(range(size)) or groups.array.shape[0] != size:
+        if covered != list(range(size)) or groups.array.shape[0] != size or len(groups.ranges) > 64:
             raise InvalidArgumentError(
-                f"{argument}: expected groups of indices 0..{size - 1} and an array of {size} rows, got {groups}"
+                f"{argument}: expected groups of indices 0..{size - 1}, 64 at most, and an array of {size} rows, "
+                f"got {groups}"
             )
         self._zeros_read.add(groups.array.number)
 
