@@ -286,7 +286,7 @@ def test_structural_zeros_of_outputs_are_written(zeros: int, length: int) -> Non
         (lambda p, a, b, c: p.matmul(b, c, rows=Groups(((0, 2),), Array(99, (2, 1)))), "is not of program 'refused'"),
         (
             lambda p, a, b, c: p.matmul(b, c, rows=Groups(((0, 3),), a)),
-            r"rows: expected groups of indices 0\.\.1 .* 2 ",
+            r"rows: expected groups of indices 0\.\.1, .* 2 rows",
         ),
         (
             lambda p, a, b, c: p.matmul(b, c, inner=Groups(((0, 1), (2, 3)), a)),
