@@ -17,7 +17,18 @@ from casadi import SX
 
 from tests.kernel_runner import LEVELS, assert_same_bits, evaluate, kernel_at, program_of, run_kernel
 from trajopt.errors import TrajoptError
-from trajopt.kernels import KernelCall, blocks_of, compilations, compiler, emission, functions, kernel, rows, workers
+from trajopt.kernels import (
+    KernelCall,
+    blocks_of,
+    compilations,
+    compile_together,
+    compiler,
+    emission,
+    functions,
+    kernel,
+    rows,
+    workers,
+)
 from trajopt.kernels import kernel as kernel_function
 from trajopt.kernels.codegen import OPTIMISED, QUICK
 from trajopt.kernels.instructions import read_instructions
@@ -236,6 +247,34 @@ def test_what_was_optimised_before_the_process_ended_is_kept(monkeypatch: pytest
     functions._known.clear()
     compiled = kernel_at(program_of(f), 8, OPTIMISED)
     assert_same_bits(run_kernel(compiled, points()), evaluate(f, points()))
+
+
+@pytest.mark.usefixtures("no_cache")
+def test_kernels_are_compiled_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each function once, all of a tier in one go; if that fails, the next attempt begins anew."""
+    monkeypatch.setattr(kernel_module, "TWO_TIERS", 100)
+    functions_of = [tangle(20), tangle(21), tangle(20)]
+    small = ca.Function("small", [SX.sym("x", 5)], [SX.ones(1)])
+    kernels = [Kernel(program_of(f), 8) for f in (*functions_of, small)]
+    machine_codes, batches = compiler.machine_codes, []
+
+    def counted(texts: list[str], level: int, **options: bool) -> list[bytes]:
+        if not options.get("background"):
+            batches.append((level, len(texts)))
+        return machine_codes(texts, level, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(compiler.codegen, "machine_code", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            compile_together(kernels)
+    assert {each.tier for each in kernels} == {"none"}
+    monkeypatch.setattr(compiler, "machine_codes", counted)
+    compile_together(kernels)
+    parts = [len(emission.EmittedFunction("f", read_instructions(f), 8).parts) for f in functions_of[:2]]
+    assert batches == [(QUICK, sum(parts)), (OPTIMISED, 1)]
+    assert all(each.tier != "none" for each in kernels)
+    for each, f in zip(kernels, functions_of):
+        assert_same_bits(run_kernel(each, points()), evaluate(f, points()))
 
 
 BAD_TEXTS = {
