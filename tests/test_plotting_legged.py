@@ -495,6 +495,23 @@ def test_feet_from_the_side_leave_the_ground_and_come_back(trot):
     assert widths[0] == widths[2] > 2 * widths[1] == 2 * widths[3]  # paths that are the same are both seen
 
 
+def test_feet_that_stay_are_lines_not_noise(trot):
+    """Panels show centimetres also where feet move by less than a millimetre."""
+    solution, _ = trot
+    still = dataclasses.replace(solution, xs=np.tile(solution.xs[0], (len(solution.xs), 1)), us=0 * solution.us)
+    problem = solution.problem
+    for name in [name for name in problem.parameters if name.endswith("_track.weight")]:
+        problem.set_parameter(name, 0.0, "running")
+    try:
+        figure = plot_feet(dataclasses.replace(still, parameters=problem.parameter_values()))
+    finally:
+        for name in [name for name in problem.parameters if name.endswith("_track.weight")]:
+            problem.set_parameter(name, solution.parameters[name], problem.parameters[name].knots)
+    for axes in (figure.axes[0], figure.axes[-1]):
+        assert np.ptp(axes.get_ylim()) >= 0.04 - 1e-9
+        assert np.ptp(axes.get_ylim()) < 0.1
+
+
 def test_steps_up_are_treads_not_a_level(uphill):
     solution, _ = uphill
     side = plot_feet(solution).axes[-1]

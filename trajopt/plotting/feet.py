@@ -24,6 +24,7 @@ _NARROW: dict[str, Any] = {"linewidth": 1.4}
 """By turns, so that left and right feet are both seen where their paths are the same."""
 
 _TREAD = 0.03  # width of a place to stand, in parts of the panel [-]
+_SPAN = 0.04  # what a panel shows at least: a foot that stays where it is is a line, not millimetres of noise [m]
 
 
 def plot_feet(
@@ -61,7 +62,8 @@ def plot_feet(
             panels[i].tick_params(labelbottom=i == rows - 1)
         heights = np.concatenate([np.append(foot.positions[:, 2], foot.references[:, 2]) for foot in motion.feet])
         low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
-        panels[0].set_ylim(low - 0.1 * (high - low) - 1e-3, high + 0.1 * (high - low) + 1e-3)
+        margin = max(0.1 * (high - low) + 1e-3, (_SPAN - high + low) / 2)
+        panels[0].set_ylim(low - margin, high + margin)
         mark_phases(panels, phases)
         set_time_axis(panels[-1], motion.abscissa, motion.label)
         _draw_side(target.add_subplot(grid[rows]), motion)
@@ -103,7 +105,7 @@ def _draw_side(axes: Axes, motion: LeggedMotion) -> None:
 
 def _set_range(axes: Axes, points: Reals) -> None:
     low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
-    margin = np.maximum([0.05, 0.15] * (high - low), 1e-3)
+    margin = np.maximum([0.05, 0.15] * (high - low), np.maximum((_SPAN - high + low) / 2, 1e-3))
     axes.set_xlim(low[0] - margin[0], high[0] + margin[0])
     axes.set_ylim(low[1] - margin[1], high[1] + margin[1])
 
