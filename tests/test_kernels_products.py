@@ -13,6 +13,7 @@ from casadi import SX
 from tests.kernel_runner import LEVELS, Reals, assert_same_bits, kernel_at, run_kernel
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import Program, kernel, patterns
+from trajopt.kernels.entry import entry_text
 from trajopt.kernels.steps import Array, Groups, MatrixProduct
 
 T = 9  # one block of eight knots, and one that is not full
@@ -223,6 +224,24 @@ def test_groups_that_do_not_matter_are_left_out(ranges: tuple[tuple[int, int], .
         for flat, value_of in zip(got, expected(width), strict=True):
             np.testing.assert_allclose(flat.reshape(value_of.shape), value_of, rtol=0, atol=1e-13)
     assert_evaluator_agrees(program, inputs, expected(1))
+
+
+def test_no_groups_at_all() -> None:
+    """As without contacts: functions take no mask, and calls pass none."""
+    rng = np.random.default_rng(7)
+    C = rng.normal(size=(T, 2, 3))
+    program = Program("none")
+    c = program.input(2, 3)
+    a, b, nothing = program.call(ca.Function("empty", [], [SX(2, 0), SX(0, 3), SX(0, 1)]))
+    groups = Groups((), nothing)
+    target = masked(program, c, np.ones((2, 3), dtype=bool))
+    program.accumulate(target, a, b, inner=groups)
+    program.output(target, program.matmul(a, b, initial=c, inner=groups))
+    for got in run(program, [C]):
+        np.testing.assert_array_equal(got, C)
+    text = entry_text(program, 8)
+    assert "i64 0)" not in text
+    assert "%inner" not in text
 
 
 def test_a_group_of_an_array_that_has_changed_is_tested_again() -> None:

@@ -99,10 +99,10 @@ class _Writer:
         self._pieces[name] = matmul_text(step, self._width)
         self._pieces["llvm.fma"] = declarations(self._width)
         arrays = (step.a, step.b, step.initial or step.result, step.result)
-        arguments = [*map(_pointer, arrays), *self._masks(step.rows), *self._masks(step.inner)]
-        call = f"call void @{name}({', '.join(arguments)})"
-        if step.initial == step.result and step.inner is not None:
-            self._only_if_any(arguments[-1], call, f"product.{number}")
+        inner = self._masks(step.inner)
+        call = f"call void @{name}({', '.join([*map(_pointer, arrays), *self._masks(step.rows), *inner])})"
+        if step.initial == step.result and inner:
+            self._only_if_any(inner[0], call, f"product.{number}")
         else:
             self._lines.append(call)
 
@@ -119,7 +119,7 @@ class _Writer:
 
     def _masks(self, groups: Groups | None) -> list[str]:
         """The typed name of a mask that has the bits of those groups that matter; none without groups."""
-        if groups is None:
+        if groups is None or not groups.ranges:
             return []
         if groups.identity not in self._known_masks:
             mask = "0"
