@@ -276,6 +276,29 @@ def test_a_stack_lists_and_pickles_its_contacts() -> None:
     assert first["contacts.left.kp"] == (30.0, "1/s²")
 
 
+@pytest.mark.parametrize("weight", [0.0, 0.3])
+def test_what_one_contact_feels_does_not_depend_on_what_else_costs(weight: float) -> None:
+    """A term of the acceleration without a weight changes nothing: the second foot's force alone is felt, or none."""
+    state, x = robot_state("hopper"), random_state("hopper", 0)
+
+    def derivatives(*, calm: bool) -> list[Reals]:
+        contacts = ContactStack(state).add("air", ContactModel3D(state, "foot0"), active=False)
+        contacts.add("foot", ContactModel3D(state, "foot0"))
+        costs = trajopt.CostStack(state).add("x_reg", trajopt.ResidualModelState(state), 0.1)
+        costs.add("force", trajopt.ResidualModelContactForce(state, "foot", np.ones(3)), weight)
+        if calm:
+            costs.add("calm", trajopt.ResidualModelJointAcceleration(state), 0.0)
+        model = trajopt.IntegratedActionModelEuler(contact_dynamics_of(contacts, costs=costs), 1e-2)
+        data = model.create_data()
+        model.calc_diff(data, x, np.ones(model.nu))
+        return [data.Fx, data.Fu, data.Lx, data.Lu, data.Lxx, data.Lxu, data.Luu]
+
+    plain = derivatives(calm=False)
+    assert (np.abs(plain[3]).max() > 0) == (weight > 0)
+    for got, expected in zip(derivatives(calm=True), plain, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12)
+
+
 class Wheel(trajopt.ContactModelAbstract):
     """What a user writes: a point that does not move along two axes of its frame; no error of position."""
 
