@@ -10,17 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.evaluation import Evaluator, Trials
 from trajopt.kernels import LANES
 from trajopt.shooting import ShootingProblem
+from trajopt.shooting.evaluator import Evaluator, Trials
 from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.solvers.options import DDPOptions
 from trajopt.solvers.riccati import RiccatiOutcome, RiccatiRecursion
+from trajopt.types import Reals
 
-Reals = npt.NDArray[np.float64]
 Callback = Callable[[IterationRecord], Any]
 
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from trajopt.evaluation import Trials
+from trajopt.shooting.evaluator import Trials
 from trajopt.solvers.base import Progress, SolverAbstract
 from trajopt.solvers.riccati import RiccatiOutcome
-
-Reals = npt.NDArray[np.float64]
 
 
 class SolverDDP(SolverAbstract):

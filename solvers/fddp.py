@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from trajopt.evaluation import Trials
+from trajopt.shooting.evaluator import Trials
 from trajopt.solvers.base import Progress, SolverAbstract
 from trajopt.solvers.options import FDDPOptions
 from trajopt.solvers.riccati import RiccatiOutcome
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 
 class SolverFDDP(SolverAbstract):

@@ -20,16 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trajopt import source
-from trajopt.evaluation import padded
 from trajopt.kernels import compiler
 from trajopt.kernels.builder import Builder
 from trajopt.kernels.driver import aligned
 from trajopt.kernels.products import Block, Layout, declarations, dense, product_text, splat
-
-Reals = npt.NDArray[np.float64]
+from trajopt.shooting.evaluator import padded
+from trajopt.types import Reals
 
 BLOCK = (4, 3)  # rows and vectors of a block of a product
 LARGEST = "0x46293E5939A08CEA"  # 1e30: a value function beyond this has diverged

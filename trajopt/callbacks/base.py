@@ -6,10 +6,9 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from trajopt.solution import IterationRecord, Solution
-
 if TYPE_CHECKING:
     from trajopt.shooting import ShootingProblem
+    from trajopt.solution import IterationRecord, Solution
 
 
 class Callback(ABC):

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.callbacks.base import Callback
-from trajopt.solution import IterationRecord
 
 if TYPE_CHECKING:
     from trajopt.shooting import ShootingProblem
+    from trajopt.solution import IterationRecord
+
 
 _FIELDS = {
     "iterations": "iteration",
