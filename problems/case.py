@@ -8,7 +8,7 @@ from typing import Any
 
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import DDPOptions, SolverAbstract
+from trajopt.solvers import SolverAbstract, SolverOptions
 from trajopt.types import Reals
 
 Report = Callable[[Solution], dict[str, str]]
@@ -39,8 +39,8 @@ class ProblemCase:
     name: str
     description: str
     problem: ShootingProblem
-    solver: type[SolverAbstract]
-    options: DDPOptions
+    solver: type[SolverAbstract[Any]]
+    options: SolverOptions
     xs: Reals | None = field(default=None, repr=False)
     us: Reals | None = field(default=None, repr=False)
     reference_cost: float | None = None

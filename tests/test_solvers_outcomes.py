@@ -17,6 +17,7 @@ import trajopt
 from tests.numpy_models import UnicycleNumpy
 from trajopt import problems
 from trajopt.actions import ActionData
+from trajopt.callbacks import Callback
 from trajopt.kernels import compilations
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, SolverStatus
@@ -209,7 +210,7 @@ def test_records_cannot_be_changed() -> None:
 
 
 def test_callbacks_hear_of_start_and_finish() -> None:
-    class Listener:
+    class Listener(Callback):
         heard: list[Any] = []  # noqa: RUF012
 
         def start(self, problem: ShootingProblem, solver_name: str) -> None:

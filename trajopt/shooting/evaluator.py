@@ -207,6 +207,25 @@ class Trials:
             [kernel(program, self.width)], np.zeros(1, dtype=np.int64), np.full((1, self.width), e.T), arguments
         )
 
+    def roll_out(self, x0: Reals, lengths: Sequence[float], gaps: Reals | None) -> list[float]:
+        """Rolls out with step lengths, at most `width` of them, and gives their costs [cost].
+
+        Args:
+            x0: Initial state (nx,).
+            lengths: One a lane; lanes that are left repeat the last one.
+            gaps: Gaps (T + 1, ndx) of which a step of length α closes the part α; None if it closes all.
+        """
+        count, state = len(lengths), self._e.state
+        self.alphas[:count, 0], self.alphas[count:, 0] = lengths, lengths[-1]
+        self.gaps[:] = 0.0 if gaps is None else gaps
+        self.xs[:, 0] = x0
+        if gaps is not None and gaps[0].any():
+            for lane in range(self.width):
+                self.xs[lane, 0] = state.integrate(x0, (self.alphas[lane, 0] - 1.0) * gaps[0])
+        self.run()
+        costs: list[float] = self.costs[:count].sum(axis=1).tolist()
+        return costs
+
     def run(self) -> None:
         """Rolls out from row 0 of `xs` in every lane."""
         first, T = 0, self._e.T
