@@ -150,7 +150,7 @@ def test_verbose_says_that_it_compiles_if_that_takes_a_while(monkeypatch):
     text, slow = io.StringIO(), True
 
     class Patient(SolverDDP):
-        def _prepare(self):
+        def prepare(self, run):
             while slow and verbose.COMPILING not in text.getvalue():
                 time.sleep(0.01)
             super().prepare(run)
