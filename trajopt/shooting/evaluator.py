@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,15 @@ class Evaluator:
         self.terminal_g, self.terminal_H = padded((n,)), padded((n, n))
         self.k, self.K = padded((T, nu)), padded((T, nu, n))
         self._x_first, self._f_first = self.xs[0], self.f[0]
+        self._results = {
+            "next state": self.xnext,
+            "cost": self.costs,
+            "F": self.F,
+            "cost gradient": self.g,
+            "cost Hessian": self.H,
+            "terminal gradient": self.terminal_g[None],
+            "terminal Hessian": self.terminal_H[None],
+        }
 
     def fits(self, problem: ShootingProblem) -> bool:
         """Whether it still is this problem's: false once other models have come into the problem."""
@@ -77,12 +87,17 @@ class Evaluator:
             "terminal_Lxx": self.terminal_H,
         }
 
-    def full(self) -> tuple[Reals, Reals]:
-        """Copies of F (T, ndx, ndx + nu) and H (T, ndx + nu, ndx + nu) with all entries.
+    def full(self) -> tuple[Reals, Reals, Reals]:
+        """Copies of F (T, ndx, ndx + nu), g (T + 1, ndx + nu), H (T + 1, ndx + nu, ndx + nu), with all entries.
 
-        What a Riccati recursion does not read may be missing in the arrays themselves: everybody else asks here.
+        The end is the last row of g and H, zero along u. What a Riccati recursion does not read may be missing in the
+        arrays themselves: everybody else asks here.
         """
-        return self.F.copy(), self.H.copy()
+        T, n, s = self.T, self.state.ndx, self.state.ndx + self.nu
+        g, H = np.empty((T + 1, s)), np.empty((T + 1, s, s))
+        g[:T], g[T], g[T, :n] = self.g, 0.0, self.terminal_g
+        H[:T], H[T], H[T, :n, :n] = self.H, 0.0, self.terminal_H
+        return self.F.copy(), g, H
 
     def expand(self, x0: Reals | None) -> None:
         """Fills everything at `xs`, `us`.
@@ -113,26 +128,14 @@ class Evaluator:
 
     def check_finite(self) -> None:
         """Raises ModelEvaluationError if a value or a derivative is not finite; the message names knot and array."""
-        running = {
-            "next state": self.xnext,
-            "cost": self.costs,
-            "F": self.F,
-            "cost gradient": self.g,
-            "cost Hessian": self.H,
-        }
-        ends = {"terminal gradient": self.terminal_g, "terminal Hessian": self.terminal_H}
-        for name, array in running.items():
-            if np.isfinite(array.sum()):  # a sum of finite numbers may overflow, and then they are looked at one by one
-                continue
-            bad = np.flatnonzero(~np.isfinite(array.reshape(len(array), -1)).all(axis=1))
+        if math.isfinite(sum(float(np.add.reduce(array, axis=None)) for array in self._results.values())):
+            return
+        for name, array in self._results.items():  # a sum of finite numbers may overflow
+            bad = np.flatnonzero(~np.isfinite(array).reshape(len(array), -1).all(axis=1))
             if len(bad):
-                kind = next(k for k in (*self.running, self.terminal) if int(bad[0]) in k.knots)
+                t = self.T if name.startswith("terminal") else int(bad[0])
+                kind = next(k for k in (*self.running, self.terminal) if t in k.knots)
                 raise ModelEvaluationError(
-                    f"knot {bad[0]}: {type(kind.model).__name__} gives a {name} that is not finite at x = "
-                    f"{self.xs[bad[0]]}; is an expression undefined there (sqrt, log, division)?"
-                )
-        for name, array in ends.items():
-            if not np.all(np.isfinite(array)):
-                raise ModelEvaluationError(
-                    f"knot {self.T} (terminal): the {name} is not finite at x = {self.xs[self.T]}"
+                    f"knot {t}: {type(kind.model).__name__} gives a {name} that is not finite at x = {self.xs[t]}; "
+                    "is an expression undefined there (sqrt, log, division)?"
                 )

@@ -174,8 +174,8 @@ class ShootingProblem:
 
     def calc_diff(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> ProblemDerivatives:
         """Values and derivatives along states (T + 1, nx) and controls (T, nu)."""
-        e, n = self._expanded(xs, us), self.state.ndx
-        F, H = e.full()
+        e, T, n = self._expanded(xs, us), self.T, self.state.ndx
+        F, g, H = e.full()
         return ProblemDerivatives(
             cost=float(e.costs.sum()),
             costs=e.costs.copy(),
@@ -183,11 +183,11 @@ class ShootingProblem:
             gaps=e.f.copy(),
             Fx=F[:, :, :n],
             Fu=F[:, :, n:],
-            Lx=np.vstack([e.g[:, :n], e.terminal_g]),
-            Lu=e.g[:, n:].copy(),
-            Lxx=np.concatenate([H[:, :n, :n], e.terminal_H[None]]),
-            Lxu=H[:, :n, n:],
-            Luu=H[:, n:, n:],
+            Lx=g[:, :n],
+            Lu=g[:T, n:],
+            Lxx=H[:, :n, :n],
+            Lxu=H[:T, :n, n:],
+            Luu=H[:T, n:, n:],
         )
 
     def _own_evaluator(self) -> Evaluator:

@@ -66,7 +66,9 @@ class Trials:
             gaps: Gaps (T + 1, ndx) of which a step of length α closes the part α; None if it closes all.
         """
         count = len(lengths)
-        self._lengths[:count], self._lengths[count:] = lengths, lengths[-1]
+        self._lengths[:count] = lengths
+        if count < self.width:
+            self._lengths[count:] = lengths[-1]
         self._starts[:] = x0
         if gaps is None:
             self.gaps.fill(0.0)
