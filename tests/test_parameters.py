@@ -320,8 +320,11 @@ def test_values_of_one_name_and_different_shapes() -> None:
     problem.set_parameter("goal.reference", [4, 5, 6], "terminal")
     table = problem.parameter_values()
     np.testing.assert_array_equal(table["u_reg.reference"], [[3, 4], [5, np.nan]])
-    with with_values(problem, {"u_reg.reference": np.array([[6, 7], [8, np.nan]])}, problem.x0):
+    with with_values(problem, {"u_reg.reference": np.array([[6, 7], [8, np.nan]])}, np.ones(4)):
         np.testing.assert_array_equal(problem.get_parameter("u_reg.reference", 1), [8])
+        np.testing.assert_array_equal(problem.x0, np.ones(4))
+    np.testing.assert_array_equal(problem.get_parameter("u_reg.reference", 1), [5])
+    np.testing.assert_array_equal(problem.x0, state.zero())
     problem.set_parameter("goal.reference", [0, 0, 0], "terminal")
     with with_values(problem, table, problem.x0):
         np.testing.assert_array_equal(problem.get_parameter("goal.reference", 2), [4, 5, 6])

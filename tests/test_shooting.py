@@ -128,6 +128,8 @@ def test_knots_of_every_kind_beside_each_other() -> None:
         np.testing.assert_array_equal(getattr(values, name), getattr(d, name))
     padded = np.array([np.pad(u, (0, nu - len(u)), constant_values=9.0) for u in us])
     np.testing.assert_array_equal(problem.calc_diff(xs, padded).Luu, d.Luu)  # padding is not read
+    checked = problem.check_guess(xs, padded)[1]
+    np.testing.assert_array_equal(checked, np.where(padded == 9.0, 0.0, padded))
     xs[0][:] = 77.0
     assert values.gaps[0, 0] != 77.0  # results are copies
 

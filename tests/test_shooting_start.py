@@ -38,7 +38,7 @@ def test_only_a_fixed_start_has_a_gap_before_the_first_knot(start: Any) -> None:
 
 
 def test_a_trajectory_from_x0_has_no_gap_at_all() -> None:
-    """Also where zeros differ in sign, and on rotations, whose difference has rounding errors."""
+    """Also where zeros differ in sign, and on rotations."""
     problem = problem_with("fixed", x0=[0.0, 0.3])
     assert not problem.calc([[-0.0, 0.3]] * 4, np.zeros((3, 1))).gaps[0].any()
     state = state_of("ball")

@@ -107,11 +107,10 @@ class Evaluator:
         """
         for fill in self._fill:
             fill()
-        first = self._x_first
-        if x0 is None or x0.tobytes() == first.tobytes() or np.array_equal(x0, first):  # the bytes are faster
+        if x0 is None or x0.tobytes() == self._x_first.tobytes():  # mostly equal, and bytes are compared fast
             self._f_first.fill(0.0)
         else:
-            self._f_first[:] = self.state.difference(first, x0)
+            self._f_first[:] = self.state.difference(self._x_first, x0)
 
     def prepare(self) -> None:
         """Compiles, or loads from the cache, all that a solve needs, so that nothing is compiled during it."""
