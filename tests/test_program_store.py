@@ -331,6 +331,7 @@ def test_cache_that_cannot_be_written(
 SOLVE = """
     import sys
     import numpy as np, hashlib
+    from trajopt.shooting import contact_forces, cost_terms
     from tests.test_program_store import contact_problem
     from trajopt import problems
     from trajopt.kernels import compilations
