@@ -247,6 +247,7 @@ class Reversed(Step):
 @pytest.mark.parametrize("width", [1, 8])
 @pytest.mark.parametrize("length", [1, 50])  # the long one is cut: its function has scratch of its own
 def test_a_step_may_call_functions_and_use_scratch(monkeypatch: pytest.MonkeyPatch, length: int, width: int) -> None:
+    """And reads zeros that a call before it need not have written."""
     monkeypatch.setattr(emission, "CUT", 100)
     x = SX.sym("x", 3)
     y = x
@@ -255,13 +256,14 @@ def test_a_step_may_call_functions_and_use_scratch(monkeypatch: pytest.MonkeyPat
     program = Program("reversed")
     vector, turned = program.input(3), ca.Function("f", [x], [ca.vertcat(y, x[0] + x[1])])
     (plain,) = program.call(turned, vector)
-    step = Reversed(program.steps[0], vector, program.array(4))
+    (sparse,) = program.call(ca.Function("sparse", [x], [ca.vertcat(x[2], SX(1, 1), x[0])]), vector)
+    step = Reversed(program.steps[0], sparse, program.array(4))
     program.add_step(step)
     program.output(plain, step.result)
     points = np.random.default_rng(3).normal(size=(T, 3))
     got = run_kernel(Kernel(program, width), [points])
     assert_same_bits(got, expected(program, [points]))
-    assert len(program.functions) == 1
+    assert len(program.functions) == 2
     parts = emission.EmittedFunction("f", read_instructions(turned), width)
     assert (parts.scratch > 0) == (length > 1)
 
