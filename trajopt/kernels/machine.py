@@ -66,7 +66,7 @@ def compile_together(kernels: Iterable[Kernel]) -> None:
     held = functions.function_codes([w for each in waiting for w in each.functions_at(each.first_level())])
     for each in waiting:
         each.compile()
-    del held  # until here nobody else did
+    del held  # kernels hold the code from here on
 
 
 def _check(program: Program, width: int) -> None:
