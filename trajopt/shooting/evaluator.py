@@ -43,6 +43,7 @@ class Evaluator:
         terminal_Lxx: Its Hessian (ndx, ndx).
         k: Feed-forward of the feedback law of rollouts (T, nu).
         K: Its gains (T, nu, ndx).
+        status: Whether a step of a knot has failed (T + 1,): 0, or its residual; None if none can fail.
     """
 
     def __init__(self, state: StateAbstract, kinds: Sequence[Kind], T: int, nu: int, parameters: Reals) -> None:
@@ -56,6 +57,7 @@ class Evaluator:
         self.k, self.K = padded((T, nu)), padded((T, nu, n))
         self.running = [k for k in kinds if not k.terminal]
         self.terminal = kinds[-1]
+        self.status = padded((T + 1,)) if any(map(self._can_fail, kinds)) else None
         self._linearize = self._linearization_calls()
         self._boxes = [BlackBoxKnot(k.model, t, self) for k in self.running if not k.compiled for t in k.knots]
         self._end = self._terminal_call()
@@ -69,12 +71,12 @@ class Evaluator:
 
     def _linearization_calls(self) -> list[KernelCall]:
         """Knots in lanes; impulses, of which a horizon has few, one by one: most lanes of a block would be idle."""
-        compiled = [k for k in self.running if k.compiled]
-        groups = {
-            LANES: [k for k in compiled if not k.model.instantaneous],
-            1: [k for k in compiled if k.model.instantaneous],
-        }
-        return [self._linearization_call(kinds, width) for width, kinds in groups.items() if kinds]
+        groups: dict[tuple[int, bool], list[Kind]] = {}
+        for kind in self.running:
+            if kind.compiled:
+                width = 1 if kind.model.instantaneous else LANES
+                groups.setdefault((width, self._can_fail(kind)), []).append(kind)
+        return [self._linearization_call(kinds, width) for (width, _), kinds in groups.items()]
 
     def _linearization_call(self, compiled: list[Kind], width: int) -> KernelCall:
         kernels = [kernel(knot_programs.linearization(expression(k.model), self.nu), width) for k in compiled]
@@ -89,7 +91,8 @@ class Evaluator:
             rows(self.g),
             rows(self.H),
         ]
-        return KernelCall(kernels, kinds, np.concatenate(blocks), inputs + outputs)
+        arguments = [*inputs, *outputs, *self._status_rows(compiled[0])]
+        return KernelCall(kernels, kinds, np.concatenate(blocks), arguments)
 
     def _terminal_call(self) -> KernelCall | BlackBoxKnot:
         if not self.terminal.compiled:
@@ -98,6 +101,7 @@ class Evaluator:
         arguments = [
             *(rows(self.xs), rows(self.parameters), rows(self.costs)),
             *(Rows(self.terminal_Lx, 0), Rows(self.terminal_Lxx, 0)),
+            *self._status_rows(self.terminal),
         ]
         return KernelCall([kernel(program, 1)], np.zeros(1, dtype=np.int64), np.array([[self.T]]), arguments)
 
@@ -112,6 +116,37 @@ class Evaluator:
         else:
             self._end()
         self.gaps[0] = 0.0 if np.array_equal(self.xs[0], x0) else self.state.difference(self.xs[0], x0)
+        if self.status is not None:
+            self._check_status(self.status)
+
+    # Steps that can fail
+
+    def _can_fail(self, kind: Kind) -> bool:
+        if not kind.compiled:
+            return False
+        model = expression(kind.model)
+        ending = knot_programs.terminal_expansion
+        program = ending(model) if kind.terminal else knot_programs.linearization(model, self.nu)
+        return program.status is not None
+
+    def _status_rows(self, kind: Kind) -> list[Rows]:
+        """Where kernels of a kind write the status, if they have one."""
+        return [rows(self.status)] if self.status is not None and self._can_fail(kind) else []
+
+    def _check_status(self, status: Reals) -> None:
+        """Raises ModelEvaluationError if a step has failed; the message names knot, model and residual."""
+        bad = np.flatnonzero(status != 0)
+        if len(bad):
+            t = int(bad[0])
+            kind = next(k for k in self.kinds if t in k.knots)
+            knot = f"knot {t} (terminal)" if kind.terminal else f"knot {t}"
+            at = f"x = {self.xs[t]}" + ("" if kind.terminal else f", u = {self.us[t, : kind.model.nu]}")
+            raise ModelEvaluationError(
+                f"{knot}: {type(kind.model).__name__} found no solution of an equation that it solves (residual "
+                f"{status[t]:.3g}) at {at}; start from a better guess, or take shorter steps"
+            )
+
+    # Compiled code
 
     def prepare(self) -> None:
         """Compiles, or loads from the cache, all that a solve needs, so that nothing is compiled during it."""

@@ -253,13 +253,17 @@ class ShootingProblem:
         """States (T + 1, nx) that controls (T, nu) lead to from x0.
 
         Raises:
-            ModelEvaluationError: A state is not finite; the message names the knot.
+            ModelEvaluationError: A state is not finite, or an equation that a model solves has no solution; the
+                message names the knot.
         """
         e = self.evaluator
         e.us[:], e.xs[:], e.k[:], e.K[:] = self._check_controls(us), self._x0, 0.0, 0.0
         trial = e.trials(1)
         trial.xs[0, 0], trial.alphas[:], trial.gaps[:] = self._x0, 1.0, 0.0
         trial.run()
+        if e.status is not None:
+            e.xs[:] = trial.xs[0]
+            e.linearize(self._x0)  # raises where a step has failed
         bad = np.flatnonzero(~np.isfinite(trial.xs[0]).all(axis=1))
         if len(bad):
             t = int(bad[0]) - 1
