@@ -14,7 +14,7 @@ from trajopt.shooting.evaluator import Evaluator
 def prepared(name, **options):
     problem = trajopt.problems.load(name, robot="small-quadruped", **options).problem
     Evaluator(problem).prepare()
-    return {"knots": len(problem.running), "compiled": len(sys.modules["trajopt.kernels.functions"]._known)}
+    return {"knots": len(problem.running), "compiled": len(sys.modules["trajopt.kernels.functions"]._loaded)}
 
 print(json.dumps([prepared("quadruped-trot"), prepared("quadruped-walk", cycles=2)]))
 """

@@ -21,7 +21,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import compiler, threads
 from trajopt.kernels.binding_checks import check_call
 from trajopt.kernels.driver_text import LANES, argument_bytes, driver_text
-from trajopt.kernels.kernel import Kernel
+from trajopt.kernels.machine import Kernel
 from trajopt.kernels.rows import Ints, Reals, Rows, lane_rows, rows
 from trajopt.kernels.threads import get_num_threads, set_num_threads
 

@@ -26,19 +26,27 @@ class CompiledKind(Kind):
     def __init__(self, model: ActionModelExpression, knots: Sequence[int], *, terminal: bool) -> None:
         super().__init__(model, knots, terminal=terminal, parameters=model.parameters())
 
+    def can_fail(self, nu: int) -> bool:
+        ending, model = programs.terminal_expansion, self.model
+        return (ending(model) if self.terminal else programs.linearization(model, nu)).status is not None
+
+    def _status(self, e: Evaluator) -> list[Rows]:
+        """Where kernels write the status of a knot, if they have one."""
+        return [rows(e.status)] if e.status is not None and self.can_fail(e.nu) else []
+
     @classmethod
     def expansions(cls, kinds: Sequence[Self], evaluator: Evaluator) -> list[Call]:
         """Knots in lanes; impulses, of which a horizon has few, one by one: most lanes of a block would be idle."""
-        groups = {
-            LANES: [k for k in kinds if not k.model.instantaneous],
-            1: [k for k in kinds if k.model.instantaneous],
-        }
-        return [_expansion(evaluator, group, width) for width, group in groups.items() if group]
+        groups: dict[tuple[int, bool], list[Self]] = {}
+        for kind in kinds:
+            width = 1 if kind.model.instantaneous else LANES
+            groups.setdefault((width, kind.can_fail(evaluator.nu)), []).append(kind)
+        return [_expansion(evaluator, group, width) for (width, _), group in groups.items()]
 
     def terminal_expansion(self, evaluator: Evaluator) -> Call:
         e = evaluator
         program = programs.terminal_expansion(self.model)
-        ends = [rows(e.costs), Rows(e.terminal_g, 0), Rows(e.terminal_H, 0)]
+        ends = [rows(e.costs), Rows(e.terminal_g, 0), Rows(e.terminal_H, 0), *self._status(e)]
         return _terminal(program, 1, e.T, [rows(e.xs), rows(e.parameters), *ends])
 
     @classmethod
@@ -78,7 +86,7 @@ def _expansion(e: Evaluator, kinds: Sequence[CompiledKind], width: int) -> Kerne
     numbers = np.concatenate([np.full(len(b), i) for i, b in enumerate(blocks)])
     inputs = [rows(e.xs), rows(e.us), rows(e.parameters), rows(e.xs, offset=1)]
     outputs = [rows(e.xnext), rows(e.costs), rows(e.f, offset=1), rows(e.F), rows(e.g), rows(e.H)]
-    return KernelCall(kernels, numbers, np.concatenate(blocks), inputs + outputs)
+    return KernelCall(kernels, numbers, np.concatenate(blocks), [*inputs, *outputs, *kinds[0]._status(e)])
 
 
 def _terminal(program: programs.Program, width: int, T: int, arguments: list[Rows]) -> KernelCall:

@@ -11,7 +11,7 @@ import numpy as np
 from trajopt.errors import ModelEvaluationError
 from trajopt.kernels import LANES, compile_together
 from trajopt.shooting.arrays import padded
-from trajopt.shooting.kinds import by_class
+from trajopt.shooting.kinds import Kind, by_class
 from trajopt.shooting.trials import Trials
 from trajopt.types import Reals
 
@@ -40,6 +40,7 @@ class Evaluator:
         terminal_H: Its Hessian (ndx, ndx).
         k: Feed-forward of the feedback law of rollouts (T, nu).
         K: Its gains (T, nu, ndx).
+        status: Whether a step of a knot has failed (T + 1,): 0, or its residual; None if none can fail.
     """
 
     def __init__(self, problem: ShootingProblem) -> None:
@@ -47,6 +48,7 @@ class Evaluator:
         self.parameters, kinds = problem._table.values, problem._kinds
         self.running, self.terminal = kinds[:-1], kinds[-1]
         self._allocate()
+        self.status = padded((self.T + 1,)) if any(kind.can_fail(self.nu) for kind in kinds) else None
         self._expansions = [
             call for each, some in by_class(self.running).items() for call in each.expansions(some, self)
         ]
@@ -104,6 +106,9 @@ class Evaluator:
 
         Args:
             x0: Initial state (nx,) that the first gap is counted from; None where the start is not fixed.
+
+        Raises:
+            ModelEvaluationError: A black box raised, or an equation that a model solves has no solution.
         """
         for fill in self._fill:
             fill()
@@ -111,6 +116,8 @@ class Evaluator:
             self._f_first.fill(0.0)
         else:
             self._f_first[:] = self.state.difference(self._x_first, x0)
+        if self.status is not None and self.status.any():
+            self._raise_failure(int(np.flatnonzero(self.status)[0]), self.status)
 
     def prepare(self) -> None:
         """Compiles, or loads from the cache, all that a solve needs, so that nothing is compiled during it."""
@@ -133,8 +140,21 @@ class Evaluator:
             bad = np.flatnonzero(~np.isfinite(array).reshape(len(array), -1).all(axis=1))
             if len(bad):
                 t = self.T if name.startswith("terminal") else int(bad[0])
-                kind = next(k for k in (*self.running, self.terminal) if t in k.knots)
                 raise ModelEvaluationError(
-                    f"knot {t}: {type(kind.model).__name__} gives a {name} that is not finite at x = {self.xs[t]}; "
-                    "is an expression undefined there (sqrt, log, division)?"
+                    f"{self._place(t)} gives a {name} that is not finite at x = {self.xs[t]}; is an expression "
+                    "undefined there (sqrt, log, division)?"
                 )
+
+    def _raise_failure(self, t: int, status: Reals) -> None:
+        at = f"x = {self.xs[t]}" + (f", u = {self.us[t, : self._kind_at(t).model.nu]}" if t < self.T else "")
+        raise ModelEvaluationError(
+            f"{self._place(t)} found no solution of an equation that it solves (residual {status[t]:.3g}) at {at}; "
+            "start from a better guess, or take shorter steps"
+        )
+
+    def _place(self, t: int) -> str:
+        """A knot and its model, for messages."""
+        return f"knot {t}{' (terminal)' if t == self.T else ''}: {type(self._kind_at(t).model).__name__}"
+
+    def _kind_at(self, t: int) -> Kind:
+        return next(kind for kind in (*self.running, self.terminal) if t in kind.knots)

@@ -68,6 +68,10 @@ class Kind(ABC):
         """The parameter values of its knots (n, size), of a table with one row for each of 0..T."""
         return table[list(self.knots), : self._size]
 
+    def can_fail(self, nu: int) -> bool:
+        """Whether a step of its code may fail, with the status of the knot as outcome; `nu` as of the problem."""
+        return False
+
     # Calls
 
     @classmethod

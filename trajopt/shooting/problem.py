@@ -208,12 +208,16 @@ class ShootingProblem:
         """States (T + 1, nx) that controls (T, nu) lead to from x0.
 
         Raises:
-            ModelEvaluationError: A state is not finite; the message names the knot.
+            ModelEvaluationError: A state is not finite, or an equation that a model solves has no solution; the
+                message names the knot.
         """
         controls, e = as_controls(us, self._kinds[:-1], self.T, self.nu), self._own_evaluator()
         e.us[:], e.xs[:], e.k[:], e.K[:] = controls, self._x0, 0.0, 0.0
         trial = e.trials(1)
         trial.roll_out(self._x0, [1.0], None)
+        if e.status is not None:
+            e.xs[:] = trial.xs[0]
+            e.expand(None)  # raises where a step has failed
         bad = np.flatnonzero(~np.isfinite(trial.xs[0]).all(axis=1))
         if len(bad):
             t = int(bad[0]) - 1

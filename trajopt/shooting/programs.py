@@ -2,6 +2,9 @@
 
 Arrays of all knots have the same shape. A knot with fewer controls than the problem's nu has zeros in its place: the
 derivatives along controls that it does not have are 0, their Hessian is the identity.
+
+Where a step of a model can fail, derivatives come with the status of the knot as one output more, and a trial in which
+one fails costs infinitely much.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from casadi import SX
 
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
 from trajopt.model.programs import kept
 from trajopt.states.base import StateAbstract
 
@@ -39,13 +43,23 @@ def linearization(model: ActionModelExpression, nu: int) -> Program:
     (gap,) = program.call(_gap(state), following, xnext)
     if model.nu < nu:
         jacobian, gradient, hessian = program.call(_pad(state.ndx, model.nu, nu), jacobian, gradient, hessian)
-    program.output(xnext, cost, gap, jacobian, gradient, hessian)
+    program.output(xnext, cost, gap, jacobian, gradient, hessian, *_status(program))
     return program
 
 
 def terminal_expansion(model: ActionModelExpression) -> Program:
     """(x, parameters) -> (cost, Lx, Lxx)."""
-    return model.program("terminal")
+    program = model.program("terminal")
+    return program if program.status is None else terminal_expansion_with_status(model)
+
+
+@_once
+def terminal_expansion_with_status(model: ActionModelExpression) -> Program:
+    """(x, parameters) -> (cost, Lx, Lxx, status)."""
+    program = Program(f"{type(model).__name__}: terminal")
+    x, p = program.input(model.state.nx), program.input(model.parameter_size)
+    program.output(*model.terminal_steps(program, x, p), *_status(program))
+    return program
 
 
 @_once
@@ -63,7 +77,7 @@ def step(model: ActionModelExpression) -> Program:
     u, dx = program.call(_feedback(state, m), x, x_ref, u_ref, k, K, alpha)
     reached, cost = model.calc_steps(program, x, u, p)
     (x_next,) = program.call(_partial_gap(state), reached, gap, alpha)
-    program.output(x_next, u, cost, dx)
+    program.output(x_next, u, _cost_unless_failed(program, cost), dx)
     return program
 
 
@@ -75,8 +89,22 @@ def terminal_step(model: ActionModelExpression) -> Program:
     p = program.input(model.parameter_size)
     cost = model.terminal_value_step(program, x, p)
     (dx,) = program.call(_gap(model.state), x_ref, x)
-    program.output(cost, dx)
+    program.output(_cost_unless_failed(program, cost), dx)
     return program
+
+
+def _status(program: Program) -> tuple[Array, ...]:
+    """The status of a program's steps; nothing if none of them can fail."""
+    return () if program.status is None else (program.status,)
+
+
+def _cost_unless_failed(program: Program, cost: Array) -> Array:
+    """The cost, infinite where a step has failed: no search accepts that."""
+    if program.status is None:
+        return cost
+    value, status = SX.sym("cost"), SX.sym("status")
+    checked = ca.Function("cost_unless_failed", [value, status], [ca.if_else(status == 0, value, ca.inf)])
+    return program.call(checked, cost, program.status)[0]
 
 
 def _gap(state: StateAbstract) -> ca.Function:
