@@ -32,7 +32,7 @@ class Evaluator:
         us: Controls (T, nu).
         xnext: f(x, u) of each running knot (T, nx).
         costs: Cost of each knot, the terminal last (T + 1,) [cost].
-        f: Gaps x0 ⊖ xs[0], then xnext[t] ⊖ xs[t + 1] (T + 1, ndx).
+        f: Gaps x0 ⊖ xs[0], or 0 unless the start is fixed, then xnext[t] ⊖ xs[t + 1] (T + 1, ndx).
         F: (Fx, Fu) of each running knot (T, ndx, ndx + nu).
         g: (Lx, Lu) (T, ndx + nu).
         H: Hessian of the cost in (x, u) (T, ndx + nu, ndx + nu).
@@ -49,9 +49,8 @@ class Evaluator:
         self.running, self.terminal = kinds[:-1], kinds[-1]
         self._allocate()
         self.status = padded((self.T + 1,)) if any(kind.can_fail(self.nu) for kind in kinds) else None
-        self._expansions = [
-            call for each, some in by_class(self.running).items() for call in each.expansions(some, self)
-        ]
+        families = by_class(self.running).items()
+        self._expansions = [call for family, members in families for call in family.expansions(members, self)]
         self._end = self.terminal.terminal_expansion(self)
         self._fill: list[Callable[[], None]] = [*(call.in_parallel for call in self._expansions), self._end]
         self._trials: dict[int, Trials] = {}
@@ -81,7 +80,7 @@ class Evaluator:
 
     @property
     def arrays(self) -> dict[str, Reals]:
-        """What the Riccati recursion reads, and where it writes the feedback law."""
+        """What `RiccatiRecursion` reads, and where it writes the feedback law, by its names."""
         return {
             **{name: getattr(self, name) for name in ("F", "g", "H", "k", "K")},
             "gaps": self.f,
