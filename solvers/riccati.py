@@ -26,7 +26,7 @@ from trajopt.kernels import compiler
 from trajopt.kernels.builder import Builder
 from trajopt.kernels.driver import aligned
 from trajopt.kernels.products import Block, Layout, declarations, dense, product_text, splat
-from trajopt.shooting.evaluator import padded
+from trajopt.shooting.arrays import padded
 from trajopt.types import Reals
 
 BLOCK = (4, 3)  # rows and vectors of a block of a product

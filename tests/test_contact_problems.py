@@ -19,6 +19,7 @@ from tests.kernel_runner import LEVELS, kernel_at, run_kernel
 from tests.slow_twin import assert_close
 from trajopt import ContactModel1D, ContactModel3D, ContactStack, IntegratedActionModelEuler, ShootingProblem
 from trajopt.errors import InvalidArgumentError
+from trajopt.shooting import contact_forces, cost_terms
 from trajopt.solvers import SolverFDDP
 
 T, LANDING = 10, 4  # knots, and which of them is an impulse
@@ -63,7 +64,7 @@ def test_forces_by_knot() -> None:
     """As Pinocchio's matrices give them; exactly zero where not active; NaN where there is no contact of this name."""
     problem, (xs, us) = landing_problem(), trajectory()
     running, impulse = models()
-    forces = problem.contact_forces(xs, us)
+    forces = contact_forces(problem, xs, us)
     assert {name: f.shape for name, f in forces.items()} == {"foot": (T, 3), "seat": (T, 1), "off": (T, 6)}
     for t, active in ACTIVE.items():
         _, expected = contact_dynamics(running.differential, xs[t], us[t], active)
@@ -83,18 +84,18 @@ def test_names_of_different_sizes_are_refused() -> None:
     landing = trajopt.ActionModelImpulseFwdDynamics(state, impulses, trajopt.CostStack(state))
     problem = ShootingProblem(state.zero(), [models()[0], landing], trajopt.CostStack(state))
     with pytest.raises(InvalidArgumentError, match="foot: 6 elements at knot 1, 3 at others; give .* different names"):
-        problem.contact_forces([state.zero()] * 3, np.zeros((2, 2)))
+        contact_forces(problem, [state.zero()] * 3, np.zeros((2, 2)))
 
 
 def test_problems_without_contacts_have_no_forces() -> None:
     model = trajopt.ActionModelLQR([[1.0]], [[1.0]], [[1.0]], [[1.0]])
-    assert ShootingProblem([1.0], [model] * 2, model).contact_forces(np.zeros((3, 1)), np.zeros((2, 1))) == {}
+    assert contact_forces(ShootingProblem([1.0], [model] * 2, model), np.zeros((3, 1)), np.zeros((2, 1))) == {}
 
 
 def test_cost_terms_with_forces() -> None:
     """Their sum is the cost, and the term of a force is what the force says."""
     problem, (xs, us) = landing_problem(), trajectory()
-    terms, forces = problem.cost_terms(xs, us), problem.contact_forces(xs, us)
+    terms, forces = cost_terms(problem, xs, us), contact_forces(problem, xs, us)
     costs = problem.calc(xs, us).costs
     assert_close(np.nansum(list(terms.values()), axis=0), costs, 1e-12)
     reference = np.arange(3) * 0.3
@@ -230,7 +231,7 @@ def test_differences_of_values_agree_with_the_derivatives(which: int) -> None:
     assert boxed.time_step() == model.time_step()
     np.testing.assert_allclose(boxed.quasi_static(x), model.quasi_static(x))
     problem = ShootingProblem(x, [models()[0], boxed], trajopt.CostStack(model.state))
-    forces = problem.contact_forces([x] * 3, np.zeros((2, 2)))
+    forces = contact_forces(problem, [x] * 3, np.zeros((2, 2)))
     assert np.isnan(forces["foot"][1]).all()  # a black box tells no forces
     assert not np.isnan(forces["foot"][0]).any()
 
@@ -238,8 +239,8 @@ def test_differences_of_values_agree_with_the_derivatives(which: int) -> None:
 def test_problems_pickle_with_the_activity_of_their_knots() -> None:
     problem, (xs, us) = landing_problem(), trajectory()
     again = pickle.loads(pickle.dumps(problem))
-    for name, forces in problem.contact_forces(xs, us).items():
-        np.testing.assert_array_equal(again.contact_forces(xs, us)[name], forces)
+    for name, forces in contact_forces(problem, xs, us).items():
+        np.testing.assert_array_equal(contact_forces(again, xs, us)[name], forces)
     assert again.calc(xs, us).cost == problem.calc(xs, us).cost
     assert repr(again) == repr(problem)
 
@@ -277,8 +278,8 @@ def test_a_landing_is_solved() -> None:
     assert np.abs(solution.gaps()).max() < 1e-9
     forces = solution.contact_forces()
     assert forces["foot"][:LANDING].tolist() == np.zeros((LANDING, 3)).tolist()
-    for name, expected in problem.contact_forces(solution.xs, solution.us).items():
+    for name, expected in contact_forces(problem, solution.xs, solution.us).items():
         np.testing.assert_array_equal(forces[name], expected)
     problem.set_parameter("contacts.foot.active", 0.0, knots=9)
     np.testing.assert_array_equal(solution.contact_forces()["foot"], forces["foot"])
-    assert not problem.contact_forces(solution.xs, solution.us)["foot"][9].any()
+    assert not contact_forces(problem, solution.xs, solution.us)["foot"][9].any()

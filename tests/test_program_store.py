@@ -327,6 +327,7 @@ def test_cache_that_cannot_be_written(
 SOLVE = """
     import sys
     import numpy as np, hashlib
+    from trajopt.shooting import contact_forces, cost_terms
     from tests.test_program_store import contact_problem
     from trajopt import problems
     from trajopt.kernels import compilations
@@ -342,8 +343,8 @@ SOLVE = """
     for name, options in (("arm-reach", {"robot": "planar-2r"}), ("contact", {})):
         case = problems.load(name, **options) if name != "contact" else contact_problem()
         solution = case.solver(case.problem, case.options).solve()
-        forces = case.problem.contact_forces(solution.xs, solution.us)
-        terms = case.problem.cost_terms(solution.xs, solution.us)
+        forces = contact_forces(case.problem, solution.xs, solution.us)
+        terms = cost_terms(case.problem, solution.xs, solution.us)
         held = case.problem.quasi_static(solution.xs[:-1])
         arrays = [solution.xs, solution.us, solution.K, solution.Vxx, held, *forces.values(), *terms.values()]
         print(name, solution.iterations, [hashlib.sha256(a.tobytes()).hexdigest() for a in arrays])
