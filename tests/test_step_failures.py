@@ -16,6 +16,7 @@ from trajopt.actions.expression import ActionModelExpression
 from trajopt.errors import ModelEvaluationError
 from trajopt.kernels import LANES, Array, Program
 from trajopt.shooting import programs as knot_programs
+from trajopt.shooting.evaluator import Evaluator
 from trajopt.solution import SolverStatus
 from trajopt.solvers import DDPOptions, SolverDDP
 
@@ -96,7 +97,7 @@ def test_it_takes_the_iterations_of_the_closed_form() -> None:
 
 def test_a_trial_that_fails_costs_infinitely_much_and_disturbs_no_other() -> None:
     """Controls 16 α: long steps ask for more iterations than there are."""
-    e = problem_of(Implicit()).new_evaluator()
+    e = Evaluator(problem_of(Implicit()))
     e.xs[:], e.k[:] = 0.3, -16.0
     lengths = 0.5 ** np.arange(LANES)
     wide = e.trials(LANES)
@@ -168,7 +169,7 @@ def test_the_end_may_fail_too() -> None:
         ModelEvaluationError, match=r"^knot 10 \(terminal\): Implicit found no solution .* x = \[100\.\]"
     ):
         problem.calc(xs, us)
-    e = problem.evaluator
+    e = Evaluator(problem)
     e.xs[:], e.k[:], e.k[-1] = 0.3, 0.0, -100.0  # the last control leads to x = 4.6
     trials = e.trials(1)
     trials.xs[0, 0], trials.alphas[:] = 0.3, 1.0
@@ -178,8 +179,8 @@ def test_the_end_may_fail_too() -> None:
 
 
 def test_problems_of_models_that_cannot_fail_have_no_status() -> None:
-    e = problem_of(ClosedForm(STATE, 1)).evaluator
-    assert e.status is None
+    e = Evaluator(problem_of(ClosedForm(STATE, 1)))
+    assert not e.can_fail
     model = ClosedForm(STATE, 1)
     assert len(knot_programs.linearization(model, 1).outputs) == 6
     assert len(knot_programs.terminal_expansion(model).outputs) == 3
