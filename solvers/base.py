@@ -18,7 +18,8 @@ from trajopt.kernels import LANES
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.solvers.options import DDPOptions
-from trajopt.solvers.riccati import RiccatiOutcome, RiccatiRecursion
+from trajopt.solvers.linear_quadratic import LinearQuadratic
+from trajopt.solvers.riccati import Failure, Riccati, RiccatiOutcome
 
 Reals = npt.NDArray[np.float64]
 Callback = Callable[[IterationRecord], Any]
@@ -193,9 +194,10 @@ class SolverAbstract(ABC):
         """Arrays for this problem; kept as long as its models stay."""
         problem = self.problem
         if self._version != problem.version:
-            self._evaluator: Evaluator = problem.new_evaluator()
-            self._evaluator.prepare()
-            self._riccati = RiccatiRecursion(problem.T, problem.state.ndx, problem.nu, self._evaluator.arrays)
+            e = self._evaluator = problem.new_evaluator()
+            e.prepare()
+            ends = {"terminal_g": e.terminal_Lx, "terminal_H": e.terminal_Lxx}
+            self._riccati = Riccati(LinearQuadratic(F=e.F, f=e.gaps, g=e.g, H=e.H, **ends), K=e.K, k=e.k)
             self._version = problem.version
 
     # Expand and backward pass
@@ -206,13 +208,16 @@ class SolverAbstract(ABC):
             self._expand(run)
         run.iterations += 1
         while True:
-            outcome = self._riccati.backward(run.regularization, run.feasible, self.options.regularize_value)
-            if outcome.failed_knot < 0:
+            outcome = self._riccati.factor(
+                run.regularization, feasible=run.feasible, regularize_value=self.options.regularize_value
+            )
+            if outcome.failure is None:
                 return outcome
             self._evaluator.check_finite()
             self._increase_regularization(run)
             if run.regularization >= self.options.max_regularization:
-                run.status = SolverStatus.INDEFINITE_QUU if outcome.indefinite else SolverStatus.DIVERGED
+                indefinite = outcome.failure is Failure.INDEFINITE
+                run.status = SolverStatus.INDEFINITE_QUU if indefinite else SolverStatus.DIVERGED
                 run.failed_knot = outcome.failed_knot
                 return None
 
