@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import trajopt
 from trajopt import gaits
-from trajopt.problems.legged_report import motion_report
+from trajopt.analysis import motion_report
 from trajopt.solvers import SolverFDDP
 
 FEET = ["lf_foot", "rf_foot", "lh_foot", "rh_foot"]

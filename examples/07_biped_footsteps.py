@@ -13,7 +13,7 @@ import numpy as np
 
 import trajopt
 from trajopt import gaits
-from trajopt.problems.legged_report import motion_report
+from trajopt.analysis import motion_report
 from trajopt.solvers import SolverFDDP
 
 SOLE = (0.14, 0.06)  # length and width that may carry load, a centimetre from the edges [m]

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics
 from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
 from trajopt.actuation import ActuationModelFull
+from trajopt.checks import check_non_negative, check_positive
 from trajopt.costs import CostStack
-from trajopt.errors import check_non_negative, check_positive, unknown_name
+from trajopt.errors import unknown_name
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.checks import check_count
 from trajopt.problems.family import Family
@@ -29,8 +29,7 @@ from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
 from trajopt.solvers import FDDPOptions, SolverFDDP
 from trajopt.states import StateMultibody
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 INTEGRATORS = {"euler": IntegratedActionModelEuler, "rk4": IntegratedActionModelRK4}
 TALOS_START = np.array([0.173046, 1.0, -0.52366, 0.0, 0.0, 0.1, -0.005])  # [rad], as in Crocoddyl's examples

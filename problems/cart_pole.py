@@ -9,8 +9,8 @@ from casadi import SX
 
 from trajopt.actions.differential import DifferentialActionModelSymbolic
 from trajopt.actions.integrated import IntegratedActionModelEuler
+from trajopt.checks import check_array, check_positive
 from trajopt.costs import CostStack
-from trajopt.errors import check_array, check_positive
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.checks import check_count
 from trajopt.problems.family import Family

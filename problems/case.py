@@ -6,14 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import DDPOptions, SolverAbstract
+from trajopt.solvers import SolverAbstract, SolverOptions
+from trajopt.types import Reals
 
-Reals = npt.NDArray[np.float64]
 Report = Callable[[Solution], dict[str, str]]
 
 
@@ -42,8 +39,8 @@ class ProblemCase:
     name: str
     description: str
     problem: ShootingProblem
-    solver: type[SolverAbstract]
-    options: DDPOptions
+    solver: type[SolverAbstract[Any]]
+    options: SolverOptions
     xs: Reals | None = field(default=None, repr=False)
     us: Reals | None = field(default=None, repr=False)
     reference_cost: float | None = None

@@ -8,8 +8,8 @@ import numpy.typing as npt
 from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics
 from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.actuation import ActuationModelMatrix
+from trajopt.checks import check_array
 from trajopt.costs import CostStack
-from trajopt.errors import check_array
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.checks import check_count
 from trajopt.problems.family import Family

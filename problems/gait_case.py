@@ -6,12 +6,11 @@ import dataclasses
 import functools
 from collections.abc import Callable
 
+from trajopt.analysis import motion_report
 from trajopt.gaits import ContactSchedule, GaitModels, GaitOptions, Stance, gait_guess, holding_gains
-from trajopt.legged_robots import legged_robot, standing
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.gait_tables import Leap, Steps
-from trajopt.problems.legged_report import motion_report
-from trajopt.robots import load_robot
+from trajopt.robots import legged_robot, load_robot, standing
 from trajopt.solvers import FDDPOptions, SolverFDDP
 
 # What joint velocities of our own bipeds count for [s/rad]. With Crocoddyl's 10, soles rise a fifth to a third of what

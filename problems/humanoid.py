@@ -17,7 +17,6 @@ from trajopt.contacts import ContactModel6D, ContactStack
 from trajopt.costs import CostStack
 from trajopt.errors import unknown_name
 from trajopt.gaits import Stance, holding_gains
-from trajopt.legged_robots import legged_robot
 from trajopt.residuals import (
     ResidualModelContactWrenchCone,
     ResidualModelControl,
@@ -25,11 +24,10 @@ from trajopt.residuals import (
     ResidualModelState,
     WrenchCone,
 )
-from trajopt.robots import Robot
+from trajopt.robots import Robot, legged_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.states import StateMultibody
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 BASE = 6  # velocities of the free flyer
 LIMITS = ("joints", "distance")

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.errors import check_array, check_non_negative, check_positive
+from trajopt.analysis import motion_report
+from trajopt.checks import check_array, check_non_negative, check_positive
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.checks import check_count
 from trajopt.problems.family import Family
 from trajopt.problems.gait_tables import OURS
 from trajopt.problems.humanoid import MU, Phase, humanoid_problem
-from trajopt.problems.legged_report import motion_report
 from trajopt.robots import Robot, load_robot
 from trajopt.solution import Solution
 from trajopt.solvers import FDDPOptions, SolverFDDP

@@ -6,7 +6,7 @@ import functools
 
 import numpy.typing as npt
 
-from trajopt.errors import check_array, check_non_negative, check_positive
+from trajopt.checks import check_array, check_non_negative, check_positive
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.checks import check_count
 from trajopt.problems.family import Family

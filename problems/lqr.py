@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from trajopt.actions import ActionModelLQR
 from trajopt.problems.case import ProblemCase
@@ -12,8 +11,7 @@ from trajopt.problems.family import Family
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
 from trajopt.solvers import FDDPOptions, SolverFDDP
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 
 def build(*, nx: int = 8, nu: int = 3, T: int = 50, seed: int = 0) -> ProblemCase:

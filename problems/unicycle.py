@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.actions import ActionModelUnicycle
-from trajopt.errors import check_array
+from trajopt.checks import check_array
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.checks import check_count
 from trajopt.problems.family import Family

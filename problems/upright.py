@@ -10,7 +10,8 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.activations import ActivationModelAbstract, ActivationModelWeightedQuad
-from trajopt.errors import InvalidArgumentError, check_array, unknown_name
+from trajopt.checks import check_array
+from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.residuals import ResidualModelAbstract, ResidualModelState, ResidualModelSymbolic
 from trajopt.states.base import StateAbstract
 

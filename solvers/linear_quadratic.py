@@ -6,11 +6,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trajopt.errors import InvalidArgumentError
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

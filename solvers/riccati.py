@@ -19,12 +19,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-import numpy.typing as npt
 
 from trajopt.solvers import recursion
 from trajopt.solvers.linear_quadratic import LinearQuadratic, check_rows
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 
 class Failure(Enum):

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 import trajopt
 from tests.contact_twin import contact_dynamics, impulse_dynamics
-from trajopt.expressions import Instant
+from trajopt.instant import Instant
 from trajopt.model import Parameter, parameter_vector
 
 Reals = npt.NDArray[np.float64]

@@ -16,7 +16,8 @@ import pytest
 from casadi import SX
 
 from tests.kernel_runner import program_of, run_kernel
-from trajopt.kernels import cache, codegen, compilations, compiler, functions
+from trajopt.cache import disk as cache
+from trajopt.kernels import codegen, compilations, compiler, functions
 from trajopt.kernels.kernel import Kernel
 
 KEY = cache.key("something")

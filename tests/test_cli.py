@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from trajopt import cli, problems
 from trajopt.actions.lqr import ActionModelLQR
+from trajopt.cache import disk as cache
 from trajopt.errors import unknown_name
-from trajopt.kernels import cache
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution, SolverStatus
 from trajopt.solvers import DDPOptions, FDDPOptions, SolverDDP, SolverFDDP

@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 import trajopt
 from tests.contact_robots import Reals, robot_state
 from trajopt.errors import InvalidArgumentError
-from trajopt.expressions import Instant
+from trajopt.instant import Instant
 from trajopt.model import parameter_vector
 
 RNG = np.random.default_rng(0)

@@ -22,10 +22,10 @@ from casadi import SX
 import trajopt
 from tests import model_list
 from tests.model_list import Pendulum, small_costs, state_of, sx_function
-from trajopt import content, problems, source
+from trajopt import problems, source
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.dynamics.friction import SmoothFriction
-from trajopt.model import Parameter
+from trajopt.model import Parameter, content
 from trajopt.robots import Robot
 
 ROOT = Path(__file__).parent.parent
@@ -343,14 +343,14 @@ def test_a_function_that_gives_another_thing_each_time_has_no_digest() -> None:
 
 def test_a_function_that_is_first_called_for_derivatives_has_a_meaning() -> None:
     one = residual(lambda x, u: x[:2] * u)
-    one.evaluate(one_instant := trajopt.expressions.Instant(one.state, 2, derivatives=True))
+    one.evaluate(one_instant := trajopt.instant.Instant(one.state, 2, derivatives=True))
     assert one_instant.nu == 2
     assert digest(one) != digest_after(lambda x, u: x[:2] - u)
 
 
 def digest_after(function: Callable[..., SX]) -> str:
     other = residual(function)
-    other.evaluate(trajopt.expressions.Instant(other.state, 2, derivatives=True))
+    other.evaluate(trajopt.instant.Instant(other.state, 2, derivatives=True))
     return digest(other)
 
 

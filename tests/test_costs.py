@@ -17,7 +17,7 @@ from tests.model_list import Pendulum, costs_of, power, state_of, swing
 from tests.slow_twin import assert_close, central_differences, first_values
 from trajopt.actions import ActionModelTerminal
 from trajopt.errors import DuplicateNameError, InvalidArgumentError, UnknownNameError
-from trajopt.expressions import Instant
+from trajopt.instant import Instant
 from trajopt.model import parameter_vector
 
 Reals = npt.NDArray[np.float64]

@@ -13,10 +13,10 @@ import pytest
 
 import trajopt
 from trajopt import gaits, problems
-from trajopt.legged_robots import LEGGED_ROBOTS
-from trajopt.plotting.legs import Foot, LeggedMotion, legged_motion
+from trajopt.analysis import Foot, LeggedMotion, legged_motion
+from trajopt.analysis.report import cone_margin, tipping_margin
 from trajopt.problems import gait_tables
-from trajopt.problems.legged_report import cone_margin, tipping_margin
+from trajopt.robots.legged import LEGGED_ROBOTS
 
 DATA = Path(__file__).parent / "data" / "crocoddyl"
 TABLES = {

@@ -9,8 +9,8 @@ import pinocchio as pin
 import pytest
 
 from trajopt.errors import UnknownNameError
-from trajopt.legged_robots import LEGGED_ROBOTS, legged_robot, standing
-from trajopt.robots import Robot, load_robot
+from trajopt.robots import Robot, legged_robot, load_robot, standing
+from trajopt.robots.legged import LEGGED_ROBOTS
 
 SMALL = {"small-quadruped": 12.0, "small-biped": 16.0}  # [kg]
 MIRROR = np.diag([1.0, -1.0, 1.0])

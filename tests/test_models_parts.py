@@ -18,7 +18,7 @@ from tests import model_list as models
 from tests.model_list import ACTIVATIONS, ACTUATIONS, RESIDUALS, TIP, points, reference_of, state_of
 from tests.slow_twin import assert_close, central_differences
 from trajopt.errors import InvalidArgumentError, UnknownNameError
-from trajopt.expressions import Instant
+from trajopt.instant import Instant
 from trajopt.model import Parameter, parameter_vector
 from trajopt.residuals import ResidualModelAbstract
 

@@ -17,6 +17,9 @@ from trajopt import gaits
 from trajopt.actions.differential import DifferentialActionModelContactFwdDynamics
 from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.actuation import ActuationModelFloatingBase
+from trajopt.analysis import legged_motion
+from trajopt.analysis.hull import convex_hull
+from trajopt.analysis.legs import is_legged
 from trajopt.contacts import (
     ContactModel1D,
     ContactModel2D,
@@ -35,8 +38,6 @@ from trajopt.plotting import (
     plot_strip,
     plot_summary,
 )
-from trajopt.plotting.hull import convex_hull
-from trajopt.plotting.legs import is_legged, legged_motion
 from trajopt.residuals import (
     FrictionCone,
     ResidualModelContactFrictionCone,

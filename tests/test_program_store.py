@@ -22,10 +22,12 @@ import trajopt
 from tests.kernel_runner import assert_same_bits, run_kernel
 from tests.model_list import Pendulum, small_costs, state_of
 from tests.test_content import costs, free_ball, in_contact, node
-from trajopt import problems, program_store, source
-from trajopt.kernels import Program, cache, compilations, functions
+from trajopt import problems, source
+from trajopt.cache import disk as cache
+from trajopt.kernels import Program, compilations, functions
 from trajopt.kernels.codegen import OPTIMISED
 from trajopt.kernels.kernel import Kernel
+from trajopt.model import programs as program_store
 from trajopt.solvers import SolverFDDP
 
 ROOT = Path(__file__).parent.parent

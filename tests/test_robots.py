@@ -12,9 +12,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from trajopt.builtin_robots import BUILTIN_ROBOTS, cart_pole, double_pendulum, planar_arm
 from trajopt.errors import InvalidArgumentError, MissingDependencyError, UnknownNameError
 from trajopt.robots import Robot, load_robot
+from trajopt.robots.builtin import BUILTIN_ROBOTS, cart_pole, double_pendulum, planar_arm
 
 INERTIA = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
 

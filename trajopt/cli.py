@@ -109,7 +109,7 @@ def list_problems() -> None:
 @cache_app.command("info")
 def cache_info() -> None:
     """Where the cache is and how large."""
-    from trajopt.kernels import cache
+    from trajopt import cache
 
     with _clean_errors():
         info = cache.info()
@@ -124,7 +124,7 @@ def cache_info() -> None:
 @cache_app.command("clear")
 def cache_clear() -> None:
     """Remove every entry of the cache."""
-    from trajopt.kernels import cache
+    from trajopt import cache
 
     with _clean_errors():
         count = cache.clear()

@@ -12,8 +12,11 @@ import time
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
-ON_TOP = ("callbacks", "plotting", "problems", "solvers")
-"""Rooms that no other room imports; a model may still be defined in one of them."""
+ON_TOP = ("analysis", "callbacks", "cli.py", "gaits", "plotting", "problems", "solution", "solvers")
+"""Rooms and files on top of the models: an edit of them makes no stored program stale.
+
+A model may still be defined in one of these rooms; then that room counts too.
+"""
 
 _STARTED = time.time()
 _UNKNOWN = os.urandom(32)  # stands for code that differs from its file: it fits nothing that another process keeps
@@ -26,7 +29,7 @@ def digest(folder: Path, *, without: tuple[str, ...] = ()) -> bytes:
 
     Args:
         folder: The folder.
-        without: Names of folders in it that are left out.
+        without: Names of folders and files in it that are left out.
     """
     files = _files(folder, without)
     if not files or any(os.stat(file).st_ctime > _STARTED for file in files):
@@ -40,6 +43,7 @@ def _files(folder: Path, without: tuple[str, ...]) -> tuple[str, ...]:
     for place, folders, names in os.walk(folder):
         if place == str(folder):
             folders[:] = [name for name in folders if name not in without]
+            names = [name for name in names if name not in without]
         found += [os.path.join(place, name) for name in names if name.endswith(".py")]
     return tuple(sorted(found))
 

@@ -117,7 +117,9 @@ class _Backward:
             return
         pivots = [b.load(b.at(self.scratch["pivots"], i)) for i in range(s.rows)]
         bounds = ["0.0"] * s.m + (self._least_pivots(t) if s.nc else [])
-        good = [b.op(f"fcmp {'ogt' if i < s.m else 'olt'} double {p}, {e}") for i, (p, e) in enumerate(zip(pivots, bounds))]
+        good = [
+            b.op(f"fcmp {'ogt' if i < s.m else 'olt'} double {p}, {e}") for i, (p, e) in enumerate(zip(pivots, bounds))
+        ]
         fine, code = "true", str(NOT_FINITE)
         for i in reversed(range(s.rows)):
             fine = b.op(f"and i1 {fine}, {good[i]}")

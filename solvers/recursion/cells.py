@@ -59,7 +59,9 @@ class Cells:
             return self.load(address)
         value = ZERO
         for i in range(count):
-            value = self.b.op(f"insertelement {self.real} {value}, double {self.b.load(self.b.at(address, i))}, i32 {i}")
+            value = self.b.op(
+                f"insertelement {self.real} {value}, double {self.b.load(self.b.at(address, i))}, i32 {i}"
+            )
         return value
 
     def op(self, name: str, *values: str) -> str:

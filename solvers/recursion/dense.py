@@ -121,7 +121,9 @@ def add_rows(
     found, most = list(start), x.widest(1)
     for first in range(0, len(start) if count else 0, most):
         held = range(first, min(len(start), first + most))
-        found[held.start : held.stop] = _add_rows(x, found[held.start : held.stop], held, factors, rows, count, subtract)
+        found[held.start : held.stop] = _add_rows(
+            x, found[held.start : held.stop], held, factors, rows, count, subtract
+        )
     return found
 
 

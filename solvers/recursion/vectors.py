@@ -156,7 +156,10 @@ class _Forward:
         frame.copy(z, dx, s.n)
         laws = (("K", "k", "du", s.m), ("Ky", "ky", "y", s.nc))
         for gain, feedforward, name, count in laws:
-            K, k, target = Matrix(frame.readable(gain, t, is_last), s.n), *(frame.of_knot(a, t) for a in (feedforward, name))
+            K, k, target = (
+                Matrix(frame.readable(gain, t, is_last), s.n),
+                *(frame.of_knot(a, t) for a in (feedforward, name)),
+            )
             for first, cell in times(x, count, s.n, K, dx):
                 here = min(s.width, count - first)
                 value = x.op("fneg", x.op("fadd", cell, x.load_first(b.at(k, first), here)))
@@ -180,5 +183,3 @@ class _Forward:
         J0, J1dt = (Matrix(frame.readable(name, t, is_last), nb) for name in ("J0", "J1dt"))
         for (first, p), (_, q) in zip(times(x, nb, nb, J0, z), times(x, nb, nb, J1dt, wv)):
             x.store_first(x.op("fadd", p, q), b.at(w, first), min(s.width, nb - first))
-
-

@@ -9,7 +9,8 @@ import numpy as np
 from tests.benchmarks import user_models
 from tests.benchmarks.peers.stopwatch import median_seconds
 from tests.benchmarks.table import number, table
-from trajopt.shooting import Linearization, ShootingProblem
+from trajopt.shooting import ShootingProblem
+from trajopt.shooting.problem import Linearization
 
 TITLE = """Models of one's own: calc_diff in µs per knot, one thread. With CasADi the ratio [-] to the built-in model
 is to be about 1; numpy is for scale. All give the same derivatives."""

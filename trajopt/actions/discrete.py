@@ -8,11 +8,11 @@ import casadi as ca
 from casadi import SX
 
 from trajopt.actions.expression import ActionModelExpression, steps_of
-from trajopt.expressions import Instant
+from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model import parameter_vector
+from trajopt.model.base import parameter_vector
 
 
 class ActionModelDiscrete(ActionModelExpression):

@@ -7,18 +7,18 @@ from abc import abstractmethod
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.data import ActionData
-from trajopt.expressions import Instant, function_of
+from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model import parameter_vector
-from trajopt.program_store import kept
+from trajopt.model.base import parameter_vector
+from trajopt.model.functions import function_of
+from trajopt.model.programs import kept
+from trajopt.types import Reals
 
-Reals = npt.NDArray[np.float64]
 Named = tuple[dict[str, int], Program]
 """Sizes of named expressions of (x, u, parameters), and the program that gives all of them stacked."""
 

@@ -6,27 +6,26 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.expression import ActionModelExpression, steps_of
 from trajopt.actions.solved import Solved, force_results, named_call, solution_steps, visible_forces
 from trajopt.actions.terminal import terminal_stack_steps, terminal_stack_value
+from trajopt.checks import check_non_negative
+from trajopt.contacts.impulse_stack import ImpulseStack
 from trajopt.contacts.kkt import ContactSystem
 from trajopt.contacts.redundancy import check_independent
 from trajopt.costs.cost_stack import CostStack
 from trajopt.dynamics.falling import FrameMotion, falling_derivatives, frame_motions
 from trajopt.dynamics.robot_expressions import RobotExpressions
-from trajopt.errors import InvalidArgumentError, check_non_negative
-from trajopt.expressions import Instant, check_robot_state
-from trajopt.impulses.stack import ImpulseStack
+from trajopt.errors import InvalidArgumentError
+from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model import Parameter, parameter_vector
+from trajopt.model.base import Parameter, parameter_vector
 from trajopt.states.base import StateAbstract
-from trajopt.states.state_multibody import StateMultibody
-
-Reals = npt.NDArray[np.float64]
+from trajopt.states.state_multibody import StateMultibody, check_robot_state
+from trajopt.types import Reals
 
 
 class ActionModelImpulseFwdDynamics(ActionModelExpression):

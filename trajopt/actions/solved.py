@@ -14,10 +14,11 @@ from trajopt.contacts.base import Motions
 from trajopt.contacts.kkt import Sensitivities, force_steps, motion_steps
 from trajopt.contacts.stack import TouchStackAbstract
 from trajopt.costs.cost_stack import QuadraticCost
-from trajopt.expressions import Instant, function_of
+from trajopt.instant import Instant
 from trajopt.kernels.products import Ranges
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array, Groups
+from trajopt.model.functions import function_of
 
 
 @dataclass(frozen=True)

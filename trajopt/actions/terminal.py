@@ -7,10 +7,10 @@ from casadi import SX
 from trajopt.actions.expression import ActionModelExpression, steps_of
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError
-from trajopt.expressions import Instant
+from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model import Parameter, parameter_vector
+from trajopt.model.base import Parameter, parameter_vector
 
 
 class ActionModelTerminal(ActionModelExpression):

@@ -11,7 +11,7 @@ from casadi import SX
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels.derivatives import jacobian
-from trajopt.model import Model
+from trajopt.model.base import Model
 
 
 class ActivationModelAbstract(Model):

@@ -8,9 +8,9 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.activations.base import ActivationModelAbstract, vector_size
-from trajopt.errors import InvalidArgumentError, check_bounds
-
-Reals = npt.NDArray[np.float64]
+from trajopt.checks import check_bounds
+from trajopt.errors import InvalidArgumentError
+from trajopt.types import Reals
 
 
 class ActivationModelQuadraticBarrier(ActivationModelAbstract):

@@ -8,7 +8,8 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.activations.base import ActivationModelAbstract, vector_size
-from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.checks import check_array
+from trajopt.errors import InvalidArgumentError
 
 
 class ActivationModelWeightedQuad(ActivationModelAbstract):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 from casadi import SX
 
-from trajopt.model import Model
+from trajopt.model.base import Model
 from trajopt.states.state_multibody import StateMultibody
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 
 class ActuationModelAbstract(Model):

@@ -6,8 +6,8 @@ import numpy as np
 
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.errors import InvalidArgumentError
-from trajopt.expressions import check_robot_state
 from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import check_robot_state
 
 
 class ActuationModelFloatingBase(ActuationModelAbstract):

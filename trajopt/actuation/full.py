@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from trajopt.actuation.base import ActuationModelAbstract
-from trajopt.expressions import check_robot_state
 from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import check_robot_state
 
 
 class ActuationModelFull(ActuationModelAbstract):

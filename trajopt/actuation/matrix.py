@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.actuation.base import ActuationModelAbstract
-from trajopt.errors import InvalidArgumentError, check_array
-from trajopt.expressions import check_robot_state
+from trajopt.checks import check_array
+from trajopt.errors import InvalidArgumentError
 from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import check_robot_state
 
 
 class ActuationModelMatrix(ActuationModelAbstract):

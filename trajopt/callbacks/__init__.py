@@ -1,4 +1,4 @@
-"""Watch a solve: callbacks get the record of each iteration and may stop it. Any callable will do."""
+"""Watch a solve: callbacks get the record of each iteration and may stop it. A plain function of a record will do."""
 
 from trajopt.callbacks.base import Callback
 from trajopt.callbacks.logger import CallbackLogger

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from trajopt.solution import IterationRecord, Solution
+from trajopt.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from trajopt.shooting import ShootingProblem
+    from trajopt.solution import IterationRecord, Solution
 
 
 class Callback(ABC):
     """What a solver calls: `preparing` and `start` once, the object itself after each iteration, `finish` once.
 
-    Deriving from it is convenient, not needed: a plain function of a record is a callback as well. The same object may
-    watch several solves, one after the other.
+    A plain function of a record will do where nothing else is of interest. The same object may watch several solves,
+    one after the other.
     """
+
+    @staticmethod
+    def of(callback: Callback | Callable[[IterationRecord], Any]) -> Callback:
+        """The callback itself, or one that calls a function with each record.
+
+        Raises:
+            InvalidArgumentError: It is neither.
+        """
+        if isinstance(callback, Callback):
+            return callback
+        if not callable(callback) or isinstance(callback, type):
+            raise InvalidArgumentError(
+                f"callbacks: expected functions of an iteration's record, or objects of classes derived from "
+                f"trajopt.callbacks.Callback, got {callback!r}"
+            )
+        return _Function(callback)
 
     def preparing(self) -> AbstractContextManager[None]:
         """Within what this returns the solver compiles the models, or loads their code; called before `start`."""
@@ -45,3 +63,14 @@ class Callback(ABC):
         Args:
             solution: What the solve returns.
         """
+
+
+class _Function(Callback):
+    """A function of a record as a callback."""
+
+    def __init__(self, function: Callable[[IterationRecord], Any]) -> None:
+        self._function = function
+
+    def __call__(self, record: IterationRecord) -> bool | None:
+        """Calls the function."""
+        return bool(self._function(record))

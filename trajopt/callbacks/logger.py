@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.callbacks.base import Callback
-from trajopt.solution import IterationRecord
 
 if TYPE_CHECKING:
     from trajopt.shooting import ShootingProblem
+    from trajopt.solution import IterationRecord
+
 
 _FIELDS = {
     "iterations": "iteration",
@@ -24,6 +25,8 @@ _FIELDS = {
     "gap_norms": "gap_norm",
     "expected_decreases": "expected_decrease",
     "decreases": "decrease",
+    "constraint_violations": "constraint_violation",
+    "complementarities": "complementarity",
     "feasible": "feasible",
     "seconds": "seconds",
 }
@@ -101,6 +104,16 @@ class CallbackLogger(Callback):
         return self._reals("decrease")
 
     @property
+    def constraint_violations(self) -> npt.NDArray[np.float64]:
+        """Largest violation of a constraint after each step [-]; NaN where the solver knows none."""
+        return self._reals("constraint_violation")
+
+    @property
+    def complementarities(self) -> npt.NDArray[np.float64]:
+        """Largest product of a multiplier and its slack after each step [-]; NaN where the solver knows none."""
+        return self._reals("complementarity")
+
+    @property
     def feasible(self) -> npt.NDArray[np.bool_]:
         """Whether the trajectory was a rollout after each iteration."""
         return np.array(self._column("feasible"), dtype=np.bool_)
@@ -111,8 +124,9 @@ class CallbackLogger(Callback):
         return self._reals("seconds")
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """The log as lists of plain numbers by name, ready for `json.dumps` or a data frame."""
-        return {name: self._column(field) for name, field in _FIELDS.items()}
+        """The log as lists of plain numbers by name, ready for `json.dumps` or a data frame; None in place of NaN."""
+        columns = {name: self._column(field) for name, field in _FIELDS.items()}
+        return {name: [None if value != value else value for value in column] for name, column in columns.items()}
 
     def __len__(self) -> int:
         return len(self._records)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from trajopt.callbacks.base import Callback
 from trajopt.errors import InvalidArgumentError
-from trajopt.solution import IterationRecord, Solution
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from trajopt.shooting import ShootingProblem
+    from trajopt.solution import IterationRecord, Solution
+
 
 HEADER_EVERY = 20
 """Lines after which the header is repeated [-]."""

@@ -11,13 +11,14 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
+from trajopt.checks import check_array, check_non_negative
 from trajopt.dynamics.falling import FrameMotion
 from trajopt.dynamics.spatial import Spatial
-from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, check_array, check_non_negative
-from trajopt.expressions import check_robot_state
-from trajopt.model import Model, Reals
-from trajopt.placements import check_reference_frame
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
+from trajopt.model.base import Model, Reals
+from trajopt.robots.placements import check_reference_frame
 from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import check_robot_state
 
 Motions = Mapping[str, FrameMotion]
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pinocchio as pin
 from casadi import SX
 
+from trajopt.checks import check_array
 from trajopt.contacts.base import ContactModelAbstract, Motions, rotation_blocks, rotation_blocks_derivative
-from trajopt.errors import check_array
 from trajopt.states.base import StateAbstract
 
 

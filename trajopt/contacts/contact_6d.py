@@ -10,7 +10,7 @@ from casadi import SX
 
 from trajopt.contacts.base import ContactModelAbstract, Motions, rotation_blocks, rotation_blocks_derivative
 from trajopt.dynamics.lie import log6
-from trajopt.placements import check_placement
+from trajopt.robots.placements import check_placement
 from trajopt.states.base import StateAbstract
 
 

@@ -13,8 +13,8 @@ from trajopt.dynamics.falling import frame_motions
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels.program import Program
-from trajopt.model import Model
-from trajopt.program_store import kept
+from trajopt.model.base import Model
+from trajopt.model.programs import kept
 
 Stack = TouchStackAbstract[Any]
 

@@ -10,9 +10,9 @@ from casadi import SX
 
 from trajopt.contacts.base import ContactModelAbstract, Motions, TouchModelAbstract
 from trajopt.errors import DuplicateNameError, InvalidArgumentError, unknown_name
-from trajopt.expressions import check_robot_state
-from trajopt.model import Parameter, Reals
+from trajopt.model.base import Parameter, Reals
 from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import check_robot_state
 
 T = TypeVar("T", bound=TouchModelAbstract)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from trajopt.dynamics.spatial import Array
+from trajopt.types import Reals
 
 _SLIDING = ("revolute", "prismatic", "helical")
 
@@ -80,7 +80,7 @@ def _cost(branches: list[Branch], slides: list[float]) -> float:
     return float(weights @ np.count_nonzero(np.abs(translations) > 1e-12, axis=1))
 
 
-def _translations(branches: list[Branch], slides: list[float]) -> Array:
+def _translations(branches: list[Branch], slides: list[float]) -> Reals:
     """What `slid` has as translation, for all links, (n, 3)."""
     above = np.array([slides[branch.parent] if branch.parent >= 0 else 0.0 for branch in branches])
     origins = np.array([branch.before.translation for branch in branches])

@@ -9,7 +9,8 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.errors import InvalidArgumentError, check_positive
+from trajopt.checks import check_positive
+from trajopt.errors import InvalidArgumentError
 
 
 @dataclass(frozen=True)

@@ -32,14 +32,15 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.dynamics.lie import quaternion_to_rotation
-from trajopt.dynamics.spatial import Array, Placement, rounded
+from trajopt.dynamics.spatial import Placement, rounded
 from trajopt.errors import UnsupportedOperationError
+from trajopt.types import Reals
 
 Kind = Literal["revolute", "prismatic", "helical", "spherical", "translation", "planar", "free_flyer"]
 Rate = dict[int, SX | float]
 
 _E = np.eye(6)
-SUBSPACES: dict[Kind, Array] = {
+SUBSPACES: dict[Kind, Reals] = {
     "revolute": _E[:, [5]],
     "prismatic": _E[:, [2]],
     "spherical": _E[:, 3:],
@@ -65,7 +66,7 @@ class ElementaryJoint:
     kind: Kind
     before: pin.SE3
     motion: Placement
-    subspace: Array
+    subspace: Reals
     rates: tuple[Rate, ...]
     angle: tuple[SX, SX] | None = field(default=None)
 
@@ -125,7 +126,7 @@ def _expand(joint: Any, q: SX) -> tuple[list[ElementaryJoint], pin.SE3]:
 _SINGLE = ("JointModelR", "JointModelP", "JointModelH")
 
 
-def _neutral(joint: Any) -> Array:
+def _neutral(joint: Any) -> Reals:
     q = np.zeros(joint.idx_q + joint.nq)
     if joint.nq == 2:
         q[joint.idx_q] = 1.0
@@ -147,7 +148,7 @@ def _chain(parts: list[Chain]) -> Chain:
     return joints, after
 
 
-def _turned(axis: Array) -> Array:
+def _turned(axis: Reals) -> Reals:
     """A rotation that takes z to a unit axis; a permutation of the axes where one exists."""
     axis = rounded(axis / np.linalg.norm(axis), 1e-12)
     k = int(np.argmax(np.abs(axis)))
@@ -159,7 +160,7 @@ def _turned(axis: Array) -> Array:
 
 
 def _screw(
-    twist: Array,
+    twist: Reals,
     coordinate: SX | tuple[SX, SX],
     iv: int,
     scaling: float = 1.0,

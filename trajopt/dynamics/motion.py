@@ -14,8 +14,9 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
-from trajopt.dynamics.spatial import Array, Spatial, zero
+from trajopt.dynamics.spatial import Spatial, zero
 from trajopt.dynamics.tree import Link, Tree
+from trajopt.types import Reals
 
 
 def is_free_root(link: Link) -> bool:
@@ -83,7 +84,7 @@ class Accelerations:
     carried_angular: list[SX]
 
 
-def link_accelerations(tree: Tree, velocities: Velocities, rates: SX, gravity: Array) -> Accelerations:
+def link_accelerations(tree: Tree, velocities: Velocities, rates: SX, gravity: Reals) -> Accelerations:
     """Classical accelerations for relative accelerations ÿ + c, SX (n,), see `root_shift`.
 
     Source: Khalil & Dombre 2002, eqs. 9.87-9.91, for any motion subspace.
@@ -126,7 +127,7 @@ class RootShift:
     dv: SX
 
 
-def root_shift(tree: Tree, velocities: Velocities, gravity: Array) -> RootShift:
+def root_shift(tree: Tree, velocities: Velocities, gravity: Reals) -> RootShift:
     """The relative acceleration c of free-flyer roots and its derivatives."""
     n = len(tree.rates)
     value, dq, dv = SX(np.zeros(n)), SX(n, n), SX(n, n)
@@ -142,7 +143,7 @@ def root_shift(tree: Tree, velocities: Velocities, gravity: Array) -> RootShift:
     return RootShift(value, dq, dv)
 
 
-def gravity_in_links(tree: Tree, gravity: Array) -> list[SX]:
+def gravity_in_links(tree: Tree, gravity: Reals) -> list[SX]:
     """The vector of gravity in each link's frame, SX (3,)."""
     result: list[SX] = []
     for link in tree.links:

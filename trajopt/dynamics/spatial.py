@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 from casadi import SX
 
-Array = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Spatial:
         return ca.vertcat(self.linear, self.angular)
 
 
-def spatial(vector: Array | SX) -> Spatial:
+def spatial(vector: Reals | SX) -> Spatial:
     """Splits a column (6,) into its linear and its angular part."""
     vector = SX(vector)
     return Spatial(vector[:3], vector[3:])
@@ -182,7 +181,7 @@ def shift_symmetric(p: SX, h: SX) -> SX:
     return symmetric(upper)
 
 
-def rounded(constants: Array, tolerance: float = 1e-14) -> Array:
+def rounded(constants: Reals, tolerance: float = 1e-14) -> Reals:
     """Constants that differ from an integer by rounding only become that integer, so that products with them fold."""
     constants = np.asarray(constants, dtype=np.float64)
     nearest = np.round(constants)

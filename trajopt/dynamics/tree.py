@@ -10,7 +10,8 @@ from casadi import SX
 
 from trajopt.dynamics.frame_choice import Branch, along_z, choose_slides, slid
 from trajopt.dynamics.joint_table import ElementaryJoint, Rate, expand_joint
-from trajopt.dynamics.spatial import Array, Inertia, Placement, Spatial, rounded, spatial
+from trajopt.dynamics.spatial import Inertia, Placement, Spatial, rounded, spatial
+from trajopt.types import Reals
 
 
 @dataclass
@@ -18,8 +19,8 @@ class RigidParameters:
     """Numeric rigid-body inertia about the origin of a frame: mass, first moment, rotational inertia."""
 
     mass: float
-    moment: Array
-    rotational: Array
+    moment: Reals
+    rotational: Reals
 
     @staticmethod
     def zero() -> RigidParameters:
@@ -54,12 +55,12 @@ class RigidParameters:
         rotational = (self.rotational + self.rotational.T) / 2
         return Inertia(SX(self.mass), SX(_clean(self.moment)), SX(_clean(rotational)))
 
-    def second_moments(self) -> Array:
+    def second_moments(self) -> Reals:
         """J = Σ m r rᵀ = tr(I) / 2 - I, (3, 3) [kg m²]."""
         return np.trace(self.rotational) / 2 * np.eye(3) - (self.rotational + self.rotational.T) / 2
 
 
-def _clean(a: Array) -> Array:
+def _clean(a: Reals) -> Reals:
     """Entries that are rounding errors of the others become 0, so that products with them fold."""
     return np.where(np.abs(a) < 1e-15 * np.abs(a).max(initial=0.0), 0.0, a)
 

@@ -23,8 +23,9 @@ from trajopt.dynamics.motion import (
     root_shift,
 )
 from trajopt.dynamics.rnea_derivatives import VelocityDerivative, configuration_derivative, velocity_derivative
-from trajopt.dynamics.spatial import Array, Inertia, Spatial, zero
+from trajopt.dynamics.spatial import Inertia, Spatial, zero
 from trajopt.dynamics.tree import Tree
+from trajopt.types import Reals
 
 
 class TreeDynamics:
@@ -38,7 +39,7 @@ class TreeDynamics:
         gravity: Acceleration of gravity in the world, (3,) [m/s²].
     """
 
-    def __init__(self, tree: Tree, rates: SX, gravity: Array) -> None:
+    def __init__(self, tree: Tree, rates: SX, gravity: Reals) -> None:
         self.tree = tree
         self.rates = rates
         self.gravity = gravity

@@ -11,8 +11,7 @@ from trajopt.gaits.posing import foot_paths
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import check_legged, configuration_of
 from trajopt.robots import Robot
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 
 def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.ArrayLike | None = None) -> Reals:

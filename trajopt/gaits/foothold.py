@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.errors import check_array
-from trajopt.placements import check_placement, check_quaternion
+from trajopt.checks import check_array
+from trajopt.robots.placements import check_placement, check_quaternion
+from trajopt.types import Reals
 
-Reals = npt.NDArray[np.float64]
 Point = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.errors import InvalidArgumentError, check_positive, unknown_name
+from trajopt.checks import check_positive
+from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.gaits.biped import ORDER
 from trajopt.gaits.foothold import Foothold, Reals, turned
 from trajopt.gaits.phase import Phase

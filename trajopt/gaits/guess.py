@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.errors import InvalidArgumentError, unknown_name
@@ -13,8 +12,7 @@ from trajopt.gaits.lip import pendulum_plan
 from trajopt.gaits.posing import poses
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.shooting import ShootingProblem
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 
 def gait_guess(problem: ShootingProblem, schedule: ContactSchedule, kind: str = "standing") -> tuple[Reals, Reals]:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.errors import InvalidArgumentError, check_positive
+from trajopt.checks import check_positive
+from trajopt.errors import InvalidArgumentError
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.gaits.schedule import ContactSchedule
 
-Reals = npt.NDArray[np.float64]
 GRAVITY = 9.81  # [m/s²], as in Pinocchio
 
 

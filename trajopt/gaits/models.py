@@ -40,8 +40,6 @@ from trajopt.robots import Robot
 from trajopt.shooting import ShootingProblem
 from trajopt.states import StateMultibody
 
-Reals = npt.NDArray[np.float64]
-
 
 class GaitModels:
     """The action models of a robot's gaits, which all its problems share.

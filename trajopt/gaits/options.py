@@ -14,14 +14,8 @@ import numpy.typing as npt
 from trajopt.actions import ActionModelAbstract
 from trajopt.actions.differential import DifferentialActionModelAbstract
 from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
-from trajopt.errors import (
-    InvalidArgumentError,
-    check_array,
-    check_count,
-    check_non_negative,
-    check_positive,
-    unknown_name,
-)
+from trajopt.checks import check_array, check_count, check_non_negative, check_positive
+from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
 

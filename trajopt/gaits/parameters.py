@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from trajopt.errors import DuplicateNameError
 from trajopt.gaits.options import GaitOptions
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
+from trajopt.types import Reals
 
-Reals = npt.NDArray[np.float64]
 Values = tuple[str, Reals | float, list[int]]
 """Name of a parameter, its value or one value a knot, and these knots."""
 

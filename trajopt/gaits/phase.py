@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trajopt.errors import InvalidArgumentError, check_non_negative, unknown_name
+from trajopt.checks import check_non_negative
+from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.gaits.foothold import Foothold, Point, as_point
 from trajopt.gaits.profiles import PROFILES
 

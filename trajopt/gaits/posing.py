@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.robots import Robot
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 FEET, COM, UPRIGHT, POSTURE = 1e2, 1e2, 1e0, 1e-1  # weights of errors [1/m, 1/rad]
 

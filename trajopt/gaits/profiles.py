@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 
 def triangle(knots: int) -> tuple[Reals, Reals]:

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.errors import InvalidArgumentError, check_finite
+from trajopt.checks import check_finite
+from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.foothold import as_point, yaw_rotation
 from trajopt.gaits.phase import Phase
 from trajopt.gaits.schedule import ContactSchedule

@@ -13,8 +13,8 @@ from trajopt.gaits.foothold import Foothold
 from trajopt.gaits.phase import Phase, Swing
 from trajopt.gaits.profiles import PROFILES
 from trajopt.gaits.stance import Stance
+from trajopt.types import Reals
 
-Reals = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.errors import InvalidArgumentError, check_count, check_positive, unknown_name
+from trajopt.checks import check_count, check_positive
+from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.gaits.foothold import as_point
 from trajopt.gaits.phase import Phase
 from trajopt.gaits.references import Flags, KnotReferences, Reals, knot_references, stances_of

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.errors import InvalidArgumentError, UnknownNameError, check_finite, unknown_name
+from trajopt.checks import check_finite
+from trajopt.errors import InvalidArgumentError, UnknownNameError, unknown_name
 from trajopt.gaits.foothold import Foothold, Point, as_point, heading_of, yaw_rotation
 from trajopt.robots import Robot
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 POSTURES = ("standing", "half_sitting")
 """Reference configurations in which a robot stands, the first that it has."""

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.errors import InvalidArgumentError, check_array, check_count, check_finite, check_positive, unknown_name
+from trajopt.checks import check_array, check_count, check_finite, check_positive
+from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.gaits.foothold import Foothold, Point, as_point, yaw_rotation
 from trajopt.gaits.phase import Phase, Swing
 from trajopt.gaits.schedule import ContactSchedule

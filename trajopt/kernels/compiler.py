@@ -1,6 +1,6 @@
 """LLVM text to code in this process: no C compiler, nothing to install beside llvmlite.
 
-What was compiled is kept on disk (`trajopt.kernels.cache`), by a hash of what determines its text, of the processor and
+What was compiled is kept on disk (`trajopt.cache`), by a hash of what determines its text, of the processor and
 of the versions.
 """
 
@@ -14,8 +14,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 
+from trajopt import cache
 from trajopt.errors import TrajoptError
-from trajopt.kernels import cache, codegen, workers
+from trajopt.kernels import codegen, workers
 from trajopt.kernels.codegen import OPTIMISED, QUICK, host
 from trajopt.kernels.threads import get_num_threads
 

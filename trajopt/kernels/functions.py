@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from trajopt.kernels import cache, compiler, emission, workers
+from trajopt import cache
+from trajopt.kernels import compiler, emission, workers
 from trajopt.kernels.instructions import read_instructions
 from trajopt.kernels.steps import Call
 

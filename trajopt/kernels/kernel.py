@@ -16,8 +16,9 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from trajopt import cache
 from trajopt.errors import InvalidArgumentError
-from trajopt.kernels import cache, compiler, functions, workers
+from trajopt.kernels import compiler, functions, workers
 from trajopt.kernels.compiler import OPTIMISED, QUICK
 from trajopt.kernels.entry import entry_text, own_arrays
 from trajopt.kernels.functions import Wanted

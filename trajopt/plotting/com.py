@@ -7,28 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.errors import InvalidArgumentError, check_array
-from trajopt.plotting.hull import convex_hull
-from trajopt.plotting.legs import Foot, LeggedMotion, Phase, legged_motion
+from trajopt.analysis.hull import convex_hull
+from trajopt.analysis.legs import Foot, LeggedMotion, Phase, legged_motion
+from trajopt.checks import check_array
+from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.phases import AIR, mark_phases, phases_of
-from trajopt.plotting.style import (
-    BLUE,
-    GREY,
-    RAMP,
-    RED,
-    Reals,
-    canvas,
-    house_style,
-    set_time_axis,
-    whole_figure,
-)
-from trajopt.solution import Solution
+from trajopt.plotting.style import BLUE, GREY, RAMP, RED, canvas, house_style, set_time_axis, whole_figure
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
     from trajopt.gaits import ContactSchedule
+    from trajopt.solution import Solution
+
 
 _NARROW = 0.25  # the shorter side of the view from above is at least twice this, of the longer side [-]
 

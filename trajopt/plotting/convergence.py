@@ -10,12 +10,15 @@ import numpy.typing as npt
 
 from trajopt.callbacks.logger import CallbackLogger
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.style import BLUE, GREY, RED, Reals, canvas, house_style, integer_axis, whole_figure
-from trajopt.solution import IterationRecord, Solution
+from trajopt.plotting.style import BLUE, GREY, RED, canvas, house_style, integer_axis, whole_figure
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+
+    from trajopt.solution import IterationRecord, Solution
+
 
 _ROUNDING = 1e-12  # gaps below this are rounding
 _LOG_FROM = 100.0  # a positive quantity that spans more than this factor gets a logarithmic axis
@@ -43,10 +46,8 @@ def plot_convergence(
     """
     if isinstance(solution_or_history, CallbackLogger):
         log = solution_or_history
-    elif isinstance(solution_or_history, Solution):
-        log = CallbackLogger(solution_or_history.history)
     else:
-        log = CallbackLogger(solution_or_history)
+        log = CallbackLogger(getattr(solution_or_history, "history", solution_or_history))
     if not len(log):
         raise InvalidArgumentError("history: expected at least one iteration, got none; was the guess already optimal?")
     with house_style():

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.analysis.basics import time_axis
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.style import canvas, house_style, legend_beside, line_look, set_time_axis, time_axis, whole_figure
-from trajopt.solution import Solution
+from trajopt.plotting.style import canvas, house_style, legend_beside, line_look, set_time_axis, whole_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
+
+    from trajopt.solution import Solution
+
 
 _DECADES = 1e-12  # contributions this much smaller than the largest are rounding: left below the panel
 

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.analysis.legs import Foot, LeggedMotion, legged_motion
 from trajopt.plotting.ground import GROUND, draw_ground
-from trajopt.plotting.legs import Foot, LeggedMotion, legged_motion
 from trajopt.plotting.phases import AIR, mark_phases, phases_of, shade_air
-from trajopt.plotting.style import GREY, Reals, canvas, house_style, line_look, set_time_axis, whole_figure
-from trajopt.solution import Solution
+from trajopt.plotting.style import GREY, canvas, house_style, line_look, set_time_axis, whole_figure
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
     from trajopt.gaits import ContactSchedule
+    from trajopt.solution import Solution
+
 
 _ALONG = 0.02  # a direction this close to an axis of the world is called by its name [-]
 _WIDE: dict[str, Any] = {"linewidth": 3.4, "alpha": 0.5}

@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.plotting.legs import Foot, LeggedMotion, legged_motion
+from trajopt.analysis.legs import Foot, LeggedMotion, legged_motion
 from trajopt.plotting.phases import AIR, mark_phases, phases_of, shade_air
-from trajopt.plotting.style import BLUE, RED, Reals, canvas, house_style, set_time_axis, whole_figure
-from trajopt.solution import Solution
+from trajopt.plotting.style import BLUE, RED, canvas, house_style, set_time_axis, whole_figure
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
     from trajopt.gaits import ContactSchedule
+    from trajopt.solution import Solution
+
 
 _LETTER = 0.008  # width of a letter, of that of the panel [-]
 

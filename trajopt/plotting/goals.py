@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from trajopt.plotting.references import terms_of
-from trajopt.plotting.style import Reals
-from trajopt.solution import Solution
+from trajopt.analysis.references import terms_of
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
 
 
 def goals_of(solution: Solution) -> list[tuple[str, Reals]]:

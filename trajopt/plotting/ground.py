@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.plotting.legs import LeggedMotion
-from trajopt.plotting.style import Reals
+from trajopt.analysis.legs import LeggedMotion
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

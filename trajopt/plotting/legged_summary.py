@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy.typing as npt
 
+from trajopt.analysis.legs import legged_motion
 from trajopt.plotting.com import plot_com
 from trajopt.plotting.convergence import plot_convergence
 from trajopt.plotting.cost_terms import plot_cost_terms
 from trajopt.plotting.feet import plot_feet
 from trajopt.plotting.forces import plot_contact_forces
-from trajopt.plotting.legs import legged_motion
 from trajopt.plotting.motion import plot_motion
 from trajopt.plotting.phases import plot_phases
 from trajopt.plotting.strip import plot_strip, strip_height
 from trajopt.plotting.style import split
 from trajopt.plotting.trajectory import plot_solution
-from trajopt.solution import Solution
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from trajopt.solution import Solution
+
 
 _WIDTH = 16.0  # of the figure [inch]
 _CONVERGENCE, _COSTS = 4.6, 4.2  # heights [inch]

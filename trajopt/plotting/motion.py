@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.analysis.basics import robot_of, time_axis
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.plotting.goals import goals_of
-from trajopt.plotting.skeleton import Skeleton, ends_of, robot_of, skeleton_of
-from trajopt.plotting.style import GREY, RAMP, RED, Reals, canvas, house_style, time_axis, whole_figure
-from trajopt.solution import Solution
+from trajopt.plotting.skeleton import Skeleton, ends_of, skeleton_of
+from trajopt.plotting.style import GREY, RAMP, RED, canvas, house_style, whole_figure
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
+
+    from trajopt.solution import Solution
+
 
 _STILL, _FLAT = 1e-4, 0.5
 """A motion is drawn in a plane if no point moves across it, in parts of the robot's size, and if it is not too deep."""

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.analysis.legs import Foot, LeggedMotion, legged_motion
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.legs import Foot, LeggedMotion, legged_motion
-from trajopt.plotting.style import BLUE, GREY, RED, Reals, canvas, house_style, set_time_axis, whole_figure
-from trajopt.solution import Solution
+from trajopt.plotting.style import BLUE, GREY, RED, canvas, house_style, set_time_axis, whole_figure
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
     from trajopt.gaits import ContactSchedule
+    from trajopt.solution import Solution
+
 
 AIR = "#EFEFEF"
 """Colour behind a foot in the air."""
@@ -103,9 +105,7 @@ def phases_of(motion: LeggedMotion, schedule: ContactSchedule | None) -> list[Na
     if schedule is None:
         time = motion.abscissa.tolist()
         return [NamedTime(name="", start=time[phase.first], end=time[phase.last]) for phase in motion.phases]
-    from trajopt.gaits import ContactSchedule
-
-    if not isinstance(schedule, ContactSchedule):
+    if not hasattr(schedule, "phases"):
         raise InvalidArgumentError(f"schedule: expected a ContactSchedule, got {schedule!r}")
     knots = len(motion.lasting)
     if knots != schedule.T:

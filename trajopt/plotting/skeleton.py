@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.style import Reals
-from trajopt.solution import Solution
+from trajopt.types import Reals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,25 +26,6 @@ class Skeleton:
     bones: list[tuple[int, int]]
     fixed: list[tuple[int, int]]
     sliders: list[int]
-
-
-def robot_of(solution: Solution) -> Any:
-    """The Pinocchio model of a solution's robot.
-
-    Raises:
-        InvalidArgumentError: the solution has no problem, or its state no robot.
-    """
-    state = getattr(solution.problem, "state", None)
-    if state is None:
-        raise InvalidArgumentError(
-            "solution: expected one with its problem, got none; a loaded solution gets it from Solution.load"
-        )
-    if not hasattr(state, "model"):
-        raise InvalidArgumentError(
-            f"solution: expected a state with a robot (StateMultibody), got {type(state).__name__}; "
-            "plot_solution draws any state"
-        )
-    return state.model
 
 
 def skeleton_of(model: Any, configurations: Reals, tracked: Sequence[int] = ()) -> tuple[Skeleton, Reals]:

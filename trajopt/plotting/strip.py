@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.analysis.basics import robot_of
+from trajopt.analysis.legs import LeggedMotion, legged_motion
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.ground import draw_ground
-from trajopt.plotting.legs import LeggedMotion, legged_motion
-from trajopt.plotting.skeleton import Skeleton, robot_of, skeleton_of
-from trajopt.plotting.style import RAMP, RED, Reals, canvas, house_style, whole_figure
-from trajopt.solution import Solution
+from trajopt.plotting.skeleton import Skeleton, skeleton_of
+from trajopt.plotting.style import RAMP, RED, canvas, house_style, whole_figure
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+
+    from trajopt.solution import Solution
+
 
 _GAP = 0.12  # between two pictures, of the width of one [-]
 _MIDDLE = 0.02  # bones this close to the middle belong to no side, in widths of a picture [-]

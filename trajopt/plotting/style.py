@@ -8,16 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.solution import Solution
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
-
-Reals = npt.NDArray[np.float64]
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")
 """Colours that colour-blind readers tell apart (Okabe and Ito 2008, without yellow)."""
@@ -89,14 +86,6 @@ def whole_figure(figure: Figure | SubFigure) -> Figure:
 def split(figure: Figure | SubFigure, rows: int, columns: int, **ratios: Any) -> list[SubFigure]:
     """A figure in parts, row by row."""
     return list(np.ravel(figure.subfigures(rows, columns, **ratios)))  # type: ignore[arg-type]
-
-
-def time_axis(solution: Solution) -> tuple[Reals, str]:
-    """Abscissa of the knots, shape (T + 1,), and its label: times [s], or numbers of knots if there are none."""
-    times = getattr(solution.problem, "times", None)
-    if times is None:
-        return np.arange(len(solution.xs), dtype=np.float64), "knot [-]"
-    return np.asarray(times, dtype=np.float64), "time [s]"
 
 
 def set_time_axis(axes: Axes, abscissa: Reals, label: str) -> None:

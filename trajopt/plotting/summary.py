@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy.typing as npt
 
+from trajopt.analysis.legs import is_legged
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.convergence import plot_convergence
 from trajopt.plotting.cost_terms import plot_cost_terms
 from trajopt.plotting.legged_summary import draw_legged, legged_size
-from trajopt.plotting.legs import is_legged
 from trajopt.plotting.motion import plot_motion
 from trajopt.plotting.style import check_picture_path, house_style, split
 from trajopt.plotting.trajectory import plot_solution
-from trajopt.solution import Solution
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from trajopt.solution import Solution
 
 
 def plot_summary(

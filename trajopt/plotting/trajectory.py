@@ -6,23 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.plotting.lines import Line, panels_of
-from trajopt.plotting.style import (
-    GREY,
-    Reals,
-    canvas,
-    house_style,
-    legend_beside,
-    line_look,
-    set_time_axis,
-    time_axis,
-    whole_figure,
-)
-from trajopt.solution import Solution
+from trajopt.analysis.basics import time_axis
+from trajopt.analysis.lines import Line, panels_of
+from trajopt.plotting.style import GREY, canvas, house_style, legend_beside, line_look, set_time_axis, whole_figure
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+
+    from trajopt.solution import Solution
+
 
 _UNLIMITED = 1e20  # files write "no limit" as inf or as the largest number
 _LETTERS = 100  # that fit below the panels; the sample of a line takes 5 [-]

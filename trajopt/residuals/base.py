@@ -6,9 +6,9 @@ from abc import abstractmethod
 
 from casadi import SX
 
-from trajopt.expressions import Instant
+from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
-from trajopt.model import Model, Parameter
+from trajopt.model.base import Model, Parameter
 from trajopt.states.base import StateAbstract
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.expressions import Instant
+from trajopt.instant import Instant
 from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.states.base import StateAbstract
 

@@ -10,9 +10,10 @@ from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.contacts.stack import ContactStack
 from trajopt.dynamics.falling import frame_motions
 from trajopt.errors import InvalidArgumentError
-from trajopt.expressions import Instant, check_robot_state
+from trajopt.instant import Instant
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import check_robot_state
 
 
 class ResidualModelContactControlGrav(ResidualModelAbstract):

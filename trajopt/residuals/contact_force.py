@@ -6,10 +6,12 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.errors import InvalidArgumentError, check_array
-from trajopt.expressions import Instant, check_robot_state
+from trajopt.checks import check_array
+from trajopt.errors import InvalidArgumentError
+from trajopt.instant import Instant
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import check_robot_state
 
 
 class ResidualModelForce(ResidualModelAbstract):

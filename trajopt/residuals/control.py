@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.errors import InvalidArgumentError, check_array
-from trajopt.expressions import Instant
-from trajopt.model import Parameter
+from trajopt.checks import check_array
+from trajopt.errors import InvalidArgumentError
+from trajopt.instant import Instant
+from trajopt.model.base import Parameter
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
 

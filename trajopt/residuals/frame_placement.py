@@ -8,9 +8,9 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.dynamics.lie import log6, log6_and_jacobian
-from trajopt.expressions import Instant
-from trajopt.placements import check_placement
+from trajopt.instant import Instant
 from trajopt.residuals.multibody import ResidualModelMultibody
+from trajopt.robots.placements import check_placement
 from trajopt.states.base import StateAbstract
 
 

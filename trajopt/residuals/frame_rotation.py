@@ -8,9 +8,9 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.dynamics.lie import jlog3, log3
-from trajopt.expressions import Instant
-from trajopt.placements import check_rotation
+from trajopt.instant import Instant
 from trajopt.residuals.multibody import ResidualModelMultibody
+from trajopt.robots.placements import check_rotation
 from trajopt.states.base import StateAbstract
 
 

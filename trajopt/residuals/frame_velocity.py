@@ -7,9 +7,9 @@ import numpy.typing as npt
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.expressions import Instant
-from trajopt.placements import check_reference_frame, check_twist
+from trajopt.instant import Instant
 from trajopt.residuals.multibody import ResidualModelMultibody
+from trajopt.robots.placements import check_reference_frame, check_twist
 from trajopt.states.base import StateAbstract
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.errors import InvalidArgumentError, check_count, check_positive
-from trajopt.expressions import Instant
-from trajopt.placements import check_rotation
+from trajopt.checks import check_count, check_positive
+from trajopt.errors import InvalidArgumentError
+from trajopt.instant import Instant
 from trajopt.residuals.contact_force import ResidualModelForce
+from trajopt.robots.placements import check_rotation
 from trajopt.states.base import StateAbstract
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.errors import check_array
-from trajopt.expressions import Instant
+from trajopt.checks import check_array
+from trajopt.instant import Instant
 from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.states.base import StateAbstract
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import casadi as ca
 from casadi import SX
 
-from trajopt.expressions import check_robot_state
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
-from trajopt.states.state_multibody import StateMultibody
+from trajopt.states.state_multibody import StateMultibody, check_robot_state
 
 
 class ResidualModelMultibody(ResidualModelAbstract):

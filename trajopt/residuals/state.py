@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.expressions import Instant
+from trajopt.instant import Instant
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
 

@@ -10,10 +10,12 @@ import casadi as ca
 from casadi import SX
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.expressions import Instant, call_user, check_robot_state
+from trajopt.instant import Instant
 from trajopt.kernels.instructions import expand
+from trajopt.model.functions import call_user
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import check_robot_state
 
 
 class ResidualModelSymbolic(ResidualModelAbstract):

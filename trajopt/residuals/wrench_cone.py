@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.errors import InvalidArgumentError, check_array, check_positive
-from trajopt.expressions import Instant
-from trajopt.placements import check_rotation
+from trajopt.checks import check_array, check_positive
+from trajopt.errors import InvalidArgumentError
+from trajopt.instant import Instant
 from trajopt.residuals.contact_force import ResidualModelForce
 from trajopt.residuals.friction_cone import check_facets, check_normal_force, friction_rows
+from trajopt.robots.placements import check_rotation
 from trajopt.states.base import StateAbstract
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ from typing import Literal
 import casadi as ca
 from casadi import SX
 
-from trajopt.states.base import Array
 from trajopt.states.joint_spaces import JointSpace
 from trajopt.states.spaces import CircleSpace, ConfigurationSpace, PlanarPoseSpace, PoseSpace, RotationSpace
+from trajopt.types import Reals
 
 Operation = Literal["integrate", "difference", "jintegrate", "jdifference"]
 
@@ -33,7 +33,7 @@ def joints_to_replace(joints: tuple[JointSpace, ...]) -> dict[Operation, tuple[J
     return {name: tuple(j for j in joints if isinstance(j.space, spaces)) for name, spaces in _NEEDED.items()}
 
 
-def evaluate(space: ConfigurationSpace, operation: Operation, a: Array, b: Array) -> tuple[Array, ...]:
+def evaluate(space: ConfigurationSpace, operation: Operation, a: Reals, b: Reals) -> tuple[Reals, ...]:
     """The operation's results for one joint: a vector, or a pair of matrices."""
     return tuple(value.full() for value in _function(space, operation).call([a, b]))
 

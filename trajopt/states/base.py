@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.checks import check_array
+from trajopt.errors import InvalidArgumentError
+from trajopt.types import Reals
 
-Array = npt.NDArray[np.float64]
 Which = Literal["both", "first", "second"]
 
 
@@ -30,8 +31,8 @@ class StateAbstract(ABC):
 
     nx: int
     ndx: int
-    lower: Array
-    upper: Array
+    lower: Reals
+    upper: Reals
 
     def _finish(self, lower: npt.ArrayLike, upper: npt.ArrayLike) -> None:
         """Ends a subclass's `__init__`: checks and sets the bounds, then refuses further changes."""
@@ -56,11 +57,11 @@ class StateAbstract(ABC):
     # --- numbers -------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def zero(self) -> Array:
+    def zero(self) -> Reals:
         """The neutral state, shape (nx,); a fresh array."""
 
     @abstractmethod
-    def rand(self, rng: np.random.Generator | int) -> Array:
+    def rand(self, rng: np.random.Generator | int) -> Reals:
         """A random state, shape (nx,).
 
         Rotations are uniform; other coordinates are uniform within their bounds, or in [-1, 1] where they have none;
@@ -70,15 +71,15 @@ class StateAbstract(ABC):
             rng: Random generator, or the seed of a new one.
         """
 
-    def integrate(self, x: npt.ArrayLike, dx: npt.ArrayLike) -> Array:
+    def integrate(self, x: npt.ArrayLike, dx: npt.ArrayLike) -> Reals:
         """x ⊕ dx, shape (nx,)."""
         return self._integrate(_vector("x", x, self.nx), _vector("dx", dx, self.ndx))
 
-    def difference(self, x0: npt.ArrayLike, x1: npt.ArrayLike) -> Array:
+    def difference(self, x0: npt.ArrayLike, x1: npt.ArrayLike) -> Reals:
         """x1 ⊖ x0, shape (ndx,): x0 ⊕ (x1 ⊖ x0) = x1."""
         return self._difference(_vector("x0", x0, self.nx), _vector("x1", x1, self.nx))
 
-    def jintegrate(self, x: npt.ArrayLike, dx: npt.ArrayLike, which: Which = "both") -> Array | tuple[Array, Array]:
+    def jintegrate(self, x: npt.ArrayLike, dx: npt.ArrayLike, which: Which = "both") -> Reals | tuple[Reals, Reals]:
         """Derivatives of x ⊕ dx in x ("first") and in dx ("second"), shape (ndx, ndx) each, in tangent coordinates.
 
         (x ⊕ a) ⊕ dx = (x ⊕ dx) ⊕ J₁ a and x ⊕ (dx + b) = (x ⊕ dx) ⊕ J₂ b, to first order in a and b.
@@ -86,7 +87,7 @@ class StateAbstract(ABC):
         _check_which(which)
         return _select(self._jintegrate(_vector("x", x, self.nx), _vector("dx", dx, self.ndx)), which)
 
-    def jdifference(self, x0: npt.ArrayLike, x1: npt.ArrayLike, which: Which = "both") -> Array | tuple[Array, Array]:
+    def jdifference(self, x0: npt.ArrayLike, x1: npt.ArrayLike, which: Which = "both") -> Reals | tuple[Reals, Reals]:
         """Derivatives of x1 ⊖ x0 in x0 ("first") and in x1 ("second"), shape (ndx, ndx) each.
 
         x1 ⊖ (x0 ⊕ a) = x1 ⊖ x0 + J₁ a and (x1 ⊕ b) ⊖ x0 = x1 ⊖ x0 + J₂ b, to first order in a and b.
@@ -94,19 +95,19 @@ class StateAbstract(ABC):
         _check_which(which)
         return _select(self._jdifference(_vector("x0", x0, self.nx), _vector("x1", x1, self.nx)), which)
 
-    def at_rest(self, x: Array) -> Array:
+    def at_rest(self, x: Reals) -> Reals:
         """The state with its velocities set to zero, shape (nx,), where the manifold knows what they are."""
         return np.array(x, dtype=np.float64)
 
     @abstractmethod
-    def normalize(self, x: npt.ArrayLike) -> Array:
+    def normalize(self, x: npt.ArrayLike) -> Reals:
         """x with its rotations scaled to norm 1, shape (nx,); a fresh array.
 
         Raises:
             InvalidArgumentError: a rotation has norm zero, or the size is wrong.
         """
 
-    def check(self, x: npt.ArrayLike, argument: str = "x") -> Array:
+    def check(self, x: npt.ArrayLike, argument: str = "x") -> Reals:
         """A copy of x, shape (nx,), after checking that it is a state.
 
         Raises:
@@ -116,7 +117,7 @@ class StateAbstract(ABC):
         self._check_rotations(checked, argument)
         return checked
 
-    def are_states(self, xs: Array) -> bool:
+    def are_states(self, xs: Reals) -> bool:
         """Whether all rows of xs (n, nx) would pass `check`."""
         return bool(np.all(np.isfinite(xs)))
 
@@ -184,19 +185,19 @@ class StateAbstract(ABC):
     # --- what a subclass provides --------------------------------------------------------------------------------
 
     @abstractmethod
-    def _integrate(self, x: Array, dx: Array) -> Array: ...
+    def _integrate(self, x: Reals, dx: Reals) -> Reals: ...
 
     @abstractmethod
-    def _difference(self, x0: Array, x1: Array) -> Array: ...
+    def _difference(self, x0: Reals, x1: Reals) -> Reals: ...
 
     @abstractmethod
-    def _jintegrate(self, x: Array, dx: Array) -> tuple[Array, Array]: ...
+    def _jintegrate(self, x: Reals, dx: Reals) -> tuple[Reals, Reals]: ...
 
     @abstractmethod
-    def _jdifference(self, x0: Array, x1: Array) -> tuple[Array, Array]: ...
+    def _jdifference(self, x0: Reals, x1: Reals) -> tuple[Reals, Reals]: ...
 
     @abstractmethod
-    def _check_rotations(self, x: Array, argument: str) -> None:
+    def _check_rotations(self, x: Reals, argument: str) -> None:
         """Raises InvalidArgumentError where a rotation in x is not normalised."""
 
     @abstractmethod
@@ -219,7 +220,7 @@ def random_generator(rng: np.random.Generator | int) -> np.random.Generator:
     )
 
 
-def uniform_within(rng: np.random.Generator, lower: Array, upper: Array) -> Array:
+def uniform_within(rng: np.random.Generator, lower: Reals, upper: Reals) -> Reals:
     """Uniform random numbers within bounds; a side without bound is at ∓1, or 2 away from the bound beyond that."""
     low = np.where(np.isfinite(lower), lower, np.where(upper < -1, upper - 2, -1.0))
     high = np.where(np.isfinite(upper), upper, np.where(lower > 1, lower + 2, 1.0))
@@ -234,14 +235,14 @@ def check_columns(sizes: dict[str, tuple[SX, int]]) -> None:
             raise InvalidArgumentError(f"{argument}: expected a casadi.SX of shape ({size}, 1), got {got}")
 
 
-def _vector(argument: str, value: npt.ArrayLike, size: int) -> Array:
+def _vector(argument: str, value: npt.ArrayLike, size: int) -> Reals:
     array = np.asarray(value, dtype=np.float64)
     if array.shape != (size,):
         raise InvalidArgumentError(f"{argument}: expected shape ({size},), got {array.shape}")
     return array
 
 
-def _check_bound(argument: str, value: npt.ArrayLike, size: int) -> Array:
+def _check_bound(argument: str, value: npt.ArrayLike, size: int) -> Reals:
     array = np.array(value, dtype=np.float64)
     if array.shape != (size,):
         raise InvalidArgumentError(
@@ -259,7 +260,7 @@ def _check_which(which: str) -> None:
         raise InvalidArgumentError(f"which: expected 'both', 'first' or 'second', got {which!r}")
 
 
-def _select(pair: tuple[Array, Array], which: Which) -> Array | tuple[Array, Array]:
+def _select(pair: tuple[Reals, Reals], which: Which) -> Reals | tuple[Reals, Reals]:
     if which == "both":
         return pair
     return pair[0] if which == "first" else pair[1]

@@ -10,12 +10,14 @@ import numpy.typing as npt
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.checks import check_array
+from trajopt.errors import InvalidArgumentError
 from trajopt.robots import Robot
 from trajopt.states.accurate import evaluate, joints_to_replace
-from trajopt.states.base import Array, StateAbstract, check_columns, random_generator, uniform_within
+from trajopt.states.base import StateAbstract, check_columns, random_generator, uniform_within
 from trajopt.states.joint_spaces import JointSpace, joint_spaces
 from trajopt.states.spaces import VectorSpace
+from trajopt.types import Reals
 
 _NORM_TOLERANCE = 1e-6
 _NO_LIMIT = 1e300
@@ -53,11 +55,11 @@ class StateMultibody(StateAbstract):
         default_lower, default_upper = _limits(self.model, self._joints)
         self._finish(default_lower if lower is None else lower, default_upper if upper is None else upper)
 
-    def zero(self) -> Array:
+    def zero(self) -> Reals:
         """The neutral configuration and no velocity, shape (nx,); a fresh array."""
         return np.concatenate([pin.neutral(self.model), np.zeros(self.nv)])
 
-    def rand(self, rng: np.random.Generator | int) -> Array:
+    def rand(self, rng: np.random.Generator | int) -> Reals:
         """A random state, shape (nx,).
 
         Rotations are uniform, joints with limits are uniform within them, other positions are uniform in [-1, 1], and
@@ -77,11 +79,11 @@ class StateMultibody(StateAbstract):
         x[self.nq :] = np.clip(generator.uniform(-1.0, 1.0, self.nv), slowest, fastest)
         return x
 
-    def at_rest(self, x: Array) -> Array:
+    def at_rest(self, x: Reals) -> Reals:
         """The state with zero velocity, shape (nx,)."""
         return np.concatenate([np.asarray(x, dtype=np.float64)[: self.nq], np.zeros(self.nv)])
 
-    def normalize(self, x: npt.ArrayLike) -> Array:
+    def normalize(self, x: npt.ArrayLike) -> Reals:
         """x with its quaternions and unit circles scaled to norm 1, shape (nx,); a fresh array."""
         result = check_array("x", x, (self.nx,), cure=self._shape_hint())
         for joint, where, norm in self._rotations(result):
@@ -150,31 +152,31 @@ class StateMultibody(StateAbstract):
         bounded = int(np.sum(np.isfinite(self.lower) | np.isfinite(self.upper)))
         return f"StateMultibody({self.robot.name!r}, nq={self.nq}, nv={self.nv}, {bounded} of {self.ndx} bounded)"
 
-    def _integrate(self, x: Array, dx: Array) -> Array:
+    def _integrate(self, x: Reals, dx: Reals) -> Reals:
         q = pin.integrate(self.model, x[: self.nq], dx[: self.nv])
         for j in self._replaced["integrate"]:
             q[j.q] = evaluate(j.space, "integrate", x[j.q], dx[j.v])[0][:, 0]
         return np.concatenate([q, x[self.nq :] + dx[self.nv :]])
 
-    def _difference(self, x0: Array, x1: Array) -> Array:
+    def _difference(self, x0: Reals, x1: Reals) -> Reals:
         dq = pin.difference(self.model, x0[: self.nq], x1[: self.nq])
         for j in self._replaced["difference"]:
             dq[j.v] = evaluate(j.space, "difference", x0[j.q], x1[j.q])[0][:, 0]
         return np.concatenate([dq, x1[self.nq :] - x0[self.nq :]])
 
-    def _jintegrate(self, x: Array, dx: Array) -> tuple[Array, Array]:
+    def _jintegrate(self, x: Reals, dx: Reals) -> tuple[Reals, Reals]:
         first, second = pin.dIntegrate(self.model, x[: self.nq], dx[: self.nv])
         for j in self._replaced["jintegrate"]:
             first[j.v, j.v], second[j.v, j.v] = evaluate(j.space, "jintegrate", x[j.q], dx[j.v])
         return _with_velocity(first, 1.0), _with_velocity(second, 1.0)
 
-    def _jdifference(self, x0: Array, x1: Array) -> tuple[Array, Array]:
+    def _jdifference(self, x0: Reals, x1: Reals) -> tuple[Reals, Reals]:
         first, second = pin.dDifference(self.model, x0[: self.nq], x1[: self.nq])
         for j in self._replaced["jdifference"]:
             first[j.v, j.v], second[j.v, j.v] = evaluate(j.space, "jdifference", x0[j.q], x1[j.q])
         return _with_velocity(first, -1.0), _with_velocity(second, 1.0)
 
-    def _rotations(self, x: Array) -> list[tuple[JointSpace, slice, float]]:
+    def _rotations(self, x: Reals) -> list[tuple[JointSpace, slice, float]]:
         """Each rotation in x: its joint, where its coordinates are, their norm."""
         result = []
         for joint in self._joints:
@@ -184,7 +186,7 @@ class StateMultibody(StateAbstract):
                 result.append((joint, where, float(np.linalg.norm(x[where]))))
         return result
 
-    def _check_rotations(self, x: Array, argument: str) -> None:
+    def _check_rotations(self, x: Reals, argument: str) -> None:
         for joint, where, norm in self._rotations(x):
             if abs(norm - 1) > _NORM_TOLERANCE:
                 kind = "quaternion" if where.stop - where.start == 4 else "(cos, sin)"
@@ -194,7 +196,7 @@ class StateMultibody(StateAbstract):
                     "normalise it, or use state.normalize(x)"
                 )
 
-    def are_states(self, xs: Array) -> bool:
+    def are_states(self, xs: Reals) -> bool:
         norms = [np.linalg.norm(xs[:, where], axis=1) for _, where, _ in self._rotations(xs[0])]
         return super().are_states(xs) and all(np.all(np.abs(norm - 1) <= _NORM_TOLERANCE) for norm in norms)
 
@@ -205,7 +207,7 @@ class StateMultibody(StateAbstract):
         return self.model is other.model or bool(self.model == other.model)
 
 
-def _limits(model: pin.Model, joints: tuple[JointSpace, ...]) -> tuple[Array, Array]:
+def _limits(model: pin.Model, joints: tuple[JointSpace, ...]) -> tuple[Reals, Reals]:
     """Bounds of (δq, δv), shape (2 nv,) each, from the model's limits."""
     lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
     for joint in joints:
@@ -222,7 +224,7 @@ def _name(kind: str, label: str, part: str) -> str:
     return f"{kind}:{label}.{part}" if part else f"{kind}:{label}"
 
 
-def _with_velocity(configuration_block: Array, sign: float) -> Array:
+def _with_velocity(configuration_block: Reals, sign: float) -> Reals:
     nv = len(configuration_block)
     result = np.zeros((2 * nv, 2 * nv))
     result[:nv, :nv] = configuration_block
@@ -230,5 +232,14 @@ def _with_velocity(configuration_block: Array, sign: float) -> Array:
     return result
 
 
-def _rebuild(robot: Robot, lower: Array, upper: Array) -> StateMultibody:
+def _rebuild(robot: Robot, lower: Reals, upper: Reals) -> StateMultibody:
     return StateMultibody(robot, lower=lower, upper=upper)
+
+
+def check_robot_state(user: str, state: object) -> StateMultibody:
+    """The state, if it is that of a robot; raises InvalidArgumentError in the name of `user` if it is not."""
+    if not isinstance(state, StateMultibody):
+        raise InvalidArgumentError(
+            f"state: {user} needs a StateMultibody, got {state!r}; make one of a robot: StateMultibody(load_robot(...))"
+        )
+    return state

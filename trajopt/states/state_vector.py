@@ -10,7 +10,8 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.states.base import Array, StateAbstract, check_columns, random_generator, uniform_within
+from trajopt.states.base import StateAbstract, check_columns, random_generator, uniform_within
+from trajopt.types import Reals
 
 
 class StateVector(StateAbstract):
@@ -50,15 +51,15 @@ class StateVector(StateAbstract):
             np.full(self.nx, -np.inf) if lower is None else lower, np.full(self.nx, np.inf) if upper is None else upper
         )
 
-    def zero(self) -> Array:
+    def zero(self) -> Reals:
         """The origin, shape (nx,); a fresh array."""
         return np.zeros(self.nx)
 
-    def rand(self, rng: np.random.Generator | int) -> Array:
+    def rand(self, rng: np.random.Generator | int) -> Reals:
         """Uniform within the bounds, or in [-1, 1] where there are none, shape (nx,)."""
         return uniform_within(random_generator(rng), self.lower, self.upper)
 
-    def normalize(self, x: npt.ArrayLike) -> Array:
+    def normalize(self, x: npt.ArrayLike) -> Reals:
         """A checked copy of x, shape (nx,): vectors need no normalisation."""
         return self.check(x)
 
@@ -120,19 +121,19 @@ class StateVector(StateAbstract):
         ]
         return f"StateVector({', '.join(parts)})"
 
-    def _integrate(self, x: Array, dx: Array) -> Array:
+    def _integrate(self, x: Reals, dx: Reals) -> Reals:
         return x + dx
 
-    def _difference(self, x0: Array, x1: Array) -> Array:
+    def _difference(self, x0: Reals, x1: Reals) -> Reals:
         return x1 - x0
 
-    def _jintegrate(self, x: Array, dx: Array) -> tuple[Array, Array]:
+    def _jintegrate(self, x: Reals, dx: Reals) -> tuple[Reals, Reals]:
         return np.eye(self.nx), np.eye(self.nx)
 
-    def _jdifference(self, x0: Array, x1: Array) -> tuple[Array, Array]:
+    def _jdifference(self, x0: Reals, x1: Reals) -> tuple[Reals, Reals]:
         return -np.eye(self.nx), np.eye(self.nx)
 
-    def _check_rotations(self, x: Array, argument: str) -> None:
+    def _check_rotations(self, x: Reals, argument: str) -> None:
         """There are none."""
 
     def _shape_hint(self) -> str:
@@ -142,5 +143,5 @@ class StateVector(StateAbstract):
         return True
 
 
-def _rebuild(nx: int, lower: Array, upper: Array, names: tuple[str, ...], units: tuple[str, ...]) -> StateVector:
+def _rebuild(nx: int, lower: Reals, upper: Reals, names: tuple[str, ...], units: tuple[str, ...]) -> StateVector:
     return StateVector(nx, lower=lower, upper=upper, names=names, units=units)

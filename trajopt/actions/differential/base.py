@@ -12,16 +12,17 @@ from casadi import SX
 
 from trajopt.actions.base import check_names
 from trajopt.actions.data import ActionData
+from trajopt.checks import check_array, check_bounds, check_count
 from trajopt.costs.cost_stack import CostStack
-from trajopt.errors import InvalidArgumentError, check_array, check_bounds, check_count
-from trajopt.expressions import Instant, function_of
+from trajopt.errors import InvalidArgumentError
+from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model import Model, Parameter, parameter_vector
-from trajopt.program_store import kept
+from trajopt.model.base import Model, Parameter, parameter_vector
+from trajopt.model.functions import function_of
+from trajopt.model.programs import kept
 from trajopt.states.base import StateAbstract
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 
 class DifferentialActionModelAbstract(Model):

@@ -6,27 +6,26 @@ from collections.abc import Mapping
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.solved import Solved, force_results, named_call, solution_steps, visible_forces
 from trajopt.actuation.base import ActuationModelAbstract
+from trajopt.checks import check_non_negative
 from trajopt.contacts.kkt import ContactSystem
 from trajopt.contacts.redundancy import check_independent, statics
 from trajopt.contacts.stack import ContactStack
 from trajopt.costs.cost_stack import CostStack
 from trajopt.dynamics.falling import FrameMotion, falling_derivatives, frame_motions
 from trajopt.dynamics.friction import SmoothFriction
-from trajopt.errors import InvalidArgumentError, check_non_negative
-from trajopt.expressions import Instant, check_robot_state
+from trajopt.errors import InvalidArgumentError
+from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model import Parameter
+from trajopt.model.base import Parameter
 from trajopt.states.base import StateAbstract
-from trajopt.states.state_multibody import StateMultibody
-
-Reals = npt.NDArray[np.float64]
+from trajopt.states.state_multibody import StateMultibody, check_robot_state
+from trajopt.types import Reals
 
 
 class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract):

@@ -7,19 +7,18 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.terminal import terminal_stack_steps, terminal_stack_value
-from trajopt.errors import DuplicateNameError, InvalidArgumentError, check_non_negative, check_positive
-from trajopt.expressions import Instant
+from trajopt.checks import check_non_negative, check_positive
+from trajopt.errors import DuplicateNameError, InvalidArgumentError
+from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model import Parameter, parameter_vector
-
-Reals = npt.NDArray[np.float64]
+from trajopt.model.base import Parameter, parameter_vector
+from trajopt.types import Reals
 
 
 def _time_step(argument: str, value: Any) -> Reals:

@@ -8,7 +8,7 @@ from casadi import SX
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract, symbol_of
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model import parameter_vector
+from trajopt.model.base import parameter_vector
 
 
 class IntegratedActionModelEuler(IntegratedActionModelAbstract):

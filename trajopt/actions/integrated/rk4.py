@@ -10,11 +10,12 @@ from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
-from trajopt.expressions import Instant, function_of
+from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model import parameter_vector
+from trajopt.model.base import parameter_vector
+from trajopt.model.functions import function_of
 
 NODES = (0.0, 0.5, 0.5, 1.0)
 WEIGHTS = (1 / 6, 1 / 3, 1 / 3, 1 / 6)

@@ -1,0 +1,103 @@
+"""A knot whose model is a black box in Python, on the arrays that compiled knots use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.actions.base import ActionModelAbstract
+from trajopt.errors import ModelEvaluationError
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.shooting.evaluator import Evaluator, Trials
+
+
+class BlackBoxKnot:
+    """One knot of a black box.
+
+    Args:
+        model: The model.
+        t: The knot.
+        evaluator: Whose arrays it reads and writes.
+    """
+
+    def __init__(self, model: ActionModelAbstract, t: int, evaluator: Evaluator) -> None:
+        self._model, self._t, self._e = model, t, evaluator
+        self._data = model.create_data()
+
+    @contextmanager
+    def _named(self, method: str) -> Iterator[None]:
+        """Errors inside name the knot and the method."""
+        try:
+            yield
+        except ModelEvaluationError:
+            raise
+        except Exception as error:
+            raise ModelEvaluationError(
+                f"knot {self._t}: {type(self._model).__name__}.{method} raised {type(error).__name__}: {error}"
+            ) from error
+
+    def linearize(self) -> None:
+        """Fills the evaluator's rows of this running knot."""
+        e, t, d, n, m = self._e, self._t, self._data, self._e.state.ndx, self._model.nu
+        x, u = e.xs[t].copy(), e.us[t, :m].copy()
+        with self._named("calc"):
+            self._model.calc(d, x, u)
+        with self._named("calc_diff"):
+            self._model.calc_diff(d, x, u)
+        self._check(d.xnext, "calc", "data.xnext")
+        e.xnext[t], e.costs[t] = d.xnext, d.cost
+        e.gaps[t + 1] = e.state.difference(e.xs[t + 1], d.xnext)
+        e.F[t, :, :n], e.F[t, :, n : n + m] = d.Fx, d.Fu
+        e.g[t, :n], e.g[t, n : n + m] = d.Lx, d.Lu
+        H = e.H[t]
+        H[:n, :n], H[:n, n : n + m], H[n : n + m, :n], H[n : n + m, n : n + m] = d.Lxx, d.Lxu, d.Lxu.T, d.Luu
+        np.fill_diagonal(H[n + m :, n + m :], 1.0)
+        for name in ("cost", "Fx", "Fu", "Lx", "Lu", "Lxx", "Lxu", "Luu"):
+            self._check(getattr(d, name), "calc" if name == "cost" else "calc_diff", f"data.{name}")
+
+    def expand(self) -> None:
+        """Fills the evaluator's terminal arrays."""
+        e, d, x = self._e, self._data, self._e.xs[self._t].copy()
+        with self._named("calc"):
+            self._model.calc(d, x, None)
+        with self._named("calc_diff"):
+            self._model.calc_diff(d, x, None)
+        e.costs[self._t], e.terminal_Lx[:], e.terminal_Lxx[:] = d.cost, d.Lx, d.Lxx
+        for name in ("cost", "Lx", "Lxx"):
+            self._check(getattr(d, name), "calc" if name == "cost" else "calc_diff", f"data.{name}")
+
+    def step(self, trials: Trials, lane: int) -> None:
+        """One step of a rollout in one lane, as `knot_programs.step` defines it; not finite if x is not."""
+        e, t, m, d = self._e, self._t, self._model.nu, self._data
+        x, alpha = trials.xs[lane, t].copy(), trials.alphas[lane, 0]
+        if not np.all(np.isfinite(x)):
+            trials.xs[lane, t + 1], trials.costs[lane, t] = np.nan, np.nan
+            return
+        dx = e.state.difference(e.xs[t], x)
+        u = e.us[t, :m] - alpha * e.k[t, :m] - e.K[t, :m] @ dx
+        with self._named("calc"):
+            self._model.calc(d, x, u)
+        trials.dx[lane, t], trials.us[lane, t, :m], trials.costs[lane, t] = dx, u, d.cost
+        finite = bool(np.all(np.isfinite(d.xnext)))
+        trials.xs[lane, t + 1] = e.state.integrate(d.xnext, (alpha - 1) * trials.gaps[t + 1]) if finite else np.nan
+
+    def finish(self, trials: Trials, lane: int) -> None:
+        """The end of a rollout in one lane."""
+        e, t, x = self._e, self._t, trials.xs[lane, self._t].copy()
+        if not np.all(np.isfinite(x)):
+            trials.costs[lane, t] = np.nan
+            return
+        with self._named("calc"):
+            self._model.calc(self._data, x, None)
+        trials.costs[lane, t], trials.dx[lane, t] = self._data.cost, e.state.difference(e.xs[t], x)
+
+    def _check(self, value: Reals, method: str, field: str) -> None:
+        if not np.all(np.isfinite(value)):
+            raise ModelEvaluationError(
+                f"knot {self._t}: {type(self._model).__name__}.{method} set {field} to a value that is not finite"
+            )

@@ -1,0 +1,9 @@
+"""Names of the types that the whole package uses."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Reals = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
