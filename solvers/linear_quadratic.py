@@ -15,10 +15,10 @@ from trajopt.types import Reals
 class SecondOrder:
     """Positions of knots with q⁺ = q ⊕ dt v⁺: their rows of F follow from those of the velocities.
 
-    With J0 and J1 the Jacobians of q ⊕ w by q and by w, F_q = dt J1 F_v + (J0 | 0 | 0), rows and columns of both halves
-    in the order (q, v). Beyond nb leading rows and columns J0 and J1 are the identity: nb is 6 for a robot on a free
-    flyer, 0 for one on a fixed base, and up to n/2 where joints with rotations lie further behind. Symplectic Euler steps
-    are of this kind, and impulses with dt = 0 and J1dt = 0.
+    With dx in the order (q, v), and J0 and J1 the Jacobians of q ⊕ w by q and by w, F_q = dt J1 F_v + (J0 | 0 | 0).
+    Beyond nb leading rows and columns J0 and J1 are the identity: nb is 6 for a robot on a free flyer, 0 for one on a
+    fixed base whose joints turn about one axis each, and larger, up to n/2, where spherical joints lie further behind.
+    Symplectic Euler steps are of this kind, and impulses with dt = 0 and J1dt = 0.
 
     Attributes:
         dt: Time steps (T,) [s].
@@ -35,17 +35,16 @@ class SecondOrder:
 class LinearQuadratic:
     """Minimise Σ ½ zᵀH z + gᵀz + ½ dx_Tᵀ H_T dx_T + g_Tᵀ dx_T over z_t = (dx_t, du_t), t < T, and dx_T.
 
-    subject to dx_0 = f_0, dx_{t+1} = F_t z_t + f_{t+1}, and, where there are constraints, C_t z_t + d_t = δ_t ∘ y_t with
-    their multipliers y_t: rows of the Lagrangian Σ yᵀ(C z + d) - ½ yᵀ(δ ∘ y). δ = 0 is an equality; proximal and
-    interior-point methods set it to what they add to the dual block. A knot with fewer rows than others is padded with
-    rows C = 0, d = 0, δ = 1, whose y is 0.
+    Subject to dx_0 = f_0, dx_{t+1} = F_t z_t + f_{t+1} and, where there are constraints, C_t z_t + d_t = δ_t ∘ y_t with
+    their multipliers y_t. Where δ = 0 that is an equality; interior-point and proximal methods set δ > 0 to what stands
+    in their dual block. A knot with fewer constraints than others is padded with rows C = 0, d = 0, δ = 1, where y = 0.
 
-    The arrays are held as they are, not copied, so that what changes them is seen; solvers may change those of a `copy`.
-    All are C-contiguous float64, but rows of F may lie further apart, as those of F[:, n // 2 :]. T = 0 and m = 0 are
+    The arrays are held, not copied: a change in them is seen. A solver that changes them takes a `copy`. Their rows
+    follow one another without a gap, in order; those of F may lie apart, as in F[:, n // 2 :]. T = 0 and m = 0 are
     problems, too. Of H and terminal_H only the lower triangles are read.
 
-    Not built, but not in the way: derivatives by parameters θ (sensitivities, free time) would be further columns of F,
-    g, H and C behind those of du, and a batch of problems a further axis in front of all arrays.
+    Derivatives by parameters θ (sensitivities, free time), when they come, are further columns of F, g, H and C behind
+    those of du; a batch of problems is a further axis in front of all arrays.
 
     Attributes:
         F: Jacobians of the dynamics (T, n, n + m); with `second_order` rows of velocities alone (T, n // 2, n + m).
@@ -101,26 +100,32 @@ class LinearQuadratic:
     def __post_init__(self) -> None:
         if self.C is not None and self.delta is None:
             object.__setattr__(self, "delta", np.zeros(np.shape(self.C)[:2]))
-        T, n, m, nc = self.T, self.n, self.m, self.nc
-        if n < 1 or m < 0:
-            raise InvalidArgumentError(f"g, terminal_g: expected n >= 1 states and n + m columns, got n = {n}, m = {m}")
         if (self.C is None) != (self.d is None) or (self.C is None and self.delta is not None):
             raise InvalidArgumentError("C, d, delta: expected C and d, or none of them")
-        rows = n
+        T, n, s, nc, rows = self.T, self.n, self.n + self.m, self.nc, self.n
+        if n < 1 or s < n:
+            raise InvalidArgumentError(f"terminal_g, g: expected n >= 1 and rows of n + m, got {n} and {s}")
         if self.second_order is not None:
-            if n % 2:
-                raise InvalidArgumentError(f"second_order: expected an even n, got {n}")
-            rows, nb = n // 2, np.shape(self.second_order.J0)[-1]
-            if nb > rows:
-                raise InvalidArgumentError(f"second_order: expected blocks of at most n / 2 = {rows}, got {nb}")
-            for name, shape in (("dt", (T,)), ("J0", (T, nb, nb)), ("J1dt", (T, nb, nb))):
-                check_rows(f"second_order.{name}", getattr(self.second_order, name), shape)
-        shapes = {"f": (T + 1, n), "g": (T, n + m), "H": (T, n + m, n + m), "terminal_g": (n,), "terminal_H": (n, n)}
+            rows = self._check_second_order(self.second_order)
+        shapes: dict[str, tuple[int, ...]] = {"f": (T + 1, n), "g": (T, s), "H": (T, s, s)}
+        shapes |= {"terminal_g": (n,), "terminal_H": (n, n)}
         if self.C is not None:
-            shapes |= {"C": (T, nc, n + m), "d": (T, nc), "delta": (T, nc)}
+            shapes |= {"C": (T, nc, s), "d": (T, nc), "delta": (T, nc)}
         for name, shape in shapes.items():
             check_rows(name, getattr(self, name), shape)
-        check_rows("F", self.F, (T, rows, n + m), apart=True)
+        check_rows("F", self.F, (T, rows, s), apart=True)
+
+    def _check_second_order(self, structure: SecondOrder) -> int:
+        """Checks the arrays of a second-order system; returns the rows that F has."""
+        T, half, nb = self.T, self.n // 2, np.shape(structure.J0)[-1]
+        if self.n % 2 or nb > half:
+            raise InvalidArgumentError(
+                f"second_order: expected an even n and blocks of at most n / 2, got n = {self.n} and blocks of {nb}"
+            )
+        check_rows("second_order.dt", structure.dt, (T,))
+        check_rows("second_order.J0", structure.J0, (T, nb, nb))
+        check_rows("second_order.J1dt", structure.J1dt, (T, nb, nb))
+        return half
 
     @property
     def T(self) -> int:

@@ -15,8 +15,10 @@ it. So constraints on states alone need δ > 0; they, and rows at the end, come 
 from __future__ import annotations
 
 import ctypes
+import functools
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -102,13 +104,14 @@ class Riccati:
     def __init__(self, lq: LinearQuadratic, *, K: Reals | None = None, k: Reals | None = None) -> None:
         T, n, m, nc = lq.T, lq.n, lq.m, lq.nc
         width, count = recursion.registers()
+        knot, row, _ = (stride // 8 for stride in (lq.F if T else np.zeros((1, *lq.F.shape[1:]))).strides)
         self.lq = lq
         self._sizes = recursion.Sizes(
             n=n,
             m=m,
             nc=nc,
-            row_F=lq.F.strides[1] // 8,
-            knot_F=lq.F.strides[0] // 8,
+            row_F=row,
+            knot_F=knot,
             nb=lq.second_order.J0.shape[-1] if lq.second_order is not None else None,
             width=width,
             registers=count,
@@ -123,6 +126,14 @@ class Riccati:
         self._table = self._bind()
         self._address = ctypes.addressof(self._table)
         self._factor = recursion.factor(self._sizes)
+
+    @functools.cached_property
+    def _solve(self) -> Any:
+        return recursion.solve(self._sizes)
+
+    @functools.cached_property
+    def _forward(self) -> Any:
+        return recursion.forward(self._sizes)
 
     def _bind(self) -> ctypes.Array[ctypes.c_int64]:
         """T and the addresses of all arrays."""
@@ -163,11 +174,11 @@ class Riccati:
             feasible: Whether all gaps count as zero.
         """
         self._with_gaps = 0 if feasible else 1
-        return self._outcome(recursion.solve(self._sizes)(self._address, self._with_gaps))
+        return self._outcome(self._solve(self._address, self._with_gaps))
 
     def forward(self) -> LinearStep:
         """Forward pass: the solution for the vectors of the last `factor` or `solve`."""
-        recursion.forward(self._sizes)(self._address, self._with_gaps)
+        self._forward(self._address, self._with_gaps)
         return self.step
 
     def _outcome(self, code: int) -> RiccatiOutcome:

@@ -72,8 +72,8 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         if self._version != problem.version:
             e = self._evaluator = problem.new_evaluator()
             e.prepare()
-            end = {"terminal_g": e.terminal_Lx, "terminal_H": e.terminal_Lxx}
-            self._riccati = Riccati(LinearQuadratic(F=e.F, f=e.gaps, g=e.g, H=e.H, **end), K=e.K, k=e.k)
+            lq = LinearQuadratic(F=e.F, f=e.gaps, g=e.g, H=e.H, terminal_g=e.terminal_Lx, terminal_H=e.terminal_Lxx)
+            self._riccati = Riccati(lq, K=e.K, k=e.k)
             self._search = LineSearch(self._evaluator, self.options.step_lengths, self.acceptance())
             self._version = problem.version
         self._evaluator.xs[:], self._evaluator.us[:] = run.trajectory

@@ -1,8 +1,8 @@
-"""The backward pass: factors and value functions of all knots, from the last to the first, and a first right-hand side."""
+"""The backward pass: factors, value functions and gains of all knots, from the last to the first."""
 
 from __future__ import annotations
 
-from trajopt.solvers.recursion.cells import each
+from trajopt.solvers.recursion.cells import ZERO, each
 from trajopt.solvers.recursion.dense import Matrix, add_rows
 from trajopt.solvers.recursion.elimination import Elimination
 from trajopt.solvers.recursion.frame import Frame
@@ -14,11 +14,14 @@ from trajopt.solvers.recursion.value import GRADIENT, NOT_FINITE, VALUE, gradien
 FACTOR = "trajopt_factor"
 INDEFINITE, RANK_DEFICIENT = 1, 2
 DEPENDENT = 1e-13
-"""Part of a row, in the metric of Quu⁻¹, that other rows must leave of it, or it counts as their combination [-]."""
+"""A constraint of which the others leave no larger part, measured by c Quu⁻¹ cᵀ + δ, depends on them [-]."""
 
 
 def backward_text(sizes: Sizes) -> str:
-    """`i64 trajopt_factor(i64 *table, double reg, double reg_value, i64 with_gaps)`: 0, or 4 (knot + 1) + what failed."""
+    """`i64 trajopt_factor(i64 *table, double reg, double reg_value, i64 with_gaps)`.
+
+    It returns 0, or 4 (knot + 1) + what failed there.
+    """
     return _Backward(sizes).text()
 
 
@@ -38,7 +41,7 @@ class _Backward:
         self._end()
         with b.loop(0, T, only_if=b.op(f"icmp sgt i64 {T}, 0")) as back:
             t = b.op(f"sub i64 {b.op(f'sub i64 {T}, {back.index}')}, 1")
-            self._knot(t, b.op(f"icmp eq i64 {back.index}, 0"))
+            self._knot(t, back.index)
         return value_text(self.sizes) + gradient_text(self.sizes) + self.frame.text()
 
     def _end(self) -> None:
@@ -59,20 +62,20 @@ class _Backward:
         fine = b.op(f"and i1 {below}, {b.op(f'call i1 @{GRADIENT}({rest}, i1 {self.with_gaps})')}")
         self.frame.give_up(fine, b.index((t, 4), 4 + NOT_FINITE))
 
-    def _knot(self, t: str, is_last: str) -> None:
+    def _knot(self, t: str, remaining: str) -> None:
         b, s, frame = self.b, self.sizes, self.frame
         self._fetch(frame.of_knot("V", t), s.n * s.n)
-        read = [frame.readable(name, t, is_last) for name in ("F", "g", "H")]
+        read = [frame.readable(name, t, remaining) for name in ("F", "g", "H")]
         read += [frame.of_knot(name, t, 1) for name in ("V", "v")]
         model: FirstOrder | SecondOrder
         if s.nb is None:
             model = FirstOrder(self.x, s, Knot(*read), self.scratch)
         else:
-            read += [b.load(frame.of_knot("dt", t)), *(frame.readable(name, t, is_last) for name in ("J0", "J1dt"))]
+            read += [b.load(frame.of_knot("dt", t)), *(frame.readable(name, t, remaining) for name in ("J0", "J1dt"))]
             model = SecondOrder(self.x, s, Knot(*read), self.scratch)
         work = Elimination(self.x, s, self.scratch, frame.of_knot("U", t), frame.of_knot("inverse", t))
         model.controls()
-        self._complete(t, is_last)
+        self._complete(t, remaining)
         work.eliminate()
         self._check_pivots(t)
         model.states()
@@ -86,8 +89,8 @@ class _Backward:
         with each(self.b, 0, count, line) as i:
             self.b.do(f"call void @llvm.prefetch.p0(ptr {self.b.at(address, (i, 1))}, i32 1, i32 3, i32 1)")
 
-    def _complete(self, t: str, is_last: str) -> None:
-        """Qu, ρ on the diagonal of Quu, and the equality rows."""
+    def _complete(self, t: str, remaining: str) -> None:
+        """Qu, ρ on the diagonal of Quu, and the rows of constraints."""
         b, s, R, q = self.b, self.sizes, self.scratch["R"], self.scratch["q"]
         if s.m:
             with each(b, 0, s.m) as i:
@@ -95,31 +98,30 @@ class _Backward:
                 diagonal = b.at(R, (i, s.pitch + 1))
                 b.store(b.op(f"fadd double {b.load(diagonal)}, %reg"), diagonal)
         if s.nc:
-            C, d, delta = self.frame.readable("C", t, is_last), *(self.frame.of_knot(a, t) for a in ("d", "delta"))
+            C, d, delta = self.frame.readable("C", t, remaining), *(self.frame.of_knot(a, t) for a in ("d", "delta"))
             with each(b, 0, s.nc) as i:
                 row, own = b.at(R, (i, s.pitch), s.m * s.pitch), b.at(C, (i, s.s))
-                self._equality(row, own, b.at(d, (i, 1)), b.at(delta, (i, 1)), b.at(row, (i, 1), s.m))
+                self._constraint(row, own, b.at(d, (i, 1)), b.at(delta, (i, 1)), b.at(row, (i, 1), s.m))
 
-    def _equality(self, row: str, C: str, d: str, delta: str, diagonal: str) -> None:
+    def _constraint(self, row: str, C: str, d: str, delta: str, diagonal: str) -> None:
         """A row (Cu, -Δ | Cx | d)."""
         x, b, s = self.x, self.b, self.sizes
         for c in range(0, s.left, s.width):
-            x.store(x.first(s.m - c, x.load(b.at(C, s.n + c))) if c < s.m else "zeroinitializer", b.at(row, c))
+            x.store(x.first(s.m - c, x.load(b.at(C, s.n + c))) if c < s.m else ZERO, b.at(row, c))
         for c in range(0, s.n, s.width):
             x.store(x.load(b.at(C, c)), b.at(row, s.left + c))
         b.store(b.op(f"fneg double {b.load(delta)}"), diagonal)
         b.store(b.load(d), b.at(row, s.left + s.n))
 
     def _check_pivots(self, t: str) -> None:
-        """Gives up unless the pivots of controls are positive and those of rows clearly negative; the first bad one tells."""
+        """Gives up unless pivots of controls are positive, those of constraints negative; the first bad one tells."""
         b, s = self.b, self.sizes
         if not s.rows:
             return
         pivots = [b.load(b.at(self.scratch["pivots"], i)) for i in range(s.rows)]
         bounds = ["0.0"] * s.m + (self._least_pivots(t) if s.nc else [])
-        good = [
-            b.op(f"fcmp {'ogt' if i < s.m else 'olt'} double {p}, {e}") for i, (p, e) in enumerate(zip(pivots, bounds))
-        ]
+        tests = ["ogt"] * s.m + ["olt"] * s.nc
+        good = [b.op(f"fcmp {test} double {p}, {bound}") for test, p, bound in zip(tests, pivots, bounds)]
         fine, code = "true", str(NOT_FINITE)
         for i in reversed(range(s.rows)):
             fine = b.op(f"and i1 {fine}, {good[i]}")
@@ -129,7 +131,7 @@ class _Backward:
         self.frame.give_up(fine, b.index((t, 4), 4, (code, 1)))
 
     def _least_pivots(self, t: str) -> list[str]:
-        """- DEPENDENT times the diagonal of Cu Quu⁻¹ Cuᵀ + Δ, with which the elimination of a row begins."""
+        """- DEPENDENT times the diagonal of Cu Quu⁻¹ Cuᵀ + Δ, what is there before other constraints are eliminated."""
         b, s, U = self.b, self.sizes, self.frame.of_knot("U", t)
         bounds = []
         for i in range(s.nc):
@@ -142,7 +144,7 @@ class _Backward:
         return bounds
 
     def _gradient(self) -> None:
-        """v = Qx - Zᵀ r in q, where r and z are the columns of R and Z that belong to (Qu, d), and the decrease Σ z · r."""
+        """v = Qx - Zᵀ r, in q, and the decrease Σ z · r; r and z are the columns of R and Z that belong to (Qu, d)."""
         x, b, s, q = self.x, self.b, self.sizes, self.scratch["q"]
         Z, R = b.at(self.scratch["Z"], s.n), b.at(self.scratch["R"], s.left)
         start = [x.load(b.at(q, c)) for c in range(0, s.n, s.width)]

@@ -61,7 +61,7 @@ def add_products(
         terms: The products; empty ones are left out.
         target: Where the result goes.
         initial: May be the target; zero by default.
-        diagonal: Column of row 0 that is on the diagonal, if only cells that reach the diagonal or lie below are wanted.
+        diagonal: Column of row 0 that is on the diagonal, if only cells up to the diagonal are wanted.
     """
     terms = [term for term in terms if term.count]
     for first, end, step in strips(rows, 8 if x.registers >= 32 else 4):

@@ -34,21 +34,29 @@ class Frame:
             self.arrays[name] = self.b.op(f"load ptr, ptr {self.b.at('%table', i + 1)}, align 8")
         places, _ = sizes.scratch()
         self.scratch = {name: self.b.at(self.arrays["scratch"], place) for name, place in places.items()}
-        self._knots, self._last = sizes.knots(), sizes.last_knot()
+        self._knots, self._copied = sizes.knots(), sizes.copied()
 
     def of_knot(self, name: str, t: str, after: int = 0) -> str:
         """Address of what an array has for knot t + after."""
         size = self._knots[name]
         return self.b.at(self.arrays[name], (t, size), after * size)
 
-    def readable(self, name: str, t: str, is_last: str) -> str:
-        """The same where reads may run past the end: nobody needs room behind an array, as its last knot is copied."""
+    def readable(self, name: str, t: str, remaining: str) -> str:
+        """The same where reads may run on by a cell: what lies that near the end of an array is copied.
+
+        Args:
+            name: The array.
+            t: The knot.
+            remaining: Number of knots after it.
+        """
         here = self.of_knot(name, t)
-        if not self._last[name]:
+        if not self._copied[name]:
             return here
-        with self.b.when(is_last):
-            self.copy(self.scratch[name], here, self._last[name])
-        return self.b.op(f"select i1 {is_last}, ptr {self.scratch[name]}, ptr {here}")
+        knots = -(-(self.sizes.width - 1) // self._knots[name])
+        near_end = self.b.op(f"icmp slt i64 {remaining}, {knots}")
+        with self.b.when(near_end):
+            self.copy(self.scratch[name], here, self._copied[name])
+        return self.b.op(f"select i1 {near_end}, ptr {self.scratch[name]}, ptr {here}")
 
     def copy(self, target: str, source: str, count: int) -> None:
         """Copies doubles."""

@@ -1,6 +1,6 @@
 """The quadratic model of a knot of a second-order system, whose position rows of F follow from its velocity rows.
 
-For q⁺ = q ⊕ dt v⁺ with J0 and J1 the Jacobians of q ⊕ w by q and by w, S = (dt J1; I), E = (J0; 0) and F_v the rows of v:
+For q⁺ = q ⊕ dt v⁺, J0 and J1 the Jacobians of q ⊕ w by q and by w, S = (dt J1; I), E = (J0; 0), F_v the rows of v:
 
     F = S F_v + (E | 0 | 0),  G = Sᵀ V,  M = (G S) F_v + (G E | 0 | 0)
     Fᵀ V F = F_vᵀ M, to which Eᵀ V E + (G E)ᵀ F_vq is added in the rows and columns of q

@@ -72,8 +72,8 @@ class Sizes:
         factors = {"U": self.rows * self.left, "inverse": self.left}
         return inputs | value | factors | {"dx": n, "du": m, "lam": n, "y": nc}
 
-    def last_knot(self) -> dict[str, int]:
-        """Doubles that the last knot has of each array of which reads may run past the end."""
+    def copied(self) -> dict[str, int]:
+        """Doubles of a knot of each array of which reads may run on by a cell."""
         size = self.knots()
         names = ("g", "H", "C", "J0", "J1dt", "K", "Ky")
         return {"F": (self.h - 1) * self.row_F + self.s} | {name: size[name] for name in names}
@@ -81,7 +81,7 @@ class Sizes:
     def scratch(self) -> tuple[dict[str, int], int]:
         """Where each piece of scratch starts, and where the last one ends [doubles]."""
         tall = self.whole(self.rows) + self.width
-        pieces = self.last_knot() | {
+        pieces = self.copied() | {
             "R": tall * self.pitch,
             "Z": tall * self.right,
             "pivots": self.left,

@@ -1,4 +1,4 @@
-"""The value function of a knot: from the lower triangle of a symmetric matrix to V, and from a gradient to v and V f."""
+"""The value function of a knot: its Hessian V from a lower triangle, its gradient v, and V f."""
 
 from __future__ import annotations
 

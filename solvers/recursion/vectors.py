@@ -37,7 +37,7 @@ class _Solve:
         some = b.op(f"icmp sgt i64 {T}, 0")
         with b.loop(0, T, carried=[(self.x.real, ZERO)], only_if=some) as back:
             t = b.op(f"sub i64 {b.op(f'sub i64 {T}, {back.index}')}, 1")
-            back.carry(self._knot(t, b.op(f"icmp eq i64 {back.index}, 0"), back.values[0]))
+            back.carry(self._knot(t, back.index, back.values[0]))
         decrease = self.x.sum(back.results[0])
         b.store(decrease, frame.arrays["decrease"])
         return frame.text()
@@ -49,17 +49,17 @@ class _Solve:
         fine = self.b.op(f"call i1 @{GRADIENT}({arguments}, i1 {self.with_gaps})")
         self.frame.give_up(fine, self.b.index((t, 4), 4 + NOT_FINITE))
 
-    def _knot(self, t: str, is_last: str, decrease: str) -> str:
+    def _knot(self, t: str, remaining: str, decrease: str) -> str:
         """One knot; returns the decrease with its own."""
         x, b, s, q = self.x, self.b, self.sizes, self.scratch["q"]
-        for c, cell in zip(range(0, s.s, s.width), self._expand(t, is_last)):
+        for c, cell in zip(range(0, s.s, s.width), self._expand(t, remaining)):
             x.store(cell, b.at(q, c))
         right = self.scratch["b"]
         self.frame.copy(right, b.at(q, s.n), s.m)
         self.frame.copy(b.at(right, s.m), self.frame.of_knot("d", t), s.nc)
         row = [x.load(b.at(q, c)) for c in range(0, s.n, s.width)]
         for name, first, count in (("K", 0, s.m), ("Ky", s.m, s.nc)):
-            gains = Matrix(self.frame.readable(name, t, is_last), s.n)
+            gains = Matrix(self.frame.readable(name, t, remaining), s.n)
             row = add_rows(x, row, Matrix(b.at(right, first), 1), gains, count, subtract=True)
         for c, cell in zip(range(0, s.n, s.width), row):
             x.store(cell, b.at(q, c))
@@ -69,11 +69,11 @@ class _Solve:
         self._gradient(t)
         return decrease
 
-    def _expand(self, t: str, is_last: str) -> list[str]:
+    def _expand(self, t: str, remaining: str) -> list[str]:
         """q = g + Fᵀ v', in cells."""
         x, b, s, frame = self.x, self.b, self.sizes, self.frame
-        F, v = Matrix(frame.readable("F", t, is_last), s.row_F), frame.of_knot("v", t, 1)
-        g = frame.readable("g", t, is_last)
+        F, v = Matrix(frame.readable("F", t, remaining), s.row_F), frame.of_knot("v", t, 1)
+        g = frame.readable("g", t, remaining)
         q = [x.load(b.at(g, c)) for c in range(0, s.s, s.width)]
         if s.nb is None:
             return add_rows(x, q, Matrix(v, 1), F, s.n)
@@ -83,7 +83,7 @@ class _Solve:
         vS = [x.add_product(x.first(s.nb - c, ZERO, dt), p, r) for c, p, r in zip(half, vq, vv)]
         base = range(0, s.nb, s.width)
         for name, sums, start in (("J0", vE, [ZERO] * len(base)), ("J1dt", vS, vS[: len(base)])):
-            block = Matrix(frame.readable(name, t, is_last), s.nb)
+            block = Matrix(frame.readable(name, t, remaining), s.nb)
             found = add_rows(x, start, Matrix(v, 1), block, s.nb)
             sums[: len(base)] = [x.first(s.nb - c, p, r) for c, p, r in zip(base, found, sums)]
         for c, cell in zip(half, vS):
@@ -132,7 +132,7 @@ class _Forward:
         self._arrive("0")
         with b.loop(0, T, only_if=b.op(f"icmp sgt i64 {T}, 0")) as t:
             following = b.op(f"add i64 {t.index}, 1")
-            self._knot(t.index, b.op(f"icmp eq i64 {following}, {T}"))
+            self._knot(t.index, b.op(f"sub i64 {T}, {following}"))
             self._arrive(following)
         return self.frame.text()
 
@@ -149,7 +149,7 @@ class _Forward:
         lam = add_rows(x, v_row, Matrix(w, 1), Matrix(frame.of_knot("V", t), s.n), s.n)
         x.store_row(lam, frame.of_knot("lam", t), s.n)
 
-    def _knot(self, t: str, is_last: str) -> None:
+    def _knot(self, t: str, remaining: str) -> None:
         """du, y and w of a knot, from its dx."""
         x, b, s, frame, z = self.x, self.b, self.sizes, self.frame, self.scratch["z"]
         dx = frame.of_knot("dx", t)
@@ -157,7 +157,7 @@ class _Forward:
         laws = (("K", "k", "du", s.m), ("Ky", "ky", "y", s.nc))
         for gain, feedforward, name, count in laws:
             K, k, target = (
-                Matrix(frame.readable(gain, t, is_last), s.n),
+                Matrix(frame.readable(gain, t, remaining), s.n),
                 *(frame.of_knot(a, t) for a in (feedforward, name)),
             )
             for first, cell in times(x, count, s.n, K, dx):
@@ -166,20 +166,20 @@ class _Forward:
                 x.store_first(value, b.at(target, first), here)
                 if name == "du":
                     x.store(value, b.at(z, s.n + first))
-        F, w = Matrix(frame.readable("F", t, is_last), s.row_F), self.scratch["w"]
+        F, w = Matrix(frame.readable("F", t, remaining), s.row_F), self.scratch["w"]
         for first, cell in times(x, s.h, s.s, F, z):
             place = s.n - s.h + first
             x.store_first(cell, b.at(w, place), min(s.width, s.h - first))
         if s.nb is not None:
-            self._positions(t, is_last, s.nb)
+            self._positions(t, remaining, s.nb)
 
-    def _positions(self, t: str, is_last: str, nb: int) -> None:
+    def _positions(self, t: str, remaining: str, nb: int) -> None:
         """Rows of q of w, from those of v."""
         x, b, s, frame, z, w = self.x, self.b, self.sizes, self.frame, self.scratch["z"], self.scratch["w"]
         dt, wv = x.splat(b.load(frame.of_knot("dt", t))), b.at(self.scratch["w"], s.h)
         for c in range(0, s.h, s.width):
             value = x.add_product(dt, x.load(b.at(wv, c)), x.load(b.at(z, c)))
             x.store_first(value, b.at(w, c), min(s.width, s.h - c))
-        J0, J1dt = (Matrix(frame.readable(name, t, is_last), nb) for name in ("J0", "J1dt"))
+        J0, J1dt = (Matrix(frame.readable(name, t, remaining), nb) for name in ("J0", "J1dt"))
         for (first, p), (_, q) in zip(times(x, nb, nb, J0, z), times(x, nb, nb, J1dt, wv)):
             x.store_first(x.op("fadd", p, q), b.at(w, first), min(s.width, nb - first))
