@@ -79,16 +79,6 @@ class Evaluator:
         """Whether it still is this problem's: false once other models have come into the problem."""
         return self.parameters is problem._table.values
 
-    @property
-    def arrays(self) -> dict[str, Reals]:
-        """What the Riccati recursion reads, and where it writes the feedback law."""
-        return {
-            **{name: getattr(self, name) for name in ("F", "g", "H", "k", "K")},
-            "gaps": self.f,
-            "terminal_Lx": self.terminal_g,
-            "terminal_Lxx": self.terminal_H,
-        }
-
     def full(self) -> tuple[Reals, Reals, Reals]:
         """Copies of F (T, ndx, ndx + nu), g (T + 1, ndx + nu), H (T + 1, ndx + nu, ndx + nu), with all entries.
 
