@@ -100,6 +100,22 @@ def test_offsets_and_shared_rows() -> None:
         np.testing.assert_array_equal(result, np.diff(x, axis=0) * shared)
 
 
+@pytest.mark.parametrize("lane", [None, *range(8)])
+def test_rows_that_all_lanes_share_but_perhaps_one(lane: int | None) -> None:
+    """A row that is the same in all lanes is read once; one lane that differs must not get it."""
+    f = linear()
+    x, a, trajectories = RNG.normal(size=(3, 3)), RNG.normal(size=(3, 9)), RNG.normal(size=(8, 3, 3))
+    indices = np.full((1, 8), 1)
+    if lane is not None:
+        indices[0, lane] = 2
+    for first, used in ((rows(x), x[indices[0]]), (lane_rows(trajectories), trajectories[range(8), indices[0]])):
+        y, z = np.zeros((8, 3, 3)), np.zeros((8, 3, 3))
+        arguments = [first, rows(a), lane_rows(y), lane_rows(z)]
+        KernelCall([kernel(program_of(f), 8)], np.zeros(1), indices, arguments)()
+        got = [result[range(8), indices[0]] for result in (y, z)]
+        assert_same_bits(got, evaluate(f, [used, a[indices[0]]]))
+
+
 @pytest.mark.parametrize("width", [1, 8])
 def test_rollout_feeds_the_next_row(width: int) -> None:
     """Lanes are trajectories: row t + 1 of the output is the input of the next block; controls are shared."""

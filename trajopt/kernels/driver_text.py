@@ -73,7 +73,13 @@ _PACK = """
   %is.input = icmp slt i64 %a, %n_in
   br i1 %is.input, label %pack, label %arrange.done
 pack:
-  call void @trajopt_rows_{W}(ptr %rows, i64 %a, ptr %bases, ptr %row_strides, ptr %lane_strides, ptr %ip)
+  %shared = call i1 @trajopt_rows_{W}(ptr %rows, i64 %a, ptr %bases, ptr %row_strides, ptr %lane_strides, ptr %ip)
+  br i1 %shared, label %pack.one, label %pack.all
+pack.one:
+  %only = load ptr, ptr %rows
+  call void @trajopt_splat_{W}(ptr %only, i64 %len, ptr %at)
+  br label %arrange.done
+pack.all:
   call void @trajopt_pack_{W}(ptr %rows, i64 %len, ptr %at)
 """
 
@@ -85,7 +91,7 @@ unpack:
   %ulen = load i64, ptr %ulp
   %uslot = getelementptr ptr, ptr %scratch, i64 %u
   %from = load ptr, ptr %uslot
-  call void @trajopt_rows_{W}(ptr %rows, i64 %u, ptr %bases, ptr %row_strides, ptr %lane_strides, ptr %ip)
+  %same = call i1 @trajopt_rows_{W}(ptr %rows, i64 %u, ptr %bases, ptr %row_strides, ptr %lane_strides, ptr %ip)
   call void @trajopt_unpack_{W}(ptr %from, i64 %ulen, ptr %rows)
   %u.next = add i64 %u, 1
   %u.end = icmp eq i64 %u.next, %n
@@ -94,29 +100,42 @@ unpack:
 
 
 def _rows_text(width: int) -> str:
-    """Addresses of the rows of array a, one a lane."""
+    """Addresses of the rows of array a, one a lane; returns whether they are all the same."""
+    integers, number = f"<{width} x i64>", f"i{width}"
+    lanes = ", ".join(f"i64 {lane}" for lane in range(width))
     lines = [
-        f"define internal void @trajopt_rows_{width}(ptr %rows, i64 %a, ptr %bases, ptr %row_strides, "
+        f"define internal i1 @trajopt_rows_{width}(ptr %rows, i64 %a, ptr %bases, ptr %row_strides, "
         "ptr %lane_strides, ptr %index) nounwind {",
-        "%bp = getelementptr ptr, ptr %bases, i64 %a",
-        "%base = load ptr, ptr %bp",
-        "%sp = getelementptr i64, ptr %row_strides, i64 %a",
-        "%stride = load i64, ptr %sp",
-        "%gp = getelementptr i64, ptr %lane_strides, i64 %a",
-        "%gap = load i64, ptr %gp",
+        f"%i = load {integers}, ptr %index, align 8",
     ]
-    for lane in range(width):
+    for name, table in (("base", "bases"), ("stride", "row_strides"), ("gap", "lane_strides")):
         lines += [
-            f"%i{lane} = getelementptr i64, ptr %index, i64 {lane}",
-            f"%r{lane} = load i64, ptr %i{lane}",
-            f"%o{lane} = mul i64 %r{lane}, %stride",
-            f"%g{lane} = mul i64 %gap, {lane}",
-            f"%s{lane} = add i64 %o{lane}, %g{lane}",
-            f"%p{lane} = getelementptr i8, ptr %base, i64 %s{lane}",
-            f"%q{lane} = getelementptr ptr, ptr %rows, i64 {lane}",
-            f"store ptr %p{lane}, ptr %q{lane}",
+            f"%{name}.at = getelementptr i64, ptr %{table}, i64 %a",
+            f"%{name}.0 = load i64, ptr %{name}.at",
+            *_splat(name, f"%{name}.0", "i64", width),
         ]
-    return "\n".join([*lines, "ret void", "}"])
+    lines += [
+        f"%o = mul {integers} %i, %stride",
+        f"%g = mul {integers} %gap, <{lanes}>",
+        f"%s = add {integers} %o, %g",
+        f"%p = add {integers} %base, %s",
+        f"store {integers} %p, ptr %rows, align 64",
+        f"%p.0 = extractelement {integers} %p, i32 0",
+        *_splat("first", "%p.0", "i64", width),
+        f"%equal = icmp eq {integers} %p, %first",
+        f"%bits = bitcast <{width} x i1> %equal to {number}",
+        f"%all = icmp eq {number} %bits, -1",
+    ]
+    return "\n".join([*lines, "ret i1 %all", "}"])
+
+
+def _splat(name: str, value: str, kind: str, width: int) -> list[str]:
+    """A vector that holds one value in all lanes."""
+    vector = f"<{width} x {kind}>"
+    return [
+        f"%{name}.in = insertelement {vector} poison, {kind} {value}, i32 0",
+        f"%{name} = shufflevector {vector} %{name}.in, {vector} poison, <{width} x i32> zeroinitializer",
+    ]
 
 
 def _load_rows(width: int) -> list[str]:
@@ -148,6 +167,23 @@ def _pack_text(width: int) -> str:
         *("end:", "ret void", "}"),
     ]
     return "\n".join(lines)
+
+
+def _splat_text(width: int) -> str:
+    """One row to all lanes: an eighth of the loads of `_pack_text`, with the same result."""
+    return "\n".join(
+        [
+            f"define internal void @trajopt_splat_{width}(ptr %row, i64 %len, ptr %to) nounwind {{",
+            *("entry:", "%none = icmp sle i64 %len, 0", "br i1 %none, label %end, label %element"),
+            *("element:", "%e = phi i64 [0, %entry], [%e.next, %element]"),
+            *("%a = getelementptr double, ptr %row, i64 %e", "%x = load double, ptr %a"),
+            *_splat("v", "%x", "double", width),
+            f"%t = getelementptr <{width} x double>, ptr %to, i64 %e",
+            f"store <{width} x double> %v, ptr %t, align 64",
+            *("%e.next = add i64 %e, 1", "%done = icmp eq i64 %e.next, %len"),
+            *("br i1 %done, label %end, label %element", "end:", "ret void", "}"),
+        ]
+    )
 
 
 def _unpack_text() -> str:
@@ -197,4 +233,4 @@ def driver_text() -> str:
     one = _RUN.format(W=1, arrange=_ONE_LANE, finish="  br label %block.done")
     pack = _PACK.format(W=LANES, bytes=8 * LANES)
     many = _RUN.format(W=LANES, arrange=pack, finish=_UNPACK.format(W=LANES))
-    return "\n".join([one, many, _rows_text(LANES), _pack_text(LANES), _unpack_text()])
+    return "\n".join([one, many, _rows_text(LANES), _pack_text(LANES), _splat_text(LANES), _unpack_text()])
