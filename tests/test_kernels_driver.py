@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import sys
 import threading
@@ -170,27 +169,21 @@ def test_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = run_kernel(compiled, inputs)
     monkeypatch.setattr(driver_module, "_SMALL_WORK", {1: 1, 8: 1})
     seen = set()
-    run = KernelCall._range
+    run = KernelCall._part
 
     def watched(self: KernelCall, first: int, end: int, thread: int) -> None:
-        code = self._run
+        here = threading.current_thread() is threading.main_thread()
+        seen.add((thread, here, self._scratch[thread][1], self._addresses[thread]))
+        run(self, first, end, thread)
 
-        def noting(*arguments: int) -> None:
-            seen.add((thread, threading.current_thread() is threading.main_thread(), arguments[-1]))
-            code(*arguments)
-
-        copied = copy.copy(self)
-        copied._run = noting
-        run(copied, first, end, thread)
-
-    monkeypatch.setattr(KernelCall, "_range", watched)
+    monkeypatch.setattr(KernelCall, "_part", watched)
     for n in (1, 2, 5):
         seen.clear()
         set_num_threads(n)
         assert get_num_threads() == n
         assert_same_bits(run_kernel(compiled, inputs, parallel=True), expected)
-        assert {s[:2] for s in seen} == {(0, True)} | {(k, False) for k in range(1, n)}
-        assert len({scratch for _, _, scratch in seen}) == n
+        assert {s[:2] for s in seen} == ({(0, True)} | {(k, False) for k in range(1, n)} if n > 1 else set())
+        assert len({s[2] for s in seen}) == len({s[3] for s in seen}) == len(seen)
         assert threads.executor()._max_workers == max(n - 1, 1)
 
 
@@ -204,14 +197,14 @@ def test_little_work_stays_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.usefixtures("thread_number")
 def test_an_exception_in_a_thread_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver_module, "_SMALL_WORK", {1: 1, 8: 1})
-    run = KernelCall._range
+    run = KernelCall._part
 
     def failing(self: KernelCall, first: int, end: int, thread: int) -> None:
         if thread == 1:
             raise RuntimeError("thread 1")
         run(self, first, end, thread)
 
-    monkeypatch.setattr(KernelCall, "_range", failing)
+    monkeypatch.setattr(KernelCall, "_part", failing)
     set_num_threads(2)
     with pytest.raises(RuntimeError, match="thread 1"):
         run_kernel(kernel(program_of(linear()), 8), [np.ones((64, 3)), np.ones((64, 9))], parallel=True)
@@ -344,9 +337,13 @@ class TestRefusals:
         with pytest.raises(InvalidArgumentError, match=r"expected shapes \(B,\) and \(B, 8\), got \(3,\) and \(2, 8\)"):
             self.call(kinds=np.zeros(3))
 
-    def test_range_of_blocks(self) -> None:
-        with pytest.raises(InvalidArgumentError, match=r"expected a range within 0..2, got 0..3"):
-            self.call()(0, 3)
+    @pytest.mark.parametrize("wrong", [(0, 3), (-1, 1), (2, 1)])
+    def test_range_of_blocks(self, wrong: tuple[int, int]) -> None:
+        call = self.call()
+        call()
+        for _ in range(2):
+            with pytest.raises(InvalidArgumentError, match=f"expected a range within 0..2, got {wrong[0]}..{wrong[1]}"):
+                call(*wrong)
 
     def test_number_of_arrays(self) -> None:
         with pytest.raises(InvalidArgumentError, match="arguments: .* has 4 arrays, inputs first, then outputs; got 5"):

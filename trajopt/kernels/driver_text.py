@@ -8,18 +8,28 @@ from __future__ import annotations
 
 LANES = 8
 
+TABLES = ("kinds", "indices", "entries", "n_in", "n", "bases", "row_strides", "lane_strides", "lengths")
+CALL = (*TABLES, "first", "end", "scratch")
+"""What a driver is given, eight bytes each: addresses of tables and scratch, numbers of arrays and blocks."""
+
 _RUN = """
-define void @trajopt_run_{W}(i64 %blocks, ptr %kinds, ptr %indices, ptr %entries, i64 %n_in, i64 %n, ptr %bases,
-    ptr %row_strides, ptr %lane_strides, ptr %lengths, ptr %scratch) nounwind {{
+define void @trajopt_run_{W}(ptr %call) nounwind {{
+{range}
+  call void @trajopt_blocks_{W}(ptr %call, i64 %first, i64 %end, ptr %scratch)
+  ret void
+}}
+
+define internal void @trajopt_blocks_{W}(ptr %call, i64 %first, i64 %end, ptr %scratch) nounwind {{
 entry:
+{tables}
   %rows = alloca [{W} x ptr], align 64
   %pointers = mul i64 %n, 8
   %roomy = add i64 %pointers, 63
   %room = and i64 %roomy, -64
-  %none = icmp sle i64 %blocks, 0
-  br i1 %none, label %end, label %block
+  %some = icmp slt i64 %first, %end
+  br i1 %some, label %block, label %done
 block:
-  %b = phi i64 [0, %entry], [%b.next, %block.done]
+  %b = phi i64 [%first, %entry], [%b.next, %block.done]
   %kp = getelementptr i64, ptr %kinds, i64 %b
   %kind = load i64, ptr %kp
   %ip = getelementptr [{W} x i64], ptr %indices, i64 %b
@@ -37,8 +47,8 @@ arrange:
 arrange.done:
   %a.next = add i64 %a, 1
   %a.end = icmp eq i64 %a.next, %n
-  br i1 %a.end, label %call, label %arrange
-call:
+  br i1 %a.end, label %kernel, label %arrange
+kernel:
   %ep = getelementptr ptr, ptr %entries, i64 %kind
   %entrypoint = load ptr, ptr %ep
   %own = getelementptr i8, ptr %scratch, i64 %off.next
@@ -46,9 +56,9 @@ call:
 {finish}
 block.done:
   %b.next = add i64 %b, 1
-  %b.end = icmp eq i64 %b.next, %blocks
-  br i1 %b.end, label %end, label %block
-end:
+  %more = icmp slt i64 %b.next, %end
+  br i1 %more, label %block, label %done
+done:
   ret void
 }}
 """
@@ -86,7 +96,7 @@ pack.all:
 _UNPACK = """
   br label %unpack
 unpack:
-  %u = phi i64 [%n_in, %call], [%u.next, %unpack]
+  %u = phi i64 [%n_in, %kernel], [%u.next, %unpack]
   %ulp = getelementptr i64, ptr %lens, i64 %u
   %ulen = load i64, ptr %ulp
   %uslot = getelementptr ptr, ptr %scratch, i64 %u
@@ -97,6 +107,16 @@ unpack:
   %u.end = icmp eq i64 %u.next, %n
   br i1 %u.end, label %block.done, label %unpack
 """
+
+
+def _fields(names: tuple[str, ...]) -> str:
+    """Loads what is in a call's table, each under its name."""
+    lines = []
+    for name in names:
+        kind = "i64" if name in ("n_in", "n", "first", "end") else "ptr"
+        lines.append(f"  %{name}.at = getelementptr i64, ptr %call, i64 {CALL.index(name)}")
+        lines.append(f"  %{name} = load {kind}, ptr %{name}.at")
+    return "\n".join(lines)
 
 
 def _rows_text(width: int) -> str:
@@ -230,7 +250,8 @@ def argument_bytes(arrays: int) -> int:
 
 def driver_text() -> str:
     """LLVM text of the drivers for one lane and for eight: `trajopt_run_1`, `trajopt_run_8`."""
-    one = _RUN.format(W=1, arrange=_ONE_LANE, finish="  br label %block.done")
+    fields = {"range": _fields(CALL[len(TABLES) :]), "tables": _fields(TABLES)}
+    one = _RUN.format(W=1, **fields, arrange=_ONE_LANE, finish="  br label %block.done")
     pack = _PACK.format(W=LANES, bytes=8 * LANES)
-    many = _RUN.format(W=LANES, arrange=pack, finish=_UNPACK.format(W=LANES))
+    many = _RUN.format(W=LANES, **fields, arrange=pack, finish=_UNPACK.format(W=LANES))
     return "\n".join([one, many, _rows_text(LANES), _pack_text(LANES), _splat_text(LANES), _unpack_text()])
