@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -71,6 +72,55 @@ def test_rows_of_any_length_are_written_back_and_nothing_beside_them(size: int) 
     expected = np.full((11, size + 3), -7.0)
     expected[[2, 3, 5, 7, 10], :size] = 2 * array[[2, 3, 5, 7, 10]]
     assert_same_bits([result], [expected])
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 5, 11, 24])
+def test_runs_of_a_row_are_written_and_nothing_beside_them(size: int) -> None:
+    """Of any length, in any place: in blocks of four that may overlap, or one by one."""
+    x = SX.sym("x", size)
+    compiled = kernel(program_of(ca.Function("f", [x], [2 * x, x + 1])), 8)
+    array = RNG.normal(size=(11, size))
+    bounds = [np.sort(RNG.integers(0, size + 1, size=2 * n)) for n in (0, 1, 1, 2, 2, 3, 4, 6)]
+    for runs in [((0, size),), *(tuple((int(a), int(b)) for a, b in some.reshape(-1, 2)) for some in bounds)]:
+        first, second = np.full((11, size), -7.0), np.full((11, size), -7.0)
+        indices = blocks_of([2, 3, 5, 7, 10], 8)
+        KernelCall([compiled], np.zeros(1), indices, [rows(array), rows(first, runs=runs), rows(second)])()
+        expected = np.full((2, 11, size), -7.0)
+        chosen = [i for a, b in runs for i in range(a, b)]
+        for knot in indices[0]:
+            expected[0, knot, chosen], expected[1, knot] = 2 * array[knot, chosen], array[knot] + 1
+        assert_same_bits([first, second], list(expected))
+
+
+def test_structural_zeros_are_left_out_where_zeros_are_already() -> None:
+    """Each kind of knot has its own; -7 stands for the zeros that were written once."""
+    x = SX.sym("x", 6)
+    patterns = [[0, 1, 2, 4], [1, 5], []]
+    kernels = []
+    for chosen in patterns:
+        y = SX(6, 1)
+        for i in chosen:
+            y[i] = 2 * x[i]
+        kernels.append(kernel(program_of(ca.Function("f", [x], [y, ca.densify(y)])), 8))
+    array, results = RNG.normal(size=(24, 6)), [np.full((24, 6), -7.0) for _ in range(2)]
+    outputs = [rows(result, runs=((1, 5),), zeroed=True) for result in results]
+    KernelCall(kernels, np.arange(3), blocks_of(range(24), 8), [rows(array), *outputs])()
+    expected = np.full((2, 24, 6), -7.0)
+    for kind, chosen in enumerate(patterns):
+        block, inside = slice(8 * kind, 8 * kind + 8), [i for i in chosen if 1 <= i < 5]
+        expected[0, block, inside], expected[1, block, 1:5] = 2 * array[block, inside].T, 0
+        expected[1, block, inside] = 2 * array[block, inside].T
+    assert_same_bits(results, list(expected))
+
+
+def test_one_lane_writes_all_that_is_read() -> None:
+    """In place: what is beside the runs may change too."""
+    x = SX.sym("x", 6)
+    compiled = kernel(program_of(ca.Function("f", [x], [2 * x])), 1)
+    array, result = RNG.normal(size=(3, 6)), np.zeros((3, 6))
+    output = rows(result, runs=((1, 3), (4, 5)), zeroed=True)
+    KernelCall([compiled], np.zeros(3), blocks_of(range(3), 1), [rows(array), output])()
+    assert_same_bits([result[:, [1, 2, 4]]], [2 * array[:, [1, 2, 4]]])
 
 
 def test_blocks_of_fills_lanes_with_the_last_knot() -> None:
@@ -330,6 +380,17 @@ class TestRefusals:
         self.call(x=rows(fixed))
         with pytest.raises(InvalidArgumentError, match="output 0: expected an array that can be written"):
             self.call(y=rows(fixed))
+
+    @pytest.mark.parametrize("runs", [((0, 4),), ((-1, 2),), ((2, 1),), ((0, 2), (1, 3)), ((0, 1, 2),), ((0, 1.5),)])
+    @pytest.mark.parametrize("width", [1, 8])
+    def test_runs_that_do_not_fit(self, width: int, runs: tuple[tuple[int, int], ...]) -> None:
+        with pytest.raises(InvalidArgumentError, match=r"output 0: runs: expected ranges .* of 3 elements, .* got"):
+            self.call(width, y=rows(np.ones((9, 3)), runs=runs))
+
+    @pytest.mark.parametrize("how", [{"runs": ((0, 3),)}, {"zeroed": True}])
+    def test_runs_of_an_input(self, how: Any) -> None:
+        with pytest.raises(InvalidArgumentError, match="input 0: runs, zeroed: expected of outputs only"):
+            self.call(x=rows(np.ones((9, 3)), **how))
 
     def test_kinds_and_shapes(self) -> None:
         with pytest.raises(InvalidArgumentError, match=r"kinds: expected indices of 1 kernels, got .*1"):

@@ -18,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.kernels import compiler, threads
+from trajopt.kernels import compiler, patterns, threads
 from trajopt.kernels.binding_checks import check_call
 from trajopt.kernels.driver_text import CALL, LANES, argument_bytes, driver_text
 from trajopt.kernels.kernel import Kernel
+from trajopt.kernels.products import Ranges
 from trajopt.kernels.rows import Ints, Reals, Rows, lane_rows, rows
 from trajopt.kernels.threads import get_num_threads, set_num_threads
 
@@ -89,12 +90,15 @@ class KernelCall:
     def _make_tables(self) -> dict[str, Ints]:
         """What the driver reads, in memory that does not move; `n_in` and `n` are numbers, not tables."""
         kernels, arguments = self._kernels, self._arguments
+        runs = [_written(kernel, i, rows) for kernel in kernels for i, rows in enumerate(arguments)]
         columns = {
             "entries": [0] * len(kernels),
             "bases": [a.address for a in arguments],
             "row_strides": [a.row_stride for a in arguments],
             "lane_strides": [a.lane_stride for a in arguments],
             "lengths": [k.lengths for k in kernels],
+            "run_bounds": np.cumsum([0, *map(len, runs)]),
+            "runs": [bound for some in runs for bound in some],
         }
         tables = {name: np.array(values, dtype=np.int64) for name, values in columns.items()}
         return tables | {"kinds": self._kinds, "indices": self._indices}
@@ -168,6 +172,20 @@ class KernelCall:
     def _part(self, first: int, end: int, thread: int) -> None:
         self._set_range(thread, first, end)
         self._run(self._addresses[thread])
+
+
+def _written(kernel: Kernel, i: int, rows: Rows) -> Ranges:
+    """Ranges of elements of argument i that eight lanes write."""
+    if i < kernel.n_in:
+        return ()
+    ranges = ((0, kernel.lengths[i]),) if rows.runs is None else rows.runs
+    if not rows.zeroed:
+        return ranges
+    wanted = np.zeros(kernel.lengths[i], dtype=np.bool_)
+    for first, end in ranges:
+        wanted[first:end] = True
+    program = kernel.program
+    return patterns.runs(wanted & program.pattern(program.outputs[i - kernel.n_in]).ravel())
 
 
 def aligned(size: int) -> tuple[Reals, int]:
