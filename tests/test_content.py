@@ -236,7 +236,7 @@ def test_what_a_model_derives_later_is_no_content() -> None:
     for part in ("calc", "calc_diff"):
         model.program(part)
     model.quasi_static(model.state.zero())
-    model.term_values(model.state.zero()[None], np.zeros((1, 3)), model.default_parameters()[None])
+    model.term_values(model.state.zero()[None], np.zeros((1, 3)), model.layout.column()[None])
     assert model.built
     assert digest(model) == before
 

@@ -12,7 +12,6 @@ from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.base import parameter_vector
 
 
 class ActionModelDiscrete(ActionModelExpression):
@@ -47,13 +46,13 @@ class ActionModelDiscrete(ActionModelExpression):
     def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
         i = Instant(self.state, 0)
         cost = self.terminal_cost(i.x)
-        symbols = [i.x, parameter_vector(self.parameters())]
+        symbols = [i.x, self.layout.symbols]
         results = [cost, *self._expansion(i, cost)]
         return steps_of(program, type(self).__name__, symbols, results, [x, parameters])  # type: ignore[return-value]
 
     def terminal_value_step(self, program: Program, x: Array, parameters: Array) -> Array:
         i = Instant(self.state, 0)
-        symbols = [i.x, parameter_vector(self.parameters())]
+        symbols = [i.x, self.layout.symbols]
         return steps_of(program, type(self).__name__, symbols, [self.terminal_cost(i.x)], [x, parameters])[0]
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
@@ -71,4 +70,4 @@ class ActionModelDiscrete(ActionModelExpression):
         return ca.substitute(gradient, step, zero), ca.substitute(hessian, step, zero)
 
     def _symbols(self, i: Instant) -> list[SX]:
-        return [i.x, i.u, parameter_vector(self.parameters())]
+        return [i.x, i.u, self.layout.symbols]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from abc import abstractmethod
 
 import casadi as ca
@@ -14,7 +13,6 @@ from trajopt.actions.data import ActionData
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.base import parameter_vector
 from trajopt.model.functions import function_of
 from trajopt.model.programs import kept
 from trajopt.types import Reals
@@ -26,7 +24,7 @@ Named = tuple[dict[str, int], Program]
 class ActionModelExpression(ActionModelAbstract):
     """An action model whose values and derivatives are steps of a `Program`.
 
-    All arrays are for one knot. `parameters` is the column of all run-time parameters in the order of `parameters()`.
+    All arrays are for one knot. `parameters` is the column of all run-time parameters, see `layout`.
     """
 
     @abstractmethod
@@ -62,16 +60,6 @@ class ActionModelExpression(ActionModelAbstract):
         """Force of each contact, or impulse, of a running knot, in its reference frame; none without contacts."""
         return {}
 
-    @functools.cached_property
-    def parameter_size(self) -> int:
-        """Number of scalars of all run-time parameters."""
-        return sum(p.size for p in self.parameters().values())
-
-    def default_parameters(self) -> Reals:
-        """First values of all run-time parameters, shape (parameter_size,)."""
-        parts = [p.flat(p.default) for p in self.parameters().values()]
-        return np.concatenate(parts) if parts else np.zeros(0)
-
     def program(self, name: str) -> Program:
         """The model alone as a program: "calc" or "calc_diff" of (x, u, parameters), "terminal" of (x, parameters)."""
         return kept(self, name, lambda: self._build_program(name))
@@ -80,16 +68,16 @@ class ActionModelExpression(ActionModelAbstract):
         program = Program(f"{type(self).__name__}.{name}")
         x = program.input(self.state.nx)
         if name == "terminal":
-            program.output(*self.terminal_steps(program, x, program.input(self.parameter_size)))
+            program.output(*self.terminal_steps(program, x, program.input(self.layout.size)))
             return program
-        u, p = program.input(self.nu), program.input(self.parameter_size)
+        u, p = program.input(self.nu), program.input(self.layout.size)
         steps = self.calc_steps if name == "calc" else self.calc_diff_steps
         program.output(*steps(program, x, u, p))
         return program
 
     def calc(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
         x, u = self._checked(x, u)
-        p = self.default_parameters()
+        p = self.layout.column()
         if u is None:
             data.cost = self.program("terminal").evaluate(x, p)[0]
             return
@@ -98,7 +86,7 @@ class ActionModelExpression(ActionModelAbstract):
 
     def calc_diff(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
         x, u = self._checked(x, u)
-        p, n = self.default_parameters(), self.state.ndx
+        p, n = self.layout.column(), self.state.ndx
         if u is None:
             _, gradient, hessian = self.program("terminal").evaluate(x, p)
             data.Lx, data.Lxx = gradient.ravel(), hessian
@@ -117,7 +105,7 @@ class ActionModelExpression(ActionModelAbstract):
         return self._named("forces", instant, self.forces(instant))
 
     def _named(self, name: str, instant: Instant, expressions: dict[str, SX]) -> Named:
-        symbols = [instant.x, instant.u, parameter_vector(self.parameters())]
+        symbols = [instant.x, instant.u, self.layout.symbols]
         function = ca.Function(name, symbols, [ca.vertcat(SX(0, 1), *expressions.values())])
         program = Program.of(f"{type(self).__name__}: {name}", function)
         return {key: int(e.numel()) for key, e in expressions.items()}, program
@@ -128,7 +116,7 @@ class ActionModelExpression(ActionModelAbstract):
         Args:
             xs: States (n, nx).
             us: Controls (n, nu); None at the end of a horizon.
-            parameters: Values of all parameters (n, parameter_size).
+            parameters: Values of all parameters (n, layout.size).
         """
         terminal = us is None
         named = kept(self, ("terms", terminal), lambda: self._build_terms(terminal=terminal))

@@ -22,7 +22,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.base import Parameter, parameter_vector
+from trajopt.model.parameters import Parameter
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody, check_robot_state
 from trajopt.types import Reals
@@ -120,7 +120,7 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         instant = self.instant()
         cost = sum(self.term_expressions(instant, terminal=False).values(), SX(0))
         results = [self._next_state(instant), cost]
-        symbols = [instant.x, parameter_vector(self.parameters())]
+        symbols = [instant.x, self.layout.symbols]
         xnext, value = steps_of(program, type(self).__name__, symbols, results, [x, parameters])
         return xnext, value
 
@@ -137,7 +137,7 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
             results |= force_results(self.impulses, motions, q, solved.symbols[self.state.nv :])
         results = dict(zip(results, self._insert(instant, list(results.values()))))
         results |= {"xnext": self._next_state(instant)}
-        symbols = [instant.x, parameter_vector(self.parameters())]
+        symbols = [instant.x, self.layout.symbols]
         r = named_call(program, type(self).__name__, symbols, results, [x, parameters])
         (F,) = program.call(self._jacobian(), solution_steps(program, r, q, self.impulses.sizes.values()))
         return r["xnext"], r["cost"], F, r["Ly"], r["Lyy"]
@@ -178,10 +178,10 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         return RobotExpressions(model, q, still, with_derivatives=True)
 
     def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
-        return terminal_stack_steps(self.costs, self.parameters(), program, x, parameters)
+        return terminal_stack_steps(self.costs, self.layout, program, x, parameters)
 
     def terminal_value_step(self, program: Program, x: Array, parameters: Array) -> Array:
-        return terminal_stack_value(self.costs, self.parameters(), program, x, parameters)
+        return terminal_stack_value(self.costs, self.layout, program, x, parameters)
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         terms = self.costs.values(instant)

@@ -10,7 +10,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.base import Parameter, parameter_vector
+from trajopt.model.parameters import Parameter, ParameterLayout
 
 
 class ActionModelTerminal(ActionModelExpression):
@@ -39,31 +39,31 @@ class ActionModelTerminal(ActionModelExpression):
         raise InvalidArgumentError("a terminal cost stack has no dynamics: call it without u")
 
     def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
-        return terminal_stack_steps(self.costs, self.parameters(), program, x, parameters)
+        return terminal_stack_steps(self.costs, self.layout, program, x, parameters)
 
     def terminal_value_step(self, program: Program, x: Array, parameters: Array) -> Array:
-        return terminal_stack_value(self.costs, self.parameters(), program, x, parameters)
+        return terminal_stack_value(self.costs, self.layout, program, x, parameters)
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         return self.costs.values(instant)
 
 
 def terminal_stack_steps(
-    costs: CostStack, named: dict[str, Parameter], program: Program, x: Array, parameters: Array
+    costs: CostStack, layout: ParameterLayout, program: Program, x: Array, parameters: Array
 ) -> tuple[Array, Array, Array]:
     """Adds the step that gives a stack's cost without a control, (1,), its gradient (ndx,) and Hessian (ndx, ndx)."""
     costs.check_terminal()
     instant = Instant(costs.state, 0)
-    q, symbols = costs.quadratic(instant), [instant.x, parameter_vector(named)]
+    q, symbols = costs.quadratic(instant), [instant.x, layout.symbols]
     cost, gradient, hessian = steps_of(program, "terminal", symbols, [q.cost, q.Ly, q.Lyy], [x, parameters])
     return cost, gradient, hessian
 
 
 def terminal_stack_value(
-    costs: CostStack, named: dict[str, Parameter], program: Program, x: Array, parameters: Array
+    costs: CostStack, layout: ParameterLayout, program: Program, x: Array, parameters: Array
 ) -> Array:
     """Adds the step that gives a stack's cost without a control, (1,)."""
     costs.check_terminal()
     instant = Instant(costs.state, 0)
-    symbols = [instant.x, parameter_vector(named)]
+    symbols = [instant.x, layout.symbols]
     return steps_of(program, "terminal", symbols, [costs.value(instant)], [x, parameters])[0]

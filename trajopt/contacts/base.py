@@ -15,10 +15,11 @@ from trajopt.checks import check_array, check_non_negative
 from trajopt.dynamics.falling import FrameMotion
 from trajopt.dynamics.spatial import Spatial
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
-from trajopt.model.base import Model, Reals
+from trajopt.model.base import Model
 from trajopt.robots.placements import check_reference_frame
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
+from trajopt.types import Reals
 
 Motions = Mapping[str, FrameMotion]
 

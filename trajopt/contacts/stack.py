@@ -10,9 +10,10 @@ from casadi import SX
 
 from trajopt.contacts.base import ContactModelAbstract, Motions, TouchModelAbstract
 from trajopt.errors import DuplicateNameError, InvalidArgumentError, unknown_name
-from trajopt.model.base import Parameter, Reals
+from trajopt.model.parameters import Parameter
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
+from trajopt.types import Reals
 
 T = TypeVar("T", bound=TouchModelAbstract)
 

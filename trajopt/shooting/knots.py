@@ -15,7 +15,7 @@ import numpy as np
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.errors import InvalidArgumentError, unknown_name
-from trajopt.model.base import Parameter
+from trajopt.model.parameters import Parameter, ParameterLayout
 from trajopt.types import Reals
 
 Knots = int | slice | range | Iterable[int] | str | None
@@ -77,12 +77,8 @@ def kinds_of(running: Sequence[ActionModelAbstract], terminal: ActionModelAbstra
 
 
 def _kind(model: ActionModelAbstract, knots: list[int], *, terminal: bool) -> Kind:
-    parameters = model.parameters() if isinstance(model, ActionModelExpression) else {}
-    layout, size = {}, 0
-    for name, parameter in parameters.items():
-        layout[name] = slice(size, size + parameter.size)
-        size += parameter.size
-    return Kind(model, tuple(knots), terminal, parameters, layout)
+    layout = model.layout if isinstance(model, ActionModelExpression) else ParameterLayout({})
+    return Kind(model, tuple(knots), terminal, layout.parameters, layout.slices)
 
 
 class ParameterTable:

@@ -297,7 +297,7 @@ class ShootingProblem:
         for kind in self._kinds():
             where, model = list(kind.knots), kind.model
             if isinstance(model, ActionModelExpression):
-                p = self._table.values[where, : model.parameter_size]
+                p = self._table.values[where, : model.layout.size]
                 values = model.term_values(states[where], None if kind.terminal else controls[where, : model.nu], p)
             else:
                 values = _black_box_terms(model, states[where], None if kind.terminal else controls[where, : model.nu])
@@ -322,7 +322,7 @@ class ShootingProblem:
         for kind in self._kinds()[:-1]:
             where, model = list(kind.knots), kind.model
             if isinstance(model, ActionModelExpression):
-                p = self._table.values[where, : model.parameter_size]
+                p = self._table.values[where, : model.layout.size]
                 for name, value in model.force_values(states[where], controls[where, : model.nu], p).items():
                     rows = forces.setdefault(name, np.full((self.T, value.shape[1]), np.nan))
                     if rows.shape[1] != value.shape[1]:

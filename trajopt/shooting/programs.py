@@ -34,7 +34,7 @@ def linearization(model: ActionModelExpression, nu: int) -> Program:
     state = model.state
     program = Program(f"{type(model).__name__}: linearization")
     x, u = program.input(state.nx), program.input(model.nu)
-    p, following = program.input(model.parameter_size), program.input(state.nx)
+    p, following = program.input(model.layout.size), program.input(state.nx)
     xnext, cost, jacobian, gradient, hessian = model.calc_diff_steps(program, x, u, p)
     (gap,) = program.call(_gap(state), following, xnext)
     if model.nu < nu:
@@ -59,7 +59,7 @@ def step(model: ActionModelExpression) -> Program:
     program = Program(f"{type(model).__name__}: step")
     x, x_ref, u_ref = program.input(state.nx), program.input(state.nx), program.input(m)
     k, K, gap, alpha = program.input(m), program.input(m, n), program.input(n), program.input(1)
-    p = program.input(model.parameter_size)
+    p = program.input(model.layout.size)
     u, dx = program.call(_feedback(state, m), x, x_ref, u_ref, k, K, alpha)
     reached, cost = model.calc_steps(program, x, u, p)
     (x_next,) = program.call(_partial_gap(state), reached, gap, alpha)
@@ -72,7 +72,7 @@ def terminal_step(model: ActionModelExpression) -> Program:
     """(x, x_ref, parameters) -> (cost, dx = x ⊖ x_ref)."""
     program = Program(f"{type(model).__name__}: terminal step")
     x, x_ref = program.input(model.state.nx), program.input(model.state.nx)
-    p = program.input(model.parameter_size)
+    p = program.input(model.layout.size)
     cost = model.terminal_value_step(program, x, p)
     (dx,) = program.call(_gap(model.state), x_ref, x)
     program.output(cost, dx)

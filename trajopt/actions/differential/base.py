@@ -18,8 +18,9 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.base import Model, Parameter, parameter_vector
+from trajopt.model.base import Model
 from trajopt.model.functions import function_of
+from trajopt.model.parameters import Parameter
 from trajopt.model.programs import kept
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
@@ -158,17 +159,15 @@ class DifferentialActionModelAbstract(Model):
 
     def _build(self, steps: Callable[..., tuple[Array, ...]]) -> Program:
         """`value_steps` or `expansion_steps` of (x, u, parameters), with the cost as it is."""
-        symbols, program = parameter_vector(self.parameters()), Program(f"{type(self).__name__}: {steps.__name__}")
+        symbols, program = self.layout.symbols, Program(f"{type(self).__name__}: {steps.__name__}")
         x, u, p = program.input(self.state.nx), program.input(self.nu), program.input(symbols.numel())
         (one,) = program.call(ca.Function("one", [], [SX(1)]))
         program.output(*steps(program, x, u, p, one, symbols=symbols))
         return program
 
     def _evaluate(self, steps: Callable[..., tuple[Array, ...]], x: Reals, u: Reals) -> tuple[Reals, ...]:
-        values = [p.flat(p.default) for p in self.parameters().values()]
-        flat = np.concatenate(values) if values else np.zeros(0)
         program = kept(self, steps.__name__, lambda: self._build(steps))
-        return program.evaluate(self.state.check(x, "x"), check_array("u", u, (self.nu,)), flat)
+        return program.evaluate(self.state.check(x, "x"), check_array("u", u, (self.nu,)), self.layout.column())
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals | None:
         """Control that balances the system at rest, if there is a closed form; None if not.

@@ -17,7 +17,7 @@ from trajopt.errors import DuplicateNameError, InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.base import Parameter, parameter_vector
+from trajopt.model.parameters import Parameter
 from trajopt.types import Reals
 
 
@@ -53,14 +53,14 @@ class IntegratedActionModelAbstract(ActionModelExpression):
 
     def weight_step(self, program: Program, parameters: Array, factor: float) -> Array:
         """Adds the step that gives factor · dt, (1,)."""
-        symbols = parameter_vector(self.parameters())
+        symbols = self.layout.symbols
         return program.call(ca.Function("weight", [symbols], [factor * self.dt]), parameters)[0]
 
     def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
-        return terminal_stack_steps(self.differential.costs, self.parameters(), program, x, parameters)
+        return terminal_stack_steps(self.differential.costs, self.layout, program, x, parameters)
 
     def terminal_value_step(self, program: Program, x: Array, parameters: Array) -> Array:
-        return terminal_stack_value(self.differential.costs, self.parameters(), program, x, parameters)
+        return terminal_stack_value(self.differential.costs, self.layout, program, x, parameters)
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         if terminal:

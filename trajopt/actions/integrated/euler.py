@@ -8,7 +8,6 @@ from casadi import SX
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract, symbol_of
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.base import parameter_vector
 
 
 class IntegratedActionModelEuler(IntegratedActionModelAbstract):
@@ -23,7 +22,7 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
     """
 
     def calc_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, Array]:
-        symbols, weight = parameter_vector(self.parameters()), self.weight_step(program, parameters, 1.0)
+        symbols, weight = self.layout.symbols, self.weight_step(program, parameters, 1.0)
         f, cost = self.differential.value_steps(program, x, u, parameters, weight, symbols=symbols)
         y, rate = SX.sym("x", self.state.nx), symbol_of(program, f)
         step = ca.Function("step", [y, rate, symbols], [self.state.sx_integrate(y, self._tangent(y, rate))])
@@ -31,7 +30,7 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         return xnext, cost
 
     def calc_diff_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, ...]:
-        symbols, weight = parameter_vector(self.parameters()), self.weight_step(program, parameters, 1.0)
+        symbols, weight = self.layout.symbols, self.weight_step(program, parameters, 1.0)
         f, D, cost, gradient, hessian = self.differential.expansion_steps(
             program, x, u, parameters, weight, symbols=symbols
         )

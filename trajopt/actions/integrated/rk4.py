@@ -14,7 +14,6 @@ from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.base import parameter_vector
 from trajopt.model.functions import function_of
 
 NODES = (0.0, 0.5, 0.5, 1.0)
@@ -46,7 +45,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         self.transport = bool(transport)
 
     def calc_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, Array]:
-        symbols, advance = parameter_vector(self.parameters()), self._advance_values()
+        symbols, advance = self.layout.symbols, self._advance_values()
         y, ys, fs, costs = x, list[Array](), list[Array](), list[Array]()
         for factor, following in zip(WEIGHTS, (*NODES[1:], None)):
             weight = self.weight_step(program, parameters, factor)
@@ -63,7 +62,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
 
     def calc_diff_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, ...]:
         """Z (ndx + nu, ndx + nu) is the derivative of (y, u) of a stage by (x, u)."""
-        symbols, advance = parameter_vector(self.parameters()), self._advance_derivatives()
+        symbols, advance = self.layout.symbols, self._advance_derivatives()
         y, stages, costs = x, list[tuple[Array, Array, Array, Array]](), list[Array]()
         (Z,) = program.call(ca.Function("identity", [], [SX.eye(self._sizes()[1])]))
         gradient = hessian = None
@@ -90,7 +89,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         if terminal:
             return super().term_expressions(instant, terminal=True)
-        p, (x, u) = parameter_vector(self.parameters()), (instant.x, instant.u)
+        p, (x, u) = self.layout.symbols, (instant.x, instant.u)
         stage, advance, sums = self._stage_terms(), self._advance_values(), SX(0)
         y = x
         for weight, following in zip(WEIGHTS, (*NODES[1:], None)):
@@ -106,7 +105,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         """f and the value of each cost term."""
         instant = self.differential.instant()
         results = [self.differential.dynamics(instant), ca.vertcat(*self.differential.term_values(instant).values())]
-        symbols = [instant.x, instant.u, parameter_vector(self.parameters())]
+        symbols = [instant.x, instant.u, self.layout.symbols]
         return function_of(type(self.differential).__name__, symbols, results)
 
     def _sizes(self) -> tuple[int, int]:
@@ -160,13 +159,13 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
 
     def _advance_values(self) -> ca.Function:
         """y = x ⊕ c dt κ of the next stage."""
-        x, p, c = SX.sym("x", self.state.nx), parameter_vector(self.parameters()), SX.sym("c")
+        x, p, c = SX.sym("x", self.state.nx), self.layout.symbols, SX.sym("c")
         y, _, f, _ = self._symbols_of_stage()
         return ca.Function("advance", [x, y, f, p, c], [self.state.sx_integrate(x, c * self.dt * self._rate(y, f))])
 
     def _advance_derivatives(self) -> ca.Function:
         """y and Z of the next stage."""
-        x, p, c = SX.sym("x", self.state.nx), parameter_vector(self.parameters()), SX.sym("c")
+        x, p, c = SX.sym("x", self.state.nx), self.layout.symbols, SX.sym("c")
         y, Z, f, D = self._symbols_of_stage()
         step, change = c * self.dt * self._rate(y, f), c * self.dt * self._rate_sensitivity(Z, D)
         following, sensitivity = self._moved(x, step, change)
@@ -174,13 +173,13 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         return ca.Function("advance_diff", [x, y, Z, f, D, p, c], [following, whole])
 
     def _finish_values(self) -> ca.Function:
-        x, p = SX.sym("x", self.state.nx), parameter_vector(self.parameters())
+        x, p = SX.sym("x", self.state.nx), self.layout.symbols
         ys, _, fs, _ = zip(*(self._symbols_of_stage() for _ in WEIGHTS))
         step = self.dt * sum((b * self._rate(y, f) for b, y, f in zip(WEIGHTS, ys, fs)), SX(0))
         return ca.Function("finish", [x, p, *ys, *fs], [self.state.sx_integrate(x, step)])
 
     def _finish_derivatives(self) -> ca.Function:
-        x, p = SX.sym("x", self.state.nx), parameter_vector(self.parameters())
+        x, p = SX.sym("x", self.state.nx), self.layout.symbols
         ys, Zs, fs, Ds = zip(*(self._symbols_of_stage() for _ in WEIGHTS))
         step = self.dt * sum((b * self._rate(y, f) for b, y, f in zip(WEIGHTS, ys, fs)), SX(0))
         change = self.dt * sum((b * self._rate_sensitivity(Z, D) for b, Z, D in zip(WEIGHTS, Zs, Ds)), SX(0))
