@@ -8,9 +8,11 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
-from trajopt.actions.expression import ActionModelExpression, steps_of
-from trajopt.actions.solved import Solved, force_results, named_call, solution_steps, visible_forces
-from trajopt.actions.terminal import terminal_stack_steps, terminal_stack_value
+from trajopt.actions.end import end_expansion, end_values
+from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.lift import still_lift
+from trajopt.actions.solved import Solved, force_results, solution_steps, visible_forces
 from trajopt.checks import check_non_negative
 from trajopt.contacts.impulse_stack import ImpulseStack
 from trajopt.contacts.kkt import ContactSystem
@@ -22,6 +24,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
+from trajopt.model.functions import named_call
 from trajopt.model.parameters import Parameter
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody, check_robot_state
@@ -116,31 +119,47 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         moved = ca.substitute(expressions, [seen], [solved.symbols[: v.numel()] + (1 + self.restitution) * v])
         return solved.insert(instant, moved)
 
-    def calc_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, Array]:
+    @property
+    def lift_size(self) -> int:
+        """Positions stay: blocks of any size are the identity."""
+        return 0
+
+    def values(self, program: Program, point: Point) -> Values:
+        if point.u is None:
+            return end_values(self, self.costs, program, point)
         instant = self.instant()
         cost = sum(self.term_expressions(instant, terminal=False).values(), SX(0))
-        results = [self._next_state(instant), cost]
-        symbols = [instant.x, self.layout.symbols]
-        xnext, value = steps_of(program, type(self).__name__, symbols, results, [x, parameters])
-        return xnext, value
+        results = {"xnext": self._next_state(instant), "cost": cost}
+        return Values.of(self._call(program, point, instant, results))
 
-    def _next_state(self, instant: Instant) -> SX:
-        return SX(ca.vertcat(instant.x[: self.state.nq], self._insert(instant, [self._solved(instant)[0].motion])[0]))
-
-    def calc_diff_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, ...]:
+    def expansion(
+        self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
+    ) -> Expansion:
+        self._refuse(multipliers)
+        if point.u is None:
+            return end_expansion(self, self.costs, program, point)
+        self._check_lift(lift)
         instant = self.instant()
         q = self.costs.quadratic(instant)
-        results = self._expressions(instant) | {"cost": q.cost, "Ly": q.Ly, "Lyy": q.Lyy}
+        results = self._expressions(instant) | {"cost": q.cost, "g": q.Ly, "H": q.Lyy}
         if q.Lz.nnz():
             solved, _, motions, _ = self._solved(instant)
             results |= {"Lz": q.Lz, "Lzz": q.Lzz, "Lzy": q.Lzy}
             results |= force_results(self.impulses, motions, q, solved.symbols[self.state.nv :])
-        results = dict(zip(results, self._insert(instant, list(results.values()))))
-        results |= {"xnext": self._next_state(instant)}
-        symbols = [instant.x, self.layout.symbols]
-        r = named_call(program, type(self).__name__, symbols, results, [x, parameters])
-        (F,) = program.call(self._jacobian(), solution_steps(program, r, q, self.impulses.sizes.values()))
-        return r["xnext"], r["cost"], F, r["Ly"], r["Lyy"]
+        results = dict(zip(results, map(ca.sparsify, self._insert(instant, list(results.values())))))
+        results |= {"xnext": ca.sparsify(self._next_state(instant))}
+        r = self._call(program, point, instant, results)
+        change = solution_steps(program, r, q, self.impulses.sizes.values())
+        if lift is not None:
+            return Expansion.of(r, lift=still_lift(program, change, lift))
+        return Expansion.of(r, F=program.call(self._jacobian(), change)[0])
+
+    def _call(self, program: Program, point: Point, instant: Instant, results: dict[str, SX]) -> dict[str, Array]:
+        inputs = [(instant.x, point.x), (self.layout.symbols, point.parameters)]
+        return named_call(program, type(self).__name__, inputs, results)
+
+    def _next_state(self, instant: Instant) -> SX:
+        return SX(ca.vertcat(instant.x[: self.state.nq], self._insert(instant, [self._solved(instant)[0].motion])[0]))
 
     def _jacobian(self) -> ca.Function:
         """(∂q⁺; ∂v⁺) = ((1, 0); dv⁺)."""
@@ -176,12 +195,6 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         model.gravity.setZero()
         q, still = instant.x[: self.state.nq], SX(np.zeros(self.state.nv))
         return RobotExpressions(model, q, still, with_derivatives=True)
-
-    def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
-        return terminal_stack_steps(self.costs, self.layout, program, x, parameters)
-
-    def terminal_value_step(self, program: Program, x: Array, parameters: Array) -> Array:
-        return terminal_stack_value(self.costs, self.layout, program, x, parameters)
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         terms = self.costs.values(instant)

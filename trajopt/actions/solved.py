@@ -18,7 +18,6 @@ from trajopt.instant import Instant
 from trajopt.kernels.products import Ranges
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array, Groups
-from trajopt.model.functions import function_of
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def solution_steps(program: Program, r: Mapping[str, Array], q: QuadraticCost, s
 
     Args:
         program: Where they go.
-        r: Arrays of `Sensitivities`, Ly, Lyy, and, where costs depend on z, Lz, Lzz, Lzy and `force_results`.
+        r: Arrays of `Sensitivities`, g, H, and, where costs depend on z, Lz, Lzz, Lzy and `force_results`.
         q: The expansion, for its structural zeros.
         sizes: Number of constraints of each contact.
     """
@@ -104,13 +103,13 @@ def solution_steps(program: Program, r: Mapping[str, Array], q: QuadraticCost, s
         (Z,) = program.call(_stack(program, motion, Z), motion, Z)
         felt = Groups(((0, motion.shape[0]), *_groups(motion.shape[0], sizes)), r["solved_felt"])
     middle = program.matmul(r["Lzz"], Z, rows=felt, inner=felt)
-    program.accumulate(r["Ly"], Z, r["Lz"], transpose_a=True, inner=felt)
+    program.accumulate(r["g"], Z, r["Lz"], transpose_a=True, inner=felt)
     if q.Lzy.nnz():
         program.add(middle, r["Lzy"], rows=felt)
-        program.accumulate(r["Lyy"], Z, middle, transpose_a=True, inner=felt)
-        program.accumulate(r["Lyy"], r["Lzy"], Z, transpose_a=True, inner=felt)
+        program.accumulate(r["H"], Z, middle, transpose_a=True, inner=felt)
+        program.accumulate(r["H"], r["Lzy"], Z, transpose_a=True, inner=felt)
     else:
-        program.accumulate(r["Lyy"], Z, middle, transpose_a=True, symmetric=True, inner=felt)
+        program.accumulate(r["H"], Z, middle, transpose_a=True, symmetric=True, inner=felt)
     return motion
 
 
@@ -122,11 +121,3 @@ def _groups(first: int, sizes: Iterable[int]) -> Ranges:
 def _stack(program: Program, first: Array, second: Array) -> ca.Function:
     a, b = SX.sym("a", *first.shape), SX.sym("b", *second.shape)
     return ca.Function("stack", [a, b], [ca.vertcat(a, b)])
-
-
-def named_call(
-    program: Program, name: str, symbols: list[SX], results: dict[str, SX], inputs: list[Array]
-) -> dict[str, Array]:
-    """Adds the call of a function with named results; their zeros become structural."""
-    sparse = [ca.sparsify(r) for r in results.values()]
-    return dict(zip(results, program.call(function_of(name, symbols, sparse), *inputs)))

@@ -77,7 +77,7 @@ class Evaluator:
         return [self._linearization_call(kinds, width) for width, kinds in groups.items() if kinds]
 
     def _linearization_call(self, compiled: list[Kind], width: int) -> KernelCall:
-        kernels = [kernel(knot_programs.linearization(expression(k.model), self.nu), width) for k in compiled]
+        kernels = [kernel(knot_programs.expansion(expression(k.model), self.nu), width) for k in compiled]
         blocks = [blocks_of(k.knots, width) for k in compiled]
         kinds = np.concatenate([np.full(len(b), i) for i, b in enumerate(blocks)])
         inputs = [rows(self.xs), rows(self.us), rows(self.parameters), rows(self.xs, offset=1)]

@@ -9,7 +9,8 @@ import numpy as np
 from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
-from trajopt.actions.solved import Solved, force_results, named_call, solution_steps, visible_forces
+from trajopt.actions.expansion import Stage, StageExpansion
+from trajopt.actions.solved import Solved, force_results, solution_steps, visible_forces
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.checks import check_non_negative
 from trajopt.contacts.kkt import ContactSystem
@@ -21,7 +22,6 @@ from trajopt.dynamics.friction import SmoothFriction
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
-from trajopt.kernels.steps import Array
 from trajopt.model.parameters import Parameter
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody, check_robot_state
@@ -122,21 +122,19 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         solved = Solved(ca.vertcat(a, multipliers), values, a - robot.shift(), forces)
         return solved, system, motions
 
-    def expansion_steps(
-        self, program: Program, x: Array, u: Array, parameters: Array, weight: Array, *, symbols: SX
-    ) -> tuple[Array, Array, Array, Array, Array]:
+    def expansion(self, program: Program, stage: Stage) -> StageExpansion:
         instant, w = self.instant(derivatives=True), SX.sym("weight")
         q = self.costs.quadratic(instant)
-        results = self._expressions(instant) | {"cost": w * q.cost, "Ly": w * q.Ly, "Lyy": w * q.Lyy}
+        results = self._expressions(instant) | {"cost": w * q.cost, "g": w * q.Ly, "H": w * q.Lyy}
         if q.Lz.nnz():
             solved, _, motions = self._solved(instant)
             multipliers = solved.symbols[self.state.nv :]
             results |= {"Lz": w * q.Lz, "Lzz": w * q.Lzz, "Lzy": w * q.Lzy}
             results |= force_results(self.contacts, motions, q, multipliers)
-        results = dict(zip(results, self._solved(instant)[0].insert(instant, list(results.values()))))
-        inputs = [instant.x, instant.u, symbols, w]
-        r = named_call(program, type(self).__name__, inputs, results, [x, u, parameters, weight])
-        return r["f"], solution_steps(program, r, q, self.contacts.sizes.values()), r["cost"], r["Ly"], r["Lyy"]
+        inserted = self._solved(instant)[0].insert(instant, list(results.values()))
+        r = self._call(program, stage, instant, w, dict(zip(results, map(ca.sparsify, inserted))))
+        Df = solution_steps(program, r, q, self.contacts.sizes.values())
+        return StageExpansion(f=r["f"], Df=Df, cost=r["cost"], g=r["g"], H=r["H"])
 
     def _expressions(self, instant: Instant) -> dict[str, SX]:
         """f, and what its derivatives are made of."""
