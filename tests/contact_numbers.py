@@ -7,7 +7,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-import trajopt
 from tests.contact_robots import Reals
 from tests.slow_twin import assert_close, central_differences
 
@@ -20,8 +19,8 @@ class Motion:
         instant = model.instant()
         forces = model.forces(instant)
         self._names = list(forces)
-        impulse = isinstance(model, trajopt.ActionModelImpulseFwdDynamics)
-        motion = model._next_state(instant)[model.state.nq :] if impulse else model.dynamics(instant)
+        node = model.node(instant)
+        motion = node.insert({"motion": node.motion})["motion"]
         symbols = [instant.x, instant.u, model.layout.symbols]
         self._function = ca.Function("motion", symbols, [motion, *forces.values()])
 
