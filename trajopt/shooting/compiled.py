@@ -24,10 +24,10 @@ class CompiledKind(Kind):
     model: ActionModelExpression
 
     def __init__(self, model: ActionModelExpression, knots: Sequence[int], *, terminal: bool) -> None:
-        super().__init__(model, knots, terminal=terminal, parameters=model.parameters())
+        super().__init__(model, knots, terminal=terminal, layout=model.layout)
 
     def can_fail(self, nu: int) -> bool:
-        program = programs.terminal_expansion(self.model) if self.terminal else programs.linearization(self.model, nu)
+        program = programs.terminal_expansion(self.model) if self.terminal else programs.expansion(self.model, nu)
         return program.status is not None
 
     @classmethod
@@ -68,7 +68,7 @@ class CompiledKind(Kind):
         return _terminal(programs.terminal_step(self.model), trials.width, e.T, inputs + outputs)
 
     def quasi_static(self, x: Reals, values: Reals) -> Reals:
-        named = {name: p.shaped(values[self.layout[name]]) for name, p in self.parameters.items()}
+        named = {name: p.shaped(values[self.layout.slices[name]]) for name, p in self.parameters.items()}
         return self.model.quasi_static(x, named)
 
     def cost_terms(self, xs: Reals, us: Reals, values: Reals) -> dict[str, Reals]:
@@ -79,7 +79,7 @@ class CompiledKind(Kind):
 
 
 def _expansion(e: Evaluator, kinds: Sequence[CompiledKind], width: int, status: bool) -> KernelCall:
-    kernels = [kernel(programs.linearization(kind.model, e.nu), width) for kind in kinds]
+    kernels = [kernel(programs.expansion(kind.model, e.nu), width) for kind in kinds]
     blocks = [blocks_of(kind.knots, width) for kind in kinds]
     numbers = np.concatenate([np.full(len(b), i) for i, b in enumerate(blocks)])
     inputs = [rows(e.xs), rows(e.us), rows(e.parameters), rows(e.xs, offset=1)]

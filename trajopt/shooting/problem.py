@@ -119,7 +119,9 @@ class ShootingProblem:
             if step is None:
                 return None
             after = np.array(kind.knots) + 1
-            times[after] = self._table.values[kind.knots, kind.layout["dt"]].ravel() if "dt" in kind.layout else step
+            times[after] = (
+                self._table.values[kind.knots, kind.layout.slices["dt"]].ravel() if "dt" in kind.layout.slices else step
+            )
         return np.cumsum(times)
 
     # Run-time parameters
