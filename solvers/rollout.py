@@ -95,8 +95,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         if not (self._prepared and self._evaluator.fits(problem)):
             e = self._evaluator = Evaluator(problem)
             e.prepare()
-            lq = LinearQuadratic(F=e.F, f=e.f, g=e.g, H=e.H, terminal_g=e.terminal_g, terminal_H=e.terminal_H)
-            self._riccati = Riccati(lq, K=e.K, k=e.k)
+            self._riccati = Riccati(LinearQuadratic.of(e), K=e.K, k=e.k)
             self._search = LineSearch(self._evaluator, self.options.step_lengths, self.acceptance())
             self._prepared = True
         self._evaluator.xs[:], self._evaluator.us[:] = run.trajectory

@@ -30,6 +30,10 @@ class CompiledKind(Kind):
         program = programs.terminal_expansion(self.model) if self.terminal else programs.expansion(self.model, nu)
         return program.status is not None
 
+    @property
+    def lift_size(self) -> int | None:
+        return self.model.lift_size
+
     @classmethod
     def expansions(cls, kinds: Sequence[Self], evaluator: Evaluator) -> list[Call]:
         """Knots in lanes; impulses, of which a horizon has few, one by one: most lanes of a block would be idle."""
@@ -79,11 +83,16 @@ class CompiledKind(Kind):
 
 
 def _expansion(e: Evaluator, kinds: Sequence[CompiledKind], width: int, status: bool) -> KernelCall:
-    kernels = [kernel(programs.expansion(kind.model, e.nu), width) for kind in kinds]
+    kernels = [kernel(programs.expansion(kind.model, e.nu, e.lift_size), width) for kind in kinds]
     blocks = [blocks_of(kind.knots, width) for kind in kinds]
     numbers = np.concatenate([np.full(len(b), i) for i, b in enumerate(blocks)])
     inputs = [rows(e.xs), rows(e.us), rows(e.parameters), rows(e.xs, offset=1)]
-    outputs = [rows(e.xnext), rows(e.costs), rows(e.f, offset=1), rows(e.F), rows(e.g), rows(e.H)]
+    outputs = [rows(e.xnext), rows(e.costs), rows(e.f, offset=1), rows(e.F, zeroed=True)]
+    if e.lift_size is not None:
+        outputs += [rows(e.dt), rows(e.J0), rows(e.J1dt)]
+    s = e.H.shape[-1]
+    lower = tuple((i * s, i * s + i + 1) for i in range(s))
+    outputs += [rows(e.g), rows(e.H, runs=lower, zeroed=True)]
     if status:
         outputs.append(rows(e.status))
     return KernelCall(kernels, numbers, np.concatenate(blocks), inputs + outputs)

@@ -10,7 +10,7 @@ import numpy as np
 
 from trajopt.errors import ModelEvaluationError
 from trajopt.kernels import LANES, compile_together
-from trajopt.shooting.arrays import padded
+from trajopt.shooting.arrays import lifted, padded
 from trajopt.shooting.kinds import by_class
 from trajopt.shooting.trials import Trials
 from trajopt.types import Reals
@@ -33,9 +33,11 @@ class Evaluator:
         xnext: f(x, u) of each running knot (T, nx).
         costs: Cost of each knot, the terminal last (T + 1,) [cost].
         f: Gaps x0 ⊖ xs[0], then xnext[t] ⊖ xs[t + 1] (T + 1, ndx).
-        F: (Fx, Fu) of each running knot (T, ndx, ndx + nu).
+        F: (Fx, Fu) of each running knot (T, ndx, ndx + nu); with a lift its velocity rows alone (T, ndx / 2, ndx + nu).
+        dt, J0, J1dt: The lift, see `trajopt.actions.Lift`: (T,), (T, nb, nb), (T, nb, nb) with nb = lift_size.
+        lift_size: Size of the lift's blocks; None if a kind of knots has no lift.
         g: (Lx, Lu) (T, ndx + nu).
-        H: Hessian of the cost in (x, u) (T, ndx + nu, ndx + nu).
+        H: Hessian of the cost in (x, u) (T, ndx + nu, ndx + nu); of compiled knots the lower triangle alone.
         terminal_g: Gradient of the terminal cost (ndx,).
         terminal_H: Its Hessian (ndx, ndx).
         status: Whether a step of a knot has failed (T + 1,): 0, or its residual.
@@ -61,7 +63,10 @@ class Evaluator:
         s = n + nu
         self.xs, self.us, self.xnext = padded((T + 1, nx)), padded((T, nu)), padded((T, nx))
         self.costs, self.f = padded((T + 1,)), padded((T + 1, n))
-        self.F, self.g, self.H = padded((T, n, s)), padded((T, s)), padded((T, s, s))
+        self.lift_size = _common_lift([kind.lift_size for kind in self.running])
+        nb, rows = self.lift_size or 0, n if self.lift_size is None else n // 2
+        self.F, self.g, self.H = padded((T, rows, s)), padded((T, s)), padded((T, s, s))
+        self.dt, self.J0, self.J1dt = padded((T,)), padded((T, nb, nb)), padded((T, nb, nb))
         self.terminal_g, self.terminal_H = padded((n,)), padded((n, n))
         self.k, self.K, self.status = padded((T, nu)), padded((T, nu, n)), padded((T + 1,))
         self._x_first, self._f_first = self.xs[0], self.f[0]
@@ -82,14 +87,16 @@ class Evaluator:
     def full(self) -> tuple[Reals, Reals, Reals]:
         """Copies of F (T, ndx, ndx + nu), g (T + 1, ndx + nu), H (T + 1, ndx + nu, ndx + nu), with all entries.
 
-        The end is the last row of g and H, zero along u. What a Riccati recursion does not read may be missing in the
-        arrays themselves: everybody else asks here.
+        The end is the last row of g and H, zero along u. The arrays themselves hold what a Riccati recursion reads.
         """
         T, n, s = self.T, self.state.ndx, self.state.ndx + self.nu
         g, H = np.empty((T + 1, s)), np.empty((T + 1, s, s))
         g[:T], g[T], g[T, :n] = self.g, 0.0, self.terminal_g
         H[:T], H[T], H[T, :n, :n] = self.H, 0.0, self.terminal_H
-        return self.F.copy(), g, H
+        upper = np.triu_indices(s, 1)
+        H[:, *upper] = H.transpose(0, 2, 1)[:, *upper]
+        F = self.F.copy() if self.lift_size is None else lifted(self.F, self.dt, self.J0, self.J1dt)
+        return F, g, H
 
     def expand(self, x0: Reals | None) -> None:
         """Fills everything at `xs`, `us`.
@@ -145,3 +152,9 @@ class Evaluator:
                     f"knot {t}: {type(kind.model).__name__} gives a {name} that is not finite at x = {self.xs[t]}; "
                     "is an expression undefined there (sqrt, log, division)?"
                 )
+
+
+def _common_lift(sizes: list[int | None]) -> int | None:
+    """Size of lifts that all kinds of running knots have; None if one has none."""
+    found = [size for size in sizes if size is not None]
+    return max(found) if found and len(found) == len(sizes) else None

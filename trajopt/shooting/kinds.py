@@ -68,6 +68,11 @@ class Kind(ABC):
         """Whether a step of its programs may fail, such as an iteration, where a problem has `nu` controls."""
         return False
 
+    @property
+    def lift_size(self) -> int | None:
+        """Smallest size of the blocks of a lift, see `trajopt.actions.Lift`; None if its model has none."""
+        return None
+
     # Calls
 
     @classmethod
