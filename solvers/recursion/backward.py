@@ -64,7 +64,6 @@ class _Backward:
 
     def _knot(self, t: str, remaining: str) -> None:
         b, s, frame = self.b, self.sizes, self.frame
-        self._fetch(frame.of_knot("V", t), s.n * s.n)
         read = [frame.readable(name, t, remaining) for name in ("F", "g", "H")]
         read += [frame.of_knot(name, t, 1) for name in ("V", "v")]
         model: FirstOrder | SecondOrder
@@ -82,12 +81,6 @@ class _Backward:
         self._gradient()
         work.substitute_back(*(frame.of_knot(name, t) for name in ("K", "k", "Ky", "ky")))
         self._value(t)
-
-    def _fetch(self, address: str, count: int) -> None:
-        """Has the cache make room for what is written later: 3 to 7 % of the pass."""
-        line = 8  # doubles
-        with each(self.b, 0, count, line) as i:
-            self.b.do(f"call void @llvm.prefetch.p0(ptr {self.b.at(address, (i, 1))}, i32 1, i32 3, i32 1)")
 
     def _complete(self, t: str, remaining: str) -> None:
         """Qu, ρ on the diagonal of Quu, and the rows of constraints."""

@@ -82,7 +82,6 @@ class Frame:
                 f"declare {real} @llvm.fabs.v{width}f64({real})",
                 f"declare double @llvm.vector.reduce.fadd.v{width}f64(double, {real})",
                 f"declare i1 @llvm.vector.reduce.and.v{width}i1(<{width} x i1>)",
-                f"declare void @{MEMCPY}(ptr, ptr, i64, i1)",
-                "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n",
+                f"declare void @{MEMCPY}(ptr, ptr, i64, i1)\n",
             ]
         )
