@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
+from trajopt.actions.control import ControlParametrizationPolyZero
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.end import end_expansion, end_values
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Stage, Values
@@ -41,7 +42,9 @@ class IntegratedActionModelAbstract(ActionModelExpression):
         if not isinstance(differential, DifferentialActionModelAbstract):
             raise InvalidArgumentError(f"differential: expected a differential action model, got {differential!r}")
         d = differential
-        super().__init__(d.state, d.nu, lower=d.lower, upper=d.upper, control_names=d.control_names)
+        c = self.control = ControlParametrizationPolyZero(d.nu)
+        bounds = {"lower": c.bounds(d.lower), "upper": c.bounds(d.upper)}
+        super().__init__(d.state, c.nw, **bounds, control_names=c.names(d.control_names))
         self.differential = d
         if "dt" in d.parameters():
             raise DuplicateNameError(
@@ -75,11 +78,13 @@ class IntegratedActionModelAbstract(ActionModelExpression):
     def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
         """Adds the steps of one time step and its derivatives."""
 
-    def _stage(self, program: Program, point: Point, x: Array, u: Array, factor: float) -> Stage:
-        """A stage at x, whose cost is multiplied by factor · dt."""
+    def _stage(self, program: Program, point: Point, x: Array, u: Array, c: float, factor: float) -> Stage:
+        """The stage at x, at time c from 0 to 1 of the step; its cost is multiplied by factor · dt."""
         symbols = self.layout.symbols
         (weight,) = program.call(ca.Function("weight", [symbols], [factor * self.dt]), point.parameters)
-        return Stage(x=x, u=u, parameters=point.parameters, symbols=symbols, weight=weight)
+        return Stage(
+            x=x, u=self.control.value(program, u, c), parameters=point.parameters, symbols=symbols, weight=weight
+        )
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         if terminal:

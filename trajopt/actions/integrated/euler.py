@@ -32,7 +32,7 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         return lift_size(*self.state.sx_jintegrate(x, step)) if self.differential.second_order else None
 
     def _step(self, program: Program, point: Point, u: Array) -> Values:
-        stage = self._stage(program, point, point.x, u, 1.0)
+        stage = self._stage(program, point, point.x, u, 0.0, 1.0)
         v = self.differential.values(program, stage)
         y, rate = SX.sym("x", self.state.nx), symbol_of(program, v.f)
         step = ca.Function("step", [y, rate, stage.symbols], [self.state.sx_integrate(y, self._tangent(y, rate))])
@@ -40,8 +40,8 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         return Values(xnext=xnext, cost=v.cost)
 
     def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
-        stage = self._stage(program, point, point.x, u, 1.0)
-        e = self.differential.expansion(program, stage)
+        stage = self._stage(program, point, point.x, u, 0.0, 1.0)
+        e = self.control.chain(program, self.differential.expansion(program, stage), 0.0)
         y, rate, change = SX.sym("x", self.state.nx), symbol_of(program, e.f), symbol_of(program, e.Df)
         tangent = self._tangent(y, rate)
         derivatives = self.state.sx_jintegrate(y, tangent)

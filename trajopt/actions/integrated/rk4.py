@@ -48,8 +48,8 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
     def _step(self, program: Program, point: Point, u: Array) -> Values:
         x, p, advance = point.x, point.parameters, self._advance_values()
         y, ys, fs, costs = x, list[Array](), list[Array](), list[Array]()
-        for factor, following in zip(WEIGHTS, (*NODES[1:], None)):
-            v = self.differential.values(program, self._stage(program, point, y, u, factor))
+        for c, factor, following in zip(NODES, WEIGHTS, (*NODES[1:], None)):
+            v = self.differential.values(program, self._stage(program, point, y, u, c, factor))
             f = v.f
             if self._is_curved:
                 (f,) = program.call(self._seen_from_start_values(), x, y, f)
@@ -62,18 +62,19 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         return Values(xnext=xnext, cost=program.call(_sum(len(costs)), *costs)[0])
 
     def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
-        """Z (ndx + nu, ndx + nu) is the derivative of (y, u) of a stage by (x, u)."""
+        """Z (ndx + nu, ndx + nu) is the derivative of (y, u) of a stage by x and the knot's control."""
         x, p, advance = point.x, point.parameters, self._advance_derivatives()
         y, stages, costs = x, list[tuple[Array, Array, Array, Array]](), list[Array]()
-        (Z,) = program.call(ca.Function("identity", [], [SX.eye(self._sizes()[1])]))
+        start = ca.diagcat(SX.eye(self.state.ndx), self.control.derivative(NODES[0]))
+        (Z,) = program.call(ca.Function("identity", [], [start]))
         first: StageExpansion | None = None
-        for factor, following in zip(WEIGHTS, (*NODES[1:], None)):
-            e = self.differential.expansion(program, self._stage(program, point, y, u, factor))
-            f, D = e.f, e.Df
+        for c, factor, following in zip(NODES, WEIGHTS, (*NODES[1:], None)):
+            e = self.differential.expansion(program, self._stage(program, point, y, u, c, factor))
             if first is None:
-                first = e
+                first = e = self.control.chain(program, e, c)
+                f, D = e.f, e.Df
             else:
-                D = program.matmul(D, Z)
+                f, D = e.f, program.matmul(e.Df, Z)
                 program.accumulate(first.g, Z, e.g, transpose_a=True)
                 program.accumulate(first.H, Z, program.matmul(e.H, Z), transpose_a=True, symmetric=True)
             if self._is_curved:
@@ -92,8 +93,8 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         p, (x, u) = self.layout.symbols, (instant.x, instant.u)
         stage, advance, sums = self._stage_terms(), self._advance_values(), SX(0)
         y = x
-        for weight, following in zip(WEIGHTS, (*NODES[1:], None)):
-            f, terms = stage(y, u, p)
+        for c, weight, following in zip(NODES, WEIGHTS, (*NODES[1:], None)):
+            f, terms = stage(y, self.control.expression(u, c), p)
             sums += weight * self.dt * terms
             if self._is_curved:
                 f = self._seen_from_start_values()(x, y, f)
@@ -109,7 +110,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         return function_of(type(self.differential).__name__, symbols, results)
 
     def _sizes(self) -> tuple[int, int]:
-        """Size of the dynamics and of (x, u) in the tangent space."""
+        """Size of the dynamics, and of x and the control of a knot in the tangent space."""
         return self.differential.size, self.state.ndx + self.nu
 
     @functools.cached_property
@@ -136,7 +137,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
     def _seen_from_start(self) -> ca.Function:
         """κ and its derivative (ndx, ndx + nu)."""
         n, (nf, s) = self.state.ndx, self._sizes()
-        x, y, Z = SX.sym("x", self.state.nx), SX.sym("y", self.state.nx), SX.sym("Z", s, s)
+        x, y, Z = SX.sym("x", self.state.nx), SX.sym("y", self.state.nx), SX.sym("Z", n + self.control.nu, s)
         f, D, k = SX.sym("f", nf), SX.sym("D", nf, s), SX.sym("k", n)
         to_x = self.state.sx_jdifference(x, y)[1]
         by_x = jacobian(to_x @ k, x) @ self.state.sx_tangent_basis(x)
@@ -150,7 +151,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         """y, Z, and what a stage hands on: f or κ, and its derivative D."""
         n, (nf, s) = self.state.ndx, self._sizes()
         size = n if self._is_curved else nf
-        return SX.sym("y", self.state.nx), SX.sym("Z", s, s), SX.sym("f", size), SX.sym("D", size, s)
+        return SX.sym("y", self.state.nx), SX.sym("Z", n + self.control.nu, s), SX.sym("f", size), SX.sym("D", size, s)
 
     def _moved(self, x: SX, step: SX, change: SX) -> list[SX]:
         """x ⊕ step, and its derivative (ndx, ndx + nu), with `change` that of the step."""
@@ -169,7 +170,8 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         y, Z, f, D = self._symbols_of_stage()
         step, change = c * self.dt * self._rate(y, f), c * self.dt * self._rate_sensitivity(Z, D)
         following, sensitivity = self._moved(x, step, change)
-        whole = ca.vertcat(sensitivity, ca.horzcat(SX(self.nu, self.state.ndx), SX.eye(self.nu)))
+        by_control = self.control.derivative(c)
+        whole = ca.vertcat(sensitivity, ca.horzcat(SX(by_control.shape[0], self.state.ndx), by_control))
         return ca.Function("advance_diff", [x, y, Z, f, D, p, c], [following, whole])
 
     def _finish_values(self) -> ca.Function:
