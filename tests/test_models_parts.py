@@ -362,11 +362,11 @@ def test_actuations_drive_what_they_say() -> None:
         (lambda: trajopt.ActuationModelFull(trajopt.StateVector(2)), "ActuationModelFull needs a StateMultibody"),
         (
             lambda: trajopt.ActuationModelFloatingBase(state_of("talos_arm")),
-            "has no floating base; use ActuationModelFull",
+            "got 'talos_arm', which has none; use ActuationModelFull",
         ),
         (
             lambda: trajopt.ActuationModelMatrix(state_of("cart-pole"), [[1.0]]),
-            r"expected shape \(2, nu\), one row a joint",
+            r"expected shape \(2, nu\), one row per joint velocity",
         ),
         (
             lambda: trajopt.ActuationModelMatrix(state_of("cart-pole"), [[1.0], [np.inf]]),
