@@ -182,7 +182,7 @@ DYNAMICS: list[Case] = [
     ),
 ]
 
-NEEDS_A_CONTACT = "there are no contact forces here; use it in the costs of DifferentialActionModelContactFwdDynamics"
+NEEDS_A_CONTACT = "there are no contact forces here; use the residual in the running costs of Differential"
 COSTS: list[Case] = [  # all when the model is built
     (
         lambda: dynamics(terms=costs(force("hand"))),
@@ -209,17 +209,17 @@ COSTS: list[Case] = [  # all when the model is built
     (
         lambda: trajopt.DifferentialActionModelFreeFwdDynamics(STATE, actuation_of(STATE), costs(ACCELERATION)),
         INVALID,
-        "acceleration: only costs of DifferentialActionModelContactFwdDynamics .its stack may be empty. know it",
+        "acceleration: expected a running cost of DifferentialActionModelContactFwdDynamics .its stack may be empty., got",
     ),
     (
         lambda: ActionModelImpulseFwdDynamics(STATE, impulses(), costs(ACCELERATION)),
         INVALID,
-        "acceleration: only costs",
+        "acceleration: expected a running cost",
     ),
     (
         lambda: dynamics(terms=costs(COM)),
         INVALID,
-        "velocity_after: only costs of ActionModelImpulse",
+        "velocity_after: expected a running cost of ActionModelImpulse",
     ),
     (
         lambda: dynamics(
