@@ -209,7 +209,7 @@ COSTS: list[Case] = [  # all when the model is built
     (
         lambda: trajopt.DifferentialActionModelFreeFwdDynamics(STATE, actuation_of(STATE), costs(ACCELERATION)),
         INVALID,
-        "acceleration: expected a running cost of DifferentialActionModelContactFwdDynamics .its stack may be empty., got",
+        "acceleration: expected a running cost of DifferentialActionModelContactFwdDynamics .its stack may be empty.,",
     ),
     (
         lambda: ActionModelImpulseFwdDynamics(STATE, impulses(), costs(ACCELERATION)),
