@@ -192,14 +192,14 @@ COSTS: list[Case] = [  # all when the model is built
     (
         lambda: dynamics(terms=costs(force(size=6))),
         INVALID,
-        "cost term 'term': .* force of 6 elements, 'foot' has 3",
+        "cost term 'term': .* force of 6 elements, got 'foot' with 3",
     ),
-    (lambda: dynamics(terms=costs(WRENCH)), INVALID, "WrenchCone needs a force of 6 elements, 'foot' has 3"),
-    (lambda: dynamics(terms=costs(PRESSURE)), INVALID, "CoPPosition needs a force of 6 elements, 'foot' has 3"),
+    (lambda: dynamics(terms=costs(WRENCH)), INVALID, "WrenchCone needs a force of 6 elements, got 'foot' with 3"),
+    (lambda: dynamics(terms=costs(PRESSURE)), INVALID, "CoPPosition needs a force of 6 elements, got 'foot' with 3"),
     (
         lambda: dynamics(ContactStack(STATE).add("foot", contact_kinds(STATE, "foot0")["2D"]()), costs(FRICTION)),
         INVALID,
-        "a friction cone needs a 3D or a 6D contact, not 'foot'",
+        "a friction cone needs a 3D or 6D contact, got 'foot'",
     ),
     (
         lambda: trajopt.DifferentialActionModelFreeFwdDynamics(STATE, actuation_of(STATE), costs(force())),
