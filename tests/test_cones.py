@@ -236,9 +236,9 @@ def test_a_barrier_on_a_cone_costs_nothing_inside() -> None:
         (lambda: wrench(trajopt.FrictionCone()), "cone: expected a WrenchCone, got FrictionCone"),  # type: ignore
         (
             lambda: numbers(friction(trajopt.FrictionCone()), 2),
-            "a friction cone needs a 3D or a 6D contact, not 'foot'",
+            "a friction cone needs a 3D or 6D contact, got 'foot'",
         ),
-        (lambda: numbers(wrench(trajopt.WrenchCone()), 3), "WrenchCone needs a force of 6 elements, 'foot' has 3"),
+        (lambda: numbers(wrench(trajopt.WrenchCone()), 3), "WrenchCone needs a force of 6 elements, got 'foot' with 3"),
         (lambda: numbers(friction(trajopt.FrictionCone()), 3)(np.ones(3), mu=-1), "mu: expected a number > 0"),
         (lambda: numbers(friction(trajopt.FrictionCone()), 3)(np.ones(3), rotation=np.ones((3, 3))), "rotation matrix"),
         (lambda: numbers(wrench(trajopt.WrenchCone()), 6)(np.ones(6), box=(0, 1)), "box: expected length and width"),

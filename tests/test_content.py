@@ -66,7 +66,7 @@ def barrier(lower: float, upper: float) -> trajopt.ActivationModelQuadraticBarri
 
 
 def digest(model: Any) -> str:
-    return content.digest(model)
+    return content.model_hash(model)
 
 
 PAIRS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
