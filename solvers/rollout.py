@@ -16,9 +16,10 @@ from trajopt.shooting.evaluator import Evaluator
 from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers.acceptance import Acceptance, Promise
 from trajopt.solvers.base import SolverAbstract
+from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.options import DDPOptions, SolverOptions
 from trajopt.solvers.progress import Progress
-from trajopt.solvers.riccati import RiccatiOutcome, RiccatiRecursion
+from trajopt.solvers.riccati import Failure, Riccati, RiccatiOutcome
 from trajopt.solvers.searches import LineSearch, Step
 
 
@@ -92,9 +93,9 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             run.status = SolverStatus.CONVERGED
             return
         if not (self._prepared and self._evaluator.fits(problem)):
-            self._evaluator = Evaluator(problem)
-            self._evaluator.prepare()
-            self._riccati = RiccatiRecursion(problem.T, problem.state.ndx, problem.nu, self._evaluator.arrays)
+            e = self._evaluator = Evaluator(problem)
+            e.prepare()
+            self._riccati = Riccati(LinearQuadratic.of(e), K=e.K, k=e.k)
             self._search = LineSearch(self._evaluator, self.options.step_lengths, self.acceptance())
             self._prepared = True
         self._evaluator.xs[:], self._evaluator.us[:] = run.trajectory
@@ -154,13 +155,16 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     def _backward(self, run: RolloutProgress) -> RiccatiOutcome | None:
         """Gains, with more regularisation until they exist; None if there is no direction."""
         while True:
-            outcome = self._riccati.backward(run.regularization, run.feasible, self.options.regularize_value)
-            if outcome.failed_knot < 0:
+            outcome = self._riccati.factor(
+                run.regularization, feasible=run.feasible, regularize_value=self.options.regularize_value
+            )
+            if outcome.failure is None:
                 return outcome
             self._evaluator.check_finite()
             self._increase_regularization(run)
             if run.regularization >= self.options.max_regularization:
-                run.status = SolverStatus.INDEFINITE_QUU if outcome.indefinite else SolverStatus.DIVERGED
+                indefinite = outcome.failure is Failure.INDEFINITE
+                run.status = SolverStatus.INDEFINITE_QUU if indefinite else SolverStatus.DIVERGED
                 run.failed_knot = outcome.failed_knot
                 return None
 

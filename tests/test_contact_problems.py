@@ -12,7 +12,6 @@ import pytest
 import trajopt
 from tests import contact_models
 from tests.contact_models import GAINS, actuation_of, contact_dynamics_of
-from tests.contact_numbers import parameter_row
 from tests.contact_robots import Reals, random_state, robot_state
 from tests.contact_twin import Body, contact_dynamics, impulse_dynamics
 from tests.kernel_runner import LEVELS, kernel_at, run_kernel
@@ -116,7 +115,7 @@ def test_compiled_knots_agree_with_casadi() -> None:
     problem, (xs, us) = landing_problem(), trajectory()
     found, n = problem.calc_diff(xs, us), problem.state.ndx
     for t, model in enumerate(problem.running):
-        row = problem._table.values[t, : model.parameter_size]
+        row = problem._table.values[t, : model.layout.size]
         outputs = model.program("calc_diff").evaluate(xs[t], us[t, : model.nu], row)
         xnext, cost, F, gradient, hessian = outputs
         assert_close(found.xnext[t], xnext.ravel(), 1e-11)
@@ -136,7 +135,7 @@ def test_both_tiers_and_widths_agree_with_casadi(make: Any) -> None:
     kind, rng = ("impulses" if model.nu == 0 else "contacts"), np.random.default_rng(0)
     xs = np.array([random_state(model.state.robot.name, t) for t in range(9)])
     us = rng.normal(size=(9, model.nu))
-    ps = np.array([parameter_row(model, {f"{kind}.off.active": float(t % 2)}) for t in range(9)])
+    ps = np.array([model.layout.column({f"{kind}.off.active": float(t % 2)}) for t in range(9)])
     for name in ("calc", "calc_diff"):
         program = model.program(name)
         expected = [program.evaluate(x, u, p) for x, u, p in zip(xs, us, ps)]
@@ -169,7 +168,7 @@ def test_terms_of_forces_that_vanish_at_some_knots_only() -> None:
     found = problem.calc_diff(xs, us)
     costly = 0
     for t in range(24):
-        row = problem._table.values[t, : model.parameter_size]
+        row = problem._table.values[t, : model.layout.size]
         _, _, _, gradient, hessian = model.program("calc_diff").evaluate(xs[t], us[t], row)
         assert_close(np.concatenate([found.Lx[t], found.Lu[t]]), gradient.ravel(), 1e-11, f"knot {t}")
         assert_close(found.Lxx[t], hessian[:16, :16], 1e-11, f"knot {t}")

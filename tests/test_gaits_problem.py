@@ -170,7 +170,7 @@ def test_a_robot_without_a_posture_is_pulled_to_where_it_starts() -> None:
 
 def test_what_cannot_be_a_problem_is_refused_before_anything_is_compiled() -> None:
     schedule = gaits.quadruped_walk(stance_of("anymal"))
-    with pytest.raises(InvalidArgumentError, match="floating base, 'talos_arm' is fixed"):
+    with pytest.raises(InvalidArgumentError, match="floating base, got 'talos_arm', which is fixed"):
         gaits.gait_problem(trajopt.load_robot("talos_arm"), schedule)
     with pytest.raises(UnknownNameError, match="hyq: foot 'LF_FOOT' not found.*look like feet: lf_foot"):
         gaits.gait_problem(robot_of("hyq"), schedule)

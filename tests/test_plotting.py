@@ -610,7 +610,7 @@ def test_motion_refuses_what_it_cannot_draw():
         with pytest.raises(InvalidArgumentError, match=r"targets: expected shape \(3,\) or \(n, 3\), got"):
             plot_motion(solution, targets=targets)
     for frames in (0, -1, 2.5, True):
-        with pytest.raises(InvalidArgumentError, match=f"frames: expected a whole number >= 1, got {frames!r}"):
+        with pytest.raises(InvalidArgumentError, match=f"frames: expected an integer >= 1, got {frames!r}"):
             plot_motion(solution, frames)
 
 

@@ -67,7 +67,7 @@ class Standing(Kind):
     """Knots that stay where they are, with a cost of 7."""
 
     def __init__(self, kind: Kind) -> None:
-        super().__init__(kind.model, kind.knots, terminal=False, parameters={})
+        super().__init__(kind.model, kind.knots, terminal=False, layout=kind.layout)
 
     @classmethod
     def expansions(cls, kinds: Sequence[Any], evaluator: Evaluator) -> list[Any]:

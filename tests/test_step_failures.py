@@ -12,6 +12,7 @@ from casadi import SX
 
 import trajopt
 from tests.test_kernels_steps import solve
+from trajopt.actions import Expansion, Point, Values
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.errors import ModelEvaluationError
 from trajopt.kernels import LANES, Array, Program
@@ -31,30 +32,26 @@ class Implicit(ActionModelExpression):
         super().__init__(STATE, 1)
         self.limit, self.limit_at_end = limit, limit_at_end
 
-    def calc_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, Array]:
+    def values(self, program: Program, point: Point) -> Values:
         s, v = SX.sym("x"), SX.sym("u")
+        if point.u is None:
+            self.solve_at_end(program, point.x)
+            (cost,) = program.call(ca.Function("end", [s], [50 * (s - 2) ** 2]), point.x)
+            return Values(xnext=None, cost=cost)
         results = [SX(1), s + v, (s**2 + v**2) / 2]
-        one, right, cost = program.call(ca.Function("parts", [s, v], results), x, u)
-        return solve(program, one, right, x, self.limit), cost
+        one, right, cost = program.call(ca.Function("parts", [s, v], results), point.x, point.u)
+        return Values(xnext=solve(program, one, right, point.x, self.limit), cost=cost)
 
-    def calc_diff_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, ...]:
-        xnext, cost = self.calc_steps(program, x, u, parameters)
+    def expansion(self, program: Program, point: Point, multipliers: Any = None, *, lift: Any = None) -> Expansion:
         s, v, z = SX.sym("x"), SX.sym("u"), SX.sym("z")
+        found = self.values(program, point)
+        if point.u is None or found.xnext is None:
+            g, H = program.call(ca.Function("end", [s], [100 * (s - 2), SX(100)]), point.x)
+            return Expansion(cost=found.cost, g=g, H=H)
         slope = 1 / (3 * z**2 + 1)
         derivatives = [ca.horzcat(slope, slope), ca.vertcat(s, v), SX.eye(2)]
-        return (xnext, cost, *program.call(ca.Function("derivatives", [s, v, z], derivatives), x, u, xnext))
-
-    def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
-        self.solve_at_end(program, x)
-        s = SX.sym("x")
-        results = [50 * (s - 2) ** 2, 100 * (s - 2), SX(100)]
-        cost, gradient, hessian = program.call(ca.Function("end", [s], results), x)
-        return cost, gradient, hessian
-
-    def terminal_value_step(self, program: Program, x: Array, parameters: Array) -> Array:
-        self.solve_at_end(program, x)
-        s = SX.sym("x")
-        return program.call(ca.Function("end", [s], [50 * (s - 2) ** 2]), x)[0]
+        F, g, H = program.call(ca.Function("derivatives", [s, v, z], derivatives), point.x, point.u, found.xnext)
+        return Expansion(xnext=found.xnext, cost=found.cost, F=F, g=g, H=H)
 
     def solve_at_end(self, program: Program, x: Array) -> None:
         if self.limit_at_end:
@@ -180,8 +177,7 @@ def test_the_end_may_fail_too() -> None:
 
 def test_problems_of_models_that_cannot_fail_have_no_status() -> None:
     e = Evaluator(problem_of(ClosedForm(STATE, 1)))
-    assert e.status is None
+    assert not e.can_fail
     model = ClosedForm(STATE, 1)
-    assert len(knot_programs.linearization(model, 1).outputs) == 6
+    assert len(knot_programs.expansion(model, 1).outputs) == 6
     assert len(knot_programs.terminal_expansion(model).outputs) == 3
-    assert knot_programs.terminal_expansion(model) is model.program("terminal")

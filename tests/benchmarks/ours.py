@@ -58,7 +58,7 @@ class Ours:
         regularization = solver.options.min_regularization
         parts = {
             "calc_diff": lambda: evaluator.expand(problem.x0),
-            "backward": lambda: riccati.backward(regularization, True),
+            "backward": lambda: riccati.factor(regularization, feasible=True),
             "rollout": lambda: trials.run(),
         }
         micros = {part: 1e6 * median_seconds(call, seconds=seconds / 4) / problem.T for part, call in parts.items()}

@@ -10,6 +10,7 @@ import numpy as np
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.errors import ModelEvaluationError
+from trajopt.model.parameters import ParameterLayout
 from trajopt.shooting.kinds import Call, Kind
 from trajopt.types import Reals
 
@@ -23,7 +24,7 @@ class BlackBoxKind(Kind):
     """A model in Python; it has no run-time parameters, its attributes are its own. Arguments as in `Kind`."""
 
     def __init__(self, model: ActionModelAbstract, knots: Sequence[int], *, terminal: bool) -> None:
-        super().__init__(model, knots, terminal=terminal, parameters={})
+        super().__init__(model, knots, terminal=terminal, layout=ParameterLayout({}))
 
     @classmethod
     def expansions(cls, kinds: Sequence[Self], evaluator: Evaluator) -> list[Call]:

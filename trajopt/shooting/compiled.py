@@ -24,15 +24,15 @@ class CompiledKind(Kind):
     model: ActionModelExpression
 
     def __init__(self, model: ActionModelExpression, knots: Sequence[int], *, terminal: bool) -> None:
-        super().__init__(model, knots, terminal=terminal, parameters=model.parameters())
+        super().__init__(model, knots, terminal=terminal, layout=model.layout)
 
     def can_fail(self, nu: int) -> bool:
-        ending, model = programs.terminal_expansion, self.model
-        return (ending(model) if self.terminal else programs.linearization(model, nu)).status is not None
+        program = programs.terminal_expansion(self.model) if self.terminal else programs.expansion(self.model, nu)
+        return program.status is not None
 
-    def _status(self, e: Evaluator) -> list[Rows]:
-        """Where kernels write the status of a knot, if they have one."""
-        return [rows(e.status)] if e.status is not None and self.can_fail(e.nu) else []
+    @property
+    def lift_size(self) -> int | None:
+        return self.model.lift_size
 
     @classmethod
     def expansions(cls, kinds: Sequence[Self], evaluator: Evaluator) -> list[Call]:
@@ -41,12 +41,14 @@ class CompiledKind(Kind):
         for kind in kinds:
             width = 1 if kind.model.instantaneous else LANES
             groups.setdefault((width, kind.can_fail(evaluator.nu)), []).append(kind)
-        return [_expansion(evaluator, group, width) for (width, _), group in groups.items()]
+        return [_expansion(evaluator, group, width, status) for (width, status), group in groups.items()]
 
     def terminal_expansion(self, evaluator: Evaluator) -> Call:
         e = evaluator
         program = programs.terminal_expansion(self.model)
-        ends = [rows(e.costs), Rows(e.terminal_g, 0), Rows(e.terminal_H, 0), *self._status(e)]
+        ends = [rows(e.costs), Rows(e.terminal_g, 0), Rows(e.terminal_H, 0)]
+        if program.status is not None:
+            ends.append(rows(e.status))
         return _terminal(program, 1, e.T, [rows(e.xs), rows(e.parameters), *ends])
 
     @classmethod
@@ -70,7 +72,7 @@ class CompiledKind(Kind):
         return _terminal(programs.terminal_step(self.model), trials.width, e.T, inputs + outputs)
 
     def quasi_static(self, x: Reals, values: Reals) -> Reals:
-        named = {name: p.shaped(values[self.layout[name]]) for name, p in self.parameters.items()}
+        named = {name: p.shaped(values[self.layout.slices[name]]) for name, p in self.parameters.items()}
         return self.model.quasi_static(x, named)
 
     def cost_terms(self, xs: Reals, us: Reals, values: Reals) -> dict[str, Reals]:
@@ -80,13 +82,20 @@ class CompiledKind(Kind):
         return self.model.force_values(xs, us, values)
 
 
-def _expansion(e: Evaluator, kinds: Sequence[CompiledKind], width: int) -> KernelCall:
-    kernels = [kernel(programs.linearization(kind.model, e.nu), width) for kind in kinds]
+def _expansion(e: Evaluator, kinds: Sequence[CompiledKind], width: int, status: bool) -> KernelCall:
+    kernels = [kernel(programs.expansion(kind.model, e.nu, e.lift_size), width) for kind in kinds]
     blocks = [blocks_of(kind.knots, width) for kind in kinds]
     numbers = np.concatenate([np.full(len(b), i) for i, b in enumerate(blocks)])
     inputs = [rows(e.xs), rows(e.us), rows(e.parameters), rows(e.xs, offset=1)]
-    outputs = [rows(e.xnext), rows(e.costs), rows(e.f, offset=1), rows(e.F), rows(e.g), rows(e.H)]
-    return KernelCall(kernels, numbers, np.concatenate(blocks), [*inputs, *outputs, *kinds[0]._status(e)])
+    outputs = [rows(e.xnext), rows(e.costs), rows(e.f, offset=1), rows(e.F, zeroed=True)]
+    if e.lift_size is not None:
+        outputs += [rows(e.dt), rows(e.J0), rows(e.J1dt)]
+    s = e.H.shape[-1]
+    lower = tuple((i * s, i * s + i + 1) for i in range(s))
+    outputs += [rows(e.g), rows(e.H, runs=lower, zeroed=True)]
+    if status:
+        outputs.append(rows(e.status))
+    return KernelCall(kernels, numbers, np.concatenate(blocks), inputs + outputs)
 
 
 def _terminal(program: programs.Program, width: int, T: int, arguments: list[Rows]) -> KernelCall:

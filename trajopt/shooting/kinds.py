@@ -7,11 +7,11 @@ else asks which one a model is.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, Self
 
 from trajopt.actions.base import ActionModelAbstract
-from trajopt.model.base import Parameter
+from trajopt.model.parameters import Parameter, ParameterLayout
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -47,30 +47,31 @@ class Kind(ABC):
         model: The model.
         knots: Its knots, ascending.
         terminal: Whether it is the end of the horizon.
-        parameters: Its run-time parameters by name.
-
-    Attributes:
-        layout: For each parameter, where its scalars are in a row of values.
+        layout: Its run-time parameters, and where each of them is in a row of values.
     """
 
     def __init__(
-        self, model: ActionModelAbstract, knots: Sequence[int], *, terminal: bool, parameters: dict[str, Parameter]
+        self, model: ActionModelAbstract, knots: Sequence[int], *, terminal: bool, layout: ParameterLayout
     ) -> None:
-        self.model, self.knots, self.terminal, self.parameters = model, tuple(knots), terminal, parameters
-        self.layout: dict[str, slice] = {}
-        size = 0
-        for name, parameter in parameters.items():
-            self.layout[name] = slice(size, size + parameter.size)
-            size += parameter.size
-        self._size = size
+        self.model, self.knots, self.terminal, self.layout = model, tuple(knots), terminal, layout
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Its run-time parameters by name."""
+        return self.layout.parameters
 
     def rows(self, table: Reals) -> Reals:
         """The parameter values of its knots (n, size), of a table with one row for each of 0..T."""
-        return table[list(self.knots), : self._size]
+        return table[list(self.knots), : self.layout.size]
 
     def can_fail(self, nu: int) -> bool:
-        """Whether a step of its code may fail, with the status of the knot as outcome; `nu` as of the problem."""
+        """Whether a step of its programs may fail, such as an iteration, where a problem has `nu` controls."""
         return False
+
+    @property
+    def lift_size(self) -> int | None:
+        """Smallest size of the blocks of a lift, see `trajopt.actions.Lift`; None if its model has none."""
+        return None
 
     # Calls
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError, unknown_name
-from trajopt.model.base import Parameter
+from trajopt.model.parameters import Parameter
 from trajopt.shooting.kinds import Kind
 from trajopt.shooting.knots import Knots, describe, knot_numbers
 from trajopt.types import Reals
@@ -51,7 +51,7 @@ class ParameterTable:
         self.values: Reals = np.zeros((T + 1, max(width, 1)))
         for kind in kinds:
             for name, parameter in kind.parameters.items():
-                self.values[list(kind.knots), kind.layout[name]] = parameter.flat(parameter.default)
+                self.values[list(kind.knots), kind.layout.slices[name]] = parameter.flat(parameter.default)
 
     @functools.cached_property
     def infos(self) -> dict[str, ParameterInfo]:
@@ -92,7 +92,7 @@ class ParameterTable:
             for t, value in zip(info.knots, table.get(name, ())):
                 kind, row = self._kind_of[t], np.asarray(value)
                 p = kind.parameters[name]
-                self.values[t, kind.layout[name]] = row[: p.size] if info.shape is None else p.flat(row)
+                self.values[t, kind.layout.slices[name]] = row[: p.size] if info.shape is None else p.flat(row)
 
     def set(self, name: str, value: Any, knots: Knots = None) -> None:
         """Sets a value at these knots, or one value a knot if `value` is a sequence of them; all or nothing."""
@@ -100,7 +100,7 @@ class ParameterTable:
         if knots is None:
             self._refuse_if_different(name, where)
         for t, flat in zip(where, self._checked(name, value, where)):
-            self.values[t, self._kind_of[t].layout[name]] = flat
+            self.values[t, self._kind_of[t].layout.slices[name]] = flat
 
     def _checked(self, name: str, value: Any, where: list[int]) -> list[Reals]:
         """The flat value of each of these knots, as each knot's model accepts it."""
@@ -117,7 +117,7 @@ class ParameterTable:
 
     def _value(self, name: str, t: int) -> Reals:
         kind = self._kind_of[t]
-        return kind.parameters[name].shaped(self.values[t, kind.layout[name]])
+        return kind.parameters[name].shaped(self.values[t, kind.layout.slices[name]])
 
     def _where(self, name: str, knots: Knots) -> list[int]:
         infos = self.infos
@@ -168,7 +168,7 @@ class ParameterValues(Mapping[str, Reals]):
         kinds = [kind for kind in self._kinds if name in kind.parameters]
         rows = np.full((len(self._values), max(kind.parameters[name].size for kind in kinds)), np.nan)
         for kind in kinds:
-            rows[kind.knots, : kind.parameters[name].size] = self._values[kind.knots, kind.layout[name]]
+            rows[kind.knots, : kind.parameters[name].size] = self._values[kind.knots, kind.layout.slices[name]]
         flat = rows[list(info.knots)]
         return flat if info.shape is None else _unflattened(flat, info.shape)
 

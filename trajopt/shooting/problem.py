@@ -119,7 +119,9 @@ class ShootingProblem:
             if step is None:
                 return None
             after = np.array(kind.knots) + 1
-            times[after] = self._table.values[kind.knots, kind.layout["dt"]].ravel() if "dt" in kind.layout else step
+            times[after] = (
+                self._table.values[kind.knots, kind.layout.slices["dt"]].ravel() if "dt" in kind.layout.slices else step
+            )
         return np.cumsum(times)
 
     # Run-time parameters
@@ -215,9 +217,9 @@ class ShootingProblem:
         e.us[:], e.xs[:], e.k[:], e.K[:] = controls, self._x0, 0.0, 0.0
         trial = e.trials(1)
         trial.roll_out(self._x0, [1.0], None)
-        if e.status is not None:
+        if e.can_fail:
             e.xs[:] = trial.xs[0]
-            e.expand(None)  # raises where a step has failed
+            e.expand(self._x0)  # raises where a step has failed
         bad = np.flatnonzero(~np.isfinite(trial.xs[0]).all(axis=1))
         if len(bad):
             t = int(bad[0]) - 1
