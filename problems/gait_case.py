@@ -10,7 +10,7 @@ from trajopt.analysis import motion_report
 from trajopt.gaits import ContactSchedule, GaitModels, GaitOptions, Stance, gait_guess, holding_gains
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.gait_tables import Leap, Steps
-from trajopt.robots import legged_robot, load_robot, standing
+from trajopt.robots import configuration_on_ground, legged_robot, load_robot
 from trajopt.solvers import FDDPOptions, SolverFDDP
 
 # What joint velocities of our own bipeds count for [s/rad]. With Crocoddyl's 10, soles rise a fifth to a third of what
@@ -44,7 +44,7 @@ def gait_case(
         tolerance: Of the solver [cost].
     """
     legged, walker = legged_robot(robot), load_robot(robot)
-    q0 = standing(walker, legged.feet, legged.configuration)
+    q0 = configuration_on_ground(walker, legged.feet, legged.configuration)
     gait = schedule(Stance.of(walker, legged.feet, q0, soles=legged.sole is not None))
     options = GaitOptions() if legged.sole is None else GaitOptions.soles(sole=legged.sole)
     options = dataclasses.replace(options, mu=mu, inner=inner, cone=cone)

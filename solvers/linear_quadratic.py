@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError
+from trajopt.shooting.arrays import lifted
+from trajopt.shooting.evaluator import Evaluator
 from trajopt.types import Reals
 
 
@@ -97,6 +99,13 @@ class LinearQuadratic:
             **rows,
         )
 
+    @staticmethod
+    def of(e: Evaluator) -> LinearQuadratic:
+        """The program of a step from the trajectory of an evaluator, on its arrays."""
+        lift = None if e.lift_size is None else SecondOrder(dt=e.dt, J0=e.J0, J1dt=e.J1dt)
+        arrays = {"F": e.F, "f": e.f, "g": e.g, "H": e.H, "terminal_g": e.terminal_g, "terminal_H": e.terminal_H}
+        return LinearQuadratic(**arrays, second_order=lift)
+
     def __post_init__(self) -> None:
         if self.C is not None and self.delta is None:
             object.__setattr__(self, "delta", np.zeros(np.shape(self.C)[:2]))
@@ -160,15 +169,7 @@ class LinearQuadratic:
         """F with all rows (T, n, n + m); a new array if it is one of second order."""
         if self.second_order is None:
             return self.F
-        half, nb = self.n // 2, self.second_order.J0.shape[-1]
-        dt, J0, J1dt = self.second_order.dt, self.second_order.J0, self.second_order.J1dt
-        full = np.empty((self.T, self.n, self.n + self.m))
-        full[:, half:] = self.F
-        full[:, :half] = dt[:, None, None] * self.F
-        full[:, :half, :half] += np.eye(half)
-        full[:, :nb] = J1dt @ self.F[:, :nb]
-        full[:, :nb, :nb] += J0
-        return full
+        return lifted(self.F, self.second_order.dt, self.second_order.J0, self.second_order.J1dt)
 
 
 def check_rows(argument: str, array: object, shape: tuple[int, ...], *, apart: bool = False) -> None:

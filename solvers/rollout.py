@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from trajopt.callbacks import Callback
 from trajopt.errors import InvalidArgumentError
+from trajopt.shooting import ShootingProblem
+from trajopt.shooting.evaluator import Evaluator
 from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers.acceptance import Acceptance, Promise
 from trajopt.solvers.base import SolverAbstract
@@ -45,7 +49,21 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     options_type: ClassVar[type[SolverOptions]] = DDPOptions
     options: DDPOptions
     progress_type = RolloutProgress
-    _version: int | None = None  # of the problem that the arrays fit
+    _evaluator: Evaluator  # kept between solves, with what is bound to it, from the first one on
+
+    def __init__(
+        self,
+        problem: ShootingProblem,
+        options: SolverOptions | None = None,
+        callbacks: Sequence[Callback | Callable[[IterationRecord], Any]] = (),
+    ) -> None:
+        super().__init__(problem, options, callbacks)
+        self._prepared = False
+        if problem.start != "fixed":
+            raise InvalidArgumentError(
+                f"problem: {type(self).__name__} rolls out from a given x0, so its start must be fixed; build the "
+                'problem with start="fixed", or take a solver that chooses the start'
+            )
 
     # The parts that these solvers differ in
 
@@ -69,13 +87,17 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     def prepare(self, run: RolloutProgress) -> None:
         """Arrays for this problem; kept as long as its models stay."""
         problem = self.problem
-        if self._version != problem.version:
-            e = self._evaluator = problem.new_evaluator()
+        if problem.nu == 0:  # there is nothing to choose: the rollout is the solution
+            xs, us = problem.rollout(run.trajectory[1]), run.trajectory[1]
+            run.trajectory, run.cost, run.feasible = (xs, us), problem.calc(xs, us).cost, True
+            run.status = SolverStatus.CONVERGED
+            return
+        if not (self._prepared and self._evaluator.fits(problem)):
+            e = self._evaluator = Evaluator(problem)
             e.prepare()
-            lq = LinearQuadratic(F=e.F, f=e.gaps, g=e.g, H=e.H, terminal_g=e.terminal_Lx, terminal_H=e.terminal_Lxx)
-            self._riccati = Riccati(lq, K=e.K, k=e.k)
+            self._riccati = Riccati(LinearQuadratic.of(e), K=e.K, k=e.k)
             self._search = LineSearch(self._evaluator, self.options.step_lengths, self.acceptance())
-            self._version = problem.version
+            self._prepared = True
         self._evaluator.xs[:], self._evaluator.us[:] = run.trajectory
         run.regularization = self.options.initial_regularization
 
@@ -102,26 +124,28 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         )
 
     def results(self, run: RolloutProgress) -> dict[str, Any]:
-        """Gains and value function."""
+        """Gains and value function; none without controls."""
+        if self.problem.nu == 0:
+            return {}
         e, r = self._evaluator, self._riccati
         return {"K": e.K.copy(), "k": e.k.copy(), "Vx": r.Vx.copy(), "Vxx": r.Vxx.copy()}
 
     def _expand(self, run: RolloutProgress) -> None:
         e = self._evaluator
-        e.linearize(run.x0)
+        e.expand(run.x0)
         run.expanded = True
         run.cost = float(e.costs.sum())
         if not run.history:
             self._check_guess(run)
         if run.feasible:
-            e.gaps[:] = 0.0
-        run.gap_norm = 0.0 if run.feasible else float(np.abs(e.gaps).max())
+            e.f[:] = 0.0
+        run.gap_norm = 0.0 if run.feasible else float(np.abs(e.f).max())
 
     def _check_guess(self, run: RolloutProgress) -> None:
         e = self._evaluator
         e.check_finite()
-        worst = int(np.abs(e.gaps).max(axis=1).argmax())
-        gap = float(np.abs(e.gaps[worst]).max())
+        worst = int(np.abs(e.f).max(axis=1).argmax())
+        gap = float(np.abs(e.f[worst]).max())
         if run.feasible and gap > 1e-6 * max(1.0, float(np.abs(e.xs).max())):
             raise InvalidArgumentError(
                 f"is_feasible: xs is not the rollout of us: it has a gap of {gap:.3g} before knot {worst}; "

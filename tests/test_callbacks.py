@@ -175,7 +175,7 @@ def test_verbose_writes_to_standard_output_by_default(capsys):
 
 @pytest.mark.parametrize("every", [0, -1, 1.5, True, "2"])
 def test_verbose_refuses_a_wrong_every(every):
-    with pytest.raises(InvalidArgumentError, match=re.escape(f"every: expected a whole number >= 1, got {every!r}")):
+    with pytest.raises(InvalidArgumentError, match=re.escape(f"every: expected an integer >= 1, got {every!r}")):
         CallbackVerbose(every=every)
 
 

@@ -182,7 +182,7 @@ DYNAMICS: list[Case] = [
     ),
 ]
 
-NEEDS_A_CONTACT = "there are no contact forces here; use it in the costs of DifferentialActionModelContactFwdDynamics"
+NEEDS_A_CONTACT = "there are no contact forces here; use the residual in the running costs of Differential"
 COSTS: list[Case] = [  # all when the model is built
     (
         lambda: dynamics(terms=costs(force("hand"))),
@@ -192,14 +192,14 @@ COSTS: list[Case] = [  # all when the model is built
     (
         lambda: dynamics(terms=costs(force(size=6))),
         INVALID,
-        "cost term 'term': .* force of 6 elements, 'foot' has 3",
+        "cost term 'term': .* force of 6 elements, got 'foot' with 3",
     ),
-    (lambda: dynamics(terms=costs(WRENCH)), INVALID, "WrenchCone needs a force of 6 elements, 'foot' has 3"),
-    (lambda: dynamics(terms=costs(PRESSURE)), INVALID, "CoPPosition needs a force of 6 elements, 'foot' has 3"),
+    (lambda: dynamics(terms=costs(WRENCH)), INVALID, "WrenchCone needs a force of 6 elements, got 'foot' with 3"),
+    (lambda: dynamics(terms=costs(PRESSURE)), INVALID, "CoPPosition needs a force of 6 elements, got 'foot' with 3"),
     (
         lambda: dynamics(ContactStack(STATE).add("foot", contact_kinds(STATE, "foot0")["2D"]()), costs(FRICTION)),
         INVALID,
-        "a friction cone needs a 3D or a 6D contact, not 'foot'",
+        "a friction cone needs a 3D or 6D contact, got 'foot'",
     ),
     (
         lambda: trajopt.DifferentialActionModelFreeFwdDynamics(STATE, actuation_of(STATE), costs(force())),
@@ -209,17 +209,17 @@ COSTS: list[Case] = [  # all when the model is built
     (
         lambda: trajopt.DifferentialActionModelFreeFwdDynamics(STATE, actuation_of(STATE), costs(ACCELERATION)),
         INVALID,
-        "acceleration: only costs of DifferentialActionModelContactFwdDynamics .its stack may be empty. know it",
+        "acceleration: expected a running cost of DifferentialActionModelContactFwdDynamics .its stack may be empty.,",
     ),
     (
         lambda: ActionModelImpulseFwdDynamics(STATE, impulses(), costs(ACCELERATION)),
         INVALID,
-        "acceleration: only costs",
+        "acceleration: expected a running cost",
     ),
     (
         lambda: dynamics(terms=costs(COM)),
         INVALID,
-        "velocity_after: only costs of ActionModelImpulse",
+        "velocity_after: expected a running cost of ActionModelImpulse",
     ),
     (
         lambda: dynamics(

@@ -15,18 +15,19 @@ if TYPE_CHECKING:
 
 
 class Callback(ABC):
-    """What a solver calls: `preparing` and `start` once, the object itself after each iteration, `finish` once.
+    """Observer of a solve, to derive from; the solver calls its methods in the order below.
 
-    A plain function of a record will do where nothing else is of interest. The same object may watch several solves,
-    one after the other.
+    `preparing` and `start` are called once, the object itself after each iteration, `finish` once. Where only the
+    records matter, pass a plain function of a record to the solver instead. One object may observe several solves, one
+    after the other.
     """
 
     @staticmethod
     def of(callback: Callback | Callable[[IterationRecord], Any]) -> Callback:
-        """The callback itself, or one that calls a function with each record.
+        """The callback itself; or, of a function, a callback that calls it with each record.
 
         Raises:
-            InvalidArgumentError: It is neither.
+            InvalidArgumentError: `callback` is neither a Callback nor a function.
         """
         if isinstance(callback, Callback):
             return callback
@@ -38,7 +39,7 @@ class Callback(ABC):
         return _Function(callback)
 
     def preparing(self) -> AbstractContextManager[None]:
-        """Within what this returns the solver compiles the models, or loads their code; called before `start`."""
+        """Context in which the solver compiles the models or loads their code; entered before `start`."""
         return nullcontext()
 
     def start(self, problem: ShootingProblem, solver_name: str) -> None:  # noqa: B027 (optional: nothing to do here)
@@ -51,22 +52,22 @@ class Callback(ABC):
 
     @abstractmethod
     def __call__(self, record: IterationRecord) -> bool | None:
-        """Called after each iteration; True stops the solve (its status is then STOPPED_BY_CALLBACK).
+        """Called after each iteration; returning True stops the solve with the status STOPPED_BY_CALLBACK.
 
         Args:
-            record: What the iteration did; read-only.
+            record: Record of the iteration; read-only.
         """
 
     def finish(self, solution: Solution) -> None:  # noqa: B027 (optional: nothing to do here)
         """Called once after the last iteration.
 
         Args:
-            solution: What the solve returns.
+            solution: Result of the solve.
         """
 
 
 class _Function(Callback):
-    """A function of a record as a callback."""
+    """Callback that calls a plain function with each record."""
 
     def __init__(self, function: Callable[[IterationRecord], Any]) -> None:
         self._function = function

@@ -60,7 +60,7 @@ def _key(model: Model, name: Hashable) -> str | None:
     if cache.directory() is None:
         return None
     try:
-        now = content.digest(model)
+        now = content.model_hash(model)
     except (content.UnknownContentError, RecursionError):
         return None
     if model.built.setdefault(_CONTENT, now) != now:  # it was changed: what it derived before may not fit any more
