@@ -32,7 +32,7 @@ class SolverFDDP(RolloutSolverAbstract):
         """d0 and d1 without dv, which depends on the trial."""
         if run.feasible:
             return Promise(outcome.decrease, -outcome.decrease)
-        gaps, r = self._evaluator.gaps, self._riccati
+        gaps, r = self._evaluator.f, self._riccati
         d0 = outcome.decrease - float(np.vdot(r.Vx, gaps))
         d1 = -outcome.decrease + float(np.vdot(r.Vf, gaps))
         return Promise(d0, d1, gaps, r.Vf)

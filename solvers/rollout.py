@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from trajopt.callbacks import Callback
 from trajopt.errors import InvalidArgumentError
+from trajopt.shooting import ShootingProblem
+from trajopt.shooting.evaluator import Evaluator
 from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers.acceptance import Acceptance, Promise
 from trajopt.solvers.base import SolverAbstract
+from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.options import DDPOptions, SolverOptions
 from trajopt.solvers.progress import Progress
-from trajopt.solvers.riccati import RiccatiOutcome, RiccatiRecursion
+from trajopt.solvers.riccati import Failure, Riccati, RiccatiOutcome
 from trajopt.solvers.searches import LineSearch, Step
 
 
@@ -44,7 +49,21 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     options_type: ClassVar[type[SolverOptions]] = DDPOptions
     options: DDPOptions
     progress_type = RolloutProgress
-    _version: int | None = None  # of the problem that the arrays fit
+    _evaluator: Evaluator  # kept between solves, with what is bound to it, from the first one on
+
+    def __init__(
+        self,
+        problem: ShootingProblem,
+        options: SolverOptions | None = None,
+        callbacks: Sequence[Callback | Callable[[IterationRecord], Any]] = (),
+    ) -> None:
+        super().__init__(problem, options, callbacks)
+        self._prepared = False
+        if problem.start != "fixed":
+            raise InvalidArgumentError(
+                f"problem: {type(self).__name__} rolls out from a given x0, so its start must be fixed; build the "
+                'problem with start="fixed", or take a solver that chooses the start'
+            )
 
     # The parts that these solvers differ in
 
@@ -68,12 +87,17 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     def prepare(self, run: RolloutProgress) -> None:
         """Arrays for this problem; kept as long as its models stay."""
         problem = self.problem
-        if self._version != problem.version:
-            self._evaluator = problem.new_evaluator()
-            self._evaluator.prepare()
-            self._riccati = RiccatiRecursion(problem.T, problem.state.ndx, problem.nu, self._evaluator.arrays)
+        if problem.nu == 0:  # there is nothing to choose: the rollout is the solution
+            xs, us = problem.rollout(run.trajectory[1]), run.trajectory[1]
+            run.trajectory, run.cost, run.feasible = (xs, us), problem.calc(xs, us).cost, True
+            run.status = SolverStatus.CONVERGED
+            return
+        if not (self._prepared and self._evaluator.fits(problem)):
+            e = self._evaluator = Evaluator(problem)
+            e.prepare()
+            self._riccati = Riccati(LinearQuadratic.of(e), K=e.K, k=e.k)
             self._search = LineSearch(self._evaluator, self.options.step_lengths, self.acceptance())
-            self._version = problem.version
+            self._prepared = True
         self._evaluator.xs[:], self._evaluator.us[:] = run.trajectory
         run.regularization = self.options.initial_regularization
 
@@ -100,26 +124,28 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         )
 
     def results(self, run: RolloutProgress) -> dict[str, Any]:
-        """Gains and value function."""
+        """Gains and value function; none without controls."""
+        if self.problem.nu == 0:
+            return {}
         e, r = self._evaluator, self._riccati
         return {"K": e.K.copy(), "k": e.k.copy(), "Vx": r.Vx.copy(), "Vxx": r.Vxx.copy()}
 
     def _expand(self, run: RolloutProgress) -> None:
         e = self._evaluator
-        e.linearize(run.x0)
+        e.expand(run.x0)
         run.expanded = True
         run.cost = float(e.costs.sum())
         if not run.history:
             self._check_guess(run)
         if run.feasible:
-            e.gaps[:] = 0.0
-        run.gap_norm = 0.0 if run.feasible else float(np.abs(e.gaps).max())
+            e.f[:] = 0.0
+        run.gap_norm = 0.0 if run.feasible else float(np.abs(e.f).max())
 
     def _check_guess(self, run: RolloutProgress) -> None:
         e = self._evaluator
         e.check_finite()
-        worst = int(np.abs(e.gaps).max(axis=1).argmax())
-        gap = float(np.abs(e.gaps[worst]).max())
+        worst = int(np.abs(e.f).max(axis=1).argmax())
+        gap = float(np.abs(e.f[worst]).max())
         if run.feasible and gap > 1e-6 * max(1.0, float(np.abs(e.xs).max())):
             raise InvalidArgumentError(
                 f"is_feasible: xs is not the rollout of us: it has a gap of {gap:.3g} before knot {worst}; "
@@ -129,13 +155,16 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     def _backward(self, run: RolloutProgress) -> RiccatiOutcome | None:
         """Gains, with more regularisation until they exist; None if there is no direction."""
         while True:
-            outcome = self._riccati.backward(run.regularization, run.feasible, self.options.regularize_value)
-            if outcome.failed_knot < 0:
+            outcome = self._riccati.factor(
+                run.regularization, feasible=run.feasible, regularize_value=self.options.regularize_value
+            )
+            if outcome.failure is None:
                 return outcome
             self._evaluator.check_finite()
             self._increase_regularization(run)
             if run.regularization >= self.options.max_regularization:
-                run.status = SolverStatus.INDEFINITE_QUU if outcome.indefinite else SolverStatus.DIVERGED
+                indefinite = outcome.failure is Failure.INDEFINITE
+                run.status = SolverStatus.INDEFINITE_QUU if indefinite else SolverStatus.DIVERGED
                 run.failed_knot = outcome.failed_knot
                 return None
 

@@ -236,7 +236,7 @@ def test_what_a_model_derives_later_is_no_content() -> None:
     for part in ("calc", "calc_diff"):
         model.program(part)
     model.quasi_static(model.state.zero())
-    model.term_values(model.state.zero()[None], np.zeros((1, 3)), model.default_parameters()[None])
+    model.term_values(model.state.zero()[None], np.zeros((1, 3)), model.layout.column()[None])
     assert model.built
     assert digest(model) == before
 
@@ -331,11 +331,11 @@ def test_a_function_that_gives_another_thing_each_time_has_no_digest() -> None:
     factors = iter([1.0, 1.0, 2.0, 1.0, 1.0])
     model = in_costs(lambda x: next(factors) * x)
     before = digest(model)
-    for part in (model.value_steps, model.value_steps):
-        model._build(part)
+    for part in ("calc", "calc"):
+        model._build_program(part)
     with pytest.raises(content.UnknownContentError, match="lambda"):
         digest(model)
-    model._build(model.value_steps)
+    model._build_program("calc")
     assert before
     with pytest.raises(content.UnknownContentError, match="lambda"):
         digest(model)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import sys
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -74,6 +74,55 @@ def test_rows_of_any_length_are_written_back_and_nothing_beside_them(size: int) 
     assert_same_bits([result], [expected])
 
 
+@pytest.mark.parametrize("size", [1, 3, 4, 5, 11, 24])
+def test_runs_of_a_row_are_written_and_nothing_beside_them(size: int) -> None:
+    """Of any length, in any place: in blocks of four that may overlap, or one by one."""
+    x = SX.sym("x", size)
+    compiled = kernel(program_of(ca.Function("f", [x], [2 * x, x + 1])), 8)
+    array = RNG.normal(size=(11, size))
+    bounds = [np.sort(RNG.integers(0, size + 1, size=2 * n)) for n in (0, 1, 1, 2, 2, 3, 4, 6)]
+    for runs in [((0, size),), *(tuple((int(a), int(b)) for a, b in some.reshape(-1, 2)) for some in bounds)]:
+        first, second = np.full((11, size), -7.0), np.full((11, size), -7.0)
+        indices = blocks_of([2, 3, 5, 7, 10], 8)
+        KernelCall([compiled], np.zeros(1), indices, [rows(array), rows(first, runs=runs), rows(second)])()
+        expected = np.full((2, 11, size), -7.0)
+        chosen = [i for a, b in runs for i in range(a, b)]
+        for knot in indices[0]:
+            expected[0, knot, chosen], expected[1, knot] = 2 * array[knot, chosen], array[knot] + 1
+        assert_same_bits([first, second], list(expected))
+
+
+def test_structural_zeros_are_left_out_where_zeros_are_already() -> None:
+    """Each kind of knot has its own; -7 stands for the zeros that were written once."""
+    x = SX.sym("x", 6)
+    patterns = [[0, 1, 2, 4], [1, 5], []]
+    kernels = []
+    for chosen in patterns:
+        y = SX(6, 1)
+        for i in chosen:
+            y[i] = 2 * x[i]
+        kernels.append(kernel(program_of(ca.Function("f", [x], [y, ca.densify(y)])), 8))
+    array, results = RNG.normal(size=(24, 6)), [np.full((24, 6), -7.0) for _ in range(2)]
+    outputs = [rows(result, runs=((1, 5),), zeroed=True) for result in results]
+    KernelCall(kernels, np.arange(3), blocks_of(range(24), 8), [rows(array), *outputs])()
+    expected = np.full((2, 24, 6), -7.0)
+    for kind, chosen in enumerate(patterns):
+        block, inside = slice(8 * kind, 8 * kind + 8), [i for i in chosen if 1 <= i < 5]
+        expected[0, block, inside], expected[1, block, 1:5] = 2 * array[block, inside].T, 0
+        expected[1, block, inside] = 2 * array[block, inside].T
+    assert_same_bits(results, list(expected))
+
+
+def test_one_lane_writes_all_that_is_read() -> None:
+    """In place: what is beside the runs may change too."""
+    x = SX.sym("x", 6)
+    compiled = kernel(program_of(ca.Function("f", [x], [2 * x])), 1)
+    array, result = RNG.normal(size=(3, 6)), np.zeros((3, 6))
+    output = rows(result, runs=((1, 3), (4, 5)), zeroed=True)
+    KernelCall([compiled], np.zeros(3), blocks_of(range(3), 1), [rows(array), output])()
+    assert_same_bits([result[:, [1, 2, 4]]], [2 * array[:, [1, 2, 4]]])
+
+
 def test_blocks_of_fills_lanes_with_the_last_knot() -> None:
     assert blocks_of([4, 5, 6], 2).tolist() == [[4, 5], [6, 6]]
     assert blocks_of([], 8).shape == (0, 8)
@@ -98,6 +147,22 @@ def test_offsets_and_shared_rows() -> None:
         arguments = [rows(x), rows(x, offset=1), Rows(shared, 0), rows(result)]
         KernelCall([kernel(program, width)], np.zeros(len(indices)), indices, arguments)()
         np.testing.assert_array_equal(result, np.diff(x, axis=0) * shared)
+
+
+@pytest.mark.parametrize("lane", [None, *range(8)])
+def test_rows_that_all_lanes_share_but_perhaps_one(lane: int | None) -> None:
+    """A row that is the same in all lanes is read once; one lane that differs must not get it."""
+    f = linear()
+    x, a, trajectories = RNG.normal(size=(3, 3)), RNG.normal(size=(3, 9)), RNG.normal(size=(8, 3, 3))
+    indices = np.full((1, 8), 1)
+    if lane is not None:
+        indices[0, lane] = 2
+    for first, used in ((rows(x), x[indices[0]]), (lane_rows(trajectories), trajectories[range(8), indices[0]])):
+        y, z = np.zeros((8, 3, 3)), np.zeros((8, 3, 3))
+        arguments = [first, rows(a), lane_rows(y), lane_rows(z)]
+        KernelCall([kernel(program_of(f), 8)], np.zeros(1), indices, arguments)()
+        got = [result[range(8), indices[0]] for result in (y, z)]
+        assert_same_bits(got, evaluate(f, [used, a[indices[0]]]))
 
 
 @pytest.mark.parametrize("width", [1, 8])
@@ -154,27 +219,21 @@ def test_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = run_kernel(compiled, inputs)
     monkeypatch.setattr(driver_module, "_SMALL_WORK", {1: 1, 8: 1})
     seen = set()
-    run = KernelCall._range
+    run = KernelCall._part
 
     def watched(self: KernelCall, first: int, end: int, thread: int) -> None:
-        code = self._run
+        here = threading.current_thread() is threading.main_thread()
+        seen.add((thread, here, self._scratch[thread][1], self._addresses[thread]))
+        run(self, first, end, thread)
 
-        def noting(*arguments: int) -> None:
-            seen.add((thread, threading.current_thread() is threading.main_thread(), arguments[-1]))
-            code(*arguments)
-
-        copied = copy.copy(self)
-        copied._run = noting
-        run(copied, first, end, thread)
-
-    monkeypatch.setattr(KernelCall, "_range", watched)
+    monkeypatch.setattr(KernelCall, "_part", watched)
     for n in (1, 2, 5):
         seen.clear()
         set_num_threads(n)
         assert get_num_threads() == n
         assert_same_bits(run_kernel(compiled, inputs, parallel=True), expected)
-        assert {s[:2] for s in seen} == {(0, True)} | {(k, False) for k in range(1, n)}
-        assert len({scratch for _, _, scratch in seen}) == n
+        assert {s[:2] for s in seen} == ({(0, True)} | {(k, False) for k in range(1, n)} if n > 1 else set())
+        assert len({s[2] for s in seen}) == len({s[3] for s in seen}) == len(seen)
         assert threads.executor()._max_workers == max(n - 1, 1)
 
 
@@ -188,14 +247,14 @@ def test_little_work_stays_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.usefixtures("thread_number")
 def test_an_exception_in_a_thread_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver_module, "_SMALL_WORK", {1: 1, 8: 1})
-    run = KernelCall._range
+    run = KernelCall._part
 
     def failing(self: KernelCall, first: int, end: int, thread: int) -> None:
         if thread == 1:
             raise RuntimeError("thread 1")
         run(self, first, end, thread)
 
-    monkeypatch.setattr(KernelCall, "_range", failing)
+    monkeypatch.setattr(KernelCall, "_part", failing)
     set_num_threads(2)
     with pytest.raises(RuntimeError, match="thread 1"):
         run_kernel(kernel(program_of(linear()), 8), [np.ones((64, 3)), np.ones((64, 9))], parallel=True)
@@ -322,15 +381,30 @@ class TestRefusals:
         with pytest.raises(InvalidArgumentError, match="output 0: expected an array that can be written"):
             self.call(y=rows(fixed))
 
+    @pytest.mark.parametrize("runs", [((0, 4),), ((-1, 2),), ((2, 1),), ((0, 2), (1, 3)), ((0, 1, 2),), ((0, 1.5),)])
+    @pytest.mark.parametrize("width", [1, 8])
+    def test_runs_that_do_not_fit(self, width: int, runs: tuple[tuple[int, int], ...]) -> None:
+        with pytest.raises(InvalidArgumentError, match=r"output 0: runs: expected ranges .* of 3 elements, .* got"):
+            self.call(width, y=rows(np.ones((9, 3)), runs=runs))
+
+    @pytest.mark.parametrize("how", [{"runs": ((0, 3),)}, {"zeroed": True}])
+    def test_runs_of_an_input(self, how: Any) -> None:
+        with pytest.raises(InvalidArgumentError, match="input 0: runs, zeroed: expected of outputs only"):
+            self.call(x=rows(np.ones((9, 3)), **how))
+
     def test_kinds_and_shapes(self) -> None:
         with pytest.raises(InvalidArgumentError, match=r"kinds: expected indices of 1 kernels, got .*1"):
             self.call(kinds=np.array([0, 1]))
         with pytest.raises(InvalidArgumentError, match=r"expected shapes \(B,\) and \(B, 8\), got \(3,\) and \(2, 8\)"):
             self.call(kinds=np.zeros(3))
 
-    def test_range_of_blocks(self) -> None:
-        with pytest.raises(InvalidArgumentError, match=r"expected a range within 0..2, got 0..3"):
-            self.call()(0, 3)
+    @pytest.mark.parametrize("wrong", [(0, 3), (-1, 1), (2, 1)])
+    def test_range_of_blocks(self, wrong: tuple[int, int]) -> None:
+        call = self.call()
+        call()
+        for _ in range(2):
+            with pytest.raises(InvalidArgumentError, match=f"expected a range within 0..2, got {wrong[0]}..{wrong[1]}"):
+                call(*wrong)
 
     def test_number_of_arrays(self) -> None:
         with pytest.raises(InvalidArgumentError, match="arguments: .* has 4 arrays, inputs first, then outputs; got 5"):

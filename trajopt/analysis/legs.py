@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from trajopt.analysis.basics import robot_of, time_axis
 from trajopt.analysis.references import all_terms, com_references, frame_references, knot_values
+from trajopt.contacts.stack import parameter_name
 from trajopt.errors import InvalidArgumentError
 from trajopt.types import Reals
 
@@ -240,7 +241,7 @@ def _foot(known: _Known, frame: str, items: dict[tuple[str, str], Any], places: 
     wrenches = {kind: np.full((T, 6), np.nan) for kind in ("contacts", "impulses")}
     surface = _surface(known, items, rotations)
     for (kind, name), item in items.items():
-        active = known.values[f"{kind}.{name}.active"][:T] > 0
+        active = known.values[parameter_name(kind, name, "active")][:T] > 0
         wrench = _in_world(item, known.forces[name], rotations[:T])
         wrenches[kind][active] = np.nan_to_num(wrenches[kind][active]) + wrench[active]
     contact, impulse = wrenches["contacts"], wrenches["impulses"]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.shooting import Controls
+from trajopt.shooting import controls as controls_of
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -57,12 +59,9 @@ def panels_of(solution: Solution) -> list[list[Line]]:
 
 def _control_lines(solution: Solution) -> Iterator[Line]:
     problem, us = solution.problem, solution.us
-    nu = us.shape[1]
-    names = problem.control_names if problem is not None else [f"u{i}" for i in range(nu)]
-    lower = problem.control_lower if problem is not None else np.full(nu, -np.inf)
-    upper = problem.control_upper if problem is not None else np.full(nu, np.inf)
+    controls = controls_of(problem) if problem is not None else Controls.unnamed(us.shape[1])
     efforts = _efforts(problem.state) if problem is not None else {}
-    for i, name in enumerate(names):
+    for i, name in enumerate(controls.names):
         quantity, unit = efforts.get(name, ("control", ""))
         yield Line(
             group="control",
@@ -70,8 +69,8 @@ def _control_lines(solution: Solution) -> Iterator[Line]:
             unit=unit,
             name=name.removeprefix("u:"),
             values=us[:, i],
-            lower=float(lower[i]),
-            upper=float(upper[i]),
+            lower=float(controls.lower[i]),
+            upper=float(controls.upper[i]),
         )
 
 

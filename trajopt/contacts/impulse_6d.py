@@ -5,7 +5,7 @@ from __future__ import annotations
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.contacts.base import Motions, rotation_blocks, rotation_blocks_derivative
+from trajopt.contacts.base import Motions
 from trajopt.contacts.impulse import ImpulseModelAbstract
 from trajopt.states.base import StateAbstract
 
@@ -22,6 +22,8 @@ class ImpulseModel6D(ImpulseModelAbstract):
     Source: Mastalli et al., Crocoddyl (ICRA 2020), eq. 8.
     """
 
+    vectors = True
+
     def __init__(
         self, state: StateAbstract, frame: str, *, reference_frame: str | pin.ReferenceFrame = "local_world_aligned"
     ) -> None:
@@ -29,9 +31,3 @@ class ImpulseModel6D(ImpulseModelAbstract):
 
     def projections(self, motions: Motions) -> dict[str, SX]:
         return {self.frame: SX.eye(6)}
-
-    def force_map(self, motions: Motions) -> SX | None:
-        return rotation_blocks(motions[self.frame].rotation, 6) if self.in_world else None
-
-    def force_map_derivative(self, motions: Motions, multipliers: SX) -> SX | None:
-        return rotation_blocks_derivative(motions[self.frame], multipliers) if self.in_world else None

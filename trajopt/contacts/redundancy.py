@@ -51,7 +51,7 @@ def check_independent(model: Model, stack: Stack, cure: str) -> None:
         cure: The argument that would help.
     """
     parameters = stack.parameters()
-    active = [name for name in stack.names if parameters[f"{stack.kind}s.{name}.active"].default]
+    active = [name for name, key in stack.active_names().items() if parameters[key].default]
     if not active:
         return
     _, rows = statics(model, stack).evaluate(stack.state.rand(0), np.ones(len(stack.names)))  # without symmetry

@@ -15,7 +15,7 @@ from trajopt.activations.quadratic import ActivationModelQuad
 from trajopt.checks import check_non_negative
 from trajopt.errors import DuplicateNameError, InvalidArgumentError, UnknownNameError, unknown_name
 from trajopt.instant import Instant
-from trajopt.model.base import Parameter
+from trajopt.model.parameters import Parameter
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
 

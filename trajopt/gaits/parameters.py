@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from trajopt.contacts.stack import parameter_name
 from trajopt.errors import DuplicateNameError
 from trajopt.gaits.options import GaitOptions
 from trajopt.gaits.schedule import ContactSchedule
@@ -31,15 +32,15 @@ def knot_parameters(options: GaitOptions, stance: Stance, schedule: ContactSched
     with_end, footholds = [*timed, T], _footholds(schedule)
     for i, (foot, key) in enumerate(identifiers(stance.names).items()):
         active, landing = schedule.active[:, i].astype(np.float64), schedule.references.landing[:, i]
-        yield f"contacts.{key}.active", active[timed], timed
+        yield parameter_name("contacts", key, "active"), active[timed], timed
         yield f"{key}_cone.weight", options.cone * active[timed], timed
         sole, places = stance.feet[foot].sole, footholds[timed, i]
         if sole:
             yield f"{key}_cone.rotation", places[:, :, :3], timed
         if options.gains[0]:
-            yield f"contacts.{key}.reference", places if sole else places[:, :, 3], timed
+            yield parameter_name("contacts", key, "reference"), places if sole else places[:, :, 3], timed
         if hits:
-            yield f"impulses.{key}.active", active[hits], hits
+            yield parameter_name("impulses", key, "active"), active[hits], hits
         references = schedule.foot_references[:, i]
         guided = ~np.isnan(references[:, 0, 0])
         landed = options.touchdown_foot * _once(schedule)

@@ -2,9 +2,9 @@
 
 from trajopt.kernels.compiler import compilations
 from trajopt.kernels.driver import LANES, KernelCall, Rows, blocks_of, get_num_threads, lane_rows, rows, set_num_threads
-from trajopt.kernels.kernel import Kernel, compile_together, kernel
+from trajopt.kernels.machine import Kernel, compile_together, forget, kernel
 from trajopt.kernels.program import Program
-from trajopt.kernels.steps import Array
+from trajopt.kernels.steps import Array, Step
 
 __all__ = [
     "LANES",
@@ -13,9 +13,11 @@ __all__ = [
     "KernelCall",
     "Program",
     "Rows",
+    "Step",
     "blocks_of",
     "compilations",
     "compile_together",
+    "forget",
     "get_num_threads",
     "kernel",
     "lane_rows",

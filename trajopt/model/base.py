@@ -10,67 +10,15 @@ import functools
 import inspect
 from abc import ABC
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
 from typing import Any, Self
 
-import casadi as ca
 import numpy as np
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.checks import check_array
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
+from trajopt.model.parameters import Parameter, ParameterLayout
 from trajopt.types import Reals
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A named value that compiled code reads at run time.
-
-    An expression depends on the symbol alone: models with other values share their programs on disk. What is to follow
-    from a first value, such as a term that is left out, is decided in `__init__` and kept in an attribute.
-
-    Attributes:
-        name: Name, without the names of what it is part of.
-        symbol: Its symbol, column vector or matrix.
-        default: Its value at first, of shape `shape`.
-        unit: Its unit.
-        convert: Turns what a user passes (such as a pinocchio.SE3) into an array of shape `shape`, or raises.
-    """
-
-    name: str
-    symbol: SX
-    default: Reals
-    unit: str = "-"
-    convert: Callable[[str, Any], Reals] | None = field(default=None, repr=False)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the value; () is a number."""
-        return self.default.shape
-
-    @property
-    def size(self) -> int:
-        """Number of scalars."""
-        return int(self.default.size)
-
-    def check(self, argument: str, value: Any) -> Reals:
-        """A valid value as an array.
-
-        Raises:
-            InvalidArgumentError: The value does not fit; the message names `argument`.
-        """
-        if self.convert is not None:
-            return self.convert(argument, value)
-        return check_array(argument, value, self.shape)
-
-    def flat(self, value: Reals) -> Reals:
-        """The value as the vector that the symbol's elements are read from, shape (size,)."""
-        return np.asarray(value, dtype=np.float64).ravel(order="F")
-
-    def shaped(self, flat: Reals) -> Reals:
-        """The inverse of `flat`."""
-        return flat.reshape(self.shape, order="F").copy()
 
 
 class Model(ABC):
@@ -133,6 +81,11 @@ class Model(ABC):
         """Run-time parameters by their name within this model."""
         return dict(self._parameters)
 
+    @functools.cached_property
+    def layout(self) -> ParameterLayout:
+        """Where each of `parameters()` is in one column of numbers."""
+        return ParameterLayout(self.parameters())
+
     def __repr__(self) -> str:
         return self.described()
 
@@ -143,11 +96,6 @@ class Model(ABC):
         bound.apply_defaults()
         given = {n: v for n, v in list(bound.arguments.items())[1:] if not (_is_absent(v) or n in without)}
         return f"{type(self).__name__}({', '.join(f'{name}={_short(value)}' for name, value in given.items())})"
-
-
-def parameter_vector(parameters: dict[str, Parameter]) -> SX:
-    """All symbols stacked in one column."""
-    return ca.vertcat(*[ca.vec(p.symbol) for p in parameters.values()]) if parameters else SX(0, 1)
 
 
 def _is_absent(value: Any) -> bool:

@@ -27,7 +27,8 @@ import numpy as np
 from casadi import SX
 
 from trajopt import source
-from trajopt.model.base import Model, Parameter
+from trajopt.model.base import Model
+from trajopt.model.parameters import Parameter
 
 _NUMBERS = (np.float64, np.float32, np.int64, np.int32, np.bool_)
 _BARE = (object, ABC, Generic, enum.Enum)  # bases that add nothing to the attributes

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import casadi as ca
 from casadi import SX
 
 from trajopt.errors import InvalidArgumentError
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
 
 
 def call_user(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> SX:
@@ -46,3 +48,21 @@ def function_of(name: str, symbols: list[SX], results: list[SX]) -> ca.Function:
             "declare each with self.parameter(name, value)"
         )
     return ca.Function("f", symbols, results)
+
+
+def named_call(
+    program: Program, name: str, inputs: Sequence[tuple[SX, Array]], results: dict[str, SX]
+) -> dict[str, Array]:
+    """Adds the call of one expression with named results to a program.
+
+    Args:
+        program: Where it goes.
+        name: Of the model, for the message; see `function_of`.
+        inputs: Symbols, and the arrays that they stand for.
+        results: Expressions of the symbols; their structural zeros are those of the arrays.
+
+    Returns:
+        The array of each result.
+    """
+    function = function_of(name, [symbol for symbol, _ in inputs], list(results.values()))
+    return dict(zip(results, program.call(function, *(array for _, array in inputs))))

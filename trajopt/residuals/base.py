@@ -8,7 +8,8 @@ from casadi import SX
 
 from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
-from trajopt.model.base import Model, Parameter
+from trajopt.model.base import Model
+from trajopt.model.parameters import Parameter
 from trajopt.states.base import StateAbstract
 
 

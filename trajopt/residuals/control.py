@@ -11,7 +11,7 @@ from casadi import SX
 from trajopt.checks import check_array
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
-from trajopt.model.base import Parameter
+from trajopt.model.parameters import Parameter
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
 

@@ -1,7 +1,10 @@
-"""The programs of one knot that a solver runs: linearisation, and one step of a rollout with feedback.
+"""The programs of one knot that a solver runs: its expansion, and one step of a rollout with feedback.
 
 Arrays of all knots have the same shape. A knot with fewer controls than the problem's nu has zeros in its place: the
 derivatives along controls that it does not have are 0, their Hessian is the identity.
+
+Where a step of a model can fail, derivatives come with the status of the knot as one output more, and a trial in which
+one fails costs infinitely much.
 """
 
 from __future__ import annotations
@@ -12,8 +15,10 @@ from collections.abc import Callable
 import casadi as ca
 from casadi import SX
 
+from trajopt.actions.expansion import Expansion, Point
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
 from trajopt.model.programs import kept
 from trajopt.states.base import StateAbstract
 
@@ -22,30 +27,41 @@ def _once(build: Callable[..., Program]) -> Callable[..., Program]:
     """Keeps a program: building expressions takes longer than loading their kernels."""
 
     @functools.wraps(build)
-    def remembered(model: ActionModelExpression, *args: int) -> Program:
+    def remembered(model: ActionModelExpression, *args: int | None) -> Program:
         return kept(model, (build.__name__, *args), lambda: build(model, *args))
 
     return remembered
 
 
 @_once
-def linearization(model: ActionModelExpression, nu: int) -> Program:
-    """(x, u, parameters, x of the next knot) -> (x⁺, cost, gap x⁺ ⊖ x_next, F, gradient, Hessian), padded to `nu`."""
-    state = model.state
-    program = Program(f"{type(model).__name__}: linearization")
-    x, u = program.input(state.nx), program.input(model.nu)
-    p, following = program.input(model.parameter_size), program.input(state.nx)
-    xnext, cost, jacobian, gradient, hessian = model.calc_diff_steps(program, x, u, p)
-    (gap,) = program.call(_gap(state), following, xnext)
+def expansion(model: ActionModelExpression, nu: int, lift: int | None = None) -> Program:
+    """(x, u, parameters, x of the next knot) -> (x⁺, cost, gap x⁺ ⊖ x_next, F, g, H), padded to `nu` controls.
+
+    With `lift`, the size of its blocks, (Fv, dt, J0, dt J1) come in place of F, see `Lift`.
+    """
+    program = Program(f"{type(model).__name__}: expansion")
+    x, u = program.input(model.state.nx), program.input(model.nu)
+    p, following = program.input(model.layout.size), program.input(model.state.nx)
+    e = model.expansion(program, Point(x=x, u=u, parameters=p, following=following), lift=lift)
+    xnext, gap = _closed(program, model.state, e, following)
+    F = e.F if e.lift is None else e.lift.Fv
+    g, H = e.g, e.H
+    assert F is not None
     if model.nu < nu:
-        jacobian, gradient, hessian = program.call(_pad(state.ndx, model.nu, nu), jacobian, gradient, hessian)
-    program.output(xnext, cost, gap, jacobian, gradient, hessian)
+        F, g, H = program.call(_pad(F.shape[0], model.state.ndx, model.nu, nu), F, g, H)
+    blocks = () if e.lift is None else (e.lift.dt, e.lift.J0, e.lift.J1)
+    program.output(xnext, e.cost, gap, F, *blocks, g, H, *_status(program))
     return program
 
 
+@_once
 def terminal_expansion(model: ActionModelExpression) -> Program:
-    """(x, parameters) -> (cost, Lx, Lxx)."""
-    return model.program("terminal")
+    """(x, parameters) -> (cost, g, H)."""
+    program = Program(f"{type(model).__name__}: terminal expansion")
+    x, p = program.input(model.state.nx), program.input(model.layout.size)
+    e = model.expansion(program, Point(x=x, u=None, parameters=p))
+    program.output(e.cost, e.g, e.H, *_status(program))
+    return program
 
 
 @_once
@@ -59,11 +75,12 @@ def step(model: ActionModelExpression) -> Program:
     program = Program(f"{type(model).__name__}: step")
     x, x_ref, u_ref = program.input(state.nx), program.input(state.nx), program.input(m)
     k, K, gap, alpha = program.input(m), program.input(m, n), program.input(n), program.input(1)
-    p = program.input(model.parameter_size)
+    p = program.input(model.layout.size)
     u, dx = program.call(_feedback(state, m), x, x_ref, u_ref, k, K, alpha)
-    reached, cost = model.calc_steps(program, x, u, p)
-    (x_next,) = program.call(_partial_gap(state), reached, gap, alpha)
-    program.output(x_next, u, cost, dx)
+    reached = model.values(program, Point(x=x, u=u, parameters=p))
+    assert reached.xnext is not None
+    (x_next,) = program.call(_partial_gap(state), reached.xnext, gap, alpha)
+    program.output(x_next, u, _cost_unless_failed(program, reached.cost), dx)
     return program
 
 
@@ -72,16 +89,42 @@ def terminal_step(model: ActionModelExpression) -> Program:
     """(x, x_ref, parameters) -> (cost, dx = x ⊖ x_ref)."""
     program = Program(f"{type(model).__name__}: terminal step")
     x, x_ref = program.input(model.state.nx), program.input(model.state.nx)
-    p = program.input(model.parameter_size)
-    cost = model.terminal_value_step(program, x, p)
+    end = model.values(program, Point(x=x, u=None, parameters=program.input(model.layout.size)))
     (dx,) = program.call(_gap(model.state), x_ref, x)
-    program.output(cost, dx)
+    program.output(_cost_unless_failed(program, end.cost), dx)
     return program
+
+
+def _status(program: Program) -> tuple[Array, ...]:
+    """The status of a program's steps; nothing if none of them can fail."""
+    return () if program.status is None else (program.status,)
+
+
+def _cost_unless_failed(program: Program, cost: Array) -> Array:
+    """The cost, infinite where a step has failed: no search accepts that."""
+    if program.status is None:
+        return cost
+    value, status = SX.sym("cost"), SX.sym("status")
+    checked = ca.Function("cost_unless_failed", [value, status], [ca.if_else(status == 0, value, ca.inf)])
+    return program.call(checked, cost, program.status)[0]
+
+
+def _closed(program: Program, state: StateAbstract, e: Expansion, following: Array) -> tuple[Array, Array]:
+    """x⁺ (nx,) and the gap (ndx,), of which a model gives one."""
+    if e.gap is not None:
+        return program.call(_integrate(state), following, e.gap)[0], e.gap
+    assert e.xnext is not None
+    return e.xnext, program.call(_gap(state), following, e.xnext)[0]
 
 
 def _gap(state: StateAbstract) -> ca.Function:
     x0, x1 = SX.sym("x0", state.nx), SX.sym("x1", state.nx)
     return ca.Function("gap", [x0, x1], [ca.densify(state.sx_difference(x0, x1))])
+
+
+def _integrate(state: StateAbstract) -> ca.Function:
+    x, dx = SX.sym("x", state.nx), SX.sym("dx", state.ndx)
+    return ca.Function("integrate", [x, dx], [state.sx_integrate(x, dx)])
 
 
 def _partial_gap(state: StateAbstract) -> ca.Function:
@@ -97,11 +140,12 @@ def _feedback(state: StateAbstract, nu: int) -> ca.Function:
     return ca.Function("feedback", [x, x_ref, u_ref, k, K, alpha], [u, dx])
 
 
-def _pad(ndx: int, nu: int, wanted: int) -> ca.Function:
+def _pad(rows: int, ndx: int, nu: int, wanted: int) -> ca.Function:
+    """F (rows, ndx + nu), g and H with `wanted` controls."""
     s, extra = ndx + nu, wanted - nu
-    jacobian, gradient, hessian = SX.sym("F", ndx, s), SX.sym("g", s), SX.sym("H", s, s)
+    jacobian, gradient, hessian = SX.sym("F", rows, s), SX.sym("g", s), SX.sym("H", s, s)
     results = [
-        ca.horzcat(jacobian, SX(ndx, extra)),
+        ca.horzcat(jacobian, SX(rows, extra)),
         ca.vertcat(gradient, SX(extra, 1)),
         ca.diagcat(hessian, SX.eye(extra)),
     ]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError
+from trajopt.shooting import inspection
 from trajopt.solution import file
 from trajopt.solution.record import IterationRecord, SolverStatus
 from trajopt.types import Reals
@@ -103,12 +104,12 @@ class Solution:
     def cost_terms(self) -> dict[str, Reals]:
         """Contribution of each cost term by knot, (T + 1,) [cost]; NaN where a knot has no such term."""
         with self._as_solved() as problem:
-            return problem.cost_terms(self.xs, self.us)
+            return inspection.cost_terms(problem, self.xs, self.us)
 
     def contact_forces(self) -> dict[str, Reals]:
-        """Force of each contact, or impulse, at the running knots; see `ShootingProblem.contact_forces`."""
+        """Force of each contact, or impulse, at the running knots; see `trajopt.shooting.contact_forces`."""
         with self._as_solved() as problem:
-            return problem.contact_forces(self.xs, self.us)
+            return inspection.contact_forces(problem, self.xs, self.us)
 
     def explain(self) -> str:
         """Why the solver stopped, which terms and knots the cost comes from, and which knob to turn."""
@@ -129,7 +130,7 @@ class Solution:
             raise InvalidArgumentError(
                 "problem: this solution was loaded without one; use Solution.load(path, problem)"
             )
-        with self.problem.with_parameters(self.parameters, self.x0):
+        with inspection.with_values(self.problem, self.parameters, self.x0):
             yield self.problem
 
     def save(self, path: str | Path) -> Path:

@@ -8,14 +8,14 @@ from trajopt.types import Reals
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluation:
+class ProblemValues:
     """Values of a problem along a trajectory.
 
     Attributes:
         cost: Total cost [cost].
         costs: Cost of each knot, the terminal last (T + 1,) [cost].
         xnext: Next state of each running knot (T, nx).
-        gaps: x0 ⊖ xs[0], then xnext[t] ⊖ xs[t + 1] (T + 1, ndx).
+        gaps: x0 ⊖ xs[0], or 0 unless the start is fixed, then xnext[t] ⊖ xs[t + 1] (T + 1, ndx).
     """
 
     cost: float
@@ -25,7 +25,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Linearization(Evaluation):
+class ProblemDerivatives(ProblemValues):
     """Values and derivatives of a problem along a trajectory; the terminal knot is the last of Lx and Lxx.
 
     Attributes:

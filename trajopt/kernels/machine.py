@@ -13,6 +13,7 @@ import atexit
 import logging
 import os
 import threading
+import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ from trajopt import cache
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import compiler, functions, workers
 from trajopt.kernels.compiler import OPTIMISED, QUICK
-from trajopt.kernels.entry import entry_text, own_arrays
+from trajopt.kernels.entry import content, entry_text, layout
 from trajopt.kernels.functions import Wanted
 from trajopt.kernels.program import Program
 
@@ -29,29 +30,51 @@ QUICK_ENOUGH = 2_000  # instructions up to which nothing is gained by compiling 
 WIDTHS = (1, 8)
 
 _logger = logging.getLogger(__name__)
-_kernels: dict[tuple[str, int], Kernel] = {}
+_kept: dict[tuple[str, ...], Kernel] = {}
+"""The kernels that the process keeps: nothing else keeps code that nobody uses."""
+_living: weakref.WeakSet[Kernel] = weakref.WeakSet()
 _guard = threading.RLock()
 
 
 def kernel(program: Program, width: int) -> Kernel:
-    """The kernel of a program; programs with the same content share one in this process.
+    """The kernel of a program; programs with the same content share one in this process, which keeps it.
 
     Raises:
         InvalidArgumentError: `width` is not 1 or 8, or the program has no outputs.
     """
-    key = (program.digest(), width)
+    _check(program, width)
+    key = content(program, width)
     with _guard:
-        if key not in _kernels:
-            _kernels[key] = Kernel(program, width)
-        return _kernels[key]
+        if key not in _kept:
+            _kept[key] = Kernel(program, width)
+        return _kept[key]
+
+
+def forget() -> None:
+    """Lets go of all kernels that this process keeps.
+
+    Who asks for one next gets it from the disk cache, or compiled anew. Code stays as long as somebody holds its
+    kernel, such as a `KernelCall` or the thread that optimises it; then its memory is freed.
+    """
+    with _guard:
+        _kept.clear()
+        functions.forget()
 
 
 def compile_together(kernels: Iterable[Kernel]) -> None:
     """Makes the code of kernels ready as `Kernel.compile` does, with all cores at work on what is missing."""
     waiting = [each for each in kernels if each.tier == "none"]
-    functions.function_codes([w for each in waiting for w in each.functions_at(each.first_level())])
+    held = functions.function_codes([w for each in waiting for w in each.functions_at(each.first_level())])
     for each in waiting:
         each.compile()
+    del held  # kernels hold the code from here on
+
+
+def _check(program: Program, width: int) -> None:
+    if width not in WIDTHS:
+        raise InvalidArgumentError(f"width: expected 1 or 8 lanes, got {width!r}")
+    if not program.outputs:
+        raise InvalidArgumentError(f"program {program.name!r} has no outputs; name them with Program.output")
 
 
 def _optimises() -> bool:
@@ -60,11 +83,12 @@ def _optimises() -> bool:
 
 @dataclass(frozen=True)
 class _Code:
-    """One tier's code: it is exchanged as a whole."""
+    """One tier's code: it is exchanged as a whole, and stays in memory as long as this object."""
 
     tier: str
     address: int
     scratch_bytes: int
+    libraries: tuple[object, ...]
 
 
 class Kernel:
@@ -77,18 +101,17 @@ class Kernel:
     """
 
     def __init__(self, program: Program, width: int) -> None:
-        if width not in WIDTHS:
-            raise InvalidArgumentError(f"width: expected 1 or 8 lanes, got {width!r}")
-        if not program.outputs:
-            raise InvalidArgumentError(f"program {program.name!r} has no outputs; name them with Program.output")
+        _check(program, width)
         program.close()
         self.program = program
         self.width = width
         self.n_in = len(program.inputs)
         self.lengths = [a.size for a in (*program.inputs, *program.outputs)]
         self._code: _Code | None = None
+        self._replaced: _Code | None = None  # a call may still be at work in it
         self._compiling = threading.RLock()
         self._background: threading.Thread | None = None
+        _living.add(self)
 
     def __repr__(self) -> str:
         return f"Kernel({self.program.name!r}, width={self.width}, tier={self.tier})"
@@ -131,7 +154,7 @@ class Kernel:
 
     def functions_at(self, level: int) -> list[Wanted]:
         """The functions that it calls."""
-        return [Wanted(call, self.width, level) for call in self.program.calls]
+        return [Wanted(expression, self.width, level) for expression in self.program.functions]
 
     def wait_until_optimised(self) -> None:
         """Returns when the optimised tier is in place."""
@@ -139,36 +162,35 @@ class Kernel:
         if self._background is not None:
             self._background.join()
         if self.tier != "optimised":  # it failed in the background: tell why
-            self._code = self._build(OPTIMISED)
+            self._replaced, self._code = self._code, self._build(OPTIMISED)
 
     def _optimise(self) -> None:
         try:
-            self._code = self._build(OPTIMISED, background=True)
+            self._replaced, self._code = self._code, self._build(OPTIMISED, background=True)
         except Exception:
             if not compiler.closing():
                 _logger.exception("%s: the optimised tier could not be compiled; the quick one stays", self)
 
     def _is_cached(self) -> bool:
-        calls = self.program.calls
-        return all(cache.contains(functions.cache_key(c, self.width, OPTIMISED)) for c in calls)
+        return all(cache.contains(functions.cache_key(e, self.width, OPTIMISED)) for e in self.program.functions)
 
     def _build(self, level: int, *, background: bool = False) -> _Code:
         wanted = self.functions_at(level)
         codes = functions.function_codes(wanted, background=background)
         imports = {w.symbol: code.address for w, code in zip(wanted, codes)}
-        waiting = max((code.scratch for code in codes), default=0)
-        about = ("entry", self.program.digest(), str(self.width))
+        spilled = max((code.scratch for code in codes), default=0)
+        about = ("entry", *content(self.program, self.width))
         image = compiler.object_code(lambda: entry_text(self.program, self.width), *about)
-        address = compiler.load([image], ["trajopt_entry"], imports)["trajopt_entry"]
-        _, local_bytes = own_arrays(self.program, self.width)
+        entry = compiler.link([image], ["trajopt_entry"], imports)
+        scratch = layout(self.program, self.width).functions + spilled * self.width * 8 + 64
         tier = "optimised" if level == OPTIMISED else "quick"
-        return _Code(tier, address, local_bytes + waiting * self.width * 8 + 64)
+        return _Code(tier, entry["trajopt_entry"], scratch, (entry, *codes))
 
 
 def _end_background() -> None:
     """LLVM must not be at work while the process tears itself down."""
     compiler.close()
-    for each in list(_kernels.values()):
+    for each in list(_living):
         if each._background is not None:
             each._background.join()
 
@@ -179,7 +201,7 @@ def _forget_background() -> None:
     _guard = threading.RLock()
     functions.forget_unfinished()
     workers.forget()
-    for each in _kernels.values():
+    for each in _living:
         each._compiling, each._background = threading.RLock(), None
 
 
