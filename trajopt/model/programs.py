@@ -24,7 +24,7 @@ from trajopt.model.base import Model
 
 T = TypeVar("T")
 
-_CONTENT = "content of the model when it was first asked for a program"
+_CONTENT = "content hash of the model at its first program"
 
 
 def kept(model: Model, name: Hashable, build: Callable[[], T]) -> T:
