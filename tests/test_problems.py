@@ -200,7 +200,7 @@ def test_the_lqr_reference_of_one_step_by_hand() -> None:
         (
             lambda: problems.load("lqr", robot="ur5"),
             InvalidArgumentError,
-            r"robot: expected None for lqr.*'ur5'",
+            r"robot: expected None for lqr, which has its own model, got 'ur5'",
         ),
         (lambda: problems.load("unicycle", t=3), UnknownNameError, r"unicycle: option 't'.*T, dt, start, weights"),
         (
@@ -341,7 +341,9 @@ def test_upright_cost_refuses_misuse() -> None:
     state = trajopt.StateVector(2)
     with pytest.raises(InvalidArgumentError, match=r"weights: expected weights >= 0, got \[-1"):
         ActivationModelUpright([-1.0, 1.0], (0,))
-    with pytest.raises(InvalidArgumentError, match=r"weights: expected one weight for each of the 2 .*, got 3"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"weights: expected one weight for each of the 2 elements of the residual, got 3"
+    ):
         ActivationModelUpright([1.0, 1.0, 1.0], (0,)).check_size(2)
     with pytest.raises(UnknownNameError, match=r"hessian 'newton'"):
         upright_cost(state, (1.0, 1.0), (0,), "newton")

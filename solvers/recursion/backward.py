@@ -9,7 +9,7 @@ from trajopt.solvers.recursion.frame import Frame
 from trajopt.solvers.recursion.quadratic import FirstOrder, Knot
 from trajopt.solvers.recursion.second_order import SecondOrder
 from trajopt.solvers.recursion.sizes import Sizes
-from trajopt.solvers.recursion.value import GRADIENT, NOT_FINITE, VALUE, gradient_text, value_text
+from trajopt.solvers.recursion.value import NOT_FINITE, VALUE, gradient, gradient_text, value_text
 
 FACTOR = "trajopt_factor"
 INDEFINITE, RANK_DEFICIENT = 1, 2
@@ -29,10 +29,8 @@ class _Backward:
     """Writes the pass."""
 
     def __init__(self, sizes: Sizes) -> None:
-        signature = f"define i64 @{FACTOR}(ptr %table, double %reg, double %reg_value, i64 %with_gaps)"
-        self.sizes, self.frame = sizes, Frame(sizes, signature)
+        self.sizes, self.frame = sizes, Frame(sizes, FACTOR, "%reg", "%reg_value")
         self.x, self.b, self.scratch = self.frame.x, self.frame.b, self.frame.scratch
-        self.with_gaps = self.b.op("icmp ne i64 %with_gaps, 0")
 
     def text(self) -> str:
         """The module."""
@@ -55,12 +53,9 @@ class _Backward:
 
     def _value(self, t: str) -> None:
         """V, v and Vf of a knot."""
-        b, scratch = self.b, self.scratch
-        V, v, f, Vf = (self.frame.of_knot(name, t) for name in ("V", "v", "f", "Vf"))
-        below = b.op(f"call i1 @{VALUE}(ptr {scratch['P']}, ptr {V}, double %reg_value)")
-        rest = ", ".join(f"ptr {name}" for name in (scratch["q"], V, v, f, Vf))
-        fine = b.op(f"and i1 {below}, {b.op(f'call i1 @{GRADIENT}({rest}, i1 {self.with_gaps})')}")
-        self.frame.give_up(fine, b.index((t, 4), 4 + NOT_FINITE))
+        b, P, V = self.b, self.scratch["P"], self.frame.of_knot("V", t)
+        below = b.op(f"call i1 @{VALUE}(ptr {P}, ptr {V}, double %reg_value)")
+        self.frame.give_up(b.op(f"and i1 {below}, {gradient(self.frame, t)}"), b.index((t, 4), 4 + NOT_FINITE))
 
     def _knot(self, t: str, remaining: str) -> None:
         b, s, frame = self.b, self.sizes, self.frame

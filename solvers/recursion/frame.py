@@ -21,14 +21,18 @@ class Frame:
 
     Args:
         sizes: Sizes of the problem.
-        signature: Such as `define i64 @name(ptr %table)`; the table holds T and the addresses of `ARRAYS`.
+        name: Symbol.
+        numbers: Further arguments, behind `ptr %table`, which holds T and the addresses of `ARRAYS`, and before
+            `i64 %with_gaps`.
     """
 
-    def __init__(self, sizes: Sizes, signature: str) -> None:
+    def __init__(self, sizes: Sizes, name: str, *numbers: str) -> None:
         self.sizes = sizes
-        self.b = Builder(signature)
+        arguments = ", ".join(["ptr %table", *(f"double {number}" for number in numbers), "i64 %with_gaps"])
+        self.b = Builder(f"define i64 @{name}({arguments})")
         self.x = Cells(self.b, sizes.width, sizes.registers)
         self.T = self.b.op("load i64, ptr %table, align 8")
+        self.with_gaps = self.b.op("icmp ne i64 %with_gaps, 0")
         self.arrays = {}
         for i, name in enumerate(ARRAYS):
             self.arrays[name] = self.b.op(f"load ptr, ptr {self.b.at('%table', i + 1)}, align 8")

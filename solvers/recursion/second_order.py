@@ -103,14 +103,12 @@ class SecondOrder:
         x, b, s, h = self._x, self._b, self._sizes, self._sizes.h
         self._add_positions()
         P, M = Matrix(self._scratch["P"], s.right), m_rows(s, self._scratch)
-        square = Term(Matrix(self._F.base, 1, s.row_F), M, h)
         corner = Term(Matrix(self._GE.base, 1, self._half), self._F, h)
-        gone = eliminated(x, s, self._scratch)
-        add_products(x, h, self._half // s.width, [corner, square, gone], P, P, diagonal=0)
-        square = Term(Matrix(b.at(self._F.base, h), 1, s.row_F), M, h)
-        gone = eliminated(x, s, self._scratch, h)
+        terms = [corner, Term(Matrix(self._F.base, 1, s.row_F), M, h), eliminated(x, s, self._scratch)]
+        add_products(x, h, self._half // s.width, terms, P, P, diagonal=0)
         below, H = Matrix(b.at(P.base, h * P.row), P.row), Matrix(b.at(self._knot.H, h * s.s), s.s)
-        add_products(x, h, s.whole(s.n) // s.width, [square, gone], below, H, diagonal=h)
+        terms = [Term(Matrix(b.at(self._F.base, h), 1, s.row_F), M, h), eliminated(x, s, self._scratch, h)]
+        add_products(x, h, s.whole(s.n) // s.width, terms, below, H, diagonal=h)
 
     def _add_positions(self) -> None:
         """P = H + Eᵀ V E in the rows and columns of q."""

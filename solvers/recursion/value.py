@@ -5,6 +5,7 @@ from __future__ import annotations
 from trajopt.kernels.builder import Builder
 from trajopt.solvers.recursion.cells import ZERO, Cells
 from trajopt.solvers.recursion.dense import Matrix, add_rows
+from trajopt.solvers.recursion.frame import Frame
 from trajopt.solvers.recursion.sizes import Sizes
 
 VALUE, GRADIENT = "value", "gradient"
@@ -35,6 +36,13 @@ def gradient_text(sizes: Sizes) -> str:
         x.store_row(Vf, "%Vf", n)
         x.store_row([x.op("fadd", p, q) for p, q in zip(row, Vf)], "%v", n)
     return b.text(f"ret i1 {x.all(fine)}")
+
+
+def gradient(frame: Frame, t: str) -> str:
+    """Calls it for a knot, on the q in the scratch."""
+    names = [frame.scratch["q"], *(frame.of_knot(name, t) for name in ("V", "v", "f", "Vf"))]
+    arguments = ", ".join(f"ptr {name}" for name in names)
+    return frame.b.op(f"call i1 @{GRADIENT}({arguments}, i1 {frame.with_gaps})")
 
 
 class _Mirror:

@@ -6,7 +6,7 @@ from trajopt.solvers.recursion.cells import ZERO
 from trajopt.solvers.recursion.dense import Matrix, add_rows, times
 from trajopt.solvers.recursion.frame import Frame
 from trajopt.solvers.recursion.sizes import Sizes
-from trajopt.solvers.recursion.value import GRADIENT, NOT_FINITE, gradient_text
+from trajopt.solvers.recursion.value import NOT_FINITE, gradient, gradient_text
 
 SOLVE, FORWARD = "trajopt_solve", "trajopt_forward"
 
@@ -25,9 +25,8 @@ class _Solve:
     """Backward: q = g + Fᵀ v', b = (Qu, d), (k, ky) = M⁻¹ b with M = Uᵀ D U, v = Qx - (K, Ky)ᵀ b, with gaps + V f."""
 
     def __init__(self, sizes: Sizes) -> None:
-        self.sizes, self.frame = sizes, Frame(sizes, f"define i64 @{SOLVE}(ptr %table, i64 %with_gaps)")
+        self.sizes, self.frame = sizes, Frame(sizes, SOLVE)
         self.x, self.b, self.scratch = self.frame.x, self.frame.b, self.frame.scratch
-        self.with_gaps = self.b.op("icmp ne i64 %with_gaps, 0")
 
     def text(self) -> str:
         """The function."""
@@ -44,10 +43,7 @@ class _Solve:
 
     def _gradient(self, t: str) -> None:
         """v and Vf of a knot, from q."""
-        names = [self.scratch["q"], *(self.frame.of_knot(name, t) for name in ("V", "v", "f", "Vf"))]
-        arguments = ", ".join(f"ptr {name}" for name in names)
-        fine = self.b.op(f"call i1 @{GRADIENT}({arguments}, i1 {self.with_gaps})")
-        self.frame.give_up(fine, self.b.index((t, 4), 4 + NOT_FINITE))
+        self.frame.give_up(gradient(self.frame, t), self.b.index((t, 4), 4 + NOT_FINITE))
 
     def _knot(self, t: str, remaining: str, decrease: str) -> str:
         """One knot; returns the decrease with its own."""
@@ -101,10 +97,9 @@ class _Solve:
             factor = x.op("fneg", x.lane(z[own], j % s.width))
             for c in range(own, len(z)):
                 z[c] = x.add_product(factor, x.load(b.at(U, j * s.left + c * s.width)), z[c])
-        for c in range(len(z)):
-            own_places = x.first(s.rows - c * s.width, z[c])
-            z[c] = x.op("fmul", own_places, x.load(b.at(inverse, c * s.width)))
-            decrease = x.add_product(own_places, z[c], decrease)
+        for c, cell in enumerate(z):
+            z[c] = x.op("fmul", cell, x.load(b.at(inverse, c * s.width)))
+            decrease = x.add_product(cell, z[c], decrease)
         for own in reversed(range(len(z))):
             first, height = own * s.width, min(s.width, s.rows - own * s.width)
             for c in reversed(range(own, len(z))):
@@ -120,9 +115,8 @@ class _Forward:
     """Forward: du = -k - K dx, y = -ky - Ky dx, w = F (dx, du), dx' = w + f', λ' = v' + V' w, as v' holds V' f'."""
 
     def __init__(self, sizes: Sizes) -> None:
-        self.sizes, self.frame = sizes, Frame(sizes, f"define i64 @{FORWARD}(ptr %table, i64 %with_gaps)")
+        self.sizes, self.frame = sizes, Frame(sizes, FORWARD)
         self.x, self.b, self.scratch = self.frame.x, self.frame.b, self.frame.scratch
-        self.with_gaps = self.b.op("icmp ne i64 %with_gaps, 0")
 
     def text(self) -> str:
         """The function."""
@@ -142,7 +136,7 @@ class _Forward:
         f, dx = frame.of_knot("f", t), frame.of_knot("dx", t)
         for c in range(0, s.n, s.width):
             count = min(s.width, s.n - c)
-            gap = b.op(f"select i1 {self.with_gaps}, {x.real} {x.load_first(b.at(f, c), count)}, {x.real} {ZERO}")
+            gap = b.op(f"select i1 {frame.with_gaps}, {x.real} {x.load_first(b.at(f, c), count)}, {x.real} {ZERO}")
             x.store_first(x.op("fadd", x.load(b.at(w, c)), gap), b.at(dx, c), count)
         v = frame.of_knot("v", t)
         v_row = [x.load(b.at(v, c)) for c in range(0, s.n, s.width)]

@@ -32,7 +32,7 @@ class Evaluator:
         us: Controls (T, nu).
         xnext: f(x, u) of each running knot (T, nx).
         costs: Cost of each knot, the terminal last (T + 1,) [cost].
-        f: Gaps x0 ⊖ xs[0], then xnext[t] ⊖ xs[t + 1] (T + 1, ndx).
+        f: Gaps x0 ⊖ xs[0], or 0 unless the start is fixed, then xnext[t] ⊖ xs[t + 1] (T + 1, ndx).
         F: (Fx, Fu) of each running knot (T, ndx, ndx + nu); with a lift its velocity rows alone (T, ndx / 2, ndx + nu).
         dt, J0, J1dt: The lift, see `trajopt.actions.Lift`: (T,), (T, nb, nb), (T, nb, nb) with nb = lift_size.
         lift_size: Size of the lift's blocks; None if a kind of knots has no lift.
@@ -51,9 +51,8 @@ class Evaluator:
         self.running, self.terminal = kinds[:-1], kinds[-1]
         self._allocate()
         self.can_fail = any(kind.can_fail(self.nu) for kind in kinds)
-        self._expansions = [
-            call for each, some in by_class(self.running).items() for call in each.expansions(some, self)
-        ]
+        families = by_class(self.running).items()
+        self._expansions = [call for family, members in families for call in family.expansions(members, self)]
         self._end = self.terminal.terminal_expansion(self)
         self._fill: list[Callable[[], None]] = [*(call.in_parallel for call in self._expansions), self._end]
         self._trials: dict[int, Trials] = {}

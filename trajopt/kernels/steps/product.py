@@ -169,7 +169,7 @@ class MatrixProduct(Step):
         return products.product_text(
             name,
             self.blocks,
-            products.Layout(lanes.real, lanes.align, 0, a, row, row, row),
+            products.Layout(lanes.real, lanes.align, a, row, row, row),
             initial=self.initial is not None,
             subtract=self.subtract,
             size=BLOCK,
