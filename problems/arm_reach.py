@@ -15,7 +15,7 @@ from trajopt.actuation import ActuationModelFull
 from trajopt.checks import check_count, check_non_negative, check_positive
 from trajopt.costs import CostStack
 from trajopt.errors import unknown_name
-from trajopt.problems.case import CROCODDYL, OURS, ProblemCase
+from trajopt.problems.case import CROCODDYL, TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.residuals import (
     ResidualModelControl,
@@ -81,27 +81,27 @@ REACHES = {
         goal=_at(0.6, 0.2, 0.5),
         regularization=0.1,
         rest="start",
-        reference=(3.698422749, f"{OURS}; Crocoddyl 3.2.1 ends at 8.1251 from a guess of zeros"),
+        reference=(3.698422749, f"{TRAJOPT}; Crocoddyl 3.2.1 ends at 8.1251 from a guess of zeros"),
     ),
     "ur5": Reach(
         frame="tool0",
         start=np.array([0.0, -1.5, 1.0, -1.0, -1.5, 0.0]),
         goal=_reached_by("tool0", 0.8, -1.0, 1.5, -2.0, -1.2, 0.5),
-        reference=(0.0769469541, OURS),
+        reference=(0.0769469541, TRAJOPT),
     ),
     "planar-2r": Reach(
         frame="tool",
         start=np.array([0.0, 0.8]),
         goal=_point(0.4, 0.0, 0.6),
         regularization=1e-2,
-        reference=(0.2832232215, OURS),
+        reference=(0.2832232215, TRAJOPT),
     ),
     "planar-3r": Reach(
         frame="tool",
         start=np.array([0.0, 0.5, 0.5]),
         goal=_point(0.3, 0.0, 0.8),
         regularization=1e-2,
-        reference=(0.4540851337, OURS),
+        reference=(0.4540851337, TRAJOPT),
     ),
 }
 

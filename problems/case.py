@@ -12,7 +12,7 @@ from trajopt.solvers import SolverAbstract, SolverOptions
 from trajopt.types import Reals
 
 CROCODDYL = "Crocoddyl 3.2.1, FDDP"
-OURS = "trajopt 0.1.0, FDDP"
+TRAJOPT = "trajopt 0.1.0, FDDP"
 
 Report = Callable[[Solution], dict[str, str]]
 

@@ -10,7 +10,7 @@ from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.actuation import ActuationModelMatrix
 from trajopt.checks import check_array, check_count
 from trajopt.costs import CostStack
-from trajopt.problems.case import OURS, ProblemCase
+from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.upright import upright_cost
 from trajopt.residuals import ResidualModelControl
@@ -71,5 +71,5 @@ FAMILY = Family(
     description="A double pendulum is swung up by its first joint.",
     build=build,
     reference_cost=3.68196894e-3,
-    reference_source=f"{OURS}; Crocoddyl 3.2.1 ends at 2.0588e-2 from its own guess",
+    reference_source=f"{TRAJOPT}; Crocoddyl 3.2.1 ends at 2.0588e-2 from its own guess",
 )

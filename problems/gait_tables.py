@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from trajopt.problems.case import CROCODDYL, OURS
+from trajopt.problems.case import CROCODDYL, TRAJOPT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class Steps:
     cone: float = 10.0
     hold: bool = True
     cost: float | None = None
-    source: str = OURS
+    source: str = TRAJOPT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ class Leap:
     cone: float = 10.0
     hold: bool = True
     cost: float | None = None
-    source: str = OURS
+    source: str = TRAJOPT
 
 
 Row = TypeVar("Row", Steps, Leap)

@@ -11,7 +11,7 @@ import pinocchio as pin
 
 from trajopt.analysis import motion_report
 from trajopt.checks import check_array, check_count, check_non_negative, check_positive
-from trajopt.problems.case import OURS, ProblemCase
+from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.humanoid import MU, LeftFootPhase, humanoid_problem
 from trajopt.robots import Robot, load_robot
@@ -90,5 +90,5 @@ FAMILY = Family(
     build=build,
     robots=("talos",),
     reference_cost=2.84413874,
-    reference_source=OURS,
+    reference_source=TRAJOPT,
 )

@@ -7,7 +7,7 @@ import functools
 import numpy.typing as npt
 
 from trajopt.checks import check_array, check_count, check_non_negative, check_positive
-from trajopt.problems.case import OURS, ProblemCase
+from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.humanoid import LeftFootPhase, humanoid_problem
 from trajopt.problems.humanoid_reach import HAND, TARGET, report
@@ -80,5 +80,5 @@ FAMILY = Family(
     build=build,
     robots=("talos",),
     reference_cost=3.31163523,
-    reference_source=OURS,
+    reference_source=TRAJOPT,
 )

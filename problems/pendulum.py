@@ -11,7 +11,7 @@ from trajopt.actions.differential import DifferentialActionModelSymbolic
 from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.checks import check_array, check_count, check_positive
 from trajopt.costs import CostStack
-from trajopt.problems.case import OURS, ProblemCase
+from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.residuals import ResidualModelControl, ResidualModelSymbolic
 from trajopt.shooting import ShootingProblem
@@ -91,5 +91,5 @@ FAMILY = Family(
     description="A pendulum swings up.",
     build=build,
     reference_cost=0.355431766,
-    reference_source=OURS,
+    reference_source=TRAJOPT,
 )
