@@ -1,15 +1,16 @@
 """Riccati recursion: the solution of a quadratic program with stages, by one backward and one forward pass.
 
 With the gaps f and the regularisation ρ, from the last knot to the first (Mastalli et al., Crocoddyl, 2020, eqs. 6-10;
-with rows C z + d = δ ∘ y, as Frison and Jørgensen, 2013):
+with rows C z + d = δ ∘ y: Jallet et al., Parallel and proximal constrained linear-quadratic methods, 2024):
 
     Q = H + Fᵀ V' F,  q = g + Fᵀ v'
     M = ((Quu + ρ I, Cuᵀ), (Cu, -δ)),  (K | k) = M⁻¹ ((Qux, Cx) | (Qu, d))
     V = Qxx - (Qux, Cx)ᵀ K + ρ I,  v = Qx - (Qux, Cx)ᵀ k + V f            ρ I on V is optional
 
-M is eliminated without pivoting. Rows of controls come first: their pivots are positive if and only if Quu + ρ I is
-positive definite, and then those of constraints are negative if and only if Cu has full row rank, or δ > 0 makes up for
-it. So constraints on states alone need δ > 0; they, and rows at the end, come with the constraints.
+M is eliminated without pivoting (Vanderbei, Symmetric quasidefinite matrices, 1995). Rows of controls come first: their
+pivots are positive if and only if Quu + ρ I is positive definite, and then those of constraints are negative if and only
+if Cu has full row rank, or δ > 0 makes up for it. So constraints on states alone need δ > 0 here, and there are none at
+the end: both come with the constraints.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class LinearStep:
 
 
 class Riccati:
-    """The recursion on the arrays of one program, compiled for its sizes when it is first called.
+    """The recursion on the arrays of one program, as code that is compiled for its sizes.
 
     `factor` first; then `forward` for the solution. With other vectors (g, f, d, terminal_g) and the same matrices,
     `solve` and `forward`. What depends on ρ is the solution of the program with ρ I added to Huu, and to Hxx too if it
