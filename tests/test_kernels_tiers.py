@@ -19,6 +19,7 @@ from tests.kernel_runner import LEVELS, assert_same_bits, evaluate, kernel_at, p
 from trajopt.errors import TrajoptError
 from trajopt.kernels import (
     KernelCall,
+    ParallelCalls,
     blocks_of,
     compilations,
     compile_together,
@@ -26,6 +27,7 @@ from trajopt.kernels import (
     emission,
     functions,
     kernel,
+    parallel,
     rows,
     workers,
 )
@@ -81,8 +83,11 @@ def test_both_tiers_and_casadi_have_the_same_bits(seed: int, width: int) -> None
 
 
 @pytest.mark.usefixtures("no_cache")
-def test_optimised_tier_takes_the_place_of_the_quick_one(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_optimised_tier_takes_the_place_of_the_quick_one(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     monkeypatch.setattr(kernel_module, "TWO_TIERS", 100)
+    monkeypatch.setattr(parallel, "SMALL_WORK", 1)
+    monkeypatch.setattr(parallel, "get_num_threads", lambda: threads)
     gate = threading.Event()
     build = Kernel._build
 
@@ -97,7 +102,7 @@ def test_optimised_tier_takes_the_place_of_the_quick_one(monkeypatch: pytest.Mon
     (x,) = points()
     outputs = [np.zeros((len(x), n)) for n in compiled.lengths[1:]]
     indices = blocks_of(range(len(x)), 8)
-    call = KernelCall([compiled], np.zeros(len(indices)), indices, [rows(a) for a in (x, *outputs)])
+    call = ParallelCalls([KernelCall([compiled], np.zeros(len(indices)), indices, [rows(a) for a in (x, *outputs)])])
     call()
     quick, address = [o.copy() for o in outputs], compiled.address
     assert compiled.tier == "quick"

@@ -16,7 +16,7 @@ from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.black_box import BlackBoxKnot
 from trajopt.errors import ModelEvaluationError
-from trajopt.kernels import LANES, KernelCall, Rows, blocks_of, compile_together, kernel, lane_rows, rows
+from trajopt.kernels import LANES, KernelCall, ParallelCalls, Rows, blocks_of, compile_together, kernel, lane_rows, rows
 from trajopt.knots import Kind
 from trajopt.states.base import StateAbstract
 
@@ -58,9 +58,9 @@ class Evaluator:
         self.k, self.K = padded((T, nu)), padded((T, nu, n))
         self.running = [k for k in kinds if not k.terminal]
         self.terminal = kinds[-1]
-        self._linearize = self._linearization_calls()
         self._boxes = [BlackBoxKnot(k.model, t, self) for k in self.running if not k.compiled for t in k.knots]
         self._end = self._terminal_call()
+        self._linearize = ParallelCalls(self._linearization_calls())
         self._trials: dict[int, Trials] = {}
 
     @property
@@ -70,13 +70,14 @@ class Evaluator:
         return {name: getattr(self, name) for name in names}
 
     def _linearization_calls(self) -> list[KernelCall]:
-        """Knots in lanes; impulses, of which a horizon has few, one by one: most lanes of a block would be idle."""
+        """The end; knots in lanes; impulses, of which a horizon has few, one by one: a block's lanes would be idle."""
         compiled = [k for k in self.running if k.compiled]
         groups = {
             LANES: [k for k in compiled if not k.model.instantaneous],
             1: [k for k in compiled if k.model.instantaneous],
         }
-        return [self._linearization_call(kinds, width) for width, kinds in groups.items() if kinds]
+        end = [] if isinstance(self._end, BlackBoxKnot) else [self._end]
+        return end + [self._linearization_call(kinds, width) for width, kinds in groups.items() if kinds]
 
     def _linearization_call(self, compiled: list[Kind], width: int) -> KernelCall:
         kernels = [kernel(knot_programs.linearization(expression(k.model), self.nu), width) for k in compiled]
@@ -105,19 +106,16 @@ class Evaluator:
 
     def linearize(self, x0: Reals) -> None:
         """Fills everything at `xs`, `us`."""
-        for call in self._linearize:
-            call.in_parallel()
+        self._linearize()
         for box in self._boxes:
             box.linearize()
         if isinstance(self._end, BlackBoxKnot):
             self._end.expand()
-        else:
-            self._end()
         self.gaps[0] = 0.0 if np.array_equal(self.xs[0], x0) else self.state.difference(self.xs[0], x0)
 
     def prepare(self) -> None:
         """Compiles, or loads from the cache, all that a solve needs, so that nothing is compiled during it."""
-        every = (*self._linearize, self._end, *self.trials(1).calls, *self.trials(LANES).calls)
+        every = (*self._linearize.calls, self._end, *self.trials(1).calls, *self.trials(LANES).calls)
         calls = [call for call in every if isinstance(call, KernelCall)]
         compile_together([each for call in calls for each in call.kernels])
         for call in calls:
