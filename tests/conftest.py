@@ -14,7 +14,7 @@ QUICK = {  # tests of large robots that solve once or twice: the quick tier has 
     *("test_contacts", "test_contacts_crocoddyl", "test_contacts_loops", "test_gait_stepped", "test_gaits_guess"),
     *("test_gaits_problem", "test_gaits_solve", "test_impulses", "test_legged_problems", "test_parity_gaits"),
     *("test_gaits_compiled", "test_plotting_legged", "test_problems", "test_examples", "test_legged_robots"),
-    "test_legged_motions",
+    *("test_legged_motions", "test_readme"),
 }
 _made = pytest.StashKey[str]()
 

@@ -116,12 +116,9 @@ class Evaluated:
     """
 
     def __init__(self, model: ActionModelExpression, x: Reals, u: Reals, **parameters: Any) -> None:
-        flat = []
-        for name, parameter in model.parameters().items():
-            given = parameters.pop(name.replace(".", "_"), parameter.default)
-            flat.append(parameter.flat(parameter.check(name, given)))
-        assert not parameters, parameters
-        values = model.program("calc_diff").evaluate(x, u, np.concatenate(flat))
+        names = {name.replace(".", "_"): name for name in model.parameters()}
+        column = model.layout.column({names[name]: value for name, value in parameters.items()})
+        values = model.program("calc_diff").evaluate(x, u, column)
         xnext, cost, jacobian, gradient, self.hessian = values
         self.xnext, self.cost, n = xnext.ravel(), float(cost.item()), model.state.ndx
         self.Fx, self.Fu = jacobian[:, :n], jacobian[:, n:]

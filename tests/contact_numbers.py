@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-import trajopt
 from tests.contact_robots import Reals
 from tests.slow_twin import assert_close, central_differences
-from trajopt.model import parameter_vector
-
-
-def parameter_row(model: Any, given: Mapping[str, Any] | None = None) -> Reals:
-    """All parameters in a row: the first values, or those given by name."""
-    rest, row = dict(given or {}), []
-    for name, p in model.parameters().items():
-        row.append(p.flat(p.check(name, rest.pop(name)) if name in rest else p.default))
-    assert not rest, f"no such parameters: {list(rest)}"
-    return np.concatenate([*row, []])
 
 
 class Motion:
@@ -31,16 +19,16 @@ class Motion:
         instant = model.instant()
         forces = model.forces(instant)
         self._names = list(forces)
-        impulse = isinstance(model, trajopt.ActionModelImpulseFwdDynamics)
-        motion = model._next_state(instant)[model.state.nq :] if impulse else model.dynamics(instant)
-        symbols = [instant.x, instant.u, parameter_vector(model.parameters())]
+        node = model.node(instant)
+        motion = node.insert({"motion": node.motion})["motion"]
+        symbols = [instant.x, instant.u, model.layout.symbols]
         self._function = ca.Function("motion", symbols, [motion, *forces.values()])
 
     def __call__(self, x: Reals, u: Reals | None = None, **given: Any) -> tuple[Reals, dict[str, Reals]]:
         """Parameters by name, with "__" in place of dots."""
         named = {name.replace("__", "."): value for name, value in given.items()}
         control = np.zeros(self.model.nu) if u is None else u
-        results = self._function.call([x, control, parameter_row(self.model, named)])
+        results = self._function.call([x, control, self.model.layout.column(named)])
         motion, *forces = (np.array(r.full()).ravel() for r in results)
         return motion, dict(zip(self._names, forces))
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from trajopt.kernels import KernelCall, ParallelCalls, Program, blocks_of, rows
 from trajopt.kernels.codegen import OPTIMISED, QUICK
-from trajopt.kernels.kernel import Kernel
+from trajopt.kernels.machine import Kernel
 
 Reals = npt.NDArray[np.float64]
 LEVELS = {"quick": QUICK, "optimised": OPTIMISED}

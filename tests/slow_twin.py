@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 import trajopt
 from tests.contact_twin import contact_dynamics, impulse_dynamics
-from trajopt.expressions import Instant
-from trajopt.model import Parameter, parameter_vector
+from trajopt.instant import Instant
+from trajopt.model import Parameter, ParameterLayout
 
 Reals = npt.NDArray[np.float64]
 STEP = np.finfo(float).eps ** (1 / 3)
@@ -36,7 +36,7 @@ def assert_close(actual: npt.ArrayLike, expected: npt.ArrayLike, tolerance: floa
 
 
 def first_values(parameters: dict[str, Parameter]) -> Reals:
-    return np.concatenate([*(p.flat(p.default) for p in parameters.values()), []])
+    return ParameterLayout(parameters).column()
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def numeric_terms(
         r = term.residual.evaluate(instant)
         w = term.weight.symbol
         results = [r, w * term.activation.value(r), w * term.activation.hessian(r)]
-        function = ca.Function("term", [instant.x, instant.u, z, parameter_vector(named)], results)
+        function = ca.Function("term", [instant.x, instant.u, z, ParameterLayout(named).symbols], results)
         terms.append(NumericTerm(function, first_values(named)))
     return terms
 

@@ -16,8 +16,9 @@ import pytest
 from casadi import SX
 
 from tests.kernel_runner import program_of, run_kernel
-from trajopt.kernels import cache, codegen, compilations, compiler, functions
-from trajopt.kernels.kernel import Kernel
+from trajopt.cache import disk as cache
+from trajopt.kernels import codegen, compilations, compiler, forget, functions
+from trajopt.kernels.machine import Kernel
 
 KEY = cache.key("something")
 X = np.array([[0.3, -1.2]])
@@ -30,7 +31,7 @@ def function(k: float) -> ca.Function:
 
 def run(k: float) -> np.ndarray:
     """Result of a function as a new process would get it: from the disk or compiled."""
-    functions._known.clear()
+    forget()
     return run_kernel(Kernel(program_of(function(k)), 8), [X])[0]
 
 
@@ -225,7 +226,7 @@ def test_key_knows_processor_and_versions(
 ) -> None:
     def key() -> str:
         compiler.target_description.cache_clear()
-        return functions.cache_key(program_of(function(1.0)).calls[0], 8, compiler.OPTIMISED)
+        return functions.cache_key(program_of(function(1.0)).functions[0], 8, compiler.OPTIMISED)
 
     first = key()
     with monkeypatch.context() as patch:
@@ -238,10 +239,10 @@ def test_key_knows_processor_and_versions(
 
 
 def test_key_knows_what_is_compiled_and_how() -> None:
-    calls = [program_of(function(k)).calls[0] for k in (1.0, 2.0)]
+    expressions = [program_of(function(k)).functions[0] for k in (1.0, 2.0)]
     keys = [
-        functions.cache_key(c, w, level)
-        for c in calls
+        functions.cache_key(e, w, level)
+        for e in expressions
         for w in (1, 8)
         for level in (compiler.OPTIMISED, compiler.QUICK)
     ]

@@ -150,10 +150,10 @@ def test_verbose_says_that_it_compiles_if_that_takes_a_while(monkeypatch):
     text, slow = io.StringIO(), True
 
     class Patient(SolverDDP):
-        def _prepare(self):
+        def prepare(self, run):
             while slow and verbose.COMPILING not in text.getvalue():
                 time.sleep(0.01)
-            super()._prepare()
+            super().prepare(run)
 
     problem = problems.load("lqr").problem
     Patient(problem, callbacks=[CallbackVerbose(console=Console(file=text))]).solve()
@@ -175,7 +175,7 @@ def test_verbose_writes_to_standard_output_by_default(capsys):
 
 @pytest.mark.parametrize("every", [0, -1, 1.5, True, "2"])
 def test_verbose_refuses_a_wrong_every(every):
-    with pytest.raises(InvalidArgumentError, match=re.escape(f"every: expected a whole number >= 1, got {every!r}")):
+    with pytest.raises(InvalidArgumentError, match=re.escape(f"every: expected an integer >= 1, got {every!r}")):
         CallbackVerbose(every=every)
 
 
@@ -204,7 +204,9 @@ def test_logger_to_dict_holds_each_array_and_survives_json():
     arrays = [name for name, value in vars(CallbackLogger).items() if isinstance(value, property) and name != "records"]
     assert sorted(log) == sorted(arrays)
     for name in arrays:
-        assert log[name] == getattr(logger, name).tolist(), name
+        values = getattr(logger, name).tolist()
+        assert log[name] == [None if value != value else value for value in values], name  # JSON has no NaN
+    assert log["constraint_violations"] == [None, None]
 
 
 def test_logger_without_iterations_has_empty_arrays():

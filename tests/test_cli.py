@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from trajopt import cli, problems
 from trajopt.actions.lqr import ActionModelLQR
+from trajopt.cache import disk as cache
 from trajopt.errors import unknown_name
-from trajopt.kernels import cache
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution, SolverStatus
 from trajopt.solvers import DDPOptions, FDDPOptions, SolverDDP, SolverFDDP
@@ -337,7 +337,7 @@ def test_cache_info_and_clear(monkeypatch, tmp_path):
 
 def test_cache_that_is_off(monkeypatch):
     monkeypatch.setenv("TRAJOPT_CACHE_DIR", "off")
-    assert run("cache", "info").stdout == "off: every start compiles (see TRAJOPT_CACHE_DIR)\n"
+    assert run("cache", "info").stdout == "off: every start compiles (set TRAJOPT_CACHE_DIR to a folder)\n"
     assert run("cache", "clear").stdout == "removed 0 entries\n"
 
 

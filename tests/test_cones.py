@@ -16,8 +16,7 @@ from scipy.optimize import linprog
 import trajopt
 from tests.contact_robots import Reals, robot_state
 from trajopt.errors import InvalidArgumentError
-from trajopt.expressions import Instant
-from trajopt.model import parameter_vector
+from trajopt.instant import Instant
 
 RNG = np.random.default_rng(0)
 TURNED = pin.exp3(np.array([0.3, -0.7, 1.1]))
@@ -26,12 +25,11 @@ FACETS = [4, 6, 10]
 
 def numbers(residual: Any, size: int) -> Callable[..., Reals]:
     """A residual of a force (size,) as numbers; parameters by name."""
-    instant, named = Instant(residual.state, 0, forces={"foot": size}), residual.parameters()
-    function = ca.Function("residual", [instant.force("foot"), parameter_vector(named)], [residual.evaluate(instant)])
+    instant, layout = Instant(residual.state, 0, forces={"foot": size}), residual.layout
+    function = ca.Function("residual", [instant.force("foot"), layout.symbols], [residual.evaluate(instant)])
 
     def evaluate(force: Reals, **given: Any) -> Reals:
-        values = [p.flat(p.check(name, given.get(name, p.default))) for name, p in named.items()]
-        return np.array(function(force, np.concatenate(values)).full()).ravel()
+        return np.array(function(force, layout.column(given)).full()).ravel()
 
     return evaluate
 
@@ -209,10 +207,10 @@ def test_a_barrier_on_a_cone_costs_nothing_inside() -> None:
     cone = trajopt.FrictionCone(0.5, inner=False, min_force=1.0)
     residual, barrier = friction(cone), trajopt.ActivationModelQuadraticBarrier(cone.lower, cone.upper)
     instant = Instant(residual.state, 0, forces={"foot": 3})
-    symbols = [instant.force("foot"), parameter_vector(residual.parameters()), parameter_vector(barrier.parameters())]
+    symbols = [instant.force("foot"), residual.layout.symbols, barrier.layout.symbols]
     r = residual.evaluate(instant)
     function = ca.Function("cost", symbols, [barrier.value(r), barrier.gradient(r), barrier.hessian(r)])
-    values = [np.concatenate([p.flat(p.default) for p in m.parameters().values()]) for m in (residual, barrier)]
+    values = [m.layout.column() for m in (residual, barrier)]
     for force, expected in (((0.2, 0.1, 2.0), 0.0), ((2.0, 0.0, 2.0), 0.5), ((0.0, 0.0, 0.5), 0.125)):
         value, gradient, hessian = (v.full().ravel() for v in function(force, *values))
         assert value == pytest.approx(expected, abs=1e-15)
@@ -238,9 +236,9 @@ def test_a_barrier_on_a_cone_costs_nothing_inside() -> None:
         (lambda: wrench(trajopt.FrictionCone()), "cone: expected a WrenchCone, got FrictionCone"),  # type: ignore
         (
             lambda: numbers(friction(trajopt.FrictionCone()), 2),
-            "a friction cone needs a 3D or a 6D contact, not 'foot'",
+            "a friction cone needs a 3D or 6D contact, got 'foot'",
         ),
-        (lambda: numbers(wrench(trajopt.WrenchCone()), 3), "WrenchCone needs a force of 6 elements, 'foot' has 3"),
+        (lambda: numbers(wrench(trajopt.WrenchCone()), 3), "WrenchCone needs a force of 6 elements, got 'foot' with 3"),
         (lambda: numbers(friction(trajopt.FrictionCone()), 3)(np.ones(3), mu=-1), "mu: expected a number > 0"),
         (lambda: numbers(friction(trajopt.FrictionCone()), 3)(np.ones(3), rotation=np.ones((3, 3))), "rotation matrix"),
         (lambda: numbers(wrench(trajopt.WrenchCone()), 6)(np.ones(6), box=(0, 1)), "box: expected length and width"),

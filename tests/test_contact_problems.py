@@ -12,13 +12,13 @@ import pytest
 import trajopt
 from tests import contact_models
 from tests.contact_models import GAINS, actuation_of, contact_dynamics_of
-from tests.contact_numbers import parameter_row
 from tests.contact_robots import Reals, random_state, robot_state
 from tests.contact_twin import Body, contact_dynamics, impulse_dynamics
 from tests.kernel_runner import LEVELS, kernel_at, run_kernel
 from tests.slow_twin import assert_close
 from trajopt import ContactModel1D, ContactModel3D, ContactStack, IntegratedActionModelEuler, ShootingProblem
 from trajopt.errors import InvalidArgumentError
+from trajopt.shooting import contact_forces, cost_terms
 from trajopt.solvers import SolverFDDP
 
 T, LANDING = 10, 4  # knots, and which of them is an impulse
@@ -63,7 +63,7 @@ def test_forces_by_knot() -> None:
     """As Pinocchio's matrices give them; exactly zero where not active; NaN where there is no contact of this name."""
     problem, (xs, us) = landing_problem(), trajectory()
     running, impulse = models()
-    forces = problem.contact_forces(xs, us)
+    forces = contact_forces(problem, xs, us)
     assert {name: f.shape for name, f in forces.items()} == {"foot": (T, 3), "seat": (T, 1), "off": (T, 6)}
     for t, active in ACTIVE.items():
         _, expected = contact_dynamics(running.differential, xs[t], us[t], active)
@@ -83,18 +83,18 @@ def test_names_of_different_sizes_are_refused() -> None:
     landing = trajopt.ActionModelImpulseFwdDynamics(state, impulses, trajopt.CostStack(state))
     problem = ShootingProblem(state.zero(), [models()[0], landing], trajopt.CostStack(state))
     with pytest.raises(InvalidArgumentError, match="foot: 6 elements at knot 1, 3 at others; give .* different names"):
-        problem.contact_forces([state.zero()] * 3, np.zeros((2, 2)))
+        contact_forces(problem, [state.zero()] * 3, np.zeros((2, 2)))
 
 
 def test_problems_without_contacts_have_no_forces() -> None:
     model = trajopt.ActionModelLQR([[1.0]], [[1.0]], [[1.0]], [[1.0]])
-    assert ShootingProblem([1.0], [model] * 2, model).contact_forces(np.zeros((3, 1)), np.zeros((2, 1))) == {}
+    assert contact_forces(ShootingProblem([1.0], [model] * 2, model), np.zeros((3, 1)), np.zeros((2, 1))) == {}
 
 
 def test_cost_terms_with_forces() -> None:
     """Their sum is the cost, and the term of a force is what the force says."""
     problem, (xs, us) = landing_problem(), trajectory()
-    terms, forces = problem.cost_terms(xs, us), problem.contact_forces(xs, us)
+    terms, forces = cost_terms(problem, xs, us), contact_forces(problem, xs, us)
     costs = problem.calc(xs, us).costs
     assert_close(np.nansum(list(terms.values()), axis=0), costs, 1e-12)
     reference = np.arange(3) * 0.3
@@ -115,7 +115,7 @@ def test_compiled_knots_agree_with_casadi() -> None:
     problem, (xs, us) = landing_problem(), trajectory()
     found, n = problem.calc_diff(xs, us), problem.state.ndx
     for t, model in enumerate(problem.running):
-        row = problem._table.values[t, : model.parameter_size]
+        row = problem._table.values[t, : model.layout.size]
         outputs = model.program("calc_diff").evaluate(xs[t], us[t, : model.nu], row)
         xnext, cost, F, gradient, hessian = outputs
         assert_close(found.xnext[t], xnext.ravel(), 1e-11)
@@ -135,7 +135,7 @@ def test_both_tiers_and_widths_agree_with_casadi(make: Any) -> None:
     kind, rng = ("impulses" if model.nu == 0 else "contacts"), np.random.default_rng(0)
     xs = np.array([random_state(model.state.robot.name, t) for t in range(9)])
     us = rng.normal(size=(9, model.nu))
-    ps = np.array([parameter_row(model, {f"{kind}.off.active": float(t % 2)}) for t in range(9)])
+    ps = np.array([model.layout.column({f"{kind}.off.active": float(t % 2)}) for t in range(9)])
     for name in ("calc", "calc_diff"):
         program = model.program(name)
         expected = [program.evaluate(x, u, p) for x, u, p in zip(xs, us, ps)]
@@ -168,7 +168,7 @@ def test_terms_of_forces_that_vanish_at_some_knots_only() -> None:
     found = problem.calc_diff(xs, us)
     costly = 0
     for t in range(24):
-        row = problem._table.values[t, : model.parameter_size]
+        row = problem._table.values[t, : model.layout.size]
         _, _, _, gradient, hessian = model.program("calc_diff").evaluate(xs[t], us[t], row)
         assert_close(np.concatenate([found.Lx[t], found.Lu[t]]), gradient.ravel(), 1e-11, f"knot {t}")
         assert_close(found.Lxx[t], hessian[:16, :16], 1e-11, f"knot {t}")
@@ -230,7 +230,7 @@ def test_differences_of_values_agree_with_the_derivatives(which: int) -> None:
     assert boxed.time_step() == model.time_step()
     np.testing.assert_allclose(boxed.quasi_static(x), model.quasi_static(x))
     problem = ShootingProblem(x, [models()[0], boxed], trajopt.CostStack(model.state))
-    forces = problem.contact_forces([x] * 3, np.zeros((2, 2)))
+    forces = contact_forces(problem, [x] * 3, np.zeros((2, 2)))
     assert np.isnan(forces["foot"][1]).all()  # a black box tells no forces
     assert not np.isnan(forces["foot"][0]).any()
 
@@ -238,8 +238,8 @@ def test_differences_of_values_agree_with_the_derivatives(which: int) -> None:
 def test_problems_pickle_with_the_activity_of_their_knots() -> None:
     problem, (xs, us) = landing_problem(), trajectory()
     again = pickle.loads(pickle.dumps(problem))
-    for name, forces in problem.contact_forces(xs, us).items():
-        np.testing.assert_array_equal(again.contact_forces(xs, us)[name], forces)
+    for name, forces in contact_forces(problem, xs, us).items():
+        np.testing.assert_array_equal(contact_forces(again, xs, us)[name], forces)
     assert again.calc(xs, us).cost == problem.calc(xs, us).cost
     assert repr(again) == repr(problem)
 
@@ -277,8 +277,8 @@ def test_a_landing_is_solved() -> None:
     assert np.abs(solution.gaps()).max() < 1e-9
     forces = solution.contact_forces()
     assert forces["foot"][:LANDING].tolist() == np.zeros((LANDING, 3)).tolist()
-    for name, expected in problem.contact_forces(solution.xs, solution.us).items():
+    for name, expected in contact_forces(problem, solution.xs, solution.us).items():
         np.testing.assert_array_equal(forces[name], expected)
     problem.set_parameter("contacts.foot.active", 0.0, knots=9)
     np.testing.assert_array_equal(solution.contact_forces()["foot"], forces["foot"])
-    assert not problem.contact_forces(solution.xs, solution.us)["foot"][9].any()
+    assert not contact_forces(problem, solution.xs, solution.us)["foot"][9].any()

@@ -22,10 +22,10 @@ from casadi import SX
 import trajopt
 from tests import model_list
 from tests.model_list import Pendulum, small_costs, state_of, sx_function
-from trajopt import content, problems, source
+from trajopt import problems, source
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.dynamics.friction import SmoothFriction
-from trajopt.model import Parameter
+from trajopt.model import Parameter, content
 from trajopt.robots import Robot
 
 ROOT = Path(__file__).parent.parent
@@ -66,7 +66,7 @@ def barrier(lower: float, upper: float) -> trajopt.ActivationModelQuadraticBarri
 
 
 def digest(model: Any) -> str:
-    return content.digest(model)
+    return content.model_hash(model)
 
 
 PAIRS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
@@ -236,7 +236,7 @@ def test_what_a_model_derives_later_is_no_content() -> None:
     for part in ("calc", "calc_diff"):
         model.program(part)
     model.quasi_static(model.state.zero())
-    model.term_values(model.state.zero()[None], np.zeros((1, 3)), model.default_parameters()[None])
+    model.term_values(model.state.zero()[None], np.zeros((1, 3)), model.layout.column()[None])
     assert model.built
     assert digest(model) == before
 
@@ -331,11 +331,11 @@ def test_a_function_that_gives_another_thing_each_time_has_no_digest() -> None:
     factors = iter([1.0, 1.0, 2.0, 1.0, 1.0])
     model = in_costs(lambda x: next(factors) * x)
     before = digest(model)
-    for part in (model.value_steps, model.value_steps):
-        model._build(part)
+    for part in ("calc", "calc"):
+        model._build_program(part)
     with pytest.raises(content.UnknownContentError, match="lambda"):
         digest(model)
-    model._build(model.value_steps)
+    model._build_program("calc")
     assert before
     with pytest.raises(content.UnknownContentError, match="lambda"):
         digest(model)
@@ -343,14 +343,14 @@ def test_a_function_that_gives_another_thing_each_time_has_no_digest() -> None:
 
 def test_a_function_that_is_first_called_for_derivatives_has_a_meaning() -> None:
     one = residual(lambda x, u: x[:2] * u)
-    one.evaluate(one_instant := trajopt.expressions.Instant(one.state, 2, derivatives=True))
+    one.evaluate(one_instant := trajopt.instant.Instant(one.state, 2, derivatives=True))
     assert one_instant.nu == 2
     assert digest(one) != digest_after(lambda x, u: x[:2] - u)
 
 
 def digest_after(function: Callable[..., SX]) -> str:
     other = residual(function)
-    other.evaluate(trajopt.expressions.Instant(other.state, 2, derivatives=True))
+    other.evaluate(trajopt.instant.Instant(other.state, 2, derivatives=True))
     return digest(other)
 
 

@@ -9,11 +9,12 @@ import sys
 COUNT = """
 import json, sys
 import trajopt
+from trajopt.shooting.evaluator import Evaluator
 
 def prepared(name, **options):
     problem = trajopt.problems.load(name, robot="small-quadruped", **options).problem
-    problem.evaluator.prepare()
-    return {"knots": len(problem.running), "compiled": len(sys.modules["trajopt.kernels.functions"]._known)}
+    Evaluator(problem).prepare()
+    return {"knots": len(problem.running), "compiled": len(sys.modules["trajopt.kernels.functions"]._loaded)}
 
 print(json.dumps([prepared("quadruped-trot"), prepared("quadruped-walk", cycles=2)]))
 """

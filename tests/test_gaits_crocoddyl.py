@@ -75,7 +75,7 @@ def test_the_centre_of_mass_stays_above_the_mean_of_the_feet(gait: str) -> None:
 def test_a_jump_lands_where_the_feet_stood_above_the_ground() -> None:
     """Feet of Bolt have their frames 3 cm above the ground."""
     stance = stance_of("bolt")
-    with pytest.raises(InvalidArgumentError, match="frames are 0.0301 m above 0; give ground=stance.height"):
+    with pytest.raises(InvalidArgumentError, match="feet's frames 0.0301 m above 0; give ground=stance.height"):
         gaits.biped_jump(stance)
     schedule = gaits.biped_jump(stance, jump_length=(0.2, 0.0, 0.1), ground=stance.height)
     for name, place in schedule.end.feet.items():

@@ -92,7 +92,7 @@ def test_what_is_no_pendulum_is_refused() -> None:
         LinearInvertedPendulum(0.0)
     with pytest.raises(InvalidArgumentError, match="t: expected a number > 0"):
         PENDULUM.support_between(X, V, 0.0)
-    with pytest.raises(InvalidArgumentError, match="in 'up' all are in the air"):
+    with pytest.raises(InvalidArgumentError, match="got 'up' with all feet in the air"):
         gaits.pendulum_plan(gaits.quadruped_jump(stance_of("anymal")))
     bare = gaits.ContactSchedule(
         start={"a": (0, 0, 0)},  # type: ignore[arg-type]

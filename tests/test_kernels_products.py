@@ -133,7 +133,7 @@ def test_a_symmetric_sum_takes_half_of_the_multiplications() -> None:
         a, s = program.input(6, 10), program.call(ca.Function("s", [], [SX(ca.DM.ones(10, 10))]))[0]
         program.accumulate(s, a, a, transpose_a=True, symmetric=symmetric)
         (step,) = [step for step in program.steps if isinstance(step, MatrixProduct)]
-        work.append(step.multiplications)
+        work.append(step.work)
     assert work == [600, 6 * (2 * (10 + 8 + 6 + 4 + 2))]
 
 

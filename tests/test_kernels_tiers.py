@@ -25,18 +25,17 @@ from trajopt.kernels import (
     compile_together,
     compiler,
     emission,
+    forget,
     functions,
     kernel,
+    machine,
     parallel,
     rows,
     workers,
 )
-from trajopt.kernels import kernel as kernel_function
 from trajopt.kernels.codegen import OPTIMISED, QUICK
 from trajopt.kernels.instructions import read_instructions
-from trajopt.kernels.kernel import Kernel
-
-kernel_module = sys.modules[Kernel.__module__]
+from trajopt.kernels.machine import Kernel
 
 
 def tangle(seed: int, n: int = 120) -> ca.Function:
@@ -85,7 +84,7 @@ def test_both_tiers_and_casadi_have_the_same_bits(seed: int, width: int) -> None
 @pytest.mark.usefixtures("no_cache")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_optimised_tier_takes_the_place_of_the_quick_one(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
-    monkeypatch.setattr(kernel_module, "TWO_TIERS", 100)
+    monkeypatch.setattr(machine, "TWO_TIERS", 100)
     monkeypatch.setattr(parallel, "SMALL_WORK", 1)
     monkeypatch.setattr(parallel, "get_num_threads", lambda: threads)
     gate = threading.Event()
@@ -122,7 +121,7 @@ def test_optimised_tier_takes_the_place_of_the_quick_one(monkeypatch: pytest.Mon
 def test_quick_tier_stays_when_the_optimised_one_fails(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(kernel_module, "TWO_TIERS", 100)
+    monkeypatch.setattr(machine, "TWO_TIERS", 100)
     build = Kernel._build
 
     def failing(self: Kernel, level: int, **options: bool) -> object:
@@ -132,7 +131,7 @@ def test_quick_tier_stays_when_the_optimised_one_fails(
 
     monkeypatch.setattr(Kernel, "_build", failing)
     compiled = Kernel(program_of(tangle(12)), 8)
-    expected = evaluate(compiled.program.calls[0].function, points())
+    expected = evaluate(compiled.program.functions[0].function, points())
     assert_same_bits(run_kernel(compiled, points()), expected)
     with pytest.raises(MemoryError, match="no room"):
         compiled.wait_until_optimised()
@@ -146,8 +145,8 @@ def test_small_programs_and_cached_ones_have_one_tier(monkeypatch: pytest.Monkey
     small = Kernel(program, 8)
     small.compile()
     assert small.tier == "optimised"
-    monkeypatch.setattr(kernel_module, "TWO_TIERS", 100)
-    functions._known.clear()
+    monkeypatch.setattr(machine, "TWO_TIERS", 100)
+    forget()
     before = compilations()
     cached = Kernel(program, 8)
     cached.compile()
@@ -160,7 +159,7 @@ def test_parts_are_compiled_by_other_processes(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(emission, "CUT", 60)
     f = tangle(14)
     here = run_kernel(kernel_at(program_of(f), 8, OPTIMISED), points())
-    functions._known.clear()
+    forget()
     monkeypatch.setattr(workers, "WORTH_A_WORKER", 1e-3)
     monkeypatch.setattr(compiler, "get_num_threads", lambda: 2)
     monkeypatch.setattr(compiler.codegen, "machine_code", refuse_all_but_the_entry)
@@ -193,7 +192,7 @@ def test_trouble_with_other_processes_is_harmless(
     monkeypatch.setattr(workers, "WORTH_A_WORKER", 1e-6)
     monkeypatch.setattr(emission, "CUT", 60)
     monkeypatch.setattr(compiler, "get_num_threads", lambda: 2)
-    functions._known.clear()
+    forget()
     f = tangle(15, 60)
     assert_same_bits(run_kernel(kernel_at(program_of(f), 8, QUICK), points()), evaluate(f, points()))
 
@@ -201,10 +200,13 @@ def test_trouble_with_other_processes_is_harmless(
 @pytest.mark.usefixtures("no_cache")
 def test_threads_that_want_one_function_compile_it_once() -> None:
     program = program_of(tangle(16))
+    kernels = [Kernel(program, 8) for _ in range(4)]  # their code is freed with the last of them
     before = compilations()
     with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda _: run_kernel(Kernel(program, 8), points()), range(4)))
-    function_parts = len(emission.EmittedFunction("f", functions.read_instructions(program.calls[0].function), 8).parts)
+        results = list(pool.map(lambda each: run_kernel(each, points()), kernels))
+    function_parts = len(
+        emission.EmittedFunction("f", functions.read_instructions(program.functions[0].function), 8).parts
+    )
     assert compilations() - before == function_parts + 4  # and four entries, which are tiny
     for result in results[1:]:
         assert_same_bits(result, results[0])
@@ -218,7 +220,7 @@ def test_failure_of_a_compilation_is_not_remembered(monkeypatch: pytest.MonkeyPa
         with pytest.raises(KeyboardInterrupt):
             compiled.compile()
     assert compiled.tier == "none"
-    assert_same_bits(run_kernel(compiled, points()), evaluate(compiled.program.calls[0].function, points()))
+    assert_same_bits(run_kernel(compiled, points()), evaluate(compiled.program.functions[0].function, points()))
 
 
 def interrupt(text: str, level: int) -> bytes:
@@ -231,7 +233,7 @@ def test_what_was_optimised_before_the_process_ended_is_kept(monkeypatch: pytest
     monkeypatch.setattr(emission, "CUT", 60)
     monkeypatch.setattr(functions, "AT_A_TIME", 0.02)
     f = tangle(18)
-    (call,) = program_of(f).calls
+    (expression,) = program_of(f).functions
     done = []
 
     def ended(texts: list[str], level: int, **options: bool) -> list[bytes]:
@@ -243,13 +245,13 @@ def test_what_was_optimised_before_the_process_ended_is_kept(monkeypatch: pytest
     with monkeypatch.context() as patch:
         patch.setattr(compiler, "machine_codes", ended)
         with pytest.raises(compiler.CompilationError):
-            functions.function_codes([functions.Wanted(call, 8, OPTIMISED)], background=True)
+            functions.function_codes([functions.Wanted(expression, 8, OPTIMISED)], background=True)
     before = compilations()
-    functions.function_codes([functions.Wanted(call, 8, OPTIMISED)], background=True)
+    functions.function_codes([functions.Wanted(expression, 8, OPTIMISED)], background=True)
     parts = emission.EmittedFunction("again", read_instructions(f), 8).parts
     assert compilations() - before == len(parts) - len(done)
     assert 3 < len(done) < len(parts)
-    functions._known.clear()
+    forget()
     compiled = kernel_at(program_of(f), 8, OPTIMISED)
     assert_same_bits(run_kernel(compiled, points()), evaluate(f, points()))
 
@@ -257,7 +259,7 @@ def test_what_was_optimised_before_the_process_ended_is_kept(monkeypatch: pytest
 @pytest.mark.usefixtures("no_cache")
 def test_kernels_are_compiled_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each function once, all of a tier in one go; if that fails, the next attempt begins anew."""
-    monkeypatch.setattr(kernel_module, "TWO_TIERS", 100)
+    monkeypatch.setattr(machine, "TWO_TIERS", 100)
     functions_of = [tangle(20), tangle(21), tangle(20)]
     small = ca.Function("small", [SX.sym("x", 5)], [SX.ones(1)])
     kernels = [Kernel(program_of(f), 8) for f in (*functions_of, small)]
@@ -305,7 +307,7 @@ def test_missing_symbol_raises() -> None:
 
 
 def test_kernels_of_equal_programs_are_shared() -> None:
-    assert kernel_function(program_of(tangle(18)), 8) is kernel(program_of(tangle(18)), 8)
+    assert kernel(program_of(tangle(18)), 8) is kernel(program_of(tangle(18)), 8)
     assert kernel(program_of(tangle(18)), 1) is not kernel(program_of(tangle(18)), 8)
 
 
@@ -314,9 +316,9 @@ def test_process_may_end_while_the_background_compiles(place: str) -> None:
     """It ends without a crash or a word, and so do the processes that compile for it."""
     script = """
         import sys, time
-        from tests.test_kernels_tiers import kernel_module, points, program_of, run_kernel, tangle
-        from trajopt.kernels import emission, kernel, set_num_threads, workers
-        kernel_module.TWO_TIERS, emission.CUT = 100, 100
+        from tests.test_kernels_tiers import points, program_of, run_kernel, tangle
+        from trajopt.kernels import emission, kernel, machine, set_num_threads, workers
+        machine.TWO_TIERS, emission.CUT = 100, 100
         set_num_threads(1)
         if sys.argv[1] == "here":
             workers._python = lambda: False

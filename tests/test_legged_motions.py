@@ -12,8 +12,8 @@ import pytest
 
 import trajopt
 from trajopt import gaits, problems
-from trajopt.builtin_legged_robots import SMALL_BIPED_SOLE
-from trajopt.legged_robots import LEGGED_ROBOTS
+from trajopt.robots.builtin_legged import SMALL_BIPED_SOLE
+from trajopt.robots.legged import LEGGED_ROBOTS
 from trajopt.solution import Solution
 from trajopt.solvers import SolverFDDP
 

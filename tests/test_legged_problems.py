@@ -13,10 +13,10 @@ import pytest
 
 import trajopt
 from trajopt import gaits, problems
-from trajopt.legged_robots import LEGGED_ROBOTS
-from trajopt.plotting.legs import Foot, LeggedMotion, legged_motion
+from trajopt.analysis import Foot, LeggedMotion, legged_motion
+from trajopt.analysis.report import cone_margin, tipping_margin
 from trajopt.problems import gait_tables
-from trajopt.problems.legged_report import cone_margin, tipping_margin
+from trajopt.robots.legged import LEGGED_ROBOTS
 
 DATA = Path(__file__).parent / "data" / "crocoddyl"
 TABLES = {
@@ -75,7 +75,7 @@ def test_other_robots(family: str, robot: str) -> None:
     for foot in motion.feet:
         assert motion.slip(foot) < 3e-3
         assert foot.normal_forces[foot.stands].min() > -1.0
-        assert np.all(forces[foot.name][motion.lasting & ~foot.stands] == 0.0)
+        assert np.all(forces[foot.name][motion.takes_time & ~foot.stands] == 0.0)
     if case.reference_source != gait_tables.CROCODDYL:  # its forces are to be in a pyramid around the cone
         assert cone_margin(motion, 0.7) > -1.0
     assert abs(solution.xs[-1, 2] - solution.xs[0, 2]) < 0.05
@@ -143,7 +143,7 @@ def motion_of(stands: list[int], x: list[float], forces: list[list[float]], hits
     return LeggedMotion(
         abscissa=np.arange(T + 1.0),
         label="knot",
-        lasting=lasting,
+        takes_time=lasting,
         feet=(foot,),
         com=com,
         com_references=com,
@@ -188,7 +188,7 @@ def test_tipping_margin() -> None:
 def test_touch_downs_of_others_end_no_stance() -> None:
     case = problems.load("quadruped-trot", robot="small-quadruped")
     motion = legged_motion(case.solver(case.problem, case.options).solve(case.xs, case.us))
-    counts = {foot.name: len(motion.spells(foot, standing=True)) for foot in motion.feet}
+    counts = {foot.name: len(motion.intervals(foot, standing=True)) for foot in motion.feet}
     second = ("lf_foot", "rh_foot")  # their touch-down is the end
     assert counts == {name: 1 if name in second else 2 for name in counts}
 

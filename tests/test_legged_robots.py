@@ -9,8 +9,8 @@ import pinocchio as pin
 import pytest
 
 from trajopt.errors import UnknownNameError
-from trajopt.legged_robots import LEGGED_ROBOTS, legged_robot, standing
-from trajopt.robots import Robot, load_robot
+from trajopt.robots import Robot, configuration_on_ground, legged_robot, load_robot
+from trajopt.robots.legged import LEGGED_ROBOTS
 
 SMALL = {"small-quadruped": 12.0, "small-biped": 16.0}  # [kg]
 MIRROR = np.diag([1.0, -1.0, 1.0])
@@ -74,7 +74,7 @@ def test_small_robots_are_physical(name: str, mass: float) -> None:
 def test_motors_of_small_robots_hold_twice_their_weight(name: str) -> None:
     """Torques of the legs while the feet carry twice the weight, in equal parts."""
     robot, about = load_robot(name), legged_robot(name)
-    model, q = robot.model, standing(robot, about.feet, about.configuration)
+    model, q = robot.model, configuration_on_ground(robot, about.feet, about.configuration)
     data = model.createData()
     torque = pin.computeGeneralizedGravity(model, data, q)
     weight = pin.computeTotalMass(model) * 9.81
@@ -98,7 +98,7 @@ def test_feet_of_the_small_quadruped_are_below_its_hips() -> None:
 def test_legged_robots_stand(name: str) -> None:
     """Feet at z = 0, soles flat, joints within their limits, and the centre of mass above the support polygon."""
     robot, about = load_robot(name), legged_robot(name)
-    q = standing(robot, about.feet, about.configuration)
+    q = configuration_on_ground(robot, about.feet, about.configuration)
     model = robot.model
     assert robot.floating_base
     assert np.all(q[7:] >= model.lowerPositionLimit[7:] - 1e-12)
@@ -153,7 +153,7 @@ def test_a_stored_posture_on_the_ground_is_kept() -> None:
     for name in ("anymal", "hyq", "talos_legs"):
         robot, about = load_robot(name), legged_robot(name)
         stored = robot.configuration(about.configuration)
-        np.testing.assert_array_equal(standing(robot, about.feet, about.configuration), stored)
+        np.testing.assert_array_equal(configuration_on_ground(robot, about.feet, about.configuration), stored)
 
 
 def test_unknown_legged_robot() -> None:

@@ -18,8 +18,8 @@ from tests import model_list as models
 from tests.model_list import ACTIVATIONS, ACTUATIONS, RESIDUALS, TIP, points, reference_of, state_of
 from tests.slow_twin import assert_close, central_differences
 from trajopt.errors import InvalidArgumentError, UnknownNameError
-from trajopt.expressions import Instant
-from trajopt.model import Parameter, parameter_vector
+from trajopt.instant import Instant
+from trajopt.model import Parameter, ParameterLayout
 from trajopt.residuals import ResidualModelAbstract
 
 Reals = npt.NDArray[np.float64]
@@ -38,20 +38,19 @@ class Numbers:
 
     def __init__(self, residual: ResidualModelAbstract) -> None:
         self.residual, self.state = residual, residual.state
-        self.parameters = residual.parameters_for(NU)
+        self.layout = ParameterLayout(residual.parameters_for(NU))
         instant = Instant(residual.state, NU)
         if residual.uses_solution:
             motion = "velocity_after" if isinstance(residual, trajopt.ResidualModelImpulseCoM) else "acceleration"
             instant = Instant(residual.state, NU, forces={"foot": 6}, motion=motion)
         results = [residual.evaluate(instant), *residual.derivative(instant), residual.solution_derivative(instant)]
         self.nz = instant.solved.numel()
-        symbols = [instant.x, instant.u, instant.solved, parameter_vector(self.parameters)]
+        symbols = [instant.x, instant.u, instant.solved, self.layout.symbols]
         self._function = ca.Function("residual", symbols, results)
         self.z: Reals = np.random.default_rng(7).normal(size=self.nz)
 
     def _evaluate(self, x: Reals, u: Reals, z: Reals) -> list[Reals]:
-        p = [value.flat(value.default) for value in self.parameters.values()]
-        return [value.full() for value in self._function(x, u, z, np.concatenate([*p, []]))]
+        return [value.full() for value in self._function(x, u, z, self.layout.column())]
 
     def __call__(self, x: Reals, u: Reals) -> tuple[Reals, Reals, Reals]:
         r, by_x, by_u, _ = self._evaluate(x, u, self.z)
@@ -216,7 +215,10 @@ def test_control_residual_fits_any_number_of_controls() -> None:
             lambda s: trajopt.ResidualModelSymbolic(s, models.above),
             r"got inputs \(x, height, slope\); name each further",
         ),
-        (lambda s: trajopt.ResidualModelSymbolic(s, models.swing, parameters={"a": 1}), "parameters: a not among"),
+        (
+            lambda s: trajopt.ResidualModelSymbolic(s, models.swing, parameters={"a": 1}),
+            "parameters: expected names of .* arguments .x., got a",
+        ),
         (lambda s: trajopt.ResidualModelSymbolic(s, lambda x: ca.jtimes(x, x)), "function: cannot be evaluated with x"),
         (lambda s: trajopt.ResidualModelSymbolic(s, lambda x: x.T), r"expected a column \(nr, 1\) as its value"),
         (lambda s: trajopt.ResidualModelSymbolic(s, lambda x: x if x[0] > 0 else -x), "casadi.if_else in place of if"),
@@ -254,13 +256,12 @@ def test_a_model_keeps_its_arguments_when_the_user_changes_them() -> None:
 
 
 def activation_numbers(activation: trajopt.ActivationModelAbstract) -> Callable[[Reals], tuple[float, Reals, Reals]]:
-    r, named = SX.sym("r", 4), activation.parameters()
+    r, layout = SX.sym("r", 4), activation.layout
     results = [activation.value(r), activation.gradient(r), activation.hessian(r)]
-    function = ca.Function("activation", [r, parameter_vector(named)], results)
-    p = np.concatenate([*(q.flat(q.default) for q in named.values()), []])
+    function = ca.Function("activation", [r, layout.symbols], results)
 
     def evaluate(at: Reals) -> tuple[float, Reals, Reals]:
-        value, gradient, hessian = function(at, p)
+        value, gradient, hessian = function(at, layout.column())
         return float(value), gradient.full().ravel(), hessian.full().ravel()
 
     return evaluate
@@ -362,11 +363,11 @@ def test_actuations_drive_what_they_say() -> None:
         (lambda: trajopt.ActuationModelFull(trajopt.StateVector(2)), "ActuationModelFull needs a StateMultibody"),
         (
             lambda: trajopt.ActuationModelFloatingBase(state_of("talos_arm")),
-            "has no floating base; use ActuationModelFull",
+            "got 'talos_arm', which has none; use ActuationModelFull",
         ),
         (
             lambda: trajopt.ActuationModelMatrix(state_of("cart-pole"), [[1.0]]),
-            r"expected shape \(2, nu\), one row a joint",
+            r"expected shape \(2, nu\), one row per joint velocity",
         ),
         (
             lambda: trajopt.ActuationModelMatrix(state_of("cart-pole"), [[1.0], [np.inf]]),

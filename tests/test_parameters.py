@@ -14,6 +14,8 @@ import trajopt
 from tests.model_list import TIP, Pendulum, reference_of, state_of
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.kernels import compilations
+from trajopt.shooting import cost_terms
+from trajopt.shooting.inspection import with_values
 
 Reals = npt.NDArray[np.float64]
 T = 5
@@ -259,7 +261,7 @@ def test_values_reach_the_costs_of_their_knots_and_nothing_is_compiled() -> None
     problem.set_parameter("limits.upper", np.full(4, np.inf))
     problem.set_parameter("dt", 0.5, 4)
     d = problem.calc_diff(xs, us)
-    terms = problem.cost_terms(xs, us)
+    terms = cost_terms(problem, xs, us)
     assert compilations() == before
     data, model = problem.state.model.createData(), problem.state.model
     for t in range(T + 1):
@@ -318,10 +320,13 @@ def test_values_of_one_name_and_different_shapes() -> None:
     problem.set_parameter("goal.reference", [4, 5, 6], "terminal")
     table = problem.parameter_values()
     np.testing.assert_array_equal(table["u_reg.reference"], [[3, 4], [5, np.nan]])
-    with problem.with_parameters({"u_reg.reference": np.array([[6, 7], [8, np.nan]])}, problem.x0):
+    with with_values(problem, {"u_reg.reference": np.array([[6, 7], [8, np.nan]])}, np.ones(4)):
         np.testing.assert_array_equal(problem.get_parameter("u_reg.reference", 1), [8])
+        np.testing.assert_array_equal(problem.x0, np.ones(4))
+    np.testing.assert_array_equal(problem.get_parameter("u_reg.reference", 1), [5])
+    np.testing.assert_array_equal(problem.x0, state.zero())
     problem.set_parameter("goal.reference", [0, 0, 0], "terminal")
-    with problem.with_parameters(table, problem.x0):
+    with with_values(problem, table, problem.x0):
         np.testing.assert_array_equal(problem.get_parameter("goal.reference", 2), [4, 5, 6])
         np.testing.assert_array_equal(problem.get_parameter("goal.reference", 0), PLACE.homogeneous[:3])
 

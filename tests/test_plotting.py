@@ -66,14 +66,18 @@ def history(iterations=6, refused=(3,), **changes):
 
 def make(state, xs, us, *, names=None, lower=None, upper=None, times=TIMES, terms=None, records=None):
     nu = us.shape[1]
+    knot = SimpleNamespace(
+        nu=nu,
+        control_names=names or [f"u{i}" for i in range(nu)],
+        lower=np.full(nu, -np.inf) if lower is None else np.array(lower),
+        upper=np.full(nu, np.inf) if upper is None else np.array(upper),
+    )
     problem = SimpleNamespace(
         state=state,
         T=len(us),
         nu=nu,
         times=times,
-        control_names=names or [f"u{i}" for i in range(nu)],
-        control_lower=np.full(nu, -np.inf) if lower is None else np.array(lower),
-        control_upper=np.full(nu, np.inf) if upper is None else np.array(upper),
+        running=[knot] * len(us),
     )
     empty = np.zeros((0, 0))
     return FakeSolution(
@@ -606,7 +610,7 @@ def test_motion_refuses_what_it_cannot_draw():
         with pytest.raises(InvalidArgumentError, match=r"targets: expected shape \(3,\) or \(n, 3\), got"):
             plot_motion(solution, targets=targets)
     for frames in (0, -1, 2.5, True):
-        with pytest.raises(InvalidArgumentError, match=f"frames: expected a whole number >= 1, got {frames!r}"):
+        with pytest.raises(InvalidArgumentError, match=f"frames: expected an integer >= 1, got {frames!r}"):
             plot_motion(solution, frames)
 
 

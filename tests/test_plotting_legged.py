@@ -17,6 +17,9 @@ from trajopt import gaits
 from trajopt.actions.differential import DifferentialActionModelContactFwdDynamics
 from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.actuation import ActuationModelFloatingBase
+from trajopt.analysis import legged_motion
+from trajopt.analysis.hull import convex_hull
+from trajopt.analysis.legs import is_legged
 from trajopt.contacts import (
     ContactModel1D,
     ContactModel2D,
@@ -35,8 +38,6 @@ from trajopt.plotting import (
     plot_strip,
     plot_summary,
 )
-from trajopt.plotting.hull import convex_hull
-from trajopt.plotting.legs import is_legged, legged_motion
 from trajopt.residuals import (
     FrictionCone,
     ResidualModelContactFrictionCone,
@@ -280,7 +281,7 @@ def test_normals_are_those_of_the_cones():
 def test_about_the_centre_of_pressure_the_ground_does_not_tip_the_robot(walk):
     solution, _ = walk
     motion, checked = legged_motion(solution), 0
-    for t in np.flatnonzero(motion.lasting):
+    for t in np.flatnonzero(motion.takes_time):
         loads = [foot for foot in motion.feet if foot.stands[t]]
         if any(foot.normal_forces[t] <= 0 for foot in loads) or np.ptp([f.positions[t, 2] for f in loads]) > 1e-9:
             continue
@@ -304,17 +305,17 @@ def test_standing_still_the_centre_of_pressure_is_below_the_centre_of_mass(jump)
     assert np.isnan(heavy.pressures).all()
 
 
-def test_phases_and_spells_are_those_of_the_schedule(trot):
+def test_phases_and_intervals_are_those_of_the_schedule(trot):
     solution, schedule = trot
     motion = legged_motion(solution)
-    found = [(phase.first, phase.last, phase.standing) for phase in motion.phases]
+    found = [(phase.first, phase.last, phase.feet) for phase in motion.phases]
     assert found == [
         (0, 2, (0, 1, 2, 3)), (2, 12, (0, 3)), (13, 15, (0, 1, 2, 3)), (15, 25, (1, 2)), (26, 29, (0, 1, 2, 3))
     ]  # fmt: skip
     assert schedule.T == 29
     lf = motion.feet[0]
-    assert motion.spells(lf, standing=True) == [(0, 15), (26, 29)]
-    assert motion.spells(lf, standing=False) == [(15, 25)]
+    assert motion.intervals(lf, standing=True) == [(0, 15), (26, 29)]
+    assert motion.intervals(lf, standing=False) == [(15, 25)]
     assert lf.hits.tolist() == [25]
     np.testing.assert_allclose(motion.footholds(lf), lf.positions[[0, 26]])
 
@@ -590,7 +591,7 @@ def test_centre_of_pressure_has_gaps_between_phases_and_in_flight(trot, jump):
         pieces = np.split(path, np.flatnonzero(np.isnan(path[:, 0])))
         pieces = [piece[np.isfinite(piece[:, 0])] for piece in pieces]
         pieces = [piece for piece in pieces if len(piece)]
-        standing = [phase for phase in motion.phases if phase.standing]
+        standing = [phase for phase in motion.phases if phase.feet]
         assert len(pieces) == len(standing)
         for piece, phase in zip(pieces, standing):
             np.testing.assert_allclose(piece, motion.pressures[phase.first : phase.last, :2])
@@ -792,7 +793,7 @@ def test_pictures_of_motions_on_feet_refuse_others(draw, trot):
 
 def test_schedules_have_to_fit(trot, walk):
     for draw in (plot_contact_forces, plot_feet, plot_com, plot_phases):
-        with pytest.raises(InvalidArgumentError, match=r"schedule: expected T = 29 as the solution has, got T = \d+"):
+        with pytest.raises(InvalidArgumentError, match=r"schedule: expected T = 29 as in the solution, got T = \d+"):
             draw(trot[0], walk[1])
         with pytest.raises(InvalidArgumentError, match="schedule: expected a ContactSchedule, got 'trot'"):
             draw(trot[0], "trot")
@@ -800,7 +801,7 @@ def test_schedules_have_to_fit(trot, walk):
 
 def test_arguments_of_strip_and_com_are_checked(trot):
     for frames in (0, 2.5, True):
-        with pytest.raises(InvalidArgumentError, match=f"frames: expected a whole number >= 1, got {frames!r}"):
+        with pytest.raises(InvalidArgumentError, match=f"frames: expected an integer >= 1, got {frames!r}"):
             plot_strip(trot[0], frames)
     with pytest.raises(InvalidArgumentError, match="sole: expected length and width > 0"):
         plot_com(trot[0], sole=(0.1, 0.0))

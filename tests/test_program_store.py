@@ -22,10 +22,12 @@ import trajopt
 from tests.kernel_runner import assert_same_bits, run_kernel
 from tests.model_list import Pendulum, small_costs, state_of
 from tests.test_content import costs, free_ball, in_contact, node
-from trajopt import problems, program_store, source
-from trajopt.kernels import Program, cache, compilations, functions
+from trajopt import problems, source
+from trajopt.cache import disk as cache
+from trajopt.kernels import Program, compilations, forget, functions, machine
 from trajopt.kernels.codegen import OPTIMISED
-from trajopt.kernels.kernel import Kernel
+from trajopt.kernels.machine import Kernel
+from trajopt.model import programs as program_store
 from trajopt.solvers import SolverFDDP
 
 ROOT = Path(__file__).parent.parent
@@ -36,7 +38,7 @@ Bits = list[np.ndarray]
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("TRAJOPT_CACHE_DIR", str(tmp_path / "cache"))
     cache._usable_directory.cache_clear()
-    functions._known.clear()
+    forget()
     yield tmp_path / "cache"
     cache._usable_directory.cache_clear()
 
@@ -112,15 +114,15 @@ def test_machine_code_of_a_loaded_program_needs_no_expression(monkeypatch: pytes
     flat = [value.reshape(1, -1) for value in inputs(program)]
     expected = run_kernel(Kernel(program, 8), flat)
     loaded = node().program("calc_diff")
-    functions._known.clear()
+    forget()
     with monkeypatch.context() as patch:
         patch.setattr(ca.Function, "deserialize", lambda *a: pytest.fail("unpacked for nothing"))
         before = compilations()
         assert_same_bits(run_kernel(Kernel(loaded, 8), flat), expected)
         assert compilations() == before
-    key = functions.cache_key(loaded.calls[0], 8, OPTIMISED)
+    key = functions.cache_key(loaded.functions[0], 8, OPTIMISED)
     (cache.directory() / f"{key}.kernel").unlink()  # type: ignore[operator]
-    functions._known.clear()
+    forget()
     monkeypatch.setattr(trajopt.dynamics.RobotExpressions, "__init__", lambda *a, **k: pytest.fail("built"))
     assert_same_bits(run_kernel(Kernel(node().program("calc_diff"), 8), flat), expected)
     assert compilations() == before + 1
@@ -128,28 +130,24 @@ def test_machine_code_of_a_loaded_program_needs_no_expression(monkeypatch: pytes
 
 def test_functions_are_unpacked_before_another_thread_compiles_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """The quick tier is in the cache, the optimised one is not."""
-    monkeypatch.setattr(kernel_module(), "TWO_TIERS", 1)
+    monkeypatch.setattr(machine, "TWO_TIERS", 1)
     kernel_of = Kernel(node().program("calc_diff"), 8)
     kernel_of.wait_until_optimised()
-    for call in kernel_of.program.calls:
-        (cache.directory() / f"{functions.cache_key(call, 8, OPTIMISED)}.kernel").unlink()  # type: ignore[operator]
-    functions._known.clear()
+    for expression in kernel_of.program.functions:
+        (cache.directory() / f"{functions.cache_key(expression, 8, OPTIMISED)}.kernel").unlink()  # type: ignore[operator]
+    forget()
     loaded = Kernel(node().program("calc_diff"), 8)
     real = Kernel._optimise
     unpacked = []
 
     def watched(self: Kernel) -> None:
-        unpacked.extend(call.expression._function is not None for call in self.program.calls)
+        unpacked.extend(e._function is not None for e in self.program.functions)
         real(self)
 
     monkeypatch.setattr(Kernel, "_optimise", watched)
     loaded.wait_until_optimised()
     assert unpacked
     assert all(unpacked)
-
-
-def kernel_module() -> Any:
-    return sys.modules["trajopt.kernels.kernel"]
 
 
 def test_models_with_other_values_share_programs(built: list[str]) -> None:
@@ -329,6 +327,7 @@ def test_cache_that_cannot_be_written(
 SOLVE = """
     import sys
     import numpy as np, hashlib
+    from trajopt.shooting import contact_forces, cost_terms
     from tests.test_program_store import contact_problem
     from trajopt import problems
     from trajopt.kernels import compilations
@@ -344,8 +343,8 @@ SOLVE = """
     for name, options in (("arm-reach", {"robot": "planar-2r"}), ("contact", {})):
         case = problems.load(name, **options) if name != "contact" else contact_problem()
         solution = case.solver(case.problem, case.options).solve()
-        forces = case.problem.contact_forces(solution.xs, solution.us)
-        terms = case.problem.cost_terms(solution.xs, solution.us)
+        forces = contact_forces(case.problem, solution.xs, solution.us)
+        terms = cost_terms(case.problem, solution.xs, solution.us)
         held = case.problem.quasi_static(solution.xs[:-1])
         arrays = [solution.xs, solution.us, solution.K, solution.Vxx, held, *forces.values(), *terms.values()]
         print(name, solution.iterations, [hashlib.sha256(a.tobytes()).hexdigest() for a in arrays])

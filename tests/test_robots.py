@@ -12,9 +12,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from trajopt.builtin_robots import BUILTIN_ROBOTS, cart_pole, double_pendulum, planar_arm
 from trajopt.errors import InvalidArgumentError, MissingDependencyError, UnknownNameError
 from trajopt.robots import Robot, load_robot
+from trajopt.robots.builtin import BUILTIN_ROBOTS, cart_pole, double_pendulum, planar_arm
 
 INERTIA = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
 
@@ -191,7 +191,7 @@ def test_frames_of_the_same_name() -> None:
     model.addFrame(pin.Frame("joint_2", 2, 0, pin.SE3.Identity(), pin.FrameType.BODY))
     assert Robot(model).frame_id("joint_2") == model.getFrameId("joint_2", pin.FrameType.JOINT)
     model.addFrame(pin.Frame("joint_2", 1, 0, pin.SE3.Identity(), pin.FrameType.OP_FRAME))
-    with pytest.raises(InvalidArgumentError, match=r"frame 'joint_2': expected one place, got frames \[3, 6, 7\]"):
+    with pytest.raises(InvalidArgumentError, match=r"frame 'joint_2': expected one placement, got frames \[3, 6, 7\]"):
         Robot(model).frame_id("joint_2")
 
 
@@ -280,7 +280,7 @@ def test_cart_pole_closed_form() -> None:
 def test_builtin_robots_check_their_arguments() -> None:
     with pytest.raises(InvalidArgumentError, match=r"lengths\[1\]: expected a number > 0 \[m\], got -0.5"):
         planar_arm(lengths=(0.5, -0.5))
-    with pytest.raises(InvalidArgumentError, match=r"masses: expected one for each of the 3 lengths .* got 2"):
+    with pytest.raises(InvalidArgumentError, match=r"masses: expected one mass for each of the 3 lengths .* got 2"):
         planar_arm(lengths=(0.5, 0.5, 0.5))
     with pytest.raises(InvalidArgumentError, match="lengths: expected 2 rods, got 1"):
         double_pendulum(lengths=(0.5,), masses=(1.0,))

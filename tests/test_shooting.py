@@ -16,6 +16,8 @@ from tests.model_list import BlackBox, Pendulum, VanDerPol, costs_of, free_dynam
 from tests.slow_twin import assert_close
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import compilations
+from trajopt.shooting import controls, cost_terms
+from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers import SolverDDP, SolverFDDP
 
 Reals = npt.NDArray[np.float64]
@@ -126,6 +128,8 @@ def test_knots_of_every_kind_beside_each_other() -> None:
         np.testing.assert_array_equal(getattr(values, name), getattr(d, name))
     padded = np.array([np.pad(u, (0, nu - len(u)), constant_values=9.0) for u in us])
     np.testing.assert_array_equal(problem.calc_diff(xs, padded).Luu, d.Luu)  # padding is not read
+    checked = problem.check_guess(xs, padded)[1]
+    np.testing.assert_array_equal(checked, np.where(padded == 9.0, 0.0, padded))
     xs[0][:] = 77.0
     assert values.gaps[0, 0] != 77.0  # results are copies
 
@@ -148,7 +152,7 @@ def test_rollout_steps_the_models(name: str) -> None:
 def test_cost_terms_sum_to_the_cost_of_each_knot() -> None:
     problem = mixed_problem()
     xs, us = random_trajectory(problem)
-    terms = problem.cost_terms(xs, us)
+    terms = cost_terms(problem, xs, us)
     assert set(terms) == {"x_reg", "u_reg", "cost"}
     np.testing.assert_allclose(np.nansum(list(terms.values()), axis=0), problem.calc(xs, us).costs, rtol=1e-12)
     assert np.isnan(terms["x_reg"][2])  # the kick has a term "cost" only
@@ -162,7 +166,7 @@ def test_terminal_terms_are_not_multiplied_by_the_time_step() -> None:
     )
     for end in (trajopt.IntegratedActionModelEuler(free, dt=0.1), trajopt.IntegratedActionModelRK4(free, dt=0.1)):
         problem = trajopt.ShootingProblem(X0, [pendulum(), end], end)
-        terms = problem.cost_terms([[0, 0], [0, 0], [3.0, 4.0]], [[0.0], []])
+        terms = cost_terms(problem, [[0, 0], [0, 0], [3.0, 4.0]], [[0.0], []])
         assert terms["x_reg"][2] == pytest.approx(25.0)
         assert problem.calc([[0, 0], [0, 0], [3.0, 4.0]], [[0.0], []]).costs[2] == pytest.approx(25.0)
 
@@ -180,8 +184,8 @@ def test_times() -> None:
 def test_controls_names_and_limits() -> None:
     node = trajopt.IntegratedActionModelEuler(VanDerPol(stack()), dt=0.1)
     problem = trajopt.ShootingProblem(X0, [Kick(), node], stack(control=False))
-    assert problem.control_names == ["push"]
-    assert (problem.control_lower, problem.control_upper) == ([-1.0], [1.0])
+    named = controls(problem)
+    assert (named.names, named.lower, named.upper) == (("push",), [-1.0], [1.0])
     assert repr(problem).startswith(
         "ShootingProblem(T=2, nx=2, ndx=2, nu=1, running: 1 x Kick, 1 x IntegratedActionModelEuler"
     )
@@ -249,14 +253,14 @@ def test_circular_append_moves_parameter_values_along(model: Any) -> None:
     xs, us = random_trajectory(problem)
     problem.calc_diff(xs, us)
     problem.set_parameter("x_reg.weight", [0, 1, 2, 3, 4, 5, 60], "all")
-    evaluator, before = problem.evaluator, compilations()
+    evaluator, before = Evaluator(problem), compilations()
     problem.circular_append(model)
     assert list(problem.get_parameter("x_reg.weight")) == [1, 2, 3, 4, 5, 5 if model is None else 1, 60]
     np.testing.assert_array_equal(problem.x0, [1.0, 0.0])
     assert problem.T == 6
     costs = problem.calc_diff(xs, us).costs
     assert compilations() == before
-    assert problem.evaluator is evaluator  # solvers keep what they have
+    assert evaluator.fits(problem)  # solvers keep what they have
     again = reach()
     again.set_parameter("x_reg.weight", problem.get_parameter("x_reg.weight"), "all")
     np.testing.assert_array_equal(costs, again.calc_diff(xs, us).costs)
@@ -317,4 +321,4 @@ def test_a_problem_without_costs(integrator: Any) -> None:
     node = integrator(Pendulum(trajopt.CostStack(STATE)), dt=0.1)
     problem = trajopt.ShootingProblem(X0, [node] * 2, trajopt.CostStack(STATE))
     assert problem.calc(np.zeros((3, 2)), np.zeros((2, 1))).cost == 0.0
-    assert problem.cost_terms(np.zeros((3, 2)), np.zeros((2, 1))) == {}
+    assert cost_terms(problem, np.zeros((3, 2)), np.zeros((2, 1))) == {}

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
+from casadi import SX
 
 import trajopt
 from tests.model_list import Pendulum, costs_of, lqr, state_of
 from tests.test_shooting import STATE, X0, Kick, RootOfPosition, ball, pendulum, stack
 from trajopt.actions import ActionModelTerminal
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError
+from trajopt.shooting import cost_terms
+
+
+class RootOfCost(Kick):
+    """l(x) = √x₀."""
+
+    def terminal_cost(self, x: SX) -> SX:
+        return ca.sqrt(x[0])
+
 
 NOT_NORMALISED = np.r_[0.5, 0.5, 0.5, 0.6, 0, 0, 0]
 
@@ -33,7 +45,6 @@ NOT_NORMALISED = np.r_[0.5, 0.5, 0.5, 0.6, 0, 0, 0]
             lambda: trajopt.ShootingProblem(NOT_NORMALISED, [ball()], costs_of("ball", controlled=False)),
             "x0: expected the quaternion of joint 'base' .* norm 1 .* state.normalize",
         ),
-        (lambda: trajopt.ShootingProblem(X0, [], stack(control=False)), "running: expected at least one action model"),
         (
             lambda: trajopt.ShootingProblem(X0, pendulum(), stack(control=False)),
             r"running: expected a list .* write \[model\] \* T",
@@ -74,7 +85,6 @@ NOT_NORMALISED = np.r_[0.5, 0.5, 0.5, 0.6, 0, 0, 0]
             lambda: trajopt.ShootingProblem(X0, [ActionModelTerminal(stack(control=False))], stack(control=False)),
             r"running\[0\]: a terminal cost stack has no dynamics",
         ),
-        (lambda: trajopt.ShootingProblem(X0, [Kick()], Kick()), "no knot has a control"),
     ],
 )
 def test_problems_that_are_refused(build: Callable[[], Any], message: str) -> None:
@@ -99,7 +109,7 @@ def test_problems_that_are_refused(build: Callable[[], Any], message: str) -> No
 )
 def test_trajectories_that_are_refused(xs: Any, us: Any, message: str) -> None:
     problem = trajopt.ShootingProblem(X0, [pendulum()] * 4, stack(control=False))
-    for call in (problem.calc, problem.calc_diff, problem.cost_terms):
+    for call in (problem.calc, problem.calc_diff, functools.partial(cost_terms, problem)):
         with pytest.raises(InvalidArgumentError, match=message):
             call(xs, us)
     if message.startswith("us"):
@@ -128,5 +138,9 @@ def test_values_that_are_not_finite_name_their_knot() -> None:
         ModelEvaluationError, match=r"knot 2: IntegratedActionModelEuler gives a next state .* x = \[-1"
     ):
         problem.calc(xs, np.zeros((3, 1)))
+    end = trajopt.ShootingProblem([1.0, 0.0], [pendulum()] * 3, RootOfCost())
+    for at, message in ((-1.0, "a cost that"), (0.0, "a terminal gradient that")):  # √x, whose slope at 0 is infinite
+        with pytest.raises(ModelEvaluationError, match=f"knot 3: RootOfCost gives {message} is not finite at x = "):
+            end.calc([*xs[:3], [at, 0.0]], np.zeros((3, 1)))
     with pytest.raises(ModelEvaluationError, match="knot 1: .* leads to a state that is not finite.*roll out smaller"):
         problem.rollout([[-200.0], [0.0], [0.0]])

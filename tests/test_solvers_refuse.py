@@ -81,7 +81,7 @@ def test_solvers_refuse_what_is_not_theirs() -> None:
     with pytest.raises(InvalidArgumentError, match="problem: expected a ShootingProblem, got ActionModelUnicycle"):
         SolverDDP(problem.terminal)
     with pytest.raises(
-        InvalidArgumentError, match="callbacks: expected functions of an iteration's record, got 'verbose'"
+        InvalidArgumentError, match="callbacks: expected functions of an iteration's record, or .*, got 'verbose'"
     ):
         SolverDDP(problem, callbacks=["verbose"])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="abstract"):

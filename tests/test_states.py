@@ -445,7 +445,7 @@ def test_normalize() -> None:
     for joint, where, _ in state._rotations(x):
         scaled[where] *= 1 + 0.1 * len(joint.label)
     np.testing.assert_allclose(state.normalize(scaled), x, atol=1e-15)
-    with pytest.raises(InvalidArgumentError, match=r"x: expected a rotation of joint .*, got zeros"):
+    with pytest.raises(InvalidArgumentError, match=r"x: expected a nonzero rotation of joint .*, got zeros"):
         state.normalize(np.zeros(state.nx))
 
 
@@ -545,7 +545,7 @@ def test_different_states_differ() -> None:
 
 def test_states_are_fixed() -> None:
     state = StateVector(2)
-    with pytest.raises(AttributeError, match="StateVector is fixed after construction: cannot set 'nx'; build another"):
+    with pytest.raises(AttributeError, match="StateVector is immutable after construction: cannot set 'nx'"):
         state.nx = 3
 
 

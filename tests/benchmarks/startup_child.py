@@ -20,12 +20,12 @@ LIBRARIES = ("numpy", "casadi", "pinocchio", "llvmlite.binding")
 # Where a first solve spends its time. A function that the others call counts for itself only.
 WATCHED = {
     "programs": [
-        ("trajopt.knot_programs", ["linearization", "terminal_expansion", "step", "terminal_step"]),
+        ("trajopt.shooting.programs", ["expansion", "terminal_expansion", "step", "terminal_step"]),
     ],
-    "text": [("trajopt.kernels.emission", ["EmittedFunction"]), ("trajopt.kernels.kernel", ["entry_text"])],
+    "text": [("trajopt.kernels.emission", ["EmittedFunction"]), ("trajopt.kernels.machine", ["entry_text"])],
     "compiling": [("trajopt.kernels.compiler", ["machine_code", "machine_codes"])],
-    "linking": [("trajopt.kernels.compiler", ["load"])],
-    "cache": [("trajopt.kernels.cache", ["load", "store", "key"])],
+    "linking": [("trajopt.kernels.compiler", ["link"])],
+    "cache": [("trajopt.cache", ["load", "store", "key"])],
 }
 
 

@@ -3,6 +3,7 @@
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.data import ActionData
 from trajopt.actions.discrete import ActionModelDiscrete
+from trajopt.actions.expansion import Expansion, Lift, Multipliers, Point, Values
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.impulse_fwd_dynamics import ActionModelImpulseFwdDynamics
 from trajopt.actions.lqr import ActionModelLQR
@@ -20,4 +21,9 @@ __all__ = [
     "ActionModelNumDiff",
     "ActionModelTerminal",
     "ActionModelUnicycle",
+    "Expansion",
+    "Lift",
+    "Multipliers",
+    "Point",
+    "Values",
 ]

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.actions.data import ActionData
-from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, check_array, check_bounds, check_count
-from trajopt.model import Model
+from trajopt.checks import check_array, check_bounds, check_count
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
+from trajopt.model.base import Model
 from trajopt.states.base import StateAbstract
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 
 class ActionModelAbstract(Model):

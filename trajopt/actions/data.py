@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trajopt.errors import InvalidArgumentError
-
-Reals = npt.NDArray[np.float64]
 
 
 class ActionData:

@@ -7,16 +7,17 @@ from abc import abstractmethod
 import casadi as ca
 from casadi import SX
 
-from trajopt.actions.expression import ActionModelExpression, steps_of
-from trajopt.expressions import Instant
+from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model import parameter_vector
+from trajopt.model.functions import named_call
 
 
 class ActionModelDiscrete(ActionModelExpression):
-    """x⁺ = f(x, u) and the cost l(x, u), written as expressions; derivatives follow, with the exact Hessian of l."""
+    """x⁺ = f(x, u) and the cost l(x, u), written as expressions; derivatives follow, with exact Hessians."""
 
     @abstractmethod
     def next_state(self, x: SX, u: SX) -> SX:
@@ -30,38 +31,44 @@ class ActionModelDiscrete(ActionModelExpression):
     def terminal_cost(self, x: SX) -> SX:
         """Cost at the end of the horizon, a scalar [cost]."""
 
-    def calc_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, Array]:
-        i = Instant(self.state, self.nu)
-        results = [self.next_state(i.x, i.u), self.running_cost(i.x, i.u)]
-        return steps_of(program, type(self).__name__, self._symbols(i), results, [x, u, parameters])  # type: ignore[return-value]
+    def values(self, program: Program, point: Point) -> Values:
+        i = self._instant(point)
+        return Values.of(self._call(program, i, point, self._values(i, point)))
 
-    def calc_diff_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, ...]:
-        i = Instant(self.state, self.nu)
-        xnext, cost = self.next_state(i.x, i.u), self.running_cost(i.x, i.u)
-        to_tangent = self.state.sx_tangent_projection(xnext)
-        by_x, by_u = i.derivative(xnext)
-        gradient, hessian = self._expansion(i, cost)
-        results = [xnext, cost, ca.horzcat(to_tangent @ by_x, to_tangent @ by_u), gradient, hessian]
-        return steps_of(program, type(self).__name__, self._symbols(i), results, [x, u, parameters])
-
-    def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
-        i = Instant(self.state, 0)
-        cost = self.terminal_cost(i.x)
-        symbols = [i.x, parameter_vector(self.parameters())]
-        results = [cost, *self._expansion(i, cost)]
-        return steps_of(program, type(self).__name__, symbols, results, [x, parameters])  # type: ignore[return-value]
-
-    def terminal_value_step(self, program: Program, x: Array, parameters: Array) -> Array:
-        i = Instant(self.state, 0)
-        symbols = [i.x, parameter_vector(self.parameters())]
-        return steps_of(program, type(self).__name__, symbols, [self.terminal_cost(i.x)], [x, parameters])[0]
+    def expansion(
+        self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
+    ) -> Expansion:
+        self._check_lift(lift)
+        i = self._instant(point)
+        results = self._values(i, point)
+        if "xnext" in results:
+            results["F"] = self._next_state_derivative(i, results["xnext"])
+        results["g"], results["H"] = self._derivatives(i, results["cost"])
+        known: list[tuple[SX, Array]] = []
+        if multipliers is not None:
+            results["H"], known = self._lagrangian_hessian(i, results, multipliers)
+        return Expansion.of(self._call(program, i, point, results, known))
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         cost = self.terminal_cost(instant.x) if terminal else self.running_cost(instant.x, instant.u)
         return {"cost": cost}
 
-    def _expansion(self, i: Instant, cost: SX) -> tuple[SX, SX]:
-        """Gradient (ndx + nu,) and Hessian of a cost in tangent coordinates, at dx = 0 of l(x ⊕ dx, u)."""
+    def _instant(self, point: Point) -> Instant:
+        return Instant(self.state, 0 if point.u is None else self.nu)
+
+    def _values(self, i: Instant, point: Point) -> dict[str, SX]:
+        if point.u is None:
+            return {"cost": self.terminal_cost(i.x)}
+        return {"xnext": self.next_state(i.x, i.u), "cost": self.running_cost(i.x, i.u)}
+
+    def _next_state_derivative(self, i: Instant, xnext: SX) -> SX:
+        """F (ndx, ndx + nu)."""
+        to_tangent = self.state.sx_tangent_projection(xnext)
+        by_x, by_u = i.derivative(xnext)
+        return SX(ca.horzcat(to_tangent @ by_x, to_tangent @ by_u))
+
+    def _derivatives(self, i: Instant, cost: SX) -> tuple[SX, SX]:
+        """Gradient (ndx + nu,) and Hessian of a scalar in tangent coordinates, at dx = 0 of l(x ⊕ dx, u)."""
         step = SX.sym("dx", self.state.ndx)
         z = ca.vertcat(step, i.u)
         moved = ca.substitute(cost, i.x, self.state.sx_integrate(i.x, step))
@@ -70,5 +77,27 @@ class ActionModelDiscrete(ActionModelExpression):
         zero = SX.zeros(self.state.ndx)
         return ca.substitute(gradient, step, zero), ca.substitute(hessian, step, zero)
 
-    def _symbols(self, i: Instant) -> list[SX]:
-        return [i.x, i.u, parameter_vector(self.parameters())]
+    def _lagrangian_hessian(
+        self, i: Instant, results: dict[str, SX], multipliers: Multipliers
+    ) -> tuple[SX, list[tuple[SX, Array]]]:
+        """Hessian of l + λᵀ (f(x, u) ⊖ x⁺) at x⁺ = f(x, u), and what the symbols of multipliers stand for."""
+        total, known = results["cost"], list[tuple[SX, Array]]()
+        reached = SX.sym("reached", self.state.nx)
+        if multipliers.dynamics is not None and "xnext" in results:
+            symbol = SX.sym("lambda", self.state.ndx)
+            total += ca.dot(symbol, self.state.sx_difference(reached, results["xnext"]))
+            known.append((symbol, multipliers.dynamics))
+        _, hessian = self._derivatives(i, total)
+        return SX(ca.substitute(hessian, reached, results.get("xnext", reached))), known
+
+    def _call(
+        self,
+        program: Program,
+        i: Instant,
+        point: Point,
+        results: dict[str, SX],
+        more: list[tuple[SX, Array]] | None = None,
+    ) -> dict[str, Array]:
+        inputs = [(i.x, point.x), *([] if point.u is None else [(i.u, point.u)])]
+        inputs += [(self.layout.symbols, point.parameters), *(more or [])]
+        return named_call(program, type(self).__name__, inputs, results)

@@ -2,53 +2,68 @@
 
 from __future__ import annotations
 
-import functools
 from abc import abstractmethod
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.data import ActionData
-from trajopt.expressions import Instant, function_of
+from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
+from trajopt.errors import UnsupportedOperationError
+from trajopt.instant import Instant
 from trajopt.kernels.program import Program
-from trajopt.kernels.steps import Array
-from trajopt.model import parameter_vector
-from trajopt.program_store import kept
+from trajopt.model.programs import kept
+from trajopt.types import Reals
 
-Reals = npt.NDArray[np.float64]
 Named = tuple[dict[str, int], Program]
 """Sizes of named expressions of (x, u, parameters), and the program that gives all of them stacked."""
 
 
 class ActionModelExpression(ActionModelAbstract):
-    """An action model whose values and derivatives are steps of a `Program`.
-
-    All arrays are for one knot. `parameters` is the column of all run-time parameters in the order of `parameters()`.
-    """
+    """An action model whose values and derivatives are steps of a `Program`; all arrays are for one knot."""
 
     @abstractmethod
-    def calc_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, Array]:
-        """Adds the steps that give the next state (nx,) and the cost (1,)."""
+    def values(self, program: Program, point: Point) -> Values:
+        """Adds the steps that give the values at a point; without a control, those of the end of a horizon."""
 
     @abstractmethod
-    def calc_diff_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, ...]:
-        """Adds the steps that give next state, cost, and the derivatives as stacked arrays.
+    def expansion(
+        self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
+    ) -> Expansion:
+        """Adds the steps that give values and derivatives at a point; without a control, those of the end of a horizon.
 
-        Returns:
-            xnext (nx,), cost (1,), F = (Fx, Fu) of shape (ndx, ndx + nu), gradient (Lx, Lu) of shape (ndx + nu,),
-            Hessian of shape (ndx + nu, ndx + nu).
+        Args:
+            program: Where they go.
+            point: Where the knot is.
+            multipliers: If given, H is the Hessian of the Lagrangian; if not, of the cost.
+            lift: If given, the velocity rows of F and a lift with blocks of this size take the place of F; at least
+                `lift_size`.
+
+        Raises:
+            UnsupportedOperationError: The model has no Hessian of the Lagrangian, or no lift.
         """
 
-    @abstractmethod
-    def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
-        """Adds the steps that give the cost without a control: cost (1,), Lx (ndx,), Lxx (ndx, ndx)."""
+    @property
+    def lift_size(self) -> int | None:
+        """Smallest size of the blocks of a `Lift`; None if position rows of F do not follow from velocity rows."""
+        return None
 
-    @abstractmethod
-    def terminal_value_step(self, program: Program, x: Array, parameters: Array) -> Array:
-        """Adds the step that gives the cost without a control, (1,), and nothing else."""
+    def _check_lift(self, lift: int | None) -> None:
+        """Raises UnsupportedOperationError if there is no lift of this size."""
+        largest = self.state.ndx // 2
+        if lift is None or (self.lift_size is not None and self.lift_size <= lift <= largest):
+            return
+        has = "none" if self.lift_size is None else f"blocks of {self.lift_size} to {largest}"
+        raise UnsupportedOperationError(f"lift: {type(self).__name__} has {has}, got lift={lift}")
+
+    def _refuse(self, multipliers: Multipliers | None) -> None:
+        """Raises UnsupportedOperationError if there are multipliers: of models whose Hessian is Gauss-Newton's."""
+        if multipliers is not None:
+            raise UnsupportedOperationError(
+                f"multipliers: {type(self).__name__} has no Hessian of the Lagrangian yet; pass none for Gauss-Newton"
+            )
 
     @abstractmethod
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
@@ -62,16 +77,6 @@ class ActionModelExpression(ActionModelAbstract):
         """Force of each contact, or impulse, of a running knot, in its reference frame; none without contacts."""
         return {}
 
-    @functools.cached_property
-    def parameter_size(self) -> int:
-        """Number of scalars of all run-time parameters."""
-        return sum(p.size for p in self.parameters().values())
-
-    def default_parameters(self) -> Reals:
-        """First values of all run-time parameters, shape (parameter_size,)."""
-        parts = [p.flat(p.default) for p in self.parameters().values()]
-        return np.concatenate(parts) if parts else np.zeros(0)
-
     def program(self, name: str) -> Program:
         """The model alone as a program: "calc" or "calc_diff" of (x, u, parameters), "terminal" of (x, parameters)."""
         return kept(self, name, lambda: self._build_program(name))
@@ -79,17 +84,20 @@ class ActionModelExpression(ActionModelAbstract):
     def _build_program(self, name: str) -> Program:
         program = Program(f"{type(self).__name__}.{name}")
         x = program.input(self.state.nx)
-        if name == "terminal":
-            program.output(*self.terminal_steps(program, x, program.input(self.parameter_size)))
-            return program
-        u, p = program.input(self.nu), program.input(self.parameter_size)
-        steps = self.calc_steps if name == "calc" else self.calc_diff_steps
-        program.output(*steps(program, x, u, p))
+        u = None if name == "terminal" else program.input(self.nu)
+        point = Point(x=x, u=u, parameters=program.input(self.layout.size))
+        if name == "calc":
+            v = self.values(program, point)
+            results = [v.xnext, v.cost]
+        else:
+            e = self.expansion(program, point)
+            results = [e.xnext, e.cost, e.F, e.g, e.H]
+        program.output(*[array for array in results if array is not None])
         return program
 
     def calc(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
         x, u = self._checked(x, u)
-        p = self.default_parameters()
+        p = self.layout.column()
         if u is None:
             data.cost = self.program("terminal").evaluate(x, p)[0]
             return
@@ -98,7 +106,7 @@ class ActionModelExpression(ActionModelAbstract):
 
     def calc_diff(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
         x, u = self._checked(x, u)
-        p, n = self.default_parameters(), self.state.ndx
+        p, n = self.layout.column(), self.state.ndx
         if u is None:
             _, gradient, hessian = self.program("terminal").evaluate(x, p)
             data.Lx, data.Lxx = gradient.ravel(), hessian
@@ -117,7 +125,7 @@ class ActionModelExpression(ActionModelAbstract):
         return self._named("forces", instant, self.forces(instant))
 
     def _named(self, name: str, instant: Instant, expressions: dict[str, SX]) -> Named:
-        symbols = [instant.x, instant.u, parameter_vector(self.parameters())]
+        symbols = [instant.x, instant.u, self.layout.symbols]
         function = ca.Function(name, symbols, [ca.vertcat(SX(0, 1), *expressions.values())])
         program = Program.of(f"{type(self).__name__}: {name}", function)
         return {key: int(e.numel()) for key, e in expressions.items()}, program
@@ -128,7 +136,7 @@ class ActionModelExpression(ActionModelAbstract):
         Args:
             xs: States (n, nx).
             us: Controls (n, nu); None at the end of a horizon.
-            parameters: Values of all parameters (n, parameter_size).
+            parameters: Values of all parameters (n, layout.size).
         """
         terminal = us is None
         named = kept(self, ("terms", terminal), lambda: self._build_terms(terminal=terminal))
@@ -148,10 +156,3 @@ def _evaluate(named: Named, xs: Reals, us: Reals, parameters: Reals) -> dict[str
     values = np.array([program.evaluate(*inputs)[0].ravel() for inputs in zip(xs, us, parameters)])
     ends = np.cumsum([0, *sizes.values()])
     return {name: values[:, i:j] for name, i, j in zip(sizes, ends, ends[1:])}
-
-
-def steps_of(
-    program: Program, name: str, symbols: list[SX], results: list[SX], inputs: list[Array]
-) -> tuple[Array, ...]:
-    """Adds one expression of a model of this name as a step, called on `inputs`; see `function_of`."""
-    return program.call(function_of(name, symbols, results), *inputs)

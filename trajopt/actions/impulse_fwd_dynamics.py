@@ -6,27 +6,27 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 from casadi import SX
 
-from trajopt.actions.expression import ActionModelExpression, steps_of
-from trajopt.actions.solved import Solved, force_results, named_call, solution_steps, visible_forces
-from trajopt.actions.terminal import terminal_stack_steps, terminal_stack_value
-from trajopt.contacts.kkt import ContactSystem
+from trajopt.actions.end import end_expansion, end_values
+from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.implicit import implicit_results
+from trajopt.actions.lift import still_lift
+from trajopt.checks import check_non_negative
+from trajopt.contacts.impulse_node import ImpulseNode
+from trajopt.contacts.impulse_stack import ImpulseStack
 from trajopt.contacts.redundancy import check_independent
 from trajopt.costs.cost_stack import CostStack
-from trajopt.dynamics.falling import FrameMotion, falling_derivatives, frame_motions
-from trajopt.dynamics.robot_expressions import RobotExpressions
-from trajopt.errors import InvalidArgumentError, check_non_negative
-from trajopt.expressions import Instant, check_robot_state
-from trajopt.impulses.stack import ImpulseStack
+from trajopt.errors import InvalidArgumentError
+from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model import Parameter, parameter_vector
+from trajopt.model.functions import named_call
+from trajopt.model.parameters import Parameter
 from trajopt.states.base import StateAbstract
-from trajopt.states.state_multibody import StateMultibody
-
-Reals = npt.NDArray[np.float64]
+from trajopt.states.state_multibody import StateMultibody, check_robot_state
+from trajopt.types import Reals
 
 
 class ActionModelImpulseFwdDynamics(ActionModelExpression):
@@ -92,56 +92,47 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
     def instant(self) -> Instant:
         return Instant(self.state, 0, forces=self.impulses.sizes, motion="velocity_after")
 
-    def _solved(self, instant: Instant) -> tuple[Solved, ContactSystem, dict[str, FrameMotion], SX]:
-        """The solution of the system at an instant; built once for it."""
-        return instant.once("impulses", lambda: self._solve(instant))
+    def node(self, instant: Instant) -> ImpulseNode:
+        """Change of velocity and impulses at an instant; built once for it."""
+        options = {"restitution": self.restitution, "damping": self.damping}
+        return instant.once("node", lambda: ImpulseNode(instant, self.impulses, **options))
 
-    def _solve(self, instant: Instant) -> tuple[Solved, ContactSystem, dict[str, FrameMotion], SX]:
-        """w = v⁺ - v; the frames move with the symbol of v⁺ + e v, which comes last."""
-        nq, nv = self.state.nq, self.state.nv
-        q, v = instant.x[:nq], instant.x[nq:]
-        change, multipliers, seen = SX.sym("change", nv), SX.sym("multipliers", self.impulses.nc), SX.sym("seen", nv)
-        moving = RobotExpressions(self.state.model, q, seen)
-        motions = frame_motions(moving, SX(np.zeros(nv)), self.impulses.frames)
-        jacobian = self.impulses.jacobian(motions)
-        system = ContactSystem(instant.robot, jacobian, self.impulses.switches(), self.damping)
-        values = ca.vertcat(*system.solve(SX(np.zeros(nv)), ca.mtimes(jacobian, (1 + self.restitution) * v)))
-        forces = visible_forces(self.impulses, motions, multipliers)
-        solved = Solved(ca.vertcat(change, multipliers), values, v + change, forces)
-        return solved, system, motions, seen
+    @property
+    def lift_size(self) -> int:
+        """Positions stay: blocks of any size are the identity."""
+        return 0
 
-    def _insert(self, instant: Instant, expressions: list[SX]) -> list[SX]:
-        """Expressions of x, what the dynamics solve for, and its symbols, as such of x."""
-        solved, _, _, seen = self._solved(instant)
-        v = instant.x[self.state.nq :]
-        moved = ca.substitute(expressions, [seen], [solved.symbols[: v.numel()] + (1 + self.restitution) * v])
-        return solved.insert(instant, moved)
-
-    def calc_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, Array]:
+    def values(self, program: Program, point: Point) -> Values:
+        if point.u is None:
+            return end_values(self, self.costs, program, point)
         instant = self.instant()
-        cost = sum(self.term_expressions(instant, terminal=False).values(), SX(0))
-        results = [self._next_state(instant), cost]
-        symbols = [instant.x, parameter_vector(self.parameters())]
-        xnext, value = steps_of(program, type(self).__name__, symbols, results, [x, parameters])
-        return xnext, value
+        terms = {"xnext": self._next_state(instant), **self.costs.values(instant)}
+        xnext, *costs = self.node(instant).insert(terms).values()
+        return Values.of(self._call(program, point, instant, {"xnext": xnext, "cost": sum(costs, SX(0))}))
+
+    def expansion(
+        self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
+    ) -> Expansion:
+        self._refuse(multipliers)
+        if point.u is None:
+            return end_expansion(self, self.costs, program, point)
+        self._check_lift(lift)
+        instant = self.instant()
+        q, node = self.costs.quadratic(instant), self.node(instant)
+        results = implicit_results(node, q, {"xnext": self._next_state(instant)})
+        r = self._call(program, point, instant, results)
+        change = node.derivative_steps(program, r)
+        if lift is not None:
+            return Expansion.of(r, lift=still_lift(program, change, lift))
+        return Expansion.of(r, F=program.call(self._jacobian(), change)[0])
 
     def _next_state(self, instant: Instant) -> SX:
-        return SX(ca.vertcat(instant.x[: self.state.nq], self._insert(instant, [self._solved(instant)[0].motion])[0]))
+        """(q, v⁺) as an expression of x and the node's w."""
+        return SX(ca.vertcat(instant.x[: self.state.nq], self.node(instant).motion))
 
-    def calc_diff_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, ...]:
-        instant = self.instant()
-        q = self.costs.quadratic(instant)
-        results = self._expressions(instant) | {"cost": q.cost, "Ly": q.Ly, "Lyy": q.Lyy}
-        if q.Lz.nnz():
-            solved, _, motions, _ = self._solved(instant)
-            results |= {"Lz": q.Lz, "Lzz": q.Lzz, "Lzy": q.Lzy}
-            results |= force_results(self.impulses, motions, q, solved.symbols[self.state.nv :])
-        results = dict(zip(results, self._insert(instant, list(results.values()))))
-        results |= {"xnext": self._next_state(instant)}
-        symbols = [instant.x, parameter_vector(self.parameters())]
-        r = named_call(program, type(self).__name__, symbols, results, [x, parameters])
-        (F,) = program.call(self._jacobian(), solution_steps(program, r, q, self.impulses.sizes.values()))
-        return r["xnext"], r["cost"], F, r["Ly"], r["Lyy"]
+    def _call(self, program: Program, point: Point, instant: Instant, results: dict[str, SX]) -> dict[str, Array]:
+        inputs = [(instant.x, point.x), (self.layout.symbols, point.parameters)]
+        return named_call(program, type(self).__name__, inputs, results)
 
     def _jacobian(self) -> ca.Function:
         """(∂q⁺; ∂v⁺) = ((1, 0); dv⁺)."""
@@ -149,50 +140,13 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         change = SX.sym("change", nv, n)
         return ca.Function("jacobian", [change], [ca.vertcat(ca.horzcat(SX.eye(nv), SX(nv, nv)), change)])
 
-    def _expressions(self, instant: Instant) -> dict[str, SX]:
-        """What the derivatives of v⁺ and Λ are made of."""
-        solved, system, motions, _ = self._solved(instant)
-        nv = self.state.nv
-        change, multipliers = solved.symbols[:nv], solved.symbols[nv:]
-        wrenches = self.impulses.wrenches(motions, multipliers)
-        dq, _ = falling_derivatives(self._weightless(instant), change, wrenches)
-        for frame, wrench in wrenches.items():
-            dq = dq - ca.mtimes(motions[frame].jacobian.T, instant.derivative(wrench)[0][:, :nv])
-        by_q = instant.derivative(self.impulses.impact(motions))[0][:, :nv]
-        rows = ca.horzcat(by_q, (1 + self.restitution) * self.impulses.jacobian(motions))
-        inverse, spread, schur_inverse = system.inverses()
-        return {
-            "mass_inverse": inverse,
-            "spread": spread,
-            "schur_inverse": schur_inverse,
-            "motion": ca.sparsify(ca.horzcat(dq, SX(nv, nv))),
-            "constraint": ca.sparsify(ca.repmat(self.impulses.switches(), 1, 2 * nv) * rows),
-            "offset": SX(ca.horzcat(SX(nv, nv), SX.eye(nv))),
-            "active": self.impulses.switches(),
-        }
-
-    def _weightless(self, instant: Instant) -> RobotExpressions:
-        """The robot at rest and without gravity: what is left of its dynamics is M(q) w."""
-        model = self.state.model.copy()
-        model.gravity.setZero()
-        q, still = instant.x[: self.state.nq], SX(np.zeros(self.state.nv))
-        return RobotExpressions(model, q, still, with_derivatives=True)
-
-    def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
-        return terminal_stack_steps(self.costs, self.parameters(), program, x, parameters)
-
-    def terminal_value_step(self, program: Program, x: Array, parameters: Array) -> Array:
-        return terminal_stack_value(self.costs, self.parameters(), program, x, parameters)
-
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         terms = self.costs.values(instant)
-        return terms if terminal or not terms else dict(zip(terms, self._insert(instant, list(terms.values()))))
+        return terms if terminal else self.node(instant).insert(terms)
 
     def forces(self, instant: Instant) -> dict[str, SX]:
         """Impulse of each contact as an expression of x, in its reference frame [N s, N m s]."""
-        solved = self._solved(instant)[0]
-        values = self._insert(instant, list(solved.forces.values())) if solved.forces else []
-        return dict(zip(solved.forces, values))
+        return self.node(instant).forces()
 
     def quasi_static(self, x: Reals, parameters: Any = None) -> Reals:
         return np.zeros(0)

@@ -8,10 +8,10 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.discrete import ActionModelDiscrete
-from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.checks import check_array
+from trajopt.errors import InvalidArgumentError
 from trajopt.states.state_vector import StateVector
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 
 class ActionModelLQR(ActionModelDiscrete):

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.data import ActionData
 from trajopt.errors import InvalidArgumentError
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 _FIRST = np.finfo(float).eps ** (1 / 3)  # step of central first differences
 _SECOND = np.finfo(float).eps ** (1 / 4)  # step of central second differences

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from casadi import SX
 
-from trajopt.actions.expression import ActionModelExpression, steps_of
+from trajopt.actions.end import end_expansion, end_values
+from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
+from trajopt.actions.expression import ActionModelExpression
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError
-from trajopt.expressions import Instant
+from trajopt.instant import Instant
 from trajopt.kernels.program import Program
-from trajopt.kernels.steps import Array
-from trajopt.model import Parameter, parameter_vector
+from trajopt.model.parameters import Parameter
 
 
 class ActionModelTerminal(ActionModelExpression):
@@ -32,38 +33,20 @@ class ActionModelTerminal(ActionModelExpression):
     def parameters(self) -> dict[str, Parameter]:
         return self.costs.parameters(0)
 
-    def calc_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, Array]:
-        raise InvalidArgumentError("a terminal cost stack has no dynamics: call it without u")
+    def values(self, program: Program, point: Point) -> Values:
+        self._check_end(point)
+        return end_values(self, self.costs, program, point)
 
-    def calc_diff_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, ...]:
-        raise InvalidArgumentError("a terminal cost stack has no dynamics: call it without u")
+    def expansion(
+        self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
+    ) -> Expansion:
+        self._refuse(multipliers)
+        self._check_end(point)
+        return end_expansion(self, self.costs, program, point)
 
-    def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
-        return terminal_stack_steps(self.costs, self.parameters(), program, x, parameters)
-
-    def terminal_value_step(self, program: Program, x: Array, parameters: Array) -> Array:
-        return terminal_stack_value(self.costs, self.parameters(), program, x, parameters)
+    def _check_end(self, point: Point) -> None:
+        if point.u is not None:
+            raise InvalidArgumentError("a terminal cost stack has no dynamics: call it without u")
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         return self.costs.values(instant)
-
-
-def terminal_stack_steps(
-    costs: CostStack, named: dict[str, Parameter], program: Program, x: Array, parameters: Array
-) -> tuple[Array, Array, Array]:
-    """Adds the step that gives a stack's cost without a control, (1,), its gradient (ndx,) and Hessian (ndx, ndx)."""
-    costs.check_terminal()
-    instant = Instant(costs.state, 0)
-    q, symbols = costs.quadratic(instant), [instant.x, parameter_vector(named)]
-    cost, gradient, hessian = steps_of(program, "terminal", symbols, [q.cost, q.Ly, q.Lyy], [x, parameters])
-    return cost, gradient, hessian
-
-
-def terminal_stack_value(
-    costs: CostStack, named: dict[str, Parameter], program: Program, x: Array, parameters: Array
-) -> Array:
-    """Adds the step that gives a stack's cost without a control, (1,)."""
-    costs.check_terminal()
-    instant = Instant(costs.state, 0)
-    symbols = [instant.x, parameter_vector(named)]
-    return steps_of(program, "terminal", symbols, [costs.value(instant)], [x, parameters])[0]

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.discrete import ActionModelDiscrete
-from trajopt.errors import check_array, check_positive
+from trajopt.checks import check_array, check_positive
 from trajopt.states.state_vector import StateVector
 
 

@@ -1,16 +1,16 @@
-"""Every joint is driven."""
+"""Full actuation: a motor at every joint."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from trajopt.actuation.base import ActuationModelAbstract
-from trajopt.expressions import check_robot_state
 from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import check_robot_state
 
 
 class ActuationModelFull(ActuationModelAbstract):
-    """tau = u: one control a degree of freedom.
+    """tau = u: one control per degree of freedom.
 
     Args:
         state: A robot's state.

@@ -11,13 +11,15 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
+from trajopt.checks import check_array, check_non_negative
 from trajopt.dynamics.falling import FrameMotion
 from trajopt.dynamics.spatial import Spatial
-from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, check_array, check_non_negative
-from trajopt.expressions import check_robot_state
-from trajopt.model import Model, Reals
-from trajopt.placements import check_reference_frame
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
+from trajopt.model.base import Model
+from trajopt.robots.placements import check_reference_frame
 from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import check_robot_state
+from trajopt.types import Reals
 
 Motions = Mapping[str, FrameMotion]
 
@@ -31,7 +33,13 @@ class TouchModelAbstract(Model):
         nc: Number of constraints [-].
         reference_frame: Axes in which forces are given: "local", those of the frame; "world" and
             "local_world_aligned", those of the world. Torques are about the frame's origin in all of them.
+
+    Attributes:
+        vectors: Whether λ is a force (3,), or a force and a torque (6,), in the frame's axes: then it is turned to the
+            axes in which forces are given.
     """
+
+    vectors = False
 
     def __init__(
         self,
@@ -79,23 +87,17 @@ class TouchModelAbstract(Model):
 
     def force_map(self, motions: Motions) -> SX | None:
         """T (nc, nc) of the force T λ that users see; None if it is λ."""
-        return None
+        if not (self.vectors and self.in_world):
+            return None
+        return SX(ca.diagcat(*[motions[self.frame].rotation] * (self.nc // 3)))
 
     def force_map_derivative(self, motions: Motions, multipliers: SX) -> SX | None:
-        """∂(T λ)/∂q at fixed λ, (nc, nv)."""
-        return None
-
-
-def rotation_blocks(rotation: SX, nc: int) -> SX:
-    """The rotation once or twice on the diagonal, (nc, nc)."""
-    return SX(ca.diagcat(*[rotation] * (nc // 3)))
-
-
-def rotation_blocks_derivative(motion: FrameMotion, multipliers: SX) -> SX:
-    """∂/∂q of R λ for λ (3,), or of (R λ₁, R λ₂), at fixed λ: -R [λ] J_ω."""
-    parts = [multipliers[i : i + 3] for i in range(0, multipliers.numel(), 3)]
-    turning = motion.jacobian[3:, :]
-    return SX(ca.vertcat(*[-ca.mtimes(motion.rotation, ca.mtimes(ca.skew(part), turning)) for part in parts]))
+        """∂(T λ)/∂q at fixed λ, (nc, nv): -R [λ] J_ω of each vector; None if T = 1."""
+        if not (self.vectors and self.in_world):
+            return None
+        motion, parts = motions[self.frame], [multipliers[i : i + 3] for i in range(0, self.nc, 3)]
+        turning = motion.jacobian[3:, :]
+        return SX(ca.vertcat(*[-ca.mtimes(motion.rotation, ca.mtimes(ca.skew(part), turning)) for part in parts]))
 
 
 class ContactModelAbstract(TouchModelAbstract):

@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pinocchio as pin
 from casadi import SX
 
+from trajopt.checks import check_array
 from trajopt.contacts.base import ContactModelAbstract, Motions
-from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.errors import InvalidArgumentError
 from trajopt.states.base import StateAbstract
 
 

@@ -8,8 +8,8 @@ import casadi as ca
 import numpy.typing as npt
 from casadi import SX
 
+from trajopt.checks import check_array
 from trajopt.contacts.base import ContactModelAbstract, Motions
-from trajopt.errors import check_array
 from trajopt.states.base import StateAbstract
 
 

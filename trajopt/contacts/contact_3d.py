@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.contacts.base import ContactModelAbstract, Motions, rotation_blocks, rotation_blocks_derivative
-from trajopt.errors import check_array
+from trajopt.checks import check_array
+from trajopt.contacts.base import ContactModelAbstract, Motions
 from trajopt.states.base import StateAbstract
 
 
@@ -26,6 +26,8 @@ class ContactModel3D(ContactModelAbstract):
 
     Source: Mastalli et al., Crocoddyl (ICRA 2020), eq. 6; Budhiraja et al., Humanoids 2018.
     """
+
+    vectors = True
 
     def __init__(
         self,
@@ -47,9 +49,3 @@ class ContactModel3D(ContactModelAbstract):
     def position_error(self, motions: Motions) -> SX:
         motion = motions[self.frame]
         return ca.mtimes(motion.rotation.T, motion.position - self.reference)
-
-    def force_map(self, motions: Motions) -> SX | None:
-        return rotation_blocks(motions[self.frame].rotation, 3) if self.in_world else None
-
-    def force_map_derivative(self, motions: Motions, multipliers: SX) -> SX | None:
-        return rotation_blocks_derivative(motions[self.frame], multipliers) if self.in_world else None

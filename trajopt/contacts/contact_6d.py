@@ -8,9 +8,9 @@ from typing import Any
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.contacts.base import ContactModelAbstract, Motions, rotation_blocks, rotation_blocks_derivative
+from trajopt.contacts.base import ContactModelAbstract, Motions
 from trajopt.dynamics.lie import log6
-from trajopt.placements import check_placement
+from trajopt.robots.placements import check_placement
 from trajopt.states.base import StateAbstract
 
 
@@ -30,6 +30,7 @@ class ContactModel6D(ContactModelAbstract):
     """
 
     classical = False
+    vectors = True
 
     def __init__(
         self,
@@ -51,9 +52,3 @@ class ContactModel6D(ContactModelAbstract):
     def position_error(self, motions: Motions) -> SX:
         motion, rotation = motions[self.frame], self.reference[:, :3].T
         return log6(rotation @ motion.rotation, rotation @ (motion.position - self.reference[:, 3]))
-
-    def force_map(self, motions: Motions) -> SX | None:
-        return rotation_blocks(motions[self.frame].rotation, 6) if self.in_world else None
-
-    def force_map_derivative(self, motions: Motions, multipliers: SX) -> SX | None:
-        return rotation_blocks_derivative(motions[self.frame], multipliers) if self.in_world else None

@@ -1,30 +1,15 @@
-"""The linear system of contacts and impulses, and the derivatives of its solution by the implicit function theorem.
-
-    M w + e = Jᵀ λ,   J w + c + μ λ = 0          w: accelerations, or changes of velocity; λ: forces, or impulses
-
-A constraint that is not active (s = 0) has its rows of J and c multiplied by s, and 1 - s on its diagonal of the Schur
-complement S = J M⁻¹ Jᵀ + μ: its multiplier is exactly zero. With R₁ and R₂ the derivatives of the two equations at
-fixed (w, λ), and
-
-    C = S⁻¹,  G = J M⁻¹,  B = Gᵀ C,  A = M⁻¹ - B G:      dw = -A R₁ - B R₂,   dλ = Bᵀ R₁ - C R₂.
-
-Source: Mastalli et al., Crocoddyl (ICRA 2020), eqs. 6-9; Carpentier and Mansard, RSS 2018.
-"""
+"""The linear system of contacts and impulses as expressions; see `trajopt.contacts.implicit_node`."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import casadi as ca
 from casadi import SX
 
 from trajopt.dynamics.robot_expressions import RobotExpressions
-from trajopt.kernels.program import Program
-from trajopt.kernels.steps import Array, Groups
 
 
 class ContactSystem:
-    """The system as expressions.
+    """M w + e = Jᵀ λ and J w + c + μ λ = 0 with switches, as expressions.
 
     Args:
         robot: The robot at q.
@@ -89,44 +74,3 @@ class DenseLDL:
                     value = value - self._factor[k][i] * x[k][j]
                 x[i][j] = x[j][i] = value
         return SX(ca.vertcat(*[ca.horzcat(*row) for row in x])) if n else SX(0, 0)
-
-
-@dataclass(frozen=True)
-class Sensitivities:
-    """What the derivatives of the solution are made of, arrays of a program.
-
-    Attributes:
-        mass_inverse: M⁻¹ (nv, nv).
-        spread: G (nc, nv).
-        schur_inverse: C (nc, nc).
-        motion: R₁ (nv, n).
-        constraint: R₂ (nc, n).
-        offset: What the derivative of w has besides, (nv, n).
-        active: Groups of constraints, one a contact; those that are not active do not matter.
-    """
-
-    mass_inverse: Array
-    spread: Array
-    schur_inverse: Array
-    motion: Array
-    constraint: Array
-    offset: Array
-    active: Groups
-
-
-def motion_steps(program: Program, s: Sensitivities) -> tuple[Array, Array]:
-    """Adds the steps that give offset + dw (nv, n), and Bᵀ (nc, nv)."""
-    B = program.matmul(s.schur_inverse, s.spread, inner=s.active)
-    A = s.mass_inverse
-    program.accumulate(A, B, s.spread, transpose_a=True, subtract=True, symmetric=True, inner=s.active)
-    motion = program.matmul(A, s.motion, subtract=True)
-    program.accumulate(motion, B, s.constraint, transpose_a=True, subtract=True, inner=s.active)
-    program.add(motion, s.offset)
-    return motion, B
-
-
-def force_steps(program: Program, s: Sensitivities, B: Array, felt: Groups) -> Array:
-    """Adds the steps that give dλ (nc, n), with Bᵀ as `motion_steps` gives it, for the contacts that matter."""
-    force = program.matmul(B, s.motion, rows=felt)
-    program.accumulate(force, s.schur_inverse, s.constraint, subtract=True, rows=felt, inner=s.active)
-    return force

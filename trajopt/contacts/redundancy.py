@@ -13,8 +13,8 @@ from trajopt.dynamics.falling import frame_motions
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels.program import Program
-from trajopt.model import Model
-from trajopt.program_store import kept
+from trajopt.model.base import Model
+from trajopt.model.programs import kept
 
 Stack = TouchStackAbstract[Any]
 
@@ -51,7 +51,7 @@ def check_independent(model: Model, stack: Stack, cure: str) -> None:
         cure: The argument that would help.
     """
     parameters = stack.parameters()
-    active = [name for name in stack.names if parameters[f"{stack.kind}s.{name}.active"].default]
+    active = [name for name, key in stack.active_names().items() if parameters[key].default]
     if not active:
         return
     _, rows = statics(model, stack).evaluate(stack.state.rand(0), np.ones(len(stack.names)))  # without symmetry

@@ -10,9 +10,10 @@ from casadi import SX
 
 from trajopt.contacts.base import ContactModelAbstract, Motions, TouchModelAbstract
 from trajopt.errors import DuplicateNameError, InvalidArgumentError, unknown_name
-from trajopt.expressions import check_robot_state
-from trajopt.model import Parameter, Reals
+from trajopt.model.parameters import Parameter
 from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import check_robot_state
+from trajopt.types import Reals
 
 T = TypeVar("T", bound=TouchModelAbstract)
 
@@ -98,8 +99,12 @@ class TouchStackAbstract(Generic[T]):
         named: dict[str, Parameter] = {}
         for name, item in self._items.items():
             own = {"active": self._active[name], **item.parameters()}
-            named |= {f"{self.kind}s.{name}.{key}": parameter for key, parameter in own.items()}
+            named |= {parameter_name(f"{self.kind}s", name, key): parameter for key, parameter in own.items()}
         return named
+
+    def active_names(self) -> dict[str, str]:
+        """Name of the parameter that says whether it is active, of each."""
+        return {name: parameter_name(f"{self.kind}s", name, "active") for name in self._items}
 
     def switches(self) -> SX:
         """The activity of each constraint, (nc,)."""
@@ -161,6 +166,17 @@ class ContactStack(TouchStackAbstract[ContactModelAbstract]):
     def acceleration(self, motions: Motions) -> SX:
         """What is to be zero, (nc,) [m/s², rad/s²], as if all were active."""
         return stacked([item.acceleration(motions) for item in self._items.values()])
+
+
+def parameter_name(stack: str, name: str, parameter: str) -> str:
+    """Name of a parameter within a model, such as "contacts.left_foot.active".
+
+    Args:
+        stack: "contacts" or "impulses".
+        name: Name of the contact, or impulse.
+        parameter: Name of its parameter.
+    """
+    return f"{stack}.{name}.{parameter}"
 
 
 def stacked(parts: list[SX]) -> SX:

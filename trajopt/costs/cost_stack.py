@@ -12,15 +12,10 @@ from casadi import SX
 
 from trajopt.activations.base import ActivationModelAbstract
 from trajopt.activations.quadratic import ActivationModelQuad
-from trajopt.errors import (
-    DuplicateNameError,
-    InvalidArgumentError,
-    UnknownNameError,
-    check_non_negative,
-    unknown_name,
-)
-from trajopt.expressions import Instant
-from trajopt.model import Parameter
+from trajopt.checks import check_non_negative
+from trajopt.errors import DuplicateNameError, InvalidArgumentError, UnknownNameError, unknown_name
+from trajopt.instant import Instant
+from trajopt.model.parameters import Parameter
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
 
@@ -89,7 +84,7 @@ class CostStack:
         state: The state's manifold.
     """
 
-    not_content = ("_user",)  # see `trajopt.content`
+    not_content = ("_user",)  # see `trajopt.model.content`
 
     def __init__(self, state: StateAbstract) -> None:
         if not isinstance(state, StateAbstract):

@@ -1,8 +1,8 @@
-"""Impulses: what happens to velocities when contacts are made."""
+"""Impulses: what happens to velocities when contacts are made; the models are in `trajopt.contacts`."""
 
-from trajopt.impulses.base import ImpulseModelAbstract
-from trajopt.impulses.impulse_3d import ImpulseModel3D
-from trajopt.impulses.impulse_6d import ImpulseModel6D
-from trajopt.impulses.stack import ImpulseStack
+from trajopt.contacts.impulse import ImpulseModelAbstract
+from trajopt.contacts.impulse_3d import ImpulseModel3D
+from trajopt.contacts.impulse_6d import ImpulseModel6D
+from trajopt.contacts.impulse_stack import ImpulseStack
 
 __all__ = ["ImpulseModel3D", "ImpulseModel6D", "ImpulseModelAbstract", "ImpulseStack"]

@@ -2,10 +2,10 @@
 
 from trajopt.kernels.compiler import compilations
 from trajopt.kernels.driver import LANES, KernelCall, Rows, blocks_of, lane_rows, rows
-from trajopt.kernels.kernel import Kernel, compile_together, kernel
+from trajopt.kernels.machine import Kernel, compile_together, forget, kernel
 from trajopt.kernels.parallel import ParallelCalls
 from trajopt.kernels.program import Program
-from trajopt.kernels.steps import Array
+from trajopt.kernels.steps import Array, Step
 from trajopt.kernels.threads import get_num_threads, set_num_threads
 
 __all__ = [
@@ -16,9 +16,11 @@ __all__ = [
     "ParallelCalls",
     "Program",
     "Rows",
+    "Step",
     "blocks_of",
     "compilations",
     "compile_together",
+    "forget",
     "get_num_threads",
     "kernel",
     "lane_rows",

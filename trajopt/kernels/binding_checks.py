@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.kernels.kernel import Kernel
+from trajopt.kernels.machine import Kernel
 from trajopt.kernels.rows import Ints, Rows
 
 

@@ -21,7 +21,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import compiler, patterns
 from trajopt.kernels.binding_checks import check_call
 from trajopt.kernels.driver_text import CALL, LANES, argument_bytes, driver_text
-from trajopt.kernels.kernel import WIDTHS, Kernel
+from trajopt.kernels.machine import WIDTHS, Kernel
 from trajopt.kernels.products import Ranges
 from trajopt.kernels.rows import Ints, Reals, Rows, lane_rows, rows
 

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.kernels.products import Ranges
+from trajopt.types import Reals
 
 Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

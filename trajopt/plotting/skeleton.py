@@ -1,4 +1,4 @@
-"""The robot as points and lines between them."""
+"""Skeleton of a robot: points, and lines between them."""
 
 from __future__ import annotations
 
@@ -8,45 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.style import Reals
-from trajopt.solution import Solution
+from trajopt.types import Reals
 
 
 @dataclass(frozen=True, kw_only=True)
 class Skeleton:
-    """Points of the robot at every knot, and which of them are joined.
+    """Points of the robot at every knot, and the lines between them.
 
     Attributes:
         points: Positions of the base, the joints and the ends, shape (T + 1, n, 3) [m].
-        bones: Pairs of points that a moving line joins.
-        fixed: Pairs of points that never move: the base.
-        sliders: Points that slide in the world, as a cart does.
+        bones: Pairs of points joined by a moving line.
+        fixed: Pairs of points joined by a line that never moves: the base.
+        sliders: Points that slide in the world, such as a cart.
     """
 
     points: Reals
     bones: list[tuple[int, int]]
     fixed: list[tuple[int, int]]
     sliders: list[int]
-
-
-def robot_of(solution: Solution) -> Any:
-    """The Pinocchio model of a solution's robot.
-
-    Raises:
-        InvalidArgumentError: the solution has no problem, or its state no robot.
-    """
-    state = getattr(solution.problem, "state", None)
-    if state is None:
-        raise InvalidArgumentError(
-            "solution: expected one with its problem, got none; a loaded solution gets it from Solution.load"
-        )
-    if not hasattr(state, "model"):
-        raise InvalidArgumentError(
-            f"solution: expected a state with a robot (StateMultibody), got {type(state).__name__}; "
-            "plot_solution draws any state"
-        )
-    return state.model
 
 
 def skeleton_of(model: Any, configurations: Reals, tracked: Sequence[int] = ()) -> tuple[Skeleton, Reals]:
@@ -74,9 +53,10 @@ def skeleton_of(model: Any, configurations: Reals, tracked: Sequence[int] = ()) 
 
 
 def ends_of(model: Any) -> list[tuple[int, Reals, str]]:
-    """The joints without children, each with the point of it that is farthest, shape (3,) [m], and the frame there.
+    """Joints without children, each with its end point in the joint's frame, shape (3,) [m], and the frame there.
 
-    It is the origin of a frame (the tool, the foot); without a frame off the joint it is the centre of mass, unnamed.
+    The end point is the origin of the joint's farthest frame (the tool, the foot), or its centre of mass, with an empty
+    name, if all its frames are at the joint.
     """
     found = []
     for joint in range(1, model.njoints):

@@ -1,4 +1,4 @@
-"""Distance of a frame's orientation from a reference."""
+"""Residual of a frame's orientation: distance to a reference."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.dynamics.lie import jlog3, log3
-from trajopt.expressions import Instant
-from trajopt.placements import check_rotation
+from trajopt.instant import Instant
 from trajopt.residuals.multibody import ResidualModelMultibody
+from trajopt.robots.placements import check_rotation
 from trajopt.states.base import StateAbstract
 
 
@@ -18,7 +18,7 @@ class ResidualModelFrameRotation(ResidualModelMultibody):
     """Orientation error in the frame: r = log3(R_refᵀ R(q)), shape (3,) [rad].
 
     Args:
-        state: A robot's state.
+        state: State of the robot.
         frame: Name of the frame.
         reference: Reference rotation matrix (3, 3), or quaternion xyzw (4,). Run-time parameter `reference`, (3, 3).
     """

@@ -1,4 +1,4 @@
-"""Distance of a frame's origin from a reference point."""
+"""Residual of a frame's position: distance to a reference point."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy.typing as npt
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.errors import check_array
-from trajopt.expressions import Instant
+from trajopt.checks import check_array
+from trajopt.instant import Instant
 from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.states.base import StateAbstract
 
@@ -16,7 +16,7 @@ class ResidualModelFrameTranslation(ResidualModelMultibody):
     """Position error in the world: r = p(q) - p_ref, shape (3,) [m].
 
     Args:
-        state: A robot's state.
+        state: State of the robot.
         frame: Name of the frame.
         reference: Reference point (3,) [m]. Run-time parameter `reference`.
     """

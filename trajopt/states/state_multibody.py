@@ -1,4 +1,4 @@
-"""States of a robot: configuration and velocity."""
+"""State of a robot: configuration and velocity."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ import numpy.typing as npt
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.errors import InvalidArgumentError, check_array
+from trajopt.checks import check_array
+from trajopt.errors import InvalidArgumentError
 from trajopt.robots import Robot
+from trajopt.robots.placements import NORM_TOLERANCE
 from trajopt.states.accurate import evaluate, joints_to_replace
-from trajopt.states.base import Array, StateAbstract, check_columns, random_generator, uniform_within
+from trajopt.states.base import StateAbstract, check_columns, random_generator, uniform_within
 from trajopt.states.joint_spaces import JointSpace, joint_spaces
 from trajopt.states.spaces import VectorSpace
+from trajopt.types import Reals
 
-_NORM_TOLERANCE = 1e-6
 _NO_LIMIT = 1e300
-"""Pinocchio writes the largest double where a file gives no limit."""
+"""Limits beyond this are none: Pinocchio writes the largest double where a file gives no limit."""
 
 
 class StateMultibody(StateAbstract):
@@ -31,12 +33,12 @@ class StateMultibody(StateAbstract):
     Args:
         robot: The robot.
         lower: Lower bounds of x ⊖ zero(), shape (2 nv,); by default the robot's limits of positions and velocities,
-            none for joints that turn without limit, planar joints and free flyers.
-        upper: Upper bounds, likewise.
+            where continuous joints, planar joints and free flyers have no limits of position.
+        upper: Upper bounds of x ⊖ zero(), likewise.
 
     Raises:
-        InvalidArgumentError: `robot` is not a Robot, or the bounds do not fit.
-        UnsupportedOperationError: a joint's type is unknown.
+        InvalidArgumentError: `robot` is not a Robot, or the bounds have a wrong size or order.
+        UnsupportedOperationError: The type of a joint is unknown.
     """
 
     def __init__(self, robot: Robot, *, lower: npt.ArrayLike | None = None, upper: npt.ArrayLike | None = None) -> None:
@@ -53,15 +55,15 @@ class StateMultibody(StateAbstract):
         default_lower, default_upper = _limits(self.model, self._joints)
         self._finish(default_lower if lower is None else lower, default_upper if upper is None else upper)
 
-    def zero(self) -> Array:
-        """The neutral configuration and no velocity, shape (nx,); a fresh array."""
+    def zero(self) -> Reals:
+        """Neutral configuration with zero velocity, shape (nx,); a new array."""
         return np.concatenate([pin.neutral(self.model), np.zeros(self.nv)])
 
-    def rand(self, rng: np.random.Generator | int) -> Array:
+    def rand(self, rng: np.random.Generator | int) -> Reals:
         """A random state, shape (nx,).
 
-        Rotations are uniform, joints with limits are uniform within them, other positions are uniform in [-1, 1], and
-        so are velocities, cut to their bounds.
+        Rotations are uniform, joints with limits are uniform within them, and other positions are uniform in [-1, 1].
+        Velocities are uniform in [-1, 1], clipped to their bounds.
         """
         generator = random_generator(rng)
         x = np.empty(self.nx)
@@ -77,16 +79,16 @@ class StateMultibody(StateAbstract):
         x[self.nq :] = np.clip(generator.uniform(-1.0, 1.0, self.nv), slowest, fastest)
         return x
 
-    def at_rest(self, x: Array) -> Array:
+    def at_rest(self, x: Reals) -> Reals:
         """The state with zero velocity, shape (nx,)."""
         return np.concatenate([np.asarray(x, dtype=np.float64)[: self.nq], np.zeros(self.nv)])
 
-    def normalize(self, x: npt.ArrayLike) -> Array:
-        """x with its quaternions and unit circles scaled to norm 1, shape (nx,); a fresh array."""
+    def normalize(self, x: npt.ArrayLike) -> Reals:
+        """The state with its quaternions and points on unit circles scaled to norm 1, shape (nx,); a new array."""
         result = check_array("x", x, (self.nx,), cure=self._shape_hint())
         for joint, where, norm in self._rotations(result):
             if norm == 0:
-                raise InvalidArgumentError(f"x: expected a rotation of joint {joint.label!r}, got zeros")
+                raise InvalidArgumentError(f"x: expected a nonzero rotation of joint {joint.label!r}, got zeros")
             result[where] /= norm
         return result
 
@@ -128,18 +130,18 @@ class StateMultibody(StateAbstract):
 
     @property
     def coordinate_names(self) -> list[str]:
-        """ "q:joint" or "q:joint.x" for each coordinate of q, then "v:joint" or "v:joint.x" for each of v."""
+        """Name of each coordinate of q, "q:JOINT" or "q:JOINT.x", then of v, "v:JOINT" or "v:JOINT.x"."""
         positions = [_name("q", j.label, part) for j in self._joints for part in j.space.coordinates]
         return positions + self.tangent_names[self.nv :]
 
     @property
     def tangent_names(self) -> list[str]:
-        """ "q:joint" or "q:joint.x" for each coordinate of δq, then the same with "v:" for δv."""
+        """Name of each coordinate of δq, "q:JOINT" or "q:JOINT.x", then of δv, "v:JOINT" or "v:JOINT.x"."""
         return [_name(kind, j.label, part) for kind in "qv" for j in self._joints for part in j.space.tangents]
 
     @property
     def tangent_units(self) -> list[str]:
-        """ "rad" or "m" for each coordinate of δq, then "rad/s" or "m/s" for δv."""
+        """Unit of each coordinate of δq, "rad" or "m", then of δv, "rad/s" or "m/s"."""
         units = [unit for j in self._joints for unit in j.space.units]
         return units + [f"{unit}/s" for unit in units]
 
@@ -150,32 +152,32 @@ class StateMultibody(StateAbstract):
         bounded = int(np.sum(np.isfinite(self.lower) | np.isfinite(self.upper)))
         return f"StateMultibody({self.robot.name!r}, nq={self.nq}, nv={self.nv}, {bounded} of {self.ndx} bounded)"
 
-    def _integrate(self, x: Array, dx: Array) -> Array:
+    def _integrate(self, x: Reals, dx: Reals) -> Reals:
         q = pin.integrate(self.model, x[: self.nq], dx[: self.nv])
         for j in self._replaced["integrate"]:
             q[j.q] = evaluate(j.space, "integrate", x[j.q], dx[j.v])[0][:, 0]
         return np.concatenate([q, x[self.nq :] + dx[self.nv :]])
 
-    def _difference(self, x0: Array, x1: Array) -> Array:
+    def _difference(self, x0: Reals, x1: Reals) -> Reals:
         dq = pin.difference(self.model, x0[: self.nq], x1[: self.nq])
         for j in self._replaced["difference"]:
             dq[j.v] = evaluate(j.space, "difference", x0[j.q], x1[j.q])[0][:, 0]
         return np.concatenate([dq, x1[self.nq :] - x0[self.nq :]])
 
-    def _jintegrate(self, x: Array, dx: Array) -> tuple[Array, Array]:
+    def _jintegrate(self, x: Reals, dx: Reals) -> tuple[Reals, Reals]:
         first, second = pin.dIntegrate(self.model, x[: self.nq], dx[: self.nv])
         for j in self._replaced["jintegrate"]:
             first[j.v, j.v], second[j.v, j.v] = evaluate(j.space, "jintegrate", x[j.q], dx[j.v])
         return _with_velocity(first, 1.0), _with_velocity(second, 1.0)
 
-    def _jdifference(self, x0: Array, x1: Array) -> tuple[Array, Array]:
+    def _jdifference(self, x0: Reals, x1: Reals) -> tuple[Reals, Reals]:
         first, second = pin.dDifference(self.model, x0[: self.nq], x1[: self.nq])
         for j in self._replaced["jdifference"]:
             first[j.v, j.v], second[j.v, j.v] = evaluate(j.space, "jdifference", x0[j.q], x1[j.q])
         return _with_velocity(first, -1.0), _with_velocity(second, 1.0)
 
-    def _rotations(self, x: Array) -> list[tuple[JointSpace, slice, float]]:
-        """Each rotation in x: its joint, where its coordinates are, their norm."""
+    def _rotations(self, x: Reals) -> list[tuple[JointSpace, slice, float]]:
+        """Rotations in x: for each the joint, the place of its coordinates, and their norm."""
         result = []
         for joint in self._joints:
             rotation = joint.space.rotation
@@ -184,19 +186,19 @@ class StateMultibody(StateAbstract):
                 result.append((joint, where, float(np.linalg.norm(x[where]))))
         return result
 
-    def _check_rotations(self, x: Array, argument: str) -> None:
+    def _check_rotations(self, x: Reals, argument: str) -> None:
         for joint, where, norm in self._rotations(x):
-            if abs(norm - 1) > _NORM_TOLERANCE:
+            if abs(norm - 1) > NORM_TOLERANCE:
                 kind = "quaternion" if where.stop - where.start == 4 else "(cos, sin)"
                 raise InvalidArgumentError(
                     f"{argument}: expected the {kind} of joint {joint.label!r} (indices {where.start} to "
-                    f"{where.stop - 1}) to have norm 1 within {_NORM_TOLERANCE}, got {norm:.9g}; "
+                    f"{where.stop - 1}) to have norm 1 within {NORM_TOLERANCE}, got {norm:.9g}; "
                     "normalise it, or use state.normalize(x)"
                 )
 
-    def are_states(self, xs: Array) -> bool:
+    def are_states(self, xs: Reals) -> bool:
         norms = [np.linalg.norm(xs[:, where], axis=1) for _, where, _ in self._rotations(xs[0])]
-        return super().are_states(xs) and all(np.all(np.abs(norm - 1) <= _NORM_TOLERANCE) for norm in norms)
+        return super().are_states(xs) and all(np.all(np.abs(norm - 1) <= NORM_TOLERANCE) for norm in norms)
 
     def _shape_hint(self) -> str:
         return f"a state of {self.robot.name!r} is (q, v) with nq = {self.nq} and nv = {self.nv}"
@@ -205,7 +207,7 @@ class StateMultibody(StateAbstract):
         return self.model is other.model or bool(self.model == other.model)
 
 
-def _limits(model: pin.Model, joints: tuple[JointSpace, ...]) -> tuple[Array, Array]:
+def _limits(model: pin.Model, joints: tuple[JointSpace, ...]) -> tuple[Reals, Reals]:
     """Bounds of (δq, δv), shape (2 nv,) each, from the model's limits."""
     lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
     for joint in joints:
@@ -222,7 +224,7 @@ def _name(kind: str, label: str, part: str) -> str:
     return f"{kind}:{label}.{part}" if part else f"{kind}:{label}"
 
 
-def _with_velocity(configuration_block: Array, sign: float) -> Array:
+def _with_velocity(configuration_block: Reals, sign: float) -> Reals:
     nv = len(configuration_block)
     result = np.zeros((2 * nv, 2 * nv))
     result[:nv, :nv] = configuration_block
@@ -230,5 +232,14 @@ def _with_velocity(configuration_block: Array, sign: float) -> Array:
     return result
 
 
-def _rebuild(robot: Robot, lower: Array, upper: Array) -> StateMultibody:
+def _rebuild(robot: Robot, lower: Reals, upper: Reals) -> StateMultibody:
     return StateMultibody(robot, lower=lower, upper=upper)
+
+
+def check_robot_state(user: str, state: object) -> StateMultibody:
+    """Returns the state of a robot; raises InvalidArgumentError, in the name of `user`, for any other state."""
+    if not isinstance(state, StateMultibody):
+        raise InvalidArgumentError(
+            f"state: {user} needs a StateMultibody, got {state!r}; make one: StateMultibody(load_robot(...))"
+        )
+    return state

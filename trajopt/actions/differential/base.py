@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import casadi as ca
 import numpy as np
@@ -12,16 +12,19 @@ from casadi import SX
 
 from trajopt.actions.base import check_names
 from trajopt.actions.data import ActionData
+from trajopt.actions.expansion import Stage, StageExpansion, StageValues
+from trajopt.checks import check_array, check_bounds, check_count
 from trajopt.costs.cost_stack import CostStack
-from trajopt.errors import InvalidArgumentError, check_array, check_bounds, check_count
-from trajopt.expressions import Instant, function_of
+from trajopt.errors import InvalidArgumentError
+from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model import Model, Parameter, parameter_vector
-from trajopt.program_store import kept
+from trajopt.model.base import Model
+from trajopt.model.functions import named_call
+from trajopt.model.parameters import Parameter
+from trajopt.model.programs import kept
 from trajopt.states.base import StateAbstract
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 
 class DifferentialActionModelAbstract(Model):
@@ -91,44 +94,27 @@ class DifferentialActionModelAbstract(Model):
         """Force of each contact as an expression of (x, u), in its reference frame [N, N m]; none without contacts."""
         return {}
 
-    def value_steps(
-        self, program: Program, x: Array, u: Array, parameters: Array, weight: Array, *, symbols: SX
-    ) -> tuple[Array, Array]:
-        """Adds the steps that give the dynamics and the weighted cost.
-
-        Args:
-            program: Where they go.
-            x: State (nx,).
-            u: Control (nu,).
-            parameters: Values of the parameters whose symbols are `symbols`, (n,).
-            weight: What the cost is multiplied by, (1,) [s].
-            symbols: Column of parameters, those of this model among them.
-
-        Returns:
-            f (size,), cost (1,).
-        """
+    def values(self, program: Program, stage: Stage) -> StageValues:
+        """Adds the steps that give the values at a stage."""
         instant, w = self.instant(), SX.sym("weight")
         cost = w * sum(self.term_values(instant).values(), SX(0))
-        function = function_of(type(self).__name__, [instant.x, instant.u, symbols, w], [self.dynamics(instant), cost])
-        f, value = program.call(function, x, u, parameters, weight)
-        return f, value
+        results = {"f": self.dynamics(instant), "cost": cost}
+        return StageValues(**self._call(program, stage, instant, w, results))
 
-    def expansion_steps(
-        self, program: Program, x: Array, u: Array, parameters: Array, weight: Array, *, symbols: SX
-    ) -> tuple[Array, Array, Array, Array, Array]:
-        """Adds the steps that give values and derivatives; arguments as in `value_steps`.
-
-        Returns:
-            f (size,), its derivative by (x, u) (size, ndx + nu), and of the weighted cost the value (1,), the gradient
-            (ndx + nu,) and the Hessian (ndx + nu, ndx + nu).
-        """
+    def expansion(self, program: Program, stage: Stage) -> StageExpansion:
+        """Adds the steps that give values and derivatives at a stage."""
         instant, w = self.instant(derivatives=True), SX.sym("weight")
         q = self.costs.quadratic(instant)
-        results = [self.dynamics(instant), ca.horzcat(*self.dynamics_derivative(instant)), w * q.cost]
-        results += [w * q.Ly, w * q.Lyy]
-        function = function_of(type(self).__name__, [instant.x, instant.u, symbols, w], results)
-        f, D, cost, gradient, hessian = program.call(function, x, u, parameters, weight)
-        return f, D, cost, gradient, hessian
+        results = {"f": self.dynamics(instant), "Df": SX(ca.horzcat(*self.dynamics_derivative(instant)))}
+        results |= {"cost": w * q.cost, "g": w * q.Ly, "H": w * q.Lyy}
+        return StageExpansion(**self._call(program, stage, instant, w, results))
+
+    def _call(
+        self, program: Program, stage: Stage, instant: Instant, weight: SX, results: dict[str, SX]
+    ) -> dict[str, Array]:
+        """Calls the expression of results at an instant, its costs multiplied by the symbol `weight`."""
+        inputs = [(instant.x, stage.x), (instant.u, stage.u), (stage.symbols, stage.parameters), (weight, stage.weight)]
+        return named_call(program, type(self).__name__, inputs, results)
 
     def parameters(self) -> dict[str, Parameter]:
         return {**super().parameters(), **self.costs.parameters(self.nu)}
@@ -139,12 +125,12 @@ class DifferentialActionModelAbstract(Model):
 
     def calc(self, data: ActionData, x: Reals, u: Reals) -> None:
         """Sets `data.xnext`, the rate of the state (ndx,) per second, and `data.cost` [cost/s]; for inspection."""
-        f, cost = self._evaluate(self.value_steps, x, u)
+        f, cost = self._evaluate("calc", x, u)
         data.xnext, data.cost = self._rate(x, f.ravel()), cost
 
     def calc_diff(self, data: ActionData, x: Reals, u: Reals) -> None:
         """Sets the derivatives of the rate and of the cost; for inspection."""
-        _, D, _, gradient, hessian = self._evaluate(self.expansion_steps, x, u)
+        _, D, _, gradient, hessian = self._evaluate("calc_diff", x, u)
         n, half = self.state.ndx, self.state.ndx - self.size
         whole = np.vstack([np.eye(half, n + self.nu, k=n - half), D])
         data.Fx, data.Fu = whole[:, :n], whole[:, n:]
@@ -155,19 +141,23 @@ class DifferentialActionModelAbstract(Model):
         """Rate of the state in the tangent space, (ndx,): (v, f) of a second-order system."""
         return np.concatenate([np.asarray(x)[self.state.nx - self.size :], f]) if self.second_order else f
 
-    def _build(self, steps: Callable[..., tuple[Array, ...]]) -> Program:
-        """`value_steps` or `expansion_steps` of (x, u, parameters), with the cost as it is."""
-        symbols, program = parameter_vector(self.parameters()), Program(f"{type(self).__name__}: {steps.__name__}")
-        x, u, p = program.input(self.state.nx), program.input(self.nu), program.input(symbols.numel())
+    def _build_program(self, name: str) -> Program:
+        """The model alone: "calc" or "calc_diff" of (x, u, parameters), with the cost as it is."""
+        program = Program(f"{type(self).__name__}: {name}")
+        x, u, p = program.input(self.state.nx), program.input(self.nu), program.input(self.layout.size)
         (one,) = program.call(ca.Function("one", [], [SX(1)]))
-        program.output(*steps(program, x, u, p, one, symbols=symbols))
+        stage = Stage(x=x, u=u, parameters=p, symbols=self.layout.symbols, weight=one)
+        if name == "calc":
+            v = self.values(program, stage)
+            program.output(v.f, v.cost)
+        else:
+            e = self.expansion(program, stage)
+            program.output(e.f, e.Df, e.cost, e.g, e.H)
         return program
 
-    def _evaluate(self, steps: Callable[..., tuple[Array, ...]], x: Reals, u: Reals) -> tuple[Reals, ...]:
-        values = [p.flat(p.default) for p in self.parameters().values()]
-        flat = np.concatenate(values) if values else np.zeros(0)
-        program = kept(self, steps.__name__, lambda: self._build(steps))
-        return program.evaluate(self.state.check(x, "x"), check_array("u", u, (self.nu,)), flat)
+    def _evaluate(self, name: str, x: Reals, u: Reals) -> tuple[Reals, ...]:
+        program = kept(self, name, lambda: self._build_program(name))
+        return program.evaluate(self.state.check(x, "x"), check_array("u", u, (self.nu,)), self.layout.column())
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals | None:
         """Control that balances the system at rest, if there is a closed form; None if not.

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
@@ -14,12 +13,11 @@ from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.costs.cost_stack import CostStack
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.errors import InvalidArgumentError
-from trajopt.expressions import Instant
+from trajopt.instant import Instant
 from trajopt.kernels.program import Program
-from trajopt.program_store import kept
+from trajopt.model.programs import kept
 from trajopt.states.base import StateAbstract
-
-Reals = npt.NDArray[np.float64]
+from trajopt.types import Reals
 
 
 class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):

@@ -6,7 +6,8 @@ from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.errors import InvalidArgumentError
-from trajopt.expressions import Instant, call_user
+from trajopt.instant import Instant
+from trajopt.model.functions import call_user
 
 
 class DifferentialActionModelSymbolic(DifferentialActionModelAbstract):

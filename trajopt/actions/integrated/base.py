@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 from casadi import SX
 
+from trajopt.actions.control import ControlParametrizationPolyZero
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
+from trajopt.actions.end import end_expansion, end_values
+from trajopt.actions.expansion import Expansion, Multipliers, Point, Stage, Values
 from trajopt.actions.expression import ActionModelExpression
-from trajopt.actions.terminal import terminal_stack_steps, terminal_stack_value
-from trajopt.errors import DuplicateNameError, InvalidArgumentError, check_non_negative, check_positive
-from trajopt.expressions import Instant
+from trajopt.checks import check_non_negative, check_positive
+from trajopt.errors import DuplicateNameError, InvalidArgumentError
+from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model import Parameter, parameter_vector
-
-Reals = npt.NDArray[np.float64]
+from trajopt.model.parameters import Parameter
+from trajopt.types import Reals
 
 
 def _time_step(argument: str, value: Any) -> Reals:
@@ -40,7 +42,9 @@ class IntegratedActionModelAbstract(ActionModelExpression):
         if not isinstance(differential, DifferentialActionModelAbstract):
             raise InvalidArgumentError(f"differential: expected a differential action model, got {differential!r}")
         d = differential
-        super().__init__(d.state, d.nu, lower=d.lower, upper=d.upper, control_names=d.control_names)
+        c = self.control = ControlParametrizationPolyZero(d.nu)
+        bounds = {"lower": c.bounds(d.lower), "upper": c.bounds(d.upper)}
+        super().__init__(d.state, c.nw, **bounds, control_names=c.names(d.control_names))
         self.differential = d
         if "dt" in d.parameters():
             raise DuplicateNameError(
@@ -52,16 +56,35 @@ class IntegratedActionModelAbstract(ActionModelExpression):
     def parameters(self) -> dict[str, Parameter]:
         return {**super().parameters(), **self.differential.parameters()}
 
-    def weight_step(self, program: Program, parameters: Array, factor: float) -> Array:
-        """Adds the step that gives factor · dt, (1,)."""
-        symbols = parameter_vector(self.parameters())
-        return program.call(ca.Function("weight", [symbols], [factor * self.dt]), parameters)[0]
+    def values(self, program: Program, point: Point) -> Values:
+        if point.u is None:
+            return end_values(self, self.differential.costs, program, point)
+        return self._step(program, point, point.u)
 
-    def terminal_steps(self, program: Program, x: Array, parameters: Array) -> tuple[Array, Array, Array]:
-        return terminal_stack_steps(self.differential.costs, self.parameters(), program, x, parameters)
+    def expansion(
+        self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
+    ) -> Expansion:
+        self._refuse(multipliers)
+        if point.u is None:
+            return end_expansion(self, self.differential.costs, program, point)
+        self._check_lift(lift)
+        return self._step_derivatives(program, point, point.u, lift)
 
-    def terminal_value_step(self, program: Program, x: Array, parameters: Array) -> Array:
-        return terminal_stack_value(self.differential.costs, self.parameters(), program, x, parameters)
+    @abstractmethod
+    def _step(self, program: Program, point: Point, u: Array) -> Values:
+        """Adds the steps of one time step."""
+
+    @abstractmethod
+    def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
+        """Adds the steps of one time step and its derivatives."""
+
+    def _stage(self, program: Program, point: Point, x: Array, u: Array, c: float, factor: float) -> Stage:
+        """The stage at x, at time c from 0 to 1 of the step; its cost is multiplied by factor · dt."""
+        symbols = self.layout.symbols
+        (weight,) = program.call(ca.Function("weight", [symbols], [factor * self.dt]), point.parameters)
+        return Stage(
+            x=x, u=self.control.value(program, u, c), parameters=point.parameters, symbols=symbols, weight=weight
+        )
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         if terminal:

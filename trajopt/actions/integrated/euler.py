@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+
 import casadi as ca
 from casadi import SX
 
+from trajopt.actions.expansion import Expansion, Lift, Point, Values
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract, symbol_of
+from trajopt.actions.lift import lift_size
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model import parameter_vector
 
 
 class IntegratedActionModelEuler(IntegratedActionModelAbstract):
@@ -22,26 +25,33 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         dt: Time step [s]. Run-time parameter `dt`.
     """
 
-    def calc_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, Array]:
-        symbols, weight = parameter_vector(self.parameters()), self.weight_step(program, parameters, 1.0)
-        f, cost = self.differential.value_steps(program, x, u, parameters, weight, symbols=symbols)
-        y, rate = SX.sym("x", self.state.nx), symbol_of(program, f)
-        step = ca.Function("step", [y, rate, symbols], [self.state.sx_integrate(y, self._tangent(y, rate))])
-        (xnext,) = program.call(step, x, f, parameters)
-        return xnext, cost
+    @functools.cached_property
+    def lift_size(self) -> int | None:  # type: ignore[override]
+        """Of a second-order system: size of the block in which q ⊕ dt v⁺ is not a sum, 6 for a floating base."""
+        x, step = SX.sym("x", self.state.nx), SX.sym("step", self.state.ndx)
+        return lift_size(*self.state.sx_jintegrate(x, step)) if self.differential.second_order else None
 
-    def calc_diff_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, ...]:
-        symbols, weight = parameter_vector(self.parameters()), self.weight_step(program, parameters, 1.0)
-        f, D, cost, gradient, hessian = self.differential.expansion_steps(
-            program, x, u, parameters, weight, symbols=symbols
-        )
-        y, rate, change = SX.sym("x", self.state.nx), symbol_of(program, f), symbol_of(program, D)
+    def _step(self, program: Program, point: Point, u: Array) -> Values:
+        stage = self._stage(program, point, point.x, u, 0.0, 1.0)
+        v = self.differential.values(program, stage)
+        y, rate = SX.sym("x", self.state.nx), symbol_of(program, v.f)
+        step = ca.Function("step", [y, rate, stage.symbols], [self.state.sx_integrate(y, self._tangent(y, rate))])
+        (xnext,) = program.call(step, point.x, v.f, point.parameters)
+        return Values(xnext=xnext, cost=v.cost)
+
+    def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
+        stage = self._stage(program, point, point.x, u, 0.0, 1.0)
+        e = self.control.chain(program, self.differential.expansion(program, stage), 0.0)
+        y, rate, change = SX.sym("x", self.state.nx), symbol_of(program, e.f), symbol_of(program, e.Df)
         tangent = self._tangent(y, rate)
-        first, second = self.state.sx_jintegrate(y, tangent)
-        jacobian = second @ self._tangent_derivative(change) + ca.horzcat(first, SX(self.state.ndx, self.nu))
-        results = [self.state.sx_integrate(y, tangent), jacobian]
-        xnext, F = program.call(ca.Function("step_diff", [y, rate, change, symbols], results), x, f, D, parameters)
-        return xnext, cost, F, gradient, hessian
+        derivatives = self.state.sx_jintegrate(y, tangent)
+        results = [self.state.sx_integrate(y, tangent)]
+        results += [self._jacobian(*derivatives, change)] if lift is None else self._lift(*derivatives, change, lift)
+        step = ca.Function("step_diff", [y, rate, change, stage.symbols], results)
+        xnext, *found = program.call(step, point.x, e.f, e.Df, point.parameters)
+        F = found[0] if lift is None else None
+        lifted = None if lift is None else Lift(**dict(zip(("dt", "J0", "J1", "Fv"), found)))
+        return Expansion(xnext=xnext, F=F, lift=lifted, cost=e.cost, g=e.g, H=e.H)
 
     def _tangent(self, x: SX, f: SX) -> SX:
         """The step in the tangent space, (ndx,)."""
@@ -54,7 +64,19 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         """Its derivative (ndx, ndx + nu), with D that of f."""
         if not self.differential.second_order:
             return D * self.dt
-        half = D.shape[0]
-        velocity = ca.horzcat(SX(half, half), SX.eye(half), SX(half, self.nu))
         change = D * self.dt
-        return ca.vertcat((velocity + change) * self.dt, change)
+        return ca.vertcat((self._velocity(D) + change) * self.dt, change)
+
+    def _velocity(self, D: SX) -> SX:
+        """Derivative of v, (ndx / 2, ndx + nu)."""
+        half = D.shape[0]
+        return ca.horzcat(SX(half, half), SX.eye(half), SX(half, self.nu))
+
+    def _jacobian(self, first: SX, second: SX, D: SX) -> SX:
+        """F (ndx, ndx + nu), with the derivatives of x ⊕ dx and that of f."""
+        return second @ self._tangent_derivative(D) + ca.horzcat(first, SX(self.state.ndx, self.nu))
+
+    def _lift(self, first: SX, second: SX, D: SX, size: int) -> list[SX]:
+        """What a `Lift` holds, with blocks of this size."""
+        Fv = self._velocity(D) + D * self.dt
+        return [self.dt, first[:size, :size], self.dt * second[:size, :size], Fv]

@@ -9,12 +9,13 @@ import casadi as ca
 from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
+from trajopt.actions.expansion import Expansion, Point, StageExpansion, Values
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
-from trajopt.expressions import Instant, function_of
+from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model import parameter_vector
+from trajopt.model.functions import function_of
 
 NODES = (0.0, 0.5, 0.5, 1.0)
 WEIGHTS = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
@@ -44,56 +45,56 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         super().__init__(differential, dt)
         self.transport = bool(transport)
 
-    def calc_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, Array]:
-        symbols, advance = parameter_vector(self.parameters()), self._advance_values()
+    def _step(self, program: Program, point: Point, u: Array) -> Values:
+        x, p, advance = point.x, point.parameters, self._advance_values()
         y, ys, fs, costs = x, list[Array](), list[Array](), list[Array]()
-        for factor, following in zip(WEIGHTS, (*NODES[1:], None)):
-            weight = self.weight_step(program, parameters, factor)
-            f, cost = self.differential.value_steps(program, y, u, parameters, weight, symbols=symbols)
+        for c, factor, following in zip(NODES, WEIGHTS, (*NODES[1:], None)):
+            v = self.differential.values(program, self._stage(program, point, y, u, c, factor))
+            f = v.f
             if self._is_curved:
                 (f,) = program.call(self._seen_from_start_values(), x, y, f)
             ys.append(y)
             fs.append(f)
-            costs.append(cost)
+            costs.append(v.cost)
             if following is not None:
-                (y,) = program.call(advance, x, y, f, parameters, _constant(program, following))
-        (xnext,) = program.call(self._finish_values(), x, parameters, *ys, *fs)
-        return xnext, program.call(_sum(len(costs)), *costs)[0]
+                (y,) = program.call(advance, x, y, f, p, _constant(program, following))
+        (xnext,) = program.call(self._finish_values(), x, p, *ys, *fs)
+        return Values(xnext=xnext, cost=program.call(_sum(len(costs)), *costs)[0])
 
-    def calc_diff_steps(self, program: Program, x: Array, u: Array, parameters: Array) -> tuple[Array, ...]:
-        """Z (ndx + nu, ndx + nu) is the derivative of (y, u) of a stage by (x, u)."""
-        symbols, advance = parameter_vector(self.parameters()), self._advance_derivatives()
+    def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
+        """Z (ndx + nu, ndx + nu) is the derivative of (y, u) of a stage by x and the knot's control."""
+        x, p, advance = point.x, point.parameters, self._advance_derivatives()
         y, stages, costs = x, list[tuple[Array, Array, Array, Array]](), list[Array]()
-        (Z,) = program.call(ca.Function("identity", [], [SX.eye(self._sizes()[1])]))
-        gradient = hessian = None
-        for factor, following in zip(WEIGHTS, (*NODES[1:], None)):
-            weight = self.weight_step(program, parameters, factor)
-            f, D, cost, g, H = self.differential.expansion_steps(program, y, u, parameters, weight, symbols=symbols)
-            if gradient is None or hessian is None:
-                gradient, hessian = g, H
+        start = ca.diagcat(SX.eye(self.state.ndx), self.control.derivative(NODES[0]))
+        (Z,) = program.call(ca.Function("identity", [], [start]))
+        first: StageExpansion | None = None
+        for c, factor, following in zip(NODES, WEIGHTS, (*NODES[1:], None)):
+            e = self.differential.expansion(program, self._stage(program, point, y, u, c, factor))
+            if first is None:
+                first = e = self.control.chain(program, e, c)
+                f, D = e.f, e.Df
             else:
-                D = program.matmul(D, Z)
-                program.accumulate(gradient, Z, g, transpose_a=True)
-                program.accumulate(hessian, Z, program.matmul(H, Z), transpose_a=True, symmetric=True)
+                f, D = e.f, program.matmul(e.Df, Z)
+                program.accumulate(first.g, Z, e.g, transpose_a=True)
+                program.accumulate(first.H, Z, program.matmul(e.H, Z), transpose_a=True, symmetric=True)
             if self._is_curved:
                 f, D = program.call(self._seen_from_start(), x, y, Z, f, D)
             stages.append((y, Z, f, D))
-            costs.append(cost)
+            costs.append(e.cost)
             if following is not None:
-                y, Z = program.call(advance, x, y, Z, f, D, parameters, _constant(program, following))
-        xnext, jacobian = program.call(self._finish_derivatives(), x, parameters, *itertools.chain(*zip(*stages)))
-        assert gradient is not None
-        assert hessian is not None
-        return xnext, program.call(_sum(len(costs)), *costs)[0], jacobian, gradient, hessian
+                y, Z = program.call(advance, x, y, Z, f, D, p, _constant(program, following))
+        xnext, F = program.call(self._finish_derivatives(), x, p, *itertools.chain(*zip(*stages)))
+        assert first is not None
+        return Expansion(xnext=xnext, F=F, cost=program.call(_sum(len(costs)), *costs)[0], g=first.g, H=first.H)
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         if terminal:
             return super().term_expressions(instant, terminal=True)
-        p, (x, u) = parameter_vector(self.parameters()), (instant.x, instant.u)
+        p, (x, u) = self.layout.symbols, (instant.x, instant.u)
         stage, advance, sums = self._stage_terms(), self._advance_values(), SX(0)
         y = x
-        for weight, following in zip(WEIGHTS, (*NODES[1:], None)):
-            f, terms = stage(y, u, p)
+        for c, weight, following in zip(NODES, WEIGHTS, (*NODES[1:], None)):
+            f, terms = stage(y, self.control.expression(u, c), p)
             sums += weight * self.dt * terms
             if self._is_curved:
                 f = self._seen_from_start_values()(x, y, f)
@@ -105,11 +106,11 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         """f and the value of each cost term."""
         instant = self.differential.instant()
         results = [self.differential.dynamics(instant), ca.vertcat(*self.differential.term_values(instant).values())]
-        symbols = [instant.x, instant.u, parameter_vector(self.parameters())]
+        symbols = [instant.x, instant.u, self.layout.symbols]
         return function_of(type(self.differential).__name__, symbols, results)
 
     def _sizes(self) -> tuple[int, int]:
-        """Size of the dynamics and of (x, u) in the tangent space."""
+        """Size of the dynamics, and of x and the control of a knot in the tangent space."""
         return self.differential.size, self.state.ndx + self.nu
 
     @functools.cached_property
@@ -136,7 +137,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
     def _seen_from_start(self) -> ca.Function:
         """κ and its derivative (ndx, ndx + nu)."""
         n, (nf, s) = self.state.ndx, self._sizes()
-        x, y, Z = SX.sym("x", self.state.nx), SX.sym("y", self.state.nx), SX.sym("Z", s, s)
+        x, y, Z = SX.sym("x", self.state.nx), SX.sym("y", self.state.nx), SX.sym("Z", n + self.control.nu, s)
         f, D, k = SX.sym("f", nf), SX.sym("D", nf, s), SX.sym("k", n)
         to_x = self.state.sx_jdifference(x, y)[1]
         by_x = jacobian(to_x @ k, x) @ self.state.sx_tangent_basis(x)
@@ -150,7 +151,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         """y, Z, and what a stage hands on: f or κ, and its derivative D."""
         n, (nf, s) = self.state.ndx, self._sizes()
         size = n if self._is_curved else nf
-        return SX.sym("y", self.state.nx), SX.sym("Z", s, s), SX.sym("f", size), SX.sym("D", size, s)
+        return SX.sym("y", self.state.nx), SX.sym("Z", n + self.control.nu, s), SX.sym("f", size), SX.sym("D", size, s)
 
     def _moved(self, x: SX, step: SX, change: SX) -> list[SX]:
         """x ⊕ step, and its derivative (ndx, ndx + nu), with `change` that of the step."""
@@ -159,27 +160,28 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
 
     def _advance_values(self) -> ca.Function:
         """y = x ⊕ c dt κ of the next stage."""
-        x, p, c = SX.sym("x", self.state.nx), parameter_vector(self.parameters()), SX.sym("c")
+        x, p, c = SX.sym("x", self.state.nx), self.layout.symbols, SX.sym("c")
         y, _, f, _ = self._symbols_of_stage()
         return ca.Function("advance", [x, y, f, p, c], [self.state.sx_integrate(x, c * self.dt * self._rate(y, f))])
 
     def _advance_derivatives(self) -> ca.Function:
         """y and Z of the next stage."""
-        x, p, c = SX.sym("x", self.state.nx), parameter_vector(self.parameters()), SX.sym("c")
+        x, p, c = SX.sym("x", self.state.nx), self.layout.symbols, SX.sym("c")
         y, Z, f, D = self._symbols_of_stage()
         step, change = c * self.dt * self._rate(y, f), c * self.dt * self._rate_sensitivity(Z, D)
         following, sensitivity = self._moved(x, step, change)
-        whole = ca.vertcat(sensitivity, ca.horzcat(SX(self.nu, self.state.ndx), SX.eye(self.nu)))
+        by_control = self.control.derivative(c)
+        whole = ca.vertcat(sensitivity, ca.horzcat(SX(by_control.shape[0], self.state.ndx), by_control))
         return ca.Function("advance_diff", [x, y, Z, f, D, p, c], [following, whole])
 
     def _finish_values(self) -> ca.Function:
-        x, p = SX.sym("x", self.state.nx), parameter_vector(self.parameters())
+        x, p = SX.sym("x", self.state.nx), self.layout.symbols
         ys, _, fs, _ = zip(*(self._symbols_of_stage() for _ in WEIGHTS))
         step = self.dt * sum((b * self._rate(y, f) for b, y, f in zip(WEIGHTS, ys, fs)), SX(0))
         return ca.Function("finish", [x, p, *ys, *fs], [self.state.sx_integrate(x, step)])
 
     def _finish_derivatives(self) -> ca.Function:
-        x, p = SX.sym("x", self.state.nx), parameter_vector(self.parameters())
+        x, p = SX.sym("x", self.state.nx), self.layout.symbols
         ys, Zs, fs, Ds = zip(*(self._symbols_of_stage() for _ in WEIGHTS))
         step = self.dt * sum((b * self._rate(y, f) for b, y, f in zip(WEIGHTS, ys, fs)), SX(0))
         change = self.dt * sum((b * self._rate_sensitivity(Z, D) for b, Z, D in zip(WEIGHTS, Zs, Ds)), SX(0))

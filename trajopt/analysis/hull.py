@@ -1,0 +1,33 @@
+"""Convex hulls in the plane."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.types import Reals
+
+
+def convex_hull(points: Reals) -> Reals:
+    """Corners of the convex hull of points, shape (n, 2), in counter-clockwise order, shape (m, 2).
+
+    Points on a straight edge are left out. For points on a line the corners are its two ends, for one point the point.
+
+    Source: Andrew, Information Processing Letters 9, 1979.
+    """
+    ordered = np.unique(np.asarray(points, dtype=np.float64), axis=0)  # by x, then y
+    if len(ordered) < 3:
+        return ordered
+    chains = []
+    for side in (ordered, ordered[::-1]):
+        chain: list[Reals] = []
+        for point in side:
+            while len(chain) > 1 and _turn(chain[-2], chain[-1], point) <= 0:
+                chain.pop()
+            chain.append(point)
+        chains += chain[:-1]
+    return np.array(chains)
+
+
+def _turn(a: Reals, b: Reals, c: Reals) -> float:
+    """Twice the signed area of a triangle: > 0 if the path a, b, c turns left."""
+    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))

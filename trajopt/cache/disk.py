@@ -1,0 +1,202 @@
+"""Disk cache of compiled code and programs: private to the user, written atomically, verified before it is loaded.
+
+Each entry is a file `KEY.kernel`: a header with the SHA-256 of key and content, then the content. A file that is
+damaged, or that somebody else could have written, counts as absent. Several processes may use one cache: a file appears
+whole or not at all.
+
+Environment:
+    TRAJOPT_CACHE_DIR: Folder of the cache; "off" switches the cache off.
+    TRAJOPT_CACHE_SIZE: Largest size [MiB], default 1024; the least recently used entries are removed first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import logging
+import os
+import stat
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from trajopt import source
+
+MAGIC = b"trajopt kernel 1\n"
+SUFFIX, UNFINISHED = ".kernel", ".part"
+STALE = 3600.0  # age from which an unfinished file counts as left behind by a dead process [s]
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheInfo:
+    """State of the cache.
+
+    Attributes:
+        directory: Folder of the cache; None if the cache is off or not usable.
+        entries: Number of entries, one file each [-].
+        size: Total size of the entries [bytes].
+        limit: Largest total size [bytes].
+    """
+
+    directory: Path | None
+    entries: int
+    size: int
+    limit: int
+
+
+def _source_digest() -> bytes:
+    """Digest of the source code of `trajopt.kernels`: an edit there makes every entry stale."""
+    return source.digest(source.PACKAGE / "kernels")
+
+
+def key(*parts: str) -> str:
+    """Key of an entry: a hash of what determines its content."""
+    digest = hashlib.sha256(_source_digest())
+    for part in parts:
+        digest.update(hashlib.sha256(part.encode()).digest())
+    return digest.hexdigest()
+
+
+def directory() -> Path | None:
+    """Folder of the cache, created if needed; None if the cache is off or cannot be used safely."""
+    setting = os.environ.get("TRAJOPT_CACHE_DIR", "")
+    if setting == "off":
+        return None
+    return _usable_directory(setting)
+
+
+@functools.lru_cache(maxsize=8)
+def _usable_directory(setting: str) -> Path | None:
+    if setting:
+        folder = Path(setting).expanduser().absolute()
+    else:
+        import platformdirs
+
+        folder = Path(platformdirs.user_cache_dir("trajopt", appauthor=False)) / "kernels"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _private(folder.stat()):
+            problem = "belongs to somebody else or is open to other users"
+        elif not os.access(folder, os.W_OK):
+            problem = "cannot be written"
+        else:
+            return folder
+    except OSError as error:
+        problem = f"cannot be used: {error}"
+    _logger.warning("cache folder %s %s; every start compiles: set TRAJOPT_CACHE_DIR or chmod 700", folder, problem)
+    return None
+
+
+def _private(status: os.stat_result) -> bool:
+    """Whether only this user can write."""
+    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _checksum(entry: str, content: bytes) -> bytes:
+    return hashlib.sha256(entry.encode() + content).digest()
+
+
+def contains(entry: str) -> bool:
+    """Whether an entry exists; its content is not verified."""
+    folder = directory()
+    return folder is not None and (folder / (entry + SUFFIX)).exists()
+
+
+def load(entry: str) -> bytes | None:
+    """Content of an entry; None if the entry is absent or damaged."""
+    folder = directory()
+    if folder is None:
+        return None
+    path = folder / (entry + SUFFIX)
+    try:
+        if not _private(path.stat()):
+            _logger.warning("cache entry %s is open to other users: compiling anew", path)
+            return None
+        data = path.read_bytes()
+        head, digest, content = data[: len(MAGIC)], data[len(MAGIC) : len(MAGIC) + 32], data[len(MAGIC) + 32 :]
+        if head != MAGIC or _checksum(entry, content) != digest:
+            _logger.warning("cache entry %s is damaged: compiling anew", path)
+            path.unlink(missing_ok=True)
+            return None
+        os.utime(path)
+        return content
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        _logger.warning("cache entry %s cannot be read (%s): compiling anew", path, error)
+        return None
+
+
+def store(entry: str, content: bytes) -> None:
+    """Writes an entry. A failure is logged, not raised: a solve works without the cache."""
+    folder = directory()
+    if folder is None:
+        return
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=UNFINISHED, delete=False) as file:
+            try:
+                file.write(MAGIC + _checksum(entry, content) + content)
+                file.flush()
+                os.replace(file.name, folder / (entry + SUFFIX))
+            except BaseException:
+                Path(file.name).unlink(missing_ok=True)
+                raise
+        _shrink(folder)
+    except OSError as error:
+        _logger.warning("cache folder %s cannot be written: %s", folder, error)
+
+
+def limit() -> int:
+    """Largest total size of the entries [bytes]."""
+    setting = os.environ.get("TRAJOPT_CACHE_SIZE", "1024")
+    try:
+        return int(float(setting) * 2**20)
+    except (ValueError, OverflowError):
+        _logger.warning("TRAJOPT_CACHE_SIZE: expected a number of MiB, got %r; 1024 is used", setting)
+        return 2**30
+
+
+def _files(folder: Path, pattern: str) -> list[tuple[float, int, Path]]:
+    """Time of last use, size and path of the files that match a pattern."""
+    found = []
+    for path in folder.glob(pattern):
+        with contextlib.suppress(FileNotFoundError):  # another process removed it meanwhile
+            status = path.stat()
+            found.append((status.st_mtime, status.st_size, path))
+    return found
+
+
+def _shrink(folder: Path) -> None:
+    """Removes the least recently used entries beyond the limit, and unfinished files of dead processes."""
+    entries = _files(folder, "*" + SUFFIX)
+    excess = sum(size for _, size, _ in entries) - limit()
+    for _, size, path in sorted(entries):
+        if excess <= 0:
+            break
+        path.unlink(missing_ok=True)
+        excess -= size
+    for written, _, path in _files(folder, ".*" + UNFINISHED):
+        if written < time.time() - STALE:
+            path.unlink(missing_ok=True)
+
+
+def info() -> CacheInfo:
+    """Folder, number of entries and size of the cache."""
+    folder = directory()
+    entries = [] if folder is None else _files(folder, "*" + SUFFIX)
+    return CacheInfo(directory=folder, entries=len(entries), size=sum(s for _, s, _ in entries), limit=limit())
+
+
+def clear() -> int:
+    """Removes every entry; returns how many there were."""
+    folder = directory()
+    if folder is None:
+        return 0
+    entries = _files(folder, "*" + SUFFIX)
+    for _, _, path in [*entries, *_files(folder, ".*" + UNFINISHED)]:
+        path.unlink(missing_ok=True)
+    return len(entries)

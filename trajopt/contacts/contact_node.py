@@ -1,0 +1,85 @@
+"""Accelerations and forces of contacts that hold."""
+
+from __future__ import annotations
+
+import functools
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.contacts.implicit_node import ImplicitNode
+from trajopt.contacts.stack import ContactStack
+from trajopt.dynamics.falling import FrameMotion, falling_derivatives, frame_motions
+from trajopt.dynamics.friction import SmoothFriction
+from trajopt.instant import Instant
+
+
+class ContactNode(ImplicitNode):
+    """M a' + e = τ + Jᵀ λ and J a' + c + μ λ = 0, with a' = a + c, see `trajopt.dynamics.falling`.
+
+    Args:
+        instant: State and control as symbols.
+        contacts: The contacts.
+        torque: τ (nv,), an expression of u [N m, N].
+        torque_derivative: Its derivative by u (nv, nu).
+        friction: Friction of the joints, or None.
+        damping: μ [1/kg].
+    """
+
+    stack: ContactStack
+    motions: dict[str, FrameMotion]
+
+    def __init__(
+        self,
+        instant: Instant,
+        contacts: ContactStack,
+        torque: SX,
+        torque_derivative: SX,
+        *,
+        friction: SmoothFriction | None,
+        damping: SX,
+    ) -> None:
+        self._robot, self._torque, self._torque_derivative = instant.robot_with(friction), torque, torque_derivative
+        a = SX.sym("a", contacts.state.nv)
+        super().__init__(instant, contacts, self._robot, frame_motions(self._robot, a, contacts.frames), a, damping)
+
+    @functools.cached_property
+    def motion(self) -> SX:
+        """The acceleration a (nv,)."""
+        return self.w - self._robot.shift()
+
+    def _solve(self) -> tuple[SX, SX]:
+        free = self._robot.falling_acceleration(self._torque)
+        drift = ca.substitute(self._with_gravity(self.stack.acceleration(self.motions)), self.w, free)
+        return self._system.solve(free, drift)
+
+    def _residual_derivatives(self) -> tuple[SX, SX, SX]:
+        nv, nu = self.w.numel(), self.instant.nu
+        wrenches = self.stack.wrenches(self.motions, self.multipliers)
+        dq, dv = falling_derivatives(self._robot, self.w, wrenches)
+        dq = self._with_turning_pushes(dq, wrenches)
+        shift_q, shift_v = self._robot.shift_derivatives()
+        return (
+            ca.sparsify(ca.horzcat(dq, dv, -self._torque_derivative)),
+            self._constraint_derivative(),
+            ca.sparsify(ca.horzcat(-shift_q, -shift_v, SX(nv, nu))),
+        )
+
+    def _constraint_derivative(self) -> SX:
+        """Derivative of the contacts' accelerations by (x, u) at fixed a', zero for those that are not active."""
+        nc, nv = self.stack.nc, self.w.numel()
+        rows = self.stack.acceleration(self.motions)
+        by_x, _ = self.instant.derivative(rows)
+        for motion in self.motions.values():
+            by_fall = ca.jacobian(rows, motion.fall)
+            by_x = by_x + ca.horzcat(by_fall @ motion.gravity_derivative(), SX(nc, nv))
+        by_x = self._with_gravity(by_x)
+        switched = ca.repmat(self.stack.switches(), 1, by_x.shape[1]) * by_x
+        return SX(ca.sparsify(ca.horzcat(switched, SX(nc, self.instant.nu))))
+
+    def _with_gravity(self, expression: SX) -> SX:
+        """An expression in which frames fall with gravity."""
+        if not self.motions:
+            return expression
+        symbols, values = zip(*((m.fall, m.gravity) for m in self.motions.values()))
+        return SX(ca.substitute(expression, ca.vertcat(*symbols), ca.vertcat(*values)))

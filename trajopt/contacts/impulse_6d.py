@@ -1,0 +1,33 @@
+"""A sole that touches down."""
+
+from __future__ import annotations
+
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.contacts.base import Motions
+from trajopt.contacts.impulse import ImpulseModelAbstract
+from trajopt.states.base import StateAbstract
+
+
+class ImpulseModel6D(ImpulseModelAbstract):
+    """A frame stops moving and turning, or bounces, with an impulse (6,), linear part first [N s, N m s].
+
+    Args:
+        state: A robot's state.
+        frame: Name of the frame.
+        reference_frame: Axes of the impulse: "local", or "world" and "local_world_aligned", which are the same; the
+            angular part is about the frame's origin.
+
+    Source: Mastalli et al., Crocoddyl (ICRA 2020), eq. 8.
+    """
+
+    vectors = True
+
+    def __init__(
+        self, state: StateAbstract, frame: str, *, reference_frame: str | pin.ReferenceFrame = "local_world_aligned"
+    ) -> None:
+        super().__init__(state, [frame], 6, reference_frame=reference_frame)
+
+    def projections(self, motions: Motions) -> dict[str, SX]:
+        return {self.frame: SX.eye(6)}

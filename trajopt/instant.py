@@ -1,0 +1,134 @@
+"""Instant: symbols of state, control and contact forces at one instant, and expressions that models share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, TypeVar
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.dynamics.friction import SmoothFriction
+from trajopt.dynamics.robot_expressions import RobotExpressions
+from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.kernels.derivatives import jacobian
+from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import check_robot_state
+
+T = TypeVar("T")
+
+
+class Instant:
+    """Symbols of the state and the control at one instant, and expressions of them, each built once and shared.
+
+    Attributes:
+        state: Manifold of the state.
+        x: State symbol (nx,).
+        u: Control symbol (nu,); (0,) at a terminal instant.
+        derivatives: Whether derivatives of the expressions are needed.
+        forces: Symbol of each contact force, or impulse, by name.
+
+    Args:
+        state: Manifold of the state.
+        nu: Number of controls [-].
+        derivatives: Whether derivatives of the expressions are needed: dynamics are then built so that values and
+            derivatives share as much as possible.
+        forces: Size of the force of each contact, or impulse, by name.
+        motion: Motion that the dynamics solve for beside the forces: "acceleration", "velocity_after" (of an impulse),
+            or None.
+    """
+
+    def __init__(
+        self,
+        state: StateAbstract,
+        nu: int,
+        *,
+        derivatives: bool = False,
+        forces: Mapping[str, int] | None = None,
+        motion: str | None = None,
+    ) -> None:
+        self.state = state
+        self.derivatives = derivatives
+        self.x = SX.sym("x", state.nx)
+        self.u = SX.sym("u", nu)
+        self.forces = {name: SX.sym(f"force_{name}", size) for name, size in (forces or {}).items()}
+        self._motion, self._asked = motion, list[SX]()
+        self._robots: dict[SmoothFriction | None, RobotExpressions] = {}
+        self._built: dict[Hashable, Any] = {}
+
+    def once(self, key: Hashable, build: Callable[[], T]) -> T:
+        """Result of `build`, which is called at the first request for this key only."""
+        if key not in self._built:
+            self._built[key] = build()
+        result: T = self._built[key]
+        return result
+
+    @property
+    def nu(self) -> int:
+        """Number of controls."""
+        return int(self.u.numel())
+
+    @property
+    def robot(self) -> RobotExpressions:
+        """Kinematics and dynamics of the robot in this state, without joint friction."""
+        return self.robot_with(None)
+
+    def robot_with(self, friction: SmoothFriction | None) -> RobotExpressions:
+        """Kinematics and dynamics of the robot in this state, with friction in the joints."""
+        if friction not in self._robots:
+            state = check_robot_state("a robot's expressions", self.state)
+            q, v = self.x[: state.nq], self.x[state.nq :]
+            self._robots[friction] = RobotExpressions(
+                state.model, q, v, friction=friction, with_derivatives=self.derivatives
+            )
+        return self._robots[friction]
+
+    def force(self, name: str) -> SX:
+        """Force of a contact, or impulse, as a symbol (n,), in its reference frame [N, N m; N s, N m s]."""
+        if name not in self.forces and not self.forces:
+            raise InvalidArgumentError(
+                f"{name}: there are no contact forces here; use the residual in the running costs of DifferentialAction"
+                "ModelContactFwdDynamics or ActionModelImpulseFwdDynamics, not in a terminal cost"
+            )
+        if name not in self.forces:
+            raise unknown_name("contact", name, self.forces)
+        return self.forces[name]
+
+    @functools.cached_property
+    def acceleration(self) -> SX:
+        """Acceleration of the joints as a symbol (nv,) [rad/s², m/s²]."""
+        return self._solved_motion("acceleration", "DifferentialActionModelContactFwdDynamics (its stack may be empty)")
+
+    @functools.cached_property
+    def velocity_after(self) -> SX:
+        """Velocity after an impulse as a symbol (nv,) [rad/s, m/s]."""
+        return self._solved_motion("velocity_after", "ActionModelImpulseFwdDynamics")
+
+    def _solved_motion(self, name: str, owner: str) -> SX:
+        if self._motion != name:
+            raise InvalidArgumentError(
+                f"{name}: expected a running cost of {owner}, got another model or a terminal cost"
+            )
+        self._asked.append(SX.sym(name, self.state.ndx // 2))
+        return self._asked[0]
+
+    @property
+    def solved(self) -> SX:
+        """Unknowns of the dynamics as one column: the motion, if an expression uses it, then all forces."""
+        return SX(ca.vertcat(*self._asked, *self.forces.values())) if self._asked or self.forces else SX(0, 1)
+
+    @property
+    def solved_motion(self) -> SX:
+        """Motion that the dynamics solve for (nv,), if an expression uses it; else (0,)."""
+        return self._asked[0] if self._asked else SX(0, 1)
+
+    @functools.cached_property
+    def tangent_basis(self) -> SX:
+        """d(x ⊕ dx)/d dx at dx = 0, shape (nx, ndx)."""
+        return self.state.sx_tangent_basis(self.x)
+
+    def derivative(self, expression: SX) -> tuple[SX, SX]:
+        """Derivatives of an expression (n,) with respect to the state's tangent, (n, ndx), and the control, (n, nu)."""
+        both = jacobian(expression, ca.vertcat(self.x, self.u))
+        return both[:, : self.state.nx] @ self.tangent_basis, both[:, self.state.nx :]

@@ -1,0 +1,6 @@
+"""What every model shares: run-time parameters, content hash, stored programs."""
+
+from trajopt.model.base import Model
+from trajopt.model.parameters import Parameter, ParameterLayout
+
+__all__ = ["Model", "Parameter", "ParameterLayout"]

@@ -1,0 +1,177 @@
+"""Content hash of a model: models with equal hashes have equal expressions.
+
+The hash covers the objects as they are when it is taken: classes, attributes, arrays, robots, CasADi functions. Of a
+run-time parameter it covers name and symbol; the value is not part of an expression. Cached properties follow from the
+rest and are left out. A class names further attributes that have no effect on expressions in `not_content`.
+
+The hash also covers the source code of the packages of trajopt that define the classes. Other code, such as a user's
+class, may change unnoticed, so a model that contains it has no hash. (A residual made from a user's function is covered
+by the expression that the function returns.)
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import hashlib
+import pickle
+import sys
+from abc import ABC
+from collections.abc import Iterable
+from pathlib import Path
+from types import FunctionType
+from typing import Any, Generic
+
+import casadi as ca
+import numpy as np
+from casadi import SX
+
+from trajopt import source
+from trajopt.model.base import Model
+from trajopt.model.parameters import Parameter
+
+_NUMBERS = (np.float64, np.float32, np.int64, np.int32, np.bool_)
+_BARE = (object, ABC, Generic, enum.Enum)  # bases that add nothing to the attributes
+
+
+class UnknownContentError(Exception):
+    """A model contains an object that the content hash cannot cover."""
+
+
+def model_hash(model: Model) -> str:
+    """Hash of a model's content and of the source code that builds its expressions.
+
+    Raises:
+        UnknownContentError: The model contains an object that is not from trajopt, numpy, pinocchio or CasADi.
+    """
+    reader = _Reader()
+    reader.read(model)
+    return reader.result()
+
+
+class _Reader:
+    """Feeds objects to a hash, each with its type, size and content, so that different objects feed different bytes."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self._read: dict[int, tuple[int, Any]] = {}  # number of each object, by identity; keeps the object alive
+        self._symbolic: list[SX] = []
+        self._packages = {"trajopt"}
+
+    def result(self) -> str:
+        """The hash of all objects that were read."""
+        # One function of free symbols: its serialisation tells which symbols are shared between expressions.
+        function = ca.Function("content", [], self._symbolic, {"allow_free": True})
+        self._feed("expressions", function.serialize().encode())
+        for package in sorted(self._packages):
+            self._feed(package, _source_of(package))
+        return self._hash.hexdigest()
+
+    def _feed(self, kind: str, data: bytes) -> None:
+        self._hash.update(f"{kind} {len(data)}\n".encode())
+        self._hash.update(data)
+
+    def read(self, value: Any) -> None:
+        """Reads a value; an object that was read before is fed by its number."""
+        kind = type(value)
+        if value is None or kind in (bool, int, float, complex, str, bytes, range):
+            self._feed(kind.__name__, repr(value).encode())
+        elif kind in (list, tuple):
+            self._feed(kind.__name__, str(len(value)).encode())
+            self._read_all(value)
+        elif kind is dict:
+            self._feed("dict", str(len(value)).encode())
+            self._read_all(item for pair in value.items() for item in pair)
+        elif kind is slice:
+            self._feed("slice", b"")
+            self._read_all((value.start, value.stop, value.step))
+        elif id(value) in self._read:
+            self._feed("again", str(self._read[id(value)][0]).encode())
+        else:
+            self._read[id(value)] = (len(self._read), value)
+            self._read_object(value)
+
+    def _read_all(self, values: Iterable[Any]) -> None:
+        for value in values:
+            self.read(value)
+
+    def _read_object(self, value: Any) -> None:
+        kind = type(value)
+        library = kind.__module__.split(".")[0]
+        if kind is np.ndarray and value.dtype.kind in "fiub":
+            self._feed(f"array {value.dtype.str} {value.shape}", value.tobytes())
+        elif kind in _NUMBERS:
+            self._feed(kind.__name__, value.tobytes())
+        elif kind is SX:
+            self._feed("SX", b"")
+            self._symbolic.append(value)
+        elif kind in (ca.Function, ca.DM):
+            self._feed(kind.__name__, value.serialize().encode())
+        elif library == "pinocchio":
+            self._feed(kind.__name__, _pickled(value))
+        elif library == "trajopt":
+            self._read_ours(value)
+        elif isinstance(value, FunctionType | type):
+            self._read_code("code", value)
+        else:
+            raise UnknownContentError(f"an object of {kind.__module__}.{kind.__qualname__}")
+
+    def _read_ours(self, value: Any) -> None:
+        kind = type(value)
+        self._read_code("object", kind)
+        if kind is Parameter:
+            self._read_all((value.name, value.symbol))
+        elif isinstance(value, enum.Enum):
+            self.read(value.name)
+        else:
+            left_out = _left_out(kind)  # type: ignore[arg-type]  # mypy takes no class for hashable
+            self.read({name: each for name, each in vars(value).items() if name not in left_out})
+
+    def _read_code(self, kind: str, code: FunctionType | type) -> None:
+        self._packages.add(_package_of(code))
+        self._feed(kind, f"{code.__module__}.{code.__qualname__}".encode())
+
+
+@functools.cache
+def _package_of(code: FunctionType | type) -> str:
+    """Package of trajopt that defines a class or function: one of `source.ON_TOP`, or "trajopt" for all others.
+
+    Raises:
+        UnknownContentError: The code is not defined at the top level of a module of trajopt.
+    """
+    module = sys.modules.get(code.__module__)
+    package = ".".join(code.__module__.split(".")[:2])
+    package = package if package.removeprefix("trajopt.") in source.ON_TOP else "trajopt"
+    file = getattr(module, "__file__", None)
+    if file and Path(file).is_relative_to(_folder_of(package)) and vars(module).get(code.__name__) is code:
+        return package
+    raise UnknownContentError(f"{code.__module__}.{code.__qualname__}")
+
+
+@functools.cache
+def _left_out(kind: type) -> frozenset[str]:
+    """Names of the attributes of a class's objects that the hash leaves out.
+
+    Raises:
+        UnknownContentError: The objects hold more than attributes (a foreign base class, or slots).
+    """
+    foreign = [c for c in kind.__mro__ if c not in _BARE and c.__module__.split(".")[0] != "trajopt"]
+    if foreign or any(vars(c).get("__slots__") for c in kind.__mro__):
+        raise UnknownContentError(f"an object of {kind.__module__}.{kind.__qualname__}")
+    derived = {n for c in kind.__mro__ for n, v in vars(c).items() if isinstance(v, functools.cached_property)}
+    return frozenset(derived.union(*(vars(c).get("not_content", ()) for c in kind.__mro__)))
+
+
+def _folder_of(package: str) -> Path:
+    return Path(next(iter(sys.modules[package].__path__)))
+
+
+def _source_of(package: str) -> bytes:
+    return source.digest(_folder_of(package), without=source.ON_TOP if package == "trajopt" else ())
+
+
+def _pickled(value: Any) -> bytes:
+    try:
+        return pickle.dumps(value, protocol=4)
+    except Exception as error:
+        raise UnknownContentError(f"{type(value).__name__} cannot be pickled") from error

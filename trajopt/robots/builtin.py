@@ -1,0 +1,161 @@
+"""Small robots defined in code: planar arms, a double pendulum, a cart-pole, and a table with the legged ones too.
+
+The robots of this file move in the world's x-z plane (z up). A positive angle turns from x to z, which is a rotation
+about -y: the first joint has its z axis along the world's -y.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pinocchio as pin
+
+from trajopt.checks import check_positive
+from trajopt.errors import InvalidArgumentError
+from trajopt.robots.builtin_legged import small_biped, small_quadruped
+
+_X_ALONG_WORLD_X = pin.SE3(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]), np.zeros(3))
+"""Placement of a joint with axes (x, y, z) along the world's (x, z, -y): at angle 0 the link is horizontal, along x."""
+
+_X_ALONG_WORLD_DOWN = pin.SE3(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, -1.0], [-1.0, 0.0, 0.0]]), np.zeros(3))
+"""Placement of a joint with axes (x, y, z) along the world's (-z, x, -y): at angle 0 the link hangs down."""
+
+
+def planar_arm(*, lengths: Sequence[float] = (0.5, 0.5), masses: Sequence[float] = (1.0, 1.0)) -> pin.Model:
+    """Arm of uniform thin rods in the vertical plane; stretched along x at q = 0, raised by positive angles.
+
+    Joints are "joint_1", ...; frames are "link_1", ... at the joints and "tool" at the end of the last rod. A rod of
+    mass m and length l has its centre of mass at l/2, and the moment of inertia m l²/12 about it.
+
+    Args:
+        lengths: Length of each rod, > 0 [m].
+        masses: Mass of each rod, > 0 [kg].
+
+    Raises:
+        InvalidArgumentError: The numbers of lengths and masses differ, or a value is not positive.
+    """
+    lengths, masses = _positive_pairs(lengths, masses)
+    model = pin.Model()
+    model.name = f"planar-{len(lengths)}r"
+    parent, placement = 0, _X_ALONG_WORLD_X
+    for i, (length, mass) in enumerate(zip(lengths, masses), start=1):
+        rod = mass * length**2 / 12  # [kg m²]
+        inertia = pin.Inertia(mass, np.array([length / 2, 0.0, 0.0]), np.diag([0.0, rod, rod]))
+        parent = _add_body(model, parent, pin.JointModelRZ(), placement, f"joint_{i}", f"link_{i}", inertia, np.pi)
+        placement = pin.SE3(np.eye(3), np.array([length, 0.0, 0.0]))
+    _add_tip(model, parent, placement, "tool")
+    _add_configuration(model, "stretched", np.zeros(model.nq))
+    _add_configuration(model, "elbow_up", np.array([np.pi / 2] + [-np.pi / 2 / max(1, model.nq - 1)] * (model.nq - 1)))
+    return model
+
+
+def double_pendulum(*, lengths: Sequence[float] = (0.5, 0.5), masses: Sequence[float] = (1.0, 1.0)) -> pin.Model:
+    """Two point masses on massless rods; (0, 0) hangs down, (π, 0) stands upright, the second angle is relative.
+
+    Joints are "joint_1", "joint_2"; frames are "link_1", "link_2", and "tip" at the second mass.
+
+    Args:
+        lengths: Length of each rod, > 0 [m].
+        masses: Mass at the end of each rod, > 0 [kg].
+
+    Raises:
+        InvalidArgumentError: There are not two lengths and two masses, or a value is not positive.
+    """
+    lengths, masses = _positive_pairs(lengths, masses)
+    if len(lengths) != 2:
+        raise InvalidArgumentError(f"lengths: expected 2 rods, got {len(lengths)}; a double pendulum has two")
+    model = pin.Model()
+    model.name = "double-pendulum"
+    parent, placement = 0, _X_ALONG_WORLD_DOWN
+    for i, (length, mass) in enumerate(zip(lengths, masses), start=1):
+        inertia = _point_mass(mass, length)
+        parent = _add_body(model, parent, pin.JointModelRZ(), placement, f"joint_{i}", f"link_{i}", inertia)
+        placement = pin.SE3(np.eye(3), np.array([length, 0.0, 0.0]))
+    _add_tip(model, parent, placement, "tip")
+    _add_configuration(model, "hanging", np.zeros(2))
+    _add_configuration(model, "upright", np.array([np.pi, 0.0]))
+    return model
+
+
+def cart_pole(*, cart_mass: float = 1.0, pole_mass: float = 0.1, pole_length: float = 0.5) -> pin.Model:
+    """Cart on a horizontal rail (x) with a point mass on a massless pole; angle 0 hangs down, π stands upright.
+
+    Joints are "cart" (prismatic) and "pole" (revolute); frames are "cart_link", "pole_link", and "tip" at the mass.
+
+    Args:
+        cart_mass: Mass of the cart, > 0 [kg].
+        pole_mass: Mass at the end of the pole, > 0 [kg].
+        pole_length: Length of the pole, > 0 [m].
+
+    Raises:
+        InvalidArgumentError: A value is not positive.
+    """
+    cart_mass = check_positive("cart_mass", cart_mass, unit="kg")
+    pole_mass = check_positive("pole_mass", pole_mass, unit="kg")
+    pole_length = check_positive("pole_length", pole_length, unit="m")
+    model = pin.Model()
+    model.name = "cart-pole"
+    cart_body = pin.Inertia(cart_mass, np.zeros(3), np.zeros((3, 3)))
+    cart = _add_body(model, 0, pin.JointModelPX(), pin.SE3.Identity(), "cart", "cart_link", cart_body)
+    mass = _point_mass(pole_mass, pole_length)
+    pole = _add_body(model, cart, pin.JointModelRZ(), _X_ALONG_WORLD_DOWN, "pole", "pole_link", mass)
+    _add_tip(model, pole, pin.SE3(np.eye(3), np.array([pole_length, 0.0, 0.0])), "tip")
+    _add_configuration(model, "hanging", np.zeros(2))
+    _add_configuration(model, "upright", np.array([0.0, np.pi]))
+    return model
+
+
+BUILTIN_ROBOTS: dict[str, Callable[[], pin.Model]] = {
+    "planar-2r": planar_arm,
+    "planar-3r": lambda: planar_arm(lengths=(0.5, 0.4, 0.2), masses=(1.0, 0.8, 0.4)),
+    "double-pendulum": double_pendulum,
+    "cart-pole": cart_pole,
+    "small-quadruped": small_quadruped,
+    "small-biped": small_biped,
+}
+"""Robots that `load_robot` builds without a file, by name."""
+
+
+def _positive_pairs(lengths: Sequence[float], masses: Sequence[float]) -> tuple[list[float], list[float]]:
+    checked_lengths = [check_positive(f"lengths[{i}]", length, unit="m") for i, length in enumerate(lengths)]
+    checked_masses = [check_positive(f"masses[{i}]", mass, unit="kg") for i, mass in enumerate(masses)]
+    if len(checked_lengths) != len(checked_masses) or not checked_lengths:
+        raise InvalidArgumentError(
+            f"masses: expected one mass for each of the {len(checked_lengths)} lengths (at least one), "
+            f"got {len(checked_masses)}"
+        )
+    return checked_lengths, checked_masses
+
+
+def _point_mass(mass: float, distance: float) -> pin.Inertia:
+    return pin.Inertia(mass, np.array([distance, 0.0, 0.0]), np.zeros((3, 3)))
+
+
+def _add_body(
+    model: pin.Model,
+    parent: int,
+    joint: pin.JointModel,
+    placement: pin.SE3,
+    joint_name: str,
+    link_name: str,
+    inertia: pin.Inertia,
+    limit: float = np.inf,
+) -> int:
+    """Adds a joint with one degree of freedom, its body and its frames; its position is within ±limit [rad or m]."""
+    unlimited = np.full(1, np.inf)
+    bound = np.full(1, limit)
+    index = model.addJoint(parent, joint, placement, joint_name, unlimited, unlimited, -bound, bound)
+    model.addJointFrame(index, -1)
+    model.appendBodyToJoint(index, inertia, pin.SE3.Identity())
+    model.addBodyFrame(link_name, index, pin.SE3.Identity(), -1)
+    return int(index)
+
+
+def _add_tip(model: pin.Model, joint: int, placement: pin.SE3, name: str) -> None:
+    parent_frame = model.getFrameId(model.names[joint])
+    model.addFrame(pin.Frame(name, joint, parent_frame, placement, pin.FrameType.OP_FRAME))
+
+
+def _add_configuration(model: pin.Model, name: str, q: np.ndarray) -> None:
+    model.referenceConfigurations[name] = q

@@ -1,0 +1,121 @@
+"""Robots of the optional package example-robot-data, loaded without their meshes.
+
+The package's own `load` reads all meshes (1.2 s for Talos). Its loader classes name the files of a robot, so the model
+is built from these files by the same steps without meshes (5 ms); a test compares the two.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from trajopt.errors import InvalidArgumentError, MissingDependencyError, unknown_name
+from trajopt.robots.builtin import BUILTIN_ROBOTS
+
+_OWN_STEPS = {"talos_legs", "human"}
+"""Robots whose loader does more than read files, repeated here; other such robots are loaded by the package."""
+
+_FIRST_ARM_OR_TORSO_JOINT = 14
+"""Index of a joint of Talos, after the universe, the free flyer and the twelve joints of the legs."""
+
+
+def load_example_robot(name: str, floating_base: bool | None = None) -> pin.Model:
+    """Builds the same model as `example_robot_data.load(name).model`.
+
+    Args:
+        name: Name of a robot in example-robot-data.
+        floating_base: Whether to add a free flyer above the root link; by default as in the package.
+
+    Raises:
+        UnknownNameError: The package has no robot of this name.
+        MissingDependencyError: The package is not installed.
+        InvalidArgumentError: The robot cannot have the base that `floating_base` asks for.
+    """
+    loaders = _import_loaders(name)
+    if name not in loaders.ROBOTS:
+        raise unknown_name("robot", name, [*BUILTIN_ROBOTS, *loaders.ROBOTS])
+    loader = loaders.ROBOTS[name]
+    free_flyer = loader.free_flyer if floating_base is None else floating_base
+    steps_in_constructor = loader.__init__ is not loaders.RobotLoader.__init__
+    if free_flyer != loader.free_flyer and (steps_in_constructor or loader.sdf_filename):
+        raise InvalidArgumentError(
+            f"floating_base: expected None or {loader.free_flyer} for {name!r}, got {floating_base}; "
+            "its loader builds one base only"
+        )
+    if loader.sdf_filename or (steps_in_constructor and name not in _OWN_STEPS):
+        return _load_with_meshes(loaders, name)
+    folder = Path(loaders.getModelPath(f"{loader.path}/{loader.urdf_subpath}/{loader.urdf_filename}")) / loader.path
+    root = (pin.JointModelFreeFlyer(),) if free_flyer else ()
+    model = pin.buildModelFromUrdf(str(folder / loader.urdf_subpath / loader.urdf_filename), *root)
+    if name == "talos_legs":
+        model = _talos_legs(model)
+    if loader.srdf_filename:
+        _read_srdf(model, str(folder / loader.srdf_subpath / loader.srdf_filename), loader.has_rotor_parameters)
+    if name == "human":
+        model.jointPlacements[1].rotation = loader.freeflyer_ori
+    if free_flyer:
+        _limit_free_flyer(model)
+    return model
+
+
+def _import_loaders(name: str) -> ModuleType:
+    try:
+        return importlib.import_module("example_robot_data.robots_loader")
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"robot {name!r} is not built in ({', '.join(BUILTIN_ROBOTS)}), and the robots of example-robot-data "
+            "need an optional package: pip install example-robot-data-loaders"
+        ) from error
+
+
+def _load_with_meshes(loaders: Any, name: str) -> pin.Model:
+    try:
+        return loaders.load(name).model
+    except (ImportError, ValueError, RuntimeError) as error:
+        raise InvalidArgumentError(
+            f"source: expected a robot that example-robot-data can load, got {name!r}: {error}"
+        ) from error
+
+
+def _read_srdf(model: pin.Model, path: str, has_rotor_parameters: bool) -> None:
+    """Reads rotors and reference configurations; armature = rotor inertia x gear ratio² [kg m²]."""
+    if has_rotor_parameters:
+        pin.loadRotorParameters(model, path, False)
+    model.armature = model.rotorInertia * model.rotorGearRatio**2
+    pin.loadReferenceConfigurations(model, path, False)
+
+
+def _talos_legs(talos: pin.Model) -> pin.Model:
+    """Talos without torso, head and arms, whose masses are left out and not lumped into the base.
+
+    As in the package, a link on a fixed joint counts twice (10 g at each foot): its inertia comes with the joint and
+    again with its frame. Published results for the legs are computed with this model.
+    """
+    legs = pin.Model()
+    for i in range(1, _FIRST_ARM_OR_TORSO_JOINT):
+        joint = talos.joints[i]
+        kind = getattr(pin, joint.shortname())
+        index = legs.addJoint(talos.parents[i], kind(), talos.jointPlacements[i], talos.names[i])
+        positions = slice(joint.idx_q, joint.idx_q + joint.nq)
+        velocities = slice(joint.idx_v, joint.idx_v + joint.nv)
+        legs.lowerPositionLimit[positions] = talos.lowerPositionLimit[positions]
+        legs.upperPositionLimit[positions] = talos.upperPositionLimit[positions]
+        legs.velocityLimit[velocities] = talos.velocityLimit[velocities]
+        legs.effortLimit[velocities] = talos.effortLimit[velocities]
+        legs.appendBodyToJoint(index, talos.inertias[i], pin.SE3.Identity())
+    legs.effortLimit[:6] = np.inf
+    for frame in talos.frames:
+        if frame.parentJoint < _FIRST_ARM_OR_TORSO_JOINT:
+            legs.addFrame(frame)
+    return legs
+
+
+def _limit_free_flyer(model: pin.Model) -> None:
+    """Sets limits of ±1 for position and quaternion, as the package does for random configurations."""
+    model.lowerPositionLimit[:7] = -1.0
+    model.upperPositionLimit[:7] = 1.0

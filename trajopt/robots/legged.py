@@ -1,0 +1,96 @@
+"""Legged robots by name: feet, soles, and a configuration in which they stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from trajopt.errors import unknown_name
+from trajopt.robots.builtin_legged import SMALL_BIPED_SOLE
+from trajopt.robots.robot import Robot
+from trajopt.types import Reals
+
+_GROUND_TOLERANCE = 1e-3
+"""A reference configuration with all feet this close to the ground is used without a correction [m]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeggedRobot:
+    """Feet and standing configuration of a legged robot.
+
+    Attributes:
+        feet: Frames of the feet: left front, right front, left hind, right hind; or right, left.
+        configuration: Name of the reference configuration in which the robot stands.
+        sole: Length and width of the part of a flat sole that carries load, centred at the foot's frame [m]; None for a
+            point foot.
+    """
+
+    feet: tuple[str, ...]
+    configuration: str = "standing"
+    sole: tuple[float, float] | None = None
+
+
+def _quadruped(*feet: str) -> LeggedRobot:
+    return LeggedRobot(feet=feet)
+
+
+_UNITREE = _quadruped("FL_foot", "FR_foot", "RL_foot", "RR_foot")
+_TALOS = LeggedRobot(
+    feet=("right_sole_link", "left_sole_link"),
+    configuration="half_sitting",
+    sole=(0.1, 0.05),  # half of the sole's 0.2 m x 0.1 m, as in Crocoddyl's gaits
+)
+
+LEGGED_ROBOTS: dict[str, LeggedRobot] = {
+    "anymal": _quadruped("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT"),
+    "anymal_c": _quadruped("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT"),
+    "hyq": _quadruped("lf_foot", "rf_foot", "lh_foot", "rh_foot"),
+    "solo12": _quadruped("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"),
+    "go1": _UNITREE,
+    "go2": _UNITREE,
+    "a1": _UNITREE,
+    "b1": _UNITREE,
+    "small-quadruped": _quadruped("lf_foot", "rf_foot", "lh_foot", "rh_foot"),
+    "bolt": LeggedRobot(feet=("FR_FOOT", "FL_FOOT")),
+    "talos_legs": _TALOS,
+    "talos": _TALOS,
+    "small-biped": LeggedRobot(
+        feet=("right_sole", "left_sole"),
+        configuration="half_sitting",
+        sole=(SMALL_BIPED_SOLE[0] - 0.02, SMALL_BIPED_SOLE[1] - 0.02),  # 1 cm inside the edges, as cones are penalties
+    ),
+}
+"""Legged robots by their names in `load_robot`."""
+
+
+def legged_robot(name: str) -> LeggedRobot:
+    """Feet and standing configuration of a robot.
+
+    Raises:
+        UnknownNameError: The robot is not in the table; the message lists those that are.
+    """
+    if name not in LEGGED_ROBOTS:
+        raise unknown_name("legged robot", name, LEGGED_ROBOTS)
+    return LEGGED_ROBOTS[name]
+
+
+def configuration_on_ground(robot: Robot, feet: tuple[str, ...], configuration: str) -> Reals:
+    """A reference configuration, raised or lowered so that the feet are on the ground, shape (nq,).
+
+    In some files the feet are above the ground (a foot's frame is the centre of a ball, or a number is rounded). Here
+    the ground is at the frames of the feet: the mean of their heights becomes zero.
+
+    Args:
+        robot: The robot, with a free flyer.
+        feet: Frames of the feet.
+        configuration: Name of the reference configuration.
+    """
+    q = robot.configuration(configuration)
+    data = robot.model.createData()
+    pin.framesForwardKinematics(robot.model, data, q)
+    heights = np.array([data.oMf[robot.frame_id(foot)].translation[2] for foot in feet])  # [m]
+    if np.abs(heights).max() > _GROUND_TOLERANCE:
+        q[2] -= heights.mean()
+    return q

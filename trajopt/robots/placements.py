@@ -1,0 +1,85 @@
+"""Checks of rotations, placements and reference frames that users pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from trajopt.checks import check_array
+from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.types import Reals
+
+NORM_TOLERANCE = 1e-6
+"""Tolerance of norms of quaternions and points on the unit circle, and of RᵀR - I [-]."""
+
+
+def check_quaternion(argument: str, value: Any) -> Reals:
+    """Returns a unit quaternion xyzw (4,), normalised to rounding; raises InvalidArgumentError for any other value."""
+    quaternion = check_array(argument, value, (4,))
+    norm = float(np.linalg.norm(quaternion))
+    if abs(norm - 1.0) > NORM_TOLERANCE:
+        raise InvalidArgumentError(
+            f"{argument}: expected a quaternion xyzw of norm 1, got norm {norm:.6g}; divide it by its norm"
+        )
+    return quaternion / norm
+
+
+def check_rotation(argument: str, value: Any) -> Reals:
+    """Returns a rotation matrix (3, 3) from one or a quaternion xyzw (4,); raises InvalidArgumentError for others."""
+    if isinstance(value, pin.Quaternion):
+        value = value.coeffs()
+    if np.shape(value) == (4,):
+        return np.array(pin.Quaternion(check_quaternion(argument, value)).toRotationMatrix())
+    rotation = check_array(argument, value, (3, 3), cure="pass a rotation matrix (3, 3) or a quaternion xyzw (4,)")
+    if np.abs(rotation.T @ rotation - np.eye(3)).max() > NORM_TOLERANCE or np.linalg.det(rotation) < 0:
+        raise InvalidArgumentError(
+            f"{argument}: expected a rotation matrix (RᵀR = I, det R = 1), got {rotation.tolist()}; make one with "
+            "pinocchio.exp3 or pinocchio.rpy.rpyToMatrix, or pass a unit quaternion xyzw (4,)"
+        )
+    return rotation
+
+
+def check_placement(argument: str, value: Any) -> Reals:
+    """Returns a placement as rotation and position (3, 4).
+
+    Args:
+        argument: Name of the argument, for messages.
+        value: A pinocchio.SE3, a homogeneous matrix (4, 4), (3, 4), or position and quaternion xyzw (7,).
+
+    Raises:
+        InvalidArgumentError: `value` is none of these.
+    """
+    if isinstance(value, pin.SE3):
+        value = value.homogeneous
+    shape = np.shape(value)
+    if shape == (7,):
+        array = check_array(argument, value, (7,))
+        return np.column_stack([check_rotation(argument, array[3:]), array[:3]])
+    if shape not in ((4, 4), (3, 4)):
+        raise InvalidArgumentError(
+            f"{argument}: expected a pinocchio.SE3, a matrix (4, 4), or position and quaternion xyzw (7,), got "
+            f"{type(value).__name__} of shape {shape}"
+        )
+    array = check_array(argument, value, shape)
+    return np.column_stack([check_rotation(argument, array[:3, :3]), array[:3, 3]])
+
+
+def check_twist(argument: str, value: Any) -> Reals:
+    """Returns a spatial velocity (6,), linear part first, from an array or a pinocchio.Motion."""
+    return check_array(argument, value, (6,), cure="pass a pinocchio.Motion or (linear, angular) velocity")
+
+
+def check_reference_frame(argument: str, value: Any) -> pin.ReferenceFrame:
+    """Returns a pinocchio.ReferenceFrame, from one or its name in lower case; raises UnknownNameError for others."""
+    names = {
+        "local": pin.ReferenceFrame.LOCAL,
+        "world": pin.ReferenceFrame.WORLD,
+        "local_world_aligned": pin.ReferenceFrame.LOCAL_WORLD_ALIGNED,
+    }
+    if value in names.values():
+        return value
+    if value not in names:
+        raise unknown_name(f"{argument}: reference frame", value, names)
+    return names[value]

@@ -1,0 +1,162 @@
+"""The arrays of a problem and the calls that fill them: what a solver works with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.errors import ModelEvaluationError
+from trajopt.kernels import LANES, KernelCall, ParallelCalls, compile_together
+from trajopt.shooting.arrays import lifted, padded
+from trajopt.shooting.kinds import by_class
+from trajopt.shooting.trials import Trials
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.shooting.problem import ShootingProblem
+
+
+class Evaluator:
+    """Values and derivatives of a problem along one trajectory.
+
+    The arrays stay where they are: write into them, do not replace them.
+
+    Args:
+        problem: The problem, whose parameter values it reads. See `fits`.
+
+    Attributes:
+        xs: States (T + 1, nx); set them before a call.
+        us: Controls (T, nu).
+        xnext: f(x, u) of each running knot (T, nx).
+        costs: Cost of each knot, the terminal last (T + 1,) [cost].
+        f: Gaps x0 ⊖ xs[0], or 0 unless the start is fixed, then xnext[t] ⊖ xs[t + 1] (T + 1, ndx).
+        F: (Fx, Fu) of each running knot (T, ndx, ndx + nu); with a lift its velocity rows alone (T, ndx / 2, ndx + nu).
+        dt, J0, J1dt: The lift, see `trajopt.actions.Lift`: (T,), (T, nb, nb), (T, nb, nb) with nb = lift_size.
+        lift_size: Size of the lift's blocks; None if a kind of knots has no lift.
+        g: (Lx, Lu) (T, ndx + nu).
+        H: Hessian of the cost in (x, u) (T, ndx + nu, ndx + nu); of compiled knots the lower triangle alone.
+        terminal_g: Gradient of the terminal cost (ndx,).
+        terminal_H: Its Hessian (ndx, ndx).
+        status: Whether a step of a knot has failed (T + 1,): 0, or its residual.
+        k: Feed-forward of the feedback law of rollouts (T, nu).
+        K: Its gains (T, nu, ndx).
+    """
+
+    def __init__(self, problem: ShootingProblem) -> None:
+        self.state, self.T, self.nu = problem.state, problem.T, problem.nu
+        self.parameters, kinds = problem._table.values, problem._kinds
+        self.running, self.terminal = kinds[:-1], kinds[-1]
+        self._allocate()
+        self.can_fail = any(kind.can_fail(self.nu) for kind in kinds)
+        families = by_class(self.running).items()
+        self._expansions = [call for family, members in families for call in family.expansions(members, self)]
+        self._end = self.terminal.terminal_expansion(self)
+        calls = [*self._expansions, self._end]
+        compiled = [call for call in calls if isinstance(call, KernelCall)]  # threads share them
+        others = [call for call in calls if call not in compiled]
+        self._fill: list[Callable[[], None]] = [ParallelCalls(compiled), *others]
+        self._trials: dict[int, Trials] = {}
+
+    def _allocate(self) -> None:
+        T, n, nx, nu = self.T, self.state.ndx, self.state.nx, self.nu
+        s = n + nu
+        self.xs, self.us, self.xnext = padded((T + 1, nx)), padded((T, nu)), padded((T, nx))
+        self.costs, self.f = padded((T + 1,)), padded((T + 1, n))
+        self.lift_size = _common_lift([kind.lift_size for kind in self.running])
+        nb, rows = self.lift_size or 0, n if self.lift_size is None else n // 2
+        self.F, self.g, self.H = padded((T, rows, s)), padded((T, s)), padded((T, s, s))
+        self.dt, self.J0, self.J1dt = padded((T,)), padded((T, nb, nb)), padded((T, nb, nb))
+        self.terminal_g, self.terminal_H = padded((n,)), padded((n, n))
+        self.k, self.K, self.status = padded((T, nu)), padded((T, nu, n)), padded((T + 1,))
+        self._x_first, self._f_first = self.xs[0], self.f[0]
+        self._results = {
+            "next state": self.xnext,
+            "cost": self.costs,
+            "F": self.F,
+            "cost gradient": self.g,
+            "cost Hessian": self.H,
+            "terminal gradient": self.terminal_g[None],
+            "terminal Hessian": self.terminal_H[None],
+        }
+
+    def fits(self, problem: ShootingProblem) -> bool:
+        """Whether it still is this problem's: false once other models have come into the problem."""
+        return self.parameters is problem._table.values
+
+    def full(self) -> tuple[Reals, Reals, Reals]:
+        """Copies of F (T, ndx, ndx + nu), g (T + 1, ndx + nu), H (T + 1, ndx + nu, ndx + nu), with all entries.
+
+        The end is the last row of g and H, zero along u. The arrays themselves hold what a Riccati recursion reads.
+        """
+        T, n, s = self.T, self.state.ndx, self.state.ndx + self.nu
+        g, H = np.empty((T + 1, s)), np.empty((T + 1, s, s))
+        g[:T], g[T], g[T, :n] = self.g, 0.0, self.terminal_g
+        H[:T], H[T], H[T, :n, :n] = self.H, 0.0, self.terminal_H
+        upper = np.triu_indices(s, 1)
+        H[:, *upper] = H.transpose(0, 2, 1)[:, *upper]
+        F = self.F.copy() if self.lift_size is None else lifted(self.F, self.dt, self.J0, self.J1dt)
+        return F, g, H
+
+    def expand(self, x0: Reals | None) -> None:
+        """Fills everything at `xs`, `us`.
+
+        Args:
+            x0: Initial state (nx,) that the first gap is counted from; None where the start is not fixed.
+        """
+        for fill in self._fill:
+            fill()
+        if x0 is None or x0.tobytes() == self._x_first.tobytes():  # mostly equal, and bytes are compared fast
+            self._f_first.fill(0.0)
+        else:
+            self._f_first[:] = self.state.difference(self._x_first, x0)
+        if self.can_fail:
+            self._check_status()
+
+    def _check_status(self) -> None:
+        """Raises ModelEvaluationError if a step has failed; the message names knot, model and residual."""
+        bad = np.flatnonzero(self.status != 0)
+        if len(bad):
+            t = int(bad[0])
+            kind = next(k for k in (*self.running, self.terminal) if t in k.knots)
+            knot = f"knot {t} (terminal)" if kind.terminal else f"knot {t}"
+            at = f"x = {self.xs[t]}" + ("" if kind.terminal else f", u = {self.us[t, : kind.model.nu]}")
+            raise ModelEvaluationError(
+                f"{knot}: {type(kind.model).__name__} found no solution of an equation that it solves (residual "
+                f"{self.status[t]:.3g}) at {at}; start from a better guess, or take shorter steps"
+            )
+
+    def prepare(self) -> None:
+        """Compiles, or loads from the cache, all that a solve needs, so that nothing is compiled during it."""
+        calls = [*self._expansions, self._end, *self.trials(1).calls, *self.trials(LANES).calls]
+        compile_together([each for call in calls for each in call.kernels])
+        for call in calls:
+            call.prepare()
+
+    def trials(self, width: int) -> Trials:
+        """Room for rollouts with `width` step lengths at once, 1 or 8."""
+        if width not in self._trials:
+            self._trials[width] = Trials(self, width)
+        return self._trials[width]
+
+    def check_finite(self) -> None:
+        """Raises ModelEvaluationError if a value or a derivative is not finite; the message names knot and array."""
+        if math.isfinite(sum(float(np.add.reduce(array, axis=None)) for array in self._results.values())):
+            return
+        for name, array in self._results.items():  # a sum of finite numbers may overflow
+            bad = np.flatnonzero(~np.isfinite(array).reshape(len(array), -1).all(axis=1))
+            if len(bad):
+                t = self.T if name.startswith("terminal") else int(bad[0])
+                kind = next(k for k in (*self.running, self.terminal) if t in k.knots)
+                raise ModelEvaluationError(
+                    f"knot {t}: {type(kind.model).__name__} gives a {name} that is not finite at x = {self.xs[t]}; "
+                    "is an expression undefined there (sqrt, log, division)?"
+                )
+
+
+def _common_lift(sizes: list[int | None]) -> int | None:
+    """Size of lifts that all kinds of running knots have; None if one has none."""
+    found = [size for size in sizes if size is not None]
+    return max(found) if found and len(found) == len(sizes) else None

@@ -1,0 +1,62 @@
+"""The knots of a problem: their kinds, and the ways to name some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.shooting.black_box import BlackBoxKind
+from trajopt.shooting.compiled import CompiledKind
+from trajopt.shooting.kinds import Kind
+
+Knots = int | slice | range | Iterable[int] | str | None
+
+
+def kinds_of(running: Sequence[ActionModelAbstract], terminal: ActionModelAbstract) -> list[Kind]:
+    """Kinds of knots 0..T in the order in which they first occur; the terminal is the last one."""
+    where: dict[int, list[int]] = {}
+    models: dict[int, ActionModelAbstract] = {}
+    for t, model in enumerate(running):
+        where.setdefault(id(model), []).append(t)
+        models[id(model)] = model
+    kinds = [_kind(models[i], knots, terminal=False) for i, knots in where.items()]
+    return [*kinds, _kind(terminal, [len(running)], terminal=True)]
+
+
+def _kind(model: ActionModelAbstract, knots: list[int], *, terminal: bool) -> Kind:
+    if isinstance(model, ActionModelExpression):
+        return CompiledKind(model, knots, terminal=terminal)
+    return BlackBoxKind(model, knots, terminal=terminal)
+
+
+def knot_numbers(knots: Knots, T: int) -> list[int]:
+    """Numbers of 0..T that `knots` means: a number, a range, a slice, numbers, "running", "terminal" or "all"."""
+    words = {"running": range(T), "terminal": range(T, T + 1), "all": range(T + 1)}
+    if isinstance(knots, str):
+        if knots not in words:
+            raise unknown_name("knots:", knots, words)
+        return list(words[knots])
+    if isinstance(knots, slice):
+        return list(range(T + 1))[knots]
+    numbers = list(knots) if isinstance(knots, Iterable) else [knots]
+    resolved = []
+    for t in numbers:
+        if isinstance(t, bool) or not isinstance(t, (int, np.integer)) or not -T - 1 <= t <= T:
+            raise InvalidArgumentError(
+                f"knots: expected numbers from 0 to {T} (the terminal, also -1), 'running', 'terminal' or 'all', "
+                f"got {t!r}"
+            )
+        resolved.append(int(t) % (T + 1))
+    return resolved
+
+
+def describe(knots: Sequence[int]) -> str:
+    """Knots in words."""
+    if len(knots) > 1 and list(knots) == list(range(knots[0], knots[-1] + 1)):
+        return f"knots {knots[0]}..{knots[-1]}"
+    shown = ", ".join(str(t) for t in knots[:12])
+    return f"knot{'s' if len(knots) > 1 else ''} {shown}{', ...' if len(knots) > 12 else ''}"

@@ -1,0 +1,287 @@
+"""The shooting problem: where it starts, one action model a knot, and what the end costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.terminal import ActionModelTerminal
+from trajopt.costs.cost_stack import CostStack
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError
+from trajopt.shooting.checks import (
+    Start,
+    StartLike,
+    as_controls,
+    as_states,
+    check_length,
+    check_models,
+    check_start,
+)
+from trajopt.shooting.evaluator import Evaluator
+from trajopt.shooting.knots import Knots, kinds_of
+from trajopt.shooting.parameters import ParameterInfo, ParameterTable
+from trajopt.shooting.values import ProblemDerivatives, ProblemValues
+from trajopt.types import Reals
+
+
+class ShootingProblem:
+    """minimise Σ l_t(x_t, u_t) + l_T(x_T) subject to x_{t+1} = f_t(x_t, u_t), and x_0 given, free or within bounds.
+
+    A problem is used by one thread at a time. What its costs and forces are along a trajectory, and what its controls
+    are called, tells `trajopt.shooting.inspection`.
+
+    Args:
+        x0: Initial state (nx,); a guess of it unless the start is fixed.
+        running: One action model a knot 0..T-1. Knots that share a model share its compiled code and may still have
+            parameter values of their own. Without any, T = 0 and the problem is about one state.
+        terminal: An action model, evaluated without control, or a CostStack.
+        start: "fixed", x_0 = x0; "free"; or bounds (lower, upper) on x_0, counted as those of the state are:
+            lower <= x_0 ⊖ state.zero() <= upper, each (ndx,), ±inf where there is none; equal where a coordinate is
+            fixed. SolverDDP and SolverFDDP take a fixed start.
+
+    Raises:
+        InvalidArgumentError: x0 is not a state, bounds do not fit, or models do not fit together.
+    """
+
+    def __init__(
+        self,
+        x0: npt.ArrayLike,
+        running: Sequence[ActionModelAbstract],
+        terminal: ActionModelAbstract | CostStack,
+        *,
+        start: StartLike = "fixed",
+    ) -> None:
+        if not isinstance(running, (list, tuple)):
+            raise InvalidArgumentError(
+                f"running: expected a list of action models, one a knot, got {type(running).__name__}; "
+                "write [model] * T"
+            )
+        self._running = list(running)
+        self._terminal = ActionModelTerminal(terminal) if isinstance(terminal, CostStack) else terminal
+        check_models(self._running, self._terminal)
+        if isinstance(self._terminal, ActionModelExpression):
+            self._terminal.program("terminal")
+        self.state = [*self._running, self._terminal][0].state
+        self._x0 = self.state.check(x0, "x0")
+        self._start = check_start(start, self.state)
+        self._kinds = kinds_of(self._running, self._terminal)
+        self._table = ParameterTable(self._kinds, self.T)
+        self._evaluator: Evaluator | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (self._x0, self._running, self._terminal, self._start, self._table.values))
+
+    @property
+    def T(self) -> int:
+        """Number of running knots [-]."""
+        return len(self._running)
+
+    @property
+    def nu(self) -> int:
+        """Largest number of controls of a knot [-]."""
+        return max((kind.model.nu for kind in self._kinds[:-1]), default=0)
+
+    @property
+    def running(self) -> tuple[ActionModelAbstract, ...]:
+        """The action models of knots 0..T-1."""
+        return tuple(self._running)
+
+    @property
+    def terminal(self) -> ActionModelAbstract:
+        """The action model of the end."""
+        return self._terminal
+
+    @property
+    def x0(self) -> Reals:
+        """Initial state (nx,), or its guess unless the start is fixed; can be set."""
+        return self._x0.copy()
+
+    @x0.setter
+    def x0(self, value: npt.ArrayLike) -> None:
+        self._x0 = self.state.check(value, "x0")
+
+    @property
+    def start(self) -> Start:
+        """Where x_0 may be: "fixed", "free", or bounds (lower, upper) of x_0 ⊖ state.zero(), (ndx,) each."""
+        return self._start
+
+    @property
+    def times(self) -> Reals | None:
+        """Time of each knot from 0 (T + 1,) [s]; None if a knot has no time step."""
+        times = np.zeros(self.T + 1)
+        for kind in self._kinds[:-1]:
+            step = kind.model.time_step()
+            if step is None:
+                return None
+            after = np.array(kind.knots) + 1
+            times[after] = (
+                self._table.values[kind.knots, kind.layout.slices["dt"]].ravel() if "dt" in kind.layout.slices else step
+            )
+        return np.cumsum(times)
+
+    # Run-time parameters
+
+    @property
+    def parameters(self) -> dict[str, ParameterInfo]:
+        """Run-time parameters by name, with shape, unit and the knots 0..T that have them."""
+        return self._table.infos
+
+    def get_parameter(self, name: str, knots: Knots = None) -> Reals:
+        """Value of a parameter: of its shape if all knots agree, else one a knot (n, *shape).
+
+        Args:
+            name: Its name, such as "goal.reference".
+            knots: A number, range, slice or list of 0..T (T is the terminal), "running", "terminal" or "all"; all by
+                default.
+        """
+        return self._table.get(name, knots)
+
+    def set_parameter(self, name: str, value: Any, knots: Knots = None) -> None:
+        """Sets a parameter; compiles nothing.
+
+        Args:
+            name: Its name, such as "goal.reference".
+            value: A value of its shape, or what its model accepts (such as a pinocchio.SE3); or one value a knot.
+            knots: As in `get_parameter`. Without it, a value that differs between running knots and the end is refused.
+
+        Raises:
+            UnknownNameError: No knot has such a parameter.
+            InvalidArgumentError: The value does not fit, or it is not clear which knots are meant.
+        """
+        self._table.set(name, value, knots)
+
+    def parameter_values(self) -> Mapping[str, Reals]:
+        """Values of all parameters by name as they are now, one row a knot that has it."""
+        return self._table.snapshot()
+
+    # Evaluation
+
+    def check_guess(self, xs: Any, us: Any) -> tuple[Reals, Reals]:
+        """A trajectory as new arrays (T + 1, nx) and (T, nu), zero along controls that a knot does not have.
+
+        Raises:
+            InvalidArgumentError: Sizes do not fit, or a value is not finite or not a state.
+        """
+        return as_states(xs, self.T, self.state), as_controls(us, self._kinds[:-1], self.T, self.nu)
+
+    def calc(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> ProblemValues:
+        """Costs, next states and gaps along states (T + 1, nx) and controls (T, nu)."""
+        e = self._expanded(xs, us)
+        return ProblemValues(cost=float(e.costs.sum()), costs=e.costs.copy(), xnext=e.xnext.copy(), gaps=e.f.copy())
+
+    def calc_diff(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> ProblemDerivatives:
+        """Values and derivatives along states (T + 1, nx) and controls (T, nu)."""
+        e, T, n = self._expanded(xs, us), self.T, self.state.ndx
+        F, g, H = e.full()
+        return ProblemDerivatives(
+            cost=float(e.costs.sum()),
+            costs=e.costs.copy(),
+            xnext=e.xnext.copy(),
+            gaps=e.f.copy(),
+            Fx=F[:, :, :n],
+            Fu=F[:, :, n:],
+            Lx=g[:, :n],
+            Lu=g[:T, n:],
+            Lxx=H[:, :n, :n],
+            Lxu=H[:T, :n, n:],
+            Luu=H[:T, n:, n:],
+        )
+
+    def _own_evaluator(self) -> Evaluator:
+        """For the calls here; solvers have their own."""
+        if self._evaluator is None:
+            self._evaluator = Evaluator(self)
+        return self._evaluator
+
+    def _expanded(self, xs: Any, us: Any) -> Evaluator:
+        states, controls = self.check_guess(xs, us)
+        e = self._own_evaluator()
+        e.xs[:], e.us[:] = states, controls
+        e.expand(self._x0 if self._start == "fixed" else None)
+        e.check_finite()
+        return e
+
+    def rollout(self, us: npt.ArrayLike) -> Reals:
+        """States (T + 1, nx) that controls (T, nu) lead to from x0.
+
+        Raises:
+            ModelEvaluationError: A state is not finite, or an equation that a model solves has no solution; the
+                message names the knot.
+        """
+        controls, e = as_controls(us, self._kinds[:-1], self.T, self.nu), self._own_evaluator()
+        e.us[:], e.xs[:], e.k[:], e.K[:] = controls, self._x0, 0.0, 0.0
+        trial = e.trials(1)
+        trial.roll_out(self._x0, [1.0], None)
+        if e.can_fail:
+            e.xs[:] = trial.xs[0]
+            e.expand(self._x0)  # raises where a step has failed
+        bad = np.flatnonzero(~np.isfinite(trial.xs[0]).all(axis=1))
+        if len(bad):
+            t = int(bad[0]) - 1
+            raise ModelEvaluationError(
+                f"knot {t}: {type(self._running[t]).__name__} leads to a state that is not finite, from "
+                f"x = {trial.xs[0, t]}; roll out smaller controls, or take a shorter time step"
+            )
+        return trial.xs[0].copy()
+
+    def quasi_static(self, xs: npt.ArrayLike) -> Reals:
+        """Controls (T, nu) that hold each of the states (T, nx), with velocities set to zero, as well as they can."""
+        check_length("xs", xs, self.T, "states (one a running knot)")
+        states = [self.state.check(x, f"xs[{t}]") for t, x in enumerate(xs)]  # type: ignore[arg-type]
+        controls = np.zeros((self.T, self.nu))
+        for kind in self._kinds[:-1]:
+            known: dict[bytes, Reals] = {}
+            for t in kind.knots if kind.model.nu else ():
+                x, values = states[t], self._table.values[t]
+                key = x.tobytes() + values.tobytes()
+                if key not in known:
+                    known[key] = kind.quasi_static(x, values)
+                controls[t, : kind.model.nu] = known[key]
+        return controls
+
+    # Receding horizons
+
+    def circular_append(self, model: ActionModelAbstract | None = None) -> None:
+        """Drops the first knot and appends one before the end; x0 and start stay as they are.
+
+        Parameter values move along with their knots. The appended knot has the first values of `model`, or those of the
+        last knot if no model is given. Nothing is compiled that was compiled before.
+
+        Args:
+            model: Action model of the new knot; that of the last one by default.
+
+        Raises:
+            InvalidArgumentError: The model does not fit, or there is no knot to drop.
+        """
+        T, old = self.T, self._table.values
+        if T == 0:
+            raise InvalidArgumentError("circular_append: expected a problem with T >= 1, this one has no running knot")
+        running = [*self._running[1:], self._running[-1] if model is None else model]
+        moved = ShootingProblem(self._x0, running, self._terminal)
+        values = moved._table.values
+        width = min(values.shape[1], old.shape[1])
+        values[: T - 1, :width], values[T, :width] = old[1:T, :width], old[T, :width]
+        if model is None:
+            values[T - 1, :width] = old[T - 1, :width]
+        if all(a is b for a, b in zip(self._running, moved._running)):
+            old[:] = values  # evaluators stay as they are
+            return
+        self._running, self._kinds, self._table, self._evaluator = moved._running, moved._kinds, moved._table, None
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{len(k.knots)} x {type(k.model).__name__}" for k in self._kinds[:-1])
+        sizes = f"T={self.T}, nx={self.state.nx}, ndx={self.state.ndx}, nu={self.nu}"
+        start = self._start if isinstance(self._start, str) else "within bounds"
+        shown = f"running: {kinds or 'none'}, terminal: {self._terminal!r}, start: {start}"
+        return f"ShootingProblem({sizes}, {shown.removesuffix(', start: fixed')})"
+
+
+def _rebuild(x0: Reals, running: list[Any], terminal: Any, start: StartLike, values: Reals) -> ShootingProblem:
+    problem = ShootingProblem(x0, running, terminal, start=start)
+    problem._table.values[:] = values
+    return problem

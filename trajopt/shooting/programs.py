@@ -1,0 +1,152 @@
+"""The programs of one knot that a solver runs: its expansion, and one step of a rollout with feedback.
+
+Arrays of all knots have the same shape. A knot with fewer controls than the problem's nu has zeros in its place: the
+derivatives along controls that it does not have are 0, their Hessian is the identity.
+
+Where a step of a model can fail, derivatives come with the status of the knot as one output more, and a trial in which
+one fails costs infinitely much.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.actions.expansion import Expansion, Point
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
+from trajopt.model.programs import kept
+from trajopt.states.base import StateAbstract
+
+
+def _once(build: Callable[..., Program]) -> Callable[..., Program]:
+    """Keeps a program: building expressions takes longer than loading their kernels."""
+
+    @functools.wraps(build)
+    def remembered(model: ActionModelExpression, *args: int | None) -> Program:
+        return kept(model, (build.__name__, *args), lambda: build(model, *args))
+
+    return remembered
+
+
+@_once
+def expansion(model: ActionModelExpression, nu: int, lift: int | None = None) -> Program:
+    """(x, u, parameters, x of the next knot) -> (x⁺, cost, gap x⁺ ⊖ x_next, F, g, H), padded to `nu` controls.
+
+    With `lift`, the size of its blocks, (Fv, dt, J0, dt J1) come in place of F, see `Lift`.
+    """
+    program = Program(f"{type(model).__name__}: expansion")
+    x, u = program.input(model.state.nx), program.input(model.nu)
+    p, following = program.input(model.layout.size), program.input(model.state.nx)
+    e = model.expansion(program, Point(x=x, u=u, parameters=p, following=following), lift=lift)
+    xnext, gap = _closed(program, model.state, e, following)
+    F = e.F if e.lift is None else e.lift.Fv
+    g, H = e.g, e.H
+    assert F is not None
+    if model.nu < nu:
+        F, g, H = program.call(_pad(F.shape[0], model.state.ndx, model.nu, nu), F, g, H)
+    blocks = () if e.lift is None else (e.lift.dt, e.lift.J0, e.lift.J1)
+    program.output(xnext, e.cost, gap, F, *blocks, g, H, *_status(program))
+    return program
+
+
+@_once
+def terminal_expansion(model: ActionModelExpression) -> Program:
+    """(x, parameters) -> (cost, g, H)."""
+    program = Program(f"{type(model).__name__}: terminal expansion")
+    x, p = program.input(model.state.nx), program.input(model.layout.size)
+    e = model.expansion(program, Point(x=x, u=None, parameters=p))
+    program.output(e.cost, e.g, e.H, *_status(program))
+    return program
+
+
+@_once
+def step(model: ActionModelExpression) -> Program:
+    """One step of a rollout with feedback and partly closed gaps.
+
+    (x, x_ref, u_ref, k, K, gap of the next knot, step length α, parameters) -> (x_next, u, cost, dx), with
+    dx = x ⊖ x_ref, u = u_ref - α k - K dx, x_next = f(x, u) ⊕ (α - 1) gap. Source: Mastalli et al. 2020, eqs. 11-13.
+    """
+    state, n, m = model.state, model.state.ndx, model.nu
+    program = Program(f"{type(model).__name__}: step")
+    x, x_ref, u_ref = program.input(state.nx), program.input(state.nx), program.input(m)
+    k, K, gap, alpha = program.input(m), program.input(m, n), program.input(n), program.input(1)
+    p = program.input(model.layout.size)
+    u, dx = program.call(_feedback(state, m), x, x_ref, u_ref, k, K, alpha)
+    reached = model.values(program, Point(x=x, u=u, parameters=p))
+    assert reached.xnext is not None
+    (x_next,) = program.call(_partial_gap(state), reached.xnext, gap, alpha)
+    program.output(x_next, u, _cost_unless_failed(program, reached.cost), dx)
+    return program
+
+
+@_once
+def terminal_step(model: ActionModelExpression) -> Program:
+    """(x, x_ref, parameters) -> (cost, dx = x ⊖ x_ref)."""
+    program = Program(f"{type(model).__name__}: terminal step")
+    x, x_ref = program.input(model.state.nx), program.input(model.state.nx)
+    end = model.values(program, Point(x=x, u=None, parameters=program.input(model.layout.size)))
+    (dx,) = program.call(_gap(model.state), x_ref, x)
+    program.output(_cost_unless_failed(program, end.cost), dx)
+    return program
+
+
+def _status(program: Program) -> tuple[Array, ...]:
+    """The status of a program's steps; nothing if none of them can fail."""
+    return () if program.status is None else (program.status,)
+
+
+def _cost_unless_failed(program: Program, cost: Array) -> Array:
+    """The cost, infinite where a step has failed: no search accepts that."""
+    if program.status is None:
+        return cost
+    value, status = SX.sym("cost"), SX.sym("status")
+    checked = ca.Function("cost_unless_failed", [value, status], [ca.if_else(status == 0, value, ca.inf)])
+    return program.call(checked, cost, program.status)[0]
+
+
+def _closed(program: Program, state: StateAbstract, e: Expansion, following: Array) -> tuple[Array, Array]:
+    """x⁺ (nx,) and the gap (ndx,), of which a model gives one."""
+    if e.gap is not None:
+        return program.call(_integrate(state), following, e.gap)[0], e.gap
+    assert e.xnext is not None
+    return e.xnext, program.call(_gap(state), following, e.xnext)[0]
+
+
+def _gap(state: StateAbstract) -> ca.Function:
+    x0, x1 = SX.sym("x0", state.nx), SX.sym("x1", state.nx)
+    return ca.Function("gap", [x0, x1], [ca.densify(state.sx_difference(x0, x1))])
+
+
+def _integrate(state: StateAbstract) -> ca.Function:
+    x, dx = SX.sym("x", state.nx), SX.sym("dx", state.ndx)
+    return ca.Function("integrate", [x, dx], [state.sx_integrate(x, dx)])
+
+
+def _partial_gap(state: StateAbstract) -> ca.Function:
+    x, gap, alpha = SX.sym("x", state.nx), SX.sym("gap", state.ndx), SX.sym("alpha")
+    return ca.Function("partial_gap", [x, gap, alpha], [state.sx_integrate(x, (alpha - 1) * gap)])
+
+
+def _feedback(state: StateAbstract, nu: int) -> ca.Function:
+    x, x_ref, u_ref = SX.sym("x", state.nx), SX.sym("x_ref", state.nx), SX.sym("u_ref", nu)
+    k, K, alpha = SX.sym("k", nu), SX.sym("K", nu, state.ndx), SX.sym("alpha")
+    dx = state.sx_difference(x_ref, x)
+    u = u_ref - alpha * k - K @ dx
+    return ca.Function("feedback", [x, x_ref, u_ref, k, K, alpha], [u, dx])
+
+
+def _pad(rows: int, ndx: int, nu: int, wanted: int) -> ca.Function:
+    """F (rows, ndx + nu), g and H with `wanted` controls."""
+    s, extra = ndx + nu, wanted - nu
+    jacobian, gradient, hessian = SX.sym("F", rows, s), SX.sym("g", s), SX.sym("H", s, s)
+    results = [
+        ca.horzcat(jacobian, SX(rows, extra)),
+        ca.vertcat(gradient, SX(extra, 1)),
+        ca.diagcat(hessian, SX.eye(extra)),
+    ]
+    return ca.Function("pad", [jacobian, gradient, hessian], results)
