@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.kernels import KernelCall, Program, blocks_of, rows
+from trajopt.kernels import KernelCall, ParallelCalls, Program, blocks_of, rows
 from trajopt.kernels.codegen import OPTIMISED, QUICK
 from trajopt.kernels.machine import Kernel
 
@@ -36,9 +36,9 @@ def run_kernel(kernel: Kernel, inputs: Sequence[Reals], *, parallel: bool = Fals
     indices = blocks_of(range(T), kernel.width)
     call = KernelCall([kernel], np.zeros(len(indices)), indices, [rows(a) for a in (*inputs, *outputs)])
     call.prepare()
-    for buffer, _ in call._scratch:
-        buffer[:] = np.nan  # nothing may be read there that was not written before
-    call.in_parallel() if parallel else call()
+    assert call._scratch is not None
+    call._scratch[:] = np.nan  # nothing may be read there that was not written before
+    ParallelCalls([call])() if parallel else call()
     return outputs
 
 

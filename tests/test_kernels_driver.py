@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import threading
-from collections.abc import Iterator
 from typing import Any
 
 import casadi as ca
@@ -17,18 +13,15 @@ from tests.kernel_runner import LEVELS, Reals, assert_same_bits, evaluate, kerne
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import (
     KernelCall,
+    ParallelCalls,
     Program,
     Rows,
     blocks_of,
     compilations,
-    get_num_threads,
     kernel,
     lane_rows,
     rows,
-    set_num_threads,
-    threads,
 )
-from trajopt.kernels import driver as driver_module
 from trajopt.kernels.rows import Ints
 
 RNG = np.random.default_rng(5)
@@ -44,13 +37,6 @@ def pendulum() -> ca.Function:
 def linear() -> ca.Function:
     x, a = SX.sym("x", 3), SX.sym("a", 3, 3)
     return ca.Function("linear", [x, a], [a @ x, ca.sin(x).T @ a])
-
-
-@pytest.fixture
-def thread_number() -> Iterator[None]:
-    before = get_num_threads()
-    yield
-    set_num_threads(before)
 
 
 @pytest.mark.parametrize("T", [1, 2, 7, 8, 9, 16, 21])
@@ -133,7 +119,7 @@ def test_no_blocks_is_no_work() -> None:
     x = np.ones((0, 3))
     call = KernelCall([kernel(program_of(linear()), 8)], np.zeros(0), blocks_of([], 8), [rows(x)] * 4)
     call()
-    call.in_parallel()
+    ParallelCalls([call])()
 
 
 def test_offsets_and_shared_rows() -> None:
@@ -209,85 +195,6 @@ def test_parameters_change_without_compiling() -> None:
     assert compilations() == before
     assert not np.array_equal(first[0], second[0])
     assert_same_bits(second, evaluate(f, call_inputs))
-
-
-@pytest.mark.usefixtures("thread_number")
-def test_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    f = linear()
-    compiled = kernel(program_of(f), 8)
-    inputs = [RNG.normal(size=(333, 3)), RNG.normal(size=(333, 9))]
-    expected = run_kernel(compiled, inputs)
-    monkeypatch.setattr(driver_module, "_SMALL_WORK", {1: 1, 8: 1})
-    seen = set()
-    run = KernelCall._part
-
-    def watched(self: KernelCall, first: int, end: int, thread: int) -> None:
-        here = threading.current_thread() is threading.main_thread()
-        seen.add((thread, here, self._scratch[thread][1], self._addresses[thread]))
-        run(self, first, end, thread)
-
-    monkeypatch.setattr(KernelCall, "_part", watched)
-    for n in (1, 2, 5):
-        seen.clear()
-        set_num_threads(n)
-        assert get_num_threads() == n
-        assert_same_bits(run_kernel(compiled, inputs, parallel=True), expected)
-        assert {s[:2] for s in seen} == ({(0, True)} | {(k, False) for k in range(1, n)} if n > 1 else set())
-        assert len({s[2] for s in seen}) == len({s[3] for s in seen}) == len(seen)
-        assert threads.executor()._max_workers == max(n - 1, 1)
-
-
-@pytest.mark.usefixtures("thread_number")
-def test_little_work_stays_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    set_num_threads(4)
-    monkeypatch.setattr(threads, "executor", lambda: pytest.fail("a thread for nothing"))
-    run_kernel(kernel(program_of(linear()), 8), [np.ones((64, 3)), np.ones((64, 9))], parallel=True)
-
-
-@pytest.mark.usefixtures("thread_number")
-def test_an_exception_in_a_thread_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver_module, "_SMALL_WORK", {1: 1, 8: 1})
-    run = KernelCall._part
-
-    def failing(self: KernelCall, first: int, end: int, thread: int) -> None:
-        if thread == 1:
-            raise RuntimeError("thread 1")
-        run(self, first, end, thread)
-
-    monkeypatch.setattr(KernelCall, "_part", failing)
-    set_num_threads(2)
-    with pytest.raises(RuntimeError, match="thread 1"):
-        run_kernel(kernel(program_of(linear()), 8), [np.ones((64, 3)), np.ones((64, 9))], parallel=True)
-
-
-@pytest.mark.parametrize("n", [0, -1, 1.5, True, "2"])
-def test_number_of_threads_is_checked(n: object) -> None:
-    with pytest.raises(InvalidArgumentError, match="n: expected an integer >= 1"):
-        set_num_threads(n)  # type: ignore[arg-type]
-
-
-@pytest.mark.skipif(not hasattr(os, "fork") or sys.platform == "darwin", reason="processes are not forked here")
-@pytest.mark.usefixtures("thread_number")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_forked_process_runs_and_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As multiprocessing does: the child has neither the threads nor their locks."""
-    monkeypatch.setattr(driver_module, "_SMALL_WORK", {1: 1, 8: 1})
-    set_num_threads(2)
-    compiled, inputs = kernel(program_of(linear()), 8), [np.ones((64, 3)), np.ones((64, 9))]
-    expected = run_kernel(compiled, inputs, parallel=True)
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            assert_same_bits(run_kernel(compiled, inputs, parallel=True), expected)
-            x = SX.sym("x")
-            (cubed,) = run_kernel(
-                kernel(program_of(ca.Function("new", [x], [x**3 + 0.123])), 8), [np.full((3, 1), 2.0)]
-            )
-            status = 0 if cubed[2, 0] == 8.123 else 2
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @pytest.mark.parametrize(

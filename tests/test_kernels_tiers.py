@@ -19,6 +19,7 @@ from tests.kernel_runner import LEVELS, assert_same_bits, evaluate, kernel_at, p
 from trajopt.errors import TrajoptError
 from trajopt.kernels import (
     KernelCall,
+    ParallelCalls,
     blocks_of,
     compilations,
     compile_together,
@@ -28,6 +29,7 @@ from trajopt.kernels import (
     functions,
     kernel,
     machine,
+    parallel,
     rows,
     workers,
 )
@@ -80,8 +82,11 @@ def test_both_tiers_and_casadi_have_the_same_bits(seed: int, width: int) -> None
 
 
 @pytest.mark.usefixtures("no_cache")
-def test_optimised_tier_takes_the_place_of_the_quick_one(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_optimised_tier_takes_the_place_of_the_quick_one(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     monkeypatch.setattr(machine, "TWO_TIERS", 100)
+    monkeypatch.setattr(parallel, "SMALL_WORK", 1)
+    monkeypatch.setattr(parallel, "get_num_threads", lambda: threads)
     gate = threading.Event()
     build = Kernel._build
 
@@ -96,7 +101,7 @@ def test_optimised_tier_takes_the_place_of_the_quick_one(monkeypatch: pytest.Mon
     (x,) = points()
     outputs = [np.zeros((len(x), n)) for n in compiled.lengths[1:]]
     indices = blocks_of(range(len(x)), 8)
-    call = KernelCall([compiled], np.zeros(len(indices)), indices, [rows(a) for a in (x, *outputs)])
+    call = ParallelCalls([KernelCall([compiled], np.zeros(len(indices)), indices, [rows(a) for a in (x, *outputs)])])
     call()
     quick, address = [o.copy() for o in outputs], compiled.address
     assert compiled.tier == "quick"
@@ -195,9 +200,11 @@ def test_trouble_with_other_processes_is_harmless(
 @pytest.mark.usefixtures("no_cache")
 def test_threads_that_want_one_function_compile_it_once() -> None:
     program = program_of(tangle(16))
+    run_kernel(Kernel(program_of(tangle(18)), 8), points())  # the driver itself
+    kernels = [Kernel(program, 8) for _ in range(4)]  # their code is freed with the last of them
     before = compilations()
     with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda _: run_kernel(Kernel(program, 8), points()), range(4)))
+        results = list(pool.map(lambda each: run_kernel(each, points()), kernels))
     function_parts = len(
         emission.EmittedFunction("f", functions.read_instructions(program.functions[0].function), 8).parts
     )

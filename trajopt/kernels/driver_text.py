@@ -24,6 +24,12 @@ define void @trajopt_run_{W}(ptr %call) nounwind {{
   ret void
 }}
 
+define void @trajopt_block_{W}(ptr %call, i64 %first, ptr %scratch) nounwind {{
+  %end = add i64 %first, 1
+  call void @trajopt_blocks_{W}(ptr %call, i64 %first, i64 %end, ptr %scratch)
+  ret void
+}}
+
 define internal void @trajopt_blocks_{W}(ptr %call, i64 %first, i64 %end, ptr %scratch) nounwind {{
 entry:
 {tables}
@@ -135,7 +141,11 @@ def argument_bytes(arrays: int) -> int:
 
 
 def driver_text() -> str:
-    """LLVM text of the drivers for one lane and for eight: `trajopt_run_1`, `trajopt_run_8`."""
+    """LLVM text of the drivers for one lane and for eight.
+
+    `trajopt_run_W` runs a call's range of blocks, `trajopt_block_W` one block with scratch of
+    its own.
+    """
     fields = {"range": _fields(CALL[len(TABLES) :]), "tables": _fields(TABLES)}
     one = _RUN.format(W=1, **fields, arrange=_ONE_LANE, finish="  br label %block.done")
     pack = _PACK.format(W=LANES, bytes=8 * LANES)

@@ -70,16 +70,8 @@ class PythonCall:
 
     def __call__(self, first: int = 0, end: int | None = None) -> None:
         """Calls the functions of blocks first..end-1, of all without an end."""
-        if end is None:
-            self.in_parallel()
-            return
-        for t in range(first, end):
+        for t in self._functions if end is None else range(first, end):
             self._functions[t]()
-
-    def in_parallel(self) -> None:
-        """Calls all functions, one after the other: the interpreter is one."""
-        for function in self._functions.values():
-            function()
 
 
 def _in_lanes(step: Callable[[Trials, int], None], trials: Trials) -> Callable[[], None]:

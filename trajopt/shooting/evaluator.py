@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.errors import ModelEvaluationError
-from trajopt.kernels import LANES, compile_together
+from trajopt.kernels import LANES, KernelCall, ParallelCalls, compile_together
 from trajopt.shooting.arrays import lifted, padded
 from trajopt.shooting.kinds import by_class
 from trajopt.shooting.trials import Trials
@@ -55,7 +55,10 @@ class Evaluator:
         families = by_class(self.running).items()
         self._expansions = [call for family, members in families for call in family.expansions(members, self)]
         self._end = self.terminal.terminal_expansion(self)
-        self._fill: list[Callable[[], None]] = [*(call.in_parallel for call in self._expansions), self._end]
+        calls = [*self._expansions, self._end]
+        compiled = [call for call in calls if isinstance(call, KernelCall)]  # threads share them
+        others = [call for call in calls if call not in compiled]
+        self._fill: list[Callable[[], None]] = [ParallelCalls(compiled), *others]
         self._trials: dict[int, Trials] = {}
 
     def _allocate(self) -> None:

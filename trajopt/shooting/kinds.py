@@ -33,9 +33,6 @@ class Call(Protocol):
     def __call__(self, first: int = 0, end: int | None = None) -> None:
         """Works on blocks first..end-1 in order, on all by default."""
 
-    def in_parallel(self) -> None:
-        """Works on all blocks, which do not depend on each other."""
-
 
 class Kind(ABC):
     """A model and the knots that use it. Knots of one kind share their code; each has a row of parameter values.
