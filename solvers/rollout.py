@@ -64,6 +64,11 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
                 f"problem: {type(self).__name__} rolls out from a given x0, so its start must be fixed; build the "
                 'problem with start="fixed", or take a solver that chooses the start'
             )
+        if problem.nc:
+            raise InvalidArgumentError(
+                f"problem: {type(self).__name__} knows no constraints, and the problem has up to {problem.nc} rows "
+                "at a knot; leave them out, or turn them into costs with ActivationModelQuadraticBarrier"
+            )
 
     # The parts that these solvers differ in
 

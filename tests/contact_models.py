@@ -9,11 +9,11 @@ import numpy as np
 import pinocchio as pin
 
 import trajopt
+from tests.constraint_models import TURNED, force_constraints
 from tests.contact_robots import robot_state
 from trajopt.residuals import ResidualModelAbstract
 
 GAINS = (30.0, 4.0)
-TURNED = pin.exp3(np.array([0.4, -0.3, 0.7]))
 
 
 def actuation_of(state: trajopt.StateMultibody) -> Any:
@@ -104,16 +104,41 @@ def free() -> Any:
     return contact_dynamics_of(trajopt.ContactStack(robot_state("hopper")))
 
 
+def constrained_hopper(costs: trajopt.CostStack | None = None, *, motion: bool = True) -> Any:
+    """A foot within its friction cone, with rows of the acceleration and of the control."""
+    state = robot_state("hopper")
+    contacts = trajopt.ContactStack(state).add("foot", contact_kinds(state, "foot0")["3D-local_world_aligned"]())
+    contacts.add("seat", trajopt.ContactModel1D(state, "base_frame"), active=False)
+    stack = force_constraints(contacts, "foot").add("torque", trajopt.ResidualModelControl(state), lower=-3, upper=3)
+    if motion:
+        stack.add("gentle", trajopt.ResidualModelJointAcceleration(state), upper=20.0)
+    return contact_dynamics_of(contacts, costs=costs, constraints=stack)
+
+
+def simple_costs() -> trajopt.CostStack:
+    """Costs of nothing that the dynamics solve for."""
+    state = robot_state("hopper")
+    costs = trajopt.CostStack(state).add("x_reg", trajopt.ResidualModelState(state), 0.1)
+    return costs.add("u_reg", trajopt.ResidualModelControl(state), 0.3)
+
+
 def contact_differentials() -> dict[str, Callable[[], Any]]:
     models = {"hopper": hopper, "arm": arm, "slider": slider, "four-bar": four_bar, "none": free}
+    models["constrained"] = constrained_hopper
+    models["constrained-forces"] = lambda: constrained_hopper(simple_costs(), motion=False)
+
     return {f"contact-{name}": make for name, make in models.items()}
 
 
 def impulse_actions() -> dict[str, Callable[[], Any]]:
-    return {"impulse-hopper": lambda: impulse("hopper", "foot0"), "impulse-arm": lambda: impulse("arm", "2_RX_frame")}
+    return {
+        "impulse-hopper": lambda: impulse("hopper", "foot0"),
+        "impulse-arm": lambda: impulse("arm", "2_RX_frame"),
+        "impulse-constrained": lambda: impulse("hopper", "foot0", constrained=True),
+    }
 
 
-def impulse(robot: str, frame: str) -> trajopt.ActionModelImpulseFwdDynamics:
+def impulse(robot: str, frame: str, *, constrained: bool = False) -> trajopt.ActionModelImpulseFwdDynamics:
     """A bounce of one frame, with an inactive second one, and all kinds of terms."""
     state = robot_state(robot)
     impulses = trajopt.ImpulseStack(state).add("foot", trajopt.ImpulseModel3D(state, frame))
@@ -125,7 +150,11 @@ def impulse(robot: str, frame: str) -> trajopt.ActionModelImpulseFwdDynamics:
     costs.add("momentum", trajopt.ResidualModelCentroidalMomentum(state, np.arange(6.0)), 0.1)
     cone = trajopt.FrictionCone(0.6, inner=False, rotation=TURNED)  # without barrier: at rest all rows are on a bound
     costs.add("cone", trajopt.ResidualModelContactFrictionCone(state, "foot", cone), 0.3)
-    return trajopt.ActionModelImpulseFwdDynamics(state, impulses, costs, restitution=0.4, damping=0.01)
+    constraints = force_constraints(impulses, "foot") if constrained else None
+    if constraints is not None:
+        constraints.add("com", trajopt.ResidualModelImpulseCoM(state), lower=0.0)
+    options: dict[str, Any] = {"restitution": 0.4, "damping": 0.01, "constraints": constraints}
+    return trajopt.ActionModelImpulseFwdDynamics(state, impulses, costs, **options)
 
 
 def force_residuals() -> dict[str, Callable[[], ResidualModelAbstract]]:

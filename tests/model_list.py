@@ -13,6 +13,7 @@ import pinocchio as pin
 from casadi import SX
 
 import trajopt
+from tests.constraint_models import constraints_of
 from tests.contact_models import contact_differentials, force_residuals, impulse_actions
 from tests.contact_robots import ROBOTS, robot_state
 from trajopt.actions import ActionModelTerminal
@@ -58,15 +59,8 @@ STATES: dict[str, Callable[[], StateAbstract]] = {
     "solo12": lambda: StateMultibody(load_robot("solo12")),
     **{name: lambda name=name: robot_state(name) for name in ROBOTS},  # type: ignore[misc]
 }
-TIP = {
-    "planar-2r": "tool",
-    "planar-3r": "tool",
-    "cart-pole": "tip",
-    "double-pendulum": "tip",
-    "ball": "tip",
-    "drone": "tip",
-}
-TIP |= {"talos_arm": "gripper_left_joint", "solo12": "FR_FOOT"}
+TIP = {"planar-2r": "tool", "planar-3r": "tool", "talos_arm": "gripper_left_joint", "solo12": "FR_FOOT"}
+TIP |= dict.fromkeys(("cart-pole", "double-pendulum", "ball", "drone"), "tip")
 
 
 @cache
@@ -129,8 +123,8 @@ def sx_function() -> ca.Function:
 class Pendulum(trajopt.DifferentialActionModelSymbolic):
     """m l² dv/dt = u - m g l sin q - c v, as a user writes it."""
 
-    def __init__(self, costs: trajopt.CostStack, *, mass: float = 1.2, damping: float = 0.1) -> None:
-        super().__init__(StateVector(2), 1, costs)
+    def __init__(self, costs: trajopt.CostStack, *, mass: float = 1.2, damping: float = 0.1, **options: Any) -> None:
+        super().__init__(StateVector(2), 1, costs, **options)
         self.mass = self.parameter("mass", mass, unit="kg")
         self.damping = self.parameter("damping", damping, unit="N m s/rad")
 
@@ -163,8 +157,8 @@ class Attitude(trajopt.DifferentialActionModelSymbolic):
 class DiscreteAttitude(trajopt.ActionModelDiscrete):
     """A discrete-time model on a curved state, with the exact Hessian of its cost."""
 
-    def __init__(self) -> None:
-        super().__init__(state_of("ball"), 3)
+    def __init__(self, *, constraints: Any = None) -> None:
+        super().__init__(state_of("ball"), 3, constraints=constraints)
         self.gain = self.parameter("gain", 0.1)
 
     def next_state(self, x: SX, u: SX) -> SX:
@@ -310,9 +304,7 @@ def small_costs(state: StateAbstract) -> trajopt.CostStack:
     return stack.add("u_reg", trajopt.ResidualModelControl(state), 0.1)
 
 
-def free_dynamics(
-    name: str, *, controlled: bool = True, friction: str | None = None
-) -> trajopt.DifferentialActionModelFreeFwdDynamics:
+def free_dynamics(name: str, *, controlled: bool = True, **options: Any) -> Any:
     state = state_of(name)
     if name in ("drone", "solo12"):
         actuation: Any = trajopt.ActuationModelFloatingBase(state)
@@ -321,7 +313,7 @@ def free_dynamics(
     else:
         actuation = trajopt.ActuationModelFull(state)
     costs = costs_of(name, controlled=controlled)
-    return trajopt.DifferentialActionModelFreeFwdDynamics(state, actuation, costs, friction=friction)
+    return trajopt.DifferentialActionModelFreeFwdDynamics(state, actuation, costs, **options)
 
 
 DIFFERENTIALS: dict[str, Callable[[], trajopt.DifferentialActionModelAbstract]] = {
@@ -333,11 +325,13 @@ DIFFERENTIALS: dict[str, Callable[[], trajopt.DifferentialActionModelAbstract]] 
     "pendulum": lambda: Pendulum(small_costs(StateVector(2))),
     "van-der-pol": lambda: VanDerPol(small_costs(StateVector(2))),
     "attitude": lambda: Attitude(small_costs(state_of("ball"))),
+    "constrained-pendulum": lambda: Pendulum(small_costs(StateVector(2)), constraints=constraints_of(StateVector(2))),
+    "constrained-drone": lambda: free_dynamics("drone", constraints=constraints_of(state_of("drone"))),
     **contact_differentials(),
 }
 
 
-def lqr() -> trajopt.ActionModelLQR:
+def lqr(*, constraints: Any = None) -> trajopt.ActionModelLQR:
     rng = np.random.default_rng(2)
     A, B = np.eye(4) + 0.1 * rng.normal(size=(4, 4)), rng.normal(size=(4, 2))
     Q, R = rng.normal(size=(4, 4)), rng.normal(size=(2, 2))
@@ -347,7 +341,7 @@ def lqr() -> trajopt.ActionModelLQR:
         "q": rng.normal(size=4),
         "r": rng.normal(size=2),
     }
-    return trajopt.ActionModelLQR(A, B, Q @ Q.T, R @ R.T + np.eye(2), **more)
+    return trajopt.ActionModelLQR(A, B, Q @ Q.T, R @ R.T + np.eye(2), **more, constraints=constraints)
 
 
 ACTIONS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
@@ -362,6 +356,8 @@ ACTIONS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
     "lqr": lqr,
     "unicycle": lambda: trajopt.ActionModelUnicycle((2.0, 0.5), dt=0.2),
     "discrete-attitude": DiscreteAttitude,
+    "constrained-attitude": lambda: DiscreteAttitude(constraints=constraints_of(state_of("ball"))),
+    "constrained-lqr": lambda: lqr(constraints=constraints_of(StateVector(4))),
     "black-box": BlackBox,
     "num-diff-black-box": lambda: trajopt.ActionModelNumDiff(ValuesOnly()),
     "num-diff-unicycle": lambda: trajopt.ActionModelNumDiff(trajopt.ActionModelUnicycle()),
@@ -373,6 +369,12 @@ TERMINALS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
         f"stack-{k}": lambda k=k: ActionModelTerminal(costs_of(k, controlled=False))
         for k in ("ball", "drone", "talos_arm", "solo12")
     },
+    "constrained-stack": lambda: ActionModelTerminal(
+        costs_of("drone", controlled=False), constraints=constraints_of(state_of("drone"), controlled=False)
+    ),
+    "constrained-euler": lambda: trajopt.IntegratedActionModelEuler(
+        free_dynamics("ball", controlled=False, constraints=constraints_of(state_of("ball"), controlled=False)), dt=0.0
+    ),
     "euler-ball": lambda: trajopt.IntegratedActionModelEuler(free_dynamics("ball", controlled=False), dt=0.0),
     "rk4-ball": lambda: trajopt.IntegratedActionModelRK4(free_dynamics("ball", controlled=False), dt=0.5),
     "lqr": lqr,

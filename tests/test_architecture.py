@@ -28,6 +28,7 @@ LOWER = (
     *("trajopt.errors", "trajopt.types", "trajopt.checks", "trajopt.source", "trajopt.cache", "trajopt.kernels"),
     *("trajopt.model", "trajopt.robots", "trajopt.dynamics", "trajopt.states", "trajopt.instant"),
     *("trajopt.contacts", "trajopt.activations", "trajopt.actuation", "trajopt.residuals", "trajopt.costs"),
+    *("trajopt.constraints",),
     *("trajopt.actions", "trajopt.shooting", "trajopt.analysis", "trajopt.callbacks"),
     *("trajopt.plotting", "trajopt.solution", "trajopt.gaits"),
 )

@@ -60,7 +60,7 @@ def test_position_rows_follow_from_velocity_rows(name: str) -> None:
         for seed in (0, 1):
             given = inputs(model, seed)
             xnext, cost, gap, F, g, H = programs.expansion(model, nu).evaluate(*given)
-            lifted = programs.expansion(model, nu, size).evaluate(*given)
+            lifted = programs.expansion(model, nu, 0, size).evaluate(*given)
             Fv, dt, J0, J1 = lifted[3:7]
             for a, b in zip((xnext, cost, gap, g, H), (*lifted[:3], *lifted[7:])):
                 np.testing.assert_array_equal(a, b)

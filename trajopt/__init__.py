@@ -34,6 +34,7 @@ from trajopt.activations import (
 )
 from trajopt.actuation import ActuationModelFloatingBase, ActuationModelFull, ActuationModelMatrix
 from trajopt.callbacks import CallbackLogger, CallbackVerbose
+from trajopt.constraints import ConstraintStack
 from trajopt.contacts import (
     ContactModel1D,
     ContactModel2D,
@@ -108,6 +109,7 @@ __all__ = [
     "ActuationModelMatrix",
     "CallbackLogger",
     "CallbackVerbose",
+    "ConstraintStack",
     "ContactModel1D",
     "ContactModel2D",
     "ContactModel3D",

@@ -57,6 +57,11 @@ class ActionModelAbstract(Model):
         self.upper = np.full(nu, np.inf) if upper is None else check_bounds("upper", upper, self.nu)
         self.control_names = check_names("control_names", control_names, self.nu)
 
+    @property
+    def nc(self) -> int:
+        """Number of constraint rows [-]; a black box has none."""
+        return 0
+
     def create_data(self) -> ActionData:
         """Arrays for one evaluation."""
         return ActionData(self.state.nx, self.state.ndx, self.nu)

@@ -17,7 +17,10 @@ from trajopt.model.functions import named_call
 
 
 class ActionModelDiscrete(ActionModelExpression):
-    """x⁺ = f(x, u) and the cost l(x, u), written as expressions; derivatives follow, with exact Hessians."""
+    """x⁺ = f(x, u) and the cost l(x, u), written as expressions; derivatives follow, with exact Hessians.
+
+    Arguments are those of ActionModelExpression.
+    """
 
     @abstractmethod
     def next_state(self, x: SX, u: SX) -> SX:
@@ -44,6 +47,8 @@ class ActionModelDiscrete(ActionModelExpression):
         if "xnext" in results:
             results["F"] = self._next_state_derivative(i, results["xnext"])
         results["g"], results["H"] = self._derivatives(i, results["cost"])
+        if "rows" in results:
+            results["C"] = self.constraints.derivative(i)
         known: list[tuple[SX, Array]] = []
         if multipliers is not None:
             results["H"], known = self._lagrangian_hessian(i, results, multipliers)
@@ -58,8 +63,12 @@ class ActionModelDiscrete(ActionModelExpression):
 
     def _values(self, i: Instant, point: Point) -> dict[str, SX]:
         if point.u is None:
-            return {"cost": self.terminal_cost(i.x)}
-        return {"xnext": self.next_state(i.x, i.u), "cost": self.running_cost(i.x, i.u)}
+            self.constraints.check_terminal()
+            return {"cost": self.terminal_cost(i.x)} | self._rows(i)
+        return {"xnext": self.next_state(i.x, i.u), "cost": self.running_cost(i.x, i.u)} | self._rows(i)
+
+    def _rows(self, i: Instant) -> dict[str, SX]:
+        return {"rows": self.constraints.rows(i)} if self.constraints.constraints else {}
 
     def _next_state_derivative(self, i: Instant, xnext: SX) -> SX:
         """F (ndx, ndx + nu)."""
@@ -80,13 +89,17 @@ class ActionModelDiscrete(ActionModelExpression):
     def _lagrangian_hessian(
         self, i: Instant, results: dict[str, SX], multipliers: Multipliers
     ) -> tuple[SX, list[tuple[SX, Array]]]:
-        """Hessian of l + λᵀ (f(x, u) ⊖ x⁺) at x⁺ = f(x, u), and what the symbols of multipliers stand for."""
+        """Hessian of l + λᵀ (f ⊖ x⁺) + yᵀ c at x⁺ = f, and what the symbols of multipliers stand for."""
         total, known = results["cost"], list[tuple[SX, Array]]()
         reached = SX.sym("reached", self.state.nx)
         if multipliers.dynamics is not None and "xnext" in results:
             symbol = SX.sym("lambda", self.state.ndx)
             total += ca.dot(symbol, self.state.sx_difference(reached, results["xnext"]))
             known.append((symbol, multipliers.dynamics))
+        if multipliers.rows is not None and "rows" in results:
+            symbol = SX.sym("y", results["rows"].numel())
+            total += ca.dot(symbol, results["rows"])
+            known.append((symbol, multipliers.rows))
         _, hessian = self._derivatives(i, total)
         return SX(ca.substitute(hessian, reached, results.get("xnext", reached))), known
 

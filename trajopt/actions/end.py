@@ -1,4 +1,4 @@
-"""The end of a horizon: a cost stack at a state, without a control."""
+"""The end of a horizon: costs and constraints at a state, without a control."""
 
 from __future__ import annotations
 
@@ -14,28 +14,38 @@ from trajopt.model.functions import named_call
 
 
 def end_values(model: ActionModelExpression, costs: CostStack, program: Program, point: Point) -> Values:
-    """Adds the step that gives a stack's cost.
+    """Adds the step that gives a stack's cost and the model's constraint rows.
 
     Args:
-        model: Whose run-time parameters the point has.
+        model: Whose constraints, and run-time parameters, they are.
         costs: Its costs.
         program: Where the step goes.
         point: The end of a horizon.
 
     Raises:
-        InvalidArgumentError: A term needs a control.
+        InvalidArgumentError: A term, or a constraint, needs a control.
     """
-    costs.check_terminal()
-    instant = Instant(costs.state, 0)
-    return Values.of(_call(model, program, point, instant, {"cost": costs.value(instant)}))
+    instant = _instant(model, costs)
+    results = {"cost": costs.value(instant)}
+    if model.constraints.constraints:
+        results["rows"] = model.constraints.rows(instant)
+    return Values.of(_call(model, program, point, instant, results))
 
 
 def end_expansion(model: ActionModelExpression, costs: CostStack, program: Program, point: Point) -> Expansion:
-    """Adds the step that gives a stack's cost and its derivatives; arguments as in `end_values`."""
-    costs.check_terminal()
-    instant = Instant(costs.state, 0)
+    """Adds the step that gives their derivatives too; arguments as in `end_values`."""
+    instant = _instant(model, costs)
     q = costs.quadratic(instant)
-    return Expansion.of(_call(model, program, point, instant, {"cost": q.cost, "g": q.Ly, "H": q.Lyy}))
+    results = {"cost": q.cost, "g": q.Ly, "H": q.Lyy}
+    if model.constraints.constraints:
+        results |= {"rows": model.constraints.rows(instant), "C": model.constraints.derivative(instant)}
+    return Expansion.of(_call(model, program, point, instant, results))
+
+
+def _instant(model: ActionModelExpression, costs: CostStack) -> Instant:
+    costs.check_terminal()
+    model.constraints.check_terminal()
+    return Instant(costs.state, 0)
 
 
 def _call(

@@ -62,7 +62,7 @@ class Values:
     @classmethod
     def of(cls, found: Mapping[str, Array]) -> Values:
         """What one call gave, by the names of the attributes."""
-        return cls(xnext=found.get("xnext"), cost=found["cost"])
+        return cls(xnext=found.get("xnext"), cost=found["cost"], rows=found.get("rows"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +123,8 @@ class Expansion:
             cost=found["cost"],
             g=found["g"],
             H=found["H"],
+            rows=found.get("rows"),
+            C=found.get("C"),
             gap=found.get("gap"),
             lift=lift,
         )
@@ -138,6 +140,7 @@ class Stage:
         parameters: Run-time parameters, those of the model among them, (size,).
         symbols: Their symbols (size,).
         weight: What the cost is multiplied by (1,) [s].
+        at_knot: Whether it is the knot itself, where constraint rows are wanted.
     """
 
     x: Array
@@ -145,6 +148,7 @@ class Stage:
     parameters: Array
     symbols: SX
     weight: Array
+    at_knot: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,10 +158,12 @@ class StageValues:
     Attributes:
         f: Acceleration (ndx / 2,), or rate of the state (ndx,) of a first-order system.
         cost: Weighted cost (1,) [cost].
+        rows: Constraint rows (nc,), not weighted; None if there are none, and beside the knot.
     """
 
     f: Array
     cost: Array
+    rows: Array | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,6 +176,8 @@ class StageExpansion:
         cost: Weighted cost (1,) [cost].
         g: Its gradient (n,).
         H: Its Gauss-Newton Hessian (n, n).
+        rows: As in `StageValues`.
+        C: Their derivative (nc, n).
     """
 
     f: Array
@@ -177,3 +185,5 @@ class StageExpansion:
     cost: Array
     g: Array
     H: Array
+    rows: Array | None = None
+    C: Array | None = None

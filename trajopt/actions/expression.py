@@ -6,15 +6,19 @@ from abc import abstractmethod
 
 import casadi as ca
 import numpy as np
+import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.data import ActionData
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
+from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.errors import UnsupportedOperationError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
+from trajopt.model.parameters import Parameter
 from trajopt.model.programs import kept
+from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
 Named = tuple[dict[str, int], Program]
@@ -22,7 +26,37 @@ Named = tuple[dict[str, int], Program]
 
 
 class ActionModelExpression(ActionModelAbstract):
-    """An action model whose values and derivatives are steps of a `Program`; all arrays are for one knot."""
+    """An action model whose values and derivatives are steps of a `Program`; all arrays are for one knot.
+
+    Args:
+        state: The state's manifold.
+        nu: Number of controls [-].
+        constraints: What holds at a knot; none by default.
+        lower: As in ActionModelAbstract.
+        upper: As in ActionModelAbstract.
+        control_names: As in ActionModelAbstract.
+    """
+
+    def __init__(
+        self,
+        state: StateAbstract,
+        nu: int,
+        *,
+        constraints: ConstraintStack | None = None,
+        lower: npt.ArrayLike | None = None,
+        upper: npt.ArrayLike | None = None,
+        control_names: list[str] | None = None,
+    ) -> None:
+        super().__init__(state, nu, lower=lower, upper=upper, control_names=control_names)
+        self.constraints = ConstraintStack.of(constraints, type(self).__name__, state, self.stage_nu)
+
+    @property
+    def stage_nu(self) -> int:
+        """Number of controls at an instant [-]: that of the knot, unless its control is parametrized."""
+        return self.nu
+
+    def parameters(self) -> dict[str, Parameter]:
+        return {**super().parameters(), **self.constraints.parameters(self.stage_nu)}
 
     @abstractmethod
     def values(self, program: Program, point: Point) -> Values:
@@ -44,6 +78,42 @@ class ActionModelExpression(ActionModelAbstract):
         Raises:
             UnsupportedOperationError: The model has no Hessian of the Lagrangian, or no lift.
         """
+
+    @property
+    def nc(self) -> int:
+        """Number of constraint rows [-]."""
+        return sum(self.constraints.sizes(self.stage_nu).values())
+
+    @property
+    def row_names(self) -> list[str]:
+        """Name of each constraint row, such as "tool[2]"."""
+        return self.constraints.row_names(self.stage_nu)
+
+    @property
+    def rows_free_of_control(self) -> npt.NDArray[np.bool_]:
+        """Which constraint rows can't depend on the control of their knot, (nc,); compiles nothing."""
+        free: npt.NDArray[np.bool_] = kept(self, "rows free of control", self._find_free_rows)
+        return free.copy()
+
+    def _find_free_rows(self) -> npt.NDArray[np.bool_]:
+        free, instant = np.ones(self.nc, dtype=np.bool_), self.instant()
+        if self.nc and self.nu:
+            self.constraints.rows(instant)
+            rows, columns = self.constraints.derivative(instant).sparsity().get_triplet()
+            free[[row for row, column in zip(rows, columns) if column >= self.state.ndx]] = False
+        return free
+
+    def row_bounds(self, parameters: Reals) -> tuple[Reals, Reals]:
+        """Lower and upper bounds of the constraint rows, (..., nc) each.
+
+        Args:
+            parameters: Values of all parameters (..., layout.size).
+        """
+        bounds = []
+        for key in ("lower", "upper"):
+            slices = [self.layout.slices[f"{c.name}.{key}"] for c in self.constraints.constraints]
+            bounds.append(parameters[..., [i for s in slices for i in range(s.start, s.stop)]])
+        return bounds[0], bounds[1]
 
     @property
     def lift_size(self) -> int | None:
@@ -78,7 +148,10 @@ class ActionModelExpression(ActionModelAbstract):
         return {}
 
     def program(self, name: str) -> Program:
-        """The model alone as a program: "calc" or "calc_diff" of (x, u, parameters), "terminal" of (x, parameters)."""
+        """The model alone as a program: "calc" or "calc_diff" of (x, u, parameters), "terminal" of (x, parameters).
+
+        Outputs are those of xnext, cost, F, g, H, constraint rows and C that there are, in this order.
+        """
         return kept(self, name, lambda: self._build_program(name))
 
     def _build_program(self, name: str) -> Program:
@@ -88,10 +161,10 @@ class ActionModelExpression(ActionModelAbstract):
         point = Point(x=x, u=u, parameters=program.input(self.layout.size))
         if name == "calc":
             v = self.values(program, point)
-            results = [v.xnext, v.cost]
+            results = [v.xnext, v.cost, v.rows]
         else:
             e = self.expansion(program, point)
-            results = [e.xnext, e.cost, e.F, e.g, e.H]
+            results = [e.xnext, e.cost, e.F, e.g, e.H, e.rows, e.C]
         program.output(*[array for array in results if array is not None])
         return program
 
@@ -101,17 +174,17 @@ class ActionModelExpression(ActionModelAbstract):
         if u is None:
             data.cost = self.program("terminal").evaluate(x, p)[0]
             return
-        xnext, cost = self.program("calc").evaluate(x, u, p)
+        xnext, cost, *_ = self.program("calc").evaluate(x, u, p)
         data.xnext, data.cost = xnext.ravel(), cost
 
     def calc_diff(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
         x, u = self._checked(x, u)
         p, n = self.layout.column(), self.state.ndx
         if u is None:
-            _, gradient, hessian = self.program("terminal").evaluate(x, p)
+            _, gradient, hessian, *_ = self.program("terminal").evaluate(x, p)
             data.Lx, data.Lxx = gradient.ravel(), hessian
             return
-        _, _, jacobian, gradient, hessian = self.program("calc_diff").evaluate(x, u, p)
+        _, _, jacobian, gradient, hessian, *_ = self.program("calc_diff").evaluate(x, u, p)
         data.Fx, data.Fu = jacobian[:, :n], jacobian[:, n:]
         data.Lx, data.Lu = gradient.ravel()[:n], gradient.ravel()[n:]
         data.Lxx, data.Lxu, data.Luu = hessian[:n, :n], hessian[:n, n:], hessian[n:, n:]

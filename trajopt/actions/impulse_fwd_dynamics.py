@@ -14,6 +14,7 @@ from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.implicit import implicit_results
 from trajopt.actions.lift import still_lift
 from trajopt.checks import check_non_negative
+from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.contacts.impulse_node import ImpulseNode
 from trajopt.contacts.impulse_stack import ImpulseStack
 from trajopt.contacts.redundancy import check_independent
@@ -39,6 +40,7 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         state: A robot's state.
         impulses: The impulses; frozen from here on.
         costs: What the knot costs; frozen from here on.
+        constraints: Constraints of x, Λ and v⁺; none by default. Frozen from here on.
         restitution: e, from 0 (frames stop) to 1 (they bounce) [-]. Run-time parameter `restitution`.
         damping: μ [1/kg], >= 0: above 0 redundant impulses have a solution. Run-time parameter `damping`.
 
@@ -58,10 +60,11 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         impulses: ImpulseStack,
         costs: CostStack,
         *,
+        constraints: ConstraintStack | None = None,
         restitution: float = 0.0,
         damping: float = 0.0,
     ) -> None:
-        super().__init__(check_robot_state(type(self).__name__, state), 0)
+        check_robot_state(type(self).__name__, state)
         if not isinstance(impulses, ImpulseStack):
             raise InvalidArgumentError(f"impulses: expected an ImpulseStack, got {impulses!r}")
         if not isinstance(costs, CostStack):
@@ -73,8 +76,12 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
                 )
         impulses.freeze(type(self).__name__)
         costs.freeze(type(self).__name__, 0)
+        others = costs.parameters(0)
+        constraints = ConstraintStack.of(constraints, type(self).__name__, state, 0, others)
+        super().__init__(state, 0, constraints=constraints)
         self.impulses, self.costs = impulses, costs
-        costs.check_solution(self.instant())
+        for stack in (costs, self.constraints):
+            stack.check_solution(self.instant())
         self.restitution = self.parameter("restitution", restitution, convert=_restitution)
         self.damping = self.parameter(
             "damping", damping, unit="1/kg", convert=lambda name, value: np.array(check_non_negative(name, value))
@@ -106,9 +113,11 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         if point.u is None:
             return end_values(self, self.costs, program, point)
         instant = self.instant()
-        terms = {"xnext": self._next_state(instant), **self.costs.values(instant)}
-        xnext, *costs = self.node(instant).insert(terms).values()
-        return Values.of(self._call(program, point, instant, {"xnext": xnext, "cost": sum(costs, SX(0))}))
+        results = {"xnext": self._next_state(instant)}
+        if self.constraints.constraints:
+            results["rows"] = self.constraints.rows(instant)
+        cost = sum(self.term_expressions(instant, terminal=False).values(), SX(0))
+        return Values.of(self._call(program, point, instant, self.node(instant).insert(results) | {"cost": cost}))
 
     def expansion(
         self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
@@ -118,8 +127,8 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
             return end_expansion(self, self.costs, program, point)
         self._check_lift(lift)
         instant = self.instant()
-        q, node = self.costs.quadratic(instant), self.node(instant)
-        results = implicit_results(node, q, {"xnext": self._next_state(instant)})
+        node, xnext = self.node(instant), self._next_state(instant)
+        results = implicit_results(node, {"xnext": xnext}, self.costs, self.constraints)
         r = self._call(program, point, instant, results)
         change = node.derivative_steps(program, r)
         if lift is not None:

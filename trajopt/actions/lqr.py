@@ -9,6 +9,7 @@ from casadi import SX
 
 from trajopt.actions.discrete import ActionModelDiscrete
 from trajopt.checks import check_array
+from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.states.state_vector import StateVector
 from trajopt.types import Reals
@@ -26,6 +27,7 @@ class ActionModelLQR(ActionModelDiscrete):
         f: Drift (nx,) [-]; zero by default.
         q: Shape (nx,) [cost]; zero by default.
         r: Shape (nu,) [cost]; zero by default.
+        constraints: What holds at a knot, of a StateVector(nx); none by default.
 
     Raises:
         InvalidArgumentError: Sizes do not fit, or Q or R is not symmetric.
@@ -42,11 +44,12 @@ class ActionModelLQR(ActionModelDiscrete):
         f: npt.ArrayLike | None = None,
         q: npt.ArrayLike | None = None,
         r: npt.ArrayLike | None = None,
+        constraints: ConstraintStack | None = None,
     ) -> None:
         if np.ndim(B) != 2:
             raise InvalidArgumentError(f"B: expected a matrix (nx, nu), got shape {np.shape(B)}")
         nx, nu = np.shape(B)
-        super().__init__(StateVector(nx), nu)
+        super().__init__(StateVector(nx), nu, constraints=constraints)
         self.A = self.parameter("A", check_array("A", A, (nx, nx)))
         self.B = self.parameter("B", check_array("B", B, (nx, nu)))
         self.Q = self.parameter("Q", _symmetric("Q", Q, nx), convert=lambda name, v: _symmetric(name, v, nx))

@@ -26,7 +26,7 @@ class ActionModelNumDiff(ActionModelAbstract):
         model: The model; only its `calc` is used.
 
     Raises:
-        InvalidArgumentError: `model` is not an action model.
+        InvalidArgumentError: `model` is not an action model, or has constraints.
     """
 
     def __init__(self, model: ActionModelAbstract) -> None:
@@ -34,6 +34,8 @@ class ActionModelNumDiff(ActionModelAbstract):
             raise InvalidArgumentError(
                 f"model: expected an action model, got {model!r}; integrate a differential model first"
             )
+        if model.nc:
+            raise InvalidArgumentError(f"model: {type(model).__name__} has constraints; differences know costs only")
         super().__init__(model.state, model.nu, lower=model.lower, upper=model.upper, control_names=model.control_names)
         self.model = model
         self.instantaneous = model.instantaneous

@@ -7,6 +7,7 @@ from casadi import SX
 from trajopt.actions.end import end_expansion, end_values
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
 from trajopt.actions.expression import ActionModelExpression
+from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
@@ -15,23 +16,27 @@ from trajopt.model.parameters import Parameter
 
 
 class ActionModelTerminal(ActionModelExpression):
-    """A cost stack as the terminal model of a problem: no dynamics, no control, no time step.
+    """Costs and constraints as the terminal model of a problem: no dynamics, no control, no time step.
 
     Args:
         costs: The terminal costs; frozen from here on.
+        constraints: What holds at the end; none by default. Frozen from here on.
 
     Raises:
-        InvalidArgumentError: A term needs a control.
+        InvalidArgumentError: A term, or a constraint, needs a control.
     """
 
-    def __init__(self, costs: CostStack) -> None:
-        super().__init__(costs.state, 0)
+    def __init__(self, costs: CostStack, *, constraints: ConstraintStack | None = None) -> None:
         costs.check_terminal()
         costs.freeze("a terminal model", 0)
+        if isinstance(constraints, ConstraintStack):
+            constraints.check_terminal()
+        taken = ConstraintStack.of(constraints, "a terminal model", costs.state, 0, costs.parameters(0))
+        super().__init__(costs.state, 0, constraints=taken)
         self.costs = costs
 
     def parameters(self) -> dict[str, Parameter]:
-        return self.costs.parameters(0)
+        return {**super().parameters(), **self.costs.parameters(0)}
 
     def values(self, program: Program, point: Point) -> Values:
         self._check_end(point)

@@ -9,6 +9,7 @@ from casadi import SX
 
 from trajopt.actions.discrete import ActionModelDiscrete
 from trajopt.checks import check_array, check_positive
+from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.states.state_vector import StateVector
 
 
@@ -20,10 +21,18 @@ class ActionModelUnicycle(ActionModelDiscrete):
     Args:
         weights: Weights (w₀, w₁) of state and control [√cost / unit]. Run-time parameter `weights`.
         dt: Time step [s]. Run-time parameter `dt`.
+        constraints: What holds at a knot, of a StateVector with these names; none by default.
     """
 
-    def __init__(self, weights: npt.ArrayLike = (10.0, 1.0), dt: float = 0.1) -> None:
-        super().__init__(StateVector(3, names=["x", "y", "theta"]), 2, control_names=["v", "omega"])
+    def __init__(
+        self,
+        weights: npt.ArrayLike = (10.0, 1.0),
+        dt: float = 0.1,
+        *,
+        constraints: ConstraintStack | None = None,
+    ) -> None:
+        state = StateVector(3, names=["x", "y", "theta"])
+        super().__init__(state, 2, constraints=constraints, control_names=["v", "omega"])
         self.weights = self.parameter("weights", check_array("weights", weights, (2,)), unit="√cost / unit")
         self.dt = self.parameter("dt", dt, unit="s", convert=_time_step)
 

@@ -155,11 +155,12 @@ class ImplicitNode(ABC):
         """Adds the steps that give the derivative of the motion (nv, n), and the chain rule over z.
 
         With s = `instant.solved` and Z = ds/dy: g + Zᵀ Lz in place of g, H + Zᵀ (Lzz Z + Lzy) + Lzyᵀ Z in place of H.
-        It is left out for contacts whose forces nothing feels, as costs within their friction cones.
+        C + Rz Z in place of C. It is left out for contacts whose forces nothing feels, as costs within friction cones.
 
         Args:
             program: Where they go.
-            r: Arrays of `derivative_results`; where costs depend on z, also of `chain_results`, g, H, Lz, Lzz, Lzy.
+            r: Arrays of `derivative_results`; where something depends on z, also those of `chain_results`, with g, H,
+                Lz, Lzz, Lzy of costs, C and Rz of constraint rows.
         """
         sizes = list(self.stack.sizes.values())
         contacts = _groups(0, sizes)
@@ -176,7 +177,10 @@ class ImplicitNode(ABC):
         if "solved_felt" in r:
             (Z,) = program.call(_stack(motion, Z), motion, Z)
             felt = Groups(((0, motion.shape[0]), *_groups(motion.shape[0], sizes)), r["solved_felt"])
-        _add_cost_of_solution(program, r, Z, felt)
+        if "Lz" in r:
+            _add_cost_of_solution(program, r, Z, felt)
+        if "Rz" in r:
+            program.accumulate(r["C"], r["Rz"], Z, inner=felt)
         return motion
 
 

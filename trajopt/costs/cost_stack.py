@@ -13,10 +13,10 @@ from casadi import SX
 from trajopt.activations.base import ActivationModelAbstract
 from trajopt.activations.quadratic import ActivationModelQuad
 from trajopt.checks import check_non_negative
-from trajopt.errors import DuplicateNameError, InvalidArgumentError, UnknownNameError, unknown_name
+from trajopt.errors import DuplicateNameError, InvalidArgumentError, unknown_name
 from trajopt.instant import Instant
 from trajopt.model.parameters import Parameter
-from trajopt.residuals.base import ResidualModelAbstract
+from trajopt.residuals.base import ResidualModelAbstract, check_solution
 from trajopt.states.base import StateAbstract
 
 
@@ -181,11 +181,7 @@ class CostStack:
     def check_solution(self, instant: Instant) -> None:
         """Raises, naming the term, if one needs a force or a motion that is not there at a model's instants."""
         for term in self.terms:
-            if term.residual.uses_solution:
-                try:
-                    term.residual.evaluate(instant)
-                except (InvalidArgumentError, UnknownNameError) as error:
-                    raise type(error)(f"cost term {term.name!r}: {error}") from error
+            check_solution(f"cost term {term.name!r}", term.residual, instant)
 
     def check_terminal(self) -> None:
         """Raises InvalidArgumentError if a term needs a control or a force, which a horizon's end does not have."""
@@ -209,7 +205,7 @@ class CostStack:
         n, s = self.state.ndx + instant.nu + instant.solved.numel(), self.state.ndx + instant.nu
         cost, gradient, hessian = SX(0), SX(n, 1), SX(n, n)
         for term, r in zip(self.terms, residuals):
-            jacobian = self._jacobian(term, instant)
+            jacobian = term.residual.whole_derivative(instant)
             weight, activation = term.weight.symbol, term.activation
             cost += weight * activation.value(r)
             gradient += jacobian.T @ (weight * activation.gradient(r))
@@ -223,13 +219,6 @@ class CostStack:
             Lzz=hessian[s:, s:],
             Lzy=hessian[s:, :s],
         )
-
-    def _jacobian(self, term: CostTerm, instant: Instant) -> SX:
-        """(Rx, Ru, Rz) of a term."""
-        by_z = SX(term.residual.size(instant.nu), instant.solved.numel())
-        if term.residual.uses_solution:
-            by_z = term.residual.solution_derivative(instant)
-        return ca.sparsify(ca.horzcat(*term.residual.derivative(instant), by_z))
 
     def __reduce__(self) -> tuple[Any, ...]:
         terms = [(t.name, t.residual, float(t.weight.default), t.activation) for t in self.terms]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+import casadi as ca
 from casadi import SX
 
+from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
 from trajopt.model.base import Model
@@ -54,6 +56,28 @@ class ResidualModelAbstract(Model):
         """Derivative with respect to `instant.solved` at fixed x and u, (nr, n)."""
         return jacobian(self.evaluate(instant), instant.solved)
 
+    def whole_derivative(self, instant: Instant) -> SX:
+        """Its derivative along (x, u, z), z = `instant.solved`, all independent, sparse, (nr, ndx + nu + nz)."""
+        by_z = SX(self.size(instant.nu), instant.solved.numel())
+        if self.uses_solution:
+            by_z = self.solution_derivative(instant)
+        return SX(ca.sparsify(ca.horzcat(*self.derivative(instant), by_z)))
+
     def parameters_for(self, nu: int) -> dict[str, Parameter]:
         """Run-time parameters for a model with `nu` controls."""
         return self.parameters()
+
+
+def check_solution(user: str, residual: ResidualModelAbstract, instant: Instant) -> None:
+    """Raises if a residual needs a force or a motion that is not there at a model's instants.
+
+    Args:
+        user: What has the residual, for the message.
+        residual: The residual.
+        instant: An instant of the model.
+    """
+    if residual.uses_solution:
+        try:
+            residual.evaluate(instant)
+        except (InvalidArgumentError, UnknownNameError) as error:
+            raise type(error)(f"{user}: {error}") from error

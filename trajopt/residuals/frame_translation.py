@@ -18,10 +18,10 @@ class ResidualModelFrameTranslation(ResidualModelMultibody):
     Args:
         state: State of the robot.
         frame: Name of the frame.
-        reference: Reference point (3,) [m]. Run-time parameter `reference`.
+        reference: Reference point (3,) [m], the origin by default. Run-time parameter `reference`.
     """
 
-    def __init__(self, state: StateAbstract, frame: str, reference: npt.ArrayLike) -> None:
+    def __init__(self, state: StateAbstract, frame: str, reference: npt.ArrayLike = (0.0, 0.0, 0.0)) -> None:
         super().__init__(state, 3, frame=frame, unit="m")
         self.reference = self.parameter("reference", check_array("reference", reference, (3,)), unit="m")
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.kernels import LANES, KernelCall, Rows, blocks_of, kernel, lane_rows, rows
+from trajopt.kernels.program import Program
 from trajopt.shooting import programs
 from trajopt.shooting.kinds import Call, Kind
 from trajopt.types import Reals
@@ -26,9 +27,20 @@ class CompiledKind(Kind):
     def __init__(self, model: ActionModelExpression, knots: Sequence[int], *, terminal: bool) -> None:
         super().__init__(model, knots, terminal=terminal, layout=model.layout)
 
-    def can_fail(self, nu: int) -> bool:
-        program = programs.terminal_expansion(self.model) if self.terminal else programs.expansion(self.model, nu)
-        return program.status is not None
+    def can_fail(self, evaluator: Evaluator) -> bool:
+        return self._expansion(evaluator).status is not None
+
+    def _expansion(self, e: Evaluator) -> Program:
+        if self.terminal:
+            return programs.terminal_expansion(self.model, e.nc)
+        return programs.expansion(self.model, e.nu, e.nc, e.lift_size)
+
+    @property
+    def nc(self) -> int:
+        return self.model.nc
+
+    def row_bounds(self, values: Reals) -> tuple[Reals, Reals]:
+        return self.model.row_bounds(values)
 
     @property
     def lift_size(self) -> int | None:
@@ -40,13 +52,15 @@ class CompiledKind(Kind):
         groups: dict[tuple[int, bool], list[Self]] = {}
         for kind in kinds:
             width = 1 if kind.model.instantaneous else LANES
-            groups.setdefault((width, kind.can_fail(evaluator.nu)), []).append(kind)
+            groups.setdefault((width, kind.can_fail(evaluator)), []).append(kind)
         return [_expansion(evaluator, group, width, status) for (width, status), group in groups.items()]
 
     def terminal_expansion(self, evaluator: Evaluator) -> Call:
         e = evaluator
-        program = programs.terminal_expansion(self.model)
+        program = self._expansion(e)
         ends = [rows(e.costs), Rows(e.terminal_g, 0), Rows(e.terminal_H, 0)]
+        if e.nc:
+            ends += [rows(e.c), Rows(e.terminal_C, 0)]
         if program.status is not None:
             ends.append(rows(e.status))
         return _terminal(program, 1, e.T, [rows(e.xs), rows(e.parameters), *ends])
@@ -61,15 +75,16 @@ class CompiledKind(Kind):
             *(Rows(trials.alphas, 0, trials.alphas.strides[0]), rows(e.parameters)),
         ]
         outputs = [lane_rows(trials.xs, offset=1), *map(lane_rows, (trials.us, trials.costs, trials.dx))]
+        outputs += [lane_rows(trials.c)] if e.nc else []
         indices = np.repeat(np.arange(e.T)[:, None], trials.width, axis=1)
-        kernels = [kernel(programs.step(kind.model), trials.width) for kind in kinds]
+        kernels = [kernel(programs.step(kind.model, e.nc), trials.width) for kind in kinds]
         return KernelCall(kernels, number, indices, inputs + outputs)
 
     def terminal_step(self, trials: Trials) -> Call:
         e = trials.evaluator
         inputs = [lane_rows(trials.xs), rows(e.xs), rows(e.parameters)]
-        outputs = [lane_rows(trials.costs), lane_rows(trials.dx)]
-        return _terminal(programs.terminal_step(self.model), trials.width, e.T, inputs + outputs)
+        outputs = [lane_rows(trials.costs), lane_rows(trials.dx), *([lane_rows(trials.c)] if e.nc else [])]
+        return _terminal(programs.terminal_step(self.model, e.nc), trials.width, e.T, inputs + outputs)
 
     def quasi_static(self, x: Reals, values: Reals) -> Reals:
         named = {name: p.shaped(values[self.layout.slices[name]]) for name, p in self.parameters.items()}
@@ -83,7 +98,7 @@ class CompiledKind(Kind):
 
 
 def _expansion(e: Evaluator, kinds: Sequence[CompiledKind], width: int, status: bool) -> KernelCall:
-    kernels = [kernel(programs.expansion(kind.model, e.nu, e.lift_size), width) for kind in kinds]
+    kernels = [kernel(kind._expansion(e), width) for kind in kinds]
     blocks = [blocks_of(kind.knots, width) for kind in kinds]
     numbers = np.concatenate([np.full(len(b), i) for i, b in enumerate(blocks)])
     inputs = [rows(e.xs), rows(e.us), rows(e.parameters), rows(e.xs, offset=1)]
@@ -93,11 +108,12 @@ def _expansion(e: Evaluator, kinds: Sequence[CompiledKind], width: int, status: 
     s = e.H.shape[-1]
     lower = tuple((i * s, i * s + i + 1) for i in range(s))
     outputs += [rows(e.g), rows(e.H, runs=lower, zeroed=True)]
+    outputs += [rows(e.c), rows(e.C, zeroed=True)] if e.nc else []
     if status:
         outputs.append(rows(e.status))
     return KernelCall(kernels, numbers, np.concatenate(blocks), inputs + outputs)
 
 
-def _terminal(program: programs.Program, width: int, T: int, arguments: list[Rows]) -> KernelCall:
+def _terminal(program: Program, width: int, T: int, arguments: list[Rows]) -> KernelCall:
     """A call of a program on the last knot alone."""
     return KernelCall([kernel(program, width)], np.zeros(1, dtype=np.int64), np.full((1, width), T), arguments)

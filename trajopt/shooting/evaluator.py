@@ -39,6 +39,10 @@ class Evaluator:
         lift_size: Size of the lift's blocks; None if a kind of knots has no lift.
         g: (Lx, Lu) (T, ndx + nu).
         H: Hessian of the cost in (x, u) (T, ndx + nu, ndx + nu); of compiled knots the lower triangle alone.
+        nc: Largest number of constraint rows of a knot; those of knots with fewer are padded with zeros.
+        c: Constraint rows (T + 1, nc).
+        C: Their derivative (T, nc, ndx + nu).
+        terminal_C: Their derivative at the end (nc, ndx).
         terminal_g: Gradient of the terminal cost (ndx,).
         terminal_H: Its Hessian (ndx, ndx).
         status: Whether a step of a knot has failed (T + 1,): 0, or its residual.
@@ -51,7 +55,7 @@ class Evaluator:
         self.parameters, kinds = problem._table.values, problem._kinds
         self.running, self.terminal = kinds[:-1], kinds[-1]
         self._allocate()
-        self.can_fail = any(kind.can_fail(self.nu) for kind in kinds)
+        self.can_fail = any(kind.can_fail(self) for kind in kinds)
         families = by_class(self.running).items()
         self._expansions = [call for family, members in families for call in family.expansions(members, self)]
         self._end = self.terminal.terminal_expansion(self)
@@ -64,6 +68,8 @@ class Evaluator:
     def _allocate(self) -> None:
         T, n, nx, nu = self.T, self.state.ndx, self.state.nx, self.nu
         s = n + nu
+        self.nc = nc = max(kind.nc for kind in (*self.running, self.terminal))
+        self.c, self.C, self.terminal_C = padded((T + 1, nc)), padded((T, nc, s)), padded((nc, n))
         self.xs, self.us, self.xnext = padded((T + 1, nx)), padded((T, nu)), padded((T, nx))
         self.costs, self.f = padded((T + 1,)), padded((T + 1, n))
         self.lift_size = _common_lift([kind.lift_size for kind in self.running])
@@ -81,6 +87,7 @@ class Evaluator:
             "cost Hessian": self.H,
             "terminal gradient": self.terminal_g[None],
             "terminal Hessian": self.terminal_H[None],
+            **({"constraint row": self.c, "derivative of a constraint row": self.C} if nc else {}),
         }
 
     def fits(self, problem: ShootingProblem) -> bool:
@@ -105,6 +112,14 @@ class Evaluator:
         """For each entry of a symmetric matrix (s²,), where its value stands in the lower triangle."""
         i = np.arange(self.H.shape[-1])
         return (np.maximum.outer(i, i) * len(i) + np.minimum.outer(i, i)).ravel()
+
+    def row_bounds(self) -> tuple[Reals, Reals]:
+        """Lower and upper bounds of the constraint rows (T + 1, nc), infinite where there is none."""
+        lower, upper = np.full_like(self.c, -np.inf), np.full_like(self.c, np.inf)
+        for kind in (*self.running, self.terminal):
+            knots = list(kind.knots)
+            lower[knots, : kind.nc], upper[knots, : kind.nc] = kind.row_bounds(kind.rows(self.parameters))
+        return lower, upper
 
     def expand(self, x0: Reals | None) -> None:
         """Fills everything at `xs`, `us`.

@@ -10,6 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, Self
 
+import numpy as np
+
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.model.parameters import Parameter, ParameterLayout
 from trajopt.types import Reals
@@ -61,9 +63,18 @@ class Kind(ABC):
         """The parameter values of its knots (n, size), of a table with one row for each of 0..T."""
         return table[list(self.knots), : self.layout.size]
 
-    def can_fail(self, nu: int) -> bool:
-        """Whether a step of its programs may fail, such as an iteration, where a problem has `nu` controls."""
+    def can_fail(self, evaluator: Evaluator) -> bool:
+        """Whether a step of its programs may fail, such as an iteration."""
         return False
+
+    @property
+    def nc(self) -> int:
+        """Number of constraint rows of its model [-]."""
+        return 0
+
+    def row_bounds(self, values: Reals) -> tuple[Reals, Reals]:
+        """Lower and upper bounds of its constraint rows (n, nc), with parameter values as of `rows`."""
+        return np.zeros((len(self.knots), 0)), np.zeros((len(self.knots), 0))
 
     @property
     def lift_size(self) -> int | None:

@@ -87,6 +87,11 @@ class ShootingProblem:
         return max((kind.model.nu for kind in self._kinds[:-1]), default=0)
 
     @property
+    def nc(self) -> int:
+        """Largest number of constraint rows of a knot [-]."""
+        return max(kind.nc for kind in self._kinds)
+
+    @property
     def running(self) -> tuple[ActionModelAbstract, ...]:
         """The action models of knots 0..T-1."""
         return tuple(self._running)
@@ -172,17 +177,21 @@ class ShootingProblem:
     def calc(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> ProblemValues:
         """Costs, next states and gaps along states (T + 1, nx) and controls (T, nu)."""
         e = self._expanded(xs, us)
-        return ProblemValues(cost=float(e.costs.sum()), costs=e.costs.copy(), xnext=e.xnext.copy(), gaps=e.f.copy())
+        return ProblemValues(**self._values(e))
+
+    def _values(self, e: Evaluator) -> dict[str, Any]:
+        """The fields of `ProblemValues`."""
+        lower, upper = e.row_bounds()
+        copies = {"costs": e.costs, "xnext": e.xnext, "gaps": e.f, "rows": e.c}
+        named = {name: array.copy() for name, array in copies.items()}
+        return {"cost": float(e.costs.sum()), **named, "lower": lower, "upper": upper}
 
     def calc_diff(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> ProblemDerivatives:
         """Values and derivatives along states (T + 1, nx) and controls (T, nu)."""
         e, T, n = self._expanded(xs, us), self.T, self.state.ndx
         F, g, H = e.full()
         return ProblemDerivatives(
-            cost=float(e.costs.sum()),
-            costs=e.costs.copy(),
-            xnext=e.xnext.copy(),
-            gaps=e.f.copy(),
+            **self._values(e),
             Fx=F[:, :, :n],
             Fu=F[:, :, n:],
             Lx=g[:, :n],
@@ -190,6 +199,8 @@ class ShootingProblem:
             Lxx=H[:, :n, :n],
             Lxu=H[:T, :n, n:],
             Luu=H[:T, n:, n:],
+            Cx=np.concatenate([e.C[:, :, :n], e.terminal_C[None]]),
+            Cu=e.C[:, :, n:].copy(),
         )
 
     def _own_evaluator(self) -> Evaluator:

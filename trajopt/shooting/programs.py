@@ -10,13 +10,14 @@ one fails costs infinitely much.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import casadi as ca
 from casadi import SX
 
 from trajopt.actions.expansion import Expansion, Point
 from trajopt.actions.expression import ActionModelExpression
+from trajopt.errors import UnsupportedOperationError
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.programs import kept
@@ -34,10 +35,11 @@ def _once(build: Callable[..., Program]) -> Callable[..., Program]:
 
 
 @_once
-def expansion(model: ActionModelExpression, nu: int, lift: int | None = None) -> Program:
-    """(x, u, parameters, x of the next knot) -> (x⁺, cost, gap x⁺ ⊖ x_next, F, g, H), padded to `nu` controls.
+def expansion(model: ActionModelExpression, nu: int, nc: int = 0, lift: int | None = None) -> Program:
+    """(x, u, parameters, x of the next knot) -> (x⁺, cost, gap x⁺ ⊖ x_next, F, g, H, constraint rows c, C).
 
-    With `lift`, the size of its blocks, (Fv, dt, J0, dt J1) come in place of F, see `Lift`.
+    Padded to `nu` controls and `nc` rows; without any, c and C are left out. With `lift`, the size of its blocks,
+    (Fv, dt, J0, dt J1) come in place of F, see `Lift`.
     """
     program = Program(f"{type(model).__name__}: expansion")
     x, u = program.input(model.state.nx), program.input(model.nu)
@@ -50,26 +52,29 @@ def expansion(model: ActionModelExpression, nu: int, lift: int | None = None) ->
     if model.nu < nu:
         F, g, H = program.call(_pad(F.shape[0], model.state.ndx, model.nu, nu), F, g, H)
     blocks = () if e.lift is None else (e.lift.dt, e.lift.J0, e.lift.J1)
-    program.output(xnext, e.cost, gap, F, *blocks, g, H, *_status(program))
+    rows = _rows(program, model, nc, (e.rows, e.C), (1, model.state.ndx + nu))
+    program.output(xnext, e.cost, gap, F, *blocks, g, H, *rows, *_status(program))
     return program
 
 
 @_once
-def terminal_expansion(model: ActionModelExpression) -> Program:
-    """(x, parameters) -> (cost, g, H)."""
+def terminal_expansion(model: ActionModelExpression, nc: int = 0) -> Program:
+    """(x, parameters) -> (cost, g, H, constraint rows c, C), padded to `nc` rows; without any, c and C are left out."""
     program = Program(f"{type(model).__name__}: terminal expansion")
     x, p = program.input(model.state.nx), program.input(model.layout.size)
     e = model.expansion(program, Point(x=x, u=None, parameters=p))
-    program.output(e.cost, e.g, e.H, *_status(program))
+    rows = _rows(program, model, nc, (e.rows, e.C), (1, model.state.ndx))
+    program.output(e.cost, e.g, e.H, *rows, *_status(program))
     return program
 
 
 @_once
-def step(model: ActionModelExpression) -> Program:
+def step(model: ActionModelExpression, nc: int = 0) -> Program:
     """One step of a rollout with feedback and partly closed gaps.
 
-    (x, x_ref, u_ref, k, K, gap of the next knot, step length α, parameters) -> (x_next, u, cost, dx), with
-    dx = x ⊖ x_ref, u = u_ref - α k - K dx, x_next = f(x, u) ⊕ (α - 1) gap. Source: Mastalli et al. 2020, eqs. 11-13.
+    (x, x_ref, u_ref, k, K, gap of the next knot, step length α, parameters) -> (x_next, u, cost, dx, constraint rows),
+    with dx = x ⊖ x_ref, u = u_ref - α k - K dx, x_next = f(x, u) ⊕ (α - 1) gap, padded to `nc` rows. Source: Mastalli
+    et al. 2020, eqs. 11-13.
     """
     state, n, m = model.state, model.state.ndx, model.nu
     program = Program(f"{type(model).__name__}: step")
@@ -80,18 +85,20 @@ def step(model: ActionModelExpression) -> Program:
     reached = model.values(program, Point(x=x, u=u, parameters=p))
     assert reached.xnext is not None
     (x_next,) = program.call(_partial_gap(state), reached.xnext, gap, alpha)
-    program.output(x_next, u, _cost_unless_failed(program, reached.cost), dx)
+    rows = _rows(program, model, nc, (reached.rows,), (1,))
+    program.output(x_next, u, _cost_unless_failed(program, reached.cost), dx, *rows)
     return program
 
 
 @_once
-def terminal_step(model: ActionModelExpression) -> Program:
-    """(x, x_ref, parameters) -> (cost, dx = x ⊖ x_ref)."""
+def terminal_step(model: ActionModelExpression, nc: int = 0) -> Program:
+    """(x, x_ref, parameters) -> (cost, dx = x ⊖ x_ref, constraint rows), padded to `nc` rows."""
     program = Program(f"{type(model).__name__}: terminal step")
     x, x_ref = program.input(model.state.nx), program.input(model.state.nx)
     end = model.values(program, Point(x=x, u=None, parameters=program.input(model.layout.size)))
     (dx,) = program.call(_gap(model.state), x_ref, x)
-    program.output(_cost_unless_failed(program, end.cost), dx)
+    rows = _rows(program, model, nc, (end.rows,), (1,))
+    program.output(_cost_unless_failed(program, end.cost), dx, *rows)
     return program
 
 
@@ -115,6 +122,24 @@ def _closed(program: Program, state: StateAbstract, e: Expansion, following: Arr
         return program.call(_integrate(state), following, e.gap)[0], e.gap
     assert e.xnext is not None
     return e.xnext, program.call(_gap(state), following, e.xnext)[0]
+
+
+def _rows(
+    program: Program, model: ActionModelExpression, nc: int, given: Sequence[Array | None], widths: Sequence[int]
+) -> tuple[Array, ...]:
+    """Arrays of constraint rows, of a model that may have fewer or none, padded with zeros to (nc, width) each."""
+    if model.nc > nc:
+        raise UnsupportedOperationError(
+            f"constraints: {type(model).__name__} has {model.nc} rows, and there is room for {nc}; a solver that knows "
+            "no constraints can't solve a problem that has some"
+        )
+    found = [array for array in given if array is not None]
+    if not nc or [array.shape for array in found] == [(nc, width) for width in widths]:
+        return tuple(found)
+    symbols, padded = [SX.sym("rows", *array.shape) for array in found], [SX(nc, width) for width in widths]
+    for whole, part in zip(padded, symbols):
+        whole[: part.shape[0], : part.shape[1]] = part
+    return program.call(ca.Function("pad_rows", symbols, padded), *found)
 
 
 def _gap(state: StateAbstract) -> ca.Function:

@@ -30,6 +30,7 @@ class Trials:
         us: Controls (width, T, nu).
         costs: Costs (width, T + 1) [cost].
         dx: xs ⊖ the evaluator's xs (width, T + 1, ndx).
+        c: Constraint rows (width, T + 1, nc).
         gaps: Gaps of which a step of length α closes the part α (T + 1, ndx); set by the caller.
         calls: What a rollout runs: the running knots, and the end.
     """
@@ -40,6 +41,7 @@ class Trials:
         self.alphas = padded((width, 1))
         self.xs, self.us = padded((width, T + 1, state.nx)), padded((width, T, e.nu))
         self.costs, self.dx = padded((width, T + 1)), padded((width, T + 1, state.ndx))
+        self.c = padded((width, T + 1, e.nc))
         self.gaps = padded((T + 1, state.ndx))
         self._lengths, self._starts = self.alphas[:, 0], self.xs[:, 0]
         calls = {family: family.steps(kinds, self) for family, kinds in by_class(e.running).items()}

@@ -16,12 +16,18 @@ class ProblemValues:
         costs: Cost of each knot, the terminal last (T + 1,) [cost].
         xnext: Next state of each running knot (T, nx).
         gaps: x0 ⊖ xs[0], or 0 unless the start is fixed, then xnext[t] ⊖ xs[t + 1] (T + 1, ndx).
+        rows: Constraint rows (T + 1, nc), zero where a knot has fewer than others.
+        lower: Their lower bounds (T + 1, nc), -inf where there is none.
+        upper: Their upper bounds (T + 1, nc), inf where there is none.
     """
 
     cost: float
     costs: Reals
     xnext: Reals
     gaps: Reals
+    rows: Reals
+    lower: Reals
+    upper: Reals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +42,8 @@ class ProblemDerivatives(ProblemValues):
         Lxx: (T + 1, ndx, ndx).
         Lxu: (T, ndx, nu).
         Luu: (T, nu, nu); the identity along controls that a knot does not have.
+        Cx: Derivative of the constraint rows (T + 1, nc, ndx).
+        Cu: (T, nc, nu).
     """
 
     Fx: Reals
@@ -45,3 +53,5 @@ class ProblemDerivatives(ProblemValues):
     Lxx: Reals
     Lxu: Reals
     Luu: Reals
+    Cx: Reals
+    Cu: Reals

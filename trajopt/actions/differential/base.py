@@ -14,6 +14,7 @@ from trajopt.actions.base import check_names
 from trajopt.actions.data import ActionData
 from trajopt.actions.expansion import Stage, StageExpansion, StageValues
 from trajopt.checks import check_array, check_bounds, check_count
+from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
@@ -37,6 +38,7 @@ class DifferentialActionModelAbstract(Model):
         state: The state's manifold.
         nu: Number of controls [-].
         costs: Costs of each instant [cost/s]; frozen from here on.
+        constraints: Constraints of each knot; none by default. Frozen from here on.
         lower: Lower limits of the controls (nu,), for plots; none by default.
         upper: Upper limits of the controls (nu,).
         control_names: Name of each control, for plots.
@@ -50,6 +52,7 @@ class DifferentialActionModelAbstract(Model):
         nu: int,
         costs: CostStack,
         *,
+        constraints: ConstraintStack | None = None,
         lower: npt.ArrayLike | None = None,
         upper: npt.ArrayLike | None = None,
         control_names: list[str] | None = None,
@@ -65,6 +68,9 @@ class DifferentialActionModelAbstract(Model):
         costs.freeze(type(self).__name__, self.nu)
         costs.check_solution(self.instant())
         self.costs = costs
+        name, others = type(self).__name__, costs.parameters(self.nu)
+        self.constraints = ConstraintStack.of(constraints, name, state, self.nu, others)
+        self.constraints.check_solution(self.instant())
         self.lower = np.full(nu, -np.inf) if lower is None else check_bounds("lower", lower, nu)
         self.upper = np.full(nu, np.inf) if upper is None else check_bounds("upper", upper, nu)
         self.control_names = check_names("control_names", control_names, self.nu)
@@ -90,6 +96,10 @@ class DifferentialActionModelAbstract(Model):
         """Value of each cost term as an expression of (x, u) [cost/s]."""
         return self.costs.values(instant)
 
+    def row_values(self, instant: Instant) -> SX:
+        """Constraint rows as an expression of (x, u), (nc,)."""
+        return self.constraints.rows(instant)
+
     def forces(self, instant: Instant) -> dict[str, SX]:
         """Force of each contact as an expression of (x, u), in its reference frame [N, N m]; none without contacts."""
         return {}
@@ -99,6 +109,8 @@ class DifferentialActionModelAbstract(Model):
         instant, w = self.instant(), SX.sym("weight")
         cost = w * sum(self.term_values(instant).values(), SX(0))
         results = {"f": self.dynamics(instant), "cost": cost}
+        if stage.at_knot and self.constraints.constraints:
+            results["rows"] = self.row_values(instant)
         return StageValues(**self._call(program, stage, instant, w, results))
 
     def expansion(self, program: Program, stage: Stage) -> StageExpansion:
@@ -107,6 +119,8 @@ class DifferentialActionModelAbstract(Model):
         q = self.costs.quadratic(instant)
         results = {"f": self.dynamics(instant), "Df": SX(ca.horzcat(*self.dynamics_derivative(instant)))}
         results |= {"cost": w * q.cost, "g": w * q.Ly, "H": w * q.Lyy}
+        if stage.at_knot and self.constraints.constraints:
+            results |= {"rows": self.constraints.rows(instant), "C": self.constraints.derivative(instant)}
         return StageExpansion(**self._call(program, stage, instant, w, results))
 
     def _call(
@@ -117,7 +131,7 @@ class DifferentialActionModelAbstract(Model):
         return named_call(program, type(self).__name__, inputs, results)
 
     def parameters(self) -> dict[str, Parameter]:
-        return {**super().parameters(), **self.costs.parameters(self.nu)}
+        return {**super().parameters(), **self.costs.parameters(self.nu), **self.constraints.parameters(self.nu)}
 
     def create_data(self) -> ActionData:
         """Arrays for one evaluation; `xnext` holds the rate of the state in the tangent space (ndx,)."""

@@ -13,6 +13,7 @@ from trajopt.actions.expansion import Stage, StageExpansion
 from trajopt.actions.implicit import implicit_results
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.checks import check_non_negative
+from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.contacts.contact_node import ContactNode
 from trajopt.contacts.redundancy import check_independent, statics
 from trajopt.contacts.stack import ContactStack
@@ -38,6 +39,7 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         actuation: How controls become torques.
         contacts: The contacts; frozen from here on.
         costs: What each instant costs; frozen from here on.
+        constraints: Constraints of each knot, which may depend on forces too; none by default. Frozen from here on.
         damping: μ [1/kg], >= 0: above 0 redundant contacts have a solution, and contacts give way a little. Run-time
             parameter `damping`.
         friction: As in DifferentialActionModelFreeFwdDynamics.
@@ -59,6 +61,7 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         contacts: ContactStack,
         costs: CostStack,
         *,
+        constraints: ConstraintStack | None = None,
         damping: float = 0.0,
         friction: SmoothFriction | str | None = None,
     ) -> None:
@@ -76,7 +79,13 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         self.actuation, self.contacts = actuation, contacts
         self.friction = SmoothFriction.of(friction)
         super().__init__(
-            state, actuation.nu, costs, lower=actuation.lower, upper=actuation.upper, control_names=actuation.names
+            state,
+            actuation.nu,
+            costs,
+            constraints=constraints,
+            lower=actuation.lower,
+            upper=actuation.upper,
+            control_names=actuation.names,
         )
         self.damping = self.parameter(
             "damping", damping, unit="1/kg", convert=lambda name, value: np.array(check_non_negative(name, value))
@@ -106,16 +115,20 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         terms = self.costs.values(instant)
         return self.node(instant).insert(terms)
 
+    def row_values(self, instant: Instant) -> SX:
+        return self.node(instant).insert({"rows": self.constraints.rows(instant)})["rows"]
+
     def forces(self, instant: Instant) -> dict[str, SX]:
         """Force of each contact as an expression of (x, u), in its reference frame [N, N m]."""
         return self.node(instant).forces()
 
     def expansion(self, program: Program, stage: Stage) -> StageExpansion:
         instant, w = self.instant(derivatives=True), SX.sym("weight")
-        q, node = self.costs.quadratic(instant), self.node(instant)
-        r = self._call(program, stage, instant, w, implicit_results(node, q, {"f": node.motion}, w))
-        Df = node.derivative_steps(program, r)
-        return StageExpansion(f=r["f"], Df=Df, cost=r["cost"], g=r["g"], H=r["H"])
+        node, constraints = self.node(instant), self.constraints if stage.at_knot else None
+        results = implicit_results(node, {"f": node.motion}, self.costs, constraints, w)
+        r = self._call(program, stage, instant, w, results)
+        found = {name: r[name] for name in ("f", "cost", "g", "H", "rows", "C") if name in r}
+        return StageExpansion(Df=node.derivative_steps(program, r), **found)
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """u of the smallest (u, λ) with B u + Jᵀ λ = g(q), for the active contacts, shape (nu,) [N m, N]."""

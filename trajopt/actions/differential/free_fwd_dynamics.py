@@ -10,6 +10,7 @@ from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actuation.base import ActuationModelAbstract
+from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.costs.cost_stack import CostStack
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.errors import InvalidArgumentError
@@ -29,6 +30,7 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
         state: A robot's state.
         actuation: How controls become torques.
         costs: What each instant costs.
+        constraints: Constraints of each knot; none by default.
         friction: "smooth" for the damping and dry friction that the robot's file gives, or a SmoothFriction with a
             width of its own; None for no friction.
 
@@ -41,6 +43,7 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
         actuation: ActuationModelAbstract,
         costs: CostStack,
         *,
+        constraints: ConstraintStack | None = None,
         friction: SmoothFriction | str | None = None,
     ) -> None:
         if not isinstance(actuation, ActuationModelAbstract):
@@ -48,7 +51,13 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
         if actuation.state != state:
             raise InvalidArgumentError(f"actuation: it is of {actuation.state!r}, the model of {state!r}")
         super().__init__(
-            state, actuation.nu, costs, lower=actuation.lower, upper=actuation.upper, control_names=actuation.names
+            state,
+            actuation.nu,
+            costs,
+            constraints=constraints,
+            lower=actuation.lower,
+            upper=actuation.upper,
+            control_names=actuation.names,
         )
         self.actuation = actuation
         self.friction = SmoothFriction.of(friction)

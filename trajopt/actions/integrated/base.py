@@ -42,10 +42,10 @@ class IntegratedActionModelAbstract(ActionModelExpression):
         if not isinstance(differential, DifferentialActionModelAbstract):
             raise InvalidArgumentError(f"differential: expected a differential action model, got {differential!r}")
         d = differential
+        self.differential = d
         c = self.control = ControlParametrizationPolyZero(d.nu)
         bounds = {"lower": c.bounds(d.lower), "upper": c.bounds(d.upper)}
-        super().__init__(d.state, c.nw, **bounds, control_names=c.names(d.control_names))
-        self.differential = d
+        super().__init__(d.state, c.nw, constraints=d.constraints, **bounds, control_names=c.names(d.control_names))
         if "dt" in d.parameters():
             raise DuplicateNameError(
                 f"differential: {type(d).__name__} has a parameter 'dt', the name of the time step; choose another name"
@@ -55,6 +55,10 @@ class IntegratedActionModelAbstract(ActionModelExpression):
 
     def parameters(self) -> dict[str, Parameter]:
         return {**super().parameters(), **self.differential.parameters()}
+
+    @property
+    def stage_nu(self) -> int:
+        return self.differential.nu
 
     def values(self, program: Program, point: Point) -> Values:
         if point.u is None:
@@ -78,12 +82,19 @@ class IntegratedActionModelAbstract(ActionModelExpression):
     def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
         """Adds the steps of one time step and its derivatives."""
 
-    def _stage(self, program: Program, point: Point, x: Array, u: Array, c: float, factor: float) -> Stage:
+    def _stage(
+        self, program: Program, point: Point, x: Array, u: Array, c: float, factor: float, *, at_knot: bool = True
+    ) -> Stage:
         """The stage at x, at time c from 0 to 1 of the step; its cost is multiplied by factor · dt."""
         symbols = self.layout.symbols
         (weight,) = program.call(ca.Function("weight", [symbols], [factor * self.dt]), point.parameters)
         return Stage(
-            x=x, u=self.control.value(program, u, c), parameters=point.parameters, symbols=symbols, weight=weight
+            x=x,
+            u=self.control.value(program, u, c),
+            parameters=point.parameters,
+            symbols=symbols,
+            weight=weight,
+            at_knot=at_knot,
         )
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:

@@ -37,7 +37,7 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         y, rate = SX.sym("x", self.state.nx), symbol_of(program, v.f)
         step = ca.Function("step", [y, rate, stage.symbols], [self.state.sx_integrate(y, self._tangent(y, rate))])
         (xnext,) = program.call(step, point.x, v.f, point.parameters)
-        return Values(xnext=xnext, cost=v.cost)
+        return Values(xnext=xnext, cost=v.cost, rows=v.rows)
 
     def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
         stage = self._stage(program, point, point.x, u, 0.0, 1.0)
@@ -51,7 +51,7 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         xnext, *found = program.call(step, point.x, e.f, e.Df, point.parameters)
         F = found[0] if lift is None else None
         lifted = None if lift is None else Lift(**dict(zip(("dt", "J0", "J1", "Fv"), found)))
-        return Expansion(xnext=xnext, F=F, lift=lifted, cost=e.cost, g=e.g, H=e.H)
+        return Expansion(xnext=xnext, F=F, lift=lifted, cost=e.cost, g=e.g, H=e.H, rows=e.rows, C=e.C)
 
     def _tangent(self, x: SX, f: SX) -> SX:
         """The step in the tangent space, (ndx,)."""

@@ -47,10 +47,10 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
 
     def _step(self, program: Program, point: Point, u: Array) -> Values:
         x, p, advance = point.x, point.parameters, self._advance_values()
-        y, ys, fs, costs = x, list[Array](), list[Array](), list[Array]()
+        y, ys, fs, costs, rows = x, list[Array](), list[Array](), list[Array](), None
         for c, factor, following in zip(NODES, WEIGHTS, (*NODES[1:], None)):
-            v = self.differential.values(program, self._stage(program, point, y, u, c, factor))
-            f = v.f
+            v = self.differential.values(program, self._stage(program, point, y, u, c, factor, at_knot=y is x))
+            f, rows = v.f, rows or v.rows
             if self._is_curved:
                 (f,) = program.call(self._seen_from_start_values(), x, y, f)
             ys.append(y)
@@ -59,7 +59,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
             if following is not None:
                 (y,) = program.call(advance, x, y, f, p, _constant(program, following))
         (xnext,) = program.call(self._finish_values(), x, p, *ys, *fs)
-        return Values(xnext=xnext, cost=program.call(_sum(len(costs)), *costs)[0])
+        return Values(xnext=xnext, cost=program.call(_sum(len(costs)), *costs)[0], rows=rows)
 
     def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
         """Z (ndx + nu, ndx + nu) is the derivative of (y, u) of a stage by x and the knot's control."""
@@ -69,7 +69,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         (Z,) = program.call(ca.Function("identity", [], [start]))
         first: StageExpansion | None = None
         for c, factor, following in zip(NODES, WEIGHTS, (*NODES[1:], None)):
-            e = self.differential.expansion(program, self._stage(program, point, y, u, c, factor))
+            e = self.differential.expansion(program, self._stage(program, point, y, u, c, factor, at_knot=y is x))
             if first is None:
                 first = e = self.control.chain(program, e, c)
                 f, D = e.f, e.Df
@@ -85,7 +85,8 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
                 y, Z = program.call(advance, x, y, Z, f, D, p, _constant(program, following))
         xnext, F = program.call(self._finish_derivatives(), x, p, *itertools.chain(*zip(*stages)))
         assert first is not None
-        return Expansion(xnext=xnext, F=F, cost=program.call(_sum(len(costs)), *costs)[0], g=first.g, H=first.H)
+        (cost,) = program.call(_sum(len(costs)), *costs)
+        return Expansion(xnext=xnext, F=F, cost=cost, g=first.g, H=first.H, rows=first.rows, C=first.C)
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         if terminal:

@@ -1,0 +1,71 @@
+"""Bounds of constraint rows, as users give them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.types import Reals
+
+
+def check_bound(argument: str, value: Any, size: int, lower: bool) -> Reals:
+    """Bounds (size,) from a number or one a row.
+
+    Args:
+        argument: What they are called.
+        value: The bounds.
+        size: Number of rows [-].
+        lower: Whether they are lower bounds.
+
+    Raises:
+        InvalidArgumentError: There are others than numbers, NaN, or a bound that nothing can keep.
+    """
+    fitting = "a number" if size == 1 else f"a number or {size} numbers"
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"{argument}: expected {fitting}, got {value!r}") from error
+    if array.shape not in ((), (size,)):
+        raise InvalidArgumentError(f"{argument}: expected {fitting}, got shape {array.shape}")
+    none, impossible = ("-inf", np.inf) if lower else ("inf", -np.inf)
+    if np.any(np.isnan(array)) or np.any(array == impossible):
+        raise InvalidArgumentError(f"{argument}: expected numbers, {none} where there is no bound, got {array}")
+    return np.broadcast_to(array, (size,)).copy()
+
+
+def first_bounds(lower: Any, upper: Any, equals: Any) -> tuple[Reals, Reals]:
+    """Lower and upper bounds as they are given: one of all rows, () each, or one a row.
+
+    Args:
+        lower: Lower bounds, or None.
+        upper: Upper bounds, or None.
+        equals: Both at once, or None.
+
+    Raises:
+        InvalidArgumentError: There are none, too many, or they cross.
+    """
+    if equals is not None:
+        if lower is not None or upper is not None:
+            raise InvalidArgumentError("equals: expected either equals, or lower and upper, got both")
+        value = _bound_as_given("equals", equals, True)
+        if not np.all(np.isfinite(value)):
+            raise InvalidArgumentError(f"equals: expected finite numbers, got {value}")
+        return value, value
+    if lower is None and upper is None:
+        raise InvalidArgumentError("lower: expected lower, upper or equals, got none; ±inf switches a row off for now")
+    low = _bound_as_given("lower", -np.inf if lower is None else lower, True)
+    high = _bound_as_given("upper", np.inf if upper is None else upper, False)
+    if low.shape and high.shape and low.shape != high.shape:
+        raise InvalidArgumentError(f"upper: expected as many as lower, {low.size}, got {high.size}")
+    if np.any(low > high):
+        raise InvalidArgumentError(f"lower: expected lower <= upper, got {low} and {high}")
+    return low, high
+
+
+def _bound_as_given(argument: str, value: Any, lower: bool) -> Reals:
+    shape = np.shape(value)
+    if len(shape) > 1:
+        raise InvalidArgumentError(f"{argument}: expected a number or one a row, got shape {shape}")
+    return check_bound(argument, value, int(np.size(value)), lower).reshape(shape)
