@@ -33,7 +33,7 @@ class MissingDependencyError(TrajoptError, ImportError):
 
 
 class UnsupportedOperationError(TrajoptError, NotImplementedError):
-    """An expression or a model asks for something that cannot be compiled."""
+    """An expression or a model contains something that cannot be compiled."""
 
 
 class ModelEvaluationError(TrajoptError, RuntimeError):

@@ -1,7 +1,7 @@
 """Disk cache of compiled code and programs: private to the user, written atomically, verified before it is loaded.
 
 Each entry is a file `KEY.kernel`: a header with the SHA-256 of key and content, then the content. A file that is
-damaged, or that somebody else could have written, counts as absent. Several processes may use one cache: a file appears
+damaged, or that another user could have written, counts as absent. Several processes may use one cache: a file appears
 whole or not at all.
 
 Environment:
@@ -80,7 +80,7 @@ def _usable_directory(setting: str) -> Path | None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _private(folder.stat()):
-            problem = "belongs to somebody else or is open to other users"
+            problem = "belongs to another user or is open to other users"
         elif not os.access(folder, os.W_OK):
             problem = "cannot be written"
         else:

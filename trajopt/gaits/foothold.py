@@ -14,7 +14,7 @@ from trajopt.checks import check_array
 from trajopt.robots.placements import check_placement, check_quaternion
 from trajopt.types import Reals
 
-Point = tuple[float, float, float]
+Vector3 = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
 
 
@@ -30,7 +30,7 @@ class Foothold:
         InvalidArgumentError: `position` is not three finite numbers, or `quaternion` is not a unit quaternion.
     """
 
-    position: Point
+    position: Vector3
     quaternion: Quaternion | None = None
 
     def __post_init__(self) -> None:
@@ -86,7 +86,7 @@ class Foothold:
         return f"({place}; yaw {round(yaw, 3) + 0.0:.3g}°{tilt})"
 
 
-def as_point(argument: str, value: Any) -> Point:
+def as_point(argument: str, value: Any) -> Vector3:
     """Three finite numbers as a tuple.
 
     Raises:

@@ -14,11 +14,13 @@ from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
 from trajopt.types import Reals
 
-Values = tuple[str, Reals | float, list[int]]
+KnotParameter = tuple[str, Reals | float, list[int]]
 """Name of a parameter, its value or one value per knot, and the knots."""
 
 
-def knot_parameters(options: GaitOptions, stance: Stance, schedule: ContactSchedule, nv: int) -> Iterator[Values]:
+def knot_parameters(
+    options: GaitOptions, stance: Stance, schedule: ContactSchedule, nv: int
+) -> Iterator[KnotParameter]:
     """Active contacts, weights, references and time steps at all knots 0..T.
 
     Args:
@@ -63,7 +65,7 @@ def _footholds(schedule: ContactSchedule) -> Reals:
     return np.array(places)[schedule.phase_of_knot]
 
 
-def _end(options: GaitOptions, touchdown: bool, nv: int, T: int) -> Iterator[Values]:
+def _end(options: GaitOptions, touchdown: bool, nv: int, T: int) -> Iterator[KnotParameter]:
     """Parameters of the terminal knot: those of a touch-down if it is one, else those of any other knot."""
     posture = options.touchdown_state_weights if touchdown else options.state_weights
     yield "state.weight", options.touchdown_state if touchdown else options.state, [T]

@@ -8,7 +8,7 @@ import numpy as np
 
 from trajopt.checks import check_non_negative
 from trajopt.errors import InvalidArgumentError, unknown_name
-from trajopt.gaits.foothold import Foothold, Point, as_point
+from trajopt.gaits.foothold import Foothold, Vector3, as_point
 from trajopt.gaits.profiles import PROFILES
 
 
@@ -76,8 +76,8 @@ class Phase:
     stance: tuple[str, ...] = ()
     swings: tuple[Swing, ...] = ()
     free: tuple[str, ...] = ()
-    com: Point | None = None
-    com_start: Point | None = None
+    com: Vector3 | None = None
+    com_start: Vector3 | None = None
     impulse: bool = field(default=True)
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ import pinocchio as pin
 
 from trajopt.checks import check_finite
 from trajopt.errors import InvalidArgumentError, UnknownNameError, unknown_name
-from trajopt.gaits.foothold import Foothold, Point, as_point, heading_of, yaw_rotation
+from trajopt.gaits.foothold import Foothold, Vector3, as_point, heading_of, yaw_rotation
 from trajopt.robots import Robot
 from trajopt.types import Reals
 
@@ -38,7 +38,7 @@ class Stance:
     """
 
     feet: Mapping[str, Foothold]
-    com: Point | None = None
+    com: Vector3 | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.feet, Mapping) or not self.feet:
@@ -102,7 +102,7 @@ class Stance:
         """Mean height of the feet's frames [m]."""
         return float(self.centre[2])
 
-    def stepped(self, places: Mapping[str, Foothold], com: Point | None = None) -> Stance:
+    def stepped(self, places: Mapping[str, Foothold], com: Vector3 | None = None) -> Stance:
         """The stance with new footholds of some feet; a sole that gets a point keeps its orientation."""
         kept = {
             name: Foothold(place.position, self.feet[name].quaternion) if not place.sole else place

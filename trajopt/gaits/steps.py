@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trajopt.checks import check_array, check_count, check_finite, check_positive
 from trajopt.errors import InvalidArgumentError, unknown_name
-from trajopt.gaits.foothold import Foothold, Point, as_point, yaw_rotation
+from trajopt.gaits.foothold import Foothold, Vector3, as_point, yaw_rotation
 from trajopt.gaits.phase import Phase, Swing
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
@@ -98,7 +98,7 @@ def step_phase(stance: Stance, places: Mapping[str, Foothold], shape: StepShape)
     """
     assert stance.com is not None
     moves = [np.subtract(place.position, stance.feet[name].position) for name, place in places.items()]
-    com: Point = as_point("com", np.array(stance.com) + np.sum(moves, axis=0) / len(stance.feet))
+    com: Vector3 = as_point("com", np.array(stance.com) + np.sum(moves, axis=0) / len(stance.feet))
     phase = Phase(
         name="+".join(places),
         knots=shape.knots,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from trajopt.kernels import LANES, compile_together
 from trajopt.shooting.arrays import lifted, padded
 from trajopt.shooting.kinds import by_class
 from trajopt.shooting.trials import Trials
-from trajopt.types import Reals
+from trajopt.types import Ints, Reals
 
 if TYPE_CHECKING:
     from trajopt.shooting.problem import ShootingProblem
@@ -32,7 +33,7 @@ class Evaluator:
         us: Controls (T, nu).
         xnext: f(x, u) of each running knot (T, nx).
         costs: Cost of each knot, the terminal last (T + 1,) [cost].
-        f: Gaps x0 ⊖ xs[0], then xnext[t] ⊖ xs[t + 1] (T + 1, ndx).
+        f: Gaps x0 ⊖ xs[0], or 0 unless the start is fixed, then xnext[t] ⊖ xs[t + 1] (T + 1, ndx).
         F: (Fx, Fu) of each running knot (T, ndx, ndx + nu); with a lift its velocity rows alone (T, ndx / 2, ndx + nu).
         dt, J0, J1dt: The lift, see `trajopt.actions.Lift`: (T,), (T, nb, nb), (T, nb, nb) with nb = lift_size.
         lift_size: Size of the lift's blocks; None if a kind of knots has no lift.
@@ -51,9 +52,8 @@ class Evaluator:
         self.running, self.terminal = kinds[:-1], kinds[-1]
         self._allocate()
         self.can_fail = any(kind.can_fail(self.nu) for kind in kinds)
-        self._expansions = [
-            call for each, some in by_class(self.running).items() for call in each.expansions(some, self)
-        ]
+        families = by_class(self.running).items()
+        self._expansions = [call for family, members in families for call in family.expansions(members, self)]
         self._end = self.terminal.terminal_expansion(self)
         self._fill: list[Callable[[], None]] = [*(call.in_parallel for call in self._expansions), self._end]
         self._trials: dict[int, Trials] = {}
@@ -92,11 +92,16 @@ class Evaluator:
         T, n, s = self.T, self.state.ndx, self.state.ndx + self.nu
         g, H = np.empty((T + 1, s)), np.empty((T + 1, s, s))
         g[:T], g[T], g[T, :n] = self.g, 0.0, self.terminal_g
-        H[:T], H[T], H[T, :n, :n] = self.H, 0.0, self.terminal_H
-        upper = np.triu_indices(s, 1)
-        H[:, *upper] = H.transpose(0, 2, 1)[:, *upper]
+        np.take(self.H.reshape(T, s * s), self._lower, axis=1, out=H[:T].reshape(T, s * s), mode="clip")  # no buffer
+        H[T], H[T, :n, :n] = 0.0, self.terminal_H
         F = self.F.copy() if self.lift_size is None else lifted(self.F, self.dt, self.J0, self.J1dt)
         return F, g, H
+
+    @functools.cached_property
+    def _lower(self) -> Ints:
+        """For each entry of a symmetric matrix (s²,), where its value stands in the lower triangle."""
+        i = np.arange(self.H.shape[-1])
+        return (np.maximum.outer(i, i) * len(i) + np.minimum.outer(i, i)).ravel()
 
     def expand(self, x0: Reals | None) -> None:
         """Fills everything at `xs`, `us`.

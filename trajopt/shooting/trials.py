@@ -42,14 +42,14 @@ class Trials:
         self.costs, self.dx = padded((width, T + 1)), padded((width, T + 1, state.ndx))
         self.gaps = padded((T + 1, state.ndx))
         self._lengths, self._starts = self.alphas[:, 0], self.xs[:, 0]
-        calls = {each: each.steps(kinds, self) for each, kinds in by_class(e.running).items()}
+        calls = {family: family.steps(kinds, self) for family, kinds in by_class(e.running).items()}
         end = e.terminal.terminal_step(self)
         self.calls = [*calls.values(), end]
-        class_at = {t: type(kind) for kind in e.running for t in kind.knots}
+        family_at = {t: type(kind) for kind in e.running for t in kind.knots}
         self._parts: list[Callable[[], None]] = []
-        for each, knots in groupby(range(T), key=class_at.__getitem__):
+        for family, knots in groupby(range(T), key=family_at.__getitem__):
             span = list(knots)
-            self._parts.append(partial(calls[each], span[0], span[-1] + 1))
+            self._parts.append(partial(calls[family], span[0], span[-1] + 1))
         self._parts.append(end)
 
     def run(self) -> None:
