@@ -7,10 +7,10 @@ with rows C z + d = δ ∘ y: Jallet et al., Parallel and proximal constrained l
     M = ((Quu + ρ I, Cuᵀ), (Cu, -δ)),  (K | k) = M⁻¹ ((Qux, Cx) | (Qu, d))
     V = Qxx - (Qux, Cx)ᵀ K + ρ I,  v = Qx - (Qux, Cx)ᵀ k + V f            ρ I on V is optional
 
-M is eliminated without pivoting (Vanderbei, Symmetric quasidefinite matrices, 1995). Rows of controls come first:
-their pivots are positive if and only if Quu + ρ I is positive definite, and then those of constraints are negative if
-and only if Cu has full row rank, or δ > 0 makes up for it. So constraints on states alone need δ > 0 here, and there
-are none at the end: both come with the constraints.
+M is eliminated without pivoting (Vanderbei, Symmetric quasidefinite matrices, 1995). Rows of controls come first: their
+pivots are positive if and only if Quu + ρ I is positive definite; then those of constraints are negative if and only if
+Cu has full row rank, or δ > 0 makes up for it. So constraints on states alone need δ > 0 here, and there are none at
+the end: both come with the constraints.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def lifted(Fv: Reals, dt: Reals, J0: Reals, J1dt: Reals) -> Reals:
     F = np.empty((T, 2 * half, n))
     F[:, half:] = Fv
     np.multiply(Fv, dt[:, None, None], out=F[:, :half])
-    F.reshape(T, -1)[:, : half * (n + 1) : n + 1] += 1.0
+    F.reshape(T, 2 * half * n)[:, : half * (n + 1) : n + 1] += 1.0
     if nb:
         np.matmul(J1dt, Fv[:, :nb], out=F[:, :nb])
         F[:, :nb, :nb] += J0
