@@ -33,7 +33,7 @@ class CompiledKind(Kind):
     def _expansion(self, e: Evaluator) -> Program:
         if self.terminal:
             return programs.terminal_expansion(self.model, e.nc)
-        return programs.expansion(self.model, e.nu, e.nc, e.lift_size)
+        return programs.expansion(self.model, e.nu, e.nc, lift=e.lift_size)
 
     @property
     def nc(self) -> int:
