@@ -13,8 +13,8 @@ import pytest
 from casadi import SX
 
 import trajopt
-from tests.contact_models import constrained_hopper
-from tests.model_list import ACTIONS, TERMINALS, Pendulum, small_costs, swing
+from tests.support.contact_models import constrained_hopper
+from tests.support.model_list import ACTIONS, TERMINALS, Pendulum, small_costs, swing
 from trajopt.actions import ActionModelTerminal
 from trajopt.errors import DuplicateNameError, InvalidArgumentError, UnknownNameError
 
