@@ -6,8 +6,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+
+if TYPE_CHECKING:
+    from trajopt.solvers import SolverAbstract, SolverOptions
 
 VARIABLE = "TRAJOPT_CACHE_DIR"
 QUICK = {  # tests of large robots that solve once or twice: the quick tier has the same bits
@@ -52,3 +57,24 @@ def _quick_code(request: pytest.FixtureRequest) -> Iterator[None]:
         if request.module.__name__.removeprefix("tests.") in QUICK:
             patch.setenv("TRAJOPT_OPTIMISE", "off")
         yield
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers, the same in every run."""
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(params=["SolverDDP", "SolverFDDP"], ids=["ddp", "fddp"])
+def solver(request: pytest.FixtureRequest) -> type[SolverAbstract[Any]]:
+    """The class of each solver that every test of solvers must pass."""
+    from trajopt import solvers
+
+    found: type[SolverAbstract[Any]] = getattr(solvers, request.param)
+    return found
+
+
+@pytest.fixture
+def options(solver: type[SolverAbstract[Any]]) -> type[SolverOptions]:
+    """The class of its options."""
+    return solver.options_type

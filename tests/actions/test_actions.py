@@ -13,9 +13,9 @@ import numpy.typing as npt
 import pytest
 
 import trajopt
+from tests.actions.test_models import FIELDS, action, evaluated, samples, terminal, values
 from tests.support.model_list import ACTIONS, BlackBox, Pendulum, ValuesOnly, free_dynamics, points, state_of
 from tests.support.slow_twin import assert_close
-from tests.actions.test_models import FIELDS, action, evaluated, samples, terminal, values
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnsupportedOperationError
 
 Reals = npt.NDArray[np.float64]

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.kernel_runner import assert_same_bits, program_of, run_kernel
 from tests.kernels.test_tiers import points, tangle
+from tests.support.kernel_runner import assert_same_bits, program_of, run_kernel
 from trajopt.kernels import Kernel, KernelCall, blocks_of, compiler, forget, functions, kernel, machine, rows
 from trajopt.kernels.codegen import OPTIMISED
 

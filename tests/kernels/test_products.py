@@ -84,8 +84,9 @@ def test_structural_zeros(size: tuple[int, int, int], transpose: bool) -> None:
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
-def test_blocks_cover_every_element_and_multiply_no_zero_they_can_skip(symmetric: bool) -> None:
-    rng = np.random.default_rng(0)
+def test_blocks_cover_every_element_and_multiply_no_zero_they_can_skip(
+    symmetric: bool, rng: np.random.Generator
+) -> None:
     for _ in range(40):
         m, k, n = rng.integers(1, 9, 3)
         A, B = rng.random((m, k)) < 0.4, rng.random((k, n)) < 0.4
@@ -137,8 +138,7 @@ def test_a_symmetric_sum_takes_half_of_the_multiplications() -> None:
     assert work == [600, 6 * (2 * (10 + 8 + 6 + 4 + 2))]
 
 
-def test_sums_in_place_one_after_the_other() -> None:
-    rng = np.random.default_rng(4)
+def test_sums_in_place_one_after_the_other(rng: np.random.Generator) -> None:
     A, B, C = rng.normal(size=(T, 3, 2)), rng.normal(size=(T, 2, 5)), rng.normal(size=(T, 3, 5))
     program = Program("sums")
     a, b, c = (program.input(*v.shape[1:]) for v in (A, B, C))
@@ -152,9 +152,8 @@ def test_sums_in_place_one_after_the_other() -> None:
     assert program.pattern(target).all()
 
 
-def test_sums_of_sparse_arrays() -> None:
+def test_sums_of_sparse_arrays(rng: np.random.Generator) -> None:
     """Each with zeros of its own; what is not there is neither read nor changed, also not by what comes next."""
-    rng = np.random.default_rng(5)
     A, B = rng.normal(size=(T, 4, 5)), rng.normal(size=(T, 4, 5))
     program = Program("sums")
     a, b = program.input(4, 5), program.input(4, 5)
@@ -193,9 +192,10 @@ def chosen_at(ranges: tuple[tuple[int, int], ...], values: Reals, width: int) ->
 
 @pytest.mark.parametrize("ranges", RANGES.values(), ids=list(RANGES))
 @pytest.mark.parametrize("value", [1e-300, np.nan, np.inf])
-def test_groups_that_do_not_matter_are_left_out(ranges: tuple[tuple[int, int], ...], value: float) -> None:
+def test_groups_that_do_not_matter_are_left_out(
+    ranges: tuple[tuple[int, int], ...], value: float, rng: np.random.Generator
+) -> None:
     """Rows, inner indices, sums and symmetric targets; in an array of several columns any one counts."""
-    rng = np.random.default_rng(3)
     A, B, C, S = (rng.normal(size=(T, *shape)) for shape in ((5, 5), (5, 4), (5, 4), (4, 4)))
     S += S.swapaxes(1, 2)
     R, K = np.zeros((T, 5, 2)), np.zeros((T, 5, 1))
@@ -226,9 +226,8 @@ def test_groups_that_do_not_matter_are_left_out(ranges: tuple[tuple[int, int], .
     assert_evaluator_agrees(program, inputs, expected(1))
 
 
-def test_no_groups_at_all() -> None:
+def test_no_groups_at_all(rng: np.random.Generator) -> None:
     """As without contacts: functions take no mask, and calls pass none."""
-    rng = np.random.default_rng(7)
     C = rng.normal(size=(T, 2, 3))
     program = Program("none")
     c = program.input(2, 3)
@@ -244,9 +243,8 @@ def test_no_groups_at_all() -> None:
     assert "%inner" not in text
 
 
-def test_a_group_of_an_array_that_has_changed_is_tested_again() -> None:
+def test_a_group_of_an_array_that_has_changed_is_tested_again(rng: np.random.Generator) -> None:
     """Neither what an array was before, nor what lies behind it in memory, counts."""
-    rng = np.random.default_rng(6)
     A, G = rng.normal(size=(T, 2, 2)), np.ones((T, 2, 2))
     program = Program("changed")
     a, g = program.input(2, 2), program.input(2, 2)

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 from casadi import SX
 
-from tests.support.kernel_runner import assert_same_bits, program_of, run_kernel
 from tests.kernels.test_driver import linear
+from tests.support.kernel_runner import assert_same_bits, program_of, run_kernel
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import (
     KernelCall,

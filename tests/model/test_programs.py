@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 import trajopt
+from tests.model.test_content import costs, free_ball, in_contact, node
 from tests.support.kernel_runner import assert_same_bits, run_kernel
 from tests.support.model_list import Pendulum, small_costs, state_of
-from tests.model.test_content import costs, free_ball, in_contact, node
 from trajopt import problems, source
 from trajopt.cache import disk as cache
 from trajopt.kernels import Program, compilations, forget, functions, machine

@@ -15,11 +15,9 @@ from trajopt import problems
 from trajopt.actions import ActionData, ActionModelAbstract
 from trajopt.errors import ModelEvaluationError
 from trajopt.shooting import ShootingProblem
-from trajopt.solvers import DDPOptions, FDDPOptions, SolverAbstract, SolverDDP, SolverFDDP
+from trajopt.solvers import DDPOptions, SolverAbstract, SolverFDDP
 
 Reals = npt.NDArray[np.float64]
-SOLVERS: list[tuple[type[SolverAbstract], type[DDPOptions]]] = [(SolverDDP, DDPOptions), (SolverFDDP, FDDPOptions)]
-solvers = pytest.mark.parametrize(("solver", "options"), SOLVERS, ids=["ddp", "fddp"])
 
 
 def unicycle() -> ShootingProblem:
@@ -56,7 +54,6 @@ class LQRNumpy(ActionModelAbstract):
 @pytest.mark.parametrize(
     ("name", "model"), [("unicycle", UnicycleNumpy), ("pendulum", PendulumNumpy), ("lqr", LQRNumpy)]
 )
-@solvers
 def test_a_black_box_takes_the_same_iterations(
     solver: type[SolverAbstract],
     options: type[DDPOptions],
@@ -85,7 +82,6 @@ class OnlyValues(UnicycleNumpy):
         raise AssertionError("NumDiff must not ask for derivatives")
 
 
-@solvers
 def test_a_black_box_without_derivatives(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     compiled = problems.load("unicycle").problem
     box = trajopt.ActionModelNumDiff(OnlyValues(compiled.state))
@@ -165,7 +161,6 @@ ACCIDENTS: list[tuple[str, Callable[[ActionData], None], str]] = [
 
 
 @pytest.mark.parametrize(("method", "accident", "message"), ACCIDENTS)
-@solvers
 def test_an_accident_in_a_black_box_names_the_knot(
     solver: type[SolverAbstract],
     options: type[DDPOptions],
@@ -202,7 +197,6 @@ def test_an_exception_in_a_rollout_names_the_knot_and_its_cause() -> None:
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
-@solvers
 def test_a_step_into_nan_is_shortened(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     """A rollout that is not finite is a step too long, not an error."""
     compiled = unicycle()

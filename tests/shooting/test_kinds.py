@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import trajopt
+from tests.shooting.test_problem import X0, Kick, alone, mixed_problem, pendulum, random_trajectory, stack
 from tests.support.model_list import BlackBox, costs_of, free_dynamics, reference_of
 from tests.support.slow_twin import assert_close
-from tests.shooting.test_problem import X0, Kick, alone, mixed_problem, pendulum, random_trajectory, stack
 from trajopt.kernels import KernelCall
 from trajopt.shooting.arrays import padded
 from trajopt.shooting.black_box import BlackBoxKind, PythonCall

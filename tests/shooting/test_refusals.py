@@ -12,8 +12,8 @@ import pytest
 from casadi import SX
 
 import trajopt
-from tests.support.model_list import Pendulum, costs_of, lqr, state_of
 from tests.shooting.test_problem import STATE, X0, Kick, RootOfPosition, ball, pendulum, stack
+from tests.support.model_list import Pendulum, costs_of, lqr, state_of
 from trajopt.actions import ActionModelTerminal
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError
 from trajopt.shooting import cost_terms

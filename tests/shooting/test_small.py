@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import trajopt
+from tests.shooting.test_problem import STATE, Kick, alone, pendulum, stack
 from tests.support.model_list import TIP, BlackBox, state_of
 from tests.support.numpy_models import UnicycleNumpy
-from tests.shooting.test_problem import STATE, Kick, alone, pendulum, stack
 from trajopt import Solution
 from trajopt.callbacks import Callback
 from trajopt.errors import InvalidArgumentError

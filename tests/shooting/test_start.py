@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import trajopt
-from tests.support.model_list import costs_of, state_of
 from tests.shooting.test_problem import X0, ball, pendulum, random_trajectory, stack
+from tests.support.model_list import costs_of, state_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.solvers import SolverDDP, SolverFDDP
 

@@ -21,11 +21,9 @@ from trajopt.callbacks import Callback
 from trajopt.kernels import compilations
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, SolverStatus
-from trajopt.solvers import DDPOptions, FDDPOptions, SolverAbstract, SolverDDP, SolverFDDP
+from trajopt.solvers import DDPOptions, FDDPOptions, SolverAbstract, SolverFDDP
 
 Reals = npt.NDArray[np.float64]
-SOLVERS: list[tuple[type[SolverAbstract], type[DDPOptions]]] = [(SolverDDP, DDPOptions), (SolverFDDP, FDDPOptions)]
-solvers = pytest.mark.parametrize(("solver", "options"), SOLVERS, ids=["ddp", "fddp"])
 
 
 def unicycle() -> ShootingProblem:
@@ -41,7 +39,6 @@ def scalar_lq(*, A: float = 1.0, B: float = 1.0, Q: float = 1.0, R: float = 1.0,
 # Statuses
 
 
-@solvers
 def test_converged(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     solution = solver(unicycle()).solve()
     assert solution.status is SolverStatus.CONVERGED
@@ -82,7 +79,6 @@ def test_stationarity_is_the_slope_of_the_cost_with_feedback() -> None:
     assert abs(slope).max() > 0.1
 
 
-@solvers
 def test_stops_at_max_iterations(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     solution = solver(unicycle(), options(max_iterations=3)).solve()
     assert solution.status is SolverStatus.MAX_ITERATIONS
@@ -91,7 +87,6 @@ def test_stops_at_max_iterations(solver: type[SolverAbstract], options: type[DDP
     assert "raise it" in str(solution.status)
 
 
-@solvers
 def test_tolerance_is_about_the_promised_decrease(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     loose = solver(unicycle(), options(tolerance=1.0)).solve()
     tight = solver(unicycle()).solve()
@@ -100,7 +95,6 @@ def test_tolerance_is_about_the_promised_decrease(solver: type[SolverAbstract], 
     assert loose.history[-1].stop < 1.0 <= loose.history[-2].stop
 
 
-@solvers
 def test_a_negative_control_cost_is_indefinite(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     solution = solver(scalar_lq(R=-1e10)).solve()
     assert solution.status is SolverStatus.INDEFINITE_QUU
@@ -111,7 +105,6 @@ def test_a_negative_control_cost_is_indefinite(solver: type[SolverAbstract], opt
     np.testing.assert_array_equal(solution.xs, np.ones((6, 1)))
 
 
-@solvers
 def test_without_any_control_cost(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     """Controls that cost nothing and do nothing leave Quu = 0: regularisation decides, even where it starts at 0."""
     for first in (0.0, 1e-9):
@@ -123,7 +116,6 @@ def test_without_any_control_cost(solver: type[SolverAbstract], options: type[DD
     assert dead_beat.cost == pytest.approx(0.5, rel=1e-6)
 
 
-@solvers
 def test_a_bounded_regularization_may_not_suffice(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     problem = scalar_lq(R=-50.0)
     weak = solver(problem, options(max_regularization=10.0)).solve()
@@ -132,7 +124,6 @@ def test_a_bounded_regularization_may_not_suffice(solver: type[SolverAbstract], 
     assert strong.status is SolverStatus.MAX_ITERATIONS
 
 
-@solvers
 def test_a_value_function_that_is_not_finite(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     solution = solver(scalar_lq(A=1e20, B=0.0)).solve(np.zeros((6, 1)), np.zeros((5, 1)))
     assert solution.status is SolverStatus.DIVERGED
@@ -148,7 +139,6 @@ class WrongSlope(UnicycleNumpy):
         data.Lx, data.Lu = -data.Lx, -data.Lu
 
 
-@solvers
 def test_no_step_decreases_the_cost(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     model = WrongSlope(unicycle().state)
     problem = ShootingProblem([1.0, 0.0, 0.0], [model] * 5, model)
@@ -161,7 +151,6 @@ def test_no_step_decreases_the_cost(solver: type[SolverAbstract], options: type[
     np.testing.assert_array_equal(solution.xs, np.tile([1.0, 0.0, 0.0], (6, 1)))
 
 
-@solvers
 def test_a_refused_step_regularises_more(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     """Also where the only step length is a long one: the length of a refused step says nothing good of it."""
     problem = problems.load("double-pendulum").problem
@@ -171,7 +160,6 @@ def test_a_refused_step_regularises_more(solver: type[SolverAbstract], options: 
     assert all(after.regularization > now.regularization for now, after in refused)
 
 
-@solvers
 def test_time_limit(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     solution = solver(unicycle(), options(time_limit=1e-9)).solve()
     assert solution.status is SolverStatus.TIME_LIMIT
@@ -179,7 +167,6 @@ def test_time_limit(solver: type[SolverAbstract], options: type[DDPOptions]) -> 
     assert solver(unicycle(), options(time_limit=1e3)).solve().converged
 
 
-@solvers
 def test_a_callback_stops_the_solve(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     seen: list[IterationRecord] = []
 
@@ -229,7 +216,6 @@ def test_callbacks_hear_of_start_and_finish() -> None:
 # Ctrl-C
 
 
-@solvers
 def test_ctrl_c_returns_the_best_iterate(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     def interrupt(record: IterationRecord) -> None:
         if record.iteration == 4:
@@ -257,7 +243,6 @@ class Impatient(UnicycleNumpy):
 
 
 @pytest.mark.parametrize("at", [1, 15, 21, 30, 43, 50, 64, 80, 100])  # in expansions and rollouts, 21 calls each
-@solvers
 def test_ctrl_c_inside_a_black_box(solver: type[SolverAbstract], options: type[DDPOptions], at: int) -> None:
     model = Impatient(unicycle().state)
     problem = ShootingProblem([-1.0, -1.0, 1.0], [model] * 20, model)
@@ -280,7 +265,6 @@ def test_ctrl_c_inside_a_black_box(solver: type[SolverAbstract], options: type[D
 # Solving again
 
 
-@solvers
 def test_a_second_solve_starts_afresh(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     problem = unicycle()
     one = solver(problem)
@@ -296,7 +280,6 @@ def test_a_second_solve_starts_afresh(solver: type[SolverAbstract], options: typ
     np.testing.assert_array_equal(first.x0, [-1.0, -1.0, 1.0])
 
 
-@solvers
 def test_solving_again_compiles_nothing(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     """Neither after a change of target, weight, time step or x0, nor with another solver object."""
     problem = problems.load("arm-reach", robot="planar-2r").problem

@@ -15,8 +15,6 @@ from trajopt.shooting import ShootingProblem
 from trajopt.solvers import DDPOptions, FDDPOptions, SolverAbstract, SolverDDP, SolverFDDP
 
 Reals = npt.NDArray[np.float64]
-SOLVERS: list[tuple[type[SolverAbstract], type[DDPOptions]]] = [(SolverDDP, DDPOptions), (SolverFDDP, FDDPOptions)]
-solvers = pytest.mark.parametrize(("solver", "options"), SOLVERS, ids=["ddp", "fddp"])
 
 
 def unicycle() -> ShootingProblem:
@@ -117,7 +115,6 @@ GUESSES: list[tuple[Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("xs", "us", "message"), GUESSES)
-@solvers
 def test_wrong_guesses_are_refused(
     solver: type[SolverAbstract],
     options: type[DDPOptions],
@@ -137,7 +134,6 @@ def test_a_guess_with_a_rotation_that_is_not_normalised_is_refused() -> None:
         problem.check_guess(xs, np.zeros((problem.T, problem.nu)))
 
 
-@solvers
 def test_lists_are_fine_and_no_guess_is_changed(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     problem, rng = unicycle(), np.random.default_rng(0)
     xs, us = rng.normal(size=(21, 3)), rng.normal(size=(20, 2))
@@ -149,7 +145,6 @@ def test_lists_are_fine_and_no_guess_is_changed(solver: type[SolverAbstract], op
     np.testing.assert_array_equal(us, kept[1])
 
 
-@solvers
 def test_without_a_guess(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     """States are x0 everywhere, controls quasi-static; given controls alone are rolled out."""
     problem, one = problems.load("pendulum", start=(0.5, 0.0)).problem, options(max_iterations=1)
@@ -163,7 +158,6 @@ def test_without_a_guess(solver: type[SolverAbstract], options: type[DDPOptions]
     np.testing.assert_allclose(rolled.us, stated.us, rtol=0, atol=1e-12)
 
 
-@solvers
 def test_controls_alone_are_a_feasible_guess(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     """From the optimum one iteration suffices; states that are not known to be a rollout take a step first."""
     problem = unicycle()

@@ -24,7 +24,6 @@ from trajopt.states.base import StateAbstract
 
 Reals = npt.NDArray[np.float64]
 SOLVERS: list[tuple[type[SolverAbstract], type[DDPOptions]]] = [(SolverDDP, DDPOptions), (SolverFDDP, FDDPOptions)]
-solvers = pytest.mark.parametrize(("solver", "options"), SOLVERS, ids=["ddp", "fddp"])
 
 
 def crocoddyl_solve(solver: type[SolverAbstract], problem: ShootingProblem, *guess: Any, n: int = 100) -> Solution:
@@ -84,7 +83,6 @@ def lq_problem(nus: Sequence[int], *, nx: int = 4, seed: int = 0) -> tuple[Shoot
     return problem, Riccati.of(x0, knots, end)
 
 
-@solvers
 @pytest.mark.parametrize("guess", ["default", "zeros", "random"])
 def test_one_full_step_solves_a_linear_quadratic_problem(
     solver: type[SolverAbstract], options: type[DDPOptions], guess: str
@@ -106,7 +104,6 @@ def test_one_full_step_solves_a_linear_quadratic_problem(
     assert solution.cost == pytest.approx(problem.calc(optimum.xs, optimum.us).cost, rel=1e-13)
 
 
-@solvers
 def test_a_linear_quadratic_problem_with_the_default_options(
     solver: type[SolverAbstract],
     options: type[DDPOptions],
@@ -122,7 +119,6 @@ def test_a_linear_quadratic_problem_with_the_default_options(
     np.testing.assert_allclose(solution.stationarity(), 0.0, atol=1e-4)
 
 
-@solvers
 def test_gains_and_value_of_an_infinite_horizon(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     """Far from the end of a long horizon, K and Vxx solve the discrete algebraic Riccati equation."""
     m = random_lq(np.random.default_rng(3), 5, 2) | {"f": np.zeros(5), "q": np.zeros(5), "r": np.zeros(2)}
@@ -136,7 +132,6 @@ def test_gains_and_value_of_an_infinite_horizon(solver: type[SolverAbstract], op
     np.testing.assert_allclose(solution.us[0], -K @ np.ones(5), rtol=1e-9)
 
 
-@solvers
 def test_feed_forward_and_value_gradient(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     """k and Vx of the direction at a feasible guess: u = us - k - K dx is the optimum, V' its slope there."""
     problem, optimum = lq_problem([2] * 6, seed=5)
@@ -171,7 +166,6 @@ def hard_cart_pole(state: StateAbstract) -> CartPoleNumpy:
     ],
     ids=["unicycle", "cart-pole", "pendulum", "cart-pole-swing-up", "cart-pole-swing-up-with-gaps"],
 )
-@solvers
 def test_slow_twin_takes_the_same_iterations(
     solver: type[SolverAbstract],
     options: type[DDPOptions],
@@ -254,7 +248,6 @@ def test_a_short_step_of_ddp_closes_all_gaps() -> None:
     assert solution.history[0].feasible
 
 
-@solvers
 def test_the_initial_state_may_have_a_gap_too(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     problem, optimum = lq_problem([2] * 5)
     xs = np.tile(problem.x0 + 3.0, (6, 1))
@@ -263,7 +256,6 @@ def test_the_initial_state_may_have_a_gap_too(solver: type[SolverAbstract], opti
     np.testing.assert_allclose(solution.xs, optimum.xs, rtol=0, atol=1e-12)
 
 
-@solvers
 def test_a_guess_with_gaps_is_not_feasible(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     problem = problems.load("unicycle").problem
     us = np.ones((20, 2))
@@ -289,7 +281,6 @@ def test_ddp_goes_on_from_a_rollout_where_gains_about_a_guess_with_gaps_diverge(
 # Knots with fewer controls than others
 
 
-@solvers
 def test_knots_with_fewer_controls(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     nus = [2, 0, 3, 1, 3, 0, 2]
     problem, optimum = lq_problem(nus)
@@ -303,7 +294,6 @@ def test_knots_with_fewer_controls(solver: type[SolverAbstract], options: type[D
             np.testing.assert_array_equal(padding, 0.0)
 
 
-@solvers
 def test_padding_changes_nothing(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     """A unicycle that cannot turn at some knots, by one control less or by a turn that costs and does nothing."""
     turning = trajopt.ActionModelUnicycle()

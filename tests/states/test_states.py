@@ -207,8 +207,7 @@ def test_expressions_equal_numbers(state: StateAbstract, scale: float | str) -> 
 
 @pytest.mark.parametrize("scale", SCALES)
 @every_state
-def test_group_identities(state: StateAbstract, scale: float | str) -> None:
-    rng = np.random.default_rng(7)
+def test_group_identities(state: StateAbstract, scale: float | str, rng: np.random.Generator) -> None:
     x, dx = state.rand(rng), random_step(state, rng, scale)
     y = state.integrate(x, dx)
     np.testing.assert_allclose(state.difference(x, y), dx, rtol=0, atol=1e-14)
@@ -265,8 +264,9 @@ def test_projection_is_the_left_inverse_of_the_basis(state: StateAbstract) -> No
 
 @pytest.mark.parametrize("scale", SCALES)
 @every_state
-def test_jacobians_equal_central_differences(state: StateAbstract, scale: float | str) -> None:
-    rng = np.random.default_rng(11)
+def test_jacobians_equal_central_differences(
+    state: StateAbstract, scale: float | str, rng: np.random.Generator
+) -> None:
     x, dx = state.rand(rng), random_step(state, rng, scale)
     if scale == "near pi":  # keep the differences on one side of π
         dx *= 1 - 1e-4

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 import trajopt
-from tests.constraint_models import TURNED, force_constraints
+from tests.support.constraint_models import TURNED, force_constraints
 from tests.support.contact_robots import robot_state
 from trajopt.residuals import ResidualModelAbstract
 

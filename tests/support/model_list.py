@@ -13,7 +13,7 @@ import pinocchio as pin
 from casadi import SX
 
 import trajopt
-from tests.constraint_models import constraints_of
+from tests.support.constraint_models import constraints_of
 from tests.support.contact_models import contact_differentials, force_residuals, impulse_actions
 from tests.support.contact_robots import ROBOTS, robot_state
 from trajopt.actions import ActionModelTerminal
