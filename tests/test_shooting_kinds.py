@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import trajopt
-from tests.model_list import BlackBox
-from tests.test_shooting import X0, Kick, mixed_problem, pendulum, random_trajectory, stack
+from tests.model_list import BlackBox, costs_of, free_dynamics, reference_of
+from tests.slow_twin import assert_close
+from tests.test_shooting import X0, Kick, alone, mixed_problem, pendulum, random_trajectory, stack
 from trajopt.kernels import KernelCall
 from trajopt.shooting.arrays import padded
 from trajopt.shooting.black_box import BlackBoxKind, PythonCall
@@ -136,6 +137,22 @@ def test_results_belong_to_the_caller() -> None:
     guess = np.array(xs), np.zeros((problem.T, problem.nu))
     for ours, theirs in zip(problem.check_guess(*guess), guess):
         assert not np.shares_memory(ours, theirs)
+
+
+@pytest.mark.parametrize("name", ["planar-2r", "drone", "ball"])  # lifts with blocks of 0, 6 and 3
+def test_public_derivatives_have_all_entries(name: str) -> None:
+    """Position rows of F and the upper triangle of H, which arrays of a solver lack; alone and beside others."""
+    node = trajopt.IntegratedActionModelEuler(free_dynamics(name), dt=0.03)
+    box, end = trajopt.ActionModelNumDiff(node), costs_of(name, controlled=False)
+    for running in ([node] * 9, [node, box, node]):
+        problem = trajopt.ShootingProblem(reference_of(name), running, end)
+        xs, us = random_trajectory(problem)
+        d, n = problem.calc_diff(xs, us), problem.state.ndx
+        assert (Evaluator(problem).F.shape[1] == n // 2) == (box not in running)
+        for t in (0, len(running) - 1):
+            expected = alone(node, xs[t], us[t])
+            for field in ("Fx", "Fu", "Lx", "Lu", "Lxx", "Lxu", "Luu"):
+                assert_close(getattr(d, field)[t], getattr(expected, field), 1e-12, f"{field} of knot {t}")
 
 
 def test_arrays_have_room_behind_them() -> None:

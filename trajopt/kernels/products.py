@@ -1,4 +1,4 @@
-"""Matrix products in lanes as LLVM text: an element is a vector of W lanes, blocks stay in registers over inner loops."""
+"""Matrix products in lanes as LLVM text: an element is a vector of W lanes, blocks of them stay in registers."""
 
 from __future__ import annotations
 

@@ -19,8 +19,9 @@ def lifted(Fv: Reals, dt: Reals, J0: Reals, J1dt: Reals) -> Reals:
     nb = J0.shape[-1]
     F = np.empty((T, 2 * half, n))
     F[:, half:] = Fv
-    F[:, :half] = dt[:, None, None] * Fv
-    F[:, :half, :half] += np.eye(half)
-    F[:, :nb] = J1dt @ Fv[:, :nb]
-    F[:, :nb, :nb] += J0
+    np.multiply(Fv, dt[:, None, None], out=F[:, :half])
+    F.reshape(T, -1)[:, : half * (n + 1) : n + 1] += 1.0
+    if nb:
+        np.matmul(J1dt, Fv[:, :nb], out=F[:, :nb])
+        F[:, :nb, :nb] += J0
     return F

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from trajopt.kernels import LANES, compile_together
 from trajopt.shooting.arrays import lifted, padded
 from trajopt.shooting.kinds import by_class
 from trajopt.shooting.trials import Trials
-from trajopt.types import Reals
+from trajopt.types import Ints, Reals
 
 if TYPE_CHECKING:
     from trajopt.shooting.problem import ShootingProblem
@@ -91,11 +92,16 @@ class Evaluator:
         T, n, s = self.T, self.state.ndx, self.state.ndx + self.nu
         g, H = np.empty((T + 1, s)), np.empty((T + 1, s, s))
         g[:T], g[T], g[T, :n] = self.g, 0.0, self.terminal_g
-        H[:T], H[T], H[T, :n, :n] = self.H, 0.0, self.terminal_H
-        upper = np.triu_indices(s, 1)
-        H[:, *upper] = H.transpose(0, 2, 1)[:, *upper]
+        np.take(self.H.reshape(T, s * s), self._lower, axis=1, out=H[:T].reshape(T, s * s), mode="clip")  # no buffer
+        H[T], H[T, :n, :n] = 0.0, self.terminal_H
         F = self.F.copy() if self.lift_size is None else lifted(self.F, self.dt, self.J0, self.J1dt)
         return F, g, H
+
+    @functools.cached_property
+    def _lower(self) -> Ints:
+        """For each entry of a symmetric matrix (s²,), where its value stands in the lower triangle."""
+        i = np.arange(self.H.shape[-1])
+        return (np.maximum.outer(i, i) * len(i) + np.minimum.outer(i, i)).ravel()
 
     def expand(self, x0: Reals | None) -> None:
         """Fills everything at `xs`, `us`.
