@@ -1,4 +1,4 @@
-"""What a direction promises, and which steps along it are accepted."""
+"""Promised decrease of a direction, and acceptance of steps along it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""What every solver shares: the guess, callbacks, records, limits, Ctrl-C, and the solution."""
+"""Base of all solvers: guess, callbacks, records, limits, Ctrl-C, and the solution."""
 
 from __future__ import annotations
 
 import contextlib
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
@@ -109,6 +110,7 @@ class SolverAbstract(ABC, Generic[P]):
             for callback in self.callbacks:
                 stack.enter_context(callback.preparing())
             self.prepare(run)
+        run.started = time.perf_counter()  # compiling does not count
         for callback in self.callbacks:
             callback.start(self.problem, type(self).__name__)
         return run

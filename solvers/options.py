@@ -131,7 +131,7 @@ class DDPOptions(SolverOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class FDDPOptions(DDPOptions):
-    """Options of SolverFDDP: those of DDP, and
+    """Options of SolverFDDP, beside those of DDP.
 
     Attributes:
         initial_regularization: As Crocoddyl's 1e-9: gaps absorb what is not linear.

@@ -1,4 +1,4 @@
-"""Where a solve is: everything that a solver knows beyond its problem and its options."""
+"""State of a solve: everything that a solver knows beyond its problem and its options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trajopt.types import Reals
 
 @dataclass(kw_only=True)
 class Progress:
-    """Where a solve is. The trajectory is replaced as a whole, so that it is consistent at any interruption.
+    """State of a solve. The trajectory is replaced as a whole, so that it is consistent at any interruption.
 
     Attributes:
         x0: Initial state (nx,).
@@ -24,7 +24,7 @@ class Progress:
         history: Their records.
         status: Why the solve is over; None as long as it is not.
         failed_knot: Knot where a direction could not be computed, if that ended the solve.
-        started: When the solve began, by time.perf_counter() [s].
+        started: When the solve began, after compiling, by time.perf_counter() [s].
     """
 
     x0: Reals

@@ -45,7 +45,7 @@ _FAILURES = {
 
 @dataclass(frozen=True, slots=True)
 class RiccatiOutcome:
-    """How a backward pass ended.
+    """Outcome of a backward pass.
 
     Attributes:
         failure: What was wrong; None if nothing was.

@@ -25,7 +25,7 @@ from trajopt.solvers.searches import LineSearch, Step
 
 @dataclass(kw_only=True)
 class RolloutProgress(Progress):
-    """Where a solve by rollouts is.
+    """State of a solve by rollouts.
 
     Attributes:
         was_feasible: Whether the last accepted step started from a rollout.
@@ -74,18 +74,18 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
 
     @abstractmethod
     def acceptance(self) -> Acceptance:
-        """Which steps are accepted."""
+        """Rule by which steps are accepted."""
 
     @abstractmethod
     def promise(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Promise:
-        """What a direction promises."""
+        """Decrease that a direction promises."""
 
     @abstractmethod
     def feasible_after(self, run: RolloutProgress, length: float) -> bool:
         """Whether the trajectory is a rollout after a step of this length."""
 
     def after_failed_search(self, run: RolloutProgress) -> None:
-        """What else is done when no step was accepted, beside regularising more; nothing by default."""
+        """Further action when no step was accepted, beside regularising more; nothing by default."""
 
     # The loop
 

@@ -10,7 +10,7 @@ from trajopt.solvers.recursion.cells import ZERO, Cells, each, even_strips, stri
 
 @dataclass(frozen=True)
 class Matrix:
-    """Where a matrix lies; strides in doubles.
+    """Place of a matrix in memory; strides in doubles.
 
     Attributes:
         base: Address of its first element.

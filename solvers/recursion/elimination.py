@@ -53,7 +53,7 @@ class Elimination:
                         self._beside((first, height), R, b.at(Z, (c, x.width), first * pitch + shift), pitch, step)
 
     def _mirror(self) -> None:
-        """What is below the diagonal comes above it."""
+        """Copies the entries below the diagonal above it."""
         x, s = self.x, self.sizes
         for i, rows in self._panels:
             for j in range(0, i + 1, x.width):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """What the recursion is generated for.
+    """Sizes that the recursion is generated for.
 
     Attributes:
         n: Dimension of dx.
@@ -79,7 +79,7 @@ class Sizes:
         return {"F": (self.h - 1) * self.row_F + self.s} | {name: size[name] for name in names}
 
     def scratch(self) -> tuple[dict[str, int], int]:
-        """Where each piece of scratch starts, and where the last one ends [doubles]."""
+        """Start of each piece of scratch, and the end of the last one [doubles]."""
         tall = self.whole(self.rows) + self.width
         pieces = self.copied() | {
             "R": tall * self.pitch,

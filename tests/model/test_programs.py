@@ -302,7 +302,7 @@ def test_damaged_programs_are_built_anew(
 def test_without_a_cache_every_model_builds(monkeypatch: pytest.MonkeyPatch, built: list[str]) -> None:
     first = evaluated(node())
     monkeypatch.setenv("TRAJOPT_CACHE_DIR", "off")
-    monkeypatch.setattr(program_store.content, "model_hash", lambda model: pytest.fail("a digest for nothing"))
+    monkeypatch.setattr(program_store.content, "model_hash", lambda model: pytest.fail("a hash for nothing"))
     built.clear()
     assert_same_bits(evaluated(node()), first)
     assert built

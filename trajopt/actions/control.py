@@ -1,4 +1,4 @@
-"""How the control of a knot becomes that of each instant of its time step."""
+"""Control parametrizations: from the control of a knot to that of each instant of its time step."""
 
 from __future__ import annotations
 

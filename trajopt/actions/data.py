@@ -1,4 +1,4 @@
-"""What one evaluation of an action model gives."""
+"""Results of one evaluation of an action model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a knot is evaluated at and what comes out of it: named arrays of a program.
+"""Named program arrays of a knot: the point of evaluation, values, and expansions.
 
 A knot is at a `Point`, where its model gives `Values` or an `Expansion`. An integrator evaluates a continuous-time
 model at a `Stage`, where it gives `StageValues` or a `StageExpansion`. Derivatives are by z = (dx, du), of size
@@ -61,13 +61,13 @@ class Values:
 
     @classmethod
     def of(cls, found: Mapping[str, Array]) -> Values:
-        """What one call gave, by the names of the attributes."""
+        """Collects the results of one call by the names of the attributes."""
         return cls(xnext=found.get("xnext"), cost=found["cost"], rows=found.get("rows"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lift:
-    """How the position rows of F follow from its velocity rows Fv: Fq = J0 (1, 0, 0) + dt J1 Fv.
+    """Position rows of F as a function of its velocity rows Fv: Fq = J0 (1, 0, 0) + dt J1 Fv.
 
     So it is where q⁺ = q ⊕ dt v⁺: symplectic Euler steps of second-order systems, and impulses, with dt = 0. J0 and J1,
     the derivatives of q ⊕ dt v⁺, are the identity outside of a leading block of nb rows and columns.
@@ -116,7 +116,7 @@ class Expansion:
 
     @classmethod
     def of(cls, found: Mapping[str, Array], *, F: Array | None = None, lift: Lift | None = None) -> Expansion:
-        """What one call gave, by the names of the attributes, with an F or a lift that comes from elsewhere."""
+        """Collects the results of one call by the names of the attributes, with an F or a lift from elsewhere."""
         return cls(
             xnext=found.get("xnext"),
             F=found.get("F", F),

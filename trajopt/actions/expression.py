@@ -92,7 +92,7 @@ class ActionModelExpression(ActionModelAbstract):
 
     @property
     def rows_free_of_control(self) -> npt.NDArray[np.bool_]:
-        """Which constraint rows can't depend on the control of their knot, (nc,); compiles nothing."""
+        """Mask (nc,) of the constraint rows that can't depend on the control of their knot; compiles nothing."""
         free: npt.NDArray[np.bool_] = kept(self, "rows free of control", self._find_free_rows)
         return free.copy()
 

@@ -1,4 +1,4 @@
-"""What a touch-down does to velocities."""
+"""Instantaneous impact: contacts are made in no time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the position rows of a step's derivative follow from its velocity rows; see `Lift`."""
+"""Lifts: position rows of a step's derivative from its velocity rows; see `Lift`."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class TouchModelAbstract(Model):
         return sum(parts, SX(np.zeros(self.nc)))
 
     def wrenches(self, motions: Motions, multipliers: SX) -> dict[str, SX]:
-        """What λ (nc,) does to each frame: force and torque (6,) in the frame's axes [N, N m]."""
+        """Force and torque (6,) of λ (nc,) on each frame, in the frame's axes [N, N m]."""
         return {f: ca.mtimes(p.T, multipliers) for f, p in self.projections(motions).items()}
 
     def force_map(self, motions: Motions) -> SX | None:
@@ -136,11 +136,11 @@ class ContactModelAbstract(TouchModelAbstract):
         raise UnsupportedOperationError(f"{name}: kp > 0 needs its position_error; write it, or pass gains=(0, kd)")
 
     def velocity_products(self, motions: Motions) -> SX:
-        """What J̇ v has beside Σ P_f of the frames' accelerations, shape (nc,)."""
+        """Terms of J̇ v beside Σ P_f of the frames' accelerations, shape (nc,)."""
         return SX(np.zeros(self.nc))
 
     def acceleration(self, motions: Motions) -> SX:
-        """What is to be zero, (nc,) [m/s², rad/s²]; linear in the accelerations."""
+        """Acceleration that the contact keeps at zero, (nc,) [m/s², rad/s²]; linear in the accelerations."""
         total = self.velocity_products(motions)
         for frame, projection in self.projections(motions).items():
             motion = motions[frame]

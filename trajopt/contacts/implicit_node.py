@@ -1,4 +1,4 @@
-"""What contacts, or impulses, solve for, and the chain rule through it for dynamics, costs and constraint rows.
+"""Implicit node of contacts and impulses: its solution, and the chain rule for dynamics, costs and rows.
 
     M w + e = Jᵀ λ,   J w + c + μ λ = 0          w: accelerations, or changes of velocity; λ: forces, or impulses
 
@@ -63,7 +63,7 @@ class ImplicitNode(ABC):
     @property
     @abstractmethod
     def motion(self) -> SX:
-        """What costs and constraints call the motion (nv,), an expression of x and w."""
+        """Motion (nv,) that costs and constraints refer to, an expression of x and w."""
 
     @abstractmethod
     def _solve(self) -> tuple[SX, SX]:
@@ -117,7 +117,7 @@ class ImplicitNode(ABC):
         return dq
 
     def derivative_results(self) -> dict[str, SX]:
-        """What `derivative_steps` makes the derivative of z from."""
+        """Expressions from which `derivative_steps` computes the derivative of z."""
         inverse, spread, schur_inverse = self._system.inverses()
         motion, constraint, offset = self._residual_derivatives()
         return {
@@ -131,7 +131,7 @@ class ImplicitNode(ABC):
         }
 
     def chain_results(self, felt: SX) -> dict[str, SX]:
-        """What `derivative_steps` needs besides, where costs or rows depend on z.
+        """Further expressions for `derivative_steps` where costs or rows depend on z.
 
         Args:
             felt: One value for each of `instant.solved`, zero where nothing depends on it.

@@ -11,5 +11,5 @@ class ImpulseModelAbstract(TouchModelAbstract):
     """A contact that is made: J v⁺ = -e J v⁻, with the restitution e of the action model."""
 
     def impact(self, motions: Motions) -> SX:
-        """What is to be zero, (nc,) [m/s, rad/s], for frames that move with v⁺ + e v⁻."""
+        """Velocity that the impact brings to zero, (nc,) [m/s, rad/s], for frames that move with v⁺ + e v⁻."""
         return self.velocity(motions)

@@ -20,5 +20,5 @@ class ImpulseStack(TouchStackAbstract[ImpulseModelAbstract]):
     item = ImpulseModelAbstract
 
     def impact(self, motions: Motions) -> SX:
-        """What is to be zero, (nc,) [m/s, rad/s], for frames that move with v⁺ + e v⁻, as if all were active."""
+        """Velocities that impacts bring to zero, (nc,) [m/s, rad/s], for frames that move with v⁺ + e v⁻; all active."""
         return stacked([item.impact(motions) for item in self._items.values()])

@@ -116,7 +116,7 @@ class TouchStackAbstract(Generic[T]):
         return SX(ca.vertcat(*parts)) if parts else SX(0, self.state.nv)
 
     def wrenches(self, motions: Motions, multipliers: SX) -> dict[str, SX]:
-        """What λ (nc,) does to each frame: force and torque (6,) in the frame's axes [N, N m]."""
+        """Force and torque (6,) of λ (nc,) on each frame, in the frame's axes [N, N m]."""
         total: dict[str, SX] = {}
         for item, part in zip(self._items.values(), self.split(multipliers).values()):
             for frame, wrench in item.wrenches(motions, part).items():
@@ -164,7 +164,7 @@ class ContactStack(TouchStackAbstract[ContactModelAbstract]):
     item = ContactModelAbstract
 
     def acceleration(self, motions: Motions) -> SX:
-        """What is to be zero, (nc,) [m/s², rad/s²], as if all were active."""
+        """Accelerations that contacts keep at zero, (nc,) [m/s², rad/s²], as if all were active."""
         return stacked([item.acceleration(motions) for item in self._items.values()])
 
 

@@ -1,4 +1,4 @@
-"""What must hold before machine code works on arrays: it trusts every address that it is given."""
+"""Checks of arrays before machine code works on them: it trusts every address that it is given."""
 
 from __future__ import annotations
 

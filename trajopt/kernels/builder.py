@@ -127,7 +127,7 @@ class Builder:
 
     @contextlib.contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """What is written inside happens only if the i1 `condition` holds."""
+        """Code written inside runs only if the i1 `condition` holds."""
         stem = self.name("w")
         self.do(f"br i1 {condition}, label %{stem}, label %{stem}.end")
         self.label(stem)

@@ -59,7 +59,7 @@ class CompilationError(TrajoptError, RuntimeError):
 
 
 def compilations() -> int:
-    """How many pieces of LLVM text this process has compiled (loads from the disk cache do not count)."""
+    """Number of pieces of LLVM text that this process has compiled (loads from the disk cache do not count)."""
     return _compilations
 
 

@@ -77,7 +77,7 @@ class KernelCall:
         self.settled = False
 
     def _make_tables(self) -> dict[str, Ints]:
-        """What the driver reads, in memory that does not move; `n_in` and `n` are numbers, not tables."""
+        """Tables that the driver reads, in memory that does not move; `n_in` and `n` are numbers, not tables."""
         kernels, arguments = self._kernels, self._arguments
         runs = [_written(kernel, i, rows) for kernel in kernels for i, rows in enumerate(arguments)]
         columns = {

@@ -73,7 +73,7 @@ class EmittedFunction:
         return slots, size
 
     def _output_stores(self) -> dict[int, list[tuple[int, int]]]:
-        """Where each value goes in the outputs: (output, element)."""
+        """Places of each value in the outputs: (output, element)."""
         stores: dict[int, list[tuple[int, int]]] = {}
         for output, values in enumerate(self._code.outputs):
             for element, v in enumerate(values):

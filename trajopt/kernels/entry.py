@@ -21,7 +21,7 @@ OURS = __name__.rpartition(".")[0]
 
 @dataclass(frozen=True)
 class Layout:
-    """What lies where in the scratch of a kernel, in bytes from its start.
+    """Layout of a kernel's scratch, in bytes from its start.
 
     Attributes:
         arrays: The arrays that are neither inputs nor outputs, by number.
@@ -35,7 +35,7 @@ class Layout:
 
 
 def layout(program: Program, width: int) -> Layout:
-    """Where the entry keeps what it needs."""
+    """Layout of the scratch of a program's entry."""
     outside = {array.number for array in (*program.inputs, *program.outputs)}
     offsets, end = {}, 0
     for array in program.arrays:
@@ -51,7 +51,7 @@ def entry_text(program: Program, width: int) -> str:
 
 
 def content(program: Program, width: int) -> tuple[str, ...]:
-    """What tells the machine code of a program's entry apart.
+    """Content that determines the machine code of a program's entry.
 
     The source of this room is part of every key on disk. Steps of other people may change without a notice: their
     programs are told apart by the text as it is now.
@@ -165,7 +165,7 @@ class EntryWriter:
 
     @contextlib.contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """What is written inside happens only if an instruction that gives an i1, such as `icmp ...`, is true."""
+        """Code written inside runs only if an instruction that gives an i1, such as `icmp ...`, is true."""
         stem, masks = self.name("when"), dict(self._masks)
         self.do(f"%{stem} = {condition}", f"br i1 %{stem}, label %{stem}.do, label %{stem}.done", f"{stem}.do:")
         yield

@@ -92,7 +92,7 @@ def function_codes(wanted: Sequence[Wanted], *, background: bool = False) -> lis
 
 
 def forget() -> None:
-    """Whoever asks for a function next gets code of its own, though that of an earlier kernel is still loaded."""
+    """Forgets loaded functions: the next request gets code of its own; that of earlier kernels stays loaded."""
     with _guard:
         _loaded.clear()
 

@@ -123,7 +123,7 @@ class Kernel:
 
     @property
     def address(self) -> int:
-        """Where the code is; compiles it first if needed."""
+        """Address of the code; compiles it first if needed."""
         return (self._code or self.compile()).address
 
     @property

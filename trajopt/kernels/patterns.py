@@ -1,4 +1,4 @@
-"""Which elements of a matrix may differ from zero, and how a product of two such matrices is cut into blocks.
+"""Structural zeros of matrices, and the blocks of a product of two such matrices.
 
 The derivatives of a tree of joints are mostly structural zeros: limbs do not feel each other. A block of the result
 sums over the inner indices that occur in it, nothing else.

@@ -10,7 +10,7 @@ from trajopt.kernels.compiler import has_fma
 
 @dataclass(frozen=True)
 class Layout:
-    """How the three matrices of C = initial ± A B lie in memory; strides in doubles.
+    """Memory layout of the three matrices of C = initial ± A B; strides in doubles.
 
     Attributes:
         real: LLVM type of one cell.
@@ -247,7 +247,7 @@ def multiply_add(b: Builder, real: str, x: str, y: str, z: str) -> str:
 
 
 def declarations(*reals: str) -> str:
-    """What products of these cell types call."""
+    """Declarations of the functions that products of these cell types call."""
     lines = []
     for real in sorted(set(reals)):
         suffix = "f64" if real == "double" else f"v{real.split()[0][1:]}f64"

@@ -85,7 +85,7 @@ class Program:
         return self.arrays[-1]
 
     def pattern(self, array: Array) -> patterns.Pattern:
-        """Which elements of an array may differ from zero, (rows, columns)."""
+        """Mask (rows, columns) of the elements of an array that may differ from zero."""
         self._check_mine("array", array)
         return self._patterns.get(array.number, patterns.full(array.shape))
 

@@ -1,4 +1,4 @@
-"""How the driver sees an array: one row a knot, perhaps one trajectory a lane."""
+"""Arrays as the driver sees them: one row for each knot, possibly one trajectory for each lane."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Rows:
 
     @property
     def address(self) -> int:
-        """Where row 0 of lane 0 is."""
+        """Address of row 0 of lane 0."""
         return int(self.array.ctypes.data) + self.offset * self.row_stride
 
 

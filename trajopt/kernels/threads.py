@@ -1,4 +1,4 @@
-"""How many threads work on knots; `trajopt.kernels.team` has them."""
+"""Number of threads that work on knots; `trajopt.kernels.team` has them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def set_num_threads(n: int) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads work on the knots of a problem."""
+    """Number of threads that work on the knots of a problem."""
     return _size or physical_cores()
 
 

@@ -45,7 +45,7 @@ def check_models(running: Sequence[Any], terminal: Any) -> None:
 
 
 def _cure(name: str, model: object) -> str:
-    """What came in place of an action model, and what to do."""
+    """Cure for an argument that is no action model."""
     if isinstance(model, DifferentialActionModelAbstract):
         return f", got {type(model).__name__}; discretise it: IntegratedActionModelEuler(model, dt=...)"
     return f"{' or a CostStack' if name == 'terminal' else ''}, got {model!r}"

@@ -1,4 +1,4 @@
-"""What a problem is about, in names and numbers: controls, cost terms, contact forces."""
+"""Inspection of a problem: controls, cost terms, contact forces."""
 
 from __future__ import annotations
 

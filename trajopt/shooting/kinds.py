@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Call(Protocol):
-    """What works on the arrays of some knots, bound to them once: a `KernelCall`, or a `PythonCall`."""
+    """Work on the arrays of some knots, bound to them once: a `KernelCall`, or a `PythonCall`."""
 
     @property
     def kernels(self) -> Sequence[Kernel]:

@@ -112,7 +112,7 @@ class ShootingProblem:
 
     @property
     def start(self) -> Start:
-        """Where x_0 may be: "fixed", "free", or bounds (lower, upper) of x_0 ⊖ state.zero(), (ndx,) each."""
+        """Start of the horizon: "fixed", "free", or bounds (lower, upper) of x_0 ⊖ state.zero(), (ndx,) each."""
         return self._start
 
     @property

@@ -1,4 +1,4 @@
-"""What a problem gives along a trajectory: values, and derivatives."""
+"""Values and derivatives of a problem along a trajectory."""
 
 from __future__ import annotations
 

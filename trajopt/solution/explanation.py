@@ -56,7 +56,7 @@ def _optimality(solution: Solution) -> list[str]:
 
 
 def _advice(solution: Solution) -> list[str]:
-    """What to try, by status."""
+    """Advice by status."""
     status, history = solution.status, solution.history
     if status is SolverStatus.CONVERGED:
         return []

@@ -1,4 +1,4 @@
-"""What integrators share: a continuous-time model, a time step, and the terminal cost."""
+"""Base of integrators: a continuous-time model, a time step, and the terminal cost."""
 
 from __future__ import annotations
 

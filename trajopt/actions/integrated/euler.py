@@ -77,6 +77,6 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         return second @ self._tangent_derivative(D) + ca.horzcat(first, SX(self.state.ndx, self.nu))
 
     def _lift(self, first: SX, second: SX, D: SX, size: int) -> list[SX]:
-        """What a `Lift` holds, with blocks of this size."""
+        """Expressions of a `Lift` with blocks of this size."""
         Fv = self._velocity(D) + D * self.dt
         return [self.dt, first[:size, :size], self.dt * second[:size, :size], Fv]

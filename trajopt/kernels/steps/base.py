@@ -64,7 +64,7 @@ class Step(ABC):
     @property
     @abstractmethod
     def content(self) -> tuple[object, ...]:
-        """What determines its text beside its class, arrays by number; the repr of it is hashed."""
+        """Content that determines its text beside its class, arrays by number; the repr of it is hashed."""
 
     @property
     @abstractmethod
@@ -90,7 +90,7 @@ class Step(ABC):
         return None
 
     def patterns(self, pattern_of: PatternOf) -> Mapping[Array, Pattern]:
-        """Which elements of the arrays that it writes may differ from zero afterwards; all of those not named here.
+        """Masks of the elements that may differ from zero afterwards, by array; all elements of arrays not named.
 
         Args:
             pattern_of: The same of every array before the step.

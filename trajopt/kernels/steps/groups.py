@@ -28,7 +28,7 @@ class Groups:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What tells it apart."""
+        """Identity of the groups."""
         return (self.ranges, self.array.number)
 
     def check(self, argument: str, size: int) -> None:
@@ -41,7 +41,7 @@ class Groups:
             )
 
     def matter(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-        """Which indices do, with these values of the array."""
+        """Mask of the indices that matter with these values of the array."""
         chosen = np.zeros(len(values), dtype=np.bool_)
         for first, end in self.ranges:
             chosen[first:end] = np.any(values[first:end])
@@ -59,12 +59,12 @@ def ranges_of(groups: Groups | None) -> Ranges:
 
 
 def identity_of(groups: Groups | None) -> tuple[object, ...] | None:
-    """What tells groups apart."""
+    """Identity of groups, or of none."""
     return None if groups is None else groups.identity
 
 
 def matter(groups: Groups | None, known: Known, size: int) -> npt.NDArray[np.bool_]:
-    """Which of this many indices do; all without groups."""
+    """Mask of the indices that matter, of this many; all without groups."""
     return np.ones(size, dtype=np.bool_) if groups is None else groups.matter(known[groups.array.number])
 
 

@@ -111,7 +111,7 @@ class MatrixProduct(Step):
 
     @property
     def flags(self) -> tuple[object, ...]:
-        """What determines its code beside shapes and blocks."""
+        """Flags that determine its code beside shapes and blocks."""
         ranges = [None if groups is None else groups.ranges for groups in (self.rows, self.inner)]
         return (self.transpose_a, self.initial is not None, self.subtract, self.symmetric, *ranges)
 
