@@ -20,5 +20,5 @@ class ImpulseStack(TouchStackAbstract[ImpulseModelAbstract]):
     item = ImpulseModelAbstract
 
     def impact(self, motions: Motions) -> SX:
-        """Velocities that impacts bring to zero, (nc,) [m/s, rad/s], for frames that move with v⁺ + e v⁻; all active."""
+        """Velocities that impacts make zero, (nc,) [m/s, rad/s], for frames that move with v⁺ + e v⁻, all active."""
         return stacked([item.impact(motions) for item in self._items.values()])
