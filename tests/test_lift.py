@@ -60,7 +60,7 @@ def test_position_rows_follow_from_velocity_rows(name: str) -> None:
         for seed in (0, 1):
             given = inputs(model, seed)
             xnext, cost, gap, F, g, H = programs.expansion(model, nu).evaluate(*given)
-            lifted = programs.expansion(model, nu, size).evaluate(*given)
+            lifted = programs.expansion(model, nu, lift=size).evaluate(*given)
             Fv, dt, J0, J1 = lifted[3:7]
             for a, b in zip((xnext, cost, gap, g, H), (*lifted[:3], *lifted[7:])):
                 np.testing.assert_array_equal(a, b)
@@ -77,7 +77,7 @@ def test_position_rows_follow_from_velocity_rows(name: str) -> None:
 def test_compiled_lifts(name: str) -> None:
     """Also with blocks of size 0."""
     model = action(name)
-    program = programs.expansion(model, model.nu, SIZES[name])
+    program = programs.expansion(model, model.nu, lift=SIZES[name])
     given = inputs(model, 0)
     found = run_kernel(kernel_at(program, 1, QUICK), [value[None] for value in given])
     for a, b in zip(found, program.evaluate(*given), strict=True):
@@ -87,7 +87,7 @@ def test_compiled_lifts(name: str) -> None:
 @pytest.mark.parametrize("name", ["euler-drone", "euler-planar-3r"])
 def test_position_rows_are_not_computed(name: str) -> None:
     model = action(name)
-    whole, lifted = (programs.expansion(model, model.nu, size) for size in (None, SIZES[name]))
+    whole, lifted = (programs.expansion(model, model.nu, lift=size) for size in (None, SIZES[name]))
     half, width = model.state.ndx // 2, model.state.ndx + model.nu
     saved = half * width if SIZES[name] == 0 else half * half
     assert whole.instructions - lifted.instructions >= saved
@@ -108,4 +108,4 @@ def test_lifts_that_there_are_not(name: str, size: int, message: str) -> None:
     model = action(name)
     assert "none" not in message or model.lift_size is None
     with pytest.raises(UnsupportedOperationError, match=message):
-        programs.expansion(model, model.nu, size)
+        programs.expansion(model, model.nu, lift=size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
 
 import casadi as ca
@@ -115,7 +116,7 @@ class ActionModelExpression(ActionModelAbstract):
             bounds.append(parameters[..., [i for s in slices for i in range(s.start, s.stop)]])
         return bounds[0], bounds[1]
 
-    @property
+    @functools.cached_property
     def lift_size(self) -> int | None:
         """Smallest size of the blocks of a `Lift`; None if position rows of F do not follow from velocity rows."""
         return None

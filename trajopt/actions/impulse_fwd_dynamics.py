@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import casadi as ca
@@ -104,7 +105,7 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         options = {"restitution": self.restitution, "damping": self.damping}
         return instant.once("node", lambda: ImpulseNode(instant, self.impulses, **options))
 
-    @property
+    @functools.cached_property
     def lift_size(self) -> int:
         """Positions stay: blocks of any size are the identity."""
         return 0

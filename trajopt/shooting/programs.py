@@ -25,14 +25,15 @@ def _once(build: Callable[..., Program]) -> Callable[..., Program]:
     """Keeps a program: building expressions takes longer than loading their kernels."""
 
     @functools.wraps(build)
-    def remembered(model: ActionModelExpression, *args: int | None) -> Program:
-        return kept(model, (build.__name__, *args), lambda: build(model, *args))
+    def remembered(model: ActionModelExpression, *args: int, **options: int | None) -> Program:
+        name = (build.__name__, *args, *sorted(options.items()))
+        return kept(model, name, lambda: build(model, *args, **options))
 
     return remembered
 
 
 @_once
-def expansion(model: ActionModelExpression, nu: int, nc: int = 0, lift: int | None = None) -> Program:
+def expansion(model: ActionModelExpression, nu: int, nc: int = 0, *, lift: int | None = None) -> Program:
     """(x, u, parameters, x of the next knot) -> (x⁺, cost, gap x⁺ ⊖ x_next, F, g, H, constraint rows c, C).
 
     Padded to `nu` controls and `nc` rows; without any, c and C are left out. With `lift`, the size of its blocks,

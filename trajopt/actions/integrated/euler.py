@@ -26,7 +26,7 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
     """
 
     @functools.cached_property
-    def lift_size(self) -> int | None:  # type: ignore[override]
+    def lift_size(self) -> int | None:
         """Of a second-order system: size of the block in which q ⊕ dt v⁺ is not a sum, 6 for a floating base."""
         x, step = SX.sym("x", self.state.nx), SX.sym("step", self.state.ndx)
         return lift_size(*self.state.sx_jintegrate(x, step)) if self.differential.second_order else None
