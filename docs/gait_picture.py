@@ -15,7 +15,7 @@ FEET = ["FL_foot", "FR_foot", "RL_foot", "RR_foot"]
 
 
 def main() -> None:
-    """A Go2 walks."""
+    """Solves a walk of Go2 and draws it."""
     robot = trajopt.load_robot("go2")
     stance = gaits.Stance.of(robot, FEET)
     walk = gaits.quadruped_walk(stance, step_length=0.15, step_height=0.06, support_knots=4, profile="smooth")  # [m]

@@ -1,10 +1,10 @@
-"""A model of one's own: a pendulum swings up.
+"""A user-defined model: a pendulum swings up.
 
     m l² dv/dt = u - m g l sin(q)
     minimise  Σ dt (½ 1e-2 u²)  +  ½ 1e2 ((q - π)² + v²),  symplectic Euler, dt = 20 ms, 100 knots
 
-Look at: the model is ten lines and runs at the speed of a built-in one; mass and length are run-time parameters, so
-that the second solve, with twice the mass, compiles nothing. Expected cost: 0.03321005 for 1 kg.
+Look at: the model has ten lines and runs at the speed of a built-in one. Mass and length are run-time parameters, so
+the second solve, with twice the mass, compiles nothing. Expected cost: 0.03321005 for 1 kg.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Pendulum(trajopt.DifferentialActionModelSymbolic):
 
 
 def main(plot: bool = False) -> trajopt.Solution:
-    """Solves it; with `plot`, writes pendulum.png."""
+    """Solves the problem; `plot` writes pendulum.png."""
     state = trajopt.StateVector(2, names=["q", "v"], units=["rad", "rad/s"])
     running = trajopt.CostStack(state)
     running.add("torque", trajopt.ResidualModelControl(state), weight=1e-2)

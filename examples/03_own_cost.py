@@ -1,8 +1,8 @@
-"""A cost term of one's own: a unicycle drives round a post.
+"""A user-defined cost term: a unicycle drives round a post.
 
-    r(x) = max(0, R - |p - post|),  weight 1e4: a penalty inside of the circle, with the post as a run-time parameter
+    r(x) = max(0, R - |p - post|),  weight 1e4: a penalty inside the circle around the post, a run-time parameter
 
-Look at: the term is two lines of CasADi; moving the post and solving again compiles nothing.
+Look at: the term is two lines of CasADi. Solving again with another post compiles nothing.
 Expected cost: 1.0625663 with the post at (-0.5, -0.6).
 """
 
@@ -24,12 +24,12 @@ class Unicycle(trajopt.DifferentialActionModelSymbolic):
 
 
 def intrusion(x: ca.SX, post: ca.SX) -> ca.SX:
-    """How deep the robot is within 0.4 m of the post [m]."""
+    """Depth of the robot inside a circle of 0.4 m around the post [m]."""
     return ca.fmax(0.4 - ca.sqrt(ca.sumsqr(x[:2] - post) + 1e-6), 0)
 
 
 def main(plot: bool = False) -> trajopt.Solution:
-    """Solves it; with `plot`, writes post.png."""
+    """Solves the problem; `plot` writes post.png."""
     state = trajopt.StateVector(3, names=["x", "y", "theta"], units=["m", "m", "rad"])
     post = trajopt.ResidualModelSymbolic(state, intrusion, parameters={"post": [-0.5, -0.6]}, unit="m")
     running = trajopt.CostStack(state)

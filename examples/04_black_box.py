@@ -1,8 +1,8 @@
-"""A black box: dynamics that are only known as a Python function, in a problem with compiled knots.
+"""A black box: dynamics given by a Python function only, in a problem with compiled knots.
 
     x⁺ = x + dt (v, u - 0.3 v |v|),  cost dt (½ 1e-1 u²);  the first half of the horizon is the black box
 
-Look at: the black box has no derivatives, `ActionModelNumDiff` makes them; an error inside would name its knot.
+Look at: `ActionModelNumDiff` computes the derivatives of the black box numerically; an error inside names its knot.
 Expected cost: 2.4712185.
 """
 
@@ -30,11 +30,11 @@ class Boat(trajopt.ActionModelAbstract):
         data.cost = DT * 0.5 * 0.1 * u[0] ** 2
 
     def calc_diff(self, data: trajopt.ActionData, x: np.ndarray, u: np.ndarray | None = None) -> None:
-        """Left to ActionModelNumDiff."""
+        """Does nothing: ActionModelNumDiff computes the derivatives."""
 
 
 class CompiledBoat(trajopt.DifferentialActionModelSymbolic):
-    """The same as an expression."""
+    """The same boat as an expression."""
 
     def acceleration(self, x: ca.SX, u: ca.SX) -> ca.SX:
         """dv/dt [m/s²]."""
@@ -42,7 +42,7 @@ class CompiledBoat(trajopt.DifferentialActionModelSymbolic):
 
 
 def main(plot: bool = False) -> trajopt.Solution:
-    """Solves it; with `plot`, writes boat.png."""
+    """Solves the problem; `plot` writes boat.png."""
     state = trajopt.StateVector(2, names=["p", "v"], units=["m", "m/s"])
     costs = trajopt.CostStack(state).add("thrust", trajopt.ResidualModelControl(state), weight=0.1)
     terminal = trajopt.CostStack(state).add("berth", trajopt.ResidualModelState(state, [5.0, 0.0]), weight=1e2)

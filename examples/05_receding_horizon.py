@@ -1,9 +1,9 @@
-"""A receding horizon: the arm follows a target that moves, one solver iteration a step.
+"""Receding horizon: an arm follows a moving target with one solver iteration per step.
 
-    the target goes round a circle of radius 8 cm in 2 s; every 10 ms the problem is solved anew, warm-started
+    the target moves on a circle of radius 8 cm in 2 s; every 10 ms the problem is solved again from a warm start
 
-Look at: nothing is compiled after the first solve, an iteration takes well below 10 ms; the gripper follows within
-2 cm. Expected: the mean distance of the gripper to its target over the second half is below 20 mm.
+Look at: nothing is compiled after the first solve, and an iteration takes much less than 10 ms. Expected: the mean
+distance of the gripper to its target over the second half is below 20 mm.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ DT = 1e-2  # [s]
 
 
 def target(time: float) -> np.ndarray:
-    """Where the gripper should be [m]."""
+    """Position of the target at a time [s]: [m]."""
     angle = np.pi * time
     return np.array([0.25 + 0.08 * np.cos(angle), 0.1, 0.3 + 0.08 * np.sin(angle)])
 
 
 def main(plot: bool = False) -> trajopt.Solution:
-    """Runs 2 s; returns the last solution; with `plot`, writes circle.png."""
+    """Runs 2 s and returns the last solution; `plot` writes circle.png."""
     robot = trajopt.load_robot("talos_arm")
     state = trajopt.StateMultibody(robot)
     hand = trajopt.ResidualModelFrameTranslation(state, "gripper_left_joint", target(0.0))
@@ -47,7 +47,7 @@ def main(plot: bool = False) -> trajopt.Solution:
         xs, us = np.vstack([solution.xs[1:], solution.xs[-1:]]), np.vstack([solution.us[1:], solution.us[-1:]])
         xs[0] = x
         solution = solver.solve(xs, us)
-        x = solution.xs[1]  # the plant is the model here
+        x = solution.xs[1]  # here the model also simulates the robot
         pin.framesForwardKinematics(robot.model, data, x[: robot.nq])
         errors.append(np.linalg.norm(data.oMf[robot.frame_id("gripper_left_joint")].translation - goals[1]))
     print(f"mean distance of the hand to its target in the second half: {1e3 * np.mean(errors[100:]):.1f} mm")

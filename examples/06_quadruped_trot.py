@@ -1,8 +1,8 @@
-"""A quadruped trots: a gait as data, and one problem for all its contacts.
+"""A quadruped trots: a gait as data, and its problem with all contacts.
 
-    minimise   ∫ centre of mass and swinging feet where the schedule wants them, forces inside of their friction cones,
-               posture, torques dt
-    subject to M(q) dv/dt + h(q, v) = (0, u) + Σ Jᵢᵀ fᵢ, feet that stand do not move; a foot that lands stops at once
+    minimise   ∫ distances of the centre of mass and the swinging feet to their references, forces outside of their
+               friction cones, distance to the posture, torques dt
+    subject to M(q) dv/dt + h(q, v) = (0, u) + Σ Jᵢᵀ fᵢ; feet in contact do not move; a foot that lands stops at once
 
 Look at: the table of the schedule; feet slip by less than a millimetre, and no force is more than 1 N outside of its
 cone. Expected cost: 289.60100.
@@ -19,13 +19,13 @@ FEET = ["lf_foot", "rf_foot", "lh_foot", "rh_foot"]
 
 
 def main(plot: bool = False) -> trajopt.Solution:
-    """Solves it; with `plot`, writes quadruped_trot.png."""
+    """Solves the problem; `plot` writes quadruped_trot.png."""
     robot = trajopt.load_robot("small-quadruped")
     stance = gaits.Stance.of(robot, FEET)
     trot = gaits.quadruped_trot(stance, step_length=0.1, step_height=0.05, cycles=2, profile="smooth")  # [m]
     print(trot)
 
-    options = gaits.GaitOptions(mu=0.7, inner=True)  # a pyramid within the friction cone
+    options = gaits.GaitOptions(mu=0.7, inner=True)  # friction pyramid inside the cone
     problem = gaits.gait_problem(robot, trot, options=options)
     solver = SolverFDDP(problem, callbacks=[trajopt.CallbackVerbose()])
     solution = solver.solve(*gaits.gait_guess(problem, trot))

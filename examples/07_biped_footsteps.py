@@ -1,10 +1,10 @@
 """A biped walks around a bend: footsteps along a path.
 
-    minimise   ∫ centre of mass and swinging soles where the schedule wants them, wrenches inside of their cones (no
-               slipping, no tipping, no turning of a sole), posture, torques dt
-    subject to M(q) dv/dt + h(q, v) = (0, u) + Σ Jᵢᵀ wᵢ, soles that stand do not move; a sole that lands stops at once
+    minimise   ∫ distances of the centre of mass and the swinging soles to their references, wrenches outside of their
+               cones (slipping, tipping or turning of a sole), distance to the posture, torques dt
+    subject to M(q) dv/dt + h(q, v) = (0, u) + Σ Jᵢᵀ wᵢ; soles in contact do not move; a sole that lands stops at once
 
-Look at: the footsteps turn with the path, and the body with them. Expected cost: 3911.8934.
+Look at: the footsteps and the body turn with the path. Expected cost: 3911.8934.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from trajopt import gaits
 from trajopt.analysis import motion_report
 from trajopt.solvers import SolverFDDP
 
-SOLE = (0.14, 0.06)  # length and width that may carry load, a centimetre from the edges [m]
+SOLE = (0.14, 0.06)  # length and width of the part that carries load, 1 cm inside the edges [m]
 RADIUS = 0.8  # [m]
 WEIGHTS = gaits.StateWeights(base_position=0, base_rotation=500, joints=0.01, base_velocity=10, joint_velocities=3)
 
@@ -28,7 +28,7 @@ def bend(s: float) -> tuple[float, float]:
 
 
 def main(plot: bool = False) -> trajopt.Solution:
-    """Solves it; with `plot`, writes biped_footsteps.png."""
+    """Solves the problem; `plot` writes biped_footsteps.png."""
     robot = trajopt.load_robot("small-biped")
     stance = gaits.Stance.of(robot, ["right_sole", "left_sole"], soles=True)
     footsteps = gaits.footsteps_along(stance, bend, step_length=0.2)  # [m]

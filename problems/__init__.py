@@ -1,9 +1,9 @@
-"""Ready problems: each file is a family or a few, each case comes with a guess, a solver and a reference cost.
+"""Ready problems in families; each case has an initial guess, a solver with options, and a reference cost.
 
     case = trajopt.problems.load("arm-reach", robot="talos_arm")
     solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
 
-Importing this room builds and loads nothing.
+Importing this package builds no problem and loads no robot.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ def names() -> list[str]:
 
 
 def describe(name: str) -> ProblemInfo:
-    """What a family is about, its robots, and its options with their defaults; loads no robot.
+    """Description of a family, its robots, and its options with their defaults; loads no robot.
 
     Raises:
-        UnknownNameError: There is no such family; lists those that there are.
+        UnknownNameError: There is no such family; the message lists the known ones.
     """
     return _family(name).info()
 
@@ -65,13 +65,13 @@ def load(name: str, robot: str | None = None, **options: Any) -> ProblemCase:
     """Builds a ready problem.
 
     Args:
-        name: Its family, one of `names()`.
-        robot: One of the family's robots; the first of them by default.
-        **options: The family's options, see `describe(name).options`.
+        name: Name of the family, one of `names()`.
+        robot: One of the robots of the family; by default the first of them.
+        **options: Options of the family, see `describe(name).options`.
 
     Raises:
-        UnknownNameError: No such family, robot or option; lists those that there are.
-        InvalidArgumentError: A value of an option does not fit.
+        UnknownNameError: There is no such family, robot or option; the message lists the known ones.
+        InvalidArgumentError: An option has a wrong value.
         MissingDependencyError: The robot needs a package that is not installed.
     """
     return _family(name).load(robot, options)

@@ -1,4 +1,4 @@
-"""An arm moves its tool to a goal: the first thing to try with a robot."""
+"""An arm moves its tool to a goal, a first problem for any robot."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ import pinocchio as pin
 from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics
 from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
 from trajopt.actuation import ActuationModelFull
-from trajopt.checks import check_non_negative, check_positive
+from trajopt.checks import check_count, check_non_negative, check_positive
 from trajopt.costs import CostStack
 from trajopt.errors import unknown_name
-from trajopt.problems.case import ProblemCase
-from trajopt.problems.checks import check_count
+from trajopt.problems.case import CROCODDYL, TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.residuals import (
     ResidualModelControl,
@@ -31,21 +30,22 @@ from trajopt.solvers import FDDPOptions, SolverFDDP
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
-INTEGRATORS = {"euler": IntegratedActionModelEuler, "rk4": IntegratedActionModelRK4}
+ARM_INTEGRATORS = {"euler": IntegratedActionModelEuler, "rk4": IntegratedActionModelRK4}
 TALOS_START = np.array([0.173046, 1.0, -0.52366, 0.0, 0.0, 0.1, -0.005])  # [rad], as in Crocoddyl's examples
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reach:
-    """Where a robot starts and what it is to reach.
+    """Start and goal of a robot.
 
     Attributes:
         frame: Name of the frame that moves to the goal.
-        start: Its first configuration (nq,), or the name of one.
-        goal: Placement of the goal in the world, or its point (3,) [m] if the orientation is free, of a robot.
+        start: First configuration (nq,), or the name of a reference configuration.
+        goal: Function of the robot that returns the placement of the goal in the world, or a point (3,) [m] if the
+            orientation is free.
         regularization: Weight of the state and of the control [cost].
-        rest: Whether the state is regularised to "zero" or to "start".
-        reference: A known cost with the defaults [cost], and its source.
+        rest: Reference of the state, "zero" or "start".
+        reference: Cost of a known solution with the defaults [cost], and its source.
     """
 
     frame: str
@@ -57,21 +57,19 @@ class Reach:
 
 
 def _at(*position: float) -> Callable[[Robot], pin.SE3]:
-    """A placement with the world's axes at a position [m]."""
+    """Goal at a position [m], with the orientation of the world."""
     return lambda robot: pin.SE3(np.eye(3), np.array(position))
 
 
 def _point(*position: float) -> Callable[[Robot], Reals]:
+    """Goal at a position [m], with any orientation."""
     return lambda robot: np.array(position)
 
 
 def _reached_by(frame: str, *q: float) -> Callable[[Robot], pin.SE3]:
-    """Where a frame is in a configuration: a goal that can be reached."""
+    """Goal at the placement of a frame in a configuration, which can be reached."""
     return lambda robot: placement(robot, frame, np.array(q))
 
-
-CROCODDYL = "Crocoddyl 3.2.1, FDDP"
-OURS = "this library 0.1.0, FDDP"
 
 REACHES = {
     "talos_arm": Reach(
@@ -83,27 +81,27 @@ REACHES = {
         goal=_at(0.6, 0.2, 0.5),
         regularization=0.1,
         rest="start",
-        reference=(3.698422749, f"{OURS}; Crocoddyl 3.2.1 ends at 8.1251 from a guess of zeros"),
+        reference=(3.698422749, f"{TRAJOPT}; Crocoddyl 3.2.1 ends at 8.1251 from a guess of zeros"),
     ),
     "ur5": Reach(
         frame="tool0",
         start=np.array([0.0, -1.5, 1.0, -1.0, -1.5, 0.0]),
         goal=_reached_by("tool0", 0.8, -1.0, 1.5, -2.0, -1.2, 0.5),
-        reference=(0.0769469541, OURS),
+        reference=(0.0769469541, TRAJOPT),
     ),
     "planar-2r": Reach(
         frame="tool",
         start=np.array([0.0, 0.8]),
         goal=_point(0.4, 0.0, 0.6),
         regularization=1e-2,
-        reference=(0.2832232215, OURS),
+        reference=(0.2832232215, TRAJOPT),
     ),
     "planar-3r": Reach(
         frame="tool",
         start=np.array([0.0, 0.5, 0.5]),
         goal=_point(0.3, 0.0, 0.8),
         regularization=1e-2,
-        reference=(0.4540851337, OURS),
+        reference=(0.4540851337, TRAJOPT),
     ),
 }
 
@@ -117,11 +115,11 @@ def build(
         robot: One of `REACHES`.
         T: Number of knots [-].
         dt: Time step [s].
-        regularization: Weight of state and control [cost]; what suits the robot by default.
+        regularization: Weight of state and control [cost]; by default that of the robot in `REACHES`.
     """
     reach = REACHES[robot]
     weight = reach.regularization if regularization is None else check_non_negative("regularization", regularization)
-    check_count("T", T)
+    check_count("T", T, least=1)
     check_positive("dt", dt, unit="s")
     arm = load_robot(robot)
     problem = reach_problem(arm, reach, T=T, dt=dt, goal=1.0, regularization=weight, end=1e3)
@@ -154,7 +152,7 @@ def reach_problem(
 
     Args:
         robot: The arm.
-        reach: Its start and goal.
+        reach: Start and goal.
         T: Number of knots [-].
         dt: Time step [s].
         goal: w_goal [cost / (m², rad²) / s].
@@ -162,8 +160,8 @@ def reach_problem(
         end: w_end [cost / (m², rad²)].
         integrator: "euler" (semi-implicit) or "rk4".
     """
-    if integrator not in INTEGRATORS:
-        raise unknown_name("integrator", integrator, INTEGRATORS)
+    if integrator not in ARM_INTEGRATORS:
+        raise unknown_name("integrator", integrator, ARM_INTEGRATORS)
     state = StateMultibody(robot)
     q0 = robot.configuration(reach.start) if isinstance(reach.start, str) else reach.start
     x0 = np.concatenate([q0, np.zeros(state.nv)])
@@ -177,19 +175,19 @@ def reach_problem(
     running.add("u_reg", ResidualModelControl(state), weight=regularization)
     terminal = CostStack(state).add("goal", residual, weight=end)
     dynamics = DifferentialActionModelFreeFwdDynamics(state, ActuationModelFull(state), running)
-    node = INTEGRATORS[integrator](dynamics, dt=dt)
+    node = ARM_INTEGRATORS[integrator](dynamics, dt=dt)
     return ShootingProblem(x0, [node] * T, terminal)
 
 
 def placement(robot: Robot, frame: str, q: Reals) -> pin.SE3:
-    """T_world_frame in a configuration (nq,)."""
+    """Placement T_world_frame of a frame in a configuration (nq,)."""
     data = robot.model.createData()
     pin.framesForwardKinematics(robot.model, data, q)
     return data.oMf[robot.frame_id(frame)].copy()
 
 
 def report(robot: Robot, reach: Reach, solution: Solution) -> dict[str, str]:
-    """How far the frame is from its goal at the end."""
+    """Distance of the frame from its goal at the end."""
     reached, goal = placement(robot, reach.frame, solution.xs[-1, : robot.nq]), reach.goal(robot)
     if not isinstance(goal, pin.SE3):
         return {"distance": f"{1e3 * np.linalg.norm(reached.translation - goal):.3g} mm"}

@@ -1,25 +1,23 @@
-"""The reach of the project's first notebook: Talos' left arm in a quarter of a second, with small weights.
+"""Reach of the project's first notebook: Talos' left arm in a quarter of a second, with small weights.
 
-It is hard for its scale: the cost ends near 1e-4, torques of several hundred N m cost nearly nothing, and the stopping
-tolerance of 1e-9 cost units is loose beside that.
+The problem is hard because of its scale: the cost ends near 1e-4, torques of several hundred N m cost almost nothing,
+and a stopping tolerance of 1e-9 is loose compared with that.
 """
 
 from __future__ import annotations
 
 import functools
 
+from trajopt.checks import check_count
 from trajopt.problems.arm_reach import REACHES, reach_problem, report
-from trajopt.problems.case import ProblemCase
-from trajopt.problems.checks import check_count
+from trajopt.problems.case import CROCODDYL, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.robots import load_robot
 from trajopt.solvers import FDDPOptions, SolverFDDP
 
-CROCODDYL = "Crocoddyl 3.2.1, FDDP from the quasi-static guess"
-
 
 def build(*, integrator: str = "euler", T: int = 250) -> ProblemCase:
-    """Weights of goal 1e-3, state 1e-7, control 1e-7, goal at the end 1; dt = 1 ms.
+    """The case, with weights 1e-3 of the goal, 1e-7 of state and control, 1 of the goal at the end; dt = 1 ms.
 
     Args:
         integrator: "euler" (semi-implicit) or "rk4".
@@ -31,7 +29,7 @@ def build(*, integrator: str = "euler", T: int = 250) -> ProblemCase:
     problem = reach_problem(
         arm,
         reach,
-        T=check_count("T", T),
+        T=check_count("T", T, least=1),
         dt=1e-3,
         goal=1e-3,
         regularization=1e-7,
@@ -55,5 +53,5 @@ FAMILY = Family(
     description="Talos' left arm moves its gripper to (0, 0, 0.4) m in 250 ms: the first notebook's reach.",
     build=build,
     reference_cost=1.216760502134e-4,
-    reference_source=CROCODDYL,
+    reference_source=f"{CROCODDYL} from the quasi-static guess",
 )

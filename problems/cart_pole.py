@@ -9,10 +9,9 @@ from casadi import SX
 
 from trajopt.actions.differential import DifferentialActionModelSymbolic
 from trajopt.actions.integrated import IntegratedActionModelEuler
-from trajopt.checks import check_array, check_positive
+from trajopt.checks import check_array, check_count, check_positive
 from trajopt.costs import CostStack
-from trajopt.problems.case import ProblemCase
-from trajopt.problems.checks import check_count
+from trajopt.problems.case import CROCODDYL, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.upright import upright_cost
 from trajopt.residuals import ResidualModelControl
@@ -24,7 +23,7 @@ from trajopt.states import StateVector
 GRAVITY = 9.81  # [m/s²]
 STEP = 5e-2  # [s]
 START = (0.0, 0.0, 1.0, 0.5)  # [m, rad, m/s, rad/s]
-WEIGHTS = (1e-2, 1.0, 1e-6, 1e-6)  # of y, θ, and their rates, a knot
+WEIGHTS = (1e-2, 1.0, 1e-6, 1e-6)  # of y, θ and their rates, per knot
 
 
 class DifferentialActionModelCartPole(DifferentialActionModelSymbolic):
@@ -35,10 +34,10 @@ class DifferentialActionModelCartPole(DifferentialActionModelSymbolic):
     d²θ/dt² = (d²y/dt² cos θ + g sin θ) / l
 
     Args:
-        costs: What each instant costs.
-        cart_mass: m_c, > 0 [kg]. Run-time parameter, as the next two.
-        pole_mass: m_p, > 0 [kg].
-        length: l, > 0 [m].
+        costs: Costs of an instant.
+        cart_mass: m_c, > 0 [kg]. Run-time parameter.
+        pole_mass: m_p, > 0 [kg]. Run-time parameter.
+        length: l, > 0 [m]. Run-time parameter.
 
     Source: Crocoddyl's notebook 02.
     """
@@ -68,21 +67,21 @@ def build(
 ) -> ProblemCase:
     """minimise Σ (1 - cos θ) + ½ (1e-2 y² + 1e-6 (dy/dt)² + 1e-6 (dθ/dt)² + w_f f²), time step 50 ms.
 
-    The end costs the same, times `end`, without the force. The defaults balance; to swing the pole up, take
-    start=(0, 3.14, 0, 0), effort=1e-2, end=1e3 (156 iterations of FDDP).
+    The terminal cost is the same without the force, times `end`. With the defaults the pole is balanced; to swing it
+    up, take start=(0, 3.14, 0, 0), effort=1e-2, end=1e3 (156 iterations of FDDP).
 
     Args:
         T: Number of knots [-].
         start: First state (4,) [m, rad, m/s, rad/s].
         effort: w_f, > 0 [cost / N²].
-        end: Weight of the end, > 0 [-].
-        hessian: That of 1 - cos θ, "gauss-newton" or "exact", which is indefinite beyond 90 degrees.
+        end: Weight of the terminal cost, > 0 [-].
+        hessian: Hessian of 1 - cos θ, "gauss-newton" or "exact", which is indefinite beyond 90 degrees.
 
     Source: Crocoddyl's notebook 02.
     """
     state = StateVector(4, names=["y", "theta", "dy", "dtheta"], units=["m", "rad", "m/s", "rad/s"])
     residual, upright = upright_cost(state, WEIGHTS, (1,), hessian)
-    running = CostStack(state)  # its costs are multiplied by the time step, the notebook's are not
+    running = CostStack(state)  # costs are multiplied by the time step, unlike in the notebook
     running.add("upright", residual, weight=1.0 / STEP, activation=upright)
     running.add("force", ResidualModelControl(state), weight=check_positive("effort", effort) / STEP)
     terminal = CostStack(state).add("upright", residual, weight=check_positive("end", end), activation=upright)
@@ -91,7 +90,7 @@ def build(
     return ProblemCase(
         name=FAMILY.name,
         description=FAMILY.description,
-        problem=ShootingProblem(first, [node] * check_count("T", T), terminal),
+        problem=ShootingProblem(first, [node] * check_count("T", T, least=1), terminal),
         solver=SolverFDDP,
         options=FDDPOptions(max_iterations=300),
         reference_cost=FAMILY.reference_cost,
@@ -101,7 +100,7 @@ def build(
 
 
 def report(solution: Solution) -> dict[str, str]:
-    """Where cart and pole are at the end."""
+    """Position of the cart and angle of the pole at the end."""
     y, angle = solution.xs[-1, :2]
     return {"cart": f"{y:.3g} m", "pole": f"{np.degrees(np.angle(np.exp(1j * angle))):.3g} deg from upright"}
 
@@ -111,5 +110,5 @@ FAMILY = Family(
     description="A cart on a rail balances a pole.",
     build=build,
     reference_cost=4.843614219835,
-    reference_source="Crocoddyl 3.2.1, FDDP on its notebook 02",
+    reference_source=f"{CROCODDYL} on its notebook 02",
 )

@@ -1,4 +1,4 @@
-"""What a ready problem consists of, and what is known about a family without building it."""
+"""A ready problem as a value, and the description of a family of problems."""
 
 from __future__ import annotations
 
@@ -8,39 +8,42 @@ from typing import Any
 
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import DDPOptions, SolverAbstract
+from trajopt.solvers import SolverAbstract, SolverOptions
 from trajopt.types import Reals
+
+CROCODDYL = "Crocoddyl 3.2.1, FDDP"
+TRAJOPT = "trajopt 0.1.0, FDDP"
 
 Report = Callable[[Solution], dict[str, str]]
 
 
 def no_report(solution: Solution) -> dict[str, str]:
-    """Nothing to say beyond the cost."""
+    """An empty report."""
     return {}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ProblemCase:
-    """A problem with a first guess, the solver that suits it, and what it is known to cost.
+    """A problem with an initial guess, a solver with options that suit it, and the cost of a known solution.
 
     Attributes:
-        name: Name of its family.
-        description: What is to happen, in one sentence.
+        name: Name of the family.
+        description: The motion, in one sentence.
         problem: The shooting problem.
-        xs: First guess of the states (T + 1, nx); None for the solver's own: x0 everywhere.
-        us: First guess of the controls (T, nu); None for the solver's own: quasi-static.
-        solver: Class of the solver that suits it.
-        options: Options that suit it.
+        xs: Initial guess of the states (T + 1, nx); None for that of the solver, x0 at all knots.
+        us: Initial guess of the controls (T, nu); None for that of the solver, quasi-static controls.
+        solver: Class of the solver.
+        options: Options of the solver.
         reference_cost: Cost of a known solution with these options; None if none is known [cost].
-        reference_source: Where that cost comes from.
-        report: What a solution means, in words with units: a value by a short name.
+        reference_source: Source of that cost.
+        report: Function that describes a solution: texts with units, by short names.
     """
 
     name: str
     description: str
     problem: ShootingProblem
-    solver: type[SolverAbstract]
-    options: DDPOptions
+    solver: type[SolverAbstract[Any]]
+    options: SolverOptions
     xs: Reals | None = field(default=None, repr=False)
     us: Reals | None = field(default=None, repr=False)
     reference_cost: float | None = None
@@ -50,15 +53,15 @@ class ProblemCase:
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemInfo:
-    """A family of problems, as `describe` tells it.
+    """Description of a family of problems.
 
     Attributes:
-        name: Its name.
-        description: What is to happen, in one sentence.
-        robots: Robots that it is known for, the default one first; empty if it has a model of its own.
-        options: What `load` takes for it, with the defaults.
+        name: Name of the family.
+        description: The motion, in one sentence.
+        robots: Robots to choose from, the default one first; empty for a family with a model of its own.
+        options: Options that `load` takes, with the defaults.
         reference_cost: Cost of a known solution with the defaults; None if none is known [cost].
-        reference_source: Where that cost comes from.
+        reference_source: Source of that cost.
     """
 
     name: str

@@ -8,10 +8,9 @@ import numpy.typing as npt
 from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics
 from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.actuation import ActuationModelMatrix
-from trajopt.checks import check_array
+from trajopt.checks import check_array, check_count
 from trajopt.costs import CostStack
-from trajopt.problems.case import ProblemCase
-from trajopt.problems.checks import check_count
+from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.upright import upright_cost
 from trajopt.residuals import ResidualModelControl
@@ -29,14 +28,14 @@ START = (3.14, 0.0, 0.0, 0.0)  # [rad, rad, rad/s, rad/s]
 def build(*, T: int = 100, start: npt.ArrayLike = START, hessian: str = "gauss-newton") -> ProblemCase:
     """minimise ∫ 1e-3 G(x) + ½ 1e-2 u² dt + 100 G(x_T), G = (1 - cos q1) + (1 - cos q2) + 0.05 (v1² + v2²).
 
-    The robot `double_pendulum` of example-robot-data without its damping; q = 0 stands upright, u is the torque of the
-    first joint, the time step is 10 ms. Crocoddyl takes the exact Hessian and a guess of zeros, that is the goal at
-    every knot, and ends in a minimum of 2.0588e-2; from x0 at every knot there is a better one.
+    The robot is `double_pendulum` of example-robot-data without its damping; q = 0 stands upright, u is the torque of
+    the first joint, the time step is 10 ms. With the exact Hessian and a guess of zeros, that is the goal at every
+    knot, Crocoddyl ends in a minimum of 2.0588e-2. From x0 at every knot there is a better one.
 
     Args:
         T: Number of knots [-].
         start: First state (4,) [rad, rad, rad/s, rad/s].
-        hessian: That of G, "gauss-newton" or "exact", which is indefinite beyond 90 degrees.
+        hessian: Hessian of G, "gauss-newton" or "exact", which is indefinite beyond 90 degrees.
 
     Source: Crocoddyl's example double_pendulum_fwddyn.
     """
@@ -52,7 +51,7 @@ def build(*, T: int = 100, start: npt.ArrayLike = START, hessian: str = "gauss-n
     return ProblemCase(
         name=FAMILY.name,
         description=FAMILY.description,
-        problem=ShootingProblem(first, [node] * check_count("T", T), terminal),
+        problem=ShootingProblem(first, [node] * check_count("T", T, least=1), terminal),
         solver=SolverFDDP,
         options=FDDPOptions(),
         reference_cost=FAMILY.reference_cost,
@@ -72,5 +71,5 @@ FAMILY = Family(
     description="A double pendulum is swung up by its first joint.",
     build=build,
     reference_cost=3.68196894e-3,
-    reference_source="this library 0.1.0, FDDP; Crocoddyl 3.2.1 ends at 2.0588e-2 from its own guess",
+    reference_source=f"{TRAJOPT}; Crocoddyl 3.2.1 ends at 2.0588e-2 from its own guess",
 )

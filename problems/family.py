@@ -1,4 +1,4 @@
-"""A family of ready problems: a function that builds one, and the options that it takes."""
+"""Family of ready problems: a function that builds a case, and its options."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from trajopt.problems.case import ProblemCase, ProblemInfo
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """One file of this room.
+    """A family of ready problems.
 
     Attributes:
-        name: Its name.
-        description: What is to happen, in one sentence.
-        build: Builds a case; its keyword arguments are the options, with defaults, and `robot` if there are robots.
-        robots: Robots that it is known for, the default one first.
-        reference_cost: Cost of a known solution with the defaults [cost].
-        reference_source: Where that cost comes from.
-        reference_holds: Whether the reference cost of a case holds for all options, not for the defaults only.
+        name: Name of the family.
+        description: The motion, in one sentence.
+        build: Function that builds a case; its keyword arguments are the options, with defaults, and `robot` if there
+            is a choice of robots.
+        robots: Robots to choose from, the default one first; empty for a family with a model of its own.
+        reference_cost: Cost of a known solution with the defaults; None if none is known [cost].
+        reference_source: Source of that cost.
+        reference_holds: Whether the reference cost of a case is valid for all options; otherwise for the defaults only.
     """
 
     name: str
@@ -43,7 +44,7 @@ class Family:
         return {p.name: p.default for p in parameters if p.name != "robot"}
 
     def info(self) -> ProblemInfo:
-        """What can be said without building anything."""
+        """Description of the family; builds nothing."""
         return ProblemInfo(
             name=self.name,
             description=self.description,
@@ -57,14 +58,14 @@ class Family:
         """Builds a case.
 
         Raises:
-            UnknownNameError: The family has no such robot or option; lists those that it has.
-            InvalidArgumentError: It has a model of its own, and no choice of robots.
+            UnknownNameError: The family has no such robot or option; the message lists the known ones.
+            InvalidArgumentError: A robot is given, and the family has a model of its own.
         """
         for option in options:
             if option not in self.options:
                 raise unknown_name(f"{self.name}: option", option, self.options)
         if robot is not None and not self.robots:
-            raise InvalidArgumentError(f"robot: {self.name} has a model of its own and takes none, got {robot!r}")
+            raise InvalidArgumentError(f"robot: expected None for {self.name}, which has its own model, got {robot!r}")
         if robot is not None and robot not in self.robots:
             raise unknown_name(f"{self.name}: robot", robot, self.robots)
         case = self.build(**({} if robot is None else {"robot": robot}), **options)

@@ -1,31 +1,31 @@
-"""How each robot walks and jumps, unless another way is asked for, and what that is known to cost."""
+"""Tables of gaits: default parameters of each robot's steps and jumps, with the costs of known solutions."""
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
-CROCODDYL = "Crocoddyl 3.2.1, FDDP"
-OURS = "this library 0.1.0, FDDP"
+from trajopt.problems.case import CROCODDYL, TRAJOPT
 
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """How a robot steps.
+    """Steps of a robot.
 
     Attributes:
-        length: Of a step [m].
-        height: To which the feet are lifted [m].
-        knots: Of a swing [-].
-        support: Knots on all feet between steps [-].
-        profile: How a foot swings: "smooth" leaves and touches down at rest, "triangle" is Crocoddyl's and touches down
-            2/knots of the height above the ground.
-        inner: Whether forces are kept in a pyramid within the friction cone; else in one around it, as in Crocoddyl's
+        length: Length of a step [m].
+        height: Height of a swing [m].
+        knots: Number of knots of a swing [-].
+        support: Number of knots with all feet on the ground between steps [-].
+        profile: Path of a swinging foot, "smooth" or, as in Crocoddyl, "triangle"; see `trajopt.gaits.Swing`.
+        inner: Whether forces are kept in a pyramid inside the friction cone; otherwise around it, as in Crocoddyl's
             gaits of quadrupeds, where a foot may slide a little.
         cone: Weight of a force outside of the pyramid [cost/N²].
-        hold: Whether feet are pulled back to their footholds while they stand, see `trajopt.gaits.holding_gains`; else
+        hold: Whether feet in contact are pulled back to their footholds, see `trajopt.gaits.holding_gains`; otherwise
             only their velocity is damped, as in Crocoddyl's gaits.
-        cost: A known cost [cost].
-        source: Where it comes from.
+        cost: Cost of a known solution; None if none is known [cost].
+        source: Source of that cost.
     """
 
     length: float
@@ -37,24 +37,24 @@ class Steps:
     cone: float = 10.0
     hold: bool = True
     cost: float | None = None
-    source: str = OURS
+    source: str = TRAJOPT
 
 
 @dataclass(frozen=True, kw_only=True)
 class Leap:
-    """How a robot jumps.
+    """Jump of a robot.
 
     Attributes:
         height: Rise of the centre of mass [m].
-        length: By how much the feet move (3,) [m].
-        ground: Knots on the ground before the jump [-].
-        flying: Knots on the way up, and on the way down [-].
+        length: Displacement of the feet (3,) [m].
+        ground: Number of knots on the ground before the jump [-].
+        flying: Number of knots on the way up, and on the way down [-].
         dt: Time step [s].
-        inner: As of `Steps`.
-        cone: As of `Steps` [cost/N²].
-        hold: As of `Steps`.
-        cost: A known cost [cost].
-        source: Where it comes from.
+        inner: As in `Steps`.
+        cone: As in `Steps` [cost/N²].
+        hold: As in `Steps`.
+        cost: Cost of a known solution; None if none is known [cost].
+        source: Source of that cost.
     """
 
     height: float
@@ -66,11 +66,19 @@ class Leap:
     cone: float = 10.0
     hold: bool = True
     cost: float | None = None
-    source: str = OURS
+    source: str = TRAJOPT
+
+
+Row = TypeVar("Row", Steps, Leap)
+
+
+def changed(row: Row, **values: Any) -> Row:
+    """A row with other values in some fields; None keeps the value of the row."""
+    return dataclasses.replace(row, **{name: value for name, value in values.items() if value is not None})
 
 
 def _published(length: float, height: float, cost: float, support: int = 2) -> Steps:
-    """Steps of a gait of Crocoddyl's example or benchmark."""
+    """Steps of a gait in Crocoddyl's example or benchmark."""
     return Steps(
         length=length,
         height=height,
@@ -84,6 +92,7 @@ def _published(length: float, height: float, cost: float, support: int = 2) -> S
 
 
 def _published_leap(cost: float) -> Leap:
+    """Jump in Crocoddyl's example or benchmark."""
     return Leap(
         height=0.15,
         length=(0.0, 0.3, 0.0),

@@ -1,4 +1,4 @@
-"""A humanoid stands on its soles and reaches with a hand, and perhaps with a foot: the problem, phase by phase."""
+"""Problem of a humanoid that stands on one or both soles, reaches with a hand, and may lift its left foot."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from trajopt.shooting import ShootingProblem
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
-BASE = 6  # velocities of the free flyer
+BASE = 6  # number of velocities of the free flyer [-]
 LIMITS = ("joints", "distance")
-MU = 0.7
+MU = 0.7  # friction coefficient [-]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Phase:
-    """A part of the motion.
+class LeftFootPhase:
+    """Part of the motion during which the left foot stands, or moves in the air.
 
     Attributes:
-        knots: How many knots it lasts [-].
-        lifted: Where the left foot is to go while it is in the air (3,) [m]; None while it stands.
+        knots: Number of knots [-].
+        lifted: Goal of the left foot in the air (3,) [m]; None while it stands.
     """
 
     knots: int
@@ -49,7 +49,7 @@ class Phase:
 
 def humanoid_problem(
     robot: Robot,
-    phases: Sequence[Phase],
+    phases: Sequence[LeftFootPhase],
     *,
     hand: str,
     target: npt.ArrayLike,
@@ -58,25 +58,25 @@ def humanoid_problem(
     limits: str = "joints",
     cone: float = 0.0,
 ) -> ShootingProblem:
-    """minimise ∫ ½ (1e2 |r_hand|² + 1e1 |r_foot|² + 1e-3 |W (x ⊖ x₀)|² + 1e-4 |u|²) + limits dt, and an end.
+    """minimise ∫ ½ (1e2 |r_hand|² + 1e1 |r_foot|² + 1e-3 |W (x ⊖ x₀)|² + 1e-4 |u|²) + limits dt + a terminal cost.
 
-    The end costs the same without the foot and the torques.
+    The terminal cost is the same without the foot and the torques.
 
     W = (0, 10, 0.01, 10) for position and rotation of the base, joints, velocities; 100 for velocities at the end.
-    r_hand is the placement error of the hand, its rotation weighted by 1e-4; r_foot that of a foot in the air, its
-    height weighted by 0.1. A joint beyond its limits costs ½ 1e3 |excess|², and a sole's wrench beyond those with which
-    it neither slips nor tips ½ w_cone |excess|².
+    r_hand is the placement error of the hand, with the rotation weighted by 1e-4; r_foot is that of the left foot in
+    the air, with the height weighted by 0.1. A joint beyond its limits costs ½ 1e3 |excess|², a sole's wrench outside
+    of its cone, with which it would slip or tip, ½ w_cone |excess|².
 
     Args:
-        robot: A robot of `legged_robots` with two soles.
-        phases: What the left foot does; the right one stands.
+        robot: A robot of `trajopt.robots.legged` with two soles.
+        phases: Phases of the left foot; the right one stands throughout.
         hand: Frame of the hand.
-        target: Where the hand is to go (3,) [m].
+        target: Goal of the hand (3,) [m].
         dt: Time step [s].
-        damping: Gain kd of the contacts, which have no stiffness then [1/s]; None for `trajopt.gaits.holding_gains`,
-            with which soles stay where they were at first.
-        limits: "joints" penalises angles beyond the limits of the joints, "distance" distances from the first posture
-            beyond those numbers, as Crocoddyl's example does.
+        damping: Damping of contacts without stiffness [1/s]; None for `trajopt.gaits.holding_gains`, which hold the
+            soles at their initial placements.
+        limits: "joints" penalises angles beyond the limits of the joints; "distance", as in Crocoddyl's example,
+            penalises distances from the initial posture beyond the same numbers.
         cone: w_cone [cost/N²]; 0 leaves the term out.
     """
     about = legged_robot(robot.name)
@@ -109,7 +109,7 @@ def humanoid_problem(
 
 
 def _costs(state: StateMultibody, x0: Reals, zero: Reals, hand: str, target: npt.ArrayLike, rest: float) -> CostStack:
-    """The terms that running knots and the end share; `zero` is what limits count from, `rest` weights velocities."""
+    """Terms shared by running and terminal costs; limits are relative to `zero`, velocities have the factor `rest`."""
     nj = state.nv - BASE
     goal = pin.SE3(np.eye(3), np.asarray(target, dtype=np.float64))
     near = ActivationModelWeightedQuad(np.repeat([1.0, 1e-4], 3) ** 2)
@@ -126,8 +126,8 @@ def _costs(state: StateMultibody, x0: Reals, zero: Reals, hand: str, target: npt
     return costs
 
 
-def _set_phases(problem: ShootingProblem, phases: Sequence[Phase]) -> None:
-    """Contact and goal of the left foot, knot by knot."""
+def _set_phases(problem: ShootingProblem, phases: Sequence[LeftFootPhase]) -> None:
+    """Sets contact and goal of the left foot at each knot."""
     if all(phase.lifted is None for phase in phases):
         return
     first = 0

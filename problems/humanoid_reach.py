@@ -10,12 +10,10 @@ import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.analysis import motion_report
-from trajopt.checks import check_array, check_non_negative, check_positive
-from trajopt.problems.case import ProblemCase
-from trajopt.problems.checks import check_count
+from trajopt.checks import check_array, check_count, check_non_negative, check_positive
+from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
-from trajopt.problems.gait_tables import OURS
-from trajopt.problems.humanoid import MU, Phase, humanoid_problem
+from trajopt.problems.humanoid import MU, LeftFootPhase, humanoid_problem
 from trajopt.robots import Robot, load_robot
 from trajopt.solution import Solution
 from trajopt.solvers import FDDPOptions, SolverFDDP
@@ -34,16 +32,16 @@ def build(
     limits: str = "joints",
     cone: float = 1e-2,
 ) -> ProblemCase:
-    """The costs of `humanoid_problem`, one phase.
+    """The case, a `humanoid_problem` with one phase.
 
     Args:
         robot: "talos".
         T: Number of knots [-].
         dt: Time step [s].
-        target: Where the left hand is to go, in the world (3,) [m].
-        damping: Gain kd of the contacts, which have no stiffness then [1/s]; None holds the soles where they were, see
-            `humanoid_problem`. Crocoddyl's example has 0.
-        limits: "joints", or "distance" as Crocoddyl's example.
+        target: Goal of the left hand in the world (3,) [m].
+        damping: Damping of contacts without stiffness [1/s], 0 in Crocoddyl's example; None holds the soles at their
+            initial placements, see `humanoid_problem`.
+        limits: "joints", or "distance" as in Crocoddyl's example, see `humanoid_problem`.
         cone: Weight of a wrench with which a sole would slip or tip, >= 0 [cost/N²]; 0 in Crocoddyl's example.
 
     Source: Crocoddyl's example humanoid_manipulation.
@@ -52,7 +50,7 @@ def build(
     goal = check_array("target", target, (3,))
     problem = humanoid_problem(
         humanoid,
-        [Phase(knots=check_count("T", T))],
+        [LeftFootPhase(knots=check_count("T", T, least=1))],
         hand=HAND,
         target=goal,
         dt=check_positive("dt", dt, unit="s"),
@@ -73,7 +71,7 @@ def build(
 
 
 def report(robot: Robot, goals: Mapping[str, npt.ArrayLike], solution: Solution) -> dict[str, str]:
-    """How far frames are from their goals at the end, and what the feet did."""
+    """Distances of frames from their goals at the end, largest torque, and the report of the legged motion."""
     data = robot.model.createData()
     pin.framesForwardKinematics(robot.model, data, solution.xs[-1, : robot.nq])
     words: dict[str, str] = {}
@@ -92,5 +90,5 @@ FAMILY = Family(
     build=build,
     robots=("talos",),
     reference_cost=2.84413874,
-    reference_source=OURS,
+    reference_source=TRAJOPT,
 )

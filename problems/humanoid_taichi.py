@@ -1,4 +1,4 @@
-"""A humanoid reaches with a hand, lifts its left foot, and holds it in the air: slow steps of taichi."""
+"""A humanoid reaches with a hand, lifts its left foot, and holds it in the air, as in taichi."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import functools
 
 import numpy.typing as npt
 
-from trajopt.checks import check_array, check_non_negative, check_positive
-from trajopt.problems.case import ProblemCase
-from trajopt.problems.checks import check_count
+from trajopt.checks import check_array, check_count, check_non_negative, check_positive
+from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
-from trajopt.problems.gait_tables import OURS
-from trajopt.problems.humanoid import Phase, humanoid_problem
+from trajopt.problems.humanoid import LeftFootPhase, humanoid_problem
 from trajopt.problems.humanoid_reach import HAND, TARGET, report
 from trajopt.robots import load_robot
 from trajopt.solvers import FDDPOptions, SolverFDDP
 
-ASIDE = (0.0, 0.4, 0.0)  # where the left foot goes first [m]
-LIFTED = (0.3, 0.15, 0.35)  # and then [m]
+ASIDE = (0.0, 0.4, 0.0)  # first goal of the left foot [m]
+LIFTED = (0.3, 0.15, 0.35)  # second goal of the left foot [m]
 
 
 def build(
@@ -32,27 +30,27 @@ def build(
     limits: str = "joints",
     cone: float = 1e-2,
 ) -> ProblemCase:
-    """The costs of `humanoid_problem`, three phases: on both feet, and twice on the right one.
+    """The case, a `humanoid_problem` with three phases: one on both feet, two on the right one.
 
     Args:
         robot: "talos".
         knots: Number of knots of each phase [-].
         dt: Time step [s].
-        target: Where the left hand is to go, in the world (3,) [m].
-        aside: Where the left foot is to go in the second phase (3,) [m].
-        lifted: Where it is to go in the third (3,) [m].
-        damping: Gain kd of the contacts, which have no stiffness then [1/s]; None holds the soles where they were, see
-            `humanoid_problem`. Crocoddyl's example has 40, here for comparison: kd dt = 2 turns the feet's velocity
-            around in each step, and without a cone forces alternate by 150 N from knot to knot, down to -148 N.
-        limits: "joints", or "distance" as Crocoddyl's example.
+        target: Goal of the left hand in the world (3,) [m].
+        aside: Goal of the left foot in the second phase (3,) [m].
+        lifted: Goal of the left foot in the third phase (3,) [m].
+        damping: Damping kd of contacts without stiffness [1/s]; None holds the soles at their initial placements, see
+            `humanoid_problem`. With the 40 of Crocoddyl's example, kd dt = 2 reverses the velocity of the feet in each
+            step, and without a cone forces alternate by 150 N from knot to knot, down to -148 N.
+        limits: "joints", or "distance" as in Crocoddyl's example, see `humanoid_problem`.
         cone: Weight of a wrench with which a sole would slip or tip, >= 0 [cost/N²]; 0 in Crocoddyl's example.
 
-    Source: Crocoddyl's example humanoid_taichi, without its limits of the torques.
+    Source: Crocoddyl's example humanoid_taichi, without its torque limits.
     """
     humanoid = load_robot(robot)
     places = {name: check_array(name, value, (3,)) for name, value in (("aside", aside), ("lifted", lifted))}
-    count, goal = check_count("knots", knots), check_array("target", target, (3,))
-    phases = [Phase(knots=count), *(Phase(knots=count, lifted=place) for place in places.values())]
+    count, goal = check_count("knots", knots, least=1), check_array("target", target, (3,))
+    phases = [LeftFootPhase(knots=count), *(LeftFootPhase(knots=count, lifted=p) for p in places.values())]
     problem = humanoid_problem(
         humanoid,
         phases,
@@ -82,5 +80,5 @@ FAMILY = Family(
     build=build,
     robots=("talos",),
     reference_cost=3.31163523,
-    reference_source=OURS,
+    reference_source=TRAJOPT,
 )

@@ -1,12 +1,12 @@
-"""Linear dynamics with a quadratic cost: one full step of any solver here solves it."""
+"""Linear dynamics with a quadratic cost, solved by one full step of any solver."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from trajopt.actions import ActionModelLQR
+from trajopt.checks import check_count
 from trajopt.problems.case import ProblemCase
-from trajopt.problems.checks import check_count
 from trajopt.problems.family import Family
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
@@ -17,8 +17,8 @@ from trajopt.types import Reals
 def build(*, nx: int = 8, nu: int = 3, T: int = 50, seed: int = 0) -> ProblemCase:
     """minimise Σ ½ xᵀQ x + ½ uᵀR u + xᵀN u + qᵀx + rᵀu, x⁺ = A x + B u + f, with random matrices.
 
-    The spectral radius of A is 1, and ((Q, N), (Nᵀ, R)) is positive definite. The reference cost comes from the Riccati
-    recursion, so it holds for all options.
+    The spectral radius of A is 1, and ((Q, N), (Nᵀ, R)) is positive definite. The reference cost is computed by the
+    Riccati recursion, and so valid for all options.
 
     Args:
         nx: Number of states [-].
@@ -27,8 +27,8 @@ def build(*, nx: int = 8, nu: int = 3, T: int = 50, seed: int = 0) -> ProblemCas
         seed: Seed of the random matrices, >= 0.
     """
     for name, value in (("nx", nx), ("nu", nu), ("T", T)):
-        check_count(name, value)
-    rng = np.random.default_rng(check_count("seed", seed, least=0))
+        check_count(name, value, least=1)
+    rng = np.random.default_rng(check_count("seed", seed))
     A, B = rng.normal(size=(nx, nx)), rng.normal(size=(nx, nu))
     A /= np.abs(np.linalg.eigvals(A)).max()
     root = rng.normal(size=(nx + nu, nx + nu)) / np.sqrt(nx + nu)
@@ -50,7 +50,7 @@ def build(*, nx: int = 8, nu: int = 3, T: int = 50, seed: int = 0) -> ProblemCas
 
 
 def optimal_cost(x0: Reals, T: int, **m: Reals) -> float:
-    """Smallest cost, from the Riccati recursion for V(x) = ½ xᵀP x + pᵀx + c [cost].
+    """Optimal cost, by the Riccati recursion for V(x) = ½ xᵀP x + pᵀx + c [cost].
 
     Args:
         x0: First state (nx,).
@@ -70,7 +70,7 @@ def optimal_cost(x0: Reals, T: int, **m: Reals) -> float:
 
 
 def report(solution: Solution) -> dict[str, str]:
-    """Size of the last state."""
+    """Norm of the last state."""
     return {"last state": f"{np.linalg.norm(solution.xs[-1]):.3g}"}
 
 

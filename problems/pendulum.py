@@ -9,10 +9,9 @@ from casadi import SX
 
 from trajopt.actions.differential import DifferentialActionModelSymbolic
 from trajopt.actions.integrated import IntegratedActionModelEuler
-from trajopt.checks import check_array, check_positive
+from trajopt.checks import check_array, check_count, check_positive
 from trajopt.costs import CostStack
-from trajopt.problems.case import ProblemCase
-from trajopt.problems.checks import check_count
+from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.residuals import ResidualModelControl, ResidualModelSymbolic
 from trajopt.shooting import ShootingProblem
@@ -28,9 +27,9 @@ class DifferentialActionModelPendulum(DifferentialActionModelSymbolic):
     """Pendulum under a torque: m l² dv/dt = u - m g l sin q, with x = (q, v), q = 0 hanging.
 
     Args:
-        costs: What each instant costs.
-        mass: Point mass m, > 0 [kg]. Run-time parameter, as the length.
-        length: Rod length l, > 0 [m].
+        costs: Costs of an instant.
+        mass: Point mass m, > 0 [kg]. Run-time parameter.
+        length: Rod length l, > 0 [m]. Run-time parameter.
     """
 
     def __init__(self, costs: CostStack, *, mass: float = 1.0, length: float = 0.5) -> None:
@@ -44,14 +43,15 @@ class DifferentialActionModelPendulum(DifferentialActionModelSymbolic):
 
 
 def from_upright(x: SX) -> SX:
-    """(sin q, 1 + cos q, v / 10), zero where the pendulum stands still upright [-, -, 10 rad/s]."""
+    """Residual (sin q, 1 + cos q, v / 10) [-, -, 10 rad/s], zero for a pendulum at rest upright."""
     return ca.vertcat(ca.sin(x[0]), 1.0 + ca.cos(x[0]), 0.1 * x[1])
 
 
 def build(*, T: int = 100, dt: float = 2e-2, start: npt.ArrayLike = START, effort: float = 0.1) -> ProblemCase:
     """minimise ∫ ½ (1e-2 |r|² + w_u u²) dt + ½ 100 |r(x_T)|², r = (sin q, 1 + cos q, v / 10), Gauss-Newton Hessian.
 
-    Hanging still is a stationary point: the guess breaks the symmetry, a straight line from the start to upright.
+    Hanging at rest is a stationary point. The initial guess, a straight line from the start to upright, breaks the
+    symmetry.
 
     Args:
         T: Number of knots [-].
@@ -70,7 +70,7 @@ def build(*, T: int = 100, dt: float = 2e-2, start: npt.ArrayLike = START, effor
     return ProblemCase(
         name=FAMILY.name,
         description=FAMILY.description,
-        problem=ShootingProblem(first, [node] * check_count("T", T), terminal),
+        problem=ShootingProblem(first, [node] * check_count("T", T, least=1), terminal),
         xs=np.linspace(first, [np.pi, 0.0], T + 1),
         solver=SolverFDDP,
         options=FDDPOptions(),
@@ -91,5 +91,5 @@ FAMILY = Family(
     description="A pendulum swings up.",
     build=build,
     reference_cost=0.355431766,
-    reference_source="this library 0.1.0, FDDP",
+    reference_source=TRAJOPT,
 )

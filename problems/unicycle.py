@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.actions import ActionModelUnicycle
-from trajopt.checks import check_array
+from trajopt.checks import check_array, check_count
 from trajopt.problems.case import ProblemCase
-from trajopt.problems.checks import check_count
 from trajopt.problems.family import Family
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
@@ -36,7 +35,7 @@ def build(
     return ProblemCase(
         name=FAMILY.name,
         description=FAMILY.description,
-        problem=ShootingProblem(first, [model] * check_count("T", T), model),
+        problem=ShootingProblem(first, [model] * check_count("T", T, least=1), model),
         solver=SolverFDDP,
         options=FDDPOptions(),
         reference_cost=FAMILY.reference_cost,
@@ -46,7 +45,7 @@ def build(
 
 
 def report(solution: Solution) -> dict[str, str]:
-    """How far the unicycle is from the origin at the end."""
+    """Distance of the unicycle from the origin at the end."""
     x, y, angle = solution.xs[-1]
     return {"distance": f"{np.hypot(x, y):.3g} m", "heading": f"{np.degrees(angle):.3g} deg"}
 

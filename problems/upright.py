@@ -1,4 +1,4 @@
-"""A cost for what is to stand upright."""
+"""Cost of angles from upright, for pendulums and poles."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def upright_cost(
 ) -> tuple[ResidualModelAbstract, ActivationModelAbstract]:
     """Residual and activation of G(x) = Σ_angles wᵢ (1 - cos xᵢ) + Σ_others ½ wᵢ xᵢ² [cost].
 
-    With "gauss-newton" it is ½ Σ w r² of r = (sin xᵢ, 1 - cos xᵢ, others), whose Hessian is w for an angle; with
-    "exact" that is w cos xᵢ, negative beyond 90 degrees. From hanging, Gauss-Newton converges in fewer iterations
-    (double pendulum: 79 instead of 119).
+    With "gauss-newton" it is ½ Σ w r² of r = (sin xᵢ, 1 - cos xᵢ, others), whose Hessian is w for an angle. With
+    "exact" the Hessian is w cos xᵢ, negative beyond 90 degrees. From hanging, Gauss-Newton converges in fewer
+    iterations (double pendulum: 79 instead of 119).
 
     Args:
         state: A vector space.
-        weights: Weights w, one a coordinate [cost, or cost / unit²].
-        angles: Which coordinates are angles from upright [rad].
+        weights: Weights w, one per coordinate [cost, or cost / unit²].
+        angles: Indices of the coordinates that are angles from upright [rad].
         hessian: One of `HESSIANS`.
     """
     if hessian not in HESSIANS:
@@ -51,7 +51,7 @@ class ActivationModelUpright(ActivationModelAbstract):
 
     Args:
         weights: Weights w, >= 0, shape (nr,) [cost, or cost / unit²]. Run-time parameter `weights`.
-        angles: Which elements of the residual are angles from upright [rad].
+        angles: Indices of the elements that are angles from upright [rad].
     """
 
     def __init__(self, weights: npt.ArrayLike, angles: Sequence[int]) -> None:
@@ -67,7 +67,9 @@ class ActivationModelUpright(ActivationModelAbstract):
 
     def check_size(self, nr: int) -> None:
         if nr != self.size:
-            raise InvalidArgumentError(f"weights: the residual has size {nr}, the activation {self.size} weights")
+            raise InvalidArgumentError(
+                f"weights: expected one weight for each of the {nr} elements of the residual, got {self.size}"
+            )
 
     def value(self, r: SX) -> SX:
         parts = [1.0 - ca.cos(r[i]) if i in self.angles else 0.5 * r[i] ** 2 for i in range(self.size)]

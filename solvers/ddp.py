@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.shooting.evaluator import Trials
-from trajopt.solvers.base import Progress, SolverAbstract
+from trajopt.solvers.acceptance import DDPAcceptance, Promise
 from trajopt.solvers.riccati import RiccatiOutcome
+from trajopt.solvers.rollout import RolloutProgress, RolloutSolverAbstract
 
 
-class SolverDDP(SolverAbstract):
+class SolverDDP(RolloutSolverAbstract):
     """DDP with Gauss-Newton Hessians, that is iLQR: every accepted trajectory is a rollout from x0.
 
     The states of a guess with gaps only serve to linearise; the first step closes all gaps. Expected decrease
@@ -18,39 +18,25 @@ class SolverDDP(SolverAbstract):
     Source: Mayne 1966; Tassa, Mansard, Todorov, ICRA 2014; acceptance as Crocoddyl 3.2.1.
     """
 
-    def _slopes(self, run: Progress, outcome: RiccatiOutcome) -> tuple[float, float]:
-        return outcome.decrease, -outcome.decrease
+    def acceptance(self) -> DDPAcceptance:
+        """Part of the promised decrease must come."""
+        return DDPAcceptance(self.options)
 
-    def _trial_gaps(self, run: Progress) -> float:
-        return 0.0
+    def promise(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Promise:
+        """d0 = Σ Qu · k = -d1."""
+        return Promise(outcome.decrease, -outcome.decrease)
 
-    def _slopes_at(
-        self,
-        run: Progress,
-        slopes: tuple[float, float],
-        trials: Trials,
-        lane: int,
-    ) -> tuple[float, float]:
-        return slopes
-
-    def _accepts(self, run: Progress, slopes: tuple[float, float], expected: float, decrease: float) -> bool:
-        if expected < 0:
-            return False
-        small = abs(slopes[0]) < self.options.gradient_tolerance
-        return small or not run.feasible or decrease > self.options.acceptance * expected
-
-    def _feasible_after(self, run: Progress, length: float) -> bool:
+    def feasible_after(self, run: RolloutProgress, length: float) -> bool:
+        """Always: every step is a rollout."""
         return True
 
-    def _after_failed_search(self, run: Progress) -> None:
+    def after_failed_search(self, run: RolloutProgress) -> None:
         """Gains about a guess with gaps can make every rollout diverge: the controls alone are a feasible guess."""
         if run.feasible or not self.options.rollout_on_failure:
             return
         e, trials = self._evaluator, self._evaluator.trials(1)
         e.k[:], e.K[:] = 0.0, 0.0
-        trials.xs[0, 0], trials.alphas[:], trials.gaps[:] = run.x0, 0.0, 0.0
-        trials.run()
-        cost = float(trials.costs[0].sum())
+        (cost,) = trials.roll_out(run.x0, (0.0,), None)
         if np.isfinite(cost):
             run.trajectory, run.cost, run.feasible = (trials.xs[0].copy(), trials.us[0].copy()), cost, True
             run.expanded = False

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
-from trajopt.shooting.evaluator import Trials
-from trajopt.solvers.base import Progress, SolverAbstract
-from trajopt.solvers.options import FDDPOptions
+from trajopt.solvers.acceptance import FDDPAcceptance, Promise
+from trajopt.solvers.options import FDDPOptions, SolverOptions
 from trajopt.solvers.riccati import RiccatiOutcome
-from trajopt.types import Reals
+from trajopt.solvers.rollout import RolloutProgress, RolloutSolverAbstract
 
 
-class SolverFDDP(SolverAbstract):
+class SolverFDDP(RolloutSolverAbstract):
     """FDDP with Gauss-Newton Hessians: a guess may have gaps between knots, and a step of length α closes the part α.
 
     Expected decrease dV(α) = α (d0 + α d1 / 2). With gaps f,
@@ -20,31 +21,22 @@ class SolverFDDP(SolverAbstract):
     Source: Mastalli et al., Crocoddyl, ICRA 2020, section III; acceptance as Crocoddyl 3.2.1.
     """
 
-    options_type = FDDPOptions
+    options_type: ClassVar[type[SolverOptions]] = FDDPOptions
     options: FDDPOptions
 
-    def _slopes(self, run: Progress, outcome: RiccatiOutcome) -> tuple[float, float]:
-        gradient, curvature = outcome.decrease, -outcome.decrease
-        if not run.feasible:
-            gaps = self._evaluator.gaps
-            gradient -= float(np.vdot(self._riccati.Vx, gaps))
-            curvature += float(np.vdot(self._riccati.Vf, gaps))
-        return gradient, curvature
+    def acceptance(self) -> FDDPAcceptance:
+        """As DDP; while gaps close the cost may rise."""
+        return FDDPAcceptance(self.options)
 
-    def _trial_gaps(self, run: Progress) -> Reals | float:
-        return 0.0 if run.feasible else self._evaluator.gaps
-
-    def _slopes_at(self, run: Progress, slopes: tuple[float, float], trials: Trials, lane: int) -> tuple[float, float]:
+    def promise(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Promise:
+        """d0 and d1 without dv, which depends on the trial."""
         if run.feasible:
-            return slopes
-        dv = float(np.vdot(self._riccati.Vf, trials.dx[lane]))
-        return slopes[0] + dv, slopes[1] - 2.0 * dv
+            return Promise(outcome.decrease, -outcome.decrease)
+        gaps, r = self._evaluator.f, self._riccati
+        d0 = outcome.decrease - float(np.vdot(r.Vx, gaps))
+        d1 = -outcome.decrease + float(np.vdot(r.Vf, gaps))
+        return Promise(d0, d1, gaps, r.Vf)
 
-    def _accepts(self, run: Progress, slopes: tuple[float, float], expected: float, decrease: float) -> bool:
-        if expected >= 0:
-            small = abs(slopes[0]) < self.options.gradient_tolerance
-            return small or decrease > self.options.acceptance * expected
-        return not run.feasible and decrease > self.options.negative_acceptance * expected
-
-    def _feasible_after(self, run: Progress, length: float) -> bool:
+    def feasible_after(self, run: RolloutProgress, length: float) -> bool:
+        """After a full step, and from then on."""
         return run.was_feasible or length == 1.0

@@ -12,17 +12,45 @@ from trajopt.errors import InvalidArgumentError
 
 
 @dataclass(frozen=True, kw_only=True)
-class DDPOptions:
-    """Options of SolverDDP. `DDPOptions()` holds our defaults, `DDPOptions.crocoddyl()` Crocoddyl's.
+class SolverOptions:
+    """Options of every solver.
 
     Attributes:
-        max_iterations: At most this many directions are computed, >= 1 [-].
+        max_iterations: At most this many iterations are begun, >= 1 [-].
+        time_limit: A solve stops after this time, checked once an iteration [s]; None is no limit.
+    """
+
+    max_iterations: int = 100
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        count = self.max_iterations
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise InvalidArgumentError(f"max_iterations: expected an integer >= 1, got {count!r}")
+        if self.time_limit is not None:
+            self._check("time_limit", above=0.0, inclusive=False)
+
+    def _check(self, name: str, *, above: float, inclusive: bool) -> None:
+        value = getattr(self, name)
+        fine = isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and np.isfinite(value)
+        if not fine or value < above or (value == above and not inclusive):
+            bound = f"{'>=' if inclusive else '>'} {above:g}"
+            raise InvalidArgumentError(f"{name}: expected a number {bound}, got {value!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DDPOptions(SolverOptions):
+    """Options of SolverDDP, beside those of every solver.
+
+    `DDPOptions()` holds our defaults, `DDPOptions.crocoddyl()` those of Crocoddyl.
+
+    Attributes:
         tolerance: Converged when |d0 + d1 / 2| < tolerance + relative_tolerance · |cost|, with d0 + d1 / 2 the decrease
             of the cost that a full step promises, and the last step started from a rollout [cost].
         relative_tolerance: See `tolerance`; what is below it drowns in rounding [-].
         acceptance: A step is accepted when dV > acceptance · expected dV [-].
         gradient_tolerance: ... or when |d0| < gradient_tolerance [cost].
-        step_lengths: Step lengths that are tried, decreasing, the first one alone, then eight at once [-].
+        step_lengths: Step lengths that are tried, decreasing, the first two alone, then eight at once [-].
         initial_regularization: First regularisation ρ [-]. Crocoddyl starts with 1e-9. DDP, whose every trajectory is a
             rollout, is more robust with 0.1: of four arm reaches it then solves all (49 to 91 iterations), with 1e-9
             two.
@@ -35,10 +63,8 @@ class DDPOptions:
         regularize_value: Whether ρ is added to Vxx at every knot beside Quu, as Crocoddyl does.
         rollout_on_failure: Whether DDP goes on from the rollout of the guess's controls when no step from a guess with
             gaps is accepted; Crocoddyl gives up with the guess.
-        time_limit: A solve stops after this time, checked once an iteration [s]; None is no limit.
     """
 
-    max_iterations: int = 100
     tolerance: float = 1e-9
     relative_tolerance: float = 1e-12
     acceptance: float = 0.1
@@ -53,12 +79,9 @@ class DDPOptions:
     bad_step: float = 0.01
     regularize_value: bool = True
     rollout_on_failure: bool = True
-    time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        count = self.max_iterations
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-            raise InvalidArgumentError(f"max_iterations: expected an integer >= 1, got {count!r}")
+        super().__post_init__()
         for name in ("tolerance", "relative_tolerance", "acceptance", "gradient_tolerance", "initial_regularization"):
             self._check(name, above=0.0, inclusive=True)
         for name in ("min_regularization", "max_regularization", "good_step"):
@@ -66,8 +89,6 @@ class DDPOptions:
         for name in ("regularization_increase", "regularization_decrease"):
             self._check(name, above=1.0, inclusive=False)
         self._check("bad_step", above=0.0, inclusive=True)
-        if self.time_limit is not None:
-            self._check("time_limit", above=0.0, inclusive=False)
         for name in ("regularize_value", "rollout_on_failure"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise InvalidArgumentError(f"{name}: expected True or False, got {getattr(self, name)!r}")
@@ -85,13 +106,6 @@ class DDPOptions:
             raise InvalidArgumentError(
                 f"step_lengths: expected a tuple of decreasing numbers in (0, 1], got {lengths!r}; such as (1.0, 0.5)"
             )
-
-    def _check(self, name: str, *, above: float, inclusive: bool) -> None:
-        value = getattr(self, name)
-        fine = isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and np.isfinite(value)
-        if not fine or value < above or (value == above and not inclusive):
-            bound = f"{'>=' if inclusive else '>'} {above:g}"
-            raise InvalidArgumentError(f"{name}: expected a number {bound}, got {value!r}")
 
     @classmethod
     def crocoddyl(cls, *, max_iterations: int = 100, initial_regularization: float = 1e-9) -> Self:

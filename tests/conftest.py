@@ -6,15 +6,33 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+
+if TYPE_CHECKING:
+    from trajopt.solvers import SolverAbstract, SolverOptions
 
 VARIABLE = "TRAJOPT_CACHE_DIR"
 QUICK = {  # tests of large robots that solve once or twice: the quick tier has the same bits
-    *("test_contacts", "test_contacts_crocoddyl", "test_contacts_loops", "test_gait_stepped", "test_gaits_guess"),
-    *("test_gaits_problem", "test_gaits_solve", "test_impulses", "test_legged_problems", "test_parity_gaits"),
-    *("test_gaits_compiled", "test_plotting_legged", "test_problems", "test_examples", "test_legged_robots"),
-    "test_legged_motions",
+    "analysis.test_legged_motions",
+    "contacts.test_contacts",
+    "contacts.test_contacts_crocoddyl",
+    "contacts.test_contacts_loops",
+    "contacts.test_impulses",
+    "gaits.test_compiled",
+    "gaits.test_guess",
+    "gaits.test_problem",
+    "gaits.test_solve",
+    "gaits.test_stepped",
+    "plotting.test_plotting_legged",
+    "problems.test_legged_problems",
+    "problems.test_problems",
+    "robots.test_legged_robots",
+    "solvers.test_parity_gaits",
+    "test_examples",
+    "test_readme",
 }
 _made = pytest.StashKey[str]()
 
@@ -36,6 +54,27 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def _quick_code(request: pytest.FixtureRequest) -> Iterator[None]:
     """Optimised code takes ten times longer to compile."""
     with pytest.MonkeyPatch.context() as patch:
-        if request.module.__name__.rpartition(".")[2] in QUICK:
+        if request.module.__name__.removeprefix("tests.") in QUICK:
             patch.setenv("TRAJOPT_OPTIMISE", "off")
         yield
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers, the same in every run."""
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(params=["SolverDDP", "SolverFDDP"], ids=["ddp", "fddp"])
+def solver(request: pytest.FixtureRequest) -> type[SolverAbstract[Any]]:
+    """The class of each solver that every test of solvers must pass."""
+    from trajopt import solvers
+
+    found: type[SolverAbstract[Any]] = getattr(solvers, request.param)
+    return found
+
+
+@pytest.fixture
+def options(solver: type[SolverAbstract[Any]]) -> type[SolverOptions]:
+    """The class of its options."""
+    return solver.options_type

@@ -337,7 +337,7 @@ def test_cache_info_and_clear(monkeypatch, tmp_path):
 
 def test_cache_that_is_off(monkeypatch):
     monkeypatch.setenv("TRAJOPT_CACHE_DIR", "off")
-    assert run("cache", "info").stdout == "off: every start compiles (see TRAJOPT_CACHE_DIR)\n"
+    assert run("cache", "info").stdout == "off: every start compiles (set TRAJOPT_CACHE_DIR to a folder)\n"
     assert run("cache", "clear").stdout == "removed 0 entries\n"
 
 

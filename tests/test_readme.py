@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from trajopt.solution import Solution, SolverStatus
@@ -77,10 +78,30 @@ def test_links_lead_somewhere(target: str) -> None:
     assert (ROOT / target).exists()
 
 
-def test_solver_and_model_names_of_the_readme_exist() -> None:
+def test_names_of_the_readme_exist() -> None:
+    """Those of the tables too, but for what stands in the column of Crocoddyl's names."""
     import trajopt
-    from trajopt import solvers
+    from trajopt import gaits, solvers
 
-    table = README.split("## Coming from Crocoddyl")[0]
-    for name in set(re.findall(r"`((?:Solver|ActionModel|CostStack|ShootingProblem|Activation)\w*)`", table)):
-        assert hasattr(trajopt, name) or hasattr(solvers, name) or name in ("SolverAbstract",), name
+    own = re.sub(r"(?m)^\| `.*?\| ", "| ", README)  # the first cell of a table's row
+    found = set(re.findall(r"`((?:Solver|Action|Integrated|Differential|Cost|Shooting|Activation|Contact)\w+)\b", own))
+    found |= {f"{name}" for name in re.findall(r"^\| `(Solver\w+)` \|", README, flags=re.MULTILINE)}
+    assert {"SolverFDDP", "SolverAbstract", "CostStack", "IntegratedActionModelRK4"} <= found
+    assert not [name for name in found if not any(hasattr(room, name) for room in (trajopt, solvers, gaits))]
+
+
+def test_the_gait_converges_and_its_feet_carry_the_robot() -> None:
+    import trajopt
+    from trajopt.solvers import SolverFDDP
+
+    names: dict[str, object] = {"trajopt": trajopt, "SolverFDDP": SolverFDDP}
+    exec(compile(blocks("python")[2], "README.md", "exec"), names)
+    solution, forces = names["solution"], names["forces"]
+    assert isinstance(solution, Solution)
+    assert solution.converged
+    assert isinstance(forces, dict)
+    assert set(forces) == {"FL_foot", "FR_foot", "RL_foot", "RR_foot"}
+    weight = solution.problem.state.robot.model  # type: ignore[union-attr]
+    carried = sum(np.nan_to_num(force)[:, 2] for force in forces.values())  # the last knot of a step is an impulse
+    mass = sum(inertia.mass for inertia in weight.inertias)
+    assert np.median(carried) == pytest.approx(9.81 * mass, rel=0.25)

@@ -1,7 +1,7 @@
 """Trajectory optimization for robots from Python.
 
-A model is a CasADi expression, written once; a compiler in the process turns it into machine code that works on eight
-knots of a trajectory at once. See the README for the map of the rooms.
+A model is a CasADi expression, written once. It is compiled just in time, by a small LLVM-based compiler, to machine
+code that works on eight knots of a trajectory at once. The README describes the package layout.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-import trajopt.source  # noqa: F401  # before any other module of ours, see there
+import trajopt.source  # noqa: F401  # before all other modules of trajopt, see there
 from trajopt.actions import (
     ActionData,
     ActionModelAbstract,
@@ -172,7 +172,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Loads the rooms that sit on top when they are first used."""
+    """Loads gaits, plots, problems and solvers on first use."""
     if name in _LAZY:
         return importlib.import_module(f"trajopt.{name}")
     raise AttributeError(f"module 'trajopt' has no attribute {name!r}")

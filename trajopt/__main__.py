@@ -1,4 +1,4 @@
-"""`python -m trajopt` is the command `trajopt`."""
+"""Entry point of `python -m trajopt`, the same as the command `trajopt`."""
 
 from trajopt.cli import main
 

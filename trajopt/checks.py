@@ -1,4 +1,4 @@
-"""Checks of arguments at the door: each returns the value in its proper type, or raises and names the argument."""
+"""Checks of arguments: each returns the value in its proper type, or raises an error that names the argument."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def check_array(argument: str, value: Any, shape: tuple[int, ...], *, cure: str 
     return array
 
 
-def check_count(argument: str, value: Any) -> int:
-    """Returns `value` as an int; raises InvalidArgumentError unless it is an integer >= 0."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
-        raise InvalidArgumentError(f"{argument}: expected an integer >= 0, got {value!r}")
+def check_count(argument: str, value: Any, *, least: int = 0) -> int:
+    """Returns `value` as an int; raises InvalidArgumentError unless it is an integer >= `least`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InvalidArgumentError(f"{argument}: expected an integer >= {least}, got {value!r}")
     return int(value)
 
 
 def check_bounds(argument: str, value: Any, size: int) -> Reals:
-    """Returns `value` as a new array of bounds (size,), perhaps infinite; raises InvalidArgumentError if it is not."""
+    """Returns `value` as a new array of bounds (size,), ±inf allowed; raises InvalidArgumentError if it is not one."""
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:

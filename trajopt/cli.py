@@ -1,6 +1,6 @@
-"""The command `trajopt`: solve a ready problem, list them, look at the cache of compiled code.
+"""Command line `trajopt`: solves ready problems, lists them, and shows or clears the cache of compiled code.
 
-Exit codes of `solve`: 0 if the solver converged, 2 if it did not, 1 for an error in what was asked.
+Exit codes of `solve`: 0 if the solver converged, 2 if it did not, 1 for an invalid argument.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 SOLVERS = {"ddp": "SolverDDP", "fddp": "SolverFDDP"}
-"""Names on the command line, and the classes of `trajopt.solvers`."""
+"""Solver classes of `trajopt.solvers` by their names on the command line."""
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -65,7 +65,7 @@ def solve(
     max_iterations: Annotated[int | None, typer.Option(help="Largest number of iterations.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Picture to write: .png, .pdf or .svg.")] = None,
     save: Annotated[Path | None, typer.Option(help="Solution to write: .npz.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say where the cost comes from and what to try.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain the cost and suggest what to try.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the table of iterations.")] = False,
 ) -> None:
     """Solve a ready problem. Exit code: 0 converged, 2 not converged, 1 error."""
@@ -108,13 +108,13 @@ def list_problems() -> None:
 
 @cache_app.command("info")
 def cache_info() -> None:
-    """Where the cache is and how large."""
+    """Show the folder and the size of the cache."""
     from trajopt import cache
 
     with _clean_errors():
         info = cache.info()
         if info.directory is None:
-            typer.echo("off: every start compiles (see TRAJOPT_CACHE_DIR)")
+            typer.echo("off: every start compiles (set TRAJOPT_CACHE_DIR to a folder)")
             return
         typer.echo(f"folder   {info.directory}")
         typer.echo(f"entries  {info.entries}")
@@ -140,7 +140,7 @@ def _solve(
     quiet: bool,
     plot: Path | None,
 ) -> Solution:
-    """Loads, solves and reports; returns the solution."""
+    """Builds and solves a problem, prints the result and draws it; returns the solution."""
     from trajopt import problems
     from trajopt.callbacks import CallbackVerbose
 
@@ -165,7 +165,7 @@ def _solve(
 
 
 def _solver_and_options(case: ProblemCase, name: str | None, max_iterations: int | None) -> tuple[Any, Any]:
-    """The case's solver and options; another solver takes over those of the options that the case has set."""
+    """Solver class and options of a case; a solver given by `name` inherits the options that the case changes."""
     from trajopt import solvers
 
     solver_class = case.solver if name is None else getattr(solvers, SOLVERS[name])
@@ -181,7 +181,7 @@ def _solver_and_options(case: ProblemCase, name: str | None, max_iterations: int
 
 
 def _report(console: Console, case: ProblemCase, solution: Solution, building: float) -> None:
-    """The result in a few lines."""
+    """Prints the result in a few lines."""
     _row(console, "status", str(solution.status), "bold green" if solution.converged else "bold yellow")
     _row(console, "cost", f"{solution.cost:.8g}")
     if case.reference_cost is not None:
@@ -206,7 +206,7 @@ def _console() -> Console:
 
 @contextmanager
 def _clean_errors() -> Iterator[None]:
-    """An error of ours becomes one line and exit code 1; Ctrl-C outside of a solve ends quietly."""
+    """Turns a TrajoptError into one line and exit code 1, and Ctrl-C outside of a solve into exit code 130."""
     try:
         yield
     except TrajoptError as error:

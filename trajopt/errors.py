@@ -1,6 +1,6 @@
-"""Errors for misuse; the checks that raise them are in `trajopt.checks`.
+"""Error classes for misuse; `trajopt.checks` has the checks that raise them.
 
-Every message names the argument, what was expected, what came and the cure.
+Every message names the argument, what was expected, what was given and the cure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class InvalidArgumentError(TrajoptError, ValueError):
 
 
 class UnknownNameError(TrajoptError, KeyError):
-    """A name was not found; the message lists the names that are."""
+    """A name was not found; the message lists the known names."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
@@ -29,11 +29,11 @@ class DuplicateNameError(TrajoptError, ValueError):
 
 
 class MissingDependencyError(TrajoptError, ImportError):
-    """An optional package is needed and not installed; the message says how to install it."""
+    """An optional package is missing; the message says how to install it."""
 
 
 class UnsupportedOperationError(TrajoptError, NotImplementedError):
-    """An expression or a model asks for something that cannot be compiled."""
+    """An expression or a model contains something that cannot be compiled."""
 
 
 class ModelEvaluationError(TrajoptError, RuntimeError):
@@ -41,7 +41,7 @@ class ModelEvaluationError(TrajoptError, RuntimeError):
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
-    """Error for a name that is not found: close matches first, then all that are."""
+    """Error for an unknown name; its message lists close matches first, then all known names."""
     names = sorted(str(k) for k in known)
     close = difflib.get_close_matches(str(name), names, n=3)
     hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else "."

@@ -1,4 +1,4 @@
-"""The symbols of one instant, and the derivatives of what is built from them."""
+"""Instant: symbols of state, control and contact forces at one instant, and expressions that models share."""
 
 from __future__ import annotations
 
@@ -20,21 +20,23 @@ T = TypeVar("T")
 
 
 class Instant:
-    """State and control at one instant, as symbols, and what follows from them; each built once and shared.
+    """Symbols of the state and the control at one instant, and expressions of them, each built once and shared.
 
     Attributes:
-        state: The state's manifold.
+        state: Manifold of the state.
         x: State symbol (nx,).
         u: Control symbol (nu,); (0,) at a terminal instant.
-        derivatives: Whether derivatives will be asked for.
+        derivatives: Whether derivatives of the expressions are needed.
         forces: Symbol of each contact force, or impulse, by name.
 
     Args:
-        state: The state's manifold.
+        state: Manifold of the state.
         nu: Number of controls [-].
-        derivatives: Whether derivatives will be asked for: the dynamics are then built so that they share the most.
+        derivatives: Whether derivatives of the expressions are needed: dynamics are then built so that values and
+            derivatives share as much as possible.
         forces: Size of the force of each contact, or impulse, by name.
-        motion: What the dynamics solve for beside forces: "acceleration" or "velocity_after" (an impulse); or nothing.
+        motion: Motion that the dynamics solve for beside the forces: "acceleration", "velocity_after" (of an impulse),
+            or None.
     """
 
     def __init__(
@@ -56,7 +58,7 @@ class Instant:
         self._built: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
-        """What `build` returned the first time it was called for this key."""
+        """Result of `build`, which is called at the first request for this key only."""
         if key not in self._built:
             self._built[key] = build()
         result: T = self._built[key]
@@ -73,7 +75,7 @@ class Instant:
         return self.robot_with(None)
 
     def robot_with(self, friction: SmoothFriction | None) -> RobotExpressions:
-        """The same with friction in the joints."""
+        """Kinematics and dynamics of the robot in this state, with friction in the joints."""
         if friction not in self._robots:
             state = check_robot_state("a robot's expressions", self.state)
             q, v = self.x[: state.nq], self.x[state.nq :]
@@ -86,8 +88,8 @@ class Instant:
         """Force of a contact, or impulse, as a symbol (n,), in its reference frame [N, N m; N s, N m s]."""
         if name not in self.forces and not self.forces:
             raise InvalidArgumentError(
-                f"{name}: there are no contact forces here; use it in the costs of DifferentialActionModelContactFwd"
-                "Dynamics or ActionModelImpulseFwdDynamics, not at the end of a horizon"
+                f"{name}: there are no contact forces here; use the residual in the running costs of DifferentialAction"
+                "ModelContactFwdDynamics or ActionModelImpulseFwdDynamics, not in a terminal cost"
             )
         if name not in self.forces:
             raise unknown_name("contact", name, self.forces)
@@ -105,18 +107,20 @@ class Instant:
 
     def _solved_motion(self, name: str, owner: str) -> SX:
         if self._motion != name:
-            raise InvalidArgumentError(f"{name}: only costs of {owner} know it, and not at the end of a horizon")
+            raise InvalidArgumentError(
+                f"{name}: expected a running cost of {owner}, got another model or a terminal cost"
+            )
         self._asked.append(SX.sym(name, self.state.ndx // 2))
         return self._asked[0]
 
     @property
     def solved(self) -> SX:
-        """What expressions may hold that the dynamics solve for: the motion if it was asked for, then all forces."""
+        """Unknowns of the dynamics as one column: the motion, if an expression uses it, then all forces."""
         return SX(ca.vertcat(*self._asked, *self.forces.values())) if self._asked or self.forces else SX(0, 1)
 
     @property
     def solved_motion(self) -> SX:
-        """The motion, (nv,), if it was asked for; else (0,)."""
+        """Motion that the dynamics solve for (nv,), if an expression uses it; else (0,)."""
         return self._asked[0] if self._asked else SX(0, 1)
 
     @functools.cached_property
@@ -125,6 +129,6 @@ class Instant:
         return self.state.sx_tangent_basis(self.x)
 
     def derivative(self, expression: SX) -> tuple[SX, SX]:
-        """Derivatives of an expression (n,) along the tangent space, (n, ndx), and the control, (n, nu)."""
+        """Derivatives of an expression (n,) with respect to the state's tangent, (n, ndx), and the control, (n, nu)."""
         both = jacobian(expression, ca.vertcat(self.x, self.u))
         return both[:, : self.state.nx] @ self.tangent_basis, both[:, self.state.nx :]

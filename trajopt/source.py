@@ -1,6 +1,6 @@
-"""The package's own source, as a digest: what is kept on disk is as good as the code that made it.
+"""Digest of the package's own source code: the disk cache uses it to drop entries that older code has written.
 
-`trajopt` imports this module first, so that a file which changes after any other was loaded is noticed.
+`trajopt` imports this module before all others, so that it notices a file that changes after it was loaded.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent
 ON_TOP = ("analysis", "callbacks", "cli.py", "gaits", "plotting", "problems", "solution", "solvers")
-"""Rooms and files on top of the models: an edit of them makes no stored program stale.
+"""Folders and files that models do not depend on: an edit of them leaves stored programs valid.
 
-A model may still be defined in one of these rooms; then that room counts too.
+A model class may be defined in one of these folders; its stored programs then depend on that folder too.
 """
 
 _STARTED = time.time()
-_UNKNOWN = os.urandom(32)  # stands for code that differs from its file: it fits nothing that another process keeps
+_UNKNOWN = os.urandom(32)  # digest of code that differs from its file: no entry of another process has it
 
 
 def digest(folder: Path, *, without: tuple[str, ...] = ()) -> bytes:
-    """Digest of the Python files in a folder and below, as this process has loaded them.
+    """Digest of the Python files in a folder and its subfolders, as this process has loaded them.
 
-    If one of them has changed since, or there is none (a frozen program), a digest that only this process has.
+    If a file has changed since, or there are no files (a frozen program), the digest is unique to this process.
 
     Args:
         folder: The folder.
-        without: Names of folders and files in it that are left out.
+        without: Names of folders and files in the folder to leave out.
     """
     files = _files(folder, without)
     if not files or any(os.stat(file).st_ctime > _STARTED for file in files):

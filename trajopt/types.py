@@ -1,4 +1,4 @@
-"""Names of the types that the whole package uses."""
+"""Type aliases of the whole package."""
 
 from __future__ import annotations
 

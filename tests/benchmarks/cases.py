@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from tests import legged_problems
+from tests.support import legged_problems
 from trajopt import problems
 from trajopt.problems import ProblemCase
 from trajopt.shooting import ShootingProblem

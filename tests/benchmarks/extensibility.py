@@ -9,8 +9,8 @@ import numpy as np
 from tests.benchmarks import user_models
 from tests.benchmarks.peers.stopwatch import median_seconds
 from tests.benchmarks.table import number, table
-from trajopt.shooting import ShootingProblem
-from trajopt.shooting.problem import Linearization
+from trajopt.shooting import ProblemDerivatives, ShootingProblem
+from trajopt.shooting.evaluator import Evaluator
 
 TITLE = """Models of one's own: calc_diff in µs per knot, one thread. With CasADi the ratio [-] to the built-in model
 is to be about 1; numpy is for scale. All give the same derivatives."""
@@ -41,16 +41,18 @@ def _family(
     for way, problem in problems.items():
         _check_same(f"{name}, {way}", problem.calc_diff(xs, us), wanted)
     times: dict[str, list[float]] = {way: [] for way in problems}
+    evaluators = {way: Evaluator(problem) for way, problem in problems.items()}
+    for evaluator in evaluators.values():
+        evaluator.xs[:], evaluator.us[:] = xs, us
     for _ in range(rounds):
-        for way, problem in problems.items():
-            evaluator, x0 = problem.evaluator, problem.x0
-            call = lambda e=evaluator, x=x0: e.linearize(x)  # noqa: E731
-            times[way].append(1e6 * median_seconds(call, seconds=seconds / 4) / problem.T)
+        for way, evaluator in evaluators.items():
+            call = lambda e=evaluator: e.expand(first.x0)  # noqa: E731
+            times[way].append(1e6 * median_seconds(call, seconds=seconds / 4) / first.T)
     base = median(times["built in"])
     return {way: {"us_per_knot": median(t), "ratio": median(t) / base} for way, t in times.items()}
 
 
-def _check_same(name: str, got: Linearization, wanted: Linearization) -> None:
+def _check_same(name: str, got: ProblemDerivatives, wanted: ProblemDerivatives) -> None:
     for field in ("xnext", "costs", "Fx", "Fu", "Lx", "Lu", "Lxx", "Lxu", "Luu"):
         a, b = getattr(got, field), getattr(wanted, field)
         error = float(np.abs(a - b).max()) / max(1.0, float(np.abs(b).max()))

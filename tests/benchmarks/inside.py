@@ -37,7 +37,7 @@ def _one_solve(ours: Ours) -> tuple[dict[str, float], dict[str, float]]:
     solver = ours.solver
     evaluator = solver._evaluator
     times: dict[str, list[float]] = {part: [] for part in PARTS}
-    watched = [(evaluator, "linearize", "calc_diff"), (solver._riccati, "backward", "backward")]
+    watched = [(evaluator, "expand", "calc_diff"), (solver._riccati, "factor", "backward")]
     for width, part in ((1, "rollout, 1 lane"), (8, "rollout, 8 lanes")):
         watched.append((evaluator.trials(width), "run", part))
     for thing, method, part in watched:

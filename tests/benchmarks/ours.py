@@ -51,14 +51,14 @@ class Ours:
         # The solver's own arrays: what is timed is what the solve calls.
         evaluator, riccati = solver._evaluator, solver._riccati
         evaluator.xs[:], evaluator.us[:] = solution.xs, solution.us
-        evaluator.linearize(problem.x0)
-        evaluator.gaps[:] = 0.0
+        evaluator.expand(problem.x0)
+        evaluator.f[:] = 0.0
         trials = evaluator.trials(1)
         trials.alphas[:], trials.gaps[:], trials.xs[:, 0] = 1.0, 0.0, problem.x0
         regularization = solver.options.min_regularization
         parts = {
-            "calc_diff": lambda: evaluator.linearize(problem.x0),
-            "backward": lambda: riccati.backward(regularization, True),
+            "calc_diff": lambda: evaluator.expand(problem.x0),
+            "backward": lambda: riccati.factor(regularization, feasible=True),
             "rollout": lambda: trials.run(),
         }
         micros = {part: 1e6 * median_seconds(call, seconds=seconds / 4) / problem.T for part, call in parts.items()}

@@ -22,9 +22,9 @@ WATCHED = {
     "programs": [
         ("trajopt.shooting.programs", ["expansion", "terminal_expansion", "step", "terminal_step"]),
     ],
-    "text": [("trajopt.kernels.emission", ["EmittedFunction"]), ("trajopt.kernels.kernel", ["entry_text"])],
+    "text": [("trajopt.kernels.emission", ["EmittedFunction"]), ("trajopt.kernels.machine", ["entry_text"])],
     "compiling": [("trajopt.kernels.compiler", ["machine_code", "machine_codes"])],
-    "linking": [("trajopt.kernels.compiler", ["load"])],
+    "linking": [("trajopt.kernels.compiler", ["link"])],
     "cache": [("trajopt.cache", ["load", "store", "key"])],
 }
 

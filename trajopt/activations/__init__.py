@@ -1,4 +1,4 @@
-"""Activations: how a residual becomes a cost."""
+"""Activations: scalar functions that turn a residual into a cost."""
 
 from trajopt.activations.base import ActivationModelAbstract
 from trajopt.activations.quadratic import ActivationModelQuad

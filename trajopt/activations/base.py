@@ -1,4 +1,4 @@
-"""The interface of activations: how a residual becomes a cost."""
+"""Interface of activations: scalar functions that turn a residual into a cost."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from trajopt.model.base import Model
 
 
 class ActivationModelAbstract(Model):
-    """A scalar a(r) whose Hessian is taken as diagonal: a sum of functions of one element each.
+    """A scalar function a(r) with a diagonal Hessian: a sum of functions of one element of r each.
 
-    To write your own, give `value`; its derivatives follow.
+    A subclass implements `value`. Gradient and Hessian follow by automatic differentiation, or are implemented as well.
     """
 
     @abstractmethod
@@ -35,13 +35,13 @@ class ActivationModelAbstract(Model):
         return ca.substitute(ca.diag(jacobian(self.gradient(symbol), symbol)), symbol, r)
 
     def check_size(self, nr: int) -> None:
-        """Raises InvalidArgumentError if the activation does not fit a residual of size `nr`."""
+        """Raises InvalidArgumentError if the activation is made for residuals of another size than `nr`."""
 
 
 def vector_size(argument: str, value: npt.ArrayLike) -> int:
-    """Number of elements of a vector; raises InvalidArgumentError if it is something else."""
+    """Number of elements of a vector; raises InvalidArgumentError for any other value."""
     if np.ndim(value) != 1:
         raise InvalidArgumentError(
-            f"{argument}: expected a vector, one number for each element of the residual, got shape {np.shape(value)}"
+            f"{argument}: expected a vector, one number per element of the residual, got shape {np.shape(value)}"
         )
     return int(np.size(value))

@@ -1,4 +1,4 @@
-"""Half the squared norm."""
+"""Quadratic activation: half the squared norm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trajopt.activations.base import ActivationModelAbstract
 
 
 class ActivationModelQuad(ActivationModelAbstract):
-    """a(r) = ½ rᵀr [cost]: what a cost term uses if no activation is given."""
+    """a(r) = ½ rᵀr [cost]; the default activation of a cost term."""
 
     def value(self, r: SX) -> SX:
         return 0.5 * ca.sumsqr(r)

@@ -1,4 +1,4 @@
-"""A penalty outside of bounds."""
+"""Quadratic barrier: a penalty outside of bounds."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ class ActivationModelQuadraticBarrier(ActivationModelAbstract):
         lower: Lower bounds (nr,) [unit of r]; -inf where there is none. Run-time parameter `lower`.
         upper: Upper bounds (nr,) [unit of r]; inf where there is none. Run-time parameter `upper`.
 
-    Bounds that are infinite at first are left out of the compiled code for good. On a bound the Hessian is the one
-    outside, as Crocoddyl's: a joint that rests on its limit is held there from the first step on.
+    The compiled code contains the bounds that are finite at construction; an infinite bound stays infinite. Exactly on
+    a bound the Hessian is that of the outside, as in Crocoddyl: a joint that rests on its limit is held there from the
+    first step on.
 
     Raises:
         InvalidArgumentError: Sizes differ, a bound is NaN, or a lower bound is above the upper one.
@@ -50,15 +51,15 @@ class ActivationModelQuadraticBarrier(ActivationModelAbstract):
         late = np.flatnonzero(np.isfinite(bounds) & ~there)
         if len(late):
             raise InvalidArgumentError(
-                f"{argument}: element {late[0]} was infinite when the activation was built, and is not in the compiled "
-                "code; build it with a finite bound there, however wide"
+                f"{argument}: expected ±inf as element {late[0]}, got {bounds[late[0]]}: this bound was infinite when "
+                "the activation was built, so the compiled code has none; build it with a finite bound, however wide"
             )
         return bounds
 
     def check_size(self, nr: int) -> None:
         if nr != self.size:
             raise InvalidArgumentError(
-                f"lower: expected one bound for each of the residual's {nr} elements, got {self.size}"
+                f"lower: expected one bound for each of the {nr} elements of the residual, got {self.size}"
             )
 
     def _excess(self, r: SX) -> SX:
@@ -77,6 +78,6 @@ class ActivationModelQuadraticBarrier(ActivationModelAbstract):
 
 
 def _only(values: SX, chosen: npt.NDArray[np.bool_]) -> SX:
-    """The chosen elements; the others become structural zeros."""
+    """The values with structural zeros in place of all elements that are not chosen."""
     rows = np.flatnonzero(chosen).tolist()
     return SX(ca.project(values, ca.Sparsity.triplet(len(chosen), 1, rows, [0] * len(rows))))

@@ -1,4 +1,4 @@
-"""Half the weighted squared norm."""
+"""Weighted quadratic activation: half the weighted squared norm."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ class ActivationModelWeightedQuad(ActivationModelAbstract):
     """a(r) = ½ Σ wᵢ rᵢ² [cost].
 
     Args:
-        weights: Weights w, >= 0, shape (nr,) [-]: the term's weight has the unit. Run-time parameter `weights`.
+        weights: Weights w, >= 0, shape (nr,) [-]; the weight of the cost term carries the unit. Run-time parameter
+            `weights`.
 
     Raises:
         InvalidArgumentError: A weight is negative or not finite.
@@ -35,7 +36,7 @@ class ActivationModelWeightedQuad(ActivationModelAbstract):
     def check_size(self, nr: int) -> None:
         if nr != self.size:
             raise InvalidArgumentError(
-                f"weights: expected one for each of the residual's {nr} elements, got {self.size}"
+                f"weights: expected one weight for each of the {nr} elements of the residual, got {self.size}"
             )
 
     def value(self, r: SX) -> SX:

@@ -1,4 +1,4 @@
-"""Actuations: how controls become joint torques."""
+"""Actuations: maps from controls to joint torques."""
 
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.actuation.floating_base import ActuationModelFloatingBase

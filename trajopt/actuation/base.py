@@ -1,4 +1,4 @@
-"""The interface of actuations: how controls become joint torques."""
+"""Interface of actuations: maps from controls to joint torques."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class ActuationModelAbstract(Model):
         state: The robot's state.
         matrix: B, shape (nv, nu) [-].
         nu: Number of controls [-].
-        lower: Lower limits of the controls (nu,) [N m, N]; -inf where there is none. A control that drives one joint
-            alone, with factor 1, has that joint's effort limit.
-        upper: Upper limits (nu,) [N m, N].
-        names: Name of each control: "u:joint", or "u0", "u1", ... where it does not drive one joint alone.
+        lower: Lower limits of the controls (nu,) [N m, N]; -inf where there is none. A control that drives a single
+            joint with factor 1 has the effort limit of that joint.
+        upper: Upper limits of the controls (nu,) [N m, N]; inf where there is none.
+        names: Name of each control: "u:JOINT" if it drives a single joint with factor 1, else "u0", "u1", ...
     """
 
     def __init__(self, state: StateMultibody, matrix: Reals) -> None:
@@ -44,6 +44,6 @@ class ActuationModelAbstract(Model):
 
 
 def _driven_alone(column: Reals) -> int | None:
-    """The joint velocity that a column of B drives, if it is one and the factor is 1."""
+    """Index of the joint velocity that a column of B drives; None unless it is a single one, with factor 1."""
     rows = np.flatnonzero(column)
     return int(rows[0]) if len(rows) == 1 and column[rows[0]] == 1 else None

@@ -1,4 +1,4 @@
-"""Every joint is driven."""
+"""Full actuation: a motor at every joint."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trajopt.states.state_multibody import check_robot_state
 
 
 class ActuationModelFull(ActuationModelAbstract):
-    """tau = u: one control a degree of freedom.
+    """tau = u: one control per degree of freedom.
 
     Args:
         state: A robot's state.

@@ -1,4 +1,4 @@
-"""Controls act through a constant matrix."""
+"""Actuation through a constant matrix."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ class ActuationModelMatrix(ActuationModelAbstract):
 
     Args:
         state: A robot's state.
-        matrix: B, shape (nv, nu) [-]; a column with a single 1 drives that joint and takes its effort limit.
+        matrix: B, shape (nv, nu) [-]. A column with a single entry 1 drives that joint and takes its effort limit.
+
+    Raises:
+        InvalidArgumentError: `matrix` has another shape or an entry that is not finite.
     """
 
     def __init__(self, state: StateAbstract, matrix: npt.ArrayLike) -> None:
@@ -25,6 +28,6 @@ class ActuationModelMatrix(ActuationModelAbstract):
         shape = np.shape(matrix)
         if len(shape) != 2 or shape[0] != state.nv:
             raise InvalidArgumentError(
-                f"matrix: expected shape ({state.nv}, nu), one row a joint velocity, got {shape}"
+                f"matrix: expected shape ({state.nv}, nu), one row per joint velocity, got {shape}"
             )
         super().__init__(state, check_array("matrix", matrix, shape))

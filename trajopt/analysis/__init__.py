@@ -1,6 +1,6 @@
-"""Numbers of a motion, without a picture: feet and forces, references, limits, report."""
+"""Analysis of a solution in numbers: feet and contact forces, references, limits, a report in words."""
 
-from trajopt.analysis.legs import Foot, LeggedMotion, legged_motion
+from trajopt.analysis.legs import Foot, LeggedMotion, SupportPhase, legged_motion
 from trajopt.analysis.report import motion_report
 
-__all__ = ["Foot", "LeggedMotion", "legged_motion", "motion_report"]
+__all__ = ["Foot", "LeggedMotion", "SupportPhase", "legged_motion", "motion_report"]

@@ -1,4 +1,4 @@
-"""Robot and time of a solution."""
+"""Robot and time axis of a solution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def robot_of(solution: Solution) -> Any:
     """The Pinocchio model of a solution's robot.
 
     Raises:
-        InvalidArgumentError: the solution has no problem, or its state no robot.
+        InvalidArgumentError: The solution has no problem, or the state of the problem has no robot.
     """
     state = getattr(solution.problem, "state", None)
     if state is None:
@@ -33,7 +33,7 @@ def robot_of(solution: Solution) -> Any:
 
 
 def time_axis(solution: Solution) -> tuple[Reals, str]:
-    """Abscissa of the knots, shape (T + 1,), and its label: times [s], or numbers of knots if there are none."""
+    """Abscissa of the knots, shape (T + 1,), and its label: times [s], or knot numbers if the problem has no times."""
     times = getattr(solution.problem, "times", None)
     if times is None:
         return np.arange(len(solution.xs), dtype=np.float64), "knot [-]"

@@ -10,7 +10,7 @@ from trajopt.types import Reals
 def convex_hull(points: Reals) -> Reals:
     """Corners of the convex hull of points, shape (n, 2), in counter-clockwise order, shape (m, 2).
 
-    Corners on a straight edge are left out; the hull of points on a line are its two ends, that of one point is it.
+    Points on a straight edge are left out. For points on a line the corners are its two ends, for one point the point.
 
     Source: Andrew, Information Processing Letters 9, 1979.
     """
@@ -29,5 +29,5 @@ def convex_hull(points: Reals) -> Reals:
 
 
 def _turn(a: Reals, b: Reals, c: Reals) -> float:
-    """Twice the area of a triangle: > 0 if it turns left."""
+    """Twice the signed area of a triangle: > 0 if the path a, b, c turns left."""
     return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))

@@ -1,4 +1,4 @@
-"""A motion on feet as arrays: which foot stands when, where, and with which force."""
+"""Legged motion of a solution as arrays: when and where each foot is in contact, and with which force."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.basics import robot_of, time_axis
-from trajopt.analysis.references import all_terms, com_references, frame_references, parameter_values
+from trajopt.analysis.references import all_terms, com_references, frame_references, knot_values
 from trajopt.contacts.stack import parameter_name
 from trajopt.errors import InvalidArgumentError
 from trajopt.types import Reals
@@ -25,21 +25,21 @@ _UP = (0.0, 0.0, 1.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Foot:
-    """A frame that touches the world, over the knots.
+    """One foot over all knots: a frame of the robot that touches the world.
 
     Attributes:
         name: Name of its contact.
         frame: Name of the frame.
-        positions: Where it is, shape (T + 1, 3) [m].
-        references: Where costs ask it to be, shape (T + 1, 3) [m]; NaN where none does.
-        stands: Whether it is in contact from a knot to the next, shape (T,).
-        forces: What the ground does to it, in the world's axes, shape (T, 3) [N]; NaN where it does not stand.
-        torques: Likewise about the frame's origin, shape (T, 3) [N m].
-        impulses: What a touch-down does to it, shape (T, 3) [N s]; NaN where none does.
+        positions: Positions of the frame, shape (T + 1, 3) [m].
+        references: Reference positions of the cost terms, shape (T + 1, 3) [m]; NaN at knots without one.
+        stands: Whether the foot is in contact from a knot to the next, shape (T,).
+        forces: Force of the ground on the foot in world axes, shape (T, 3) [N]; NaN while it is not in contact.
+        torques: Torque of the ground about the frame's origin in world axes, shape (T, 3) [N m]; NaN likewise.
+        impulses: Impulse of the ground at a touch-down, shape (T, 3) [N s]; NaN at all other knots.
         normals: Normal of the ground, shape (T, 3) [-].
-        mu: Friction coefficient that a cost knows, shape (T,) [-]; NaN where none does.
-        outline: Corners of its sole around the frame's origin, in the world's axes, shape (T + 1, 4, 3) [m]; for a
-            point, or a sole whose size no cost knows, shape (T + 1, 1, 3), zero.
+        mu: Friction coefficient of the cost terms, shape (T,) [-]; NaN at knots without one.
+        outline: Corners of the sole around the frame's origin in world axes, shape (T + 1, 4, 3) [m]; zeros of shape
+            (T + 1, 1, 3) for a point foot, and for a sole whose size is not known.
     """
 
     name: str
@@ -56,69 +56,69 @@ class Foot:
 
     @property
     def on_floor(self) -> bool:
-        """Whether what it touches is more like a floor than a wall."""
+        """Whether the foot touches a floor (its normal is within 60 degrees of the vertical) and not a wall."""
         return bool(np.median(self.normals[:, 2]) > 0.5)
 
     @property
     def normal_forces(self) -> Reals:
-        """Part of the force along the normal, shape (T,) [N]."""
+        """Normal component of the force, shape (T,) [N]."""
         return np.asarray(np.sum(self.forces * self.normals, axis=1))
 
     @property
     def tangential_forces(self) -> Reals:
-        """Size of the part of the force along the ground, shape (T,) [N]."""
+        """Magnitude of the tangential component of the force, shape (T,) [N]."""
         along = self.forces - self.normal_forces[:, None] * self.normals
         return np.asarray(np.linalg.norm(along, axis=1))
 
     @property
     def normal_impulses(self) -> Reals:
-        """Part of the impulse along the normal, shape (T,) [N s]."""
+        """Normal component of the impulse, shape (T,) [N s]."""
         return np.asarray(np.sum(self.impulses * self.normals, axis=1))
 
     @property
     def hits(self) -> npt.NDArray[np.int64]:
-        """Knots at which it touches down with an impulse."""
+        """Knots at which the foot touches down with an impulse."""
         return np.flatnonzero(np.isfinite(self.impulses[:, 0]))
 
     @property
     def pressures(self) -> Reals:
-        """Its centre of pressure p + n × τ / f_n, shape (T, 3) [m]; NaN where it presses on nothing."""
+        """Centre of pressure p + n × τ / f_n, shape (T, 3) [m]; NaN while the normal force is not positive."""
         load = np.where(self.normal_forces > 0, self.normal_forces, np.nan)
         return self.positions[:-1] + np.cross(self.normals, self.torques) / load[:, None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Phase:
-    """Some time in which the same feet stand.
+class SupportPhase:
+    """An interval of the motion during which the same feet are in contact.
 
     Attributes:
         first: Knot at which it begins.
         last: Knot at which it ends.
-        standing: Numbers of the feet that stand.
+        feet: Indices of the feet in contact.
     """
 
     first: int
     last: int
-    standing: tuple[int, ...]
+    feet: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeggedMotion:
-    """A motion on feet.
+    """Motion of a robot on feet.
 
     Attributes:
-        abscissa: Time of each knot, or its number if there is no time, shape (T + 1,) [s] or [-].
-        label: What the axis of time says.
-        lasting: Whether a knot takes time, shape (T,); that of an impulse takes none.
+        abscissa: Time of each knot, or its number if the problem has no times, shape (T + 1,) [s] or [-].
+        label: Label of the time axis.
+        takes_time: Whether a knot takes time, shape (T,); the knot of an impulse takes none.
         feet: The feet, in the order of the contacts.
         com: Centre of mass, shape (T + 1, 3) [m].
-        com_references: Where costs ask it to be, shape (T + 1, 3) [m]; NaN where none does.
+        com_references: Reference positions of the centre of mass, shape (T + 1, 3) [m]; NaN at knots without one.
         weight: Weight of the robot [N].
     """
 
     abscissa: Reals
     label: str
-    lasting: npt.NDArray[np.bool_]
+    takes_time: npt.NDArray[np.bool_]
     feet: tuple[Foot, ...]
     com: Reals
     com_references: Reals
@@ -126,10 +126,13 @@ class LeggedMotion:
 
     @property
     def pressures(self) -> Reals:
-        """Centre of pressure Σ c_i f_n,i / Σ f_n,i on the floor, shape (T, 3) [m]; NaN if next to nothing presses."""
+        """Centre of pressure Σ c_i f_n,i / Σ f_n,i of the feet on the floor, shape (T, 3) [m].
+
+        NaN while these feet carry at most a thousandth of the weight.
+        """
         feet = [foot for foot in self.feet if foot.on_floor]
         if not feet:
-            return np.full((len(self.lasting), 3), np.nan)
+            return np.full((len(self.takes_time), 3), np.nan)
         loads = np.array([np.where(foot.normal_forces > 0, foot.normal_forces, 0.0) for foot in feet])
         points = np.array([np.nan_to_num(foot.pressures) for foot in feet])
         total = loads.sum(axis=0)
@@ -137,51 +140,51 @@ class LeggedMotion:
         return np.asarray(np.einsum("it,itk->tk", loads, points) / total[:, None])
 
     @property
-    def phases(self) -> list[Phase]:
-        """The phases, in order."""
-        knots = np.flatnonzero(self.lasting)
+    def phases(self) -> list[SupportPhase]:
+        """The support phases, in order."""
+        knots = np.flatnonzero(self.takes_time)
         flags = np.array([foot.stands[knots] for foot in self.feet]).T
         edges = [0, *(np.flatnonzero(np.any(np.diff(flags, axis=0), axis=1)) + 1).tolist(), len(knots)]
         return [
-            Phase(first=int(knots[a]), last=int(knots[b - 1]) + 1, standing=tuple(np.flatnonzero(flags[a]).tolist()))
+            SupportPhase(first=int(knots[a]), last=int(knots[b - 1]) + 1, feet=tuple(np.flatnonzero(flags[a]).tolist()))
             for a, b in itertools.pairwise(edges)
         ]
 
-    def spells(self, foot: Foot, *, standing: bool) -> list[tuple[int, int]]:
-        """First and last knot of each time in which a foot stands, or is in the air."""
-        knots = np.flatnonzero(self.lasting)
+    def intervals(self, foot: Foot, *, standing: bool) -> list[tuple[int, int]]:
+        """First and last knot of each interval in which a foot is in contact (`standing`), or in the air."""
+        knots = np.flatnonzero(self.takes_time)
         flags = np.concatenate([[False], foot.stands[knots] == standing, [False]]).astype(int)
         edges = np.flatnonzero(np.diff(flags))
         return [(int(knots[a]), int(knots[b - 1]) + 1) for a, b in zip(edges[::2], edges[1::2])]
 
     def slip(self, foot: Foot) -> float:
-        """Largest distance of a foot from where it began to stand, while it does [m]."""
-        spells = self.spells(foot, standing=True)
-        moved = [np.linalg.norm(foot.positions[a : b + 1] - foot.positions[a], axis=1).max() for a, b in spells]
+        """Largest distance of a foot from its position at the beginning of a stance, over all its stances [m]."""
+        stances = self.intervals(foot, standing=True)
+        moved = [np.linalg.norm(foot.positions[a : b + 1] - foot.positions[a], axis=1).max() for a, b in stances]
         return float(max(moved, default=0.0))
 
     def footholds(self, foot: Foot) -> Reals:
-        """Where a foot stands in turn, shape (n, 3) [m]; none on a wall."""
+        """Position of a foot at the beginning of each stance, shape (n, 3) [m]; empty for a foot against a wall."""
         if not foot.on_floor:
             return np.zeros((0, 3))
-        return foot.positions[[first for first, _ in self.spells(foot, standing=True)]].reshape(-1, 3)
+        return foot.positions[[first for first, _ in self.intervals(foot, standing=True)]].reshape(-1, 3)
 
 
 def is_legged(solution: Solution) -> bool:
-    """Whether it is a motion of a robot with a floating base and contacts."""
+    """Whether a solution is the motion of a robot with a floating base and contacts."""
     robot = getattr(getattr(solution.problem, "state", None), "robot", None)
     return bool(getattr(robot, "floating_base", False)) and bool(_touches(solution.problem))
 
 
 def legged_motion(solution: Solution, sole: Reals | None = None) -> LeggedMotion:
-    """The motion of a solution.
+    """Legged motion of a solution.
 
     Args:
         solution: The solution.
-        sole: Length and width of soles whose size no cost knows (2,) [m]; without it they are points.
+        sole: Length and width of soles whose size no cost term gives (2,) [m]; None takes such soles as points.
 
     Raises:
-        InvalidArgumentError: the solution has no problem, its state no robot, or nothing touches the world.
+        InvalidArgumentError: The solution has no problem, its state has no robot, or no contact touches the world.
     """
     import pinocchio as pin
 
@@ -199,18 +202,18 @@ def legged_motion(solution: Solution, sole: Reals | None = None) -> LeggedMotion
         com[t] = pin.centerOfMass(model, data, q)
         for i, frame in enumerate(ids):
             places[i, t] = data.oMf[frame].homogeneous[:3]
-    values, forces = parameter_values(solution), solution.contact_forces()
+    values, forces = knot_values(solution), solution.contact_forces()
     known = _Known(solution, values, forces, sole)
     feet = [_foot(known, f, items, places[i]) for i, (f, items) in enumerate(touches.items())]
     abscissa, label = time_axis(solution)
-    lasting = np.array([m.time_step() != 0.0 for m in solution.problem.running])  # type: ignore[union-attr]
+    timed = np.array([m.time_step() != 0.0 for m in solution.problem.running])  # type: ignore[union-attr]
     weight = float(pin.computeTotalMass(model) * np.linalg.norm(model.gravity.linear))
-    return LeggedMotion(abscissa=abscissa, label=label, lasting=lasting, feet=tuple(feet), com=com, weight=weight,
+    return LeggedMotion(abscissa=abscissa, label=label, takes_time=timed, feet=tuple(feet), com=com, weight=weight,
                         com_references=com_references(solution, values))  # fmt: skip
 
 
 def _touches(problem: Any) -> dict[str, dict[tuple[str, str], Any]]:
-    """What touches the world by frame: its models by kind and name. What joins two frames of the robot is left out."""
+    """Contact and impulse models by frame, then by kind and name; loops, which join two frames, are left out."""
     found: dict[str, dict[tuple[str, str], Any]] = {}
     for action in {id(model): model for model in getattr(problem, "running", ())}.values():
         owner = getattr(action, "differential", action)
@@ -224,7 +227,7 @@ def _touches(problem: Any) -> dict[str, dict[tuple[str, str], Any]]:
 
 @dataclass(frozen=True)
 class _Known:
-    """What all feet are made from; see `parameter_values`, `Solution.contact_forces`, `legged_motion`."""
+    """Data that all feet share; see `knot_values`, `Solution.contact_forces` and `legged_motion`."""
 
     solution: Solution
     values: Mapping[str, Reals]
@@ -233,7 +236,7 @@ class _Known:
 
 
 def _foot(known: _Known, frame: str, items: dict[tuple[str, str], Any], places: Reals) -> Foot:
-    """A foot from the contacts and impulses of its frame, and its places (T + 1, 3, 4)."""
+    """A foot from the contacts and impulses of its frame, and its placements (T + 1, 3, 4)."""
     rotations, T = places[:, :, :3], len(places) - 1
     wrenches = {kind: np.full((T, 6), np.nan) for kind in ("contacts", "impulses")}
     surface = _surface(known, items, rotations)
@@ -259,7 +262,7 @@ def _foot(known: _Known, frame: str, items: dict[tuple[str, str], Any], places: 
 
 @dataclass(frozen=True)
 class _Surface:
-    """What costs know of the ground below a foot; see Foot."""
+    """Ground below a foot as the cost terms describe it; see Foot."""
 
     normals: Reals
     mu: Reals
@@ -267,7 +270,7 @@ class _Surface:
 
 
 def _surface(known: _Known, items: dict[tuple[str, str], Any], rotations: Reals) -> _Surface:
-    """From the cones, or the centre of pressure, that costs ask of the contacts of a frame."""
+    """Ground below a frame, read from cost terms on its contacts: friction and wrench cones, centre of pressure."""
     T, values = len(rotations) - 1, known.values
     normals, mu, outline = np.tile(_UP, (T, 1)), np.full(T, np.nan), np.zeros((T + 1, 1, 3))
     contacts = {name: item for (kind, name), item in items.items() if kind == "contacts"}
@@ -281,7 +284,7 @@ def _surface(known: _Known, items: dict[tuple[str, str], Any], rotations: Reals)
         turn = values[f"{term.name}.rotation"]
         here = np.isfinite(turn[:T, 0, 0])
         axes = _held(turn) if item.in_world else rotations @ _held(turn)
-        rows = here if found else np.full(T, True)  # a touch-down, which may have no cone, is on the same ground
+        rows = here if found else np.full(T, True)  # touch-downs, which may have no cone, are on the same ground
         normals[rows], found = axes[:T, :, 2][rows], True
         if f"{term.name}.mu" in values:
             mu[here] = values[f"{term.name}.mu"][:T][here]
@@ -292,20 +295,20 @@ def _surface(known: _Known, items: dict[tuple[str, str], Any], rotations: Reals)
 
 
 def _corners(box: Reals, axes: Reals) -> Reals:
-    """Corners of a rectangle of sides (2,) in the x-y planes of axes, shape (n, 3, 3): shape (n, 4, 3)."""
+    """Corners (n, 4, 3) of a rectangle with sides (2,), in the x-y planes of the axes (n, 3, 3)."""
     corners = np.array([(1, 1, 0), (-1, 1, 0), (-1, -1, 0), (1, -1, 0)]) * [*(box / 2), 0.0]
     return np.asarray(corners @ np.swapaxes(axes, 1, 2))
 
 
 def _held(rows: Reals) -> Reals:
-    """Rows of NaN replaced by the ones before them, or at the start by the first that is known."""
+    """Rows with each NaN row replaced by the last known row before it, or at the start by the first known row."""
     known = np.flatnonzero(np.isfinite(rows.reshape(len(rows), -1)[:, 0]))
     before = known[np.maximum(np.searchsorted(known, np.arange(len(rows)), side="right") - 1, 0)]
     return np.asarray(rows[before])
 
 
 def _in_world(item: Any, forces: Reals, rotations: Reals) -> Reals:
-    """Forces of a contact, shape (T, nc), as force and torque in the world's axes, shape (T, 6) [N, N m]."""
+    """Forces of a contact, shape (T, nc), as force and torque in world axes, shape (T, 6) [N, N m]."""
     wrenches = np.zeros((len(forces), 6))
     if item.nc == 1:
         wrenches[:, :3] = forces * item.axis

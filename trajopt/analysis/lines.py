@@ -1,4 +1,4 @@
-"""A solution as named lines over time: which quantity, which unit, which limits."""
+"""States and controls of a solution as lines over time, each with name, quantity, unit and limits."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.shooting import Controls
+from trajopt.shooting import controls as controls_of
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -23,13 +25,13 @@ class Line:
 
     Attributes:
         group: "configuration", "velocity", "state" or "control".
-        owner: The joint, if it has several coordinates; lines of one owner share a panel.
-        quantity: What the panel's axis says.
+        owner: Name of the joint if it has several coordinates, which then share a panel; else empty.
+        quantity: Quantity, for the label of the axis.
         unit: Unit; empty if unknown.
-        name: What the legend says.
-        values: What is drawn.
-        lower: Lower limit, -inf where there is none.
-        upper: Upper limit, inf where there is none.
+        name: Name, for the legend.
+        values: Values.
+        lower: Lower limit, -inf if there is none.
+        upper: Upper limit, inf if there is none.
     """
 
     group: str
@@ -43,12 +45,12 @@ class Line:
 
     @property
     def panel(self) -> tuple[str, str, str, str]:
-        """Lines for which this is equal share a panel."""
+        """Key of the panel that the line belongs to; lines with equal keys share a panel."""
         return self.group, self.owner, self.quantity, self.unit
 
 
 def panels_of(solution: Solution) -> list[list[Line]]:
-    """The lines of a solution, those of one panel together, states before controls."""
+    """Lines of a solution grouped by panel, states before controls."""
     panels: dict[tuple[str, str, str, str], list[Line]] = {}
     for line in (*_state_lines(solution), *_control_lines(solution)):
         panels.setdefault(line.panel, []).append(line)
@@ -57,12 +59,9 @@ def panels_of(solution: Solution) -> list[list[Line]]:
 
 def _control_lines(solution: Solution) -> Iterator[Line]:
     problem, us = solution.problem, solution.us
-    nu = us.shape[1]
-    names = problem.control_names if problem is not None else [f"u{i}" for i in range(nu)]
-    lower = problem.control_lower if problem is not None else np.full(nu, -np.inf)
-    upper = problem.control_upper if problem is not None else np.full(nu, np.inf)
+    controls = controls_of(problem) if problem is not None else Controls.unnamed(us.shape[1])
     efforts = _efforts(problem.state) if problem is not None else {}
-    for i, name in enumerate(names):
+    for i, name in enumerate(controls.names):
         quantity, unit = efforts.get(name, ("control", ""))
         yield Line(
             group="control",
@@ -70,13 +69,13 @@ def _control_lines(solution: Solution) -> Iterator[Line]:
             unit=unit,
             name=name.removeprefix("u:"),
             values=us[:, i],
-            lower=float(lower[i]),
-            upper=float(upper[i]),
+            lower=float(controls.lower[i]),
+            upper=float(controls.upper[i]),
         )
 
 
 def _efforts(state: Any) -> dict[str, tuple[str, str]]:
-    """Quantity and unit of controls that drive one joint each; such a control is called "u:joint"."""
+    """Quantity and unit of each control that drives a single joint, by its name, which is "u:JOINT"."""
     efforts = {"rad/s": ("torque", "N m"), "m/s": ("force", "N")}
     names = {f"u:{name[2:]}": unit for name, unit in zip(state.tangent_names, state.tangent_units) if name[:2] == "v:"}
     return {name: efforts[unit] for name, unit in names.items() if unit in efforts}
@@ -90,7 +89,7 @@ def _state_lines(solution: Solution) -> Iterator[Line]:
         yield from _velocity_lines(state, xs)
         return
     names = state.coordinate_names if state is not None else [f"x{i}" for i in range(xs.shape[1])]
-    flat = state is not None and state.nx == state.ndx  # otherwise units and bounds are not those of coordinates
+    flat = state is not None and state.nx == state.ndx  # otherwise units and bounds belong to tangent coordinates
     for i, name in enumerate(names):
         more: dict[str, Any] = {}
         if state is not None and flat:
@@ -100,7 +99,7 @@ def _state_lines(solution: Solution) -> Iterator[Line]:
 
 
 def _configuration_lines(state: Any, xs: Reals) -> Iterator[Line]:
-    """Coordinates joint by joint; a point on the unit circle as its angle, a quaternion as it is."""
+    """Coordinates joint by joint: points on the unit circle as angles, quaternions unchanged."""
     from trajopt.states.joint_spaces import joint_spaces
     from trajopt.states.spaces import CircleSpace, PlanarPoseSpace, VectorSpace
 
@@ -116,7 +115,7 @@ def _configuration_lines(state: Any, xs: Reals) -> Iterator[Line]:
             q, names, units = np.hstack([q[:, :2], _angle(q[:, 2:])]), ["x", "y", "angle"], ["m", "m", "rad"]
         for k, (name, unit) in enumerate(zip(names, units)):
             bounds = {}
-            if isinstance(space, VectorSpace):  # elsewhere tangent coordinates are not those that are drawn
+            if isinstance(space, VectorSpace):  # in other spaces bounds are on tangent coordinates, not on these
                 bounds = {"lower": float(state.lower[joint.v][k]), "upper": float(state.upper[joint.v][k])}
             quantity = _QUANTITIES.get(unit, "quaternion")
             label = name or joint.label

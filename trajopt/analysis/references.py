@@ -1,4 +1,4 @@
-"""What costs ask of points of the robot, knot by knot."""
+"""References of cost terms for points of the robot, knot by knot."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def terms_of(model: Any) -> Iterable[Any]:
-    """The cost terms of an action model, or of a cost stack at the end of a horizon."""
+    """Cost terms of an action model, running or terminal."""
     stack = getattr(model, "costs", None) or getattr(getattr(model, "differential", None), "costs", None)
     return getattr(stack, "terms", ())
 
 
 def all_terms(problem: Any) -> Iterator[Any]:
-    """The cost terms of a problem; those of one name at several models are named once."""
+    """Cost terms of a problem, one for each name."""
     seen: set[str] = set()
     for model in {id(model): model for model in (*problem.running, problem.terminal)}.values():
         for term in terms_of(model):
@@ -29,8 +29,8 @@ def all_terms(problem: Any) -> Iterator[Any]:
                 yield term
 
 
-def parameter_values(solution: Solution) -> Mapping[str, Reals]:
-    """Run-time parameters of the solve by name: one row a knot 0..T, NaN where it has no such parameter."""
+def knot_values(solution: Solution) -> Mapping[str, Reals]:
+    """Run-time parameters of the solve by name, one row per knot 0..T; NaN at knots without the parameter."""
     problem = solution.problem
     assert problem is not None
     found = {}
@@ -43,12 +43,12 @@ def parameter_values(solution: Solution) -> Mapping[str, Reals]:
 
 
 def frame_references(solution: Solution, frame: str, values: Mapping[str, Reals]) -> Reals:
-    """Where costs ask a frame to be, shape (T + 1, 3) [m]; NaN where no term with a weight does.
+    """Reference positions of a frame, shape (T + 1, 3) [m]; NaN at knots where no term with a weight > 0 has one.
 
     Args:
         solution: The solution.
         frame: Name of the frame.
-        values: What `parameter_values` says.
+        values: Parameters of the solution, from `knot_values`.
     """
     from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameTranslation
 
@@ -58,7 +58,7 @@ def frame_references(solution: Solution, frame: str, values: Mapping[str, Reals]
 
 
 def com_references(solution: Solution, values: Mapping[str, Reals]) -> Reals:
-    """Where costs ask the centre of mass to be, shape (T + 1, 3) [m]; see `frame_references`."""
+    """Reference positions of the centre of mass, shape (T + 1, 3) [m]; NaN as in `frame_references`."""
     from trajopt.residuals import ResidualModelCoMPosition
 
     terms = [t for t in all_terms(solution.problem) if isinstance(t.residual, ResidualModelCoMPosition)]

@@ -1,4 +1,4 @@
-"""What a motion on feet comes to, measured on the solution: distance, slip, forces, how far they are from sliding."""
+"""Report of a legged motion: distance, slip, largest force, margins against sliding and tipping."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def motion_report(solution: Solution, mu: float) -> dict[str, str]:
-    """The motion in words.
+    """Report of a legged motion in words, by short names.
 
     Args:
         solution: A solution of a problem with contacts.
-        mu: Friction coefficient by which sliding is judged [-].
+        mu: Friction coefficient for the margin against sliding [-].
     """
     motion, problem = legged_motion(solution), solution.problem
     assert problem is not None
@@ -44,15 +44,15 @@ def motion_report(solution: Solution, mu: float) -> dict[str, str]:
 
 
 def cone_margin(motion: LeggedMotion, mu: float) -> float:
-    """Smallest mu f_n - |f_t| while a foot stands [N]: negative where it would slide."""
+    """Smallest μ f_n - |f_t| over all feet in contact [N]; negative if a foot would slide."""
     margins = [(mu * foot.normal_forces - foot.tangential_forces)[foot.stands] for foot in motion.feet]
     return float(np.min(np.concatenate(margins), initial=np.inf))
 
 
 def tipping_margin(motion: LeggedMotion) -> float:
-    """Smallest min(X f_n - |τ_y|, Y f_n - |τ_x|) while a sole stands, with half sides X, Y [N m]: negative if it tips.
+    """Smallest min(X f_n - |τ_y|, Y f_n - |τ_x|) over all soles in contact, with half sides X, Y [N m].
 
-    Infinite without soles whose size a cost knows.
+    Negative if a sole would tip; infinite if no sole has a known size.
     """
     margins = []
     for foot in motion.feet:

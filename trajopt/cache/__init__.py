@@ -1,4 +1,4 @@
-"""What is kept on disk between processes, and where."""
+"""Disk cache of compiled code and programs, shared by all processes of a user."""
 
 from trajopt.cache.disk import CacheInfo, clear, contains, directory, info, key, limit, load, store
 

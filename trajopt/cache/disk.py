@@ -1,12 +1,12 @@
-"""Disk cache of compiled code, and of programs: private to the user, written atomically, verified before it is loaded.
+"""Disk cache of compiled code and programs: private to the user, written atomically, verified before it is loaded.
 
 Each entry is a file `KEY.kernel`: a header with the SHA-256 of key and content, then the content. A file that is
-damaged, or that somebody else could have written, counts as absent. Several processes may use one cache: a file appears
+damaged, or that another user could have written, counts as absent. Several processes may use one cache: a file appears
 whole or not at all.
 
 Environment:
-    TRAJOPT_CACHE_DIR: Folder of the cache; "off" keeps nothing.
-    TRAJOPT_CACHE_SIZE: Largest size [MiB], default 1024; the entries that were used least recently go first.
+    TRAJOPT_CACHE_DIR: Folder of the cache; "off" switches the cache off.
+    TRAJOPT_CACHE_SIZE: Largest size [MiB], default 1024; the least recently used entries are removed first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from trajopt import source
 
 MAGIC = b"trajopt kernel 1\n"
 SUFFIX, UNFINISHED = ".kernel", ".part"
-STALE = 3600.0  # age from which an unfinished file is one that a dead process left behind [s]
+STALE = 3600.0  # age from which an unfinished file counts as left behind by a dead process [s]
 
 _logger = logging.getLogger(__name__)
 
@@ -36,10 +36,10 @@ class CacheInfo:
     """State of the cache.
 
     Attributes:
-        directory: Where it is; None if it is off or not usable.
-        entries: Number of files [-].
-        size: Their size [bytes].
-        limit: Largest size [bytes].
+        directory: Folder of the cache; None if the cache is off or not usable.
+        entries: Number of entries, one file each [-].
+        size: Total size of the entries [bytes].
+        limit: Largest total size [bytes].
     """
 
     directory: Path | None
@@ -49,7 +49,7 @@ class CacheInfo:
 
 
 def _source_digest() -> bytes:
-    """Digest of the compiler's own source: an edit of it makes every entry stale."""
+    """Digest of the source code of `trajopt.kernels`: an edit there makes every entry stale."""
     return source.digest(source.PACKAGE / "kernels")
 
 
@@ -62,7 +62,7 @@ def key(*parts: str) -> str:
 
 
 def directory() -> Path | None:
-    """Folder of the cache, made if needed; None if it is off or cannot be used safely."""
+    """Folder of the cache, created if needed; None if the cache is off or cannot be used safely."""
     setting = os.environ.get("TRAJOPT_CACHE_DIR", "")
     if setting == "off":
         return None
@@ -80,7 +80,7 @@ def _usable_directory(setting: str) -> Path | None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _private(folder.stat()):
-            problem = "belongs to somebody else or is open to other users"
+            problem = "belongs to another user or is open to other users"
         elif not os.access(folder, os.W_OK):
             problem = "cannot be written"
         else:
@@ -101,13 +101,13 @@ def _checksum(entry: str, content: bytes) -> bytes:
 
 
 def contains(entry: str) -> bool:
-    """Whether an entry is there (it may still turn out to be damaged)."""
+    """Whether an entry exists; its content is not verified."""
     folder = directory()
     return folder is not None and (folder / (entry + SUFFIX)).exists()
 
 
 def load(entry: str) -> bytes | None:
-    """Content of an entry; None if it is absent or damaged."""
+    """Content of an entry; None if the entry is absent or damaged."""
     folder = directory()
     if folder is None:
         return None
@@ -132,7 +132,7 @@ def load(entry: str) -> bytes | None:
 
 
 def store(entry: str, content: bytes) -> None:
-    """Writes an entry; a failure is logged, never raised: the cache is a convenience."""
+    """Writes an entry. A failure is logged, not raised: a solve works without the cache."""
     folder = directory()
     if folder is None:
         return
@@ -151,7 +151,7 @@ def store(entry: str, content: bytes) -> None:
 
 
 def limit() -> int:
-    """Largest size of the cache [bytes]."""
+    """Largest total size of the entries [bytes]."""
     setting = os.environ.get("TRAJOPT_CACHE_SIZE", "1024")
     try:
         return int(float(setting) * 2**20)
@@ -161,17 +161,17 @@ def limit() -> int:
 
 
 def _files(folder: Path, pattern: str) -> list[tuple[float, int, Path]]:
-    """Last use, size and path of the files of a kind."""
+    """Time of last use, size and path of the files that match a pattern."""
     found = []
     for path in folder.glob(pattern):
-        with contextlib.suppress(FileNotFoundError):  # another process was faster
+        with contextlib.suppress(FileNotFoundError):  # another process removed it meanwhile
             status = path.stat()
             found.append((status.st_mtime, status.st_size, path))
     return found
 
 
 def _shrink(folder: Path) -> None:
-    """Removes what was used least recently beyond the limit, and what dead processes left behind."""
+    """Removes the least recently used entries beyond the limit, and unfinished files of dead processes."""
     entries = _files(folder, "*" + SUFFIX)
     excess = sum(size for _, size, _ in entries) - limit()
     for _, size, path in sorted(entries):
@@ -185,14 +185,14 @@ def _shrink(folder: Path) -> None:
 
 
 def info() -> CacheInfo:
-    """Where the cache is and how large."""
+    """Folder, number of entries and size of the cache."""
     folder = directory()
     entries = [] if folder is None else _files(folder, "*" + SUFFIX)
     return CacheInfo(directory=folder, entries=len(entries), size=sum(s for _, s, _ in entries), limit=limit())
 
 
 def clear() -> int:
-    """Removes every entry; returns how many."""
+    """Removes every entry; returns how many there were."""
     folder = directory()
     if folder is None:
         return 0

@@ -1,4 +1,4 @@
-"""Watch a solve: callbacks get the record of each iteration and may stop it. Any callable will do."""
+"""Callbacks: objects or plain functions that receive the record of each iteration and may stop the solve."""
 
 from trajopt.callbacks.base import Callback
 from trajopt.callbacks.logger import CallbackLogger

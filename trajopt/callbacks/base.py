@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from trajopt.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from trajopt.shooting import ShootingProblem
@@ -12,14 +15,31 @@ if TYPE_CHECKING:
 
 
 class Callback(ABC):
-    """What a solver calls: `preparing` and `start` once, the object itself after each iteration, `finish` once.
+    """Observer of a solve, to derive from; the solver calls its methods in the order below.
 
-    Deriving from it is convenient, not needed: a plain function of a record is a callback as well. The same object may
-    watch several solves, one after the other.
+    `preparing` and `start` are called once, the object itself after each iteration, `finish` once. Where only the
+    records matter, pass a plain function of a record to the solver instead. One object may observe several solves, one
+    after the other.
     """
 
+    @staticmethod
+    def of(callback: Callback | Callable[[IterationRecord], Any]) -> Callback:
+        """The callback itself; or, of a function, a callback that calls it with each record.
+
+        Raises:
+            InvalidArgumentError: `callback` is neither a Callback nor a function.
+        """
+        if isinstance(callback, Callback):
+            return callback
+        if not callable(callback) or isinstance(callback, type):
+            raise InvalidArgumentError(
+                f"callbacks: expected functions of an iteration's record, or objects of classes derived from "
+                f"trajopt.callbacks.Callback, got {callback!r}"
+            )
+        return _Function(callback)
+
     def preparing(self) -> AbstractContextManager[None]:
-        """Within what this returns the solver compiles the models, or loads their code; called before `start`."""
+        """Context in which the solver compiles the models or loads their code; entered before `start`."""
         return nullcontext()
 
     def start(self, problem: ShootingProblem, solver_name: str) -> None:  # noqa: B027 (optional: nothing to do here)
@@ -32,15 +52,26 @@ class Callback(ABC):
 
     @abstractmethod
     def __call__(self, record: IterationRecord) -> bool | None:
-        """Called after each iteration; True stops the solve (its status is then STOPPED_BY_CALLBACK).
+        """Called after each iteration; returning True stops the solve with the status STOPPED_BY_CALLBACK.
 
         Args:
-            record: What the iteration did; read-only.
+            record: Record of the iteration; read-only.
         """
 
     def finish(self, solution: Solution) -> None:  # noqa: B027 (optional: nothing to do here)
         """Called once after the last iteration.
 
         Args:
-            solution: What the solve returns.
+            solution: Result of the solve.
         """
+
+
+class _Function(Callback):
+    """Callback that calls a plain function with each record."""
+
+    def __init__(self, function: Callable[[IterationRecord], Any]) -> None:
+        self._function = function
+
+    def __call__(self, record: IterationRecord) -> bool | None:
+        """Calls the function."""
+        return bool(self._function(record))

@@ -1,4 +1,4 @@
-"""Records of a solve, as arrays."""
+"""Logger: the records of a solve as arrays."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ _FIELDS = {
     "gap_norms": "gap_norm",
     "expected_decreases": "expected_decrease",
     "decreases": "decrease",
+    "constraint_violations": "constraint_violation",
+    "complementarities": "complementarity",
     "feasible": "feasible",
     "seconds": "seconds",
 }
@@ -32,9 +34,9 @@ _FIELDS = {
 
 
 class CallbackLogger(Callback):
-    """Keeps the record of every iteration; each array below has one entry an iteration, shape (iterations,).
+    """Keeps the record of every iteration; each array below has one entry per iteration, shape (iterations,).
 
-    A new solve starts a new log. Between solves the arrays can be read at any time, also while a solver is at work.
+    A new solve starts a new log. The arrays can be read at any time, also during a solve.
 
     Args:
         records: Records to begin with, for example `solution.history`.
@@ -73,12 +75,12 @@ class CallbackLogger(Callback):
 
     @property
     def step_lengths(self) -> npt.NDArray[np.float64]:
-        """Step length of each iteration [-]; of the last try where `accepted` is False."""
+        """Step length of each iteration [-]; where `accepted` is False, the last one that was tried."""
         return self._reals("step_length")
 
     @property
     def accepted(self) -> npt.NDArray[np.bool_]:
-        """Whether each iteration took its step."""
+        """Whether each iteration accepted a step."""
         return np.array(self._column("accepted"), dtype=np.bool_)
 
     @property
@@ -93,13 +95,23 @@ class CallbackLogger(Callback):
 
     @property
     def expected_decreases(self) -> npt.NDArray[np.float64]:
-        """Decrease of the cost that the model promised [cost]."""
+        """Decrease of the cost that the quadratic model predicted [cost]."""
         return self._reals("expected_decrease")
 
     @property
     def decreases(self) -> npt.NDArray[np.float64]:
-        """Decrease of the cost that came [cost]."""
+        """Actual decrease of the cost [cost]."""
         return self._reals("decrease")
+
+    @property
+    def constraint_violations(self) -> npt.NDArray[np.float64]:
+        """Largest violation of a constraint after each step [-]; NaN for a solver without constraints."""
+        return self._reals("constraint_violation")
+
+    @property
+    def complementarities(self) -> npt.NDArray[np.float64]:
+        """Largest product of a multiplier and its slack after each step [-]; NaN for a solver without constraints."""
+        return self._reals("complementarity")
 
     @property
     def feasible(self) -> npt.NDArray[np.bool_]:
@@ -112,8 +124,9 @@ class CallbackLogger(Callback):
         return self._reals("seconds")
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """The log as lists of plain numbers by name, ready for `json.dumps` or a data frame."""
-        return {name: self._column(field) for name, field in _FIELDS.items()}
+        """The log as lists of plain numbers by name, for `json.dumps` or a data frame; None in place of NaN."""
+        columns = {name: self._column(field) for name, field in _FIELDS.items()}
+        return {name: [None if value != value else value for value in column] for name, column in columns.items()}
 
     def __len__(self) -> int:
         return len(self._records)

@@ -1,4 +1,4 @@
-"""A table of the iterations that grows line by line."""
+"""Verbose: a table of the iterations, printed line by line during the solve."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 HEADER_EVERY = 20
-"""Lines after which the header is repeated [-]."""
+"""Number of lines after which the header is repeated [-]."""
 
 PATIENCE = 1.0
-"""How long the models' code may be in the making before a word is said [s]."""
+"""Time after which a notice says that models are being compiled [s]."""
 
 COMPILING = "compiling the models; later starts take their code from the cache (trajopt cache info)"
 
@@ -37,28 +37,28 @@ _COLUMNS = {
     "feas": 4,
     "s": 6,
 }
-"""Header and width of the columns; with the blanks between them 80 characters."""
+"""Header and width of the columns; 80 characters in all with the blanks between them."""
 
 
 class CallbackVerbose(Callback):
-    """Draws a table of the iterations, one line each, and a closing line.
+    """Prints a table of the iterations, one line each, then the status and the totals.
 
     Columns: iteration, cost after the step, stopping value, step length ("refused" if no step was accepted),
-    regularisation, largest gap before the step, decrease of the cost that the model promised and the one that came
-    (dV), whether the trajectory is a rollout, seconds since the start. In a pipe or a file the lines are plain text.
+    regularisation, largest gap before the step, predicted and actual decrease of the cost (exp.dV and dV), whether the
+    trajectory is a rollout, seconds since the start. In a pipe or a file the lines are plain text.
 
     Args:
-        every: Draws each n-th iteration, >= 1 [-]; the last one is always drawn.
-        console: Where to draw; by default the terminal (standard output).
-        closing: Whether to draw the status and the totals at the end.
+        every: Prints every n-th iteration, >= 1 [-]; the last one is always printed.
+        console: Where to print; by default the terminal (standard output).
+        closing: Whether to print the status and the totals at the end.
 
     Raises:
-        InvalidArgumentError: `every` is not a whole number >= 1.
+        InvalidArgumentError: `every` is not an integer >= 1.
     """
 
     def __init__(self, every: int = 1, console: Console | None = None, *, closing: bool = True) -> None:
         if isinstance(every, bool) or not isinstance(every, int) or every < 1:
-            raise InvalidArgumentError(f"every: expected a whole number >= 1, got {every!r}; 1 draws each iteration")
+            raise InvalidArgumentError(f"every: expected an integer >= 1, got {every!r}; 1 prints each iteration")
         self._every = every
         self._console = console
         self._closing = closing
@@ -67,7 +67,7 @@ class CallbackVerbose(Callback):
 
     @contextlib.contextmanager
     def preparing(self) -> Iterator[None]:
-        """Says so if it takes a while, as the first time that a model is compiled."""
+        """Prints a notice if it takes long, as it does when a model is compiled for the first time."""
         timer = threading.Timer(PATIENCE, self._print, [COMPILING])
         timer.daemon = True
         timer.start()
@@ -77,21 +77,21 @@ class CallbackVerbose(Callback):
             timer.cancel()
 
     def start(self, problem: ShootingProblem, solver_name: str) -> None:
-        """Names the solver and the size of the problem, and begins a new table."""
+        """Prints the solver and the size of the problem, and begins a new table."""
         self._lines = 0
         self._skipped = None
         state = problem.state
         self._print(f"{solver_name}: T = {problem.T} knots, nx = {state.nx}, nu = {problem.nu}", "bold")
 
     def __call__(self, record: IterationRecord) -> None:
-        """Draws a line if it is this iteration's turn."""
+        """Prints a line for every n-th iteration."""
         if record.iteration % self._every == 0:
             self._draw(record)
         else:
             self._skipped = record
 
     def finish(self, solution: Solution) -> None:
-        """Draws the last iteration if it was skipped, then the status and the totals."""
+        """Prints the last iteration if it was skipped, then the status and the totals."""
         if self._skipped is not None:
             self._draw(self._skipped)
         if not self._closing:

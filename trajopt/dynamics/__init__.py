@@ -1,4 +1,4 @@
-"""Rigid-body algorithms as CasADi expressions over a pinocchio.Model."""
+"""Rigid-body algorithms as CasADi expressions of a pinocchio.Model."""
 
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.dynamics.lie import (

@@ -20,14 +20,14 @@ from trajopt.dynamics.tree import Link, Tree
 
 
 def turned_to_parent(link: Link, a: SX) -> SX:
-    """A symmetric SX (3, 3) of a link's frame in its parent's axes."""
+    """A symmetric SX (3, 3), given in a link's axes, in the axes of its parent."""
     if link.joint.angle is None:
         return rotate_symmetric(link.placement.rotation, a)
     return rotate_symmetric(SX(link.before.rotation), rotate_symmetric_z(*link.joint.angle, a))
 
 
 def inertia_to_parent(inertia: Inertia, link: Link) -> Inertia:
-    """The same inertia in the parent's frame."""
+    """An inertia, given in a link's frame, in the frame of its parent."""
     placement = link.placement
     p = placement.translation
     h = ca.mtimes(placement.rotation, inertia.moment)
@@ -49,10 +49,15 @@ def composite_inertias(tree: Tree) -> list[Inertia]:
 
 @dataclass(frozen=True)
 class CompositeBody:
-    """A subtree: inertia, momentum (f, n) about the origin, and dI/dt of its rotational inertia.
+    """Composite body of a subtree: inertia, momentum (f, n) about the origin, and rate of its rotational inertia.
 
-    They make the matrix 2B of Coriolis effects about a fixed point, 2B = [[0, -2 [f]], [0, İ - [n]]], which is
+    They define the matrix 2B of Coriolis effects about a fixed point, 2B = [[0, -2 [f]], [0, İ - [n]]], which is
     (v ×*) I - I (v ×) + (I v) ×̄* summed over the subtree.
+
+    Attributes:
+        inertia: Inertia of the subtree.
+        momentum: Momentum (f, n) about the origin.
+        growth: İ, rate of the rotational inertia, SX (3, 3).
     """
 
     inertia: Inertia
@@ -80,7 +85,7 @@ def _own_body(link: Link, v: Spatial) -> CompositeBody:
 
 
 def composite_bodies(tree: Tree, velocities: Velocities, inertias: list[Inertia]) -> list[CompositeBody]:
-    """CompositeBody of each subtree in the frame of its root, from composite_inertias."""
+    """CompositeBody of each subtree in the frame of its root; `inertias` are those of `composite_inertias`."""
     bodies = [_own_body(link, v) for link, v in zip(tree.links, velocities.total, strict=True)]
     momenta = [body.momentum for body in bodies]
     growths = [body.growth for body in bodies]

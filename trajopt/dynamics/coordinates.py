@@ -1,4 +1,4 @@
-"""From the velocities of a model to the rates of its elementary joints, ẏ = H(q) v, and torques back."""
+"""Map from the velocities of a model to the rates of its elementary joints, ẏ = H(q) v, and back for torques."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trajopt.dynamics.tree import Tree
 
 
 class Coordinates:
-    """The map ẏ = H v: the identity but for mimic joints (constant rows) and ellipsoid joints (H depends on q).
+    """The map ẏ = H v: the identity except for mimic joints (constant rows) and ellipsoid joints (H depends on q).
 
     Args:
         model: Pinocchio's model.
@@ -48,7 +48,7 @@ class Coordinates:
         return matrix if self._direct else ca.mtimes([self._map.T, matrix, self._map])
 
     def torque_derivatives(self, torques: SX, dq: SX, dv: SX, mass: SX, a: SX) -> tuple[SX, SX]:
-        """∂(Hᵀ τ)/∂q and ∂(Hᵀ τ)/∂v from the derivatives of τ in the tree's coordinates, SX (nv, nv) each.
+        """∂(Hᵀ τ)/∂q and ∂(Hᵀ τ)/∂v from the derivatives of τ in the coordinates of the tree, SX (nv, nv) each.
 
         With y' = H v and y'' = H a + Ḣ v: Hᵀ (∂τ/∂y H + ∂τ/∂y' ∂y'/∂q + M ∂y''/∂q) + ∂(Hᵀ τ)/∂q at fixed τ, and
         Hᵀ (∂τ/∂y' H + 2 M Ḣ), as Ḣ v is quadratic in v.
@@ -78,7 +78,7 @@ def _bend(model: pin.Model) -> ca.Function:
     tree = Tree(model, q)
     tau = SX.sym("tau", len(tree.rates))
     rate_map = _rate_map(tree, model.nv)
-    # Ellipsoid joints alone bend H; their tangent is plain: dq = δ.
+    # Only ellipsoid joints make H depend on q; their tangent vectors are plain: dq = δ.
     tangent = SX(model.nq, model.nv)
     for joint in simple_joints(model):
         if joint.shortname() == "JointModelEllipsoid":

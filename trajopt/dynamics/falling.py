@@ -1,7 +1,7 @@
-"""Dynamics as bodies feel them: gravity and a free-flyer root's linear velocity act through a' = a + c only.
+"""Dynamics in a frame that falls with gravity and moves with the base, in terms of a' = a + c.
 
-M a' + e(q, v) = τ + Σ Jᵀ f does not depend on the pose of a free-flyer root, nor on its linear velocity: its
-derivatives have whole columns of zeros. See `trajopt.dynamics.motion`.
+M a' + e(q, v) = τ + Σ Jᵀ f depends neither on the pose of a free-flyer root nor on its linear velocity: gravity and
+linear velocity act through c only, so that whole columns of the derivatives are zero. See `trajopt.dynamics.motion`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def falling_derivatives(robot: RobotExpressions, a: SX, wrenches: Mapping[str, S
     Args:
         robot: The robot at (q, v).
         a: a' (nv,).
-        wrenches: f (6,) on each frame, in its own axes, in which it is constant.
+        wrenches: Wrench f (6,) on each frame in the frame's axes, in which it is constant.
     """
     dynamics, relative = robot.tree_dynamics(), robot.coordinates.accelerations(a)
-    pushes = _pushes_on_links(robot, wrenches)
-    torques = dynamics.newton_euler(relative, pushes)[1]
-    dq, dv = dynamics.configuration_derivative(relative, pushes), dynamics.velocity_derivative().dv
+    external = _external_forces(robot, wrenches)
+    torques = dynamics.newton_euler(relative, external)[1]
+    dq, dv = dynamics.configuration_derivative(relative, external), dynamics.velocity_derivative().dv
     dq, dv = robot.coordinates.torque_derivatives(torques, dq, dv, dynamics.mass_columns().matrix, a)
     if robot.friction is not None and robot.v is not None:
         dv = dv + ca.diag(robot.friction.slope(robot.model, robot.v))
@@ -41,27 +41,28 @@ def falling_derivatives(robot: RobotExpressions, a: SX, wrenches: Mapping[str, S
     return dq - ca.mtimes(armature, shift_q), dv - ca.mtimes(armature, shift_v)
 
 
-def _pushes_on_links(robot: RobotExpressions, wrenches: Mapping[str, SX]) -> dict[int, Spatial]:
-    pushes: dict[int, Spatial] = {}
+def _external_forces(robot: RobotExpressions, wrenches: Mapping[str, SX]) -> dict[int, Spatial]:
+    external: dict[int, Spatial] = {}
     for frame, wrench in wrenches.items():
         link, offset = robot.attachment(frame)
         if link >= 0:
-            push = constant_placement(offset).force_to_parent(spatial(wrench))
-            pushes[link] = pushes[link] + push if link in pushes else push
-    return pushes
+            force = constant_placement(offset).force_to_parent(spatial(wrench))
+            external[link] = external[link] + force if link in external else force
+    return external
 
 
 @dataclass(frozen=True)
 class FrameMotion:
-    """How a frame moves, in its own axes.
+    """Motion of a frame, in its own axes.
 
     Attributes:
         velocity: Twist (v, ω).
-        acceleration: (dv/dt + ω × v, dω/dt): that of the frame's point, with the symbol `fall` in it.
-        fall: Symbol (3,) in place of `gravity`.
-        gravity: Gravity in the frame's axes, (3,) [m/s²]; its derivative is [g] times that of the frame's rotation.
+        acceleration: Classical acceleration (dv/dt + ω × v, dω/dt) of the frame's origin, with the symbol `fall` in
+            place of gravity.
+        fall: Symbol (3,) that stands for `gravity`.
+        gravity: Gravity in the frame's axes (3,) [m/s²]; its derivative is [g] times that of the frame's rotation.
         jacobian: Jacobian (6, nv) of the twist.
-        rotation: R (3, 3), the frame's axes in the world.
+        rotation: R (3, 3), axes of the frame in the world.
         position: p (3,) in the world [m].
     """
 
@@ -85,7 +86,7 @@ class FrameMotion:
 
 
 def frame_motions(robot: RobotExpressions, a: SX, frames: list[str]) -> dict[str, FrameMotion]:
-    """Motion of frames of a robot at (q, v) with a' (nv,)."""
+    """Motion of frames of a robot, by name, at (q, v) with the relative acceleration a' (nv,)."""
     accelerations = robot.tree_dynamics().accelerations(robot.coordinates.accelerations(a))
     gravity = gravity_in_links(robot.tree, np.array(robot.model.gravity.linear))
     still = [SX(np.zeros(3)) for _ in gravity]

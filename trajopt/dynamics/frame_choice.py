@@ -1,4 +1,4 @@
-"""Where along its joint's axis a link's frame sits, chosen so that few coordinates of placements are not zero."""
+"""Choice of each link's frame along the axis of its joint, so that many coordinates of the placements are zero."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SLIDING = ("revolute", "prismatic", "helical")
 
 @dataclass(frozen=True)
 class Branch:
-    """A link before its frame is chosen: parent link (-1: world), kind of joint, placement in the parent's frame."""
+    """A link before its frame is chosen: parent link (-1 for the world), kind of joint, placement in the parent."""
 
     parent: int
     kind: str
@@ -22,11 +22,11 @@ class Branch:
 
 
 def choose_slides(branches: list[Branch]) -> list[float]:
-    """For each link the distance along z by which to move its frame [m]; only joints about or along z move.
+    """Distance along z by which to move the frame of each link [m]; nonzero only for joints about or along z.
 
     A frame that slides along its own axis leaves the joint as it is and changes the constant placements around it:
     p becomes p + R (0, 0, s) before the joint and p_z - s for each child. Every zero coordinate saves instructions in
-    each recursion. Coordinate descent over the distances that make a coordinate zero.
+    each recursion. The method is coordinate descent over the distances that make a coordinate zero.
     """
     slides = [0.0] * len(branches)
     for _ in range(4 if branches else 0):
@@ -41,19 +41,19 @@ def choose_slides(branches: list[Branch]) -> list[float]:
 
 
 def slid(branches: list[Branch], slides: list[float], i: int) -> pin.SE3:
-    """The placement of a link's joint frame in its parent's frame after both have moved."""
+    """Placement of a link's joint frame in its parent's frame after both have moved."""
     branch = branches[i]
     above = slides[branch.parent] if branch.parent >= 0 else 0.0
     return along_z(-above) * branch.before * along_z(slides[i])
 
 
 def along_z(distance: float) -> pin.SE3:
-    """A translation along z."""
+    """Translation along z."""
     return pin.SE3(np.eye(3), np.array([0.0, 0.0, distance]))
 
 
 def _distances(branches: list[Branch], slides: list[float], i: int) -> list[float]:
-    """Further distances that make a coordinate of link i's placement, or the z of a child's, zero."""
+    """Further distances that make a coordinate of the placement of link i, or the z of a child's placement, zero."""
     translations = _translations(branches, slides)
     axis = branches[i].before.rotation[:, 2]
     result = [float(-translations[i, k] / axis[k]) for k in range(3) if abs(axis[k]) > 0.5]
@@ -61,7 +61,7 @@ def _distances(branches: list[Branch], slides: list[float], i: int) -> list[floa
 
 
 def _moved(branches: list[Branch], slides: list[float], i: int, distance: float) -> list[float]:
-    """`slides` with link i moved further, and links behind it on parallel axes along with it."""
+    """Slides with link i moved further, together with the links behind it on parallel axes."""
     result = list(slides)
     result[i] += distance
     shift = {i: distance}
@@ -74,14 +74,14 @@ def _moved(branches: list[Branch], slides: list[float], i: int, distance: float)
 
 
 def _cost(branches: list[Branch], slides: list[float]) -> float:
-    """Number of coordinates that are not zero; at the root, where only positions see them, they count less."""
+    """Number of nonzero coordinates; those at the root count less, as they only affect positions."""
     translations = _translations(branches, slides)
     weights = np.array([1.0 if branch.parent >= 0 else 0.3 for branch in branches])
     return float(weights @ np.count_nonzero(np.abs(translations) > 1e-12, axis=1))
 
 
 def _translations(branches: list[Branch], slides: list[float]) -> Reals:
-    """What `slid` has as translation, for all links, (n, 3)."""
+    """Translations of all links after the slides, see `slid`, (n, 3)."""
     above = np.array([slides[branch.parent] if branch.parent >= 0 else 0.0 for branch in branches])
     origins = np.array([branch.before.translation for branch in branches])
     axes = np.array([branch.before.rotation[:, 2] for branch in branches])

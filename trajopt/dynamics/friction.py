@@ -15,7 +15,7 @@ from trajopt.errors import InvalidArgumentError
 
 @dataclass(frozen=True)
 class SmoothFriction:
-    """Joint torque against motion: damping · v + friction · tanh(v / width).
+    """Friction torque of the joints: damping · v + friction · tanh(v / width).
 
     Damping and friction are those of the model (model.damping, model.friction). Pinocchio's algorithms and Crocoddyl
     ignore both, so the default everywhere is no friction.
@@ -31,7 +31,7 @@ class SmoothFriction:
 
     @staticmethod
     def of(friction: SmoothFriction | str | None) -> SmoothFriction | None:
-        """The option `friction` of RobotExpressions as an object."""
+        """The option `friction` of RobotExpressions, converted to a SmoothFriction or None."""
         if friction is None or isinstance(friction, SmoothFriction):
             return friction
         if friction == "smooth":
@@ -39,10 +39,10 @@ class SmoothFriction:
         raise InvalidArgumentError(f"friction: expected None, 'smooth' or a SmoothFriction, got {friction!r}")
 
     def torque(self, model: pin.Model, v: SX) -> SX:
-        """Torque to overcome friction at velocity v, (nv,) [N m, N]."""
+        """Torque that overcomes friction at the velocity v, (nv,) [N m, N]."""
         return SX(np.array(model.damping)) * v + SX(np.array(model.friction)) * ca.tanh(v / self.width)
 
     def slope(self, model: pin.Model, v: SX) -> SX:
-        """Its derivative by v, (nv,); friction of one joint does not depend on another's velocity."""
+        """Derivative of the torque by v, (nv,); the friction of a joint depends on its own velocity only."""
         steep = (1 - ca.tanh(v / self.width) ** 2) / self.width
         return SX(np.array(model.damping)) + SX(np.array(model.friction)) * steep

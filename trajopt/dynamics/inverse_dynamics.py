@@ -1,4 +1,4 @@
-"""Newton-Euler forces and torques in body frames."""
+"""Inverse dynamics: Newton-Euler forces and torques in body frames."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from trajopt.dynamics.tree import Tree
 
 
 def newton_euler(
-    tree: Tree, accelerations: Accelerations, pushes: Mapping[int, Spatial] | None = None
+    tree: Tree, accelerations: Accelerations, external: Mapping[int, Spatial] | None = None
 ) -> tuple[list[Spatial], SX]:
     """Force F on each subtree at its root's origin, and τ = Sᵀ F, SX (n,).
 
-    `pushes` are external forces on links, in their frames; they take their part of F.
+    `external` are external forces on links, in their frames, which are subtracted from F.
 
     Each body contributes the sum over its mass points r of (a, r × a), with a = p̈ + U r:
         force = m p̈ + U h,   couple = h × p̈ + vee(U J - (U J)ᵀ),
@@ -26,7 +26,7 @@ def newton_euler(
     forces: list[Spatial] = []
     for i, link in enumerate(tree.links):
         own = _own_force(link.inertia, link.second_moments, accelerations.linear[i], accelerations.field[i])
-        forces.append(own - pushes[i] if pushes and i in pushes else own)
+        forces.append(own - external[i] if external and i in external else own)
     torques: list[SX] = []
     for i in reversed(range(len(tree.links))):
         link = tree.links[i]
@@ -43,9 +43,9 @@ def _own_force(inertia: Inertia, second_moments: SX, linear: SX, field: SX) -> S
 
 
 def gravity_torques(tree: Tree, inertias: list[Inertia], gravity: list[SX]) -> SX:
-    """Torques against gravity from composite inertias, SX (n,): τ = Sᵀ (-m g, -h × g); none at free-flyer roots' trees.
+    """Torques against gravity from composite inertias, SX (n,): τ = Sᵀ (-m g, -h × g).
 
-    Gravity at free-flyer roots is in `root_shift`.
+    They are zero in trees with a free-flyer root, where gravity enters by `root_shift`.
     """
     torques: list[SX] = []
     falling: list[bool] = []

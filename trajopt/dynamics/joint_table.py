@@ -1,4 +1,4 @@
-"""Every joint of Pinocchio as a chain of elementary joints.
+"""Table of Pinocchio's joints, each as a chain of elementary joints.
 
 | Pinocchio joint            | elementary chain                                  | nq | nv |
 |----------------------------|---------------------------------------------------|----|----|
@@ -16,8 +16,8 @@
 | Composite                  | its joints, nested                                | Σ  | Σ  |
 | Mimic                      | its joint at scaling · q + offset                 | 0  | 0  |
 
-So each elementary joint has a constant motion subspace S in its child frame (Featherstone 2008, table 4.1), and its
-rates ẏ = H(q) v are v itself but for mimic (H constant) and ellipsoid joints (H depends on q).
+Each elementary joint has a constant motion subspace S in its child frame (Featherstone 2008, table 4.1). Its rates
+ẏ = H(q) v are v itself, except for mimic joints (H is constant) and ellipsoid joints (H depends on q).
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from trajopt.dynamics.spatial import Placement, rounded
 from trajopt.errors import UnsupportedOperationError
 from trajopt.types import Reals
 
-Kind = Literal["revolute", "prismatic", "helical", "spherical", "translation", "planar", "free_flyer"]
+JointKind = Literal["revolute", "prismatic", "helical", "spherical", "translation", "planar", "free_flyer"]
 Rate = dict[int, SX | float]
 
 _E = np.eye(6)
-SUBSPACES: dict[Kind, Reals] = {
+SUBSPACES: dict[JointKind, Reals] = {
     "revolute": _E[:, [5]],
     "prismatic": _E[:, [2]],
     "spherical": _E[:, 3:],
@@ -55,15 +55,15 @@ class ElementaryJoint:
     """One elementary joint at one configuration.
 
     Attributes:
-        kind: What moves.
-        before: Constant placement of the joint frame in the frame of the previous one.
+        kind: Kind of motion.
+        before: Constant placement of the joint frame in the frame of the previous joint.
         motion: Placement of the child frame in the joint frame, SX.
-        subspace: S, (6, k), linear first: child twist is S ẏ.
+        subspace: S, (6, k), linear part first: the twist of the child is S ẏ.
         rates: For each of the k columns, ẏ = Σ coefficient · v[index] as {index: coefficient}.
-        angle: (cos, sin) where the motion turns about z, else None.
+        angle: (cos, sin) for a motion about z, else None.
     """
 
-    kind: Kind
+    kind: JointKind
     before: pin.SE3
     motion: Placement
     subspace: Reals
@@ -72,10 +72,10 @@ class ElementaryJoint:
 
 
 def expand_joint(model: pin.Model, joint_id: int, q: SX) -> tuple[list[ElementaryJoint], pin.SE3]:
-    """The elementary chain of a joint (without its placement in the parent) and the constant placement after it.
+    """Elementary chain of a joint, without its placement in the parent, and the constant placement after it.
 
     Raises:
-        UnsupportedOperationError: the joint's type is not in the table.
+        UnsupportedOperationError: The type of the joint is not in the table.
     """
     joint = model.joints[joint_id].extract()
     if joint.shortname() == "JointModelMimic":
@@ -84,7 +84,7 @@ def expand_joint(model: pin.Model, joint_id: int, q: SX) -> tuple[list[Elementar
 
 
 def simple_joints(model: pin.Model) -> Iterator[Any]:
-    """The joints of a model with those inside composites, composites themselves left out."""
+    """Joints of a model, with the parts of composite joints in place of these."""
     pending = [model.joints[i].extract() for i in range(1, model.njoints)]
     while pending:
         joint = pending.pop()
@@ -137,7 +137,7 @@ Chain = tuple[list[ElementaryJoint], pin.SE3]
 
 
 def _chain(parts: list[Chain]) -> Chain:
-    """Chains one after the other; the constant placement after each is merged into what follows."""
+    """Chains in a row; the constant placement after each is merged into the joint that follows."""
     joints: list[ElementaryJoint] = []
     after = pin.SE3.Identity()
     for part, part_after in parts:
@@ -149,7 +149,7 @@ def _chain(parts: list[Chain]) -> Chain:
 
 
 def _turned(axis: Reals) -> Reals:
-    """A rotation that takes z to a unit axis; a permutation of the axes where one exists."""
+    """A rotation that takes z to a unit axis; if possible, a permutation of the axes."""
     axis = rounded(axis / np.linalg.norm(axis), 1e-12)
     k = int(np.argmax(np.abs(axis)))
     if np.count_nonzero(axis) == 1 and axis[k] > 0:
@@ -194,7 +194,7 @@ def _screw(
 
 
 def rotation_z(cosine: SX, sine: SX) -> SX:
-    """Rotation about z, SX (3, 3), with its zeros and its one as constants."""
+    """Rotation about z, SX (3, 3), with zeros and one as constants."""
     return SX(ca.vertcat(ca.horzcat(cosine, -sine, 0), ca.horzcat(sine, cosine, 0), ca.horzcat(0, 0, 1)))
 
 
@@ -207,7 +207,7 @@ def _composite(joint: Any, q: SX) -> Chain:
 
 
 def _ellipsoid(joint: Any, q: SX) -> Chain:
-    """Rotation R = Rx Ry Rz whose origin rides on the ellipsoid: p = diag(radii) R e_z."""
+    """Rotation R = Rx Ry Rz whose origin moves on the ellipsoid: p = diag(radii) R e_z."""
     iq, iv = joint.idx_q, joint.idx_v
     a = q[iq : iq + 3]
     c0, s0, c1, s1 = ca.cos(a[0]), ca.sin(a[0]), ca.cos(a[1]), ca.sin(a[1])
@@ -223,10 +223,10 @@ def _ellipsoid(joint: Any, q: SX) -> Chain:
 
 
 def _mimic(model: pin.Model, joint_id: int, joint: Any, q: SX) -> Chain:
-    """The mimicking joint at scaling · q + offset of the mimicked one; its twist is read off two placements.
+    """Chain of a mimicking joint, which is at scaling · q + offset of the mimicked one.
 
-    Pinocchio's Python does not show the type of a mimicking joint, so it is measured: log6 of its motion from
-    angle or length 0 to 1.
+    Pinocchio's Python interface does not show the type of a mimicking joint, so the twist is computed as log6 of the
+    motion from angle or length 0 to 1.
     """
     iq, iv = joint.idx_q, joint.idx_v  # of the mimicked joint; model.mimicked_joints is in another order
     unbounded = any(model.idx_qs[j] == iq and model.nqs[j] == 2 for j in range(1, model.njoints))
@@ -262,7 +262,7 @@ def _free_flyer(q: SX) -> Placement:
     return Placement(quaternion_to_rotation(q[3:]), q[:3])
 
 
-_MULTIPLE: dict[str, tuple[Kind, Callable[[SX], Placement]]] = {
+_MULTIPLE: dict[str, tuple[JointKind, Callable[[SX], Placement]]] = {
     "JointModelSpherical": ("spherical", _spherical),
     "JointModelTranslation": ("translation", _translation),
     "JointModelPlanar": ("planar", _planar),

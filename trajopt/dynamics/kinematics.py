@@ -16,7 +16,7 @@ from trajopt.errors import InvalidArgumentError
 
 
 def world_placements(tree: Tree) -> list[Placement]:
-    """Placement of each link's frame in the world."""
+    """Placements of the links' frames in the world."""
     result: list[Placement] = []
     for link in tree.links:
         result.append(result[link.parent].compose(link.placement) if link.parent >= 0 else link.placement)
@@ -32,7 +32,7 @@ def frame_twist(velocities: Velocities, link: int, offset: pin.SE3) -> Spatial:
 
 
 def frame_classical(accelerations: Accelerations, gravity: list[SX], link: int, offset: pin.SE3) -> Spatial:
-    """Acceleration of a frame's origin and dω/dt in the frame's own axes; the world no longer falls."""
+    """Acceleration of a frame's origin and dω/dt, in the frame's own axes, with respect to the world at rest."""
     if link < 0:
         return zero()
     placement = constant_placement(offset)
@@ -48,9 +48,9 @@ def check_reference(reference: object) -> None:
 
 
 def seen_as(motion: Spatial, world: Callable[[], Placement], reference: pin.ReferenceFrame) -> SX:
-    """A motion of a frame, given in the frame itself, in Pinocchio's `reference`, SX (6,).
+    """A motion of a frame, given in the frame itself, in the reference frame `reference` of Pinocchio, SX (6,).
 
-    LOCAL: as it is. LOCAL_WORLD_ALIGNED: turned to the world's axes. WORLD: also taken about the world's origin.
+    LOCAL: unchanged. LOCAL_WORLD_ALIGNED: turned to the world's axes. WORLD: also taken about the world's origin.
     """
     check_reference(reference)
     if reference == pin.ReferenceFrame.LOCAL:
@@ -63,9 +63,9 @@ def seen_as(motion: Spatial, world: Callable[[], Placement], reference: pin.Refe
 def local_jacobian(tree: Tree, link: int, offset: pin.SE3, nv: int) -> SX:
     """Jacobian (6, nv) of a frame at the constant `offset` in a link, in the frame's own axes.
 
-    The chain is walked from the frame to the root, so that the columns near the frame, whose placement in it depends
-    on few angles, are short. With the placement, talos_arm takes 348 instructions in place of 426 by turning the
-    world's columns, solo12's foot 316 in place of 538.
+    The chain is walked from the frame to the root, so that columns near the frame, which depend on few angles, are
+    short expressions. Together with the placement, talos_arm takes 348 instructions instead of 426 by turning the
+    columns of the world, solo12's foot 316 instead of 538.
     """
     jacobian = SX(6, nv)
     view = constant_placement(offset.inverse())

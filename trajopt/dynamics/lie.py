@@ -3,9 +3,9 @@
 Conventions are Pinocchio's: a twist is (v, w), linear first; Jacobians are right ones,
 log(M exp(δ)) = log(M) + jlog(M) δ and exp(ξ + δ) = exp(ξ) exp(jexp(ξ) δ) to first order.
 
-Values and derivatives of every order are finite everywhere. Where a closed form cancels or has a root or a quotient
-of zeros, a series takes over; the branch that is not taken is computed at a harmless argument, because SX multiplies
-its derivative by zero and 0 · ∞ is not 0.
+Values and derivatives of every order are finite everywhere. A series replaces a closed form that cancels, or has a root
+or a quotient of zeros. The branch that is not taken is evaluated at a safe argument, because SX multiplies its
+derivative by zero and 0 · ∞ is not 0.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ def jlog6(rotation: SX, translation: SX) -> SX:
 
 
 def log6_and_jacobian(rotation: SX, translation: SX) -> tuple[SX, SX]:
-    """log6 (6,) and jlog6 (6, 6) in 336 instructions; apart they take 207 and 330. jlog6 = [[J, D], [0, J]].
+    """log6 (6,) and jlog6 (6, 6), which share most of their 336 instructions; separately they take 207 and 330.
 
-    J = jlog3 and D is its derivative at w in direction v, as in jexp6.
+    jlog6 = [[J, D], [0, J]] with J = jlog3 and D its derivative at w in direction v, as in jexp6.
     """
     terms = _log_terms(rotation)
     twist = _log6(terms, translation)
@@ -177,8 +177,8 @@ def _log_terms(r: SX) -> _LogTerms:
 def _quaternion_multiple(r: SX) -> SX:
     """4 q_k (x, y, z, w) of the quaternion of R, SX (4,), for a component q_k with |q_k| >= 1/2.
 
-    The four choices are the columns of 4 q qᵀ, whose entries are sums of those of R (Shepperd 1978); the trace
-    decides for w, else the largest diagonal entry. Unlike the vector of R - Rᵀ alone it keeps all its digits near π.
+    The four choices are the columns of 4 q qᵀ, whose entries are sums of those of R (Shepperd 1978). The trace selects
+    w, otherwise the largest diagonal entry selects. Unlike the vector of R - Rᵀ this is accurate near π.
     """
     trace = r[0, 0] + r[1, 1] + r[2, 2]
     rest = 1 - trace

@@ -1,4 +1,4 @@
-"""Joint-space mass matrix by composite rigid bodies."""
+"""Joint-space mass matrix by the composite-rigid-body algorithm."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from trajopt.dynamics.tree import Tree
 
 @dataclass(frozen=True)
 class MassColumns:
-    """The mass matrix in the tree's rates, and the forces that it was made of.
+    """Mass matrix in the rates of the tree, and the forces that it consists of.
 
     Attributes:
-        matrix: M, SX (n, n), symmetric, zeros of the tree structural.
-        forces: For each rate k of link i, the force I S_k seen from link i, its parent, and so on to the root.
+        matrix: M, SX (n, n), symmetric, with structural zeros between branches.
+        forces: For each rate k of link i, the force I S_k in the frames of link i, its parent, and so on to the root.
     """
 
     matrix: SX

@@ -1,9 +1,9 @@
 """Velocities and accelerations of the links in their own frames.
 
-Dynamics do not change in a frame that moves at constant velocity, and gravity is an acceleration of the world. So for
-a free-flyer root (linear velocity v, angular velocity w, gravity g, all in its frame) the recursions run with v = 0
-and no gravity, at the relative acceleration a + c, c = w × v - g. What v and g do to torques is then M c, and
-derivatives by v and by the orientation of the root need no recursion at all.
+Dynamics are the same in a frame that moves at constant velocity, and gravity is equivalent to an acceleration of the
+world. So for a free-flyer root (linear velocity v, angular velocity w, gravity g, all in its frame) the recursions run
+with v = 0 and without gravity, at the relative acceleration a + c, c = w × v - g. The effect of v and g on the torques
+is then M c, and derivatives by v and by the orientation of the root need no recursion.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from trajopt.types import Reals
 
 
 def is_free_root(link: Link) -> bool:
-    """True for a free flyer on the world, whose linear velocity the recursions leave out."""
+    """Whether a link is a free flyer on the world, whose linear velocity the recursions leave out."""
     return link.parent < 0 and link.joint.kind == "free_flyer"
 
 
 @dataclass(frozen=True)
 class Velocities:
-    """Twists of the links in their own frames, relative to free-flyer roots' linear velocity.
+    """Twists of the links in their own frames, relative to the linear velocity of free-flyer roots.
 
     Attributes:
-        carried: v_λ, the parent's twist seen from the link's frame.
+        carried: v_λ, twist of the parent in the link's frame.
         total: v_i = v_λ + S ẏ.
         relative: S ẏ.
         squares: [w]², SX (3, 3), of the link's angular velocity w.
-        boost: What `total` lacks: linear velocity of the free-flyer root in the link's frame, SX (3,).
+        boost: Linear velocity of the free-flyer root in the link's frame, SX (3,), which `total` leaves out.
     """
 
     carried: list[Spatial]
@@ -85,7 +85,7 @@ class Accelerations:
 
 
 def link_accelerations(tree: Tree, velocities: Velocities, rates: SX, gravity: Reals) -> Accelerations:
-    """Classical accelerations for relative accelerations ÿ + c, SX (n,), see `root_shift`.
+    """Classical accelerations of the links for relative accelerations ÿ + c, SX (n,), see `root_shift`.
 
     Source: Khalil & Dombre 2002, eqs. 9.87-9.91, for any motion subspace.
     """
@@ -114,7 +114,7 @@ def link_accelerations(tree: Tree, velocities: Velocities, rates: SX, gravity: R
 
 @dataclass(frozen=True)
 class RootShift:
-    """c of free-flyer roots, for all rates of the tree: a + c is what the recursions see.
+    """Shift c of the accelerations by free-flyer roots, for all rates of the tree; the recursions use a + c.
 
     Attributes:
         value: c, SX (n,): w × v - g in the linear rows of free-flyer roots, 0 elsewhere.
@@ -128,7 +128,7 @@ class RootShift:
 
 
 def root_shift(tree: Tree, velocities: Velocities, gravity: Reals) -> RootShift:
-    """The relative acceleration c of free-flyer roots and its derivatives."""
+    """Shift c of free-flyer roots and its derivatives."""
     n = len(tree.rates)
     value, dq, dv = SX(np.zeros(n)), SX(n, n), SX(n, n)
     for link, v, w in zip(tree.links, velocities.boost, velocities.total, strict=True):
@@ -144,7 +144,7 @@ def root_shift(tree: Tree, velocities: Velocities, gravity: Reals) -> RootShift:
 
 
 def gravity_in_links(tree: Tree, gravity: Reals) -> list[SX]:
-    """The vector of gravity in each link's frame, SX (3,)."""
+    """Vector of gravity in each link's frame, SX (3,)."""
     result: list[SX] = []
     for link in tree.links:
         parent = result[link.parent] if link.parent >= 0 else SX(np.asarray(gravity))
@@ -153,7 +153,7 @@ def gravity_in_links(tree: Tree, gravity: Reals) -> list[SX]:
 
 
 def combine(link: Link, rates: SX) -> Spatial:
-    """S ẏ of one link for the rates of all, SX (n,)."""
+    """S ẏ of one link, from the rates of all links, SX (n,)."""
     total = zero()
     for k, column in enumerate(link.columns):
         rate = rates[link.first + k]

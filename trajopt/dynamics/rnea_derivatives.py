@@ -6,10 +6,10 @@ Instructions of ∂τ/∂q, ∂τ/∂v and M together (casadi 3.8, constants and
 |---------------------------------------------------|-----------|--------|--------|
 | this file                                         | 3,807     | 7,191  | 30,861 |
 | the same formulas in the root's (or world) frame  | 5,665     | 8,686  | 36,011 |
-| ca.jacobian of our RNEA in tangent coordinates    | 7,837     | 13,170 | 81,399 |
+| ca.jacobian of this RNEA in tangent coordinates   | 7,837     | 13,170 | 81,399 |
 
-In body frames a revolute joint's S is a unit vector and a turn about z costs 6 instructions; in one common frame the
-transports vanish but every product is full. ca.cse takes 2 to 5 % off the first row.
+In body frames the S of a revolute joint is a unit vector and a turn about z costs 6 instructions; in one common frame
+the transports vanish, but every product is dense. ca.cse removes 2 to 5 % of the first row.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from trajopt.dynamics.tree import Link, Tree
 
 @dataclass(frozen=True)
 class VelocityColumn:
-    """What one rate k of a link needs at velocity level.
+    """Quantities of one rate k of a link at velocity level.
 
     Attributes:
         s: S_k, 0 for the linear rates of a free-flyer root, whose effects are in RootShift.
@@ -44,11 +44,11 @@ class VelocityColumn:
 
 @dataclass(frozen=True)
 class VelocityDerivative:
-    """∂τ/∂ẏ in the tree's rates, SX (n, n), and what ∂τ/∂q shares with it.
+    """∂τ/∂ẏ in the rates of the tree, SX (n, n), and the quantities that ∂τ/∂q shares with it.
 
     Attributes:
         dv: ∂τ/∂ẏ without RootShift. It depends on (q, ẏ) only, and τ is quadratic in ẏ: Coriolis forces are dv ẏ / 2.
-        columns: For each link its VelocityColumns.
+        columns: VelocityColumns of each link.
         couples: For each rate of link i the couple of 2Bᵀ S, in the frames of i, its parent, ... to the root.
     """
 
@@ -60,12 +60,14 @@ class VelocityDerivative:
 def velocity_derivative(
     tree: Tree, velocities: Velocities, bodies: list[CompositeBody], mass: MassColumns
 ) -> VelocityDerivative:
-    """∂τ/∂ẏ. With (I, 2B) of the composite body of link i, and j a rate of i or of its ancestors:
+    """∂τ/∂ẏ, from composite bodies.
+
+    With (I, 2B) of the composite body of link i, and j a rate of i or of its ancestors:
 
         ∂τ_i/∂ẏ_j = S_j · 2Bᵀ S_i + (S'_j + v_j × S_j) · I S_i,   ∂τ_j/∂ẏ_i = S_j · (2B S_i + I (S'_i + v_i × S_i)).
 
-    What stands beside S_j is made in the frame of i, where S_i is a unit vector, and carried up to each ancestor;
-    2Bᵀ S is a pure couple, which turns only.
+    The factors of S_j are computed in the frame of i, where S_i is a unit vector, and transformed to each ancestor;
+    2Bᵀ S is a pure couple, which is only rotated.
 
     Source: Singh, Russell & Wensing 2022, "Efficient analytical derivatives of rigid-body dynamics using spatial
     vector algebra", eqs. 30-37.

@@ -8,8 +8,8 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.dynamics import kinematics
-from trajopt.dynamics.cache import Cache
 from trajopt.dynamics.coordinates import Coordinates
+from trajopt.dynamics.expression_cache import ExpressionCache
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.dynamics.motion import gravity_in_links
 from trajopt.dynamics.sparse_ltdl import SparseLTDL
@@ -28,21 +28,21 @@ class RobotExpressions:
     taken in the tangent space: d/dδ at δ = 0 of f(q ⊕ δ).
 
     Args:
-        model: Pinocchio's model, any joint type; it is read once.
+        model: Pinocchio's model with any joint types; it is read once.
         q: Configuration, SX (nq,) [rad, m].
         v: Velocity, SX (nv,) [rad/s, m/s]; None if only configurations matter.
-        friction: None (default, as Pinocchio and Crocoddyl do), "smooth" for the model's damping and friction with
-            the default width, or a SmoothFriction; added to the joint torques of rnea and its derivatives.
-        with_derivatives: True where derivatives are going to be taken anyway. Coriolis forces then come from
-            ∂τ/∂v, they are ½ ∂τ/∂v v, and save a recursion: forward_dynamics with its derivatives takes 5,710
-            instructions in place of 6,091 (talos_arm). Leave it False for an expression that is evaluated alone.
+        friction: Friction to add to the joint torques of rnea and its derivatives: None (default, as in Pinocchio and
+            Crocoddyl), "smooth" for the model's damping and friction with the default width, or a SmoothFriction.
+        with_derivatives: Whether derivatives are needed too. Coriolis forces are then computed as ½ ∂τ/∂v v, which
+            saves a recursion: forward_dynamics with its derivatives takes 5,710 instructions instead of 6,091
+            (talos_arm). For an expression without derivatives False is shorter.
 
-    A frame is given by its number or its name.
+    A frame is given by its index or its name.
 
     Raises:
-        InvalidArgumentError: a size does not fit the model, or a velocity is needed and was not given.
-        UnknownNameError: there is no frame of this name.
-        UnsupportedOperationError: a joint type is unknown.
+        InvalidArgumentError: A size does not fit the model, or a quantity needs a velocity and `v` is None.
+        UnknownNameError: There is no frame of this name.
+        UnsupportedOperationError: The type of a joint is unknown.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class RobotExpressions:
         self.friction = SmoothFriction.of(friction)
         self.with_derivatives = with_derivatives
         self._gravity = np.array(model.gravity.linear)
-        self._cache = Cache()
+        self._cache = ExpressionCache()
 
     def __repr__(self) -> str:
         sizes = f"nq={self.model.nq}, nv={self.model.nv}"
@@ -89,7 +89,7 @@ class RobotExpressions:
     def frame_acceleration(self, frame_id: int | str, reference: pin.ReferenceFrame, a: SX) -> SX:
         """Spatial acceleration (6,) [m/s², rad/s²] of a frame for joint accelerations a (nv,), without gravity.
 
-        As pin.getFrameAcceleration. It is the classical one minus (ω × v, 0), which costs less if it is asked for.
+        As pin.getFrameAcceleration. It is the classical acceleration minus (ω × v, 0); the classical one is cheaper.
         """
         classical, velocity = self._local_classical(frame_id, a), self.local_velocity(frame_id)
         local = Spatial(classical.linear - ca.cross(velocity.angular, velocity.linear), classical.angular)
@@ -132,7 +132,8 @@ class RobotExpressions:
     def rnea_derivatives(self, a: SX) -> tuple[SX, SX]:
         """∂τ/∂q (nv, nv) in tangent space and ∂τ/∂v (nv, nv), as pin.computeRNEADerivatives.
 
-        Pinocchio's are wrong for joints whose motion subspace moves (spherical ZYX, universal, ellipsoid, composite).
+        They differ from Pinocchio's, which are wrong, for joints whose motion subspace moves (spherical ZYX, universal,
+        ellipsoid, composite).
         """
 
         def build() -> tuple[SX, SX]:
@@ -153,7 +154,7 @@ class RobotExpressions:
         return self._cache.once("gravity", build)
 
     def nonlinear_effects(self) -> SX:
-        """Torques (nv,) at a = 0: Coriolis, centrifugal, gravity (and friction if asked for)."""
+        """Torques (nv,) at a = 0: Coriolis, centrifugal, gravity, and friction if there is any."""
         if not self.with_derivatives:
             return self.rnea(SX(np.zeros(self.model.nv)))
 
@@ -190,7 +191,7 @@ class RobotExpressions:
     def forward_dynamics_derivatives(self, tau: SX) -> tuple[SX, SX, SX]:
         """∂a/∂q (tangent), ∂a/∂v and ∂a/∂τ = M⁻¹, (nv, nv) each, as pin.computeABADerivatives.
 
-        ∂a/∂q = -M⁻¹ ∂τ/∂q and ∂a/∂v = -M⁻¹ ∂τ/∂v, where ∂τ are those of rnea at a = forward_dynamics(τ).
+        ∂a/∂q = -M⁻¹ ∂τ/∂q and ∂a/∂v = -M⁻¹ ∂τ/∂v, with the derivatives of rnea at a = forward_dynamics(τ).
         """
 
         def build() -> tuple[SX, SX, SX]:
@@ -250,10 +251,10 @@ class RobotExpressions:
 
         return self._cache.once("centroidal_momentum", build)
 
-    # What the methods above share
+    # Shared by the methods above
 
     def tree_dynamics(self) -> TreeDynamics:
-        """Dynamics in the tree's own rates."""
+        """Dynamics in the rates of the tree."""
 
         def build() -> TreeDynamics:
             if self.v is None:
@@ -263,13 +264,13 @@ class RobotExpressions:
         return self._cache.once("dynamics", build)
 
     def _shape(self) -> TreeDynamics:
-        """Dynamics for what depends on q only."""
+        """Dynamics for quantities that depend on q only."""
         return TreeDynamics(self.tree, SX(0, 1), self._gravity) if self.v is None else self.tree_dynamics()
 
     def _relative(self, a: SX) -> SX:
         """ÿ + c of the tree for the accelerations a (nv,)."""
         a = _column("a", a, self.model.nv)
-        # Built once, as equal sums are different nodes, and the recursions are kept under the nodes they start from.
+        # Built once: equal sums are different graph nodes, and the recursions are cached by the nodes they start from.
         return self._cache.once(
             ("relative", self._cache.key_of(a)),
             lambda: self.coordinates.accelerations(a) + self.tree_dynamics().shift().value,
@@ -304,7 +305,7 @@ class RobotExpressions:
         return self._cache.once(("relative_derivatives", self._cache.key_of(a)), build)
 
     def shift(self) -> SX:
-        """c (nv,), of free-flyer roots: their linear velocity and gravity act on bodies through a + c only."""
+        """Shift c (nv,) of free-flyer roots, by which their linear velocity and gravity enter the dynamics."""
         return self._cache.once("shift", lambda: self.coordinates.torques(self.tree_dynamics().shift().value))
 
     def shift_derivatives(self) -> tuple[SX, SX]:
@@ -333,7 +334,7 @@ class RobotExpressions:
         return int(number)
 
     def attachment(self, frame_id: int | str) -> tuple[int, pin.SE3]:
-        """The link that carries a frame, -1 for the world, and the frame's constant placement in it."""
+        """Index of the link that carries a frame, -1 for the world, and the frame's constant placement in it."""
         if isinstance(frame_id, str):
             known = [frame.name for frame in self.model.frames]
             if frame_id not in known:

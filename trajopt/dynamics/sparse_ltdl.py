@@ -1,4 +1,4 @@
-"""Sparse LᵀDL factorisation of a symmetric expression, and the solution of linear systems with it."""
+"""Sparse LᵀDL factorisation of a symmetric expression, and solutions of linear systems with it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from casadi import SX
 
 
 class SparseLTDL:
-    """H = Lᵀ D L with L unit lower triangular, where structural zeros of H never appear.
+    """H = Lᵀ D L with L unit lower triangular; structural zeros of H cost nothing.
 
     The elimination goes from the last row to the first: with links numbered from the root to the leaves there is no
-    fill-in at all (Featherstone 2008, table 6.3). Entries that fill in elsewhere, by mimic joints, are added.
+    fill-in (Featherstone 2008, table 6.3). Entries that do fill in, because of mimic joints, are added.
 
-    Rows of one limb share their ancestors A. Once the ancestors' part of a solution is known, a limb S with zeros on
-    the right-hand side follows as x_S = K x_A, with K computed once: |S| |A| products in place of |S| |A| + |S|² / 2.
+    All rows of a limb have the same ancestors A. Once the ancestors' part of a solution is known, a limb S with zeros
+    on the right-hand side follows as x_S = K x_A, with K computed once: |S| |A| products instead of |S| |A| + |S|² / 2.
 
-    Forward dynamics by RNEA, CRBA and this takes 1,462 instructions for talos_arm, 3,250 for solo12 and 13,405 for
-    talos; the articulated-body algorithm 1,953, 3,272 and 11,958, without the factors that derivatives need.
+    Forward dynamics by RNEA, CRBA and this factorisation take 1,462 instructions for talos_arm, 3,250 for solo12 and
+    13,405 for talos; the articulated-body algorithm 1,953, 3,272 and 11,958, without the factors that derivatives need.
 
     Args:
         matrix: H, SX (n, n), symmetric positive definite; its lower triangle is read.
@@ -45,7 +45,7 @@ class SparseLTDL:
                 rows[i][j] = rows[i][j] - product if j in rows[i] else -product
 
     def _find_limbs(self) -> list[range]:
-        """Runs of rows without branches, each with all rows of its run before it and the same rows before the run."""
+        """Runs of rows without branches: each row depends on the rows of its run before it, and on the same others."""
         limbs: list[range] = []
         children = [0] * self.size
         for factor in self._factor:
@@ -80,9 +80,9 @@ class SparseLTDL:
         return ca.horzcat(*[ca.vertcat(*column) for column in columns])
 
     def inverse(self) -> SX:
-        """H⁻¹, SX (n, n), symmetric: every entry below the diagonal is computed once, limb by limb.
+        """H⁻¹, SX (n, n), symmetric; every entry below the diagonal is computed once, limb by limb.
 
-        With B = (H⁻¹ of the limb alone): rows before the limb are X_SJ = K X_AJ, and X_SS = B + K X_AS.
+        With B the H⁻¹ of the limb alone, columns before the limb are X_SJ = K X_AJ, and X_SS = B + K X_AS.
         """
         x: dict[tuple[int, int], SX] = {}
         for limb in self._limbs:
@@ -101,13 +101,13 @@ class SparseLTDL:
         return sorted(self._factor[limb.start])
 
     def _follower(self, limb: range) -> list[list[SX]]:
-        """K of a limb, one row a row: x_k = -Σ L_ka x_a - Σ L_ks x_s."""
+        """K of a limb, row by row: x_k = -Σ L_ka x_a - Σ L_ks x_s."""
         if limb.start not in self._followers:
             ancestors = self._ancestors(limb)
             rows: list[list[SX]] = []
             for k in limb:
                 through = [self._factor[k][s] for s in limb if s < k]
-                if not rows:  # a product with -1/D, as a negated factor would be negated again in each product
+                if not rows:  # multiplied by -1/D, as a negated factor would be negated again in each product
                     scale = -self._inverse_diagonal[k]
                     rows.append([self._rows[k][a] * scale for a in ancestors])
                 else:
@@ -120,7 +120,7 @@ class SparseLTDL:
         """(L_SSᵀ D_S L_SS)⁻¹ of the rows of a limb, lower triangle and its mirror."""
         inverse: dict[tuple[int, int], SX] = {}
         for column in limb:
-            # L_SSᵀ y = e reaches rows <= column only; rows above follow from L_SS x = y / D, the rest is symmetry.
+            # L_SSᵀ y = e gives rows <= column only; the rows above follow from L_SS x = y / D, the others by symmetry.
             y = {i: SX(1.0 * (i == column)) for i in limb}
             for k in reversed(range(limb.start, column + 1)):
                 for j in range(limb.start, k):

@@ -1,6 +1,6 @@
-"""Spatial vectors and inertias as SX expressions whose structural zeros vanish.
+"""Spatial vectors and inertias as SX expressions with structural zeros.
 
-A motion (v, w) or a force (f, n) is a pair of SX columns (3,), linear part first as in Pinocchio. SX folds
+A motion (v, w) or a force (f, n) is a pair of SX columns (3,), linear part first as in Pinocchio. SX simplifies
 products with 0 and 1 while an expression is built, so that sparse constants make short expressions.
 """
 
@@ -61,7 +61,7 @@ def cross_force(a: Spatial, f: Spatial) -> Spatial:
 
 
 def dot(a: Spatial, b: Spatial) -> SX:
-    """Power of a force on a motion, SX (1,1); zeros of either side cost nothing."""
+    """Power of a force on a motion, SX (1, 1); structural zeros of either cost nothing."""
     return _dot3(a.linear, b.linear) + _dot3(a.angular, b.angular)
 
 
@@ -71,7 +71,7 @@ def _dot3(a: SX, b: SX) -> SX:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a child frame sits in its parent frame: x_parent = rotation x_child + translation.
+    """Placement of a child frame in its parent frame: x_parent = rotation x_child + translation.
 
     Attributes:
         rotation: R, SX (3, 3).
@@ -143,7 +143,7 @@ UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 
 def symmetric_sum(a: SX, b: SX) -> SX:
-    """a + b of two symmetric SX (3, 3), computed once above the diagonal."""
+    """Sum of two symmetric SX (3, 3), computed once above the diagonal."""
     return symmetric({ij: a[ij] + b[ij] for ij in UPPER})
 
 
@@ -154,7 +154,7 @@ def rotate_symmetric(rotation: SX, a: SX) -> SX:
 
 
 def rotate_symmetric_z(cosine: SX, sine: SX, a: SX) -> SX:
-    """R A Rᵀ of a symmetric A for a turn about z, in 16 instructions in place of 27.
+    """R A Rᵀ of a symmetric A for a turn about z, in 16 instructions instead of 27.
 
     With t = s (a_xx - a_yy) + 2 c a_xy: a_xx - s t, a_yy + s t, and c t - a_xy beside the diagonal.
     """
@@ -172,7 +172,7 @@ def rotate_symmetric_z(cosine: SX, sine: SX, a: SX) -> SX:
 
 
 def shift_symmetric(p: SX, h: SX) -> SX:
-    """-[p][h] - [h][p] = 2 (p·h) 1 - p hᵀ - h pᵀ, SX (3, 3): what moving the origin by p adds."""
+    """-[p][h] - [h][p] = 2 (p·h) 1 - p hᵀ - h pᵀ, SX (3, 3): change of an inertia when its origin moves by p."""
     products = [p[i] * h[i] for i in range(3)]
     upper = {(i, j): -(p[i] * h[j] + h[i] * p[j]) for i, j in UPPER if i != j}
     for i in range(3):
@@ -182,7 +182,7 @@ def shift_symmetric(p: SX, h: SX) -> SX:
 
 
 def rounded(constants: Reals, tolerance: float = 1e-14) -> Reals:
-    """Constants that differ from an integer by rounding only become that integer, so that products with them fold."""
+    """Constants with those that are integers up to rounding replaced by the integers, which simplifies products."""
     constants = np.asarray(constants, dtype=np.float64)
     nearest = np.round(constants)
     return np.where(np.abs(constants - nearest) < tolerance, nearest, constants) + 0.0

@@ -1,4 +1,4 @@
-"""The kinematic tree that the algorithms walk: elementary joints, bodies with regrouped inertias."""
+"""Kinematic tree of the algorithms: elementary joints, and bodies with regrouped inertias."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class RigidParameters:
 
     @staticmethod
     def zero() -> RigidParameters:
-        """No mass."""
+        """Parameters of a body without mass."""
         return RigidParameters(0.0, np.zeros(3), np.zeros((3, 3)))
 
     @staticmethod
     def of(inertia: pin.Inertia) -> RigidParameters:
-        """Those of a Pinocchio inertia, about the origin of its frame."""
+        """Parameters of a Pinocchio inertia, about the origin of its frame."""
         lever = np.array(inertia.lever)
         cross = pin.skew(lever)
         return RigidParameters(inertia.mass, inertia.mass * lever, inertia.inertia - inertia.mass * cross @ cross)
 
     def seen_from(self, placement: pin.SE3) -> RigidParameters:
-        """The same inertia in the frame in which its own frame sits at `placement`."""
+        """The same inertia in another frame, in which its own frame has the placement `placement`."""
         r, p = placement.rotation, placement.translation
         h = r @ self.moment
         hx, px = pin.skew(h), pin.skew(p)
@@ -43,15 +43,15 @@ class RigidParameters:
         return RigidParameters(self.mass, h + self.mass * p, rotational)
 
     def plus(self, other: RigidParameters) -> RigidParameters:
-        """Both bodies as one; their frames are the same."""
+        """Both bodies as one; they have the same frame."""
         return RigidParameters(self.mass + other.mass, self.moment + other.moment, self.rotational + other.rotational)
 
     def minus(self, other: RigidParameters) -> RigidParameters:
-        """What is left without the other; their frames are the same."""
+        """This body without the other one; they have the same frame."""
         return RigidParameters(self.mass - other.mass, self.moment - other.moment, self.rotational - other.rotational)
 
     def expression(self) -> Inertia:
-        """The same as an expression of constants."""
+        """The parameters as an expression of constants."""
         rotational = (self.rotational + self.rotational.T) / 2
         return Inertia(SX(self.mass), SX(_clean(self.moment)), SX(_clean(rotational)))
 
@@ -61,7 +61,7 @@ class RigidParameters:
 
 
 def _clean(a: Reals) -> Reals:
-    """Entries that are rounding errors of the others become 0, so that products with them fold."""
+    """Entries with rounding errors, relative to the largest one, replaced by 0, which simplifies products."""
     return np.where(np.abs(a) < 1e-15 * np.abs(a).max(initial=0.0), 0.0, a)
 
 
@@ -72,12 +72,12 @@ class Link:
     Attributes:
         parent: Index of the parent link, -1 for the world.
         joint: The elementary joint.
-        before: Constant placement of the joint frame in the parent link's frame.
-        placement: Placement of the link's frame in its parent's, SX.
+        before: Constant placement of the joint frame in the parent's frame.
+        placement: Placement of the link's frame in the parent's frame, SX.
         columns: Motion subspace S in the link's frame, one Spatial per rate.
         first: Number of this link's first rate among all rates of the tree.
         body: Mass, first moment, rotational inertia of the body in the link's frame.
-        inertia: The regrouped inertia, equivalent for joint torques only.
+        inertia: The regrouped inertia, which is equivalent for joint torques only.
         second_moments: J = Σ m r rᵀ of the regrouped inertia, SX (3, 3).
     """
 
@@ -95,9 +95,9 @@ class Link:
 class Tree:
     """The links of a model at a configuration q, parents first.
 
-    Inertias are regrouped (Khalil & Dombre 2002, ch. 9.4.2): what of a body's inertia acts in the same way when fixed
-    to its parent is moved there, for example a mass on the axis of a revolute joint. The joint torques are the same
-    functions of (q, v, a), with 3 parameters fewer at each revolute joint.
+    Inertias are regrouped (Khalil & Dombre 2002, ch. 9.4.2): the part of a body's inertia that has the same effect when
+    it is fixed to the parent is moved to the parent, for example a mass on the axis of a revolute joint. The joint
+    torques remain the same functions of (q, v, a), with 3 parameters fewer at each revolute joint.
 
     Args:
         model: Pinocchio's model.
@@ -107,7 +107,7 @@ class Tree:
         links: Elementary joints with their bodies.
         attachment: For each joint of the model, (link, constant placement of Pinocchio's joint frame in it).
         rates: For each rate of the tree, {velocity index: coefficient}.
-        grounded: What regrouping moved to the world; it counts for the centre of mass only.
+        grounded: Inertia that regrouping moved to the world; it counts for the centre of mass only.
         mass: Total mass of the bodies [kg].
     """
 
@@ -124,11 +124,11 @@ class Tree:
 
     @property
     def is_direct(self) -> bool:
-        """True if every rate of the tree is one velocity of the model, in order: no mimic and no ellipsoid joint."""
+        """Whether the rates of the tree are the velocities of the model: no mimic and no ellipsoid joint."""
         return all(rate == {i: 1.0} for i, rate in enumerate(self.rates))
 
     def _grow(self, model: pin.Model, q: SX) -> None:
-        """Appends the links of every joint, their frames slid along their axes."""
+        """Appends the links of every joint, with their frames moved along their axes."""
         joints: list[ElementaryJoint] = []
         branches: list[Branch] = []
         for joint_id in range(1, model.njoints):
@@ -188,7 +188,7 @@ def _rounded_placement(placement: pin.SE3) -> pin.SE3:
 
 
 def _movable(kind: str, inertia: RigidParameters) -> RigidParameters:
-    """The part of a child's inertia that acts in the same way when it is fixed to the joint frame of the parent."""
+    """Part of a child's inertia that has the same effect when it is fixed to the joint frame of the parent."""
     if kind == "revolute":  # a mass distribution on the z axis
         moment = np.array([0.0, 0.0, inertia.moment[2]])
         across = inertia.rotational[1, 1]

@@ -1,4 +1,4 @@
-"""Dynamic quantities of a tree in its own rates ẏ, each built once and shared by the others."""
+"""Dynamics of a tree in its rates ẏ; each quantity is built once and shared by the others."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
-from trajopt.dynamics.cache import Cache
 from trajopt.dynamics.composite import CompositeBody, composite_bodies, composite_inertias
+from trajopt.dynamics.expression_cache import ExpressionCache
 from trajopt.dynamics.inverse_dynamics import gravity_torques, newton_euler
 from trajopt.dynamics.mass_matrix import MassColumns, mass_columns
 from trajopt.dynamics.motion import (
@@ -31,7 +31,8 @@ from trajopt.types import Reals
 class TreeDynamics:
     """Inverse dynamics of a tree, split as τ = M (ÿ + c) + ½ D ẏ + G.
 
-    c is RootShift (gravity and linear velocity of free-flyer roots), D the velocity_derivative, G gravity_torques.
+    c is the RootShift (gravity and linear velocity of free-flyer roots), D the velocity_derivative, G the
+    gravity_torques.
 
     Args:
         tree: The links at q.
@@ -43,14 +44,14 @@ class TreeDynamics:
         self.tree = tree
         self.rates = rates
         self.gravity = gravity
-        self._cache = Cache()
+        self._cache = ExpressionCache()
 
     def velocities(self) -> Velocities:
         """Twists of the links."""
         return self._cache.once("velocities", lambda: link_velocities(self.tree, self.rates))
 
     def shift(self) -> RootShift:
-        """c and its derivatives."""
+        """Shift c and its derivatives."""
         return self._cache.once("shift", lambda: root_shift(self.tree, self.velocities(), self.gravity))
 
     def accelerations(self, relative: SX) -> Accelerations:
@@ -58,10 +59,10 @@ class TreeDynamics:
         key = ("accelerations", self._cache.key_of(relative))
         return self._cache.once(key, lambda: link_accelerations(self.tree, self.velocities(), relative, self.gravity))
 
-    def newton_euler(self, relative: SX, pushes: Mapping[int, Spatial] | None = None) -> tuple[list[Spatial], SX]:
+    def newton_euler(self, relative: SX, external: Mapping[int, Spatial] | None = None) -> tuple[list[Spatial], SX]:
         """Forces on the subtrees and torques τ, SX (n,), for ÿ + c, with external forces on links."""
-        if pushes:
-            return newton_euler(self.tree, self.accelerations(relative), pushes)
+        if external:
+            return newton_euler(self.tree, self.accelerations(relative), external)
         key = ("newton_euler", self._cache.key_of(relative))
         return self._cache.once(key, lambda: newton_euler(self.tree, self.accelerations(relative)))
 
@@ -70,7 +71,7 @@ class TreeDynamics:
         return self._cache.once("inertias", lambda: composite_inertias(self.tree))
 
     def mass_columns(self) -> MassColumns:
-        """M and the forces that it is made of."""
+        """M and the forces that it consists of."""
         return self._cache.once("mass_columns", lambda: mass_columns(self.tree, self.inertias()))
 
     def bodies(self) -> list[CompositeBody]:
@@ -84,20 +85,20 @@ class TreeDynamics:
             lambda: velocity_derivative(self.tree, self.velocities(), self.bodies(), self.mass_columns()),
         )
 
-    def configuration_derivative(self, relative: SX, pushes: Mapping[int, Spatial] | None = None) -> SX:
+    def configuration_derivative(self, relative: SX, external: Mapping[int, Spatial] | None = None) -> SX:
         """∂τ/∂q, SX (n, n), at fixed ÿ + c and external forces that are constant in the frames of their links."""
         return configuration_derivative(
             self.tree,
             self.velocities(),
             self.accelerations(relative),
-            self.newton_euler(relative, pushes)[0],
+            self.newton_euler(relative, external)[0],
             self.bodies(),
             self.mass_columns(),
             self.velocity_derivative(),
         )
 
     def quadratic_torques(self) -> SX:
-        """½ D ẏ + G, SX (n,): what is left of τ at ÿ + c = 0, almost free once D is there."""
+        """½ D ẏ + G, SX (n,): the torques τ at ÿ + c = 0, which cost little once D is known."""
         gravity = gravity_in_links(self.tree, self.gravity)
         torques = gravity_torques(self.tree, self.inertias(), gravity)
         return ca.mtimes(self.velocity_derivative().dv, self.rates / 2) + torques

@@ -1,6 +1,6 @@
-"""Gaits as data: contact schedules, generators for any robot with named feet, and the problems that they become.
+"""Gaits: contact schedules as plain data, generators for quadrupeds and bipeds, and the shooting problems of gaits.
 
-A gait for a robot that nobody tuned anything for:
+A trot of a robot without any tuning:
 
 ```python
 import trajopt
@@ -16,14 +16,14 @@ problem = gaits.gait_problem(robot, trot)
 solution = SolverFDDP(problem).solve(*gaits.gait_guess(problem, trot))
 ```
 
-Another gait goes on where this one ends. As one problem:
+A second gait may continue where the first one ends, in one problem:
 
 ```python
 walk = gaits.quadruped_walk(trot.end, step_length=0.1, step_height=0.05)
 problem = gaits.gait_problem(robot, trot + walk)
 ```
 
-Or one after the other, with the same compiled models:
+or in a problem of its own, with the same compiled models:
 
 ```python
 models = gaits.GaitModels(robot, stance)

@@ -1,6 +1,6 @@
-"""Gaits of robots with two feet; with the default options their references are Crocoddyl's.
+"""Gaits of bipeds. With the default arguments the references are those of Crocoddyl.
 
-All take a stance whose feet are in the order right, left.
+All functions take a stance with the feet in the order right, left.
 
 Source: Crocoddyl 3.2.1, utils/biped.py, SimpleBipedGaitProblem.
 """
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
-from trajopt.gaits.steps import StepShape, check_first_step, check_stance, cyclic_gait, jump
+from trajopt.gaits.steps import check_stance, cyclic_gait, jump
 
 ORDER = "right, left"
 
@@ -31,37 +31,40 @@ def biped_walk(
     profile: str = "triangle",
     impulse: bool = True,
 ) -> ContactSchedule:
-    """The right foot steps, then the left one, each after a support on both.
+    """Walk of a biped: the right foot steps, then the left one, each after a double support.
 
     Args:
-        stance: Where it starts: `Stance.of(robot, (right, left), soles=True)`, or the `end` of another schedule.
-        step_length: How far a foot moves, may be negative [m].
-        step_height: Top of the feet's path, >= 0 [m].
+        stance: Initial stance: `Stance.of(robot, (right, left), soles=True)`, or the `end` of another schedule.
+        step_length: Length of a step, may be negative [m].
+        step_height: Height of a swing, >= 0 [m].
         dt: Time step [s].
         step_knots: Number of knots of a swing [-].
-        support_knots: Number of knots of a support on both feet [-].
-        cycles: How many cycles, >= 1 [-].
-        first_step: "half": the first step is half as long, as from standing still; or "full".
+        support_knots: Number of knots of a double support [-].
+        cycles: Number of cycles, >= 1 [-].
+        first_step: "half": the first step is half as long, to start from standing still; or "full".
         heading: Direction of the steps, an angle about the vertical from the world's x axis [rad].
-        final_knots: Number of knots on both feet at the end [-]; 0 ends with the touch-down.
-        profile: How a foot moves: "triangle" is Crocoddyl's, "smooth" leaves and touches down at rest.
-        impulse: Whether feet hit the ground at the end of a swing; else their contacts just begin.
+        final_knots: Number of knots of the double support at the end [-]; 0 ends with the touch-down.
+        profile: Path of a swinging foot, "triangle" or "smooth", see `Swing`.
+        impulse: Whether touch-downs are impulses, see `Phase`.
 
     Raises:
-        InvalidArgumentError: A value does not fit.
+        InvalidArgumentError: An argument has a wrong value.
     """
     right, left = check_stance(stance, 2, ORDER).names
     return cyclic_gait(
         stance,
-        [None, [right], None, [left]],
-        StepShape(knots=step_knots, height=step_height, profile=profile, impulse=impulse),
-        length=step_length,
-        heading=heading,
-        half=[right] if check_first_step(first_step) else [],
-        support_knots=support_knots,
-        final_knots=final_knots,
-        cycles=cycles,
+        [[[right]], [[left]]],
+        step_length=step_length,
+        step_height=step_height,
         dt=dt,
+        step_knots=step_knots,
+        support_knots=support_knots,
+        cycles=cycles,
+        first_step=first_step,
+        heading=heading,
+        final_knots=final_knots,
+        profile=profile,
+        impulse=impulse,
     )
 
 
@@ -75,7 +78,7 @@ def biped_jump(
     flying_knots: int = 6,
     ground: float | None = None,
 ) -> ContactSchedule:
-    """Both feet leave the ground and land together; half of `ground_knots` knots, rounded down, follow the landing.
+    """Jump of a biped on both feet; half of `ground_knots`, rounded down, is the number of knots after the landing.
 
     The arguments are those of `quadruped_jump`.
     """

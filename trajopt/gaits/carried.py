@@ -1,4 +1,4 @@
-"""A posture that goes along with the feet."""
+"""Posture that moves and turns with the feet, as a reference for the state."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from trajopt.types import Reals
 
 
 def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.ArrayLike | None = None) -> Reals:
-    """A posture at rest whose base moves and turns in the plane as the feet do, one state a knot (T + 1, nx).
+    """A posture at rest whose base moves and turns in the plane with the feet, one state per knot (T + 1, nx).
 
-    A gait's problem pulls the robot to one posture throughout, and so its base to one heading. Where the feet turn:
+    By default the problem of a gait has one reference posture for all knots, and so one heading of the base. For a gait
+    that turns:
 
     ```python
     problem.set_parameter("state.reference", gaits.carried_postures(robot, schedule), "all")
     ```
 
-    The turn is the mean of those of the soles; for point feet that which fits their positions best. The displacement is
-    the mean of those of all feet.
+    The turn is the mean over the soles; for point feet it is the best fit to their positions. The displacement is the
+    mean over all feet.
 
     Args:
         robot: A robot with a floating base.
         schedule: The gait.
-        posture: State (nx,) or configuration (nq,) at first; by default "standing" or "half_sitting".
+        posture: State (nx,) or configuration (nq,) at the first knot; by default "standing" or "half_sitting".
     """
     q = configuration_of(check_legged(robot), posture, "posture")
     paths = foot_paths(schedule)
@@ -46,13 +47,13 @@ def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.Array
 
 
 def _turns_of_soles(paths: Reals) -> Reals:
-    """Mean turn about the vertical since the first knot (T + 1,) [rad]."""
+    """Mean turn of the soles about the vertical since the first knot (T + 1,) [rad]."""
     headings = np.array([[heading_of(foot[:, :3]) for foot in feet] for feet in paths])
     return np.unwrap(headings - headings[0], axis=0).mean(axis=1)
 
 
 def _turns_of_points(points: Reals) -> Reals:
-    """Turn about the vertical that fits the feet's positions (T + 1, feet, 3) best (T + 1,) [rad]."""
+    """Turn about the vertical since the first knot (T + 1,) [rad]: the best fit to the feet (T + 1, feet, 3)."""
     x, y = np.moveaxis(points - points.mean(axis=1, keepdims=True), -1, 0)[:2]
     turns = np.arctan2(np.sum(x[0] * y - y[0] * x, axis=1), np.sum(x[0] * x + y[0] * y, axis=1))
     return np.unwrap(turns)

@@ -1,4 +1,4 @@
-"""Where a foot stands."""
+"""Foothold: the place of a foot in the world."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trajopt.checks import check_array
 from trajopt.robots.placements import check_placement, check_quaternion
 from trajopt.types import Reals
 
-Point = tuple[float, float, float]
+Vector3 = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
 
 
@@ -24,13 +24,13 @@ class Foothold:
 
     Attributes:
         position: x, y, z of the foot's frame [m].
-        quaternion: x, y, z, w of a sole's frame [-]; None for a foot that touches at a point.
+        quaternion: x, y, z, w of a sole's frame [-]; None for a point foot.
 
     Raises:
-        InvalidArgumentError: Not three finite numbers, or not a unit quaternion.
+        InvalidArgumentError: `position` is not three finite numbers, or `quaternion` is not a unit quaternion.
     """
 
-    position: Point
+    position: Vector3
     quaternion: Quaternion | None = None
 
     def __post_init__(self) -> None:
@@ -44,7 +44,7 @@ class Foothold:
         """A foothold from a point (3,), or from a sole's pinocchio.SE3, matrix (4, 4), or position and quaternion (7,).
 
         Raises:
-            InvalidArgumentError: It is none of these; the message names `argument`.
+            InvalidArgumentError: `value` is none of these; the message names `argument`.
         """
         if isinstance(value, cls):
             return value
@@ -55,7 +55,7 @@ class Foothold:
 
     @property
     def sole(self) -> bool:
-        """Whether it has an orientation."""
+        """Whether the foothold is that of a sole, with an orientation."""
         return self.quaternion is not None
 
     @property
@@ -65,16 +65,16 @@ class Foothold:
 
     @property
     def placement(self) -> Reals:
-        """Rotation and position side by side (3, 4) [-, m], as the parameter of a placement residual."""
+        """Rotation and position side by side (3, 4) [-, m], like the parameter of a placement residual."""
         return np.column_stack([self.rotation, self.position])
 
     def moved(self, motion: pin.SE3) -> Foothold:
-        """The foothold after a motion of the whole world's contents."""
+        """The foothold after a rigid motion in world coordinates."""
         position = as_point("motion", motion.act(np.array(self.position)))
         return Foothold(position, None if self.quaternion is None else _quaternion(motion.rotation @ self.rotation))
 
     def shifted(self, step: npt.ArrayLike) -> Foothold:
-        """The foothold moved by a step (3,) [m], with its orientation."""
+        """The foothold moved by a step (3,) [m], with the same orientation."""
         return Foothold(as_point("step", np.add(self.position, step)), self.quaternion)
 
     def __repr__(self) -> str:
@@ -86,30 +86,30 @@ class Foothold:
         return f"({place}; yaw {round(yaw, 3) + 0.0:.3g}°{tilt})"
 
 
-def as_point(argument: str, value: Any) -> Point:
+def as_point(argument: str, value: Any) -> Vector3:
     """Three finite numbers as a tuple.
 
     Raises:
-        InvalidArgumentError: They are not; the message names `argument`.
+        InvalidArgumentError: `value` is anything else; the message names `argument`.
     """
-    cure = "a foothold is a point (x, y, z) [m], of a sole a pinocchio.SE3" if "com" not in argument else ""
+    cure = "a foothold is a point (x, y, z) [m], or a pinocchio.SE3 for a sole" if "com" not in argument else ""
     x, y, z = check_array(argument, value, (3,), cure=cure)
     return float(x), float(y), float(z)
 
 
 def yaw_rotation(yaw: float) -> Reals:
-    """Rotation about the world's z axis by an angle [rad], (3, 3); exactly the identity for 0."""
+    """Rotation about the world's z axis by an angle [rad], (3, 3); for 0 exactly the identity."""
     c, s = math.cos(yaw), math.sin(yaw)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def heading_of(rotation: Reals) -> float:
-    """Angle about the world's z axis by which a frame's x axis is turned [rad]."""
+    """Heading of a frame: angle about the world's z axis from the world's x axis to the frame's [rad]."""
     return math.atan2(rotation[1, 0], rotation[0, 0])
 
 
 def turned(foothold: Foothold, yaw: float, position: npt.ArrayLike) -> Foothold:
-    """A foothold at `position` (3,) [m]; a sole is turned about the vertical by `yaw` [rad] against what it was."""
+    """The foothold moved to `position` (3,) [m]; a sole is also turned by `yaw` about the vertical [rad]."""
     rotation = None if foothold.quaternion is None else _quaternion(yaw_rotation(yaw) @ foothold.rotation)
     return Foothold(as_point("position", position), rotation)
 

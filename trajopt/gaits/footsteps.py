@@ -1,4 +1,4 @@
-"""Footsteps of a biped: from a list, or along a path."""
+"""Footsteps of a biped, from a list or along a path."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ import numpy.typing as npt
 from trajopt.checks import check_positive
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.gaits.biped import ORDER
-from trajopt.gaits.foothold import Foothold, Reals, turned
+from trajopt.gaits.foothold import Foothold, turned
 from trajopt.gaits.phase import Phase
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
-from trajopt.gaits.steps import StepShape, above_the_feet, check_stance, step, support
+from trajopt.gaits.steps import StepShape, above_the_feet, check_stance, step_phase, support_phases
+from trajopt.types import Reals
 
-Path = Callable[[float], npt.ArrayLike] | npt.ArrayLike
-_SAMPLES = 2000
-_SHORTEST = 1e-9  # length of a path [m]
+GroundPath = Callable[[float], npt.ArrayLike] | npt.ArrayLike
+_SAMPLES = 2000  # number of points of a path that is given as a function [-]
+_SHORTEST = 1e-9  # least length of a path [m]
 
 
 def biped_footsteps(
@@ -34,23 +35,23 @@ def biped_footsteps(
     profile: str = "triangle",
     impulse: bool = True,
 ) -> ContactSchedule:
-    """A walk through given footholds; the centre of mass moves from above the feet to above the feet.
+    """Walk of a biped through given footholds; between steps the centre of mass is above the middle of the feet.
 
     Args:
-        stance: Where it starts: `Stance.of(robot, (right, left), soles=True)`, or the `end` of another schedule.
-        footsteps: In turn, the name of a foot and where it steps: a point (3,) [m], or a pinocchio.SE3 of a sole; such
-            as `footsteps_along` returns.
-        step_height: Top of the feet's path, >= 0 [m].
+        stance: Initial stance: `Stance.of(robot, (right, left), soles=True)`, or the `end` of another schedule.
+        footsteps: For each step, the name of the foot and its foothold: a point (3,) [m], or a pinocchio.SE3 for a
+            sole. `footsteps_along` makes such a list.
+        step_height: Height of a swing, >= 0 [m].
         dt: Time step [s].
         step_knots: Number of knots of a swing [-].
-        support_knots: Number of knots of the support before each step [-].
-        final_knots: Number of knots on both feet at the end [-].
-        profile: How a foot moves: "triangle" is Crocoddyl's, "smooth" leaves and touches down at rest.
-        impulse: Whether feet hit the ground at the end of a swing; else their contacts just begin.
+        support_knots: Number of knots of the double support before each step [-].
+        final_knots: Number of knots of the double support at the end [-].
+        profile: Path of a swinging foot, "triangle" or "smooth", see `Swing`.
+        impulse: Whether touch-downs are impulses, see `Phase`.
 
     Raises:
-        InvalidArgumentError: There is no footstep, or a value does not fit.
-        UnknownNameError: A footstep is of a foot that is not in the stance.
+        InvalidArgumentError: There is no footstep, or an argument has a wrong value.
+        UnknownNameError: A footstep names a foot that is not in the stance.
     """
     start = now = above_the_feet(check_stance(stance, 2, ORDER))
     shape = StepShape(knots=step_knots, height=step_height, profile=profile, impulse=impulse)
@@ -63,32 +64,32 @@ def biped_footsteps(
         foot, place = footstep
         if foot not in now.feet:
             raise unknown_name(f"footsteps[{i}]: foot", foot, now.feet)
-        phase, after = step(now, {foot: Foothold.of(place, f"footsteps[{i}]")}, shape)
-        phases += [*support(now, support_knots), phase]
+        phase, after = step_phase(now, {foot: Foothold.of(place, f"footsteps[{i}]")}, shape)
+        phases += [*support_phases("support_knots", now, support_knots), phase]
         now = after
-    phases += support(now, final_knots)
+    phases += support_phases("final_knots", now, final_knots)
     return ContactSchedule(start=start, phases=tuple(phases), dt=dt)
 
 
 def footsteps_along(
-    stance: Stance, path: Path, *, step_length: float = 0.25, width: float | None = None, first: str | None = None
+    stance: Stance, path: GroundPath, *, step_length: float = 0.25, width: float | None = None, first: str | None = None
 ) -> list[tuple[str, Foothold]]:
-    """Footholds left and right of a path, in turn; at its end the feet stand side by side.
+    """Footholds to the left and right of a path, in turn; at its end the feet stand side by side.
 
-    The path is divided into equal strides of at most `step_length`; in each of them one foot steps ahead. Feet turn
+    The path is divided into equal strides of at most `step_length`. In each stride one foot steps ahead. The feet turn
     with the path.
 
     Args:
-        stance: Where it starts, with feet in the order right, left.
-        path: Points in the plane (n, 2) [m], or a function that gives them for s from 0 to 1. It is moved so that it
-            starts in the middle of the feet; it should start in the direction in which they stand.
-        step_length: Longest distance along the path from one foothold to the next, of the other foot, > 0 [m].
-        width: Distance of the feet across the path, > 0 [m]; by default that in which they stand.
-        first: Name of the foot that steps first; the right one by default.
+        stance: Initial stance, with the feet in the order right, left.
+        path: Points in the plane (n, 2) [m], or a function that returns a point for s from 0 to 1. The path is
+            translated so that it starts in the middle of the feet; its first direction should be that of the feet.
+        step_length: Largest distance along the path between a foothold and the next one, of the other foot, > 0 [m].
+        width: Distance of the feet across the path, > 0 [m]; by default that of the initial stance.
+        first: Name of the foot that steps first; by default the right one.
 
     Raises:
         InvalidArgumentError: The path has no length, or the feet stand on the wrong sides of it.
-        UnknownNameError: `first` is none of the feet.
+        UnknownNameError: `first` is not a foot of the stance.
     """
     right, left = check_stance(stance, 2, ORDER).names
     first = right if first is None else first
@@ -97,7 +98,7 @@ def footsteps_along(
     points = _points(path)
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
     if not along[-1] > _SHORTEST:
-        raise InvalidArgumentError("path: expected points that are apart, got a path of no length")
+        raise InvalidArgumentError("path: expected points that are apart, got a path without length")
     points = points + (stance.centre[:2] - points[0])
     apart = _distance(stance, right, left, points[1] - points[0]) if width is None else check_positive("width", width)
     strides = int(np.ceil(along[-1] / check_positive("step_length", step_length, unit="m") - 1e-9))
@@ -114,8 +115,8 @@ def footsteps_along(
     return footsteps
 
 
-def _points(path: Path) -> Reals:
-    """Points of a path (n, 2) [m], without repetitions."""
+def _points(path: GroundPath) -> Reals:
+    """Points of a path (n, 2) [m], without repeated points."""
     values = [path(float(s)) for s in np.linspace(0.0, 1.0, _SAMPLES)] if callable(path) else path
     try:
         points = np.array(values, dtype=np.float64)
@@ -123,7 +124,7 @@ def _points(path: Path) -> Reals:
         raise InvalidArgumentError(f"path: expected points (n, 2) [m], got {path!r}") from error
     if points.ndim != 2 or points.shape[1] != 2 or len(points) < 2:
         raise InvalidArgumentError(
-            f"path: expected at least two points (n, 2) [m], or a function of s that gives one, got shape "
+            f"path: expected at least two points (n, 2) [m], or a function of s that returns one (2,), got shape "
             f"{points.shape}"
         )
     if not np.all(np.isfinite(points)):
@@ -134,7 +135,7 @@ def _points(path: Path) -> Reals:
 
 
 def _direction(points: Reals, along: Reals, s: float) -> float:
-    """Angle of the path's tangent at arc length s [rad]; at a corner between the angles of its two sides."""
+    """Angle of the path's tangent at arc length s [rad]; at a corner it lies between those of the two sides."""
     step = 1e-3 * along[-1]
     low, high = max(s - step, 0.0), min(s + step, along[-1])
     dx, dy = (np.interp(high, along, points[:, i]) - np.interp(low, along, points[:, i]) for i in range(2))
@@ -142,12 +143,12 @@ def _direction(points: Reals, along: Reals, s: float) -> float:
 
 
 def _distance(stance: Stance, right: str, left: str, ahead: Reals) -> float:
-    """Distance of the feet across a direction [m]."""
+    """Distance of the feet across the direction `ahead` [m]."""
     apart = np.subtract(stance.feet[left].position, stance.feet[right].position)
     distance = float(ahead[0] * apart[1] - ahead[1] * apart[0]) / float(np.linalg.norm(ahead))
     if not distance > 0:
         raise InvalidArgumentError(
-            f"path: expected one that starts with {right!r} on its right and {left!r} on its left, got one that "
-            "starts in another direction; name the feet in the order right, left, and start ahead"
+            f"path: expected a path that starts with {right!r} on its right and {left!r} on its left, got one that "
+            "starts in another direction; name the feet in the order right, left, and start the path ahead of them"
         )
     return distance

@@ -1,4 +1,4 @@
-"""A schedule as a Gantt chart."""
+"""Gantt chart of a contact schedule."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def plot_schedule(schedule: ContactSchedule, *, figure: Figure | SubFigure | None = None) -> Figure:
-    """Draws one row a foot: a bar while it stands, a thin arc while it swings, a triangle where it touches down.
+    """Draws one row per foot: a bar while it stands, a thin arc while it swings, a triangle where it touches down.
 
-    An arc is dashed if nothing guides the foot. `trajopt.plotting.plot_phases` draws a solution in the same way.
+    An arc is dashed if the foot has no reference. `trajopt.plotting.plot_phases` draws a solution in the same way.
 
     Args:
-        schedule: What to draw.
+        schedule: Schedule to draw.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:

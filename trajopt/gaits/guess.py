@@ -1,4 +1,4 @@
-"""First guesses for a gait: standing still, or walking as a pendulum."""
+"""Initial guesses for a gait: standing still, following the references, or walking as an inverted pendulum."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from trajopt.types import Reals
 
 
 def gait_guess(problem: ShootingProblem, schedule: ContactSchedule, kind: str = "standing") -> tuple[Reals, Reals]:
-    """A first guess: states (T + 1, nx), and the controls (T, nu) that hold each of them with the feet that stand.
+    """Initial guess: states (T + 1, nx), and controls (T, nu) that hold each state at rest on the feet in contact.
 
     Args:
-        problem: The gait's problem, from `gait_problem`.
-        schedule: Its schedule.
-        kind: "standing": x0 at all knots, as Crocoddyl's examples start. "references": feet and centre of mass as the
-            schedule asks. "pendulum": feet likewise, the centre of mass as a linear inverted pendulum.
+        problem: Problem of the gait, from `gait_problem`.
+        schedule: Schedule of the gait.
+        kind: "standing": x0 at all knots, as in Crocoddyl's examples. "references": feet and centre of mass at the
+            references of the schedule. "pendulum": feet likewise, the centre of mass as a linear inverted pendulum.
 
-    Iterations of FDDP from the three: 12, 23, 14 for ANYmal's walk, 8, 9, 7 for its trot, 16, 15, 16 for Talos' legs
-    ahead, 21, 16, 17 for six of their steps along a curve. Standing does for short gaits, the others for long ones.
+    FDDP takes, from the three kinds, 12, 23, 14 iterations for ANYmal's walk, 8, 9, 7 for its trot, 16, 15, 16 for a
+    straight walk of Talos' legs, 21, 16, 17 for six of their steps along a curve. "standing" suits short gaits, the
+    others suit long ones.
 
     Raises:
         UnknownNameError: There is no such kind.
-        InvalidArgumentError: The schedule is of another size; or in a phase all feet are in the air, and `kind` is not
-            "standing".
+        InvalidArgumentError: The schedule has another number of knots than the problem; or all feet are in the air in
+            some phase, and `kind` is not "standing".
     """
     for name, value, kinds in (("problem", problem, ShootingProblem), ("schedule", schedule, ContactSchedule)):
         if not isinstance(value, kinds):
@@ -48,10 +49,12 @@ def _standing(problem: ShootingProblem, schedule: ContactSchedule) -> Reals:
 
 
 def _references(problem: ShootingProblem, schedule: ContactSchedule) -> Reals:
-    """The centre of mass where it is asked to be, held between."""
+    """States with the centre of mass at its references, and at the last one where it has none."""
     com, last = schedule.com_references.copy(), schedule.start.com
     if last is None:
-        raise InvalidArgumentError("kind: 'references' needs a com in the schedule's start; Stance.of gives it")
+        raise InvalidArgumentError(
+            "kind: expected 'standing', got 'references' for a schedule whose start has no com; Stance.of gives it one"
+        )
     for t in range(len(com)):
         last = com[t] = last if np.isnan(com[t, 0]) else com[t]
     return _moving(problem, schedule, com)
@@ -64,7 +67,7 @@ def _pendulum(problem: ShootingProblem, schedule: ContactSchedule) -> Reals:
 
 
 def _moving(problem: ShootingProblem, schedule: ContactSchedule, com: Reals) -> Reals:
-    """States along the configurations for feet and centre of mass; velocities take each to the next."""
+    """States with given feet and centre of mass; the velocity of each leads to the next configuration."""
     flying = [phase.name for phase in schedule.phases if not phase.stance]
     if flying:
         raise InvalidArgumentError(

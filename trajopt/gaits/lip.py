@@ -1,4 +1,4 @@
-"""The linear inverted pendulum: a walking robot's centre of mass at constant height, in closed form.
+"""Linear inverted pendulum: the centre of mass of a walking robot at constant height, in closed form.
 
 Source: Kajita et al., The 3D linear inverted pendulum mode (IROS 2001); Englsberger et al., Three-dimensional bipedal
 walking control based on divergent component of motion (IEEE T-RO 2015).
@@ -26,7 +26,7 @@ GRAVITY = 9.81  # [m/s²], as in Pinocchio
 class LinearInvertedPendulum:
     """d²x/dt² = ω² (x - p): a mass at constant height above a point of support p, ω² = gravity / height.
 
-    All methods take numbers or arrays of any shape, in the horizontal directions alone.
+    All methods take numbers or arrays of any shape, for horizontal directions only.
 
     Attributes:
         height: Height of the mass above the support, > 0 [m].
@@ -52,8 +52,8 @@ class LinearInvertedPendulum:
         """Position [m] and velocity [m/s] after a time: x(t) = p + (x - p) cosh ωt + (v / ω) sinh ωt.
 
         Args:
-            x: Position at first [m].
-            v: Velocity at first [m/s].
+            x: Initial position [m].
+            v: Initial velocity [m/s].
             p: Point of support [m].
             t: Time [s].
         """
@@ -63,16 +63,16 @@ class LinearInvertedPendulum:
         return p + (x - p) * cosh + v / self.omega * sinh, (x - p) * self.omega * sinh + v * cosh
 
     def capture_point(self, x: npt.ArrayLike, v: npt.ArrayLike) -> Reals:
-        """The divergent component ξ = x + v / ω [m]: with its support there, the mass comes to rest above it."""
+        """Divergent component of motion ξ = x + v / ω [m]; with its support at ξ, the mass comes to rest above it."""
         return np.asarray(x, dtype=np.float64) + np.asarray(v, dtype=np.float64) / self.omega
 
     def divergent_motion(self, xi: npt.ArrayLike, p: npt.ArrayLike, t: npt.ArrayLike) -> Reals:
-        """The divergent component after a time t [s], before if t < 0: ξ(t) = p + (ξ - p) exp(ωt) [m]."""
+        """Divergent component after a time t [s], which may be negative: ξ(t) = p + (ξ - p) exp(ωt) [m]."""
         xi, p = np.asarray(xi, dtype=np.float64), np.asarray(p, dtype=np.float64)
         return p + (xi - p) * np.exp(self.omega * np.asarray(t, dtype=np.float64))
 
     def support_between(self, xi: npt.ArrayLike, xi_end: npt.ArrayLike, t: float) -> Reals:
-        """The point of support [m] that takes the divergent component from ξ to ξ_end in a time t > 0 [s]."""
+        """Point of support that moves the divergent component from ξ to ξ_end in a time t > 0 [s]: [m]."""
         xi, xi_end = np.asarray(xi, dtype=np.float64), np.asarray(xi_end, dtype=np.float64)
         decay = np.exp(-self.omega * check_positive("t", t, unit="s"))
         return (xi - decay * xi_end) / (1 - decay)
@@ -80,7 +80,7 @@ class LinearInvertedPendulum:
 
 @dataclass(frozen=True)
 class PendulumPlan:
-    """Motion of the centre of mass over the knots of a schedule with n = T + 1 knots.
+    """Motion of the centre of mass over the n = T + 1 knots of a schedule.
 
     Attributes:
         com: Positions (n, 3) [m].
@@ -94,21 +94,22 @@ class PendulumPlan:
 
 
 def pendulum_plan(schedule: ContactSchedule, com: npt.ArrayLike | None = None) -> PendulumPlan:
-    """The centre of mass as a pendulum above the mean of the standing feet, phase by phase, at rest at the end.
+    """Motion of the centre of mass as a pendulum above the mean of the feet in contact, phase by phase.
 
-    The divergent component is followed back from the end, where it is above the feet; the position then starts from
-    `com` and converges to it. The first velocity follows; it is not zero.
+    The divergent component is integrated backwards from the end, where it is above the feet. The position starts from
+    `com` and converges to the divergent component, so the motion ends close to rest; the initial velocity follows and
+    is not zero.
 
     Args:
-        schedule: A gait in which always some foot stands.
-        com: Centre of mass at first (3,) [m]; by default that of the schedule's start.
+        schedule: A gait with at least one foot in contact in every phase.
+        com: Initial centre of mass (3,) [m]; by default that of the schedule's start.
 
     Raises:
-        InvalidArgumentError: In some phase all feet are in the air, or the centre of mass is not above the feet.
+        InvalidArgumentError: All feet are in the air in some phase, or the centre of mass is not above the feet.
     """
     first = schedule.start.com if com is None else com
     if first is None:
-        raise InvalidArgumentError("com: expected a centre of mass (3,) [m]; the schedule's start has none")
+        raise InvalidArgumentError("com: expected a centre of mass (3,) [m], got None; the schedule's start has none")
     position = np.array(first, dtype=np.float64)
     supports = _supports(schedule)
     pendulum = LinearInvertedPendulum(float(position[2] - supports[0, 2]))
@@ -124,7 +125,7 @@ def pendulum_plan(schedule: ContactSchedule, com: npt.ArrayLike | None = None) -
     for i, (support, duration, divergent) in enumerate(zip(supports, durations, xi[:0:-1])):
         knots = np.flatnonzero(number == i)
         t = (schedule.times[knots] - started)[:, None]
-        velocity = pendulum.omega * (divergent - x)  # from ξ in every phase: errors of x decay
+        velocity = pendulum.omega * (divergent - x)  # from ξ in every phase, so that errors of x decay
         plan.com[knots, :2], plan.velocity[knots, :2] = pendulum.motion(x, velocity, support[:2], t)
         plan.com[knots, 2] = support[2] + pendulum.height
         x, _ = pendulum.motion(x, velocity, support[:2], duration)
@@ -133,13 +134,13 @@ def pendulum_plan(schedule: ContactSchedule, com: npt.ArrayLike | None = None) -
 
 
 def _supports(schedule: ContactSchedule) -> Reals:
-    """Mean of the standing feet in each phase (phases, 3) [m]."""
+    """Mean position of the feet in contact in each phase (phases, 3) [m]."""
     supports = []
     for phase, stance in zip(schedule.phases, schedule.stances):
         if not phase.stance:
             raise InvalidArgumentError(
-                f"schedule: expected a foot on the ground in every phase, in {phase.name!r} all are in the air, where "
-                "there is no pendulum"
+                f"schedule: expected a foot on the ground in every phase, got {phase.name!r} with all feet in the air; "
+                "the pendulum needs a support"
             )
         supports.append(np.mean([stance.feet[foot].position for foot in phase.stance], axis=0))
     return np.array(supports)

@@ -1,7 +1,7 @@
-"""From a schedule to a shooting problem: one model for all knots, one for all touch-downs, one cost for the end.
+"""Shooting problem of a gait: one model for all knots, one for all touch-downs, one terminal cost.
 
-What differs between knots (which feet stand, weights, references) are run-time parameters, so that every gait of a
-robot is the same compiled code.
+The differences between knots (active contacts, weights, references) are run-time parameters, so that all gaits of a
+robot share the same compiled code.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.options import INTEGRATORS, GaitOptions
 from trajopt.gaits.parameters import identifiers, knot_parameters
 from trajopt.gaits.schedule import ContactSchedule
-from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_frame, standing
+from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_frame, standing_configuration
 from trajopt.impulses import ImpulseModel3D, ImpulseModel6D, ImpulseStack
 from trajopt.residuals import (
     FrictionCone,
@@ -42,20 +42,20 @@ from trajopt.states import StateMultibody
 
 
 class GaitModels:
-    """The action models of a robot's gaits, which all its problems share.
+    """Action models of a robot's gaits, shared by all problems that it makes.
 
-    Cost terms: "com", "FOOT_track" and "FOOT_cone" of each foot, "state", "control", "bounds"; "FOOT_velocity" if
+    Cost terms: "com", "FOOT_track" and "FOOT_cone" for each foot, "state", "control", "bounds", and "FOOT_velocity" if
     feet land without impulses. Contacts and impulses have the names of the feet.
 
     Args:
         robot: A robot with a floating base.
-        stance: Its feet, and which of them are soles.
+        stance: A stance with the robot's feet; says which of them are soles.
         options: Weights and contact models; by default Crocoddyl's for these feet.
-        costs: Further terms, of all knots but touch-downs and the end; on a StateMultibody(robot).
+        costs: Cost terms to add at all knots except touch-downs and the end, on a StateMultibody(robot).
 
     Raises:
-        InvalidArgumentError: The robot has no floating base, or `costs` is of another one.
-        UnknownNameError: A foot is no frame of the robot.
+        InvalidArgumentError: The robot has no floating base, or `costs` is on the state of another robot.
+        UnknownNameError: A foot is not a frame of the robot.
     """
 
     def __init__(
@@ -77,13 +77,13 @@ class GaitModels:
     def problem(
         self, schedule: ContactSchedule, x0: npt.ArrayLike | None = None, *, posture: npt.ArrayLike | None = None
     ) -> ShootingProblem:
-        """The problem of a schedule.
+        """Shooting problem of a schedule.
 
         Args:
             schedule: The gait.
             x0: Initial state (nx,) or configuration (nq,); by default the configuration "standing" or "half_sitting".
-            posture: State (nx,) or configuration (nq,) that the robot is pulled to; by default the same configuration,
-                or x0 if the robot has none.
+            posture: Reference state (nx,) or configuration (nq,) of the state cost; by default the same configuration,
+                or x0 if the robot has neither.
         """
         self._check(schedule)
         nq = self.robot.nq
@@ -92,21 +92,21 @@ class GaitModels:
             start[nq:] = np.asarray(x0, dtype=np.float64)[nq:]
         running = [self.touchdown if hit else self.running for hit in schedule.touchdowns[:-1]]
         problem = ShootingProblem(start, running, self.terminal)
-        nowhere = posture is None and standing(self.robot) is None
-        pulled = start if nowhere else configuration_of(self.robot, posture, "posture")
-        problem.set_parameter("state.reference", self.state.at_rest(pulled), "all")
+        unknown = posture is None and standing_configuration(self.robot) is None
+        reference = start if unknown else configuration_of(self.robot, posture, "posture")
+        problem.set_parameter("state.reference", self.state.at_rest(reference), "all")
         self.set_schedule(problem, schedule)
         return problem
 
     def set_schedule(self, problem: ShootingProblem, schedule: ContactSchedule) -> None:
-        """Sets activities, weights, references and time step of a problem of these models; compiles nothing.
+        """Sets active contacts, weights, references and time step of a problem of these models; compiles nothing.
 
         Args:
-            problem: A problem that `problem` made.
-            schedule: A gait whose touch-downs are at the same knots.
+            problem: A problem made by the method `problem`.
+            schedule: A gait whose touch-downs are at the same knots as those of the problem.
 
         Raises:
-            InvalidArgumentError: The schedule has other feet, or other touch-downs than the problem.
+            InvalidArgumentError: The schedule has other feet, or touch-downs at other knots than the problem.
         """
         self._check(schedule)
         if [model is not self.running for model in problem.running] != schedule.touchdowns[:-1].tolist():
@@ -130,7 +130,7 @@ class GaitModels:
 
     @functools.cached_property
     def running(self) -> ActionModelAbstract:
-        """The model of all knots but touch-downs."""
+        """Action model of all knots except touch-downs."""
         o, state = self.options, self.state
         actuation, contacts, costs = ActuationModelFloatingBase(state), ContactStack(state), self._costs()
         for foot, key in self.keys.items():
@@ -146,7 +146,7 @@ class GaitModels:
 
     @functools.cached_property
     def touchdown(self) -> ActionModelAbstract:
-        """The model of all touch-downs."""
+        """Action model of all touch-downs."""
         o, state, impulses, costs = self.options, self.state, ImpulseStack(self.state), CostStack(self.state)
         for foot, key in self.keys.items():
             impulses.add(key, (ImpulseModel6D if self.stance.feet[foot].sole else ImpulseModel3D)(state, foot))
@@ -159,11 +159,11 @@ class GaitModels:
 
     @functools.cached_property
     def terminal(self) -> ActionModelAbstract:
-        """The cost of the end, be it a touch-down or not."""
+        """Terminal cost, for a last knot with or without a touch-down."""
         return ActionModelTerminal(self._costs())
 
     def _costs(self) -> CostStack:
-        """Terms of the state at a knot or at the end."""
+        """Cost terms of the state, which running and terminal knots share."""
         o, state, costs = self.options, self.state, CostStack(self.state)
         costs.add("com", ResidualModelCoMPosition(state, (0.0, 0.0, 0.0)), o.com)
         for foot, key in self.keys.items():
@@ -205,23 +205,23 @@ def gait_problem(
     posture: npt.ArrayLike | None = None,
     costs: CostStack | None = None,
 ) -> ShootingProblem:
-    """The shooting problem of a gait; `GaitModels` shares its models between several.
+    """Shooting problem of a gait. `GaitModels` makes several problems that share their models.
 
     Args:
         robot: A robot with a floating base.
         schedule: The gait.
         x0: Initial state (nx,) or configuration (nq,); by default the configuration "standing" or "half_sitting".
         options: Weights and contact models; by default Crocoddyl's for these feet.
-        posture: State (nx,) or configuration (nq,) that the robot is pulled to; by default the same configuration, or
-            x0 if the robot has none.
-        costs: Further terms of your own, of all knots but touch-downs and the end; on a StateMultibody(robot).
+        posture: Reference state (nx,) or configuration (nq,) of the state cost; by default the same configuration, or
+            x0 if the robot has neither.
+        costs: Cost terms to add at all knots except touch-downs and the end, on a StateMultibody(robot).
     """
     chosen = GaitOptions.of(schedule) if options is None else options
     return GaitModels(robot, schedule.start, chosen, costs=costs).problem(schedule, x0, posture=posture)
 
 
 def joint_limits(state: StateMultibody) -> ActivationModelQuadraticBarrier:
-    """A barrier at the limits of the joints' positions and velocities; the base has none."""
+    """Barrier at the limits of joint positions and velocities; the base has no limits."""
     lower, upper = state.lower.copy(), state.upper.copy()
     for base in (slice(0, 6), slice(state.nv, state.nv + 6)):
         lower[base], upper[base] = -np.inf, np.inf

@@ -1,4 +1,4 @@
-"""What a gait costs, and how its contacts are modelled."""
+"""Options of a gait's problem: weights of the cost terms and parameters of the contact models."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ INTEGRATORS: dict[str, Callable[[DifferentialActionModelAbstract, float], Action
 }
 
 
-LANDING_VELOCITY = 1e6  # [cost s²/m²], as in Crocoddyl's createPseudoImpulseModel
+LANDING_VELOCITY = 1e6  # weight of a foot's velocity [cost s²/m²], as in Crocoddyl's createPseudoImpulseModel
 
 
 def holding_gains(dt: float) -> tuple[float, float]:
-    """Gains with which one step of dt [s] takes away a foot's velocity and a tenth of its distance from its foothold.
+    """Contact gains that remove a foot's velocity and a tenth of its distance from its foothold in one step dt [s].
 
-    Without stiffness, as in Crocoddyl's gaits, what each step leaves adds up: in jumps and bounds of small robots to
-    1.3 to 2.1 mm below the ground, with these gains to 0.6 mm. A quarter of the distance instead of a tenth takes a
-    bound to 0.4 mm and FDDP 44 iterations instead of 29; forces after the landing leave their cones by 2 N, not 1.
+    Without stiffness, as in Crocoddyl's gaits, the position errors of all steps add up: in jumps and bounds of small
+    robots feet end 1.3 to 2.1 mm below the ground, with these gains 0.6 mm. Removing a quarter of the distance instead
+    of a tenth gives 0.4 mm in a bound, but FDDP then takes 44 iterations instead of 29, and forces after the landing
+    leave their cones by 2 N instead of 1 N.
     """
     rate = 1 / check_positive("dt", dt, unit="s")
     return 0.1 * rate**2, rate
@@ -42,14 +43,14 @@ def holding_gains(dt: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class StateWeights:
-    """By what each part of x ⊖ x_ref is multiplied before it is squared, >= 0.
+    """Factors on the parts of x ⊖ x_ref, applied before squaring, >= 0.
 
     Attributes:
-        base_position: [1/m].
-        base_rotation: [1/rad].
-        joints: [1/rad, 1/m].
-        base_velocity: Linear and angular [s/m, s/rad].
-        joint_velocities: [s/rad, s/m].
+        base_position: Factor on the position of the base [1/m].
+        base_rotation: Factor on the rotation of the base [1/rad].
+        joints: Factor on the positions of the joints [1/rad, 1/m].
+        base_velocity: Factor on the linear and angular velocity of the base [s/m, s/rad].
+        joint_velocities: Factor on the velocities of the joints [s/rad, s/m].
     """
 
     base_position: float
@@ -63,43 +64,43 @@ class StateWeights:
             object.__setattr__(self, field.name, check_non_negative(field.name, getattr(self, field.name)))
 
     def squared(self, nv: int) -> npt.NDArray[np.float64]:
-        """Their squares as weights of an activation (2 nv,)."""
+        """Squares of the factors, as weights of an activation (2 nv,)."""
         parts = [self.base_position, self.base_rotation, self.joints, self.base_velocity, self.joint_velocities]
         return np.repeat(parts, [3, 3, nv - 6, 6, nv - 6]) ** 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class GaitOptions:
-    """Weights and contact models of a gait. The defaults are Crocoddyl's for feet that touch at points.
+    """Weights and contact models of a gait. The defaults are Crocoddyl's for point feet.
 
-    Weights of knots are per second: costs are multiplied by the time step. Those of touch-downs and of the end are not.
+    Weights at knots are per second, as these costs are multiplied by the time step. Weights at touch-downs and at the
+    end count as they are.
 
     Attributes:
-        com: Weight of the centre of mass' reference [cost/m²].
-        foot: Weight of a swinging foot's reference [cost/m², cost/rad²].
-        state: Weight of the distance from the posture [cost].
-        state_weights: How the parts of that distance count.
-        control: Weight of the joints' torques [cost/(N m)²].
+        com: Weight of the distance between centre of mass and its reference [cost/m²].
+        foot: Weight of the distance between a swinging foot and its reference [cost/m², cost/rad²].
+        state: Weight of the distance between state and reference posture [cost].
+        state_weights: Factors on the parts of that distance.
+        control: Weight of the joint torques [cost/(N m)²].
         cone: Weight of a force outside of its friction cone [cost/N²].
         bounds: Weight of joint positions and velocities outside of the robot's limits [cost]; 0 leaves the term out.
-        touchdown_foot: Weight of a foot's reference at its touch-down [cost/m², cost/rad²].
+        touchdown_foot: Weight of the distance between a foot and its foothold at its touch-down [cost/m², cost/rad²].
         landing_velocity: Weight of a foot's velocity when it lands without an impulse [cost s²/m², cost s²/rad²]; 0
-            leaves the term out, which is right if all feet land with impulses.
-        touchdown_state: Weight of the distance from the posture at a touch-down [cost].
-        touchdown_state_weights: How the parts of that distance count.
+            leaves the term out, for gaits whose feet all land with impulses.
+        touchdown_state: Weight of the distance between state and reference posture at a touch-down [cost].
+        touchdown_state_weights: Factors on the parts of that distance.
         mu: Friction coefficient, > 0 [-].
         facets: Number of sides of the friction pyramid, even, >= 4 [-].
-        inner: Whether the pyramid lies within the cone or around it.
+        inner: Whether the pyramid lies inside the friction cone; otherwise around it.
         sole: Length and width of a sole [m].
-        gains: Stiffness and damping that pull a foot back to its foothold while it stands [1/s², 1/s]; see
-            `holding_gains`.
+        gains: Stiffness and damping that pull a foot in contact back to its foothold [1/s², 1/s]; see `holding_gains`.
         integrator: "euler", "rk4", or "rk4-crocoddyl", which adds rates of the base as Crocoddyl does.
         damping: Regularisation of the contact dynamics, >= 0 [1/kg].
-        touchdown_damping: The same at touch-downs, >= 0 [1/kg].
-        restitution: How fast feet bounce off at touch-downs, 0 to 1 [-].
+        touchdown_damping: Regularisation of the impact dynamics at touch-downs, >= 0 [1/kg].
+        restitution: Coefficient of restitution at touch-downs, 0 to 1 [-].
 
     Raises:
-        InvalidArgumentError: A value does not fit.
+        InvalidArgumentError: An option has a wrong value.
         UnknownNameError: There is no such integrator.
 
     Source: Crocoddyl 3.2.1, utils/quadruped.py and utils/biped.py.
@@ -157,7 +158,7 @@ class GaitOptions:
 
     @classmethod
     def soles(cls, **changes: Any) -> Self:
-        """Crocoddyl's options for bipeds that stand on soles, but for some."""
+        """Crocoddyl's options for bipeds with flat soles; `changes` replaces some of them."""
         biped: dict[str, Any] = {
             "state_weights": StateWeights(
                 base_position=0.0, base_rotation=500.0, joints=0.01, base_velocity=10.0, joint_velocities=10.0
@@ -174,7 +175,10 @@ class GaitOptions:
 
     @classmethod
     def of(cls, gait: Stance | ContactSchedule) -> Self:
-        """Crocoddyl's options: `soles()` if a foot is a sole, else the defaults; landings without impulse at rest."""
+        """Crocoddyl's options for the feet of a gait: `soles()` if a foot is a sole, else the defaults.
+
+        If feet land without an impulse, `landing_velocity` is LANDING_VELOCITY.
+        """
         stance = gait.start if isinstance(gait, ContactSchedule) else gait
         soft = isinstance(gait, ContactSchedule) and any(p.swings and not p.impulse for p in gait.phases)
         velocity = LANDING_VELOCITY if soft else 0.0

@@ -1,4 +1,4 @@
-"""What of a gait's models differs between knots: a schedule as values of run-time parameters."""
+"""Run-time parameters of a gait at each knot: active contacts, weights, references, time step."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
 from trajopt.types import Reals
 
-Values = tuple[str, Reals | float, list[int]]
-"""Name of a parameter, its value or one value a knot, and these knots."""
+KnotParameter = tuple[str, Reals | float, list[int]]
+"""Name of a parameter, its value or one value per knot, and the knots."""
 
 
-def knot_parameters(options: GaitOptions, stance: Stance, schedule: ContactSchedule, nv: int) -> Iterator[Values]:
-    """Activities, weights, references and time steps at all knots 0..T.
+def knot_parameters(
+    options: GaitOptions, stance: Stance, schedule: ContactSchedule, nv: int
+) -> Iterator[KnotParameter]:
+    """Active contacts, weights, references and time steps at all knots 0..T.
 
     Args:
         options: Weights and gains.
-        stance: The feet of the models; gives values to references that nothing follows.
+        stance: Feet of the models; their places are the values of references with weight zero.
         schedule: The gait.
         nv: Number of velocities of the robot [-].
     """
@@ -58,13 +60,13 @@ def knot_parameters(options: GaitOptions, stance: Stance, schedule: ContactSched
 
 
 def _footholds(schedule: ContactSchedule) -> Reals:
-    """Rotation and position of where each foot stands, or stood last, at each knot (T + 1, feet, 3, 4) [-, m]."""
+    """Rotation and position of each foot's current or last foothold at each knot (T + 1, feet, 3, 4) [-, m]."""
     places = [[foot.placement for foot in stance.feet.values()] for stance in schedule.stances]
     return np.array(places)[schedule.phase_of_knot]
 
 
-def _end(options: GaitOptions, touchdown: bool, nv: int, T: int) -> Iterator[Values]:
-    """What the end has from a touch-down, if it is one, or from any other knot."""
+def _end(options: GaitOptions, touchdown: bool, nv: int, T: int) -> Iterator[KnotParameter]:
+    """Parameters of the terminal knot: those of a touch-down if it is one, else those of any other knot."""
     posture = options.touchdown_state_weights if touchdown else options.state_weights
     yield "state.weight", options.touchdown_state if touchdown else options.state, [T]
     yield "state.weights", posture.squared(nv), [T]
@@ -73,16 +75,16 @@ def _end(options: GaitOptions, touchdown: bool, nv: int, T: int) -> Iterator[Val
 
 
 def _once(schedule: ContactSchedule) -> Reals:
-    """What a weight is multiplied by to count once at a knot, though costs of knots that take time are per second."""
+    """Factor on a weight at each knot that cancels the multiplication of the cost by the time step (T + 1,)."""
     timed = np.append(~schedule.touchdowns[:-1], False)
     return np.where(timed, 1 / schedule.dt, 1.0)
 
 
 def identifiers(names: tuple[str, ...]) -> dict[str, str]:
-    """For each foot, its name with all but letters, digits and underscores replaced by underscores.
+    """Identifier of each foot: its name with underscores in place of all characters but letters and digits.
 
     Raises:
-        DuplicateNameError: Two feet would get one name.
+        DuplicateNameError: Two feet would get the same identifier.
     """
     keys = {name: re.sub(r"\W", "_", name) for name in names}
     keys = {name: key if key.isidentifier() else f"foot_{key}" for name, key in keys.items()}

@@ -1,4 +1,4 @@
-"""A phase of a gait: which feet stand, which swing, for how long."""
+"""Phase of a gait: which feet stand, which swing, and for how long."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import numpy as np
 
 from trajopt.checks import check_non_negative
 from trajopt.errors import InvalidArgumentError, unknown_name
-from trajopt.gaits.foothold import Foothold, Point, as_point
+from trajopt.gaits.foothold import Foothold, Vector3, as_point
 from trajopt.gaits.profiles import PROFILES
 
 
 @dataclass(frozen=True)
 class Swing:
-    """A foot leaves the ground and comes down at its next foothold.
+    """Swing of one foot from the ground to its next foothold.
 
     Attributes:
         foot: Name of the foot.
-        to: The foothold; a point (3,) [m] or a sole's pinocchio.SE3 becomes one.
-        height: Top of the foot's path above the straight line, >= 0 [m]; None if nothing guides the foot in the air,
-            only its touch-down.
-        profile: "triangle", which is Crocoddyl's: straight up and down at constant speed, touching down 2/N of the
-            height above the foothold; or "smooth": it leaves and touches down at rest, at the foothold.
+        to: The next foothold, or a point (3,) [m] or pinocchio.SE3 of a sole, which is converted to one.
+        height: Height of the path above the straight line between the footholds, >= 0 [m]; None for a foot without a
+            reference in the air, which is guided by its touch-down only.
+        profile: Path over the N knots of the phase. "triangle", as in Crocoddyl, moves up and down at constant speed
+            and ends 2/N of the height above the foothold; "smooth" begins and ends with zero velocity, at the foothold.
 
     Raises:
-        InvalidArgumentError: The foothold has another shape, or the height is negative.
+        InvalidArgumentError: The foothold has a wrong shape, or the height is negative.
         UnknownNameError: There is no such profile.
     """
 
@@ -50,21 +50,25 @@ class Swing:
 
 @dataclass(frozen=True, kw_only=True)
 class Phase:
-    """Some knots during which the same feet stand. Every foot is in `stance`, in `swings` or in `free`.
+    """Phase of a gait: consecutive knots with the same feet on the ground.
+
+    Every foot is in `stance`, in `swings` or in `free`.
 
     Attributes:
-        name: Its name, for the table and the plot.
-        knots: Number of knots, >= 1 [-]; each takes the schedule's time step. A touch-down is a knot of its own.
+        name: Name of the phase, for the table and the plot.
+        knots: Number of knots that take time, >= 1 [-]; a touch-down at the end is one more knot, which takes none.
         stance: Names of the feet on the ground.
-        swings: Feet that move to another foothold, where they touch down at the end of the phase.
-        free: Names of feet in the air that nothing guides.
-        com: Where the centre of mass is to be at the end [m], reached along a straight line; None if it is free.
-        com_start: Where that line starts [m]; by default where the line of an earlier phase ended.
-        impulse: Whether the swinging feet hit the ground at the end, which stops them at once, in a knot of its own;
-            else their contacts take over with the speed they have, and the first of them asks for the footholds.
+        swings: Swings of the feet that move to another foothold, where they touch down at the end of the phase.
+        free: Names of the feet in the air without a reference.
+        com: Reference of the centre of mass at the end of the phase [m], approached along a straight line; None for a
+            phase without a reference.
+        com_start: Start of that line [m]; by default the end of the line of an earlier phase.
+        impulse: Whether the touch-down of the swinging feet is an impulse, which stops them at once. Otherwise their
+            contacts begin with the velocity that the feet have, and the first knot of the next phase has the footholds
+            as references.
 
     Raises:
-        InvalidArgumentError: A value does not fit; the message names the phase.
+        InvalidArgumentError: An attribute has a wrong value; the message names the phase.
     """
 
     name: str
@@ -72,8 +76,8 @@ class Phase:
     stance: tuple[str, ...] = ()
     swings: tuple[Swing, ...] = ()
     free: tuple[str, ...] = ()
-    com: Point | None = None
-    com_start: Point | None = None
+    com: Vector3 | None = None
+    com_start: Vector3 | None = None
     impulse: bool = field(default=True)
 
     def __post_init__(self) -> None:
@@ -90,8 +94,8 @@ class Phase:
                 raise InvalidArgumentError(f"{here}: swings: expected Swing(foot, to), got {swing!r}")
             if not swing.guided and not self.impulse:
                 raise InvalidArgumentError(
-                    f"{here}: swing of {swing.foot!r}: with height None only the impulse of its touch-down asks for "
-                    "its foothold; give a height, impulse=True, or list the foot in free"
+                    f"{here}: swing of {swing.foot!r}: expected a height or impulse=True, got neither, so that nothing "
+                    "moves the foot to its foothold; give one of them, or list the foot in free"
                 )
         for name in ("com", "com_start"):
             if getattr(self, name) is not None:
@@ -104,12 +108,12 @@ class Phase:
         for foot in swinging:
             if foot in self.stance:
                 raise InvalidArgumentError(
-                    f"{here}: foot {foot!r} swings and is in stance too, where it would carry force; take it out of one"
+                    f"{here}: foot {foot!r} swings and is in stance too, where it carries force; take it out of one"
                 )
         roles = [*self.stance, *swinging, *self.free]
         twice = next((foot for foot in roles if roles.count(foot) > 1), None)
         if twice is not None:
-            raise InvalidArgumentError(f"{here}: foot {twice!r} is there twice; name it once")
+            raise InvalidArgumentError(f"{here}: foot {twice!r} is listed twice; name it once")
 
     @property
     def swinging(self) -> tuple[str, ...]:
@@ -118,14 +122,14 @@ class Phase:
 
     @property
     def touches_down(self) -> bool:
-        """Whether it ends with a knot for an impulse."""
+        """Whether the phase ends with the impulse of a touch-down."""
         return self.impulse and bool(self.swings)
 
     @property
-    def nodes(self) -> int:
-        """Number of its knots with that of the touch-down [-]."""
+    def total_knots(self) -> int:
+        """Number of knots including that of the touch-down [-]."""
         return self.knots + self.touches_down
 
     def footholds(self) -> dict[str, Foothold]:
-        """Where its swinging feet come down."""
+        """Next foothold of each swinging foot, by name."""
         return {swing.foot: swing.to for swing in self.swings}

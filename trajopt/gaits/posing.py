@@ -1,4 +1,4 @@
-"""Configurations that put feet and centre of mass where they are wanted."""
+"""Inverse kinematics of a gait: configurations for given feet and centre of mass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FEET, COM, UPRIGHT, POSTURE = 1e2, 1e2, 1e0, 1e-1  # weights of errors [1/m, 1/r
 
 
 def foot_paths(schedule: ContactSchedule) -> Reals:
-    """Rotation and position of each foot at each knot (T + 1, feet, 3, 4); where nothing guides it, where it stood."""
+    """Reference placement of each foot at each knot (T + 1, feet, 3, 4) [-, m]; its last foothold where it has none."""
     paths, number, stances = schedule.foot_references.copy(), schedule.phase_of_knot, schedule.stances
     for i, name in enumerate(schedule.feet):
         for t in np.flatnonzero(np.isnan(paths[:, i, 0, 0])):
@@ -22,16 +22,16 @@ def foot_paths(schedule: ContactSchedule) -> Reals:
 
 
 def poses(robot: Robot, schedule: ContactSchedule, com: Reals, q0: Reals, *, iterations: int = 4) -> Reals:
-    """Configurations (T + 1, nq), each from the one before by some Gauss-Newton steps.
+    """Configurations (T + 1, nq), each computed from the one before by some Gauss-Newton steps.
 
-    Feet and centre of mass come first, then an upright base, then the joints of q0.
+    By decreasing weight, they fit feet and centre of mass, an upright base, and the joints of q0.
 
     Args:
         robot: The robot.
-        schedule: Where the feet are.
-        com: Where the centre of mass is (T + 1, 3) [m].
-        q0: Configuration at first (nq,).
-        iterations: Steps a knot [-].
+        schedule: The gait, with the placements of the feet.
+        com: Positions of the centre of mass (T + 1, 3) [m].
+        q0: First configuration (nq,).
+        iterations: Number of Gauss-Newton steps per knot [-].
     """
     model, data, paths = robot.model, robot.model.createData(), foot_paths(schedule)
     ids = [robot.frame_id(name) for name in schedule.feet]
@@ -55,7 +55,7 @@ def _com_rows(model: pin.Model, data: pin.Data, q: Reals, goal: Reals) -> tuple[
 
 
 def _base_rows(model: pin.Model, q: Reals, q0: Reals) -> tuple[Reals, Reals]:
-    """Roll, pitch and yaw of the base as at first."""
+    """Error and Jacobian of the base's rotation relative to q0."""
     turn = pin.log3(pin.Quaternion(q0[3:7]).matrix().T @ pin.Quaternion(q[3:7]).matrix())
     jacobian = np.zeros((3, model.nv))
     jacobian[:, 3:6] = pin.Jlog3(pin.exp3(turn))

@@ -1,4 +1,4 @@
-"""How a swinging foot moves between footholds: progress and height over the knots of a phase."""
+"""Swing profiles: progress and height of a foot between two footholds, over the knots of a phase."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from trajopt.types import Reals
 
 
 def triangle(knots: int) -> tuple[Reals, Reals]:
-    """Progress (k + 1) / N and height 2 k / N up, then down, at knots k = 0..N-1 and, as the last, at touch-down.
+    """Progress (k + 1) / N, and height up to the middle 2 k / N and down again, at knots k = 0..N-1.
+
+    The values at the touch-down are those of the last knot.
 
     Source: Crocoddyl 3.2.1, utils/quadruped.py, createFootstepModels.
     """
@@ -28,4 +30,4 @@ def smooth(knots: int) -> tuple[Reals, Reals]:
 
 
 PROFILES: dict[str, Callable[[int], tuple[Reals, Reals]]] = {"triangle": triangle, "smooth": smooth}
-"""By name, of a number N of knots: progress from foothold to foothold and height over its top, both (N + 1,) [-]."""
+"""Profiles by name: functions of the number N of knots that return progress and relative height, both (N + 1,) [-]."""

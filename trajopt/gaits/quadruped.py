@@ -1,6 +1,6 @@
-"""Gaits of robots with four feet; with the default options their references are Crocoddyl's.
+"""Gaits of quadrupeds. With the default arguments the references are those of Crocoddyl.
 
-All take a stance whose feet are in the order left front, right front, left hind, right hind.
+All functions take a stance with the feet in the order left front, right front, left hind, right hind.
 
 Source: Crocoddyl 3.2.1, utils/quadruped.py, SimpleQuadrupedalGaitProblem.
 """
@@ -8,6 +8,7 @@ Source: Crocoddyl 3.2.1, utils/quadruped.py, SimpleQuadrupedalGaitProblem.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from trajopt.gaits.foothold import as_point, yaw_rotation
 from trajopt.gaits.phase import Phase
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
-from trajopt.gaits.steps import StepShape, check_first_step, check_stance, cyclic_gait, jump
+from trajopt.gaits.steps import StepOptions, check_stance, cyclic_gait, jump
 
 ORDER = "left front, right front, left hind, right hind"
 
@@ -28,48 +29,34 @@ def quadruped_walk(
     *,
     step_length: float = 0.25,
     step_height: float = 0.15,
-    dt: float = 1e-2,
-    step_knots: int = 25,
     support_knots: int = 2,
-    cycles: int = 1,
     first_step: str = "half",
-    heading: float = 0.0,
-    final_knots: int = 1,
-    profile: str = "triangle",
-    impulse: bool = True,
+    **options: Unpack[StepOptions],
 ) -> ContactSchedule:
-    """One foot after the other: right hind, right front, left hind, left front, with a support before each pair.
+    """Walk, one foot after the other: right hind, right front, left hind, left front.
 
     Args:
-        stance: Where it starts: `Stance.of(robot, feet)`, or the `end` of another schedule.
+        stance: Initial stance: `Stance.of(robot, feet)`, or the `end` of another schedule.
         step_length: Length of a step, may be negative [m].
-        step_height: Top of the feet's path, >= 0 [m].
-        dt: Time step [s].
-        step_knots: Number of knots of a swing [-].
-        support_knots: Number of knots of a support of all feet [-].
-        cycles: How many cycles, >= 1 [-].
-        first_step: "half": the feet that step first in the first cycle step half as far, as from standing still; or
+        step_height: Height of a swing, >= 0 [m].
+        support_knots: Number of knots with all feet on the ground, before the steps of each side [-].
+        first_step: "half": the first stride of the first cycle is half as long, to start from standing still; or
             "full".
-        heading: Direction of the steps, an angle about the vertical from the world's x axis [rad].
-        final_knots: Number of knots with all feet on the ground at the end [-].
-        profile: How a foot moves: "triangle" is Crocoddyl's, "smooth" leaves and touches down at rest.
-        impulse: Whether feet hit the ground at the end of a swing; else their contacts just begin.
+        **options: Arguments that all gaits share, see `StepOptions`: dt, step_knots, cycles, heading, final_knots,
+            profile, impulse.
 
     Raises:
-        InvalidArgumentError: A value does not fit, or the feet are in another order.
+        InvalidArgumentError: An argument has a wrong value, or the feet are in another order.
     """
     lf, rf, lh, rh = _feet(stance)
     return cyclic_gait(
         stance,
-        [None, [rh], [rf], None, [lh], [lf]],
-        StepShape(knots=step_knots, height=step_height, profile=profile, impulse=impulse),
-        length=step_length,
-        heading=heading,
-        half=[rh, rf] if check_first_step(first_step) else [],
+        [[[rh], [rf]], [[lh], [lf]]],
+        step_length=step_length,
+        step_height=step_height,
         support_knots=support_knots,
-        final_knots=final_knots,
-        cycles=cycles,
-        dt=dt,
+        first_step=first_step,
+        **options,
     )
 
 
@@ -78,32 +65,23 @@ def quadruped_trot(
     *,
     step_length: float = 0.15,
     step_height: float = 0.1,
-    dt: float = 1e-2,
-    step_knots: int = 25,
     support_knots: int = 2,
-    cycles: int = 1,
     first_step: str = "half",
-    heading: float = 0.0,
-    final_knots: int = 1,
-    profile: str = "triangle",
-    impulse: bool = True,
+    **options: Unpack[StepOptions],
 ) -> ContactSchedule:
-    """Diagonal pairs in turn: right front and left hind, then left front and right hind.
+    """Trot, diagonal pairs in turn: right front and left hind, then left front and right hind.
 
     The arguments are those of `quadruped_walk`.
     """
     lf, rf, lh, rh = _feet(stance)
     return cyclic_gait(
         stance,
-        [None, [rf, lh], None, [lf, rh]],
-        StepShape(knots=step_knots, height=step_height, profile=profile, impulse=impulse),
-        length=step_length,
-        heading=heading,
-        half=[rf, lh] if check_first_step(first_step) else [],
+        [[[rf, lh]], [[lf, rh]]],
+        step_length=step_length,
+        step_height=step_height,
         support_knots=support_knots,
-        final_knots=final_knots,
-        cycles=cycles,
-        dt=dt,
+        first_step=first_step,
+        **options,
     )
 
 
@@ -112,32 +90,23 @@ def quadruped_pace(
     *,
     step_length: float = 0.15,
     step_height: float = 0.1,
-    dt: float = 1e-2,
-    step_knots: int = 25,
     support_knots: int = 5,
-    cycles: int = 1,
     first_step: str = "half",
-    heading: float = 0.0,
-    final_knots: int = 1,
-    profile: str = "triangle",
-    impulse: bool = True,
+    **options: Unpack[StepOptions],
 ) -> ContactSchedule:
-    """Sides in turn: both right feet, then both left ones.
+    """Pace, sides in turn: both right feet, then both left ones.
 
     The arguments are those of `quadruped_walk`.
     """
     lf, rf, lh, rh = _feet(stance)
     return cyclic_gait(
         stance,
-        [None, [rf, rh], None, [lf, lh]],
-        StepShape(knots=step_knots, height=step_height, profile=profile, impulse=impulse),
-        length=step_length,
-        heading=heading,
-        half=[rf, rh] if check_first_step(first_step) else [],
+        [[[rf, rh]], [[lf, lh]]],
+        step_length=step_length,
+        step_height=step_height,
         support_knots=support_knots,
-        final_knots=final_knots,
-        cycles=cycles,
-        dt=dt,
+        first_step=first_step,
+        **options,
     )
 
 
@@ -146,31 +115,22 @@ def quadruped_bound(
     *,
     step_length: float = 0.15,
     step_height: float = 0.1,
-    dt: float = 1e-2,
-    step_knots: int = 25,
     support_knots: int = 5,
-    cycles: int = 1,
-    heading: float = 0.0,
-    final_knots: int = 1,
-    profile: str = "triangle",
-    impulse: bool = True,
+    **options: Unpack[StepOptions],
 ) -> ContactSchedule:
-    """Both front feet, then both hind ones; all steps are of full length.
+    """Bound: both front feet, then both hind ones; all steps have full length.
 
     The other arguments are those of `quadruped_walk`.
     """
     lf, rf, lh, rh = _feet(stance)
     return cyclic_gait(
         stance,
-        [None, [lf, rf], None, [lh, rh]],
-        StepShape(knots=step_knots, height=step_height, profile=profile, impulse=impulse),
-        length=step_length,
-        heading=heading,
-        half=[],
+        [[[lf, rf]], [[lh, rh]]],
+        step_length=step_length,
+        step_height=step_height,
         support_knots=support_knots,
-        final_knots=final_knots,
-        cycles=cycles,
-        dt=dt,
+        first_step="full",
+        **options,
     )
 
 
@@ -184,21 +144,21 @@ def quadruped_jump(
     flying_knots: int = 20,
     ground: float | None = None,
 ) -> ContactSchedule:
-    """All feet leave the ground and land together; on the way up the centre of mass has a reference, then nothing.
+    """Jump: all feet lift off and land together. The centre of mass has a reference on the way up only.
 
     Args:
-        stance: Where it starts.
+        stance: Initial stance.
         jump_height: Rise of the centre of mass above the line between start and landing, > 0 [m].
-        jump_length: By how much the feet move (3,) [m]; the third is the step up or down.
+        jump_length: Displacement of the feet (3,) [m]; the third component is a step up or down.
         dt: Time step [s].
-        ground_knots: Number of knots on the ground before, and again after [-].
+        ground_knots: Number of knots on the ground before the jump, and again after it [-].
         flying_knots: Number of knots on the way up, and again on the way down [-].
-        ground: Height of the feet's frames on the ground that the robot starts from [m]; by default 0, as Crocoddyl
-            has it. Round feet, whose frames are in their middle, need `stance.height`.
+        ground: Height of the feet's frames on the ground at the start [m]; by default 0, as in Crocoddyl. Round feet,
+            whose frames are in their middle, need `stance.height`.
 
     Raises:
-        InvalidArgumentError: A value does not fit, the feet are in another order, or they are not near height 0 and
-            `ground` is not given.
+        InvalidArgumentError: An argument has a wrong value, the feet are in another order, or `ground` is None and the
+            feet are not near height 0.
     """
     _, rf, _, _ = _feet(stance)
     return jump(
@@ -217,11 +177,11 @@ def quadruped_jump(
 def quadruped_com_shift(
     stance: Stance, *, shifts: Sequence[float] = (0.1, -0.1), dt: float = 1e-2, knots: int = 25, heading: float = 0.0
 ) -> ContactSchedule:
-    """The centre of mass moves ahead and back above four standing feet.
+    """Motion of the centre of mass ahead and back above four feet at rest.
 
     Args:
-        stance: Where it starts.
-        shifts: Where it is to be in turn, relative to its start [m].
+        stance: Initial stance.
+        shifts: References of the centre of mass in turn, relative to its start [m].
         dt: Time step [s].
         knots: Number of knots without a reference before each knot with one [-].
         heading: Direction of the shifts, an angle about the vertical from the world's x axis [rad].
@@ -240,14 +200,14 @@ def _feet(stance: Stance) -> tuple[str, ...]:
     """Names of the feet: left front, right front, left hind, right hind.
 
     Raises:
-        InvalidArgumentError: There are not four, or they do not go round the robot in this order.
+        InvalidArgumentError: There are not four feet, or they do not go round the robot in this order.
     """
     names = check_stance(stance, 4, ORDER).names
     around = np.array([stance.feet[names[i]].position[:2] for i in (0, 2, 3, 1)])
     x, y = around.T
     if not np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)) > 0:
         raise InvalidArgumentError(
-            f"stance: expected feet in the order {ORDER}, got {', '.join(names)}, which are not placed so; name them "
-            "in this order"
+            f"stance: expected feet in the order {ORDER}, got {', '.join(names)}, whose places do not fit this order; "
+            "name them in this order"
         )
     return names

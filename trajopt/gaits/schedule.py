@@ -1,4 +1,4 @@
-"""A contact schedule: a gait as plain data."""
+"""Contact schedule: a gait as plain data."""
 
 from __future__ import annotations
 
@@ -16,31 +16,34 @@ from trajopt.checks import check_count, check_positive
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.gaits.foothold import as_point
 from trajopt.gaits.phase import Phase
-from trajopt.gaits.references import Flags, KnotReferences, Reals, knot_references, stances_of
+from trajopt.gaits.references import Flags, KnotReferences, knot_references, stances_of
 from trajopt.gaits.stance import Stance
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
-_SAME_PLACE = 1e-3  # [m]
+_SAME_PLACE = 1e-3  # footholds this close are the same [m]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContactSchedule:
-    """Which feet stand when, and where the others go: a stance and the phases that follow it.
+    """Contact schedule of a gait: an initial stance and the phases that follow it.
 
-    Its knots are those of all phases in turn; a touch-down is a knot of its own, which takes no time. The last knot is
-    the end of the horizon: it costs and has no control. So a schedule of n knots becomes a problem of T = n - 1.
+    Its knots are those of all phases in turn; a touch-down with an impulse is a knot of its own, which takes no time.
+    The last knot is the end of the horizon, which has a cost and no control: a schedule of n knots becomes a problem
+    with T = n - 1.
 
-    A schedule never changes; what edits it returns another one. `print` shows it as a table, `plot` draws it.
+    A schedule is immutable; methods that edit it return another one. `print` shows it as a table, `plot` draws it.
 
     Attributes:
-        start: Where the feet and the centre of mass are at first.
+        start: Initial stance: places of the feet, and centre of mass.
         phases: The phases, in order.
         dt: Time step [s].
 
     Raises:
-        InvalidArgumentError: There are fewer than two knots, a foot has no role in a phase, or a value does not fit.
+        InvalidArgumentError: There are fewer than two knots, a foot has no role in a phase, or an attribute has a wrong
+            value.
         UnknownNameError: A phase names a foot that is not in `start`.
     """
 
@@ -58,33 +61,33 @@ class ContactSchedule:
         object.__setattr__(self, "dt", check_positive("dt", self.dt, unit="s"))
         for phase in phases:
             _check_phase(phase, self.start)
-        if sum(phase.nodes for phase in phases) < 2:
+        if sum(phase.total_knots for phase in phases) < 2:
             raise InvalidArgumentError(
-                f"phases: expected at least two knots, the last being the end, got {[p.name for p in phases]}; add a "
+                f"phases: expected at least two knots, the last one is the end, got {[p.name for p in phases]}; add a "
                 "Phase(name=..., knots=..., stance=...)"
             )
         self._check_com()
 
     def _check_com(self) -> None:
-        """Raises InvalidArgumentError if a line of the centre of mass has no start."""
+        """Raises InvalidArgumentError if the centre of mass has a reference and no start."""
         for phase, stance in zip(self.phases, stances_of(self.start, self.phases)):
             if phase.com is not None and phase.com_start is None and stance.com is None:
                 raise InvalidArgumentError(
-                    f"phase {phase.name!r}: com: its line has no start; give the schedule's start a com, or the phase "
-                    "a com_start"
+                    f"phase {phase.name!r}: com: the line to it has no start; give the schedule's start a com, or the "
+                    "phase a com_start"
                 )
 
     # Knot by knot
 
     @functools.cached_property
     def references(self) -> KnotReferences:
-        """Everything below in one value."""
+        """All arrays below in one value."""
         return knot_references(self.start, self.phases, self.dt)
 
     @property
     def T(self) -> int:
         """Number of knots before the end [-]."""
-        return sum(phase.nodes for phase in self.phases) - 1
+        return sum(phase.total_knots for phase in self.phases) - 1
 
     @property
     def feet(self) -> tuple[str, ...]:
@@ -93,7 +96,7 @@ class ContactSchedule:
 
     @property
     def times(self) -> Reals:
-        """Time of each knot from 0 (T + 1,) [s]."""
+        """Time of each knot, starting at 0 (T + 1,) [s]."""
         return self.references.times
 
     @property
@@ -108,7 +111,7 @@ class ContactSchedule:
 
     @property
     def active(self) -> Flags:
-        """Whether each foot carries force (T + 1, feet): it stands, or at a touch-down it is hit by the ground."""
+        """Whether the contact of each foot, or its impulse at a touch-down, is active (T + 1, feet)."""
         return self.references.active
 
     @property
@@ -118,7 +121,7 @@ class ContactSchedule:
 
     @property
     def foot_references(self) -> Reals:
-        """Rotation and position that each foot follows (T + 1, feet, 3, 4) [-, m]; NaN where it follows none."""
+        """Reference rotation and position of each foot (T + 1, feet, 3, 4) [-, m]; NaN where it has none."""
         return self.references.feet
 
     @property
@@ -128,12 +131,12 @@ class ContactSchedule:
 
     @property
     def stances(self) -> list[Stance]:
-        """The stance before each phase and after the last, (phases + 1); feet in the air where they left the ground."""
+        """Stances before each phase and after the last one; a foot in the air has the foothold that it left."""
         return list(stances_of(self.start, self.phases))
 
     @property
     def end(self) -> Stance:
-        """The stance after the last phase: where another gait may start."""
+        """Stance after the last phase, from which another gait may start."""
         return self.stances[-1]
 
     # Editing
@@ -143,11 +146,11 @@ class ContactSchedule:
         return dataclasses.replace(self, phases=(*self.phases, *phases))
 
     def replace(self, phase: int | str, **changes: Any) -> ContactSchedule:
-        """The schedule with other values in one phase.
+        """The schedule with one phase changed.
 
         Args:
-            phase: Its number, or its name if no other has it.
-            **changes: New values by the phase's attributes, such as knots=30.
+            phase: Number of the phase, or its name if no other phase has it.
+            **changes: New values of attributes of the phase, such as knots=30.
         """
         i, names = self._number(phase), [f.name for f in dataclasses.fields(Phase)]
         for name in changes:
@@ -163,14 +166,16 @@ class ContactSchedule:
             if not found:
                 raise unknown_name("phase", phase, names)
             if len(found) > 1:
-                raise InvalidArgumentError(f"phase: {phase!r} is the name of phases {found}; say which by its number")
+                raise InvalidArgumentError(
+                    f"phase: expected a unique name, got {phase!r} of phases {found}; give a number"
+                )
             return found[0]
         if isinstance(phase, bool) or not isinstance(phase, (int, np.integer)) or not -count <= phase < count:
             raise InvalidArgumentError(f"phase: expected a name, or a number from 0 to {count - 1}, got {phase!r}")
         return int(phase) % count
 
     def __add__(self, other: ContactSchedule) -> ContactSchedule:
-        """Both in a row; the other one has to start where this one ends, see `after`."""
+        """Both schedules in a row; the second one has to start where the first one ends, see `after`."""
         if not isinstance(other, ContactSchedule):
             return NotImplemented
         self._check_follows(other)
@@ -191,15 +196,17 @@ class ContactSchedule:
                 )
 
     def after(self, other: ContactSchedule | Stance) -> ContactSchedule:
-        """The schedule moved as a whole, by a turn about the vertical and a translation, to where another one ends.
+        """The schedule moved as a whole, by a turn about the vertical and a translation, to the end of another one.
 
         Args:
-            other: The schedule to follow, or the stance to start from. Feet that do not fit exactly start where they
-                are, and reach the moved footholds.
+            other: The schedule to follow, or the stance to start from. Where the feet do not fit exactly, they start
+                from this stance and step to the moved footholds.
         """
         stance = other.end if isinstance(other, ContactSchedule) else other
         if not isinstance(stance, Stance) or set(stance.feet) != set(self.feet):
-            raise InvalidArgumentError(f"other: expected a stance of {', '.join(self.feet)}, got {stance!r}")
+            raise InvalidArgumentError(
+                f"other: expected a schedule or stance of {', '.join(self.feet)}, got {stance!r}"
+            )
         motion = self.start.motion_to(stance)
         phases = [_moved(phase, motion) for phase in self.phases]
         com = self.start.com and as_point("com", motion.act(np.array(self.start.com)))
@@ -207,16 +214,14 @@ class ContactSchedule:
         return ContactSchedule(start=start, phases=tuple(phases), dt=self.dt)
 
     def repeated(self, times: int) -> ContactSchedule:
-        """The schedule several times in a row, each time from where the last one ended."""
-        if check_count("times", times) < 1:
-            raise InvalidArgumentError(f"times: expected an integer >= 1, got {times}")
+        """The schedule several times in a row, each from the end of the one before."""
         whole = self
-        for _ in range(times - 1):
+        for _ in range(check_count("times", times, least=1) - 1):
             whole = whole + self.after(whole)
         return whole
 
     def scaled(self, factor: float) -> ContactSchedule:
-        """The schedule with phases of `factor` times the duration [-], in whole knots, at least one each."""
+        """The schedule with the duration of each phase multiplied by `factor` [-], rounded to at least one knot."""
         factor = check_positive("factor", factor)
         phases = [dataclasses.replace(p, knots=max(1, round(p.knots * factor))) for p in self.phases]
         return dataclasses.replace(self, phases=tuple(phases))
@@ -244,7 +249,7 @@ class ContactSchedule:
 
 
 def _check_phase(phase: Phase, start: Stance) -> None:
-    """Raises if a phase names a foot that is not there, gives one no role, or turns a point."""
+    """Raises if a phase names an unknown foot, leaves a foot without a role, or gives a point foot an orientation."""
     if not isinstance(phase, Phase):
         raise InvalidArgumentError(f"phases: expected Phase(name=..., knots=..., stance=...), got {phase!r}")
     here, roles = f"phase {phase.name!r}", [*phase.stance, *phase.swinging, *phase.free]
@@ -254,18 +259,18 @@ def _check_phase(phase: Phase, start: Stance) -> None:
     without = [foot for foot in start.feet if foot not in roles]
     if without:
         raise InvalidArgumentError(
-            f"{here}: {', '.join(without)} neither in stance nor swinging; list a foot that just hangs in free=(...)"
+            f"{here}: {', '.join(without)} neither in stance nor swinging; list feet without a reference in free=(...)"
         )
     for swing in phase.swings:
         if swing.to.sole and not start.feet[swing.foot].sole:
             raise InvalidArgumentError(
-                f"{here}: swing of {swing.foot!r}: to: the foot is a point, expected a point (3,), got a placement; "
+                f"{here}: swing of {swing.foot!r}: to: expected a point (3,) for a point foot, got a placement; "
                 "Stance.of(robot, feet, soles=True) makes feet with an orientation"
             )
 
 
 def _moved(phase: Phase, motion: pin.SE3) -> Phase:
-    """A phase with its footholds and its centre of mass moved by a motion."""
+    """A phase with its footholds and its centre of mass moved by a rigid motion."""
     swings = [dataclasses.replace(swing, to=swing.to.moved(motion)) for swing in phase.swings]
     com, start = (None if c is None else as_point("com", motion.act(np.array(c))) for c in (phase.com, phase.com_start))
     return dataclasses.replace(phase, swings=tuple(swings), com=com, com_start=start)

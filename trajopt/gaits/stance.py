@@ -1,4 +1,4 @@
-"""Where all feet stand: what a gait starts from and where it ends."""
+"""Stance: the places of all feet, from which a gait starts and at which it ends."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ import pinocchio as pin
 
 from trajopt.checks import check_finite
 from trajopt.errors import InvalidArgumentError, UnknownNameError, unknown_name
-from trajopt.gaits.foothold import Foothold, Point, as_point, heading_of, yaw_rotation
+from trajopt.gaits.foothold import Foothold, Vector3, as_point, heading_of, yaw_rotation
 from trajopt.robots import Robot
 from trajopt.types import Reals
 
 POSTURES = ("standing", "half_sitting")
-"""Reference configurations in which a robot stands, the first that it has."""
+"""Names of reference configurations in which a robot stands; the first one that it has counts."""
 
-_FLAT = np.cos(np.radians(15.0))
+_FLAT = np.cos(np.radians(15.0))  # cosine of the largest tilt of a sole that counts as flat [-]
 _FOOT = re.compile(r"foot|sole|toe|ankle|paw|heel", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Stance:
-    """The feet of a robot with their places, and its centre of mass.
+    """Footholds of a robot, and its centre of mass.
 
     Attributes:
-        feet: Foothold by name of the foot's frame; a point (3,) [m] or a sole's pinocchio.SE3 becomes one. Their order
-            is that of the columns of a schedule; the generators say which order they take.
-        com: Centre of mass in the world [m]; None if no phase guides it.
+        feet: Foothold of each foot by the name of its frame; a point (3,) [m] or a pinocchio.SE3 of a sole is converted
+            to one. The columns of a schedule have the same order; each gait says which order it expects.
+        com: Centre of mass in the world [m]; None if no phase has a reference for it.
 
     Raises:
-        InvalidArgumentError: There is no foot, or a place does not fit.
+        InvalidArgumentError: There is no foot, or a foothold has a wrong shape.
     """
 
     feet: Mapping[str, Foothold]
-    com: Point | None = None
+    com: Vector3 | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.feet, Mapping) or not self.feet:
@@ -66,19 +66,19 @@ class Stance:
         Args:
             robot: A robot with a floating base.
             feet: Names of the frames of its feet.
-            x: Its state (nx,) or configuration (nq,); by default its configuration "standing" or "half_sitting".
+            x: State (nx,) or configuration (nq,); by default the configuration "standing" or "half_sitting".
             soles: Whether the feet are soles, with an orientation, or points. A sole that is tilted by less than 15
                 degrees counts as flat on the ground.
-            heading: Angle about the vertical that flat soles are taken to have [rad]; by default what they have.
+            heading: Angle of flat soles about the vertical [rad]; by default the one in this state.
 
         Raises:
-            InvalidArgumentError: The robot has no floating base, a foot is named twice, or `x` does not fit.
-            UnknownNameError: There is no such foot; the message lists frames that may be meant.
+            InvalidArgumentError: The robot has no floating base, a foot is named twice, or `x` has a wrong size.
+            UnknownNameError: There is no such frame; the message lists frames that look like feet.
         """
         names = [feet] if isinstance(feet, str) else list(feet)
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise InvalidArgumentError(f"feet: foot {twice!r} is there twice; name it once")
+            raise InvalidArgumentError(f"feet: foot {twice!r} is listed twice; name it once")
         model, q = check_legged(robot).model, configuration_of(robot, x)
         ids = [foot_frame(robot, name) for name in names]
         data = model.createData()
@@ -102,8 +102,8 @@ class Stance:
         """Mean height of the feet's frames [m]."""
         return float(self.centre[2])
 
-    def stepped(self, places: Mapping[str, Foothold], com: Point | None = None) -> Stance:
-        """The stance after some feet took other places; a sole that is given a point keeps its orientation."""
+    def stepped(self, places: Mapping[str, Foothold], com: Vector3 | None = None) -> Stance:
+        """The stance with new footholds of some feet; a sole that gets a point keeps its orientation."""
         kept = {
             name: Foothold(place.position, self.feet[name].quaternion) if not place.sole else place
             for name, place in places.items()
@@ -111,7 +111,7 @@ class Stance:
         return Stance({**self.feet, **kept}, com)
 
     def motion_to(self, other: Stance) -> pin.SE3:
-        """Turn about the vertical and translation that bring these feet closest to those of another stance."""
+        """Turn about the vertical and translation that move these feet closest to those of another stance."""
         here = np.array([f.position for f in self.feet.values()])
         there = np.array([other.feet[name].position for name in self.feet])
         a, b = here - here.mean(axis=0), there - there.mean(axis=0)
@@ -121,29 +121,29 @@ class Stance:
 
 
 def check_legged(robot: Any) -> Robot:
-    """The robot, if it has a floating base.
+    """Returns the robot after checking that it has a floating base.
 
     Raises:
-        InvalidArgumentError: It has none, or is no robot.
+        InvalidArgumentError: `robot` is not a Robot, or has no floating base.
     """
     if not isinstance(robot, Robot):
         raise InvalidArgumentError(f"robot: expected a Robot, got {type(robot).__name__}; use load_robot(...)")
     if not robot.floating_base:
         raise InvalidArgumentError(
-            f"robot: expected one with a floating base, {robot.name!r} is fixed to the world; load it with "
+            f"robot: expected one with a floating base, got {robot.name!r}, which is fixed to the world; load it with "
             "load_robot(..., floating_base=True)"
         )
     return robot
 
 
 def configuration_of(robot: Robot, x: npt.ArrayLike | None, argument: str = "x") -> Reals:
-    """Configuration (nq,) of a state (nx,), of a configuration (nq,), or the one in which the robot stands.
+    """Configuration (nq,) of a state (nx,) or a configuration (nq,); of None, the one in which the robot stands.
 
     Raises:
-        InvalidArgumentError: The size is another, or nothing is given and the robot does not say how it stands.
+        InvalidArgumentError: `x` has a wrong size, or is None for a robot without a configuration of `POSTURES`.
     """
     if x is None:
-        q = standing(robot)
+        q = standing_configuration(robot)
         if q is None:
             known = ", ".join(robot.configurations) or "none"
             raise InvalidArgumentError(
@@ -165,8 +165,8 @@ def configuration_of(robot: Robot, x: npt.ArrayLike | None, argument: str = "x")
     return array[: robot.nq]
 
 
-def standing(robot: Robot) -> Reals | None:
-    """The configuration in which a robot stands (nq,), if it says so."""
+def standing_configuration(robot: Robot) -> Reals | None:
+    """Reference configuration in which the robot stands (nq,); None if it has none of `POSTURES`."""
     known = robot.configurations
     return next((known[name] for name in POSTURES if name in known), None)
 

@@ -1,34 +1,56 @@
-"""What the gaits are made of: support, and steps of some feet while the others stand."""
+"""Building blocks of gaits: support phases, steps of some feet while the others stand, cycles of steps, jumps."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from trajopt.checks import check_array, check_count, check_finite, check_positive
 from trajopt.errors import InvalidArgumentError, unknown_name
-from trajopt.gaits.foothold import Foothold, Point, as_point, yaw_rotation
+from trajopt.gaits.foothold import Foothold, Vector3, as_point, yaw_rotation
 from trajopt.gaits.phase import Phase, Swing
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
 
 FIRST_STEPS = ("half", "full")
-_NEAR_THE_GROUND = 0.015  # [m]
+_NEAR_THE_GROUND = 0.015  # height of the feet's frames that counts as 0 [m]
+
+
+class StepOptions(TypedDict, total=False):
+    """Keyword arguments that all gaits made of steps take; `cyclic_gait` has their defaults.
+
+    Attributes:
+        dt: Time step, 1e-2 by default [s].
+        step_knots: Number of knots of a swing, 25 by default [-].
+        cycles: Number of cycles, >= 1, 1 by default [-].
+        heading: Direction of the steps, an angle about the vertical from the world's x axis, 0 by default [rad].
+        final_knots: Number of knots with all feet on the ground at the end, 1 by default [-].
+        profile: Path of a swinging foot, "triangle" (default) or "smooth", see `Swing`.
+        impulse: Whether touch-downs are impulses, True by default, see `Phase`.
+    """
+
+    dt: float
+    step_knots: int
+    cycles: int
+    heading: float
+    final_knots: int
+    profile: str
+    impulse: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepShape:
-    """What all steps of a gait share.
+    """Properties that all steps of a gait share.
 
     Attributes:
         knots: Number of knots of a swing [-].
-        height: Top of the feet's path [m].
-        profile: How the feet move, see `Swing`.
-        impulse: Whether touch-downs are impulses.
+        height: Height of a swing [m].
+        profile: Path of a swinging foot, see `Swing`.
+        impulse: Whether touch-downs are impulses, see `Phase`.
     """
 
     knots: int
@@ -38,10 +60,10 @@ class StepShape:
 
 
 def check_stance(stance: Any, count: int, order: str) -> Stance:
-    """The stance, if it has `count` feet and a centre of mass; `order` says in the message which.
+    """Returns the stance after checking that it has `count` feet, in the order of the text `order`, and a com.
 
     Raises:
-        InvalidArgumentError: It has not.
+        InvalidArgumentError: `stance` is no Stance, has another number of feet, or no centre of mass.
     """
     if not isinstance(stance, Stance):
         raise InvalidArgumentError(f"stance: expected Stance.of(robot, feet) or schedule.end, got {stance!r}")
@@ -50,28 +72,33 @@ def check_stance(stance: Any, count: int, order: str) -> Stance:
             f"stance: expected {count} feet in the order {order}, got {len(stance.feet)}: {', '.join(stance.feet)}"
         )
     if stance.com is None:
-        raise InvalidArgumentError("stance: expected one with a com; Stance.of(robot, feet) reads it from a robot")
+        raise InvalidArgumentError(
+            "stance: expected one with a com, got none; Stance.of(robot, feet) reads it from a robot"
+        )
     return stance
 
 
 def above_the_feet(stance: Stance) -> Stance:
-    """The stance with its centre of mass moved above the mean of its feet, as Crocoddyl's gaits assume it."""
+    """The stance with its centre of mass moved above the mean of its feet, as in Crocoddyl's gaits."""
     assert stance.com is not None
     x, y, _ = stance.centre
     return Stance(stance.feet, (float(x), float(y), stance.com[2]))
 
 
-def support(stance: Stance, knots: int) -> tuple[Phase, ...]:
-    """All feet on the ground for some knots; no phase if there are none."""
-    count = check_count("support_knots", knots)
+def support_phases(argument: str, stance: Stance, knots: int) -> tuple[Phase, ...]:
+    """A phase with all feet on the ground for some knots, or no phase for 0 knots; errors name `argument`."""
+    count = check_count(argument, knots)
     return (Phase(name="support", knots=count, stance=stance.names),) if count else ()
 
 
-def step(stance: Stance, places: Mapping[str, Foothold], shape: StepShape) -> tuple[Phase, Stance]:
-    """Some feet swing to other places; the centre of mass moves by the mean of all feet's displacements."""
+def step_phase(stance: Stance, places: Mapping[str, Foothold], shape: StepShape) -> tuple[Phase, Stance]:
+    """A phase in which some feet swing to other footholds, and the stance after it.
+
+    The centre of mass moves by the mean of the displacements of all feet.
+    """
     assert stance.com is not None
     moves = [np.subtract(place.position, stance.feet[name].position) for name, place in places.items()]
-    com: Point = as_point("com", np.array(stance.com) + np.sum(moves, axis=0) / len(stance.feet))
+    com: Vector3 = as_point("com", np.array(stance.com) + np.sum(moves, axis=0) / len(stance.feet))
     phase = Phase(
         name="+".join(places),
         knots=shape.knots,
@@ -85,53 +112,58 @@ def step(stance: Stance, places: Mapping[str, Foothold], shape: StepShape) -> tu
 
 def cyclic_gait(
     stance: Stance,
-    pattern: Sequence[Sequence[str] | None],
-    shape: StepShape,
+    strides: Sequence[Sequence[Sequence[str]]],
     *,
-    length: float,
-    heading: float,
-    half: Sequence[str],
+    step_length: float,
+    step_height: float,
     support_knots: int,
-    final_knots: int,
-    cycles: int,
-    dt: float,
+    first_step: str,
+    dt: float = 1e-2,
+    step_knots: int = 25,
+    cycles: int = 1,
+    heading: float = 0.0,
+    final_knots: int = 1,
+    profile: str = "triangle",
+    impulse: bool = True,
 ) -> ContactSchedule:
-    """Groups of feet step ahead in turn; None in the pattern is a support of all feet.
+    """Groups of feet step ahead in turn.
 
     Args:
-        stance: Where it starts.
-        pattern: Feet that step together, or None, for one cycle.
-        shape: What the steps share.
-        length: Length of a step, may be negative [m].
-        heading: Direction of the steps, an angle about the vertical from the world's x axis [rad].
-        half: Feet whose first step is half as long.
+        stance: Initial stance.
+        strides: The strides of one cycle. Each begins with a support of all feet, then its groups of feet step one
+            after the other; the feet of a group step together.
+        step_length: Length of a step, may be negative [m].
+        step_height: Height of a swing, >= 0 [m].
         support_knots: Number of knots of a support [-].
-        final_knots: Number of knots with all feet on the ground after the last step [-].
-        cycles: How often the pattern is repeated, >= 1 [-].
+        first_step: "half": steps of the first stride are half as long, to start from standing still; or "full".
         dt: Time step [s].
+        step_knots: Number of knots of a swing [-].
+        cycles: Number of cycles, >= 1 [-].
+        heading: Direction of the steps, an angle about the vertical from the world's x axis [rad].
+        final_knots: Number of knots with all feet on the ground after the last step [-].
+        profile: Path of a swinging foot, "triangle" or "smooth", see `Swing`.
+        impulse: Whether touch-downs are impulses, see `Phase`.
     """
-    if check_count("cycles", cycles) < 1:
-        raise InvalidArgumentError(f"cycles: expected an integer >= 1, got {cycles}")
-    ahead = check_finite("step_length", length) * yaw_rotation(check_finite("heading", heading))[:, 0]
+    half = check_first_step(first_step)
+    shape = StepShape(knots=step_knots, height=step_height, profile=profile, impulse=impulse)
+    ahead = check_finite("step_length", step_length) * yaw_rotation(check_finite("heading", heading))[:, 0]
     start = now = above_the_feet(stance)
     phases: list[Phase] = []
-    for cycle in range(cycles):
-        for group in pattern:
-            if group is None:
-                phases += support(now, support_knots)
-                continue
-            scale = {name: 0.5 if cycle == 0 and name in half else 1.0 for name in group}
-            phase, now = step(now, {name: now.feet[name].shifted(scale[name] * ahead) for name in group}, shape)
+    for number in range(check_count("cycles", cycles, least=1) * len(strides)):
+        phases += support_phases("support_knots", now, support_knots)
+        move = 0.5 * ahead if half and number == 0 else ahead
+        for group in strides[number % len(strides)]:
+            phase, now = step_phase(now, {name: now.feet[name].shifted(move) for name in group}, shape)
             phases.append(phase)
-    phases += support(now, final_knots)
+    phases += support_phases("final_knots", now, final_knots)
     return ContactSchedule(start=start, phases=tuple(phases), dt=dt)
 
 
 def check_first_step(first_step: str) -> bool:
-    """Whether the first steps are half as long.
+    """Whether the first steps are half as long as the others.
 
     Raises:
-        UnknownNameError: It is neither "half" nor "full".
+        UnknownNameError: `first_step` is neither "half" nor "full".
     """
     if first_step not in FIRST_STEPS:
         raise unknown_name("first_step:", first_step, FIRST_STEPS)
@@ -150,7 +182,7 @@ def jump(
     first_foot: str,
     ground: float | None,
 ) -> ContactSchedule:
-    """All feet leave the ground together and come down together, moved by `length` (3,) [m]; see `quadruped_jump`."""
+    """Jump in which all feet lift off and land together, moved by `length` (3,) [m]; see `quadruped_jump`."""
     check_positive("jump_height", height, unit="m")
     by = check_array("jump_length", length, (3,))
     start = above_the_feet(stance)
@@ -175,16 +207,16 @@ def jump(
 
 
 def _ground(stance: Stance, ground: float | None) -> float:
-    """Height of feet that stand on level ground [m].
+    """Height of the feet's frames on level ground [m].
 
     Raises:
-        InvalidArgumentError: It is not given, and the feet do not stand near height 0.
+        InvalidArgumentError: `ground` is None, and the feet do not stand near height 0.
     """
     if ground is not None:
         return check_finite("ground", ground)
     if abs(stance.height) > _NEAR_THE_GROUND:
         raise InvalidArgumentError(
-            f"ground: expected a height, the feet's frames are {stance.height:.3g} m above 0; give "
-            "ground=stance.height if that is where they touch the ground, as with round feet, or ground=0.0"
+            f"ground: expected a height, got None with the feet's frames {stance.height:.3g} m above 0; give "
+            "ground=stance.height if the feet touch the ground there, as round feet do, or ground=0.0"
         )
     return 0.0

@@ -1,4 +1,4 @@
-"""A schedule as a table of text."""
+"""Table of a contact schedule as text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STANDS, HANGS = "█", "·"
 
 
 def table(schedule: ContactSchedule) -> str:
-    """One line a phase: its knots and times, what each foot does, where the centre of mass goes."""
+    """One line per phase: knots, times, state of each foot, reference of the centre of mass."""
     head = ["phase", "knots", "time [s]", *schedule.feet, "com [m]"]
     rows, first = [head], 0
     for phase in schedule.phases:
@@ -21,7 +21,7 @@ def table(schedule: ContactSchedule) -> str:
         feet = [_foot(phase, name) for name in schedule.feet]
         com = "" if phase.com is None else f"→ ({', '.join(f'{v:.3f}' for v in phase.com)})"
         rows.append([phase.name, knots, f"{start:.2f}–{end:.2f}", *feet, com])
-        first += phase.nodes
+        first += phase.total_knots
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
     summary = (

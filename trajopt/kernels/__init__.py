@@ -1,21 +1,26 @@
 """From expressions to machine code that works on eight knots at once."""
 
 from trajopt.kernels.compiler import compilations
-from trajopt.kernels.driver import LANES, KernelCall, Rows, blocks_of, get_num_threads, lane_rows, rows, set_num_threads
-from trajopt.kernels.kernel import Kernel, compile_together, kernel
+from trajopt.kernels.driver import LANES, KernelCall, Rows, blocks_of, lane_rows, rows
+from trajopt.kernels.machine import Kernel, compile_together, forget, kernel
+from trajopt.kernels.parallel import ParallelCalls
 from trajopt.kernels.program import Program
-from trajopt.kernels.steps import Array
+from trajopt.kernels.steps import Array, Step
+from trajopt.kernels.threads import get_num_threads, set_num_threads
 
 __all__ = [
     "LANES",
     "Array",
     "Kernel",
     "KernelCall",
+    "ParallelCalls",
     "Program",
     "Rows",
+    "Step",
     "blocks_of",
     "compilations",
     "compile_together",
+    "forget",
     "get_num_threads",
     "kernel",
     "lane_rows",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.kernels.kernel import Kernel
+from trajopt.kernels.machine import Kernel
 from trajopt.kernels.rows import Ints, Rows
 
 
@@ -29,6 +29,7 @@ def check_call(kernels: Sequence[Kernel], kinds: Ints, indices: Ints, arguments:
         _check_array(_name(kernels[0], i), rows, output=i >= kernels[0].n_in)
         for kind, kernel in enumerate(kernels):
             _check_rows(_name(kernel, i), rows, kernel.lengths[i], indices[kinds == kind])
+            _check_runs(_name(kernel, i), rows, kernel.lengths[i], output=i >= kernel.n_in)
     if width == 1:
         for kind, kernel in enumerate(kernels):
             _check_overlap(kernel, arguments, indices[kinds == kind, 0])
@@ -86,6 +87,19 @@ def _check_rows(name: str, rows: Rows, length: int, indices: Ints) -> None:
         raise InvalidArgumentError(
             f"{name}: rows {rows.offset + indices.min()} to {rows.offset + indices.max()} of {length} numbers do not "
             f"lie inside an array of shape {rows.array.shape}; is it too short, or the offset {rows.offset} too large?"
+        )
+
+
+def _check_runs(name: str, rows: Rows, length: int, *, output: bool) -> None:
+    """The ranges of what is written lie inside the row, one behind the other."""
+    if not output and (rows.runs is not None or rows.zeroed):
+        raise InvalidArgumentError(f"{name}: runs, zeroed: expected of outputs only; inputs are read as a whole")
+    runs = rows.runs or ()
+    bounds = [0, *(bound for run in runs for bound in run), length]
+    whole = all(isinstance(bound, (int, np.integer)) for bound in bounds)
+    if not whole or any(len(run) != 2 for run in runs) or bounds != sorted(bounds):
+        raise InvalidArgumentError(
+            f"{name}: runs: expected ranges (first, end) of {length} elements, one behind the other, got {rows.runs}"
         )
 
 

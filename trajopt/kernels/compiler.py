@@ -12,7 +12,10 @@ import itertools
 import os
 import threading
 import time
+import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from trajopt import cache
 from trajopt.errors import TrajoptError
@@ -20,7 +23,18 @@ from trajopt.kernels import codegen, workers
 from trajopt.kernels.codegen import OPTIMISED, QUICK, host
 from trajopt.kernels.threads import get_num_threads
 
-__all__ = ["OPTIMISED", "QUICK", "CompilationError", "compilations", "has_fma", "host", "load", "machine_code"]
+__all__ = [
+    "OPTIMISED",
+    "QUICK",
+    "CompilationError",
+    "Library",
+    "compilations",
+    "has_fma",
+    "host",
+    "link",
+    "load",
+    "machine_code",
+]
 
 # LLVM calls these; everything else an image must define itself or import
 MATH_SYMBOLS = (
@@ -31,7 +45,8 @@ MATH_SYMBOLS = (
 
 _lock = threading.RLock()  # held over every call of LLVM
 _library_numbers = itertools.count()
-_alive: list[object] = []  # engine and libraries stay loaded until the process ends
+_released: deque[Any] = deque()  # libraries that nobody holds any more and that LLVM still has
+_permanent: list[Library] = []
 _compilations = 0
 _closing = False
 
@@ -129,14 +144,50 @@ def close() -> None:
     workers.close()
 
 
+class Library:
+    """Machine code in this process. It stays as long as this object; then its memory is freed.
+
+    Whoever keeps an address keeps the library.
+
+    Args:
+        tracker: What LLVM gives for it.
+        exports: Symbols that it exports.
+    """
+
+    def __init__(self, tracker: Any, exports: Iterable[str]) -> None:
+        self._addresses = {name: int(tracker[name]) for name in exports}
+        weakref.finalize(self, _release, tracker).atexit = False  # LLVM may be gone by then
+
+    def __getitem__(self, symbol: str) -> int:
+        """Address of an exported symbol."""
+        return self._addresses[symbol]
+
+
+def _release(tracker: Any) -> None:
+    """Unloads a library now or, if LLVM is at work in another thread, when it is called next.
+
+    An object can die in any thread, at any place: it must not wait for a lock.
+    """
+    _released.append(tracker)
+    if _lock.acquire(blocking=False):
+        try:
+            _unload()
+        finally:
+            _lock.release()
+
+
+def _unload() -> None:
+    """Frees what nobody holds any more; the caller holds the lock."""
+    while _released:
+        _released.popleft().close()
+
+
 @functools.cache
 def _engine() -> object:
     from llvmlite import binding
 
     codegen.target_machine(QUICK)
-    engine = binding.create_lljit_compiler()
-    _alive.append(engine)
-    return engine
+    return binding.create_lljit_compiler()
 
 
 @functools.cache
@@ -144,16 +195,13 @@ def _libm() -> ctypes.CDLL:
     return ctypes.CDLL(None)
 
 
-def load(images: Iterable[bytes], exports: Iterable[str], imports: dict[str, int]) -> dict[str, int]:
-    """Links machine code into the process.
+def link(images: Iterable[bytes], exports: Iterable[str], imports: dict[str, int]) -> Library:
+    """Links machine code into the process, for as long as the library that it returns is held.
 
     Args:
         images: Object files.
         exports: Symbols wanted.
         imports: Addresses of symbols that the images use and do not define; the C library is known.
-
-    Returns:
-        Address of each exported symbol.
 
     Raises:
         CompilationError: A symbol is missing.
@@ -162,18 +210,26 @@ def load(images: Iterable[bytes], exports: Iterable[str], imports: dict[str, int
 
     exports = list(exports)
     with _lock:
-        library = binding.JITLibraryBuilder()
+        _unload()
+        builder = binding.JITLibraryBuilder()
         for image in images:
-            library.add_object_img(image)
+            builder.add_object_img(image)
         for name in MATH_SYMBOLS:
-            library.import_symbol(name, ctypes.cast(getattr(_libm(), name), ctypes.c_void_p).value)
+            builder.import_symbol(name, ctypes.cast(getattr(_libm(), name), ctypes.c_void_p).value)
         for name, address in imports.items():
-            library.import_symbol(name, address)
+            builder.import_symbol(name, address)
         for name in exports:
-            library.export_symbol(name)
+            builder.export_symbol(name)
         try:
-            tracker = library.add_current_process().link(_engine(), f"trajopt_{next(_library_numbers)}")
+            tracker = builder.add_current_process().link(_engine(), f"trajopt_{next(_library_numbers)}")
         except RuntimeError as error:
             raise CompilationError(f"machine code does not link (please report it): {error}") from error
-        _alive.append(tracker)
-        return {name: tracker[name] for name in exports}
+        return Library(tracker, exports)
+
+
+def load(images: Iterable[bytes], exports: Iterable[str], imports: dict[str, int]) -> dict[str, int]:
+    """Links machine code into the process for good, see `link`; gives the address of each exported symbol."""
+    exports = list(exports)
+    library = link(images, exports, imports)
+    _permanent.append(library)
+    return {name: library[name] for name in exports}

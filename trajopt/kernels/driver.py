@@ -18,38 +18,28 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.kernels import compiler, threads
+from trajopt.kernels import compiler, patterns
 from trajopt.kernels.binding_checks import check_call
-from trajopt.kernels.driver_text import LANES, argument_bytes, driver_text
-from trajopt.kernels.kernel import Kernel
+from trajopt.kernels.driver_text import CALL, LANES, argument_bytes, driver_text
+from trajopt.kernels.machine import WIDTHS, Kernel
+from trajopt.kernels.products import Ranges
 from trajopt.kernels.rows import Ints, Reals, Rows, lane_rows, rows
-from trajopt.kernels.threads import get_num_threads, set_num_threads
 
-__all__ = [
-    "LANES",
-    "KernelCall",
-    "Rows",
-    "aligned",
-    "blocks_of",
-    "get_num_threads",
-    "lane_rows",
-    "rows",
-    "set_num_threads",
-]
+__all__ = ["LANES", "KernelCall", "Rows", "aligned", "blocks_of", "lane_rows", "rows"]
 
-# Instructions, summed over blocks, that are worth a thread: about 150 us. Measured on two cores: handing over takes
-# 60 us; two threads take 1.55 to 1.8 times less for 2.8 ms of work, as much as one for 0.26 ms, more for 0.13 ms.
-_SMALL_WORK = {1: 750_000, LANES: 250_000}
+ONE_LANE = 1 / 3  # time of an instruction with one lane, in those with eight
+
+_FIRST, _END = CALL.index("first"), CALL.index("end")
 
 
 @functools.cache
-def _drivers() -> dict[int, Any]:
+def _drivers() -> dict[int, tuple[Any, int]]:
+    """By width: the function that runs a call, and the address of the one that runs a block of it."""
     image = compiler.object_code(driver_text, "driver")
-    names = {1: "trajopt_run_1", LANES: f"trajopt_run_{LANES}"}
-    addresses = compiler.load([image], names.values(), {})
-    pointers, integer = [ctypes.c_void_p] * 8, ctypes.c_int64
-    prototype = ctypes.CFUNCTYPE(None, integer, *pointers[:3], integer, integer, *pointers[3:])
-    return {width: prototype(addresses[name]) for width, name in names.items()}
+    names = [f"trajopt_{what}_{width}" for what in ("run", "block") for width in WIDTHS]
+    addresses = compiler.load([image], names, {})
+    prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+    return {w: (prototype(addresses[f"trajopt_run_{w}"]), addresses[f"trajopt_block_{w}"]) for w in WIDTHS}
 
 
 class KernelCall:
@@ -61,6 +51,9 @@ class KernelCall:
         indices: Row of each lane of each block, shape (B, W).
         arguments: The kernels' inputs, then their outputs. With one lane, kernels work on the arrays in place: there an
             output must not overlap another argument in the same row. With eight lanes it may.
+
+    Attributes:
+        settled: Whether the code in use is the kernels' last.
 
     Raises:
         InvalidArgumentError: The kernels do not fit together, or an argument has not the rows that they need.
@@ -75,73 +68,97 @@ class KernelCall:
         self._indices = np.ascontiguousarray(indices, dtype=np.int64)
         check_call(self._kernels, self._kinds, self._indices, self._arguments)
         width = self._kernels[0].width
-        self._run = _drivers()[width]
-        self._bases = np.array([a.address for a in arguments], dtype=np.int64)
-        self._row_strides = np.array([a.row_stride for a in arguments], dtype=np.int64)
-        self._lane_strides = np.array([a.lane_stride for a in arguments], dtype=np.int64)
-        self._lengths = np.array([k.lengths for k in self._kernels], dtype=np.int64)
-        self._entries = np.zeros(len(self._kernels), dtype=np.int64)
-        tables = (self._bases, self._row_strides, self._lane_strides, self._lengths)
-        self._sizes = (self._kernels[0].n_in, len(arguments))
-        self._pointers = tuple(int(t.ctypes.data) for t in tables)
-        self._tables = tuple(int(t.ctypes.data) for t in (self._kinds, self._indices, self._entries))
-        work = np.array([k.program.work for k in self._kernels])
-        self._threads_worth = int(work[self._kinds].sum()) // _SMALL_WORK[width]
-        self._scratch: list[tuple[Reals, int]] = []
-        self._settled = False  # whether the entries point to the last tier
+        self._run, self._run_block = _drivers()[width]
+        self._tables = self._make_tables()
+        self._call = np.zeros(len(CALL), dtype=np.int64)  # what the driver is given
+        self._address = int(self._call.ctypes.data)
+        self._scratch: Reals | None = None
+        self._range: tuple[int, int | None] | None = None  # of blocks, as it was given
+        self.settled = False
+
+    def _make_tables(self) -> dict[str, Ints]:
+        """What the driver reads, in memory that does not move; `n_in` and `n` are numbers, not tables."""
+        kernels, arguments = self._kernels, self._arguments
+        runs = [_written(kernel, i, rows) for kernel in kernels for i, rows in enumerate(arguments)]
+        columns = {
+            "entries": [0] * len(kernels),
+            "bases": [a.address for a in arguments],
+            "row_strides": [a.row_stride for a in arguments],
+            "lane_strides": [a.lane_stride for a in arguments],
+            "lengths": [k.lengths for k in kernels],
+            "run_bounds": np.cumsum([0, *map(len, runs)]),
+            "runs": [bound for some in runs for bound in some],
+        }
+        tables = {name: np.array(values, dtype=np.int64) for name, values in columns.items()}
+        return tables | {"kinds": self._kinds, "indices": self._indices}
 
     @property
     def kernels(self) -> list[Kernel]:
         """The kernels, one a kind of knot."""
         return list(self._kernels)
 
-    def prepare(self, count: int = 1) -> None:
-        """Makes the kernels' code and the scratch of `count` threads ready."""
-        if not self._settled:
-            last = all(kernel.tier == "optimised" for kernel in self._kernels)
-            for i, kernel in enumerate(self._kernels):
-                self._entries[i] = kernel.address
-            self._settled = last
-        while len(self._scratch) < count:
-            self._scratch.append(aligned(self._scratch_bytes))
+    def prepare(self) -> None:
+        """Makes the kernels' code and scratch ready; once more after that while a kernel is not `settled`."""
+        if self._scratch is None:
+            self._scratch, scratch = aligned(self.scratch_bytes)
+            numbers = {"n_in": self._kernels[0].n_in, "n": len(self._arguments), "scratch": scratch}
+            addresses = {name: int(table.ctypes.data) for name, table in self._tables.items()}
+            for name, value in (numbers | addresses).items():
+                self._call[CALL.index(name)] = value
+        last = all(kernel.tier == "optimised" for kernel in self._kernels)
+        for i, kernel in enumerate(self._kernels):
+            self._tables["entries"][i] = kernel.address
+        self.settled = last
 
     @functools.cached_property
-    def _scratch_bytes(self) -> int:
+    def scratch_bytes(self) -> int:
+        """Scratch that running a block takes."""
         width = self._kernels[0].width
-        packed = 8 * width * int(self._lengths.sum(axis=1).max()) if width > 1 else 0
+        packed = 8 * width * max(sum(k.lengths) for k in self._kernels) if width > 1 else 0
         return argument_bytes(len(self._arguments)) + packed + max(k.scratch_bytes for k in self._kernels)
+
+    @property
+    def blocks(self) -> list[tuple[int, tuple[int, int, int]]]:
+        """Of each block the last row, and what runs it: function, call and number, see `team_text`."""
+        return [(int(rows.max()), (self._run_block, self._address, b)) for b, rows in enumerate(self._indices)]
+
+    @property
+    def work(self) -> float:
+        """Work of all blocks, counted in instructions of eight lanes."""
+        work = np.array([k.program.work for k in self._kernels])
+        return float(work[self._kinds].sum()) * (1.0 if self._kernels[0].width > 1 else ONE_LANE)
 
     def __call__(self, first: int = 0, end: int | None = None) -> None:
         """Runs blocks first..end-1 in order."""
-        blocks = len(self._kinds)
-        end = blocks if end is None else end
-        if not 0 <= first <= end <= blocks:
-            raise InvalidArgumentError(f"first, end: expected a range within 0..{blocks}, got {first}..{end}")
-        self.prepare(1)
-        self._range(first, end, 0)
+        if not self.settled:
+            self.prepare()
+        if (first, end) != self._range:
+            self._choose(first, end)
+        self._run(self._address)
 
-    def in_parallel(self) -> None:
-        """Runs all blocks, which must not depend on each other, on the threads of `set_num_threads`."""
+    def _choose(self, first: int, end: int | None) -> None:
+        """Checks a range of blocks, and makes it that of the caller's thread."""
         blocks = len(self._kinds)
-        count = min(get_num_threads(), self._threads_worth, blocks)
-        if count <= 1:
-            self()
-            return
-        self.prepare(count)
-        cuts = [blocks * i // count for i in range(count + 1)]
-        pool = threads.executor()
-        waiting = [pool.submit(self._range, cuts[i], cuts[i + 1], i) for i in range(1, count)]
-        try:
-            self._range(cuts[0], cuts[1], 0)
-        finally:
-            for future in waiting:
-                future.result()
+        last = blocks if end is None else end
+        if not 0 <= first <= last <= blocks:
+            raise InvalidArgumentError(f"first, end: expected a range within 0..{blocks}, got {first}..{last}")
+        self._range = None  # an interruption may come between
+        self._call[_FIRST], self._call[_END] = first, last
+        self._range = first, end
 
-    def _range(self, first: int, end: int, thread: int) -> None:
-        kinds, indices, entries = self._tables
-        width = self._indices.shape[1]
-        tables = (kinds + 8 * first, indices + 8 * width * first, entries)
-        self._run(end - first, *tables, *self._sizes, *self._pointers, self._scratch[thread][1])
+
+def _written(kernel: Kernel, i: int, rows: Rows) -> Ranges:
+    """Ranges of elements of argument i that eight lanes write."""
+    if i < kernel.n_in:
+        return ()
+    ranges = ((0, kernel.lengths[i]),) if rows.runs is None else rows.runs
+    if not rows.zeroed:
+        return ranges
+    wanted = np.zeros(kernel.lengths[i], dtype=np.bool_)
+    for first, end in ranges:
+        wanted[first:end] = True
+    program = kernel.program
+    return patterns.runs(wanted & program.pattern(program.outputs[i - kernel.n_in]).ravel())
 
 
 def aligned(size: int) -> tuple[Reals, int]:

@@ -1,153 +1,203 @@
-"""LLVM text of a program's entry: it places the arrays and calls the expressions and the matrix products in turn."""
+"""LLVM text of a program's entry: it places the arrays, and lets every step write itself."""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.kernels.expression import Expression
 from trajopt.kernels.functions import symbol_of
-from trajopt.kernels.lane_algebra import (
-    declarations,
-    matmul_name,
-    matmul_text,
-    nonzero_name,
-    nonzero_text,
-    sum_name,
-    sum_text,
-)
+from trajopt.kernels.operations import LaneType
 from trajopt.kernels.program import Program
-from trajopt.kernels.steps import Array, Call, Groups, MatrixProduct, Sum
+from trajopt.kernels.steps import Array, Groups
+from trajopt.kernels.steps.groups import nonzero_name, nonzero_text
+
+OURS = __name__.rpartition(".")[0]
 
 
-def own_arrays(program: Program, width: int) -> tuple[dict[int, int], int]:
-    """Where the arrays that are neither inputs nor outputs lie in the scratch, by number, and their end [bytes]."""
+@dataclass(frozen=True)
+class Layout:
+    """What lies where in the scratch of a kernel, in bytes from its start.
+
+    Attributes:
+        arrays: The arrays that are neither inputs nor outputs, by number.
+        steps: Scratch of the step that runs.
+        functions: Scratch of the function that runs; the end of what the entry itself needs.
+    """
+
+    arrays: dict[int, int]
+    steps: int
+    functions: int
+
+
+def layout(program: Program, width: int) -> Layout:
+    """Where the entry keeps what it needs."""
     outside = {array.number for array in (*program.inputs, *program.outputs)}
     offsets, end = {}, 0
     for array in program.arrays:
         if array.number not in outside:
             offsets[array.number] = end
-            end += -(-array.size * width * 8 // 64) * 64
-    return offsets, end
+            end += _room(array.size, width)
+    return Layout(offsets, end, end + _room(max((step.scratch for step in program.steps), default=0), width))
 
 
 def entry_text(program: Program, width: int) -> str:
-    """LLVM text of `void trajopt_entry(double **arrays, double *scratch)`.
+    """LLVM text of `void trajopt_entry(double **arrays, double *scratch)`; see `Layout` for the scratch."""
+    return EntryWriter(program, width).text()
 
-    The program's own arrays lie at the start of the scratch, that of the functions behind them.
+
+def content(program: Program, width: int) -> tuple[str, ...]:
+    """What tells the machine code of a program's entry apart.
+
+    The source of this room is part of every key on disk. Steps of other people may change without a notice: their
+    programs are told apart by the text as it is now.
     """
-    return _Writer(program, width).text()
+    about = (program.digest(), str(width))
+    if all(type(step).__module__.startswith(f"{OURS}.") for step in program.steps):
+        return about
+    return (*about, hashlib.sha256(entry_text(program, width).encode()).hexdigest())
 
 
-class _Writer:
-    """Writes the steps one after another.
+class EntryWriter:
+    """Writes the steps one after another; offers them what they need to write themselves.
+
+    A step writes instructions into the entry, mostly a call, and defines the functions that it calls. Element e of lane
+    l of an array is the double at e W + l.
 
     Args:
         program: The program.
         width: Lanes W.
+
+    Attributes:
+        width: Lanes W.
+        lanes: The LLVM type of W lanes.
+        scratch: Operand `ptr ...`: where the step may keep `Step.scratch` scalars while it runs.
+        spill: Operand `ptr ...`: the last argument of a function of `Step.functions`.
     """
 
+    scratch, spill = "ptr %room", "ptr %spill"
+
     def __init__(self, program: Program, width: int) -> None:
-        self._program, self._width = program, width
+        self.width, self.lanes = width, LaneType(width)
+        self._program = program
         self._lines = ["define void @trajopt_entry(ptr %args, ptr %scratch) nounwind {"]
-        self._pieces: dict[str, str] = {}  # functions that are called, by symbol
-        self._known_masks: dict[tuple[object, ...], str] = {}  # of groups, by their identity
+        self._pieces: dict[str, str] = {}  # what is declared and defined beside the entry, by symbol
+        self._masks: dict[tuple[object, ...], str] = {}  # of groups, by their identity
+        self._numbers = itertools.count()
 
     def text(self) -> str:
-        """The function, and what it calls."""
+        """The entry, and what it calls."""
         self._place()
-        for number, step in enumerate(self._program.steps):
-            if isinstance(step, Call):
-                self._clear(step)
-                self._call(step)
-            elif isinstance(step, Sum):
-                self._add(step)
-            else:
-                self._multiply(step, number)
-            self._forget(step)
+        for step in self._program.steps:
+            step.write(self)
+            changed = {array.number for array in step.writes}  # groups by these are tested again
+            self._masks = {key: mask for key, mask in self._masks.items() if key[1] not in changed}
         return "\n".join([*self._lines, "ret void", "}", *self._pieces.values()])
 
     def _place(self) -> None:
         """Names the address of each array."""
         for i, array in enumerate((*self._program.inputs, *self._program.outputs)):
-            self._lines += [f"%p{array.number} = getelementptr ptr, ptr %args, i64 {i}"]
-            self._lines += [f"%a{array.number} = load ptr, ptr %p{array.number}"]
-        offsets, end = own_arrays(self._program, self._width)
-        for number, offset in offsets.items():
-            self._lines.append(f"%a{number} = getelementptr i8, ptr %scratch, i64 {offset}")
-        self._lines.append(f"%spill = getelementptr i8, ptr %scratch, i64 {end}")
+            self.do(f"%p{array.number} = getelementptr ptr, ptr %args, i64 {i}")
+            self.do(f"%a{array.number} = load ptr, ptr %p{array.number}")
+        where = layout(self._program, self.width)
+        for number, offset in where.arrays.items():
+            self.do(f"%a{number} = getelementptr i8, ptr %scratch, i64 {offset}")
+        if where.steps < where.functions:
+            self.do(f"%room = getelementptr i8, ptr %scratch, i64 {where.steps}")
+        self.do(f"%spill = getelementptr i8, ptr %scratch, i64 {where.functions}")
 
-    def _clear(self, step: Call) -> None:
-        """Structural zeros of results are written only where somebody reads them."""
-        for array in step.outputs:
-            if self._program.needs_zeros(array):
-                self._pieces["memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
-                arguments = f"ptr align 8 %a{array.number}, i8 0, i64 {8 * self._width * array.size}, i1 false"
-                self._lines.append(f"call void @llvm.memset.p0.i64({arguments})")
+    def do(self, *lines: str) -> None:
+        """Writes instructions into the entry."""
+        self._lines += lines
 
-    def _call(self, step: Call) -> None:
-        name = symbol_of(step, self._width)
-        arrays = (*step.inputs, *step.outputs)
-        self._pieces[name] = f"declare void @{name}({', '.join(['ptr'] * (len(arrays) + 1))})"
-        self._lines.append(f"call void @{name}({', '.join([*map(_pointer, arrays), 'ptr %spill'])})")
+    def name(self, stem: str) -> str:
+        """A name that no other step of the entry has, without the leading %."""
+        return f"{stem}.{next(self._numbers)}"
 
-    def _add(self, step: Sum) -> None:
-        name = sum_name(step, self._width)
-        self._pieces[name] = sum_text(step, self._width)
-        arguments = [_pointer(step.target), _pointer(step.a), *self._masks(step.rows)]
-        self._lines.append(f"call void @{name}({', '.join(arguments)})")
+    def address(self, array: Array) -> str:
+        """Operand `ptr ...`: where an array begins, aligned to 64 bytes if W > 1."""
+        return f"ptr %a{array.number}"
 
-    def _multiply(self, step: MatrixProduct, number: int) -> None:
-        """A product; where no inner index matters, nothing is added to a target."""
-        name = matmul_name(step, self._width)
-        self._pieces[name] = matmul_text(step, self._width)
-        self._pieces["llvm.fma"] = declarations(self._width)
-        arrays = (step.a, step.b, step.initial or step.result, step.result)
-        inner = self._masks(step.inner)
-        call = f"call void @{name}({', '.join([*map(_pointer, arrays), *self._masks(step.rows), *inner])})"
-        if step.initial == step.result and inner:
-            self._only_if_any(inner[0], call, f"product.{number}")
-        else:
-            self._lines.append(call)
+    def define(self, symbol: str, text: str) -> None:
+        """Puts the definition, or the declaration, of a function beside the entry; steps may share it.
 
-    def _only_if_any(self, mask: str, call: str, stem: str) -> None:
-        """A call that is left out where no bit of a mask is set."""
-        self._lines += [
-            f"%{stem} = icmp ne {mask}, 0",
-            f"br i1 %{stem}, label %{stem}.do, label %{stem}.done",
-            f"{stem}.do:",
-            call,
-            f"br label %{stem}.done",
-            f"{stem}.done:",
-        ]
+        Args:
+            symbol: Its name without the leading @. It tells all apart that its text depends on, such as sizes.
+            text: `define internal ...` or `declare ...`.
 
-    def _masks(self, groups: Groups | None) -> list[str]:
-        """The typed name of a mask that has the bits of those groups that matter; none without groups."""
+        Raises:
+            InvalidArgumentError: Another text has this symbol.
+        """
+        if self._pieces.setdefault(symbol, text.strip()) != text.strip():
+            raise InvalidArgumentError(f"symbol: {symbol!r} stands for two texts; name all that the text depends on")
+
+    def intrinsic(self, name: str, arguments: int) -> str:
+        """Symbol of one of LLVM's functions of W lanes, such as "fabs" with one argument, declared."""
+        symbol, real = f"llvm.{name}.{self.lanes.suffix}", self.lanes.real
+        self.define(symbol, f"declare {real} @{symbol}({', '.join([real] * arguments)})")
+        return symbol
+
+    def call(self, symbol: str, *arguments: Array | str) -> None:
+        """Calls a function without a result: with addresses of arrays, and operands such as `i64 3`."""
+        operands = [a if isinstance(a, str) else self.address(a) for a in arguments]
+        self.do(f"call void @{symbol}({', '.join(operands)})")
+
+    def function(self, expression: Expression, arrays: int) -> str:
+        """Symbol of an expression's function, declared; the step names the expression in `Step.functions`.
+
+        It takes the addresses of its inputs and of its outputs, as many `arrays` in all, then `spill`, and does not
+        write structural zeros of its outputs.
+        """
+        symbol = symbol_of(expression, self.width)
+        self.define(symbol, f"declare void @{symbol}({', '.join(['ptr'] * (arrays + 1))})")
+        return symbol
+
+    def clear(self, array: Array) -> None:
+        """Writes zeros into an array whose structural zeros are read: before a step that does not write them."""
+        if self._program.needs_zeros(array):
+            self.define("llvm.memset.p0.i64", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+            size = 8 * self.width * array.size
+            self.do(f"call void @llvm.memset.p0.i64(ptr align 8 %a{array.number}, i8 0, i64 {size}, i1 false)")
+
+    @contextlib.contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """What is written inside happens only if an instruction that gives an i1, such as `icmp ...`, is true."""
+        stem, masks = self.name("when"), dict(self._masks)
+        self.do(f"%{stem} = {condition}", f"br i1 %{stem}, label %{stem}.do, label %{stem}.done", f"{stem}.do:")
+        yield
+        self.do(f"br label %{stem}.done", f"{stem}.done:")
+        self._masks = masks  # those found inside are not known behind
+
+    def mask(self, groups: Groups | None) -> list[str]:
+        """Operand `i64 ...` with the bits of those groups that matter in a lane; none without groups."""
         if groups is None or not groups.ranges:
             return []
-        if groups.identity not in self._known_masks:
+        if groups.identity not in self._masks:
             mask = "0"
             for i, (first, end) in enumerate(groups.ranges):
                 mask = self._with_bit(mask, i, groups.array, first, end)
-            self._known_masks[groups.identity] = f"i64 {mask}"
-        return [self._known_masks[groups.identity]]
+            self._masks[groups.identity] = f"i64 {mask}"
+        return [self._masks[groups.identity]]
 
     def _with_bit(self, mask: str, bit: int, array: Array, first: int, end: int) -> str:
         """The mask with a bit more: whether one of these rows of an array is not zero."""
-        size, offset = (end - first) * array.shape[1], first * array.shape[1] * self._width
-        name, stem = nonzero_name(size, self._width), f"%bit.{len(self._lines)}"
-        self._pieces[name] = nonzero_text(size, self._width)
-        self._lines += [
-            f"{stem}.at = getelementptr double, ptr %a{array.number}, i64 {offset}",
+        size, offset = (end - first) * array.shape[1], first * array.shape[1] * self.width
+        name, stem = nonzero_name(size, self.width), f"%{self.name('bit')}"
+        self.define(name, nonzero_text(size, self.width))
+        self.do(
+            f"{stem}.at = getelementptr double, {self.address(array)}, i64 {offset}",
             f"{stem}.on = call i1 @{name}(ptr {stem}.at)",
             f"{stem}.wide = zext i1 {stem}.on to i64",
             f"{stem}.here = shl i64 {stem}.wide, {bit}",
             f"{stem} = or i64 {mask}, {stem}.here",
-        ]
+        )
         return stem
 
-    def _forget(self, step: Call | MatrixProduct | Sum) -> None:
-        """Groups by an array that has changed are tested again."""
-        if not isinstance(step, Call):
-            changed = (step.target if isinstance(step, Sum) else step.result).number
-            self._known_masks = {key: mask for key, mask in self._known_masks.items() if key[1] != changed}
 
-
-def _pointer(array: Array) -> str:
-    return f"ptr %a{array.number}"
+def _room(scalars: int, width: int) -> int:
+    """Bytes of whole 64 for this many scalars of W lanes."""
+    return -(-scalars * width * 8 // 64) * 64

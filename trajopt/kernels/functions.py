@@ -5,88 +5,103 @@ from __future__ import annotations
 import itertools
 import json
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
 from trajopt import cache
 from trajopt.kernels import compiler, emission, workers
+from trajopt.kernels.expression import Expression
 from trajopt.kernels.instructions import read_instructions
-from trajopt.kernels.steps import Call
 
 AT_A_TIME = 2.0  # how long the background compiles on each core before it keeps what it has [s]
 
 
 @dataclass(frozen=True)
 class FunctionCode:
-    """Where a function's code is.
+    """A function's code, which stays in this process as long as this object.
 
     Attributes:
         address: Of `void (double *in0, ..., double *out0, ..., double *scratch)`.
         scratch: Scalars (of W lanes each) of scratch that it needs.
+        library: What holds the code.
     """
 
     address: int
     scratch: int
+    library: compiler.Library
 
 
 @dataclass(frozen=True)
 class Wanted:
     """A function that is to be compiled: which, for how many lanes, at which level of LLVM's code generation."""
 
-    call: Call
+    expression: Expression
     width: int
     level: int
 
     @property
     def symbol(self) -> str:
         """Symbol of its code."""
-        return symbol_of(self.call, self.width)
+        return symbol_of(self.expression, self.width)
 
 
-_known: dict[str, Future[FunctionCode]] = {}
+_loaded: weakref.WeakValueDictionary[str, FunctionCode] = weakref.WeakValueDictionary()  # kernels hold the code
+_pending: dict[str, Future[FunctionCode]] = {}  # what a thread is about to load or compile
 _guard = threading.Lock()
 
 
-def symbol_of(call: Call, width: int) -> str:
-    """Symbol of the function that is called; the same for both tiers."""
-    return emission.symbol("trajopt_f", call.digest, str(width))
+def symbol_of(expression: Expression, width: int) -> str:
+    """Symbol of an expression's function; the same for both tiers."""
+    return emission.symbol("trajopt_f", expression.digest, str(width))
 
 
-def cache_key(call: Call, width: int, level: int) -> str:
+def cache_key(expression: Expression, width: int, level: int) -> str:
     """Key of the function's entry in the disk cache."""
     choices = f"{width} lanes, level {level}, cut {emission.CUT}"
-    return cache.key("function", call.digest, choices, compiler.target_description())
+    return cache.key("function", expression.digest, choices, compiler.target_description())
 
 
 def function_codes(wanted: Sequence[Wanted], *, background: bool = False) -> list[FunctionCode]:
     """Code of functions, all that is missing compiled at once; what another thread compiles already is waited for."""
-    keys = [cache_key(w.call, w.width, w.level) for w in wanted]
+    keys = [cache_key(w.expression, w.width, w.level) for w in wanted]
+    own: dict[str, Future[FunctionCode]] = {}
     with _guard:
-        mine = {key: w for key, w in zip(keys, wanted) if key not in _known}
-        own: dict[str, Future[FunctionCode]] = {key: Future() for key in mine}
-        _known.update(own)
-        futures = [_known[key] for key in keys]
+        codes = {key: code for key in keys if (code := _loaded.get(key))}
+        for key in keys:
+            if key not in codes and key not in _pending:
+                own[key] = _pending[key] = Future()
+        waiting = {key: _pending[key] for key in keys if key not in codes}
     try:
-        for key, code in _made(mine, background):
+        for key, code in _made({key: w for key, w in zip(keys, wanted) if key in own}, background):
+            with _guard:
+                _loaded[key] = code
+                _pending.pop(key, None)
             own[key].set_result(code)
     except BaseException as error:
         failed = {key: future for key, future in own.items() if not future.done()}
         with _guard:
             for key in failed:
-                _known.pop(key, None)  # whoever asks next tries again
+                _pending.pop(key, None)  # whoever asks next tries again
         for future in failed.values():
             future.set_exception(error)
         raise
-    return [future.result() for future in futures]
+    codes |= {key: future.result() for key, future in waiting.items()}
+    return [codes[key] for key in keys]
+
+
+def forget() -> None:
+    """Whoever asks for a function next gets code of its own, though that of an earlier kernel is still loaded."""
+    with _guard:
+        _loaded.clear()
 
 
 def forget_unfinished() -> None:
     """In a forked process, nobody will finish what other threads had begun."""
     global _guard
     _guard = threading.Lock()
-    for key in [key for key, future in _known.items() if not future.done()]:
-        del _known[key]
+    _pending.clear()
 
 
 def _made(wanted: dict[str, Wanted], background: bool) -> Iterator[tuple[str, FunctionCode]]:
@@ -97,7 +112,7 @@ def _made(wanted: dict[str, Wanted], background: bool) -> Iterator[tuple[str, Fu
         if stored is not None:
             yield key, _linked(w, *_unpack(stored))
         else:
-            emitted[key] = emission.EmittedFunction(w.symbol, read_instructions(w.call.function), w.width)
+            emitted[key] = emission.EmittedFunction(w.symbol, read_instructions(w.expression.function), w.width)
     for level in sorted({wanted[key].level for key in emitted}):
         some = {key: function for key, function in emitted.items() if wanted[key].level == level}
         images = iter(_compiled([part for function in some.values() for part in function.parts], level, background))
@@ -108,7 +123,8 @@ def _made(wanted: dict[str, Wanted], background: bool) -> Iterator[tuple[str, Fu
 
 
 def _linked(w: Wanted, scratch: int, images: list[bytes]) -> FunctionCode:
-    return FunctionCode(compiler.load(images, [w.symbol], {})[w.symbol], scratch)
+    library = compiler.link(images, [w.symbol], {})
+    return FunctionCode(library[w.symbol], scratch, library)
 
 
 def _compiled(parts: list[str], level: int, background: bool) -> list[bytes]:

@@ -1,8 +1,4 @@
-"""Matrix products of fixed sizes as LLVM text: blocks of the result stay in registers over the inner loop.
-
-One writer serves two layouts. In lanes, every element of a matrix is a vector of W lanes. Dense, elements are doubles
-and a vector holds neighbours of one row.
-"""
+"""Matrix products in lanes as LLVM text: an element is a vector of W lanes, blocks of them stay in registers."""
 
 from __future__ import annotations
 
@@ -19,7 +15,6 @@ class Layout:
     Attributes:
         real: LLVM type of one cell.
         align: Its alignment [bytes].
-        splat: Number of doubles that an element of A is repeated to; 0 if it is a cell as it is.
         a: Strides of A along its rows and its columns (of Aᵀ, if A is stored transposed).
         b: Strides of B along its rows and from cell to cell.
         c: Strides of C.
@@ -28,7 +23,6 @@ class Layout:
 
     real: str
     align: int
-    splat: int
     a: tuple[int, int]
     b: tuple[int, int]
     c: tuple[int, int]
@@ -79,11 +73,6 @@ class Part:
         """Whether a range is the next one."""
         end = self.first + self.length * self.count
         return self.number is not None and (end, self.length, self.number + self.count) == (first, length, number)
-
-
-def dense(m: int, k: int, cells: int) -> tuple[Block, ...]:
-    """The one block of a product without structural zeros."""
-    return (Block((0, m), (0, cells), ((0, k),) if k else ()),)
 
 
 def product_text(
@@ -238,12 +227,9 @@ def _sum(
 
 
 def _element(b: Builder, address: str, layout: Layout, negate: bool) -> str:
-    """An element of A, in every place of a cell."""
-    if not layout.splat:
-        value = b.load(address, layout.real, layout.align)
-        return b.op(f"fneg {layout.real} {value}") if negate else value
-    value = b.load(address)
-    return splat(b, b.op(f"fneg double {value}") if negate else value, layout.splat)
+    """An element of A, or its negative."""
+    value = b.load(address, layout.real, layout.align)
+    return b.op(f"fneg {layout.real} {value}") if negate else value
 
 
 def splat(b: Builder, value: str, width: int) -> str:

@@ -7,22 +7,24 @@ code for W lanes, `evaluate` runs it with CasADi's evaluator and numpy, for insp
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from typing import Any
 
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
+from casadi import SX
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import patterns
 from trajopt.kernels.expression import Expression
 from trajopt.kernels.instructions import expand
-from trajopt.kernels.steps import Array, Call, Groups, Known, MatrixProduct, Sum
+from trajopt.kernels.steps import Array, Call, Groups, Known, MatrixProduct, Step, Sum
 
 
 class Program:
-    """Straight sequence of calls, matrix products and sums.
+    """Straight sequence of steps: calls of functions, matrix products, sums, and steps of any other kind.
 
     Args:
         name: For messages.
@@ -33,10 +35,12 @@ class Program:
         self.arrays: list[Array] = []
         self.inputs: list[Array] = []
         self.outputs: list[Array] = []
-        self.steps: list[Call | MatrixProduct | Sum] = []
+        self.steps: list[Step] = []
         self._closed = False
+        self._status: Array | None = None
+        self._written: set[int] = set()  # arrays that have values, inputs among them
         self._patterns: dict[int, patterns.Pattern] = {}  # of arrays that have structural zeros
-        self._sparse_results: set[int] = set()  # results of calls, which write nothing but what may differ from zero
+        self._sparse: set[int] = set()  # arrays that a step has left structural zeros in
         self._zeros_read: set[int] = set()  # arrays whose structural zeros are read
         self._expressions: dict[int, tuple[ca.Function, Expression]] = {}  # with the function as given; by its identity
 
@@ -61,23 +65,70 @@ class Program:
             if self.arrays[array.number : array.number + 1] != [array]:
                 raise InvalidArgumentError(f"{argument}: {array} is not of program {self.name!r}; use its own arrays")
 
-    def _array(self, shape: tuple[int, int]) -> Array:
+    def _check_written(self, argument: str, *arrays: Array) -> None:
+        self._check_mine(argument, *arrays)
+        for array in arrays:
+            if array.number not in self._written:
+                raise InvalidArgumentError(f"{argument}: no step writes {array} so far; add that step first")
+
+    def input(self, rows: int, columns: int = 1) -> Array:
+        """Declares the next input."""
+        array = self.array(rows, columns)
+        self.inputs.append(array)
+        self._written.add(array.number)
+        return array
+
+    def array(self, rows: int, columns: int = 1) -> Array:
+        """A new array, for a step to write."""
         self._check_open()
-        self.arrays.append(Array(len(self.arrays), (int(shape[0]), int(shape[1]))))
+        self.arrays.append(Array(len(self.arrays), (int(rows), int(columns))))
         return self.arrays[-1]
 
     def pattern(self, array: Array) -> patterns.Pattern:
         """Which elements of an array may differ from zero, (rows, columns)."""
+        self._check_mine("array", array)
         return self._patterns.get(array.number, patterns.full(array.shape))
 
     def needs_zeros(self, array: Array) -> bool:
-        """Whether an array must be cleared before the call that computes it."""
-        return array.number in self._sparse_results & self._zeros_read
+        """Whether the structural zeros of an array are read, by a later step or by who called."""
+        return array.number in self._sparse & self._zeros_read
 
-    def input(self, rows: int, columns: int = 1) -> Array:
-        """Declares the next input."""
-        self.inputs.append(self._array((rows, columns)))
-        return self.inputs[-1]
+    def add_step(self, step: Step) -> None:
+        """Adds a step of any kind behind those that are there.
+
+        Args:
+            step: It reads inputs and what earlier steps have written; it writes arrays that are not inputs.
+
+        Raises:
+            InvalidArgumentError: The program has a kernel already, or the arrays are not as said.
+        """
+        self._check_open()
+        kind, status = type(step).__name__, step.status
+        self._check_written(f"{kind}.reads", *step.reads)
+        self._check_mine(f"{kind}.writes", *step.writes)
+        for array in step.writes:
+            if array in self.inputs:
+                raise InvalidArgumentError(f"{kind}.writes: {array} is an input; write an array of Program.array")
+        if status is not None and (status.shape != (1, 1) or status not in step.writes):
+            raise InvalidArgumentError(f"{kind}.status: expected one of its writes, of shape (1, 1), got {status}")
+        self._zeros_read.update(array.number for array in step.zeros_read(self.pattern))
+        found = {array.number: p for array, p in step.patterns(self.pattern).items() if not p.all()}
+        for array in step.writes:
+            self._patterns.pop(array.number, None)
+            self._written.add(array.number)
+        self._patterns |= found
+        self._sparse |= found.keys()
+        self.steps.append(step)
+        if status is not None:
+            self._status = status if self._status is None else self.call(_worse(), self._status, status)[0]
+
+    @property
+    def status(self) -> Array | None:
+        """Whether a step has failed so far, (1, 1); None if none of the steps can fail.
+
+        0 in a lane says that all is well; else it is the largest residual, infinite or NaN where a step knows none.
+        """
+        return self._status
 
     def call(self, function: ca.Function, *inputs: Array) -> tuple[Array, ...]:
         """Calls a function, expanded to SX.
@@ -94,30 +145,9 @@ class Program:
             InvalidArgumentError: Number or shape of the inputs is wrong.
             UnsupportedOperationError: The function has no SX form.
         """
-        expression = self._expression(function)
-        function = expression.function
-        if len(inputs) != function.n_in():
-            raise InvalidArgumentError(
-                f"inputs: function {function.name()!r} takes {function.n_in()} arrays, got {len(inputs)}"
-            )
-        self._check_mine("inputs", *inputs)
-        for i, array in enumerate(inputs):
-            if not _same_memory(array.shape, function.size_in(i)):
-                raise InvalidArgumentError(
-                    f"inputs: input {i} ({function.name_in(i)}) of function {function.name()!r} has shape "
-                    f"{function.size_in(i)}, got an array of shape {array.shape}"
-                )
-        outputs = tuple(self._array(function.size_out(i)) for i in range(function.n_out()))
-        for i, array in enumerate(outputs):
-            if not function.sparsity_out(i).is_dense():
-                self._patterns[array.number] = patterns.of_sparsity(function.sparsity_out(i))
-                self._sparse_results.add(array.number)
-        for i, array in enumerate(inputs):
-            read = patterns.of_sparsity(function.sparsity_in(i)).reshape(array.shape)
-            if np.any(read & ~self.pattern(array)):
-                self._zeros_read.add(array.number)
-        self.steps.append(Call(expression, tuple(inputs), outputs))
-        return outputs
+        step = Call.new(self, self._expression(function), inputs)
+        self.add_step(step)
+        return step.outputs
 
     def _expression(self, function: ca.Function) -> Expression:
         """SX form of a function; a function that is called again is not read again."""
@@ -127,9 +157,9 @@ class Program:
         return self._expressions[identity][1]
 
     def unpack(self) -> None:
-        """Makes the functions of all calls ready."""
-        for call in self.calls:
-            call.expression.unpack()
+        """Makes all functions ready."""
+        for expression in self.functions:
+            expression.unpack()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_expressions": {}}  # the functions as they were given are not needed
@@ -158,20 +188,11 @@ class Program:
             rows: Groups of rows of the result; one that does not matter is not computed and worth nothing.
             inner: Groups of indices that are summed over; one that does not matter is taken to contribute zero.
         """
-        left, right = self._factors(a, b, transpose_a)
-        self._check_mine("matmul", *(() if initial is None else (initial,)))
-        self._check_groups("rows", rows, len(left))
-        self._check_groups("inner", inner, len(right))
-        result = self._array((len(left), right.shape[1]))
-        if initial is not None and initial.shape != result.shape:
-            raise InvalidArgumentError(f"initial: expected shape {result.shape}, got {initial.shape}")
-        reached = patterns.product(left, right)
-        self._patterns[result.number] = reached if initial is None else reached | self.pattern(initial)
-        self._zeros_read.update(() if initial is None else (initial.number,))
-        blocks = patterns.blocks(left, right, rows.ranges if rows else ())
-        step = MatrixProduct(a, b, result, transpose_a, initial, subtract, False, rows, inner, blocks)
-        self.steps.append(step)
-        return result
+        step = MatrixProduct.new(
+            self, a, b, transpose_a=transpose_a, initial=initial, subtract=subtract, rows=rows, inner=inner
+        )
+        self.add_step(step)
+        return step.result
 
     def accumulate(
         self,
@@ -190,72 +211,20 @@ class Program:
         With `subtract` it is subtracted. Whoever says `symmetric` knows that target and product are. Groups are as in
         `matmul`, but that rows that do not matter stay as they are; a symmetric target has none.
         """
-        self._check_open()
-        left, right = self._factors(a, b, transpose_a)
-        self._check_mine("accumulate", target)
-        self._check_groups("rows", rows, len(left))
-        self._check_groups("inner", inner, len(right))
-        if target in self.inputs or target.shape != (len(left), right.shape[1]):
-            raise InvalidArgumentError(
-                f"target: expected an array that is not an input, of shape {(len(left), right.shape[1])}, got {target}"
-            )
-        if target in (a, b):
-            raise InvalidArgumentError(f"target: expected an array that is not a factor, got {target}; use matmul")
-        if symmetric and target.shape[0] != target.shape[1]:
-            raise InvalidArgumentError(f"symmetric: expected a square target, got shape {target.shape}")
-        if symmetric and rows is not None:
-            raise InvalidArgumentError("rows: a symmetric target has no groups of rows; leave out inner indices")
-        self._patterns[target.number] = self.pattern(target) | patterns.product(left, right)
-        self._zeros_read.update(x.number for x in (target, *((a, b) if symmetric else ())))
-        if symmetric:
-            blocks = patterns.upper_blocks(left, right)
-        else:
-            blocks = patterns.blocks(left, right, rows.ranges if rows else ())
-        self.steps.append(MatrixProduct(a, b, target, transpose_a, target, subtract, symmetric, rows, inner, blocks))
+        options = {"transpose_a": transpose_a, "subtract": subtract, "symmetric": symmetric}
+        self.add_step(MatrixProduct.onto(self, target, a, b, **options, rows=rows, inner=inner))
 
     def add(self, target: Array, a: Array, *, rows: Groups | None = None) -> None:
         """Adds an array to `target`, which is not an input, in place; its structural zeros cost nothing.
 
         Groups of `rows` that do not matter stay as they are.
         """
-        self._check_open()
-        self._check_mine("add", target, a)
-        self._check_groups("rows", rows, target.shape[0])
-        if target in self.inputs or target == a or target.shape != a.shape:
-            raise InvalidArgumentError(
-                f"target: expected another array than a, not an input, of shape {a.shape}, got {target}"
-            )
-        pattern = self.pattern(a)
-        self._patterns[target.number] = self.pattern(target) | pattern
-        self._zeros_read.add(target.number)
-        self.steps.append(Sum(target, a, patterns.runs(pattern.ravel()), rows))
-
-    def _check_groups(self, argument: str, groups: Groups | None, size: int) -> None:
-        """Refuses groups that are not of this many indices; their array is read from here on."""
-        if groups is None:
-            return
-        self._check_mine(argument, groups.array)
-        covered = [i for first, end in groups.ranges for i in range(first, end)]
-        if covered != list(range(size)) or groups.array.shape[0] != size or len(groups.ranges) > 64:
-            raise InvalidArgumentError(
-                f"{argument}: expected groups of indices 0..{size - 1}, 64 at most, and an array of {size} rows, "
-                f"got {groups}"
-            )
-        self._zeros_read.add(groups.array.number)
-
-    def _factors(self, a: Array, b: Array, transpose_a: bool) -> tuple[patterns.Pattern, patterns.Pattern]:
-        """The patterns of both factors, the first as it is multiplied."""
-        self._check_mine("matmul", a, b)
-        left, right = self.pattern(a).T if transpose_a else self.pattern(a), self.pattern(b)
-        if left.shape[1] != right.shape[0]:
-            what = "aᵀ b" if transpose_a else "a b"
-            raise InvalidArgumentError(f"matmul: {what} of shapes {a.shape} and {b.shape} does not exist")
-        return left, right
+        self.add_step(Sum.new(self, target, a, rows))
 
     def output(self, *arrays: Array) -> None:
         """Declares the next outputs; each array is an output once at most, and not an input."""
         self._check_open()
-        self._check_mine("output", *arrays)
+        self._check_written("output", *arrays)
         for array in arrays:
             if array in self.inputs or array in self.outputs:
                 kind = "input" if array in self.inputs else "output"
@@ -264,31 +233,28 @@ class Program:
             self._zeros_read.add(array.number)
 
     @property
+    def functions(self) -> list[Expression]:
+        """The expressions that steps call, each once."""
+        return list({e.digest: e for step in self.steps for e in step.functions}.values())
+
+    @property
     def instructions(self) -> int:
         """Number of instructions of all expressions that are called, each counted once."""
-        return sum(c.expression.instructions for c in self.calls)
+        return sum(e.instructions for e in self.functions)
 
     @property
     def work(self) -> int:
         """Number of instructions and multiplications of one run."""
-        calls = sum(s.expression.instructions for s in self.steps if isinstance(s, Call))
-        products = sum(s.multiplications for s in self.steps if isinstance(s, MatrixProduct))
-        return int(calls + products)
-
-    @property
-    def calls(self) -> list[Call]:
-        """The calls, one a function."""
-        return list({s.digest: s for s in self.steps if isinstance(s, Call)}.values())
+        return sum(step.work for step in self.steps)
 
     def digest(self) -> str:
-        """Hash of everything that determines the machine code."""
+        """Hash of everything that determines the machine code, but for the source of steps."""
         digest = hashlib.sha256()
         for array in self.arrays:
             digest.update(repr(array.shape).encode())
         for step in self.steps:
-            digest.update(repr((type(step).__name__, step.content)).encode())
-            if isinstance(step, Call):
-                digest.update(repr([self.needs_zeros(a) for a in step.outputs]).encode())
+            zeros = [self.needs_zeros(a) for a in step.writes]
+            digest.update(repr((type(step).__module__, type(step).__qualname__, step.content, zeros)).encode())
         digest.update(repr([[a.number for a in arrays] for arrays in (self.inputs, self.outputs)]).encode())
         return digest.hexdigest()
 
@@ -309,7 +275,8 @@ class Program:
         return tuple(known[a.number] for a in self.outputs)
 
 
-def _same_memory(a: tuple[int, int], b: tuple[int, int]) -> bool:
-    """Whether arrays of these shapes hold the same numbers in the same order, row-major."""
-    size = a[0] * a[1]
-    return size == b[0] * b[1] and (a == b or size == 0 or (min(a) == 1 and min(b) == 1))
+@functools.cache
+def _worse() -> ca.Function:
+    """The worse one of two statuses; infinite if one is NaN."""
+    a, b = SX.sym("a"), SX.sym("b")
+    return ca.Function("worse", [a, b], [ca.if_else(a >= b, a, ca.if_else(b > a, b, ca.inf))])

@@ -1,4 +1,4 @@
-"""The process's worker threads, which work on knots without the interpreter lock."""
+"""How many threads work on knots; `trajopt.kernels.team` has them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import contextlib
 import functools
 import glob
 import os
-import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError
 
-_guard = threading.Lock()
 _size: int | None = None
-_executor: ThreadPoolExecutor | None = None
+_listeners: list[Callable[[], None]] = []
 
 
 def set_num_threads(n: int) -> None:
@@ -29,11 +27,12 @@ def set_num_threads(n: int) -> None:
     Raises:
         InvalidArgumentError: `n` is not a positive integer.
     """
-    global _size, _executor
+    global _size
     if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
         raise InvalidArgumentError(f"n: expected an integer >= 1 (threads), got {n!r}")
-    with _guard:
-        _size, _executor = int(n), None  # the old threads end when the last call that uses them has ended
+    _size = int(n)
+    for listener in _listeners:
+        listener()
 
 
 def get_num_threads() -> int:
@@ -41,22 +40,9 @@ def get_num_threads() -> int:
     return _size or physical_cores()
 
 
-def executor() -> ThreadPoolExecutor:
-    """The threads beside the caller's own, started when they are first needed."""
-    global _executor
-    with _guard:
-        if _executor is None:
-            _executor = ThreadPoolExecutor(max(get_num_threads() - 1, 1), thread_name_prefix="trajopt")
-        return _executor
-
-
-def _forget() -> None:
-    """A forked process has none of the threads."""
-    global _executor, _guard
-    _executor, _guard = None, threading.Lock()
-
-
-os.register_at_fork(after_in_child=_forget)
+def when_number_changes(listener: Callable[[], None]) -> None:
+    """Calls a function whenever `set_num_threads` was called."""
+    _listeners.append(listener)
 
 
 @functools.cache

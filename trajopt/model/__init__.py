@@ -1,4 +1,4 @@
-"""What every model shares: run-time parameters, content hash, stored programs."""
+"""Base of all models: run-time parameters, content hash, stored programs."""
 
 from trajopt.model.base import Model
 from trajopt.model.parameters import Parameter, ParameterLayout

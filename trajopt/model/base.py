@@ -1,7 +1,7 @@
-"""What every model shares: named run-time parameters, a repr, and pickling by constructor arguments.
+"""Base class of all models: named run-time parameters, printing, and pickling by constructor arguments.
 
-A model is fixed after `__init__`. Whatever may change afterwards is a named parameter: its symbol stands in the model's
-expressions, its value is an array that the compiled code reads, so that setting it compiles nothing.
+A model is immutable after `__init__`. Values that may change are named parameters: the symbol of a parameter is part of
+the model's expressions, its value is an array that the compiled code reads, so that setting it compiles nothing.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from trajopt.types import Reals
 
 
 class Model(ABC):
-    """Base of what is built from expressions: residuals, activations, actuations and action models.
+    """Base of models that are built from expressions: residuals, activations, actuations and action models.
 
-    It keeps a copy of its constructor's arguments, from which it pickles, clones and prints itself.
+    A model keeps a copy of its constructor's arguments, by which it is pickled, cloned and printed.
     """
 
-    not_content: tuple[str, ...] = ("_arguments",)  # parameters come from them, of which the values do not count
+    not_content: tuple[str, ...] = ("_arguments",)  # they hold values of parameters, which the hash does not cover
     _arguments: tuple[tuple[Any, ...], dict[str, Any]]
     _parameters: dict[str, Parameter]
 
@@ -41,13 +41,13 @@ class Model(ABC):
         return (_rebuild, (type(self), *self._arguments))
 
     def clone(self) -> Self:
-        """The same model with parameters of its own, built from the same arguments."""
+        """A copy of the model with its own parameters, built from the same arguments."""
         args, kwargs = self._arguments
         return type(self)(*args, **kwargs)
 
     @functools.cached_property
     def built(self) -> dict[Hashable, Any]:
-        """The programs that were built of this model so far, see `trajopt.model.programs`."""
+        """Programs built from this model so far, see `trajopt.model.programs`."""
         return {}
 
     def parameter(
@@ -56,10 +56,10 @@ class Model(ABC):
         """Declares a run-time parameter; called in `__init__`.
 
         Args:
-            name: Its name, an identifier without dots.
-            value: Its first value: a number, a vector or a matrix.
-            unit: Its unit.
-            convert: See `Parameter`.
+            name: Name of the parameter, an identifier without dots.
+            value: First value: a number, a vector or a matrix.
+            unit: Unit of the value.
+            convert: Function that converts and checks values, see `Parameter`.
 
         Returns:
             The symbol to use in expressions: scalar, column (n, 1) or matrix.
@@ -78,19 +78,19 @@ class Model(ABC):
         return symbol
 
     def parameters(self) -> dict[str, Parameter]:
-        """Run-time parameters by their name within this model."""
+        """Run-time parameters by their names within this model."""
         return dict(self._parameters)
 
     @functools.cached_property
     def layout(self) -> ParameterLayout:
-        """Where each of `parameters()` is in one column of numbers."""
+        """Layout of `parameters()` in one column of numbers."""
         return ParameterLayout(self.parameters())
 
     def __repr__(self) -> str:
         return self.described()
 
     def described(self, *, without: tuple[str, ...] = ()) -> str:
-        """The model with its arguments on one line, those left out that are named here."""
+        """The model with its arguments on one line, except those named in `without`."""
         args, kwargs = self._arguments
         bound = inspect.signature(type(self).__init__).bind(self, *args, **kwargs)
         bound.apply_defaults()
@@ -112,7 +112,7 @@ def _short(value: Any) -> str:
 
 
 def _copied(value: Any) -> Any:
-    """A copy of what a user may change later: arrays, pinocchio's values, and lists and dictionaries of them."""
+    """A copy of a value that a user may change later: arrays, Pinocchio's values, lists and dictionaries of them."""
     if isinstance(value, dict):
         return {key: _copied(v) for key, v in value.items()}
     if isinstance(value, (list, tuple)) and type(value) in (list, tuple):

@@ -1,12 +1,12 @@
-"""What models consist of, as a digest: models with equal digests have equal expressions.
+"""Content hash of a model: models with equal hashes have equal expressions.
 
-The digest is of the objects as they are when it is taken: their classes, their attributes, arrays, robots, CasADi
-functions. Of a run-time parameter it knows name and symbol; its value is no part of an expression. Cached properties
-follow from the rest and are left out; a class names other attributes that say nothing of expressions in `not_content`.
+The hash covers the objects as they are when it is taken: classes, attributes, arrays, robots, CasADi functions. Of a
+run-time parameter it covers name and symbol; the value is not part of an expression. Cached properties follow from the
+rest and are left out. A class names further attributes that have no effect on expressions in `not_content`.
 
-The code counts too: that of the rooms of trajopt which the classes come from. Whatever comes from elsewhere, such as a
-user's class, may change without a trace, so that a model which has it has no digest. (Of a residual that is a user's
-function, the expression that it gives counts.)
+The hash also covers the source code of the packages of trajopt that define the classes. Other code, such as a user's
+class, may change unnoticed, so a model that contains it has no hash. (A residual made from a user's function is covered
+by the expression that the function returns.)
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _BARE = (object, ABC, Generic, enum.Enum)  # bases that add nothing to the attri
 
 
 class UnknownContentError(Exception):
-    """Something is not known well enough for a digest."""
+    """A model contains an object that the content hash cannot cover."""
 
 
-def digest(model: Model) -> str:
-    """Digest of a model's content and of the code that its expressions come from.
+def model_hash(model: Model) -> str:
+    """Hash of a model's content and of the source code that builds its expressions.
 
     Raises:
-        UnknownContentError: It refers to something that is not of trajopt, numpy, pinocchio or CasADi.
+        UnknownContentError: The model contains an object that is not from trajopt, numpy, pinocchio or CasADi.
     """
     reader = _Reader()
     reader.read(model)
@@ -50,21 +50,21 @@ def digest(model: Model) -> str:
 
 
 class _Reader:
-    """Feeds objects to a hash, each as its type, its size and its content, so that no two sequences are the same."""
+    """Feeds objects to a hash, each with its type, size and content, so that different objects feed different bytes."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
-        self._read: dict[int, tuple[int, Any]] = {}  # number of each object, by identity; the object stays alive
+        self._read: dict[int, tuple[int, Any]] = {}  # number of each object, by identity; keeps the object alive
         self._symbolic: list[SX] = []
-        self._rooms = {"trajopt"}
+        self._packages = {"trajopt"}
 
     def result(self) -> str:
-        """The digest."""
-        # as one function of free symbols: it says which of them are the same, and what is computed from which
+        """The hash of all objects that were read."""
+        # One function of free symbols: its serialisation tells which symbols are shared between expressions.
         function = ca.Function("content", [], self._symbolic, {"allow_free": True})
         self._feed("expressions", function.serialize().encode())
-        for room in sorted(self._rooms):
-            self._feed(room, _source_of(room))
+        for package in sorted(self._packages):
+            self._feed(package, _source_of(package))
         return self._hash.hexdigest()
 
     def _feed(self, kind: str, data: bytes) -> None:
@@ -72,7 +72,7 @@ class _Reader:
         self._hash.update(data)
 
     def read(self, value: Any) -> None:
-        """Reads a value; an object that was read before counts as that one."""
+        """Reads a value; an object that was read before is fed by its number."""
         kind = type(value)
         if value is None or kind in (bool, int, float, complex, str, bytes, range):
             self._feed(kind.__name__, repr(value).encode())
@@ -128,32 +128,32 @@ class _Reader:
             self.read({name: each for name, each in vars(value).items() if name not in left_out})
 
     def _read_code(self, kind: str, code: FunctionType | type) -> None:
-        self._rooms.add(_room_of(code))
+        self._packages.add(_package_of(code))
         self._feed(kind, f"{code.__module__}.{code.__qualname__}".encode())
 
 
 @functools.cache
-def _room_of(code: FunctionType | type) -> str:
-    """Room of trajopt that a class or function is defined in.
+def _package_of(code: FunctionType | type) -> str:
+    """Package of trajopt that defines a class or function: one of `source.ON_TOP`, or "trajopt" for all others.
 
     Raises:
-        UnknownContentError: It is not at the top of one of our files.
+        UnknownContentError: The code is not defined at the top level of a module of trajopt.
     """
     module = sys.modules.get(code.__module__)
-    room = ".".join(code.__module__.split(".")[:2])
-    room = room if room.removeprefix("trajopt.") in source.ON_TOP else "trajopt"
+    package = ".".join(code.__module__.split(".")[:2])
+    package = package if package.removeprefix("trajopt.") in source.ON_TOP else "trajopt"
     file = getattr(module, "__file__", None)
-    if file and Path(file).is_relative_to(_folder_of(room)) and vars(module).get(code.__name__) is code:
-        return room
+    if file and Path(file).is_relative_to(_folder_of(package)) and vars(module).get(code.__name__) is code:
+        return package
     raise UnknownContentError(f"{code.__module__}.{code.__qualname__}")
 
 
 @functools.cache
 def _left_out(kind: type) -> frozenset[str]:
-    """Attributes of the objects of a class that are not content.
+    """Names of the attributes of a class's objects that the hash leaves out.
 
     Raises:
-        UnknownContentError: There is more to such an object than attributes.
+        UnknownContentError: The objects hold more than attributes (a foreign base class, or slots).
     """
     foreign = [c for c in kind.__mro__ if c not in _BARE and c.__module__.split(".")[0] != "trajopt"]
     if foreign or any(vars(c).get("__slots__") for c in kind.__mro__):
@@ -162,12 +162,12 @@ def _left_out(kind: type) -> frozenset[str]:
     return frozenset(derived.union(*(vars(c).get("not_content", ()) for c in kind.__mro__)))
 
 
-def _folder_of(room: str) -> Path:
-    return Path(next(iter(sys.modules[room].__path__)))
+def _folder_of(package: str) -> Path:
+    return Path(next(iter(sys.modules[package].__path__)))
 
 
-def _source_of(room: str) -> bytes:
-    return source.digest(_folder_of(room), without=source.ON_TOP if room == "trajopt" else ())
+def _source_of(package: str) -> bytes:
+    return source.digest(_folder_of(package), without=source.ON_TOP if package == "trajopt" else ())
 
 
 def _pickled(value: Any) -> bytes:

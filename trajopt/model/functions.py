@@ -1,4 +1,4 @@
-"""From a user's Python functions to expressions, and from expressions to CasADi functions."""
+"""Conversion of users' Python functions to expressions, and of expressions to CasADi functions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from trajopt.kernels.steps import Array
 
 
 def call_user(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> SX:
-    """What a user's function of symbols gives, as one expression; lists are stacked to a column.
+    """Result of a user's function of symbols as one expression; lists are stacked to a column.
 
-    What the function raises, or CasADi if the value is no expression, gets a note that says what is expected.
+    Errors of the function, and of CasADi if the result is no expression, get a note that says what is expected.
     """
     try:
         value = function(*args, **kwargs)
@@ -33,7 +33,7 @@ def function_of(name: str, symbols: list[SX], results: list[SX]) -> ca.Function:
     """The results as a function of the symbols.
 
     Args:
-        name: Of the model, for the message.
+        name: Name of the model, for the message.
         symbols: Vectors and matrices of symbols.
         results: Expressions.
 
@@ -56,10 +56,10 @@ def named_call(
     """Adds the call of one expression with named results to a program.
 
     Args:
-        program: Where it goes.
-        name: Of the model, for the message; see `function_of`.
-        inputs: Symbols, and the arrays that they stand for.
-        results: Expressions of the symbols; their structural zeros are those of the arrays.
+        program: The program.
+        name: Name of the model, for the message; see `function_of`.
+        inputs: Symbols, each with the array that it stands for.
+        results: Expressions of the symbols by name; the arrays have the same structural zeros.
 
     Returns:
         The array of each result.

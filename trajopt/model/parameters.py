@@ -1,4 +1,4 @@
-"""Run-time parameters, and where each of them lies in one column of numbers."""
+"""Run-time parameters, and their layout in one column of numbers."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from trajopt.types import Reals
 class Parameter:
     """A named value that compiled code reads at run time.
 
-    An expression depends on the symbol alone: models with other values share their programs on disk. What is to follow
-    from a first value, such as a term that is left out, is decided in `__init__` and kept in an attribute.
+    Expressions depend on the symbol only: models that differ in values share their programs on disk. Decisions that
+    depend on the first value, such as leaving out a term, are made in `__init__` and kept in an attribute.
 
     Attributes:
-        name: Name, without the names of what it is part of.
-        symbol: Its symbol, column vector or matrix.
-        default: Its value at first, of shape `shape`.
-        unit: Its unit.
-        convert: Turns what a user passes (such as a pinocchio.SE3) into an array of shape `shape`, or raises.
+        name: Name of the parameter within its model.
+        symbol: Symbol, a column vector or a matrix.
+        default: First value, of shape `shape`.
+        unit: Unit of the value.
+        convert: Converts a user's value (such as a pinocchio.SE3) to an array of shape `shape`, or raises an error.
     """
 
     name: str
@@ -48,17 +48,17 @@ class Parameter:
         return int(self.default.size)
 
     def check(self, argument: str, value: Any) -> Reals:
-        """A valid value as an array.
+        """Converts a value to an array after checking it.
 
         Raises:
-            InvalidArgumentError: The value does not fit; the message names `argument`.
+            InvalidArgumentError: The value has a wrong shape or content; the message names `argument`.
         """
         if self.convert is not None:
             return self.convert(argument, value)
         return check_array(argument, value, self.shape)
 
     def flat(self, value: Reals) -> Reals:
-        """The value as the vector that the symbol's elements are read from, shape (size,)."""
+        """The value as a vector, in the order of the symbol's elements, shape (size,)."""
         return np.asarray(value, dtype=np.float64).ravel(order="F")
 
     def shaped(self, flat: Reals) -> Reals:
@@ -73,9 +73,9 @@ class ParameterLayout:
         parameters: The parameters by name.
 
     Attributes:
-        parameters: The same.
-        slices: Where the scalars of each are in the column.
-        size: Number of scalars of all of them [-].
+        parameters: The parameters by name.
+        slices: Slice of each parameter in the column.
+        size: Total number of scalars [-].
     """
 
     def __init__(self, parameters: Mapping[str, Parameter]) -> None:
@@ -88,19 +88,19 @@ class ParameterLayout:
 
     @functools.cached_property
     def symbols(self) -> SX:
-        """The symbols of all of them, shape (size, 1)."""
+        """Symbols of all parameters, shape (size, 1)."""
         parts = [ca.vec(p.symbol) for p in self.parameters.values()]
         return SX(ca.vertcat(*parts)) if parts else SX(0, 1)
 
     def column(self, values: Mapping[str, Any] | None = None) -> Reals:
-        """The values of all of them, shape (size,).
+        """Values of all parameters, shape (size,).
 
         Args:
-            values: Values by name, as `Parameter.check` takes them; the first values of the others.
+            values: Values by name, as `Parameter.check` takes them; all others have their first values.
 
         Raises:
             UnknownNameError: There is no parameter of this name.
-            InvalidArgumentError: A value does not fit.
+            InvalidArgumentError: A value has a wrong shape or content.
         """
         column, given = np.zeros(self.size), values or {}
         for name in given:

@@ -1,9 +1,9 @@
-"""Programs that are built once: kept with their model, and in the disk cache for the next process.
+"""Stored programs: each is built once, and kept with its model and in the disk cache for later processes.
 
-Building the expressions of a robot takes longer than loading their machine code. An entry is found by all that
-determines what it was built from: content and code of the model, versions of the libraries, processor (CasADi computes
-constants by the C library). A model that holds what is not known that well, such as a user's function, is built anew
-in every process.
+Building the expressions of a robot takes longer than loading their machine code. The key of an entry covers everything
+that determines the program: content and source code of the model, versions of the libraries, and the processor (CasADi
+computes constants by the C library). A model without a content hash, for example with a user's class, is built anew in
+every process.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from trajopt.model.base import Model
 
 T = TypeVar("T")
 
-_CONTENT = "content of the model when it was first asked for a program"
+_CONTENT = "content hash of the model at its first program"
 
 
 def kept(model: Model, name: Hashable, build: Callable[[], T]) -> T:
-    """What `build` makes of a model: as it was made before, by this process or another, or made now.
+    """Result of `build` for a model, which is taken from the model or the disk cache if it was built before.
 
     Args:
         model: The model.
-        name: What is made of it; its repr is part of the key.
-        build: Makes it: a program, or what can be pickled and holds programs.
+        name: Name of the result; its repr is part of the key.
+        build: Builds the result: a program, or an object with programs that can be pickled.
     """
     if name not in model.built:
         model.built[name] = _loaded(model, name, build)
@@ -47,29 +47,29 @@ def _loaded(model: Model, name: Hashable, build: Callable[[], T]) -> T:
         return build()
     stored = cache.load(entry)
     if stored is not None:
-        result: T = pickle.loads(stored)  # the cache has verified that we wrote it
+        result: T = pickle.loads(stored)  # the cache has verified that trajopt wrote it
         return result
     result = build()
-    if _key(model, name) == entry:  # building did not show anything new about the model
+    if _key(model, name) == entry:  # building has not changed the content of the model
         cache.store(entry, pickle.dumps(result))
     return result
 
 
 def _key(model: Model, name: Hashable) -> str | None:
-    """Key of the entry in the disk cache; None if there is to be none."""
+    """Key of the entry in the disk cache; None if the program cannot be stored."""
     if cache.directory() is None:
         return None
     try:
-        now = content.digest(model)
+        now = content.model_hash(model)
     except (content.UnknownContentError, RecursionError):
         return None
-    if model.built.setdefault(_CONTENT, now) != now:  # it was changed: what it derived before may not fit any more
+    if model.built.setdefault(_CONTENT, now) != now:  # the model was changed: what it cached before may be outdated
         return None
     return cache.key("program", repr(name), now, _libraries(), compiler.target_description())
 
 
 def _libraries() -> str:
-    """Versions and settings of what builds expressions."""
+    """Versions and settings of the libraries that build expressions."""
     versions = (sys.version, ca.CasadiMeta.version(), ca.CasadiMeta.git_revision(), pin.printVersion(), np.__version__)
     options = ca.GlobalOptions
     settings = (options.getSimplificationOnTheFly(), options.getHierarchicalSparsity(), options.getMaxNumDir())

@@ -1,6 +1,6 @@
-"""Pictures of a solution. Figures are returned, never shown; matplotlib is imported by the first one.
+"""Pictures of a solution. Functions return a matplotlib figure and show nothing; the first call imports matplotlib.
 
-A figure belongs to no window: `figure.savefig("picture.png")` writes it. To see it in one, give the window's own:
+The figure belongs to no window; `figure.savefig("picture.png")` writes it. To draw into a window, pass its figure:
 `plot_solution(solution, figure=plt.figure(layout="constrained"))`.
 """
 

@@ -1,4 +1,4 @@
-"""Balance: the centre of mass, the centre of pressure, and what the feet span."""
+"""Balance: centre of mass, centre of pressure, and support polygons."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.hull import convex_hull
-from trajopt.analysis.legs import Foot, LeggedMotion, Phase, legged_motion
+from trajopt.analysis.legs import Foot, LeggedMotion, SupportPhase, legged_motion
 from trajopt.checks import check_array
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.phases import AIR, mark_phases, phases_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-_NARROW = 0.25  # the shorter side of the view from above is at least twice this, of the longer side [-]
+_NARROW = 0.25  # the shorter side of the view from above is at least twice this fraction of the longer side [-]
 
 
 def plot_com(
@@ -33,24 +33,24 @@ def plot_com(
     sole: npt.ArrayLike | None = None,
     figure: Figure | SubFigure | None = None,
 ) -> Figure:
-    """Draws centre of mass and centre of pressure from above, with the polygon that the feet span in each phase.
+    """Draws centre of mass and centre of pressure from above, with the support polygon of each phase.
 
-    The centre of pressure is Σ c_i f_n,i / Σ f_n,i with the centre c_i of each foot: the foot, if it is a point, and
-    p + n × τ / f_n of the wrench (f, τ) about p on a sole. It jumps where a phase begins. While no foot is on the
-    ground there is none. Below, the height of the centre of mass; dashed is where costs ask it to be.
+    The centre of pressure is Σ c_i f_n,i / Σ f_n,i, where the centre c_i of a point foot is the foot, and that of a
+    sole is p + n × τ / f_n with the wrench (f, τ) about p. It jumps where a phase begins, and is missing while no foot
+    is on the ground. Below is the height of the centre of mass. References of cost terms are dashed.
 
     Args:
-        solution: What to draw; it needs its problem, which has contacts.
-        schedule: The gait it comes from; its phases are named.
-        sole: Length and width of soles whose size no cost knows (2,) [m]; without it they are points.
+        solution: Solution to draw; its problem has contacts.
+        schedule: Gait of the solution, for the names of its phases.
+        sole: Length and width of soles whose size no cost term gives (2,) [m]; None takes such soles as points.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
         The figure; `figure.savefig("com.png")` writes it.
 
     Raises:
-        InvalidArgumentError: the solution has no problem, its state no robot, the problem no contacts, or an argument
-            does not fit.
+        InvalidArgumentError: The solution has no problem, its state has no robot, its problem has no contacts, or an
+            argument has a wrong value.
     """
     sides = None if sole is None else _sides(sole)
     motion = legged_motion(solution, sides)
@@ -76,18 +76,18 @@ def _sides(sole: npt.ArrayLike) -> Reals:
 
 
 def _shown(motion: LeggedMotion) -> Reals:
-    """Points that the view from above is to hold, shape (n, 2) [m]."""
+    """Points inside the view from above, shape (n, 2) [m]."""
     prints = [
         (foot.positions[first] + foot.outline[first])[:, :2]
         for foot in motion.feet
-        for first, _ in motion.spells(foot, standing=True)
+        for first, _ in motion.intervals(foot, standing=True)
     ]
     pressed = motion.pressures[np.isfinite(motion.pressures[:, 0]), :2]
     return np.concatenate([motion.com[:, :2], pressed, *prints])
 
 
 def _draw_above(axes: Axes, motion: LeggedMotion, points: Reals) -> None:
-    """The view from above."""
+    """Draws the view from above."""
     low, high = points.min(axis=0), points.max(axis=0)
     longer = max(float((high - low).max()), 1e-3)
     center, half = (low + high) / 2, np.maximum((high - low) / 2, _NARROW * longer) + 0.06 * longer
@@ -107,22 +107,22 @@ def _draw_above(axes: Axes, motion: LeggedMotion, points: Reals) -> None:
     axes.plot(*path.T, ".-", color=RED, linewidth=0.8, markersize=4, label="centre of pressure", zorder=4)
 
 
-def _draw_support(axes: Axes, motion: LeggedMotion, phase: Phase) -> None:
-    """What the feet of a phase span: an area, or a line."""
+def _draw_support(axes: Axes, motion: LeggedMotion, phase: SupportPhase) -> None:
+    """Draws the support polygon of a phase; for two point feet it is a line."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    feet = [motion.feet[i] for i in phase.standing if motion.feet[i].on_floor]
+    feet = [motion.feet[i] for i in phase.feet if motion.feet[i].on_floor]
     if not feet:
         return
     corners = np.concatenate([foot.positions[phase.first] + foot.outline[phase.first] for foot in feet])
     hull = convex_hull(corners[:, :2])
     ramp = LinearSegmentedColormap.from_list("support", RAMP)
-    color = ramp(phase.first / max(len(motion.lasting) - 1, 1))
+    color = ramp(phase.first / max(len(motion.takes_time) - 1, 1))
     axes.fill(*hull.T, facecolor=(*color[:3], 0.16), edgecolor=(*color[:3], 0.9), linewidth=1.0, label="_support")
 
 
 def _draw_footprints(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
-    for i, (first, _) in enumerate(motion.spells(foot, standing=True)):
+    for i, (first, _) in enumerate(motion.intervals(foot, standing=True)):
         corners = foot.positions[first] + foot.outline[first]
         if len(corners) == 1:
             axes.plot(*corners[:, :2].T, "o", color="#333333", markersize=4.5, zorder=3, label="_footprint")
@@ -137,7 +137,7 @@ def _draw_footprints(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
 
 def _draw_height(axes: Axes, motion: LeggedMotion) -> None:
     for phase in motion.phases:
-        if not phase.standing:
+        if not phase.feet:
             span = motion.abscissa[[phase.first, phase.last]]
             axes.axvspan(*span, color=AIR, linewidth=0, zorder=0, label="_air")
     axes.plot(
@@ -157,6 +157,6 @@ def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
         entries.append(Line2D([], [], color=GREY, linestyle="--", linewidth=1.1, label="asked for"))
     entries.append(Line2D([], [], color=RED, marker=".", linewidth=0.8, markersize=4, label="centre of pressure"))
     entries.append(Patch(facecolor=(*to_rgb(RAMP[1]), 0.16), edgecolor=RAMP[1], label="span of the feet (dark: last)"))
-    if any(not phase.standing for phase in motion.phases):
+    if any(not phase.feet for phase in motion.phases):
         entries.append(Patch(facecolor=AIR, label="no foot on the ground"))
     target.legend(handles=entries, loc="outside lower center", ncols=3 if len(entries) > 4 else 4)

@@ -1,9 +1,9 @@
-"""How a solve went, iteration by iteration."""
+"""Convergence of a solve, iteration by iteration."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,10 +29,10 @@ def plot_convergence(
     *,
     figure: Figure | SubFigure | None = None,
 ) -> Figure:
-    """Draws cost, stopping value, decrease (promised and come), step length, regularisation and gaps by iteration.
+    """Draws cost, stopping value, predicted and actual decrease, step length, regularisation and gaps by iteration.
 
-    Iterations that took a step are dots, those whose step was refused crosses. Logarithmic axes have no place for zero
-    (or a negative decrease): such a value is an open triangle on the lower edge.
+    Dots are iterations that accepted a step, crosses those that refused it. On a logarithmic axis, zero or a negative
+    decrease is an open triangle on the lower edge.
 
     Args:
         solution_or_history: A solution, its history, or a CallbackLogger.
@@ -42,12 +42,13 @@ def plot_convergence(
         The figure; `figure.savefig("convergence.png")` writes it.
 
     Raises:
-        InvalidArgumentError: there is no iteration to draw.
+        InvalidArgumentError: There is no iteration to draw.
     """
     if isinstance(solution_or_history, CallbackLogger):
         log = solution_or_history
     else:
-        log = CallbackLogger(getattr(solution_or_history, "history", solution_or_history))
+        history: Any = getattr(solution_or_history, "history", solution_or_history)
+        log = CallbackLogger(history)
     if not len(log):
         raise InvalidArgumentError("history: expected at least one iteration, got none; was the guess already optimal?")
     with house_style():
@@ -70,7 +71,7 @@ def plot_convergence(
 
 
 def _draw_curve(axes: Axes, title: str, log: CallbackLogger, values: Reals, *, powers: bool = False) -> None:
-    """A curve over the iterations; the axis is logarithmic if the values ask for it, or if they are powers of ten."""
+    """Draws a curve over the iterations; the axis is logarithmic for a wide range of values, and for powers of ten."""
     axes.set_title(title)
     _scale(axes, values, 0.0 if powers else _LOG_FROM)
     logarithmic = axes.get_yscale() == "log"
@@ -88,7 +89,7 @@ def _draw_curve(axes: Axes, title: str, log: CallbackLogger, values: Reals, *, p
 
 
 def _note_rounding(axes: Axes, values: Reals) -> None:
-    """Does not blow up what is zero but for rounding."""
+    """Adds a note, on an axis up to 1, if all values are zero up to rounding."""
     if np.nanmax(values) < _ROUNDING:
         axes.set_ylim(-0.05, 1.0)
         text = f"below {_ROUNDING:g} throughout" if np.any(values) else "zero throughout"
@@ -96,13 +97,13 @@ def _note_rounding(axes: Axes, values: Reals) -> None:
 
 
 def _draw_decreases(axes: Axes, log: CallbackLogger) -> None:
-    """The decrease that each iteration promised (line) and the one that came (dots)."""
+    """Draws the predicted decrease (line) and the actual decrease (dots) of each iteration."""
     axes.set_title("decrease [cost]")
     positive = np.concatenate([log.expected_decreases, log.decreases])
     positive = positive[np.isfinite(positive) & (positive > 0)]
     if positive.size:
         _logarithmic(axes)
-        if positive.max() < 10 * positive.min():  # else a power of ten, and so a number, may not be in sight
+        if positive.max() < 10 * positive.min():  # a narrower range may contain no power of ten, and so no tick label
             axes.set_ylim(positive.min() / 5, positive.max() * 5)
     promised = np.where(log.expected_decreases > 0, log.expected_decreases, np.nan)
     axes.plot(log.iterations, promised, color=GREY, linewidth=1.6, label="_promised")
@@ -137,7 +138,7 @@ def _dot(log: CallbackLogger) -> float:
 
 
 def _scale(axes: Axes, values: Reals, factor: float) -> None:
-    """Logarithmic for values >= 0 whose positive ones span a large factor."""
+    """Makes the axis logarithmic for values >= 0 whose positive ones span more than a factor."""
     finite = values[np.isfinite(values)]
     positive = finite[finite > 0]
     if not positive.size or np.any(finite < 0):
@@ -156,7 +157,7 @@ def _logarithmic(axes: Axes) -> None:
 
 
 def _halves(axes: Axes) -> None:
-    """Step lengths as 1, 1/2, 1/4, ... on an axis of base 2."""
+    """Labels an axis of base 2 with the step lengths 1, 1/2, 1/4, ..."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     low = min(0.5, *(float(np.nanmin(line.get_ydata())) for line in axes.get_lines() if np.size(line.get_ydata())))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What each term of the cost contributes, over time."""
+"""Contribution of each cost term over time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-_DECADES = 1e-12  # contributions this much smaller than the largest are rounding: left below the panel
+_DECADES = 1e-12  # contributions smaller than this fraction of the largest are rounding, and stay below the panel
 
 
 def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = None) -> Figure:
@@ -26,14 +26,14 @@ def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = N
     negative; zeros are then left out.
 
     Args:
-        solution: What to draw; it needs its problem.
+        solution: Solution to draw, with its problem.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
         The figure; `figure.savefig("costs.png")` writes it.
 
     Raises:
-        InvalidArgumentError: the solution has no problem.
+        InvalidArgumentError: The solution has no problem.
     """
     if solution.problem is None:
         raise InvalidArgumentError(
@@ -53,7 +53,7 @@ def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = N
         for i, name in enumerate(ordered):
             values = np.where(terms[name] > 0, terms[name], np.nan) if logarithmic else terms[name]
             if values[-1] < floor:
-                values[-1] = np.nan  # its diamond, which is not clipped, would lie below the panel
+                values[-1] = np.nan  # its diamond is not clipped, and would lie below the panel
             look, text = line_look(i), f"{name}  {np.nansum(terms[name]):.3g}"
             running = bool(np.isfinite(values[:-1]).any())
             if running:

@@ -1,4 +1,4 @@
-"""Where the feet go: their heights, and where they stand."""
+"""Paths of the feet: heights over time, and footholds."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-_ALONG = 0.02  # a direction this close to an axis of the world is called by its name [-]
+_ALONG = 0.02  # a direction this close to an axis of the world gets the name of the axis [-]
 _WIDE: dict[str, Any] = {"linewidth": 3.4, "alpha": 0.5}
 _NARROW: dict[str, Any] = {"linewidth": 1.4}
-"""By turns, so that left and right feet are both seen where their paths are the same."""
+"""Alternating line widths, so that left and right feet with equal paths are both visible."""
 
-_TREAD = 0.03  # width of a place to stand, in parts of the panel [-]
-_SPAN = 0.04  # what a panel shows at least: a foot that stays where it is is a line, not millimetres of noise [m]
+_TREAD = 0.03  # width of the ground below a foothold, as a fraction of the panel [-]
+_SPAN = 0.04  # smallest range of a panel, so that a foot at rest is a line and not millimetres of noise [m]
 
 
 def plot_feet(
     solution: Solution, schedule: ContactSchedule | None = None, *, figure: Figure | SubFigure | None = None
 ) -> Figure:
-    """Draws the height of each foot over time, and below the paths of all feet from the side.
+    """Draws the height of each foot over time and, below, the paths of all feet from the side.
 
-    Dashed is where costs ask a foot to be. Thick grey lines are the ground where the foot stands; footholds are marked
-    in the view from the side, which looks across the way that the feet go and whose heights are not to scale. A foot is
+    References of cost terms are dashed. Thick grey lines are the ground while the foot is in contact. The view from the
+    side looks across the direction of the motion, marks the footholds, and is not to scale. The position of a foot is
     the origin of its frame, which may be above the ground.
 
     Args:
-        solution: What to draw; it needs its problem, which has contacts.
-        schedule: The gait it comes from; its phases are named.
+        solution: Solution to draw; its problem has contacts.
+        schedule: Gait of the solution, for the names of its phases.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
         The figure; `figure.savefig("feet.png")` writes it.
 
     Raises:
-        InvalidArgumentError: the solution has no problem, its state no robot, the problem no contacts, or the schedule
-            is of another length.
+        InvalidArgumentError: The solution has no problem, its state has no robot, its problem has no contacts, or the
+            schedule has another number of knots.
     """
     motion = legged_motion(solution)
     phases = phases_of(motion, schedule)
@@ -74,9 +74,9 @@ def plot_feet(
 
 
 def _draw_height(axes: Axes, motion: LeggedMotion, foot: Foot, number: int) -> None:
-    """Height of a foot over time."""
+    """Draws the height of a foot over time."""
     shade_air(axes, motion, foot)
-    for first, last in motion.spells(foot, standing=True):
+    for first, last in motion.intervals(foot, standing=True):
         height = foot.positions[first, 2]
         axes.plot(motion.abscissa[[first, last]], [height, height], color=GROUND, linewidth=4.0, alpha=0.5,
                   solid_capstyle="butt", zorder=1, label="_ground")  # fmt: skip
@@ -86,7 +86,7 @@ def _draw_height(axes: Axes, motion: LeggedMotion, foot: Foot, number: int) -> N
 
 
 def _draw_side(axes: Axes, motion: LeggedMotion) -> None:
-    """Paths of all feet from the side."""
+    """Draws the paths of all feet from the side."""
     direction, label = _way(motion)
     paths = [np.column_stack([foot.positions[:, :2] @ direction, foot.positions[:, 2]]) for foot in motion.feet]
     holds = [
@@ -113,7 +113,7 @@ def _set_range(axes: Axes, points: Reals) -> None:
 
 
 def _way(motion: LeggedMotion) -> tuple[Reals, str]:
-    """Direction in which the feet go on the whole, shape (2,) [-], and what its axis says; x if they stay."""
+    """Main direction of the feet's motion, shape (2,) [-], and the label of its axis; x if the feet stay in place."""
     moved = np.mean([foot.positions[-1, :2] - foot.positions[0, :2] for foot in motion.feet], axis=0)
     length = float(np.linalg.norm(moved))
     direction = moved / length if length > 1e-2 else np.array([1.0, 0.0])
@@ -132,6 +132,6 @@ def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
         entries.append(Line2D([], [], color=GREY, linestyle="--", linewidth=1.1, label="asked for"))
     entries.append(Line2D([], [], color=GREY, marker="^", linestyle="", label="foothold"))
     entries.append(Line2D([], [], color=GROUND, linewidth=4.0, alpha=0.5, label="ground"))
-    if not all(foot.stands[motion.lasting].all() for foot in motion.feet):
+    if not all(foot.stands[motion.takes_time].all() for foot in motion.feet):
         entries.append(Patch(facecolor=AIR, label="in the air"))
     target.legend(handles=entries, loc="outside lower center", ncols=min(len(entries), 8))

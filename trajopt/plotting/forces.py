@@ -1,4 +1,4 @@
-"""Forces of the ground on each foot, and how much they may push sideways."""
+"""Contact forces of each foot, with the limit that friction sets on the tangential force."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-_LETTER = 0.008  # width of a letter, of that of the panel [-]
+_LETTER = 0.008  # width of a letter, as a fraction of the panel [-]
 
 
 def plot_contact_forces(
     solution: Solution, schedule: ContactSchedule | None = None, *, figure: Figure | SubFigure | None = None
 ) -> Figure:
-    """Draws normal and tangential force of each foot over time; a foot that does not slip stays within the band.
+    """Draws normal and tangential force of each foot over time, and the friction limit of the tangential force.
 
-    The band goes up to μ times the normal force, for contacts whose cost has a friction or wrench cone. Forces hold
-    over a knot and are drawn as steps. Grey: the foot is in the air. A triangle is a touch-down, with its normal
-    impulse in N s where there is room for the number; it takes no time and has no force.
+    The limit is a band up to μ times the normal force, drawn for contacts with a friction or wrench cone in the cost.
+    Forces are constant over a knot and drawn as steps. The background is grey while a foot is in the air. A triangle is
+    a touch-down, with its normal impulse in N s where there is room for the number; it takes no time and has no force.
 
     Args:
-        solution: What to draw; it needs its problem, which has contacts.
-        schedule: The gait it comes from; its phases are named.
+        solution: Solution to draw; its problem has contacts.
+        schedule: Gait of the solution, for the names of its phases.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
         The figure; `figure.savefig("forces.png")` writes it.
 
     Raises:
-        InvalidArgumentError: the solution has no problem, its state no robot, the problem no contacts, or the schedule
-            is of another length.
+        InvalidArgumentError: The solution has no problem, its state has no robot, its problem has no contacts, or the
+            schedule has another number of knots.
     """
     motion = legged_motion(solution)
     phases = phases_of(motion, schedule)
@@ -77,7 +77,7 @@ def _draw_foot(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
 
 
 def _has_room(motion: LeggedMotion, foot: Foot, knot: int, letters: int) -> bool:
-    """Whether a number fits between a touch-down and the one before it."""
+    """Whether the number of a touch-down fits between it and the touch-down before."""
     before = [float(motion.abscissa[k]) for k in foot.hits if k < knot]
     left = max([float(motion.abscissa[0]), *before])
     width = float(motion.abscissa[-1] - motion.abscissa[0])
@@ -85,8 +85,8 @@ def _has_room(motion: LeggedMotion, foot: Foot, knot: int, letters: int) -> bool
 
 
 def held(motion: LeggedMotion, *rows: Reals) -> tuple[Reals, ...]:
-    """Times and values, shape (2 n,) each, of the corners of steps: values (T,) hold over a knot that takes time."""
-    knots = np.flatnonzero(motion.lasting)
+    """Corners of step curves: times and, for each row (T,) of values, values at the n knots that take time (2 n,)."""
+    knots = np.flatnonzero(motion.takes_time)
     times = np.stack([motion.abscissa[knots], motion.abscissa[knots + 1]], axis=1).ravel()
     return times, *(np.repeat(values[knots], 2) for values in rows)
 
@@ -105,6 +105,6 @@ def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
         entries.append(Patch(facecolor=RED, alpha=0.18, label=f"friction limit (μ{value})"))
     if any(len(foot.hits) for foot in motion.feet):
         entries.append(Line2D([], [], color=BLUE, marker="v", linestyle="", label="touch-down, normal impulse"))
-    if not all(foot.stands[motion.lasting].all() for foot in motion.feet):
+    if not all(foot.stands[motion.takes_time].all() for foot in motion.feet):
         entries.append(Patch(facecolor=AIR, label="in the air"))
     target.legend(handles=entries, loc="outside lower center", ncols=5)

@@ -1,4 +1,4 @@
-"""Where a motion is to end: what the terminal costs say about frames of the robot."""
+"""Goals of a motion: references of terminal cost terms on frames of the robot."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def goals_of(solution: Solution) -> list[tuple[str, Reals]]:
-    """Frame and reference point, shape (3,) in the world [m], of each terminal cost term on a frame's position.
+    """Frame and reference point in the world, shape (3,) [m], of each terminal cost term on a frame's position.
 
-    References are those of the solve. Terms of weight zero have no goal.
+    References are those of the solve. Terms with weight zero are left out.
     """
     from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameTranslation
 
@@ -26,7 +26,7 @@ def goals_of(solution: Solution) -> list[tuple[str, Reals]]:
         frame = getattr(term.residual, "frame", None)
         if frame is None or not isinstance(term.residual, ResidualModelFramePlacement | ResidualModelFrameTranslation):
             continue
-        # one row a knot that has the parameter; the terminal knot is the last
+        # one row for each knot that has the parameter; the terminal knot is the last
         reference = np.asarray(solution.parameters[f"{term.name}.reference"])[-1]
         if np.asarray(solution.parameters[f"{term.name}.weight"])[-1] > 0:
             goals.append((frame, reference[:, 3] if reference.ndim == 2 else reference))

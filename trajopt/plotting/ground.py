@@ -1,4 +1,4 @@
-"""The ground as far as a motion tells it: the places where feet stand."""
+"""Ground below the footholds of a motion."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LEVEL = 0.03  # feet stand on one level if their heights differ by less than this, in heights of the centre of mass
+_LEVEL = 0.03  # ground is level if footholds differ by less than this fraction of the centre of mass's height [-]
 GROUND, EARTH = "#8A8A8A", "#E9E4DC"
 
 
 def ground_level(motion: LeggedMotion) -> float | None:
-    """Height of the lowest foothold if all feet stand on one level [m]; None if they do not, or none ever stands."""
+    """Height of the lowest foothold if the ground is level [m]; None if it is not, or if there are no footholds."""
     heights = np.concatenate([motion.footholds(foot)[:, 2] for foot in motion.feet])
     if not heights.size:
         return None
@@ -26,13 +26,13 @@ def ground_level(motion: LeggedMotion) -> float | None:
 
 
 def draw_ground(axes: Axes, motion: LeggedMotion, footholds: Reals, width: float) -> None:
-    """Draws the ground below footholds, shape (n, 2): a line through the panel if level, else a tread each.
+    """Draws the ground: a line through the whole panel if it is level, else a tread below each foothold.
 
     Args:
-        axes: Where to draw; its limits are set.
+        axes: Axes to draw into; their limits are set already.
         motion: The motion.
-        footholds: Horizontal and vertical places [m].
-        width: Of a tread [m].
+        footholds: Horizontal and vertical positions of the footholds (n, 2) [m].
+        width: Width of a tread [m].
     """
     bottom = axes.get_ylim()[0]
     level = ground_level(motion)

@@ -1,4 +1,4 @@
-"""A motion on feet in one figure."""
+"""Summary of a legged motion in one figure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def legged_size(solution: Solution, frames: int) -> tuple[float, float]:
 def draw_legged(
     figure: Figure, solution: Solution, frames: int, frame: str | Sequence[str] | None, targets: npt.ArrayLike | None
 ) -> None:
-    """Draws a strip across the figure; below what the feet do on the left, and the rest on the right."""
+    """Draws a strip across the figure; below it panels of the feet on the left, all others on the right."""
     strip, left, right = _heights(solution, frames)
     top, below = split(figure, 2, 1, height_ratios=[strip, max(sum(left), sum(right))])
     plot_strip(solution, frames, figure=top)
@@ -57,7 +57,14 @@ def draw_legged(
 
 
 def _heights(solution: Solution, frames: int) -> tuple[float, list[float], list[float]]:
-    """Of the strip; of phases, forces, feet and convergence; of motion, balance, states and costs [inch]."""
+    """Heights of the strip, of the panels on the left (phases, forces, feet, convergence) and of those on the right.
+
+    The right ones are motion, balance, states and costs. All in [inch].
+    """
     feet, nu = len(legged_motion(solution).feet), solution.us.shape[1]
     left = [1.2 + 0.42 * feet, 1.0 + 1.1 * feet, 2.9 + 0.85 * feet, *([_CONVERGENCE] if solution.history else [])]
-    return strip_height(solution, frames, _WIDTH), left, [4.0, 5.5, 5.0 + 0.08 * nu, _COSTS]  # a legend names controls
+    return (
+        strip_height(solution, frames, _WIDTH),
+        left,
+        [4.0, 5.5, 5.0 + 0.08 * nu, _COSTS],
+    )  # its legend has a line per control

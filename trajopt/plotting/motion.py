@@ -1,4 +1,4 @@
-"""The robot as a stick figure at some knots of its motion."""
+"""Motion of the robot as stick figures at some knots."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.basics import robot_of, time_axis
+from trajopt.checks import check_count
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.plotting.goals import goals_of
 from trajopt.plotting.skeleton import Skeleton, ends_of, skeleton_of
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _STILL, _FLAT = 1e-4, 0.5
-"""A motion is drawn in a plane if no point moves across it, in parts of the robot's size, and if it is not too deep."""
+"""Limits for drawing in a plane: largest motion across it, and largest depth, as fractions of the robot's size."""
 
 _AXES = "xyz"
 
@@ -39,30 +40,29 @@ def plot_motion(
 ) -> Figure:
     """Draws stick figures of the robot from the first knot (light) to the last (dark).
 
-    Lines join the origins of parent and child joints; a joint without children is joined to the frame that is farthest
-    from it (the tool, the foot), or to its centre of mass if no frame is off it. A motion along two of the world's axes
-    only is drawn in their plane.
+    Lines join the origins of parent and child joints. A joint without children is joined to its farthest frame (the
+    tool, the foot), or to its centre of mass if all its frames are at the joint. A motion along only two of the world's
+    axes is drawn in their plane.
 
     Args:
-        solution: What to draw; it needs its problem, whose state has a robot.
-        frames: How many figures, >= 1 [-].
-        frame: Frame, or several, whose path is drawn. By default those that the terminal costs send somewhere, or the
-            end of the robot if there are none and it has one end; an empty sequence draws no path.
-        targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default those where the terminal costs send
-            frames; an empty sequence marks none.
-        view: Elevation and azimuth of the eye [deg]; by default it looks across the motion's main direction.
+        solution: Solution to draw; the state of its problem has a robot.
+        frames: Number of stick figures, >= 1 [-].
+        frame: Frame, or several, whose path is drawn. By default the frames with a reference in the terminal cost; if
+            there are none, the end of a robot with a single end. An empty sequence draws no path.
+        targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default the references of frames in the
+            terminal cost; an empty sequence marks none.
+        view: Elevation and azimuth of the eye [deg]; by default it looks across the main direction of the motion.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
         The figure; `figure.savefig("motion.png")` writes it.
 
     Raises:
-        InvalidArgumentError: the solution has no problem, its state has no robot, or an argument does not fit.
-        UnknownNameError: the robot has no such frame.
+        InvalidArgumentError: The solution has no problem, its state has no robot, or an argument has a wrong value.
+        UnknownNameError: The robot has no such frame.
     """
     model = robot_of(solution)
-    if isinstance(frames, bool) or not isinstance(frames, int) or frames < 1:
-        raise InvalidArgumentError(f"frames: expected a whole number >= 1, got {frames!r}")
+    check_count("frames", frames, least=1)
     goals = goals_of(solution)
     marks = _targets([point for _, point in goals] if targets is None else targets)
     if frame is None:
@@ -81,7 +81,7 @@ def plot_motion(
         _draw_base(scene, skeleton)
         _draw_figures(scene, skeleton, knots, len(solution.xs) - 1)
         for i, path in enumerate(paths):
-            label = "_path" if i else f"path of {', '.join(names)}"  # all look the same: one entry
+            label = "_path" if i else f"path of {', '.join(names)}"  # all paths look the same: one entry in the legend
             scene.draw(path, color=RED, linewidth=1.3, label=label, zorder=4)
         if len(marks):
             scene.draw(marks, color=RED, marker="*", linestyle="", markersize=12, markeredgecolor="white",
@@ -94,13 +94,13 @@ def plot_motion(
 
 @dataclass(frozen=True)
 class _Scene:
-    """Axes in three dimensions, or in the plane of two of them."""
+    """Axes in three dimensions, or in a plane of two of the world's axes."""
 
     axes: Any
     shown: tuple[int, ...]
 
     def draw(self, points: Reals, **look: Any) -> None:
-        """Draws a curve through points, shape (n, 3); NaN breaks it."""
+        """Draws a curve through points, shape (n, 3), with gaps at NaN."""
         self.axes.plot(*(points[:, i] for i in self.shown), **look)
 
 
@@ -114,7 +114,7 @@ def _targets(targets: npt.ArrayLike) -> Reals:
 
 
 def _scene(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple[float, float] | None) -> _Scene:
-    """Axes with equal scales that hold the robot's points (T + 1, n, 3) and others (m, 3)."""
+    """Axes with equal scales whose limits contain the robot's points (T + 1, n, 3) and others (m, 3)."""
     everything = np.concatenate([points.reshape(-1, 3), more])
     low, high = everything.min(axis=0), everything.max(axis=0)
     size = max(float((high - low).max()), 1e-3)
@@ -151,7 +151,7 @@ def _ticks(extent: float) -> Any:
 
 
 def _azimuth(points: Reals) -> float:
-    """Azimuth of an eye that looks across the main horizontal direction, a little from the side [deg]."""
+    """Azimuth of an eye that looks across the main horizontal direction of the motion, slightly turned [deg]."""
     horizontal = points[:, :2] - points[:, :2].mean(axis=0)
     _, _, directions = np.linalg.svd(horizontal, full_matrices=False)
     along = float(np.degrees(np.arctan2(directions[0, 1], directions[0, 0])))

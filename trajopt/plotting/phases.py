@@ -1,4 +1,4 @@
-"""Which foot stands when: a Gantt chart, and the marks that all pictures over time share."""
+"""Gantt chart of contacts, and the phase marks that all pictures over time share."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 
 AIR = "#EFEFEF"
-"""Colour behind a foot in the air."""
+"""Background colour while a foot is in the air."""
 
-_HEIGHT = 0.62  # of a bar, of the distance between two feet [-]
+_HEIGHT = 0.62  # height of a bar, as a fraction of the distance between two rows [-]
 KEY = "(bar: stands, arc: swings, triangle: touches down)"
 
-_LETTERS = 100  # that fit over a chart
+_LETTERS = 100  # number of letters that fit over a chart [-]
 
 
 @dataclass(frozen=True, kw_only=True)
 class FootTimes:
-    """When a foot does what.
+    """Contact times of a foot.
 
     Attributes:
-        name: Its name.
-        stands: From when to when it stands [s].
-        swings: From when to when it is in the air, and whether something guides it there [s].
-        touchdowns: When it touches down with an impulse [s].
+        name: Name of the foot.
+        stands: Begin and end of each stance [s].
+        swings: Begin and end of each interval in the air [s], and whether the foot has a reference there.
+        touchdowns: Times of touch-downs with an impulse [s].
     """
 
     name: str
@@ -49,7 +49,7 @@ class FootTimes:
 
 @dataclass(frozen=True, kw_only=True)
 class NamedTime:
-    """From when to when a phase lasts [s], and its name, which may be empty."""
+    """Begin and end of a phase [s], and its name, which may be empty."""
 
     name: str
     start: float
@@ -59,22 +59,22 @@ class NamedTime:
 def plot_phases(
     solution: Solution, schedule: ContactSchedule | None = None, *, figure: Figure | SubFigure | None = None
 ) -> Figure:
-    """Draws one row a foot: a bar while it stands, a thin arc while it swings, a triangle where it touches down.
+    """Draws one row per foot: a bar while it stands, a thin arc while it swings, a triangle where it touches down.
 
-    What is drawn are the contacts and impulses that the solve had switched on. An arc is dashed if no cost guides the
+    The chart shows the contacts and impulses that were active in the solve. An arc is dashed if no cost term guides the
     foot. `ContactSchedule.plot` draws a schedule in the same way.
 
     Args:
-        solution: What to draw; it needs its problem, which has contacts.
-        schedule: The gait it comes from; its phases are named.
+        solution: Solution to draw; its problem has contacts.
+        schedule: Gait of the solution, for the names of its phases.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
         The figure; `figure.savefig("phases.png")` writes it.
 
     Raises:
-        InvalidArgumentError: the solution has no problem, its state no robot, the problem no contacts, or the schedule
-            is of another length.
+        InvalidArgumentError: The solution has no problem, its state has no robot, its problem has no contacts, or the
+            schedule has another number of knots.
     """
     motion = legged_motion(solution)
     phases = phases_of(motion, schedule)
@@ -88,45 +88,45 @@ def plot_phases(
 
 def _times_of(motion: LeggedMotion, foot: Foot) -> FootTimes:
     time = motion.abscissa.tolist()
-    stands = [(time[first], time[last]) for first, last in motion.spells(foot, standing=True)]
+    stands = [(time[first], time[last]) for first, last in motion.intervals(foot, standing=True)]
     swings = [
         (time[first], time[last], bool(np.isfinite(foot.references[first:last, 0]).any()))
-        for first, last in motion.spells(foot, standing=False)
+        for first, last in motion.intervals(foot, standing=False)
     ]
     return FootTimes(name=foot.name, stands=stands, swings=swings, touchdowns=[time[knot] for knot in foot.hits])
 
 
 def phases_of(motion: LeggedMotion, schedule: ContactSchedule | None) -> list[NamedTime]:
-    """The phases of a schedule; without one, those of the motion, which have no names.
+    """Phases of a schedule; without a schedule the support phases of the motion, which have no names.
 
     Raises:
-        InvalidArgumentError: it is no schedule, or has another number of knots than the motion.
+        InvalidArgumentError: `schedule` is not a schedule, or has another number of knots than the motion.
     """
     if schedule is None:
         time = motion.abscissa.tolist()
         return [NamedTime(name="", start=time[phase.first], end=time[phase.last]) for phase in motion.phases]
     if not hasattr(schedule, "phases"):
         raise InvalidArgumentError(f"schedule: expected a ContactSchedule, got {schedule!r}")
-    knots = len(motion.lasting)
+    knots = len(motion.takes_time)
     if knots != schedule.T:
         raise InvalidArgumentError(
-            f"schedule: expected T = {knots} as the solution has, got T = {schedule.T}; is it of another gait?"
+            f"schedule: expected T = {knots} as in the solution, got T = {schedule.T}; pass the gait of this solution"
         )
     return schedule_phases(schedule, motion.abscissa)
 
 
 def schedule_phases(schedule: ContactSchedule, abscissa: Reals) -> list[NamedTime]:
-    """The phases of a schedule whose knots are at these times, shape (T + 1,) [s]."""
+    """Phases of a schedule whose knots are at the times `abscissa`, shape (T + 1,) [s]."""
     first, found = 0, []
     for phase in schedule.phases:
         last = min(first + phase.knots, schedule.T)
         found.append(NamedTime(name=phase.name, start=float(abscissa[first]), end=float(abscissa[last])))
-        first += phase.nodes
+        first += phase.total_knots
     return found
 
 
 def draw_chart(axes: Axes, rows: Sequence[FootTimes], phases: Sequence[NamedTime]) -> None:
-    """Draws the rows of feet, the first on top, and the phases."""
+    """Draws one row per foot, the first on top, and marks the phases."""
     for i, row in enumerate(rows):
         level = len(rows) - 1 - i
         for start, end in row.stands:
@@ -145,7 +145,7 @@ def draw_chart(axes: Axes, rows: Sequence[FootTimes], phases: Sequence[NamedTime
 
 
 def mark_phases(panels: Sequence[Axes], phases: Sequence[NamedTime]) -> None:
-    """Lines where phases begin in all panels; their names above the first panel, where there is room."""
+    """Draws a line at the beginning of each phase in all panels, and its name above the first, if there is room."""
     whole = max(phases[-1].end - phases[0].start, 1e-12)
     for axes in panels:
         axes.grid(False, axis="x")
@@ -159,6 +159,6 @@ def mark_phases(panels: Sequence[Axes], phases: Sequence[NamedTime]) -> None:
 
 
 def shade_air(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
-    """Grey while a foot is in the air."""
-    for first, last in motion.spells(foot, standing=False):
+    """Draws a grey background while a foot is in the air."""
+    for first, last in motion.intervals(foot, standing=False):
         axes.axvspan(motion.abscissa[first], motion.abscissa[last], color=AIR, linewidth=0, zorder=0, label="_air")

@@ -1,4 +1,4 @@
-"""The robot as points and lines between them."""
+"""Skeleton of a robot: points, and lines between them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from trajopt.types import Reals
 
 @dataclass(frozen=True, kw_only=True)
 class Skeleton:
-    """Points of the robot at every knot, and which of them are joined.
+    """Points of the robot at every knot, and the lines between them.
 
     Attributes:
         points: Positions of the base, the joints and the ends, shape (T + 1, n, 3) [m].
-        bones: Pairs of points that a moving line joins.
-        fixed: Pairs of points that never move: the base.
-        sliders: Points that slide in the world, as a cart does.
+        bones: Pairs of points joined by a moving line.
+        fixed: Pairs of points joined by a line that never moves: the base.
+        sliders: Points that slide in the world, such as a cart.
     """
 
     points: Reals
@@ -53,9 +53,10 @@ def skeleton_of(model: Any, configurations: Reals, tracked: Sequence[int] = ()) 
 
 
 def ends_of(model: Any) -> list[tuple[int, Reals, str]]:
-    """The joints without children, each with the point of it that is farthest, shape (3,) [m], and the frame there.
+    """Joints without children, each with its end point in the joint's frame, shape (3,) [m], and the frame there.
 
-    It is the origin of a frame (the tool, the foot); without a frame off the joint it is the centre of mass, unnamed.
+    The end point is the origin of the joint's farthest frame (the tool, the foot), or its centre of mass, with an empty
+    name, if all its frames are at the joint.
     """
     found = []
     for joint in range(1, model.njoints):

@@ -1,4 +1,4 @@
-"""A motion on feet as a strip of pictures."""
+"""Legged motion as a strip of pictures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from trajopt.analysis.basics import robot_of
 from trajopt.analysis.legs import LeggedMotion, legged_motion
-from trajopt.errors import InvalidArgumentError
+from trajopt.checks import check_count
 from trajopt.plotting.ground import draw_ground
 from trajopt.plotting.skeleton import Skeleton, skeleton_of
 from trajopt.plotting.style import RAMP, RED, canvas, house_style, whole_figure
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-_GAP = 0.12  # between two pictures, of the width of one [-]
+_GAP = 0.12  # gap between two pictures, in widths of a picture [-]
 _MIDDLE = 0.02  # bones this close to the middle belong to no side, in widths of a picture [-]
-_KEY = 0.03  # room for the key of the arrows, of the width of the strip [-]
-_SLIM = 0.5  # a picture is at least this wide, in heights of the robot [-]
-_WEIGHT, _LONGEST = 0.6, 0.9  # length of an arrow as large as the weight, and of any arrow, in heights of the robot [-]
+_KEY = 0.03  # room for the key of the arrows, in widths of the strip [-]
+_SLIM = 0.5  # smallest width of a picture, in heights of the robot [-]
+_WEIGHT, _LONGEST = 0.6, 0.9  # length of the weight's arrow, and of the longest arrow, in heights of the robot [-]
 
 _CONTACT: dict[str, Any] = {"color": RED, "marker": "o", "markersize": 4.5, "linewidth": 3.0, "solid_capstyle": "round"}
 _ARROW: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "units": "inches", "width": 0.02}
@@ -36,21 +36,21 @@ _COM: dict[str, Any] = {"color": RAMP[2], "marker": "o", "markersize": 5, "marke
 def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draws stick figures of the robot side by side, evenly spaced in time, seen from its right.
 
-    Each picture moves with the robot's base: what it shows is to scale, the distance between two pictures is not. Dark
-    is the near side. Feet in contact are marked, with the force of the ground on them as an arrow. Touch-downs take no
-    time and are not shown. The ground is as high as the feet stand.
+    Each picture is to scale and centred on the robot's base; the distance between two pictures has no meaning. The near
+    side is dark. Feet in contact are marked, with the contact force as an arrow. Touch-downs take no time and are not
+    shown. The ground is drawn at the height of the footholds.
 
     Args:
-        solution: What to draw; it needs its problem, which has contacts.
-        frames: How many pictures, >= 1 [-].
+        solution: Solution to draw; its problem has contacts.
+        frames: Number of pictures, >= 1 [-].
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
         The figure; `figure.savefig("strip.png")` writes it.
 
     Raises:
-        InvalidArgumentError: the solution has no problem, its state no robot, the problem no contacts, or `frames` does
-            not fit.
+        InvalidArgumentError: The solution has no problem, its state has no robot, its problem has no contacts, or
+            `frames` is not an integer >= 1.
     """
     strip = _strip_of(solution, frames)
     motion = strip.motion
@@ -74,17 +74,17 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
 
 @dataclass(frozen=True, kw_only=True)
 class _Strip:
-    """What is drawn, and where.
+    """Contents and layout of a strip.
 
     Attributes:
         motion: The motion.
-        skeleton: The robot.
+        skeleton: Skeleton of the robot.
         knots: Knot of each picture.
-        ahead: Direction in which the robot looks at first, shape (3,) [-]; to the right in the pictures.
+        ahead: Direction that the robot faces at the first knot, shape (3,) [-]; to the right in the pictures.
         left: Direction to its left, shape (3,) [-]; away from the eye.
         middle: Middle of a picture, relative to the base [m].
-        width: Distance of two pictures [m].
-        scale: Length of the arrow of a force [m/N].
+        width: Distance between two pictures [m].
+        scale: Length of an arrow per force [m/N].
     """
 
     motion: LeggedMotion
@@ -97,12 +97,12 @@ class _Strip:
     scale: float
 
     def seen(self, number: int, points: Reals) -> Reals:
-        """Where points in the world (n, 3) are in a picture, shape (n, 2) [m]."""
+        """Coordinates of points in the world (n, 3) in picture `number`, shape (n, 2) [m]."""
         base = self.skeleton.points[self.knots[number], 1]
         return np.column_stack([(points - base) @ self.ahead - self.middle + number * self.width, points[:, 2]])
 
     def heights(self) -> tuple[float, float]:
-        """Range of heights that holds robots, arrows and their key [m]."""
+        """Lowest and highest point of robots, arrows and their key [m]."""
         knots, feet = list(self.knots), self.motion.feet
         tips = [foot.positions[knots, 2] + self.scale * np.nan_to_num(foot.forces[knots, 2]) for foot in feet]
         heights = np.concatenate([self.skeleton.points[knots, 1:, 2].ravel(), *tips])
@@ -110,25 +110,24 @@ class _Strip:
         return low - 0.08 * (high - low), high + _KEY * len(knots) * self.width
 
     def height(self, width: float) -> float:
-        """Height of a figure of some width that it fills [inch]."""
+        """Height of a figure that the strip fills, given the figure's width [inch]."""
         low, high = self.heights()
         return float(np.clip((width - 0.6) * (high - low) / (len(self.knots) * self.width) + 0.76, 1.5, 6.0))
 
 
 def strip_height(solution: Solution, frames: int, width: float) -> float:
-    """Height of a figure of some width that a strip fills [inch]."""
+    """Height of a figure that the strip of a solution fills, given the figure's width [inch]."""
     return _strip_of(solution, frames).height(width)
 
 
 def _strip_of(solution: Solution, frames: int) -> _Strip:
-    """As many pictures, evenly over the knots that take time."""
-    if isinstance(frames, bool) or not isinstance(frames, int) or frames < 1:
-        raise InvalidArgumentError(f"frames: expected a whole number >= 1, got {frames!r}")
+    """Strip with `frames` pictures, spread evenly over the knots that take time."""
+    check_count("frames", frames, least=1)
     motion, model = legged_motion(solution), robot_of(solution)
     skeleton, _ = skeleton_of(model, solution.xs[:, : model.nq])
     ahead = _ahead(model, solution.xs[0, : model.nq])
-    lasting = np.flatnonzero(motion.lasting)
-    knots = np.unique(lasting[np.round(np.linspace(0, len(lasting) - 1, frames)).astype(int)])
+    timed = np.flatnonzero(motion.takes_time)
+    knots = np.unique(timed[np.round(np.linspace(0, len(timed) - 1, frames)).astype(int)])
     points = skeleton.points[knots, 1:]  # without the world's origin
     along = (points - points[:, :1]) @ ahead
     low, high = float(along.min()), float(along.max())
@@ -147,7 +146,7 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
 
 
 def _ahead(model: Any, q: Reals) -> Reals:
-    """Horizontal direction of the base's x axis, shape (3,) [-]; that of the world if the base's stands upright."""
+    """Horizontal direction of the base's x axis, shape (3,) [-]; the world's x axis if that axis is vertical."""
     import pinocchio as pin
 
     data = model.createData()
@@ -165,7 +164,7 @@ def _draw_ground(axes: Axes, strip: _Strip) -> None:
 
 
 def _draw_robot(axes: Axes, strip: _Strip, number: int, knot: int) -> None:
-    """Bones, the far side first and light, the near side last and dark; and the centre of mass."""
+    """Draws the bones, the far side first and light, the near side last and dark, and the centre of mass."""
     from matplotlib.colors import LinearSegmentedColormap
 
     ramp = LinearSegmentedColormap.from_list("side", RAMP)
@@ -184,7 +183,7 @@ def _draw_robot(axes: Axes, strip: _Strip, number: int, knot: int) -> None:
 
 
 def _draw_forces(axes: Axes, strip: _Strip) -> None:
-    """Feet in contact, and what the ground does to them."""
+    """Draws the feet in contact and the forces of the ground on them."""
     tails, arrows = [], []
     for number, knot in enumerate(strip.knots):
         for foot in strip.motion.feet:
@@ -207,7 +206,7 @@ def _draw_forces(axes: Axes, strip: _Strip) -> None:
 
 
 def _round(value: float) -> float:
-    """The largest of 1, 2, 5, 10, 20, ... that is not above a value > 0."""
+    """Largest of 1, 2, 5, 10, 20, ... up to a value > 0."""
     power = 10.0 ** np.floor(np.log10(value))
     return float(max(step * power for step in (1, 2, 5) if step * power <= value * (1 + 1e-9)))
 

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, fonts, the time axis, where legends go."""
+"""Style of all pictures: colours, fonts, the time axis, the place of legends."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")
-"""Colours that colour-blind readers tell apart (Okabe and Ito 2008, without yellow)."""
+"""Colours that colour-blind readers can tell apart (Okabe and Ito 2008, without yellow)."""
 
 BLUE, RED, GREY = PALETTE[0], PALETTE[1], "#8A8A8A"
 
 RAMP = ("#C9DCEC", "#5B9BC8", "#0B3C6F")
-"""From the first knot to the last."""
+"""Colour ramp from the first knot to the last."""
 
 LINE_STYLES = ("-", "-.", ":")
-"""After the last colour the next line style begins; dashes are left to limits."""
+"""Line styles; the next one begins after the last colour of the palette. Dashes are reserved for limits."""
 
 PICTURE_SUFFIXES = (".png", ".pdf", ".svg")
 
@@ -59,14 +59,14 @@ _RC: dict[Any, Any] = {
 
 
 def house_style() -> AbstractContextManager[None]:
-    """Context in which pictures are drawn; the caller's own settings come back after it."""
+    """Context with the settings of all pictures; the caller's matplotlib settings are restored at its end."""
     import matplotlib
 
     return matplotlib.rc_context(_RC)
 
 
 def canvas(figure: Figure | SubFigure | None, width: float, height: float) -> Figure | SubFigure:
-    """The given figure, or a new one that belongs to no window, width × height [inch]."""
+    """The given figure, or a new one of size width × height [inch] that belongs to no window."""
     from matplotlib.figure import Figure
 
     if figure is None:
@@ -84,12 +84,12 @@ def whole_figure(figure: Figure | SubFigure) -> Figure:
 
 
 def split(figure: Figure | SubFigure, rows: int, columns: int, **ratios: Any) -> list[SubFigure]:
-    """A figure in parts, row by row."""
+    """Splits a figure into subfigures, returned row by row."""
     return list(np.ravel(figure.subfigures(rows, columns, **ratios)))  # type: ignore[arg-type]
 
 
 def set_time_axis(axes: Axes, abscissa: Reals, label: str) -> None:
-    """Range and label of a horizontal axis from `time_axis`."""
+    """Sets range and label of the horizontal axis, from `time_axis`."""
     axes.set_xlim(abscissa[0], abscissa[-1] if abscissa[-1] > abscissa[0] else abscissa[0] + 1)
     axes.set_xlabel(label)
     if label.startswith("knot"):
@@ -105,36 +105,36 @@ def line_look(index: int) -> dict[str, Any]:
 
 
 def legend_beside(axes: Axes, entries: int) -> None:
-    """Legend on the right of the axes, where it covers no data."""
+    """Draws the legend to the right of the axes, where it covers no data."""
     columns = 1 if entries <= 10 else 2
     axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1.03), borderaxespad=0.3, ncols=columns, labelspacing=0.3)
 
 
 def integer_axis(axes: Axes) -> None:
-    """Whole numbers on the horizontal axis."""
+    """Restricts the ticks of the horizontal axis to integers."""
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def check_picture_path(path: str | os.PathLike[str], argument: str = "path") -> Path:
-    """The path, if a picture can be written there.
+    """Returns the path after checking that a picture can be written there.
 
     Args:
         path: File with a suffix .png, .pdf or .svg in a folder that exists.
-        argument: What the caller calls it, for the message.
+        argument: Name of the argument, for the message.
 
     Raises:
-        InvalidArgumentError: another suffix, or the folder does not exist or cannot be written.
+        InvalidArgumentError: The suffix is another one, or the folder does not exist or cannot be written.
     """
     return check_output_path(path, argument, PICTURE_SUFFIXES)
 
 
 def check_output_path(path: str | os.PathLike[str], argument: str, suffixes: tuple[str, ...]) -> Path:
-    """The path, if a file with one of the suffixes can be written there.
+    """Returns the path after checking that a file with one of the suffixes can be written there.
 
     Raises:
-        InvalidArgumentError: another suffix, or the folder does not exist or cannot be written.
+        InvalidArgumentError: The suffix is another one, or the folder does not exist or cannot be written.
     """
     path = Path(path)
     if path.suffix.lower() not in suffixes:
@@ -145,5 +145,5 @@ def check_output_path(path: str | os.PathLike[str], argument: str, suffixes: tup
     if path.is_dir():
         raise InvalidArgumentError(f"{argument}: expected a file, got the folder {str(path)!r}")
     if not os.access(path if path.exists() else folder, os.W_OK):
-        raise InvalidArgumentError(f"{argument}: expected a place that can be written, got {str(path)!r}")
+        raise InvalidArgumentError(f"{argument}: expected a writable file or folder, got {str(path)!r}")
     return path

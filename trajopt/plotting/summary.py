@@ -1,4 +1,4 @@
-"""One figure with everything about a solution."""
+"""Summary of a solution in one figure."""
 
 from __future__ import annotations
 
@@ -32,17 +32,16 @@ def plot_summary(
     frame: str | Sequence[str] | None = None,
     targets: npt.ArrayLike | None = None,
 ) -> Figure:
-    """Draws motion, trajectory, convergence and cost terms in one figure, and writes it if there is a path.
+    """Draws motion, trajectory, convergence and cost terms in one figure; `path` writes it to a file.
 
-    The motion needs a robot, the cost terms a problem, the convergence an iteration; what cannot be drawn is left out.
-    A robot with a floating base and contacts gets the pictures of a motion on feet too: a strip, phases, forces, feet
-    and balance.
+    The motion is left out for a state without a robot, the cost terms without a problem, the convergence without an
+    iteration. For a robot with a floating base and contacts there are also a strip, phases, forces, feet and balance.
 
     Args:
-        solution: What to draw.
+        solution: Solution to draw.
         path: File to write (.png, .pdf or .svg).
-        title: Heading; by default the solver and how it stopped.
-        frames: How many figures of the robot, >= 1 [-].
+        title: Heading; by default the solver and its status.
+        frames: Number of stick figures of the robot, >= 1 [-].
         frame: Frame of the robot, or several, whose path is drawn; by default as in `plot_motion`.
         targets: Points to mark, shape (3,) or (n, 3), in the world [m]; by default as in `plot_motion`.
 
@@ -50,8 +49,8 @@ def plot_summary(
         The figure.
 
     Raises:
-        InvalidArgumentError: `path` cannot be written, or an argument of the motion does not fit.
-        UnknownNameError: the robot has no such frame.
+        InvalidArgumentError: `path` cannot be written, or an argument of the motion has a wrong value.
+        UnknownNameError: The robot has no such frame.
     """
     if path is not None:
         path = check_picture_path(path)

@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-_UNLIMITED = 1e20  # files write "no limit" as inf or as the largest number
-_LETTERS = 100  # that fit below the panels; the sample of a line takes 5 [-]
-_REACH = 0.3  # a limit is shown if its line comes this close, in units of the panel's data and of the limits' own range
+_UNLIMITED = 1e20  # files write "no limit" as inf or as a very large number
+_LETTERS = 100  # number of letters that fit below the panels; the sample of a line counts as 5 [-]
+_REACH = 0.3  # a limit is drawn if its line comes this close, relative to the range of the data and of the limits [-]
 
 
 def plot_solution(solution: Solution, *, figure: Figure | SubFigure | None = None) -> Figure:
-    """Draws configuration, velocity and control over time: one panel for each quantity with a unit of its own.
+    """Draws configuration, velocity and control over time, one panel for each quantity and unit.
 
-    Limits are dashed, in the colour of their line; limits that all lines of a panel share are grey, and what is beyond
-    them is shaded. A limit from which its line stays far is left out. Continuous joints, stored as (cos, sin), are
-    drawn as angles. Controls hold over a knot and are drawn as steps. Without a problem, or if its knots have no time
-    step, the horizontal axis counts knots.
+    Limits are dashed, in the colour of their line. Limits that all lines of a panel share are grey, and the region
+    beyond them is shaded. A limit is left out if its line stays far from it. Continuous joints, stored as (cos, sin),
+    are drawn as angles. Controls are constant over a knot and drawn as steps. The horizontal axis counts knots if there
+    is no problem or no time step.
 
     Args:
-        solution: What to draw.
+        solution: Solution to draw.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
@@ -48,7 +48,7 @@ def plot_solution(solution: Solution, *, figure: Figure | SubFigure | None = Non
 
 
 def _columns(panels: list[list[Line]]) -> list[list[list[Line]]]:
-    """Up to four panels in one column; more in two: configurations left, the rest right."""
+    """Arranges up to four panels in one column, more in two: configurations left, the others right."""
     if len(panels) <= 4:
         return [panels]
     split = sum(panel[0].group == "configuration" for panel in panels) or len(panels) // 2
@@ -58,7 +58,7 @@ def _columns(panels: list[list[Line]]) -> list[list[list[Line]]]:
 def _draw_columns(
     target: Figure | SubFigure, columns: list[list[list[Line]]], abscissa: Reals, label: str
 ) -> list[tuple[Axes, list[Line], bool]]:
-    """The axes, their lines and whether a limit is in sight."""
+    """Draws the panels; returns for each its axes, its lines, and whether it shows a limit."""
     grid = target.add_gridspec(1, len(columns))
     drawn: list[tuple[Axes, list[Line], bool]] = []
     first = None
@@ -90,7 +90,7 @@ def _draw_panel(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
 
 
 def _draw_limits(axes: Axes, panel: list[Line]) -> bool:
-    """Draws the limits that matter and sets the range of the panel; returns whether there are any."""
+    """Draws the limits close to the lines and sets the range of the panel; returns whether there are any."""
     finite = np.concatenate([line.values[np.isfinite(line.values)] for line in panel])
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
     extent = max(high - low, 1e-3 * max(abs(low), abs(high)), 1e-9)
@@ -113,7 +113,7 @@ def _draw_limits(axes: Axes, panel: list[Line]) -> bool:
 
 
 def _near_limits(line: Line, values: Reals, reach: float) -> list[tuple[float, float]]:
-    """Limits of a line that its values come near or pass, each with its side: -1 below, 1 above."""
+    """Limits that the values of a line come near or exceed, each with its side: -1 lower, 1 upper."""
     if not values.size or line.lower == line.upper:  # files write 0 and 0 where they mean none
         return []
     found = []
@@ -125,7 +125,7 @@ def _near_limits(line: Line, values: Reals, reach: float) -> list[tuple[float, f
 
 
 def _draw_legends(target: Figure | SubFigure, drawn: list[tuple[Axes, list[Line], bool]], columns: int) -> None:
-    """One legend for all panels that name the same lines; the others have a row of their own above the panel."""
+    """Draws one legend for all panels with the same line names, and a row above each other panel."""
     from matplotlib.lines import Line2D
 
     names = [tuple(line.name for line in panel) for _, panel, _ in drawn]

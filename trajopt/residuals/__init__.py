@@ -1,4 +1,4 @@
-"""Residuals: vectors r(x, u) that costs make small."""
+"""Residuals: vectors r(x, u) that the cost terms penalise."""
 
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.residuals.centroidal_momentum import ResidualModelCentroidalMomentum

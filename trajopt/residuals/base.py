@@ -1,4 +1,4 @@
-"""The interface of residuals: vectors r(x, u) that costs make small."""
+"""Interface of residuals: vectors r(x, u) that the cost terms penalise."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ from trajopt.states.base import StateAbstract
 class ResidualModelAbstract(Model):
     """A residual r(x, u) in R^nr.
 
-    To write your own, give `evaluate`; its derivative follows. `ResidualModelSymbolic` makes one of a function.
+    A subclass implements `evaluate`; the derivative follows by automatic differentiation. `ResidualModelSymbolic` makes
+    a residual from a function.
 
     Args:
-        state: The state's manifold.
-        nr: Size of the residual [-]; None if it depends on the number of controls, then give `size` too.
-        unit: Unit of its elements.
+        state: Manifold of the state.
+        nr: Size of the residual [-]; None if it depends on the number of controls, then implement `size` too.
+        unit: Unit of the elements.
 
     Attributes:
-        uses_control: Whether it needs a control; such a residual has no place at the end of a horizon.
-        uses_solution: Whether it needs forces or the motion that the dynamics solve for; no place at the end either.
+        uses_control: Whether the residual depends on the control; terminal costs refuse it then.
+        uses_solution: Whether it depends on forces or on the motion that the dynamics solve for; terminal costs refuse
+            it then.
     """
 
     uses_control = False
@@ -39,7 +41,7 @@ class ResidualModelAbstract(Model):
         self.unit = unit
 
     def size(self, nu: int) -> int:
-        """Size of the residual where there are `nu` controls [-]."""
+        """Size of the residual for a model with `nu` controls [-]."""
         return nu if self.nr is None else self.nr
 
     @abstractmethod
@@ -47,11 +49,11 @@ class ResidualModelAbstract(Model):
         """The residual as an expression, shape (nr,)."""
 
     def derivative(self, instant: Instant) -> tuple[SX, SX]:
-        """Its derivatives along the tangent space, (nr, ndx), and the control, (nr, nu)."""
+        """Derivatives with respect to the state's tangent, (nr, ndx), and the control, (nr, nu)."""
         return instant.derivative(self.evaluate(instant))
 
     def solution_derivative(self, instant: Instant) -> SX:
-        """Its derivative along `instant.solved` at fixed x and u, (nr, n)."""
+        """Derivative with respect to `instant.solved` at fixed x and u, (nr, n)."""
         return jacobian(self.evaluate(instant), instant.solved)
 
     def whole_derivative(self, instant: Instant) -> SX:
@@ -62,7 +64,7 @@ class ResidualModelAbstract(Model):
         return SX(ca.sparsify(ca.horzcat(*self.derivative(instant), by_z)))
 
     def parameters_for(self, nu: int) -> dict[str, Parameter]:
-        """Run-time parameters where there are `nu` controls."""
+        """Run-time parameters for a model with `nu` controls."""
         return self.parameters()
 
 

@@ -1,4 +1,4 @@
-"""Distance of the momentum about the centre of mass from a reference."""
+"""Residual of the centroidal momentum: distance to a reference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ResidualModelCentroidalMomentum(ResidualModelMultibody):
     h is the momentum about the centre of mass in the world's axes.
 
     Args:
-        state: A robot's state.
+        state: State of the robot.
         reference: h_ref (6,); zero by default. Run-time parameter `reference`.
 
     Source: Orin, Goswami and Lee, Autonomous Robots 35, 2013.

@@ -1,4 +1,4 @@
-"""Distance of the centre of mass from a reference point."""
+"""Residual of the centre of mass: distance to a reference point."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from trajopt.states.base import StateAbstract
 
 
 class ResidualModelCoMPosition(ResidualModelMultibody):
-    """Error of the centre of mass in the world: r = c(q) - c_ref, shape (3,) [m].
+    """Position error of the centre of mass in the world: r = c(q) - c_ref, shape (3,) [m].
 
     Args:
-        state: A robot's state.
+        state: State of the robot.
         reference: Reference point (3,) [m]. Run-time parameter `reference`.
     """
 

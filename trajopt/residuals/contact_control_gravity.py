@@ -1,4 +1,4 @@
-"""Torques beyond what holds a robot in contact."""
+"""Residual of torques in contact: difference to the torques and contact forces that hold the robot at rest."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from trajopt.states.state_multibody import check_robot_state
 
 
 class ResidualModelContactControlGrav(ResidualModelAbstract):
-    """r = B u - (g(q) - Jᵀ λ), shape (nv,) [N m, N]: zero if torques and contact forces just bear the weight.
+    """r = B u - (g(q) - Jᵀ λ), shape (nv,) [N m, N]: zero if torques and contact forces exactly balance gravity.
 
     Args:
-        state: A robot's state.
-        actuation: How controls become torques.
-        contacts: The contacts of the model whose costs it is in.
+        state: State of the robot.
+        actuation: Map from controls to joint torques; that of the model.
+        contacts: Contacts of the model whose costs contain this residual.
     """
 
     uses_control = True
@@ -40,7 +40,7 @@ class ResidualModelContactControlGrav(ResidualModelAbstract):
     def evaluate(self, instant: Instant) -> SX:
         if instant.nu != self.actuation.nu:
             raise InvalidArgumentError(
-                f"actuation: it has {self.actuation.nu} controls, the model {instant.nu}; pass the model's own"
+                f"actuation: expected that of the model, with {instant.nu} controls, got one with {self.actuation.nu}"
             )
         robot = instant.robot
         torque = self.actuation.torque(instant.u) - robot.gravity()

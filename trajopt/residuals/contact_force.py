@@ -1,4 +1,4 @@
-"""Distance of a contact force from a reference."""
+"""Residuals of contact forces: interface, and distance to a reference."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from trajopt.states.state_multibody import check_robot_state
 
 
 class ResidualModelForce(ResidualModelAbstract):
-    """A residual of the force of one contact, or impulse.
+    """A residual of the force of one contact, or of one impulse.
 
     Args:
-        state: A robot's state.
+        state: State of the robot.
         contact: Name of the contact in its stack.
         nr: Size of the residual [-].
-        unit: Unit of its elements.
+        unit: Unit of the elements.
     """
 
     uses_solution = True
@@ -31,11 +31,12 @@ class ResidualModelForce(ResidualModelAbstract):
         self.contact = contact
 
     def force(self, instant: Instant, size: int) -> SX:
-        """The contact's force (size,)."""
+        """Force of the contact (size,) [N, N m]."""
         force = instant.force(self.contact)
         if force.numel() != size:
             raise InvalidArgumentError(
-                f"contact: {type(self).__name__} needs a force of {size} elements, {self.contact!r} has {force.numel()}"
+                f"contact: {type(self).__name__} needs a force of {size} elements, got {self.contact!r} with "
+                f"{force.numel()}"
             )
         return force
 
@@ -47,9 +48,9 @@ class ResidualModelContactForce(ResidualModelForce):
     """Force minus reference: r = f - f_ref, of one contact or impulse, in its reference frame [N, N m; N s, N m s].
 
     Args:
-        state: A robot's state.
+        state: State of the robot.
         contact: Name of the contact in its stack.
-        reference: f_ref (nc,), as large as the contact's force. Run-time parameter `reference`.
+        reference: f_ref (nc,), of the same size as the force of the contact. Run-time parameter `reference`.
     """
 
     def __init__(self, state: StateAbstract, contact: str, reference: npt.ArrayLike) -> None:

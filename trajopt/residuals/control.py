@@ -1,4 +1,4 @@
-"""Distance from a reference control."""
+"""Residual of the control: distance to a reference."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class ResidualModelControl(ResidualModelAbstract):
     """Control minus reference: r = u - u_ref, shape (nu,) [unit of the control: N m, N for a robot's joints].
 
     Args:
-        state: The state's manifold.
-        reference: Reference control (nu,); zero by default, for any number of controls. Run-time parameter `reference`.
+        state: Manifold of the state.
+        reference: Reference control (nu,); by default zero, for any number of controls. Run-time parameter `reference`.
     """
 
     uses_control = True
@@ -32,7 +32,7 @@ class ResidualModelControl(ResidualModelAbstract):
 
     @functools.cached_property
     def _by_size(self) -> dict[int, Parameter]:
-        """The parameter for each number of controls that was asked for."""
+        """Parameter by number of controls."""
         return {}
 
     def parameters_for(self, nu: int) -> dict[str, Parameter]:
@@ -44,7 +44,7 @@ class ResidualModelControl(ResidualModelAbstract):
     def evaluate(self, instant: Instant) -> SX:
         if instant.nu == 0:
             raise InvalidArgumentError(
-                "ResidualModelControl: there are no controls here; a terminal cost is one of x alone"
+                "ResidualModelControl: there are no controls here; use residuals of x alone in a terminal cost"
             )
         return instant.u - self.parameters_for(instant.nu)["reference"].symbol
 

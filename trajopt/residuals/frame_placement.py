@@ -1,4 +1,4 @@
-"""Distance of a frame from a reference placement."""
+"""Residual of a frame's placement: distance to a reference."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ResidualModelFramePlacement(ResidualModelMultibody):
     """Placement error in the frame: r = log6(M_ref⁻¹ M(q)), shape (6,), linear part first [m, rad].
 
     Args:
-        state: A robot's state.
+        state: State of the robot.
         frame: Name of the frame.
         reference: Reference placement in the world: a pinocchio.SE3, a homogeneous matrix (4, 4), or position and
             quaternion xyzw (7,). Run-time parameter `reference`, of shape (3, 4): rotation and position.
@@ -31,7 +31,7 @@ class ResidualModelFramePlacement(ResidualModelMultibody):
         self.reference = self.parameter("reference", reference, unit="-, m", convert=check_placement)
 
     def _error(self, instant: Instant) -> tuple[SX, SX]:
-        """Rotation (3, 3) and position (3,) of the frame seen from the reference."""
+        """Rotation (3, 3) and position (3,) of the frame relative to the reference."""
         rotation, position = instant.robot.frame_placement(self.frame_id)
         transposed = self.reference[:, :3].T
         return transposed @ rotation, transposed @ (position - self.reference[:, 3])

@@ -1,4 +1,4 @@
-"""Distance of a frame's orientation from a reference."""
+"""Residual of a frame's orientation: distance to a reference."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ResidualModelFrameRotation(ResidualModelMultibody):
     """Orientation error in the frame: r = log3(R_refᵀ R(q)), shape (3,) [rad].
 
     Args:
-        state: A robot's state.
+        state: State of the robot.
         frame: Name of the frame.
         reference: Reference rotation matrix (3, 3), or quaternion xyzw (4,). Run-time parameter `reference`, (3, 3).
     """

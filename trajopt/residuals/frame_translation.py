@@ -1,4 +1,4 @@
-"""Distance of a frame's origin from a reference point."""
+"""Residual of a frame's position: distance to a reference point."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ResidualModelFrameTranslation(ResidualModelMultibody):
     """Position error in the world: r = p(q) - p_ref, shape (3,) [m].
 
     Args:
-        state: A robot's state.
+        state: State of the robot.
         frame: Name of the frame.
         reference: Reference point (3,) [m], the origin by default. Run-time parameter `reference`.
     """

@@ -1,4 +1,4 @@
-"""Distance of a frame's velocity from a reference."""
+"""Residual of a frame's velocity: distance to a reference."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class ResidualModelFrameVelocity(ResidualModelMultibody):
     """Velocity error: r = V(q, v) - V_ref, shape (6,), linear part first [m/s, rad/s].
 
     Args:
-        state: A robot's state.
+        state: State of the robot.
         frame: Name of the frame.
-        reference: Reference twist (6,) [m/s, rad/s], or a pinocchio.Motion; zero by default. Run-time parameter
+        reference: Reference twist (6,) [m/s, rad/s], or a pinocchio.Motion; by default zero. Run-time parameter
             `reference`.
-        reference_frame: "local", "world" or "local_world_aligned", as pinocchio.ReferenceFrame.
+        reference_frame: "local", "world" or "local_world_aligned", as in pinocchio.ReferenceFrame.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Friction cones of points in contact."""
+"""Friction cones of point contacts."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from trajopt.types import Reals
 
 @dataclass(frozen=True, eq=False)
 class FrictionCone:
-    """Pyramid around |f_t| <= μ f_n, with f = Rᵀ force in the axes of the surface (z is its normal): A force in bounds.
+    """Linearised friction cone |f_t| <= μ f_n: a pyramid lower <= A force <= upper.
 
-    Rows ±(cos θ, sin θ) · f_t - μ f_z <= 0 for half of the facets each, then f_z within the limits of the normal force.
+    With f = Rᵀ force in the axes of the surface, whose z axis is the normal, the rows are ±(cos θ, sin θ) · f_t - μ f_z
+    <= 0, one for each facet, then the normal force f_z within its limits.
 
     Attributes:
         mu: Friction coefficient μ, > 0 [-].
         facets: Number of facets, even, >= 4 [-].
-        inner: Whether the pyramid lies inside the cone: then μ cos(π / facets) takes the place of μ.
-        rotation: R (3, 3), the surface's axes in those of the force.
-        min_force: Least normal force [N].
+        inner: Whether the pyramid lies inside the cone, with μ cos(π / facets) in place of μ.
+        rotation: R (3, 3), axes of the surface in the axes of the force.
+        min_force: Smallest normal force [N].
         max_force: Largest normal force [N].
 
     Source: Caron, Pham and Nakamura, ICRA 2015; rows in the order of Crocoddyl's FrictionCone.
@@ -67,7 +68,7 @@ class FrictionCone:
 
 
 def friction_rows(mu: SX, facets: int, inner: bool) -> SX:
-    """±(cos θ, sin θ, 0) - (0, 0, μ) for half of the facets each, (facets, 3)."""
+    """Rows ±(cos θ, sin θ, 0) - (0, 0, μ), one for each facet, (facets, 3)."""
     slope = mu * np.cos(np.pi / facets) if inner else mu
     rows = []
     for i in range(facets // 2):
@@ -79,7 +80,7 @@ def friction_rows(mu: SX, facets: int, inner: bool) -> SX:
 
 
 def check_facets(facets: int) -> None:
-    """Raises InvalidArgumentError unless it is an even number >= 4."""
+    """Raises InvalidArgumentError unless `facets` is an even number >= 4."""
     if check_count("facets", facets) < 4 or facets % 2:
         raise InvalidArgumentError(f"facets: expected an even number >= 4, got {facets!r}")
 
@@ -93,14 +94,14 @@ def check_normal_force(lowest: float, highest: float) -> None:
 
 
 class ResidualModelContactFrictionCone(ResidualModelForce):
-    """A f of a point contact's force, (facets + 1,) [N]; within [cone.lower, cone.upper] it does not slip.
+    """r = A f of the force f of a contact, (facets + 1,) [N]; without slip r is within [cone.lower, cone.upper].
 
-    As a cost: `ActivationModelQuadraticBarrier(cone.lower, cone.upper)`.
+    For a cost, combine it with `ActivationModelQuadraticBarrier(cone.lower, cone.upper)`.
 
     Args:
-        state: A robot's state.
-        contact: Name of the contact in its stack; a 3D or a 6D one.
-        cone: The cone. Run-time parameters `mu` and `rotation`.
+        state: State of the robot.
+        contact: Name of a 3D or 6D contact in its stack.
+        cone: The friction cone. Run-time parameters `mu` and `rotation`.
     """
 
     def __init__(self, state: StateAbstract, contact: str, cone: FrictionCone) -> None:
@@ -114,6 +115,8 @@ class ResidualModelContactFrictionCone(ResidualModelForce):
     def evaluate(self, instant: Instant) -> SX:
         force = instant.force(self.contact)
         if force.numel() not in (3, 6):
-            raise InvalidArgumentError(f"contact: a friction cone needs a 3D or a 6D contact, not {self.contact!r}")
+            raise InvalidArgumentError(
+                f"contact: a friction cone needs a 3D or 6D contact, got {self.contact!r} of size {force.numel()}"
+            )
         f = ca.mtimes(self.rotation.T, force[:3])
         return SX(ca.vertcat(friction_rows(self.mu, self.cone.facets, self.cone.inner) @ f, f[2]))

@@ -1,4 +1,4 @@
-"""Change of the centre of mass's velocity by an impulse."""
+"""Residual of an impulse: the change of velocity of the centre of mass."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from trajopt.states.base import StateAbstract
 
 
 class ResidualModelImpulseCoM(ResidualModelMultibody):
-    """r = J_com(q) (v⁺ - v), shape (3,): how an impulse changes the velocity of the centre of mass [m/s].
+    """r = J_com(q) (v⁺ - v), shape (3,): change of the velocity of the centre of mass by an impulse [m/s].
 
     Args:
-        state: A robot's state.
+        state: State of the robot.
     """
 
     uses_solution = True

@@ -1,4 +1,4 @@
-"""Distance of the joints' acceleration from a reference."""
+"""Residual of the joint accelerations: distance to a reference."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from trajopt.states.base import StateAbstract
 
 
 class ResidualModelJointAcceleration(ResidualModelMultibody):
-    """r = dv/dt - a_ref, shape (nv,) [rad/s², m/s²], of DifferentialActionModelContactFwdDynamics.
+    """r = dv/dt - a_ref, shape (nv,) [rad/s², m/s²]; for DifferentialActionModelContactFwdDynamics only.
 
     Args:
-        state: A robot's state.
-        reference: a_ref (nv,); zero by default. Run-time parameter `reference`.
+        state: State of the robot.
+        reference: a_ref (nv,); by default zero. Run-time parameter `reference`.
     """
 
     uses_solution = True

@@ -1,4 +1,4 @@
-"""What residuals of a robot's frames share."""
+"""Base of residuals of a robot and its frames."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from trajopt.states.state_multibody import StateMultibody, check_robot_state
 
 
 class ResidualModelMultibody(ResidualModelAbstract):
-    """A residual of a robot, of one of its frames if `frame` is given.
+    """A residual of a robot, or of one of its frames.
 
     Args:
-        state: A robot's state.
+        state: State of the robot.
         nr: Size of the residual [-].
-        frame: Name of the frame.
-        unit: Unit of its elements.
+        frame: Name of the frame; None if there is none.
+        unit: Unit of the elements.
     """
 
     state: StateMultibody
@@ -29,5 +29,5 @@ class ResidualModelMultibody(ResidualModelAbstract):
         self.frame_id = 0 if frame is None else robot.frame_id(frame)
 
     def pad(self, jacobian: SX) -> SX:
-        """A Jacobian with respect to q, (nr, nv), as one with respect to x, (nr, ndx)."""
+        """A Jacobian with respect to q, (nr, nv), padded with zeros to one with respect to x, (nr, ndx)."""
         return ca.horzcat(jacobian, SX(jacobian.shape[0], self.state.nv))

@@ -1,4 +1,4 @@
-"""Distance from a reference state."""
+"""Residual of the state: distance to a reference."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class ResidualModelState(ResidualModelAbstract):
     """State minus reference: r = x ⊖ x_ref, shape (ndx,) [units of the tangent space: rad, m, rad/s, m/s].
 
     Args:
-        state: The state's manifold.
-        reference: Reference state (nx,); `state.zero()` by default. Run-time parameter `reference`.
+        state: Manifold of the state.
+        reference: Reference state (nx,); by default `state.zero()`. Run-time parameter `reference`.
     """
 
     def __init__(self, state: StateAbstract, reference: npt.ArrayLike | None = None) -> None:

@@ -1,4 +1,4 @@
-"""A residual from a user's CasADi function."""
+"""Residual from a user's CasADi function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trajopt.states.state_multibody import check_robot_state
 
 
 class ResidualModelSymbolic(ResidualModelAbstract):
-    """Residual r = f(x), f(x, u) or f(x, u, p...), written with CasADi; it runs at the speed of a built-in one.
+    """Residual r = f(x), f(x, u) or f(x, u, p...), written with CasADi; it is compiled like a built-in residual.
 
     ```python
     def height(x, robot, floor):
@@ -30,22 +30,22 @@ class ResidualModelSymbolic(ResidualModelAbstract):
     ```
 
     Args:
-        state: The state's manifold.
+        state: Manifold of the state.
         function: A Python function of SX symbols x (nx,) and u (nu,), or a casadi.Function, that returns the residual
-            (nr,). A function of x alone may be used in terminal costs. An argument named `robot` gets the kinematics
-            and dynamics of the robot at x, a `RobotExpressions`. Further inputs are parameters.
-        parameters: First value of each run-time parameter by name; each is passed to `function` by its name, or in this
-            order after x and u if it is a casadi.Function.
-        unit: Unit of its elements.
+            (nr,). Terminal costs need a function of x alone. An argument named `robot` receives the kinematics and
+            dynamics of the robot at x, a `RobotExpressions`. All other inputs are parameters.
+        parameters: First value of each run-time parameter by name. A Python function gets each by its name, a
+            casadi.Function in this order after x and u.
+        unit: Unit of the elements.
 
     Raises:
-        InvalidArgumentError: The function's inputs or output do not fit.
+        InvalidArgumentError: The function has wrong inputs or a wrong output.
 
-    A Python function pickles only if it is defined at the top of a module; a casadi.Function always does. It has to
-    give the same expression whenever it is called.
+    The function has to return the same expression at each call. A residual pickles if its function does: a
+    casadi.Function, or a Python function at the top level of a module.
     """
 
-    not_content = ("_function",)  # what it means is, see `_note`
+    not_content = ("_function",)  # the content hash covers the expressions in `_meanings` instead, see `_note`
 
     def __init__(
         self,
@@ -64,8 +64,8 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         missing = [name for name in self._symbols if name not in names]
         if missing and not isinstance(function, ca.Function):
             raise InvalidArgumentError(
-                f"parameters: {', '.join(missing)} not among the arguments of the function ({', '.join(names)}); "
-                "add an argument of that name"
+                f"parameters: expected names of the function's arguments ({', '.join(names)}), got "
+                f"{', '.join(missing)}; add an argument of that name"
             )
         self._wants_robot = "robot" in names and not isinstance(function, ca.Function)
         if self._wants_robot:
@@ -108,14 +108,14 @@ class ResidualModelSymbolic(ResidualModelAbstract):
             raise InvalidArgumentError(
                 f"function: expected a column (nr, 1) as its value, got shape {result.shape}; casadi.vec makes one"
             )
-        if instant.derivatives:  # a robot's expressions have another form there
+        if instant.derivatives:  # a robot's expressions have another form with derivatives
             self.size(instant.nu)
         else:
             self._note(instant, result)
         return result
 
     def _note(self, instant: Instant, result: SX) -> None:
-        """Keeps what the function gives: programs on disk are found by that, whatever its code is."""
+        """Keeps the expression that the function returns, which the content hash covers in place of its code."""
         u = instant.u if self.uses_control else SX(0, 1)
         meaning = ca.Function("r", [instant.x, u, *self._symbols.values()], [result], {"allow_free": True})
         known = self._meanings.setdefault(int(u.numel()), meaning)
@@ -124,7 +124,7 @@ class ResidualModelSymbolic(ResidualModelAbstract):
 
 
 def _input_names(function: Any, parameters: Mapping[str, SX]) -> list[str]:
-    """Names of a function's inputs, but for those that keep a default value."""
+    """Names of a function's inputs, without those that keep their default values."""
     if isinstance(function, ca.Function):
         return [function.name_in(i) for i in range(function.n_in())]
     if not callable(function):

@@ -1,4 +1,4 @@
-"""Wrench cones of rectangular soles in contact."""
+"""Wrench cones of rectangular soles, and their centre of pressure."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from trajopt.types import Reals
 
 @dataclass(frozen=True, eq=False)
 class WrenchCone:
-    """What a rectangular sole can take: friction, centre of pressure inside, yaw torque; A wrench in bounds.
+    """Wrenches that a rectangular sole can transmit without slipping, tipping or turning: lower <= A wrench <= upper.
 
-    In the axes of the surface (z is its normal), with half sides X, Y of the box, wrench = (f, τ) about its centre:
+    In the axes of the surface, whose z axis is the normal, with half sides X, Y of the box and the wrench (f, τ) about
+    its centre:
 
         friction           ±(cos θ, sin θ) · f_t - μ f_z <= 0, and f_z within its limits
         centre of pressure |τ_x| <= Y f_z,  |τ_y| <= X f_z
@@ -33,13 +34,13 @@ class WrenchCone:
         mu: Friction coefficient μ, > 0 [-].
         box: Length along x and width along y of the sole (2,), > 0 [m].
         facets: Number of facets of the friction pyramid, even, >= 4 [-].
-        inner: Whether the pyramid lies inside the cone: then μ cos(π / facets) takes the place of μ.
-        rotation: R (3, 3), the surface's axes in those of the wrench.
-        min_force: Least normal force [N].
+        inner: Whether the pyramid lies inside the cone, with μ cos(π / facets) in place of μ.
+        rotation: R (3, 3), axes of the surface in the axes of the wrench.
+        min_force: Smallest normal force [N].
         max_force: Largest normal force [N].
 
-    The yaw rows are those of a pyramid with 4 facets and the friction of these: they are exact for 4 facets, and with
-    more of them and `inner` they let pass more than the round cone, up to 1.41 times for very many, as in Crocoddyl.
+    As in Crocoddyl, the yaw rows are those of a pyramid with 4 facets, with the friction coefficient of this one. They
+    are exact for 4 facets. For more facets and `inner` they allow more than the round cone, up to 1.41 times as much.
 
     Source: Caron, Pham and Nakamura, ICRA 2015, eqs. 14-20. In Crocoddyl's WrenchCone the first side of the box
     limits τ_y and the second τ_x, as here.
@@ -79,7 +80,7 @@ class WrenchCone:
 
 
 def check_box(box: npt.ArrayLike) -> Reals:
-    """Length and width of a sole (2,), > 0 [m]."""
+    """Returns length and width of a sole (2,), > 0 [m]; raises InvalidArgumentError if `box` is anything else."""
     sides = check_array("box", box, (2,), cure="pass (length along x, width along y) [m]")
     if not np.all(sides > 0):
         raise InvalidArgumentError(f"box: expected length and width > 0 [m], got {sides.tolist()}")
@@ -87,7 +88,7 @@ def check_box(box: npt.ArrayLike) -> Reals:
 
 
 def pressure_rows(box: SX) -> SX:
-    """±τ_x - Y f_z and ±τ_y - X f_z, (4, 6)."""
+    """Rows ±τ_x - Y f_z and ±τ_y - X f_z, (4, 6)."""
     rows, (x, y) = SX(4, 6), (box[0] / 2, box[1] / 2)
     rows[:, 2] = ca.vertcat(-y, -y, -x, -x)
     rows[0, 3] = rows[2, 4] = 1
@@ -96,7 +97,7 @@ def pressure_rows(box: SX) -> SX:
 
 
 def wrench_rows(cone: WrenchCone, mu: SX, box: SX) -> SX:
-    """A in the axes of the surface, (facets + 13, 6)."""
+    """Matrix A in the axes of the surface, (facets + 13, 6)."""
     friction = ca.horzcat(friction_rows(mu, cone.facets, cone.inner), SX(cone.facets, 3))
     normal = ca.sparsify(SX([[0, 0, 1, 0, 0, 0]]))
     slope = mu * np.cos(np.pi / cone.facets) if cone.inner else mu
@@ -112,14 +113,14 @@ def wrench_rows(cone: WrenchCone, mu: SX, box: SX) -> SX:
 
 
 class ResidualModelContactWrenchCone(ResidualModelForce):
-    """A w of a sole's wrench, (facets + 13,) [N, N m]; within [cone.lower, cone.upper] it neither slips nor tips.
+    """r = A w of the wrench w of a sole, (facets + 13,) [N, N m]; without slipping or tipping lower <= r <= upper.
 
-    As a cost: `ActivationModelQuadraticBarrier(cone.lower, cone.upper)`.
+    For a cost, combine it with `ActivationModelQuadraticBarrier(cone.lower, cone.upper)`.
 
     Args:
-        state: A robot's state.
+        state: State of the robot.
         contact: Name of a 6D contact in its stack.
-        cone: The cone. Run-time parameters `mu`, `box` and `rotation`.
+        cone: The wrench cone, which has `lower` and `upper`. Run-time parameters `mu`, `box` and `rotation`.
     """
 
     def __init__(self, state: StateAbstract, contact: str, cone: WrenchCone) -> None:
@@ -138,15 +139,15 @@ class ResidualModelContactWrenchCone(ResidualModelForce):
 
 
 class ResidualModelContactCoPPosition(ResidualModelForce):
-    """±τ_x - Y f_z and ±τ_y - X f_z of a sole's wrench, (4,) [N m]; <= 0 while the centre of pressure is on the sole.
+    """r = (±τ_x - Y f_z, ±τ_y - X f_z) of a sole's wrench, (4,) [N m]; <= 0 for a centre of pressure on the sole.
 
-    As a cost: `ActivationModelQuadraticBarrier([-inf] * 4, [0] * 4)`.
+    For a cost, combine it with `ActivationModelQuadraticBarrier([-inf] * 4, [0] * 4)`.
 
     Args:
-        state: A robot's state.
+        state: State of the robot.
         contact: Name of a 6D contact in its stack.
         box: Length along x and width along y of the sole (2,) [m]. Run-time parameter `box`.
-        rotation: R (3, 3), the surface's axes in those of the wrench. Run-time parameter `rotation`.
+        rotation: R (3, 3), axes of the surface in the axes of the wrench. Run-time parameter `rotation`.
     """
 
     def __init__(

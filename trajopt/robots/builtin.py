@@ -1,7 +1,7 @@
-"""Small robots defined in code: two arms in a vertical plane, a double pendulum, a cart-pole; and the legged ones.
+"""Small robots defined in code: planar arms, a double pendulum, a cart-pole, and a table with the legged ones too.
 
-Those of this file move in the world's x-z plane (z up). A positive angle turns from x to z, which is a rotation about
--y: the first joint is placed with its own z axis along the world's -y.
+The robots of this file move in the world's x-z plane (z up). A positive angle turns from x to z, which is a rotation
+about -y: the first joint has its z axis along the world's -y.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.robots.builtin_legged import small_biped, small_quadruped
 
 _X_ALONG_WORLD_X = pin.SE3(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]), np.zeros(3))
-"""Turns a joint's (x, y, z) to the world's (x, z, -y): at angle 0 the link points along x, horizontally."""
+"""Placement of a joint with axes (x, y, z) along the world's (x, z, -y): at angle 0 the link is horizontal, along x."""
 
 _X_ALONG_WORLD_DOWN = pin.SE3(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, -1.0], [-1.0, 0.0, 0.0]]), np.zeros(3))
-"""Turns a joint's (x, y, z) to the world's (-z, x, -y): at angle 0 the link hangs."""
+"""Placement of a joint with axes (x, y, z) along the world's (-z, x, -y): at angle 0 the link hangs down."""
 
 
 def planar_arm(*, lengths: Sequence[float] = (0.5, 0.5), masses: Sequence[float] = (1.0, 1.0)) -> pin.Model:
-    """Arm of uniform thin rods in the vertical plane: at q = 0 it is stretched along x, positive angles raise it.
+    """Arm of uniform thin rods in the vertical plane; stretched along x at q = 0, raised by positive angles.
 
-    Joints are "joint_1", ...; frames "link_1", ... (the joints' own) and "tool" at the end of the last rod. A rod of
-    mass m and length l has its centre of mass at l/2 and the moment of inertia m l²/12 about it.
+    Joints are "joint_1", ...; frames are "link_1", ... at the joints and "tool" at the end of the last rod. A rod of
+    mass m and length l has its centre of mass at l/2, and the moment of inertia m l²/12 about it.
 
     Args:
         lengths: Length of each rod, > 0 [m].
         masses: Mass of each rod, > 0 [kg].
 
     Raises:
-        InvalidArgumentError: the two have different lengths, or a value is not positive.
+        InvalidArgumentError: The numbers of lengths and masses differ, or a value is not positive.
     """
     lengths, masses = _positive_pairs(lengths, masses)
     model = pin.Model()
@@ -51,16 +51,16 @@ def planar_arm(*, lengths: Sequence[float] = (0.5, 0.5), masses: Sequence[float]
 
 
 def double_pendulum(*, lengths: Sequence[float] = (0.5, 0.5), masses: Sequence[float] = (1.0, 1.0)) -> pin.Model:
-    """Two point masses on massless rods: (0, 0) hangs, (π, 0) stands upright; the second angle is relative.
+    """Two point masses on massless rods; (0, 0) hangs down, (π, 0) stands upright, the second angle is relative.
 
-    Joints are "joint_1", "joint_2"; frames "link_1", "link_2", and "tip" at the second mass.
+    Joints are "joint_1", "joint_2"; frames are "link_1", "link_2", and "tip" at the second mass.
 
     Args:
         lengths: Length of each rod, > 0 [m].
         masses: Mass at the end of each rod, > 0 [kg].
 
     Raises:
-        InvalidArgumentError: not two values each, or a value is not positive.
+        InvalidArgumentError: There are not two lengths and two masses, or a value is not positive.
     """
     lengths, masses = _positive_pairs(lengths, masses)
     if len(lengths) != 2:
@@ -79,9 +79,9 @@ def double_pendulum(*, lengths: Sequence[float] = (0.5, 0.5), masses: Sequence[f
 
 
 def cart_pole(*, cart_mass: float = 1.0, pole_mass: float = 0.1, pole_length: float = 0.5) -> pin.Model:
-    """Cart on a horizontal rail (x) with a point mass on a massless pole: angle 0 hangs, π stands upright.
+    """Cart on a horizontal rail (x) with a point mass on a massless pole; angle 0 hangs down, π stands upright.
 
-    Joints are "cart" (prismatic) and "pole" (revolute); frames "cart_link", "pole_link", and "tip" at the point mass.
+    Joints are "cart" (prismatic) and "pole" (revolute); frames are "cart_link", "pole_link", and "tip" at the mass.
 
     Args:
         cart_mass: Mass of the cart, > 0 [kg].
@@ -89,7 +89,7 @@ def cart_pole(*, cart_mass: float = 1.0, pole_mass: float = 0.1, pole_length: fl
         pole_length: Length of the pole, > 0 [m].
 
     Raises:
-        InvalidArgumentError: a value is not positive.
+        InvalidArgumentError: A value is not positive.
     """
     cart_mass = check_positive("cart_mass", cart_mass, unit="kg")
     pole_mass = check_positive("pole_mass", pole_mass, unit="kg")
@@ -114,7 +114,7 @@ BUILTIN_ROBOTS: dict[str, Callable[[], pin.Model]] = {
     "small-quadruped": small_quadruped,
     "small-biped": small_biped,
 }
-"""What `load_robot` knows without any file."""
+"""Robots that `load_robot` builds without a file, by name."""
 
 
 def _positive_pairs(lengths: Sequence[float], masses: Sequence[float]) -> tuple[list[float], list[float]]:
@@ -122,7 +122,7 @@ def _positive_pairs(lengths: Sequence[float], masses: Sequence[float]) -> tuple[
     checked_masses = [check_positive(f"masses[{i}]", mass, unit="kg") for i, mass in enumerate(masses)]
     if len(checked_lengths) != len(checked_masses) or not checked_lengths:
         raise InvalidArgumentError(
-            f"masses: expected one for each of the {len(checked_lengths)} lengths (at least one), "
+            f"masses: expected one mass for each of the {len(checked_lengths)} lengths (at least one), "
             f"got {len(checked_masses)}"
         )
     return checked_lengths, checked_masses
@@ -142,7 +142,7 @@ def _add_body(
     inertia: pin.Inertia,
     limit: float = np.inf,
 ) -> int:
-    """Adds a joint of one degree of freedom with its body and frames; positions within ±limit [rad or m]."""
+    """Adds a joint with one degree of freedom, its body and its frames; its position is within ±limit [rad or m]."""
     unlimited = np.full(1, np.inf)
     bound = np.full(1, limit)
     index = model.addJoint(parent, joint, placement, joint_name, unlimited, unlimited, -bound, bound)

@@ -1,7 +1,7 @@
 """Two small legged robots defined in code: a quadruped with point feet and a biped with flat soles.
 
-x points forward, y left, z up; the base is a free flyer. All bodies are boxes, rods and spheres of uniform density, and
-both robots are their own mirror image in the x-z plane, joint by joint.
+x points forward, y left, z up; the base is a free flyer. All bodies are boxes, rods and spheres of uniform density.
+Both robots are symmetric with respect to the x-z plane, joint by joint.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class _Link:
     """A body on a revolute joint.
 
     Attributes:
-        name: Name of the joint, without that of the leg; the body's frame has the same name and "_link".
+        name: Name of the joint without that of the leg; the body's frame has the same name with "_link".
         axis: Axis of the joint.
-        offset: From the parent joint to this one (3,) [m].
-        body: The body, at its own centre of mass.
-        lever: From the joint to the centre of mass (3,) [m].
+        offset: Vector from the parent joint to this one (3,) [m].
+        body: Inertia of the body about its centre of mass.
+        lever: Vector from the joint to the centre of mass (3,) [m].
         limits: Smallest and largest angle [rad].
         effort: Largest torque [N m].
         speed: Largest velocity [rad/s].
@@ -42,13 +42,13 @@ class _Link:
 
 
 def small_quadruped() -> pin.Model:
-    """Quadruped of 12 kg, its hips 0.36 m apart along x and its feet 0.28 m along y.
+    """Quadruped of 12 kg with hips 0.36 m apart along x and feet 0.28 m apart along y.
 
     Each of the legs "lf", "rf", "lh", "rh" (left or right, front or hind) has the joints "lf_haa" (about x), "lf_hfe"
-    and "lf_kfe" (about y), thigh and shank of 0.2 m, and the frame "lf_foot" at its end. Front knees bend backwards
-    and hind knees forwards.
+    and "lf_kfe" (about y), thigh and shank of 0.2 m, and the frame "lf_foot" at its end. Front knees bend backwards,
+    hind knees forwards.
 
-    Configuration "standing": feet at z = 0, each below its hfe joint.
+    In the configuration "standing" the feet are at z = 0, each below its hfe joint.
     """
     model = _floating_base("small-quadruped", pin.Inertia.FromBox(6.0, 0.40, 0.20, 0.10))
     rest = []
@@ -61,8 +61,8 @@ def small_quadruped() -> pin.Model:
     return model
 
 
-_QUADRUPED_LIMB = 0.20  # thigh and shank [m]
-_QUADRUPED_BEND = 0.75  # thigh from the vertical [rad]
+_QUADRUPED_LIMB = 0.20  # length of thigh and shank [m]
+_QUADRUPED_BEND = 0.75  # angle of the thigh from the vertical [rad]
 
 
 def _quadruped_leg(side: int, end: int) -> list[_Link]:
@@ -82,13 +82,13 @@ def _quadruped_leg(side: int, end: int) -> list[_Link]:
 
 
 def small_biped() -> pin.Model:
-    """Biped of 16 kg without arms, its hips 0.16 m apart.
+    """Biped of 16 kg without arms, with hips 0.16 m apart.
 
     Each of the legs "left", "right" has the joints "left_hip_yaw" (about z), "left_hip_roll" (x), "left_hip_pitch"
     (y), "left_knee" (y), "left_ankle_pitch" (y) and "left_ankle_roll" (x), thigh and shank of 0.25 m, and the frame
     "left_sole" in the middle of its sole of 0.16 m x 0.08 m, z up.
 
-    Configuration "half_sitting": soles flat on z = 0, knees bent by 0.8 rad.
+    In the configuration "half_sitting" the soles are flat on z = 0 and the knees bent by 0.8 rad.
     """
     model = _floating_base("small-biped", pin.Inertia.FromBox(8.4, 0.15, 0.22, 0.30), above=0.14)
     for name, side in (("left", 1), ("right", -1)):
@@ -103,10 +103,10 @@ def small_biped() -> pin.Model:
 SMALL_BIPED_SOLE = (0.16, 0.08)
 """Length and width of the biped's soles [m]."""
 
-_BIPED_LIMB = 0.25  # thigh and shank [m]
-_BIPED_BEND = 0.4  # thigh from the vertical [rad]
-_BIPED_ANKLE = 0.05  # ankle above the sole [m]
-_BIPED_TOE = 0.02  # from below the ankle forward to the middle of the sole [m]
+_BIPED_LIMB = 0.25  # length of thigh and shank [m]
+_BIPED_BEND = 0.4  # angle of the thigh from the vertical [rad]
+_BIPED_ANKLE = 0.05  # height of the ankle above the sole [m]
+_BIPED_TOE = 0.02  # distance of the middle of the sole in front of the ankle [m]
 
 
 def _biped_leg(side: int) -> list[_Link]:
@@ -131,17 +131,17 @@ def _biped_leg(side: int) -> list[_Link]:
 
 
 def _rod(mass: float, radius: float, length: float) -> pin.Inertia:
-    """A vertical cylinder."""
+    """Inertia of a vertical cylinder about its centre of mass."""
     return pin.Inertia.FromCylinder(mass, radius, length)
 
 
 def _turned(limits: tuple[float, float], sign: int) -> tuple[float, float]:
-    """Limits of the mirrored joint, which turns the other way."""
+    """Limits of a joint; for sign < 0 those of its mirror image, which turns the other way."""
     return limits if sign > 0 else (-limits[1], -limits[0])
 
 
 def _floating_base(name: str, body: pin.Inertia, *, above: float = 0.0) -> pin.Model:
-    """A model with the free flyer "root_joint" and its body "base_link", whose middle is `above` the joint [m]."""
+    """A model with the free flyer "root_joint" and the body "base_link", whose centre is `above` the joint [m]."""
     model = pin.Model()
     model.name = name
     base = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "root_joint")
@@ -149,14 +149,14 @@ def _floating_base(name: str, body: pin.Inertia, *, above: float = 0.0) -> pin.M
     model.appendBodyToJoint(base, body, pin.SE3(np.eye(3), np.array([0.0, 0.0, above])))
     model.addBodyFrame("base_link", base, pin.SE3.Identity(), -1)
     lower, upper = model.lowerPositionLimit, model.upperPositionLimit
-    lower[:_BASE_NQ], upper[:_BASE_NQ] = -1.0, 1.0  # where pin.randomConfiguration puts it; no limits of ours
+    lower[:_BASE_NQ], upper[:_BASE_NQ] = -1.0, 1.0  # range for pin.randomConfiguration; states ignore these limits
     model.lowerPositionLimit, model.upperPositionLimit = lower, upper
     assert model.nv == _BASE_NV
     return model
 
 
 def _add_leg(model: pin.Model, parent: int, leg: str, links: list[_Link]) -> int:
-    """Adds the links one below the other; returns the last joint."""
+    """Adds the links of a leg, each below the one before; returns the index of the last joint."""
     for link in links:
         placement = pin.SE3(np.eye(3), np.array(link.offset))
         bounds = (np.full(1, value) for value in (link.effort, link.speed, *link.limits))

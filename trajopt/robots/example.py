@@ -1,7 +1,7 @@
-"""The robots of the optional package example-robot-data, without their meshes.
+"""Robots of the optional package example-robot-data, loaded without their meshes.
 
-The package's own `load` reads every mesh (Talos: 1.2 s). Its loader classes say which files make a robot, so the
-model is built from those alone (Talos: 5 ms), by the same steps; a test compares the two.
+The package's own `load` reads all meshes (1.2 s for Talos). Its loader classes name the files of a robot, so the model
+is built from these files by the same steps without meshes (5 ms); a test compares the two.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from trajopt.errors import InvalidArgumentError, MissingDependencyError, unknown
 from trajopt.robots.builtin import BUILTIN_ROBOTS
 
 _OWN_STEPS = {"talos_legs", "human"}
-"""Robots whose loader does more than read files; all others with a constructor of their own are left to it."""
+"""Robots whose loader does more than read files, repeated here; other such robots are loaded by the package."""
 
 _FIRST_ARM_OR_TORSO_JOINT = 14
-"""In Talos the universe, the free flyer and the twelve joints of the legs come first."""
+"""Index of a joint of Talos, after the universe, the free flyer and the twelve joints of the legs."""
 
 
 def load_example_robot(name: str, floating_base: bool | None = None) -> pin.Model:
-    """Builds the model that `example_robot_data.load(name).model` is.
+    """Builds the same model as `example_robot_data.load(name).model`.
 
     Args:
-        name: A name that example-robot-data knows.
-        floating_base: Whether to put a free flyer above the root link; by default as the package does.
+        name: Name of a robot in example-robot-data.
+        floating_base: Whether to add a free flyer above the root link; by default as in the package.
 
     Raises:
-        UnknownNameError: the package does not know the name.
-        MissingDependencyError: the package is not installed.
-        InvalidArgumentError: `floating_base` does not fit the robot.
+        UnknownNameError: The package has no robot of this name.
+        MissingDependencyError: The package is not installed.
+        InvalidArgumentError: The robot cannot have the base that `floating_base` asks for.
     """
     loaders = _import_loaders(name)
     if name not in loaders.ROBOTS:
@@ -91,10 +91,10 @@ def _read_srdf(model: pin.Model, path: str, has_rotor_parameters: bool) -> None:
 
 
 def _talos_legs(talos: pin.Model) -> pin.Model:
-    """Talos without torso, head and arms; their masses are left out, not lumped into the base.
+    """Talos without torso, head and arms, whose masses are left out and not lumped into the base.
 
-    As in the package, a link that hangs on a fixed joint counts twice (10 g at each foot): its inertia comes with
-    the joint and again with its frame. Published results for the legs are computed with this.
+    As in the package, a link on a fixed joint counts twice (10 g at each foot): its inertia comes with the joint and
+    again with its frame. Published results for the legs are computed with this model.
     """
     legs = pin.Model()
     for i in range(1, _FIRST_ARM_OR_TORSO_JOINT):
@@ -116,6 +116,6 @@ def _talos_legs(talos: pin.Model) -> pin.Model:
 
 
 def _limit_free_flyer(model: pin.Model) -> None:
-    """Limits of ±1 for position and quaternion, as the package sets them to make random configurations possible."""
+    """Sets limits of ±1 for position and quaternion, as the package does for random configurations."""
     model.lowerPositionLimit[:7] = -1.0
     model.upperPositionLimit[:7] = 1.0

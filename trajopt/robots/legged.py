@@ -1,4 +1,4 @@
-"""What gaits need to know of legged robots, as data: feet, soles, and a posture to stand in."""
+"""Legged robots by name: feet, soles, and a configuration in which they stand."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from trajopt.robots.robot import Robot
 from trajopt.types import Reals
 
 _GROUND_TOLERANCE = 1e-3
-"""A stored posture whose feet are this close to the ground is taken as it is [m]."""
+"""A reference configuration with all feet this close to the ground is used without a correction [m]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeggedRobot:
-    """Feet and posture of a robot.
+    """Feet and standing configuration of a legged robot.
 
     Attributes:
         feet: Frames of the feet: left front, right front, left hind, right hind; or right, left.
-        configuration: Reference configuration in which it stands.
-        sole: Length and width of the part of a flat sole that may carry load, about the foot's frame; None for a foot
-            that is a point [m].
+        configuration: Name of the reference configuration in which the robot stands.
+        sole: Length and width of the part of a flat sole that carries load, centred at the foot's frame [m]; None for a
+            point foot.
     """
 
     feet: tuple[str, ...]
@@ -59,28 +59,28 @@ LEGGED_ROBOTS: dict[str, LeggedRobot] = {
     "small-biped": LeggedRobot(
         feet=("right_sole", "left_sole"),
         configuration="half_sitting",
-        sole=(SMALL_BIPED_SOLE[0] - 0.02, SMALL_BIPED_SOLE[1] - 0.02),  # a centimetre from the edges: cones are soft
+        sole=(SMALL_BIPED_SOLE[0] - 0.02, SMALL_BIPED_SOLE[1] - 0.02),  # 1 cm inside the edges, as cones are penalties
     ),
 }
-"""Robots by the name that `load_robot` knows."""
+"""Legged robots by their names in `load_robot`."""
 
 
 def legged_robot(name: str) -> LeggedRobot:
-    """What is known of a robot.
+    """Feet and standing configuration of a robot.
 
     Raises:
-        UnknownNameError: nothing is; lists the robots of which something is.
+        UnknownNameError: The robot is not in the table; the message lists those that are.
     """
     if name not in LEGGED_ROBOTS:
         raise unknown_name("legged robot", name, LEGGED_ROBOTS)
     return LEGGED_ROBOTS[name]
 
 
-def standing(robot: Robot, feet: tuple[str, ...], configuration: str) -> Reals:
+def configuration_on_ground(robot: Robot, feet: tuple[str, ...], configuration: str) -> Reals:
     """A reference configuration, raised or lowered so that the feet are on the ground, shape (nq,).
 
-    Files leave some robots hanging above the ground (a foot's frame is the middle of a ball, or a number is rounded).
-    Here the ground is where the frames of the feet are: the mean of their heights is zero.
+    In some files the feet are above the ground (a foot's frame is the centre of a ball, or a number is rounded). Here
+    the ground is at the frames of the feet: the mean of their heights becomes zero.
 
     Args:
         robot: The robot, with a free flyer.

@@ -11,14 +11,15 @@ from trajopt.checks import check_array
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.types import Reals
 
-_TOLERANCE = 1e-6  # on the norm of a quaternion and on RᵀR - I
+NORM_TOLERANCE = 1e-6
+"""Tolerance of norms of quaternions and points on the unit circle, and of RᵀR - I [-]."""
 
 
 def check_quaternion(argument: str, value: Any) -> Reals:
-    """A unit quaternion xyzw (4,)."""
+    """Returns a unit quaternion xyzw (4,), normalised to rounding; raises InvalidArgumentError for any other value."""
     quaternion = check_array(argument, value, (4,))
     norm = float(np.linalg.norm(quaternion))
-    if abs(norm - 1.0) > _TOLERANCE:
+    if abs(norm - 1.0) > NORM_TOLERANCE:
         raise InvalidArgumentError(
             f"{argument}: expected a quaternion xyzw of norm 1, got norm {norm:.6g}; divide it by its norm"
         )
@@ -26,26 +27,29 @@ def check_quaternion(argument: str, value: Any) -> Reals:
 
 
 def check_rotation(argument: str, value: Any) -> Reals:
-    """A rotation matrix (3, 3), given as one or as a quaternion xyzw (4,)."""
+    """Returns a rotation matrix (3, 3) from one or a quaternion xyzw (4,); raises InvalidArgumentError for others."""
     if isinstance(value, pin.Quaternion):
         value = value.coeffs()
     if np.shape(value) == (4,):
         return np.array(pin.Quaternion(check_quaternion(argument, value)).toRotationMatrix())
     rotation = check_array(argument, value, (3, 3), cure="pass a rotation matrix (3, 3) or a quaternion xyzw (4,)")
-    if np.abs(rotation.T @ rotation - np.eye(3)).max() > _TOLERANCE or np.linalg.det(rotation) < 0:
+    if np.abs(rotation.T @ rotation - np.eye(3)).max() > NORM_TOLERANCE or np.linalg.det(rotation) < 0:
         raise InvalidArgumentError(
-            f"{argument}: expected a rotation matrix (RᵀR = I, det R = 1), got {rotation.tolist()}; pinocchio.exp3, "
-            "pinocchio.rpy.rpyToMatrix and unit quaternions xyzw (4,) give one"
+            f"{argument}: expected a rotation matrix (RᵀR = I, det R = 1), got {rotation.tolist()}; make one with "
+            "pinocchio.exp3 or pinocchio.rpy.rpyToMatrix, or pass a unit quaternion xyzw (4,)"
         )
     return rotation
 
 
 def check_placement(argument: str, value: Any) -> Reals:
-    """A placement as rotation and position (3, 4).
+    """Returns a placement as rotation and position (3, 4).
 
     Args:
-        argument: For messages.
+        argument: Name of the argument, for messages.
         value: A pinocchio.SE3, a homogeneous matrix (4, 4), (3, 4), or position and quaternion xyzw (7,).
+
+    Raises:
+        InvalidArgumentError: `value` is none of these.
     """
     if isinstance(value, pin.SE3):
         value = value.homogeneous
@@ -63,12 +67,12 @@ def check_placement(argument: str, value: Any) -> Reals:
 
 
 def check_twist(argument: str, value: Any) -> Reals:
-    """A spatial velocity (6,), linear part first, given as one or as a pinocchio.Motion."""
+    """Returns a spatial velocity (6,), linear part first, from an array or a pinocchio.Motion."""
     return check_array(argument, value, (6,), cure="pass a pinocchio.Motion or (linear, angular) velocity")
 
 
 def check_reference_frame(argument: str, value: Any) -> pin.ReferenceFrame:
-    """A pinocchio.ReferenceFrame, given as one or by its name in small letters."""
+    """Returns a pinocchio.ReferenceFrame, from one or its name in lower case; raises UnknownNameError for others."""
     names = {
         "local": pin.ReferenceFrame.LOCAL,
         "world": pin.ReferenceFrame.WORLD,

@@ -1,7 +1,7 @@
-"""Robots: a Pinocchio model with its name and reference configurations, from a file, a name or code.
+"""Robot: a Pinocchio model with its name and reference configurations, from a file, a name or code.
 
-Only kinematics and inertias are read. Meshes are not: they cost a hundred times more (Talos: 1.2 s instead of 5 ms)
-and no formula here needs them.
+Only kinematics and inertias are read. No formula needs the meshes, which take a hundred times longer to load
+(Talos: 1.2 s instead of 5 ms).
 """
 
 from __future__ import annotations
@@ -18,24 +18,22 @@ from trajopt.checks import check_array
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.robots.builtin import BUILTIN_ROBOTS
 from trajopt.robots.example import load_example_robot
+from trajopt.robots.placements import NORM_TOLERANCE
 from trajopt.types import Reals
 
 _FILE_SUFFIXES = (".urdf", ".xml", ".mjcf")
-_NORM_TOLERANCE = 1e-6
-"""How far the norm of a rotation's coordinates may be from 1 [-]; the same as for states."""
 
 
 class Robot:
     """A robot: kinematics, inertias, limits and reference configurations; fixed after construction.
 
     Args:
-        model: The Pinocchio model; a copy is kept. Its own reference configurations come along.
-        name: What to call it; by default the model's name.
-        configurations: Further reference configurations, each of shape (nq,).
+        model: The Pinocchio model, which is copied with its reference configurations.
+        name: Name of the robot; by default the model's name.
+        configurations: Further reference configurations by name, each of shape (nq,).
 
     Raises:
-        InvalidArgumentError: a configuration has the wrong size, is not finite or carries a rotation that is not
-            normalised.
+        InvalidArgumentError: A configuration has a wrong size, is not finite, or has a rotation that is not normalised.
     """
 
     def __init__(
@@ -53,12 +51,12 @@ class Robot:
 
     @property
     def name(self) -> str:
-        """What the robot is called."""
+        """Name of the robot."""
         return self._name
 
     @property
     def model(self) -> pin.Model:
-        """The Pinocchio model; read it, do not change it (copy it and build another Robot)."""
+        """The Pinocchio model, for reading only; to change it, copy it and build another Robot."""
         return self._model
 
     @property
@@ -73,12 +71,12 @@ class Robot:
 
     @property
     def floating_base(self) -> bool:
-        """Whether the first joint is free to move and turn in space."""
+        """Whether the first joint is a free flyer."""
         return _floats(self._model)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Names of the joints, parents before children, without the universe."""
+        """Names of the joints without the universe, parents before children."""
         return tuple(self._model.names)[1:]
 
     @property
@@ -88,14 +86,14 @@ class Robot:
 
     @property
     def configurations(self) -> dict[str, Reals]:
-        """Reference configurations, each of shape (nq,); copies."""
+        """Copies of the reference configurations by name, each of shape (nq,)."""
         return _reference_configurations(self._model)
 
     def configuration(self, name: str) -> Reals:
         """A copy of a reference configuration, shape (nq,).
 
         Raises:
-            UnknownNameError: there is no such configuration.
+            UnknownNameError: There is no such configuration.
         """
         configurations = self.configurations
         if name not in configurations:
@@ -106,18 +104,18 @@ class Robot:
         """Index of a joint in the model (the universe is 0).
 
         Raises:
-            UnknownNameError: there is no such joint.
+            UnknownNameError: There is no such joint.
         """
         if name not in self.joint_names:
             raise unknown_name(f"{self._name}: joint", name, self.joint_names)
         return int(self._model.getJointId(name))
 
     def frame_id(self, name: str) -> int:
-        """Index of a frame in the model; the first of several that have this name and coincide.
+        """Index of a frame in the model; the first one if several coinciding frames have this name.
 
         Raises:
-            UnknownNameError: there is no such frame.
-            InvalidArgumentError: several frames in different places have this name.
+            UnknownNameError: There is no such frame.
+            InvalidArgumentError: Several frames with different placements have this name.
         """
         found = [i for i, frame in enumerate(self._model.frames) if frame.name == name]
         if not found:
@@ -127,22 +125,22 @@ class Robot:
             other = self._model.frames[i]
             if other.parentJoint != first.parentJoint or other.placement != first.placement:
                 raise InvalidArgumentError(
-                    f"frame {name!r}: expected one place, got frames {found} of {self._name} with this name; "
-                    "give them different names in the robot's file, or use a frame's index"
+                    f"frame {name!r}: expected one placement, got frames {found} of {self._name} with this name; "
+                    "give them different names in the robot's file"
                 )
         return found[0]
 
     def lock_joints(self, names: str | Iterable[str], configuration: str | npt.ArrayLike | None = None) -> Robot:
-        """A robot in which some joints are rigid; reference configurations lose their coordinates.
+        """A robot with some joints locked; their coordinates are removed from the reference configurations.
 
         Args:
             names: Joints to lock.
-            configuration: Where they are locked: a configuration of this robot, shape (nq,), or the name of a
-                reference configuration. By default the neutral one.
+            configuration: Configuration in which they are locked, shape (nq,), or the name of a reference
+                configuration; by default the neutral one.
 
         Raises:
-            UnknownNameError: there is no such joint or configuration.
-            InvalidArgumentError: the configuration does not fit this robot.
+            UnknownNameError: There is no such joint or configuration.
+            InvalidArgumentError: The configuration has a wrong size or a rotation that is not normalised.
         """
         locked = [self.joint_id(name) for name in ([names] if isinstance(names, str) else names)]
         if configuration is None:
@@ -177,20 +175,21 @@ def load_robot(
     """Loads a robot from a file or by its name.
 
     Args:
-        source: Path to a URDF (.urdf) or MJCF (.xml, .mjcf) file; or a name: one of the small robots defined in code
+        source: Path of a URDF (.urdf) or MJCF (.xml, .mjcf) file, or a name: one of the small robots defined in code
             ("planar-2r", "planar-3r", "double-pendulum", "cart-pole", "small-quadruped", "small-biped"), or one of
-            example-robot-data ("talos_arm", "talos_legs", "anymal", "hyq", "solo12", "kinova", ...) if its package is
+            example-robot-data ("talos_arm", "talos_legs", "anymal", "hyq", "solo12", "kinova", ...) if that package is
             installed.
         floating_base: True adds a free flyer named "root_joint" above the root link, False leaves the root link
-            fixed. By default a file's robot is as the file says (a URDF is fixed), and an example robot as
-            example-robot-data has it (legged and flying robots float).
-        package_dirs: Folders in which "package://..." and relative paths are looked for.
-        name: What to call the robot; by default the name, or the name that the file gives.
+            fixed. By default the base of a robot from a file is that of the file (fixed for a URDF), and the base of an
+            example robot is that of example-robot-data (floating for legged and flying robots).
+        package_dirs: Folders in which "package://..." and relative paths are searched.
+        name: Name of the robot; by default the name in `source` or in the file.
 
     Raises:
-        UnknownNameError: no robot has this name; lists those that are known.
-        MissingDependencyError: the name is not built in, and example-robot-data is not installed.
-        InvalidArgumentError: the file does not exist or cannot be read, or `floating_base` does not fit.
+        UnknownNameError: There is no robot of this name; the message lists the known ones.
+        MissingDependencyError: The robot is not defined in code, and example-robot-data is not installed.
+        InvalidArgumentError: The file does not exist or cannot be read, or the robot cannot have the base that
+            `floating_base` asks for.
     """
     text = str(source)
     is_path = not isinstance(source, str) or "/" in text or "\\" in text or text.lower().endswith(_FILE_SUFFIXES)
@@ -237,8 +236,8 @@ def _load_file(path: Path, floating_base: bool | None) -> pin.Model:
         raise InvalidArgumentError(f"source: expected a valid robot in {str(path)!r}, got: {error}") from error
     if floating_base and not _floats(model):
         raise InvalidArgumentError(
-            f"floating_base: expected None or False, got True; the first body in {str(path)!r} hangs on the joint "
-            f"{model.names[1]!r} already, give it a <freejoint/> instead"
+            f"floating_base: expected None or False, got True; the first body in {str(path)!r} already has the joint "
+            f"{model.names[1]!r}, replace it by a <freejoint/> in the file"
         )
     if floating_base is False and has_floating_base:
         raise InvalidArgumentError(
@@ -265,9 +264,9 @@ def _reference_configurations(model: pin.Model) -> dict[str, Reals]:
 
 def _check_configuration(model: pin.Model, argument: str, q: npt.ArrayLike) -> Reals:
     checked = check_array(argument, q, (model.nq,))
-    if not pin.isNormalized(model, checked, _NORM_TOLERANCE):
+    if not pin.isNormalized(model, checked, NORM_TOLERANCE):
         raise InvalidArgumentError(
-            f"{argument}: expected rotations with coordinates of norm 1 (within {_NORM_TOLERANCE}), got {checked}; "
+            f"{argument}: expected rotations with coordinates of norm 1 (within {NORM_TOLERANCE}), got {checked}; "
             "use pinocchio.normalize(robot.model, q)"
         )
     return checked

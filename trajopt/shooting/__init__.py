@@ -1,6 +1,15 @@
 """Shooting problems: knots, their parameters, and the arrays that solvers work on."""
 
-from trajopt.shooting.linearization import Evaluation, Linearization
+from trajopt.shooting.inspection import Controls, contact_forces, controls, cost_terms
 from trajopt.shooting.problem import ShootingProblem
+from trajopt.shooting.values import ProblemDerivatives, ProblemValues
 
-__all__ = ["Evaluation", "Linearization", "ShootingProblem"]
+__all__ = [
+    "Controls",
+    "ProblemDerivatives",
+    "ProblemValues",
+    "ShootingProblem",
+    "contact_forces",
+    "controls",
+    "cost_terms",
+]

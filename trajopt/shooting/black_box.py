@@ -1,29 +1,91 @@
-"""A knot whose model is a black box in Python, on the arrays that compiled knots use."""
+"""Knots whose model is a black box in Python: one by one, on the arrays that compiled knots use."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.errors import ModelEvaluationError
+from trajopt.model.parameters import ParameterLayout
+from trajopt.shooting.kinds import Call, Kind
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
-    from trajopt.shooting.evaluator import Evaluator, Trials
+    from trajopt.kernels import Kernel
+    from trajopt.shooting.evaluator import Evaluator
+    from trajopt.shooting.trials import Trials
 
 
-class BlackBoxKnot:
-    """One knot of a black box.
+class BlackBoxKind(Kind):
+    """A model in Python; it has no run-time parameters, its attributes are its own. Arguments as in `Kind`."""
+
+    def __init__(self, model: ActionModelAbstract, knots: Sequence[int], *, terminal: bool) -> None:
+        super().__init__(model, knots, terminal=terminal, layout=ParameterLayout({}))
+
+    @classmethod
+    def expansions(cls, kinds: Sequence[Self], evaluator: Evaluator) -> list[Call]:
+        return [PythonCall({t: _Knot(kind.model, t, evaluator).expand for kind in kinds for t in kind.knots})]
+
+    def terminal_expansion(self, evaluator: Evaluator) -> Call:
+        return PythonCall({0: _Knot(self.model, evaluator.T, evaluator).expand_end})
+
+    @classmethod
+    def steps(cls, kinds: Sequence[Self], trials: Trials) -> Call:
+        knots = {t: _Knot(kind.model, t, trials.evaluator) for kind in kinds for t in kind.knots}
+        return PythonCall({t: _in_lanes(knot.step, trials) for t, knot in knots.items()})
+
+    def terminal_step(self, trials: Trials) -> Call:
+        return PythonCall({0: _in_lanes(_Knot(self.model, trials.evaluator.T, trials.evaluator).finish, trials)})
+
+    def quasi_static(self, x: Reals, values: Reals) -> Reals:
+        return self.model.quasi_static(x)
+
+    def cost_terms(self, xs: Reals, us: Reals, values: Reals) -> dict[str, Reals]:
+        named = [self.model.cost_terms(x, None if self.terminal else us[i]) for i, x in enumerate(xs)]
+        return {name: np.array([terms[name] for terms in named]) for name in named[0]}
+
+    def contact_forces(self, xs: Reals, us: Reals, values: Reals) -> dict[str, Reals]:
+        """None: a black box does not tell its forces."""
+        return {}
+
+
+class PythonCall:
+    """Functions of single knots, called as a `KernelCall` is.
 
     Args:
-        model: The model.
-        t: The knot.
-        evaluator: Whose arrays it reads and writes.
+        functions: One a block.
     """
+
+    kernels: Sequence[Kernel] = ()
+
+    def __init__(self, functions: Mapping[int, Callable[[], None]]) -> None:
+        self._functions = functions
+
+    def prepare(self) -> None:
+        """There is nothing to compile."""
+
+    def __call__(self, first: int = 0, end: int | None = None) -> None:
+        """Calls the functions of blocks first..end-1, of all without an end."""
+        for t in self._functions if end is None else range(first, end):
+            self._functions[t]()
+
+
+def _in_lanes(step: Callable[[Trials, int], None], trials: Trials) -> Callable[[], None]:
+    """A step of a rollout in all lanes, one after the other."""
+
+    def run() -> None:
+        for lane in range(trials.width):
+            step(trials, lane)
+
+    return run
+
+
+class _Knot:
+    """One knot of a black box, which reads and writes the arrays of an evaluator."""
 
     def __init__(self, model: ActionModelAbstract, t: int, evaluator: Evaluator) -> None:
         self._model, self._t, self._e = model, t, evaluator
@@ -41,7 +103,7 @@ class BlackBoxKnot:
                 f"knot {self._t}: {type(self._model).__name__}.{method} raised {type(error).__name__}: {error}"
             ) from error
 
-    def linearize(self) -> None:
+    def expand(self) -> None:
         """Fills the evaluator's rows of this running knot."""
         e, t, d, n, m = self._e, self._t, self._data, self._e.state.ndx, self._model.nu
         x, u = e.xs[t].copy(), e.us[t, :m].copy()
@@ -51,7 +113,7 @@ class BlackBoxKnot:
             self._model.calc_diff(d, x, u)
         self._check(d.xnext, "calc", "data.xnext")
         e.xnext[t], e.costs[t] = d.xnext, d.cost
-        e.gaps[t + 1] = e.state.difference(e.xs[t + 1], d.xnext)
+        e.f[t + 1] = e.state.difference(e.xs[t + 1], d.xnext)
         e.F[t, :, :n], e.F[t, :, n : n + m] = d.Fx, d.Fu
         e.g[t, :n], e.g[t, n : n + m] = d.Lx, d.Lu
         H = e.H[t]
@@ -60,19 +122,19 @@ class BlackBoxKnot:
         for name in ("cost", "Fx", "Fu", "Lx", "Lu", "Lxx", "Lxu", "Luu"):
             self._check(getattr(d, name), "calc" if name == "cost" else "calc_diff", f"data.{name}")
 
-    def expand(self) -> None:
+    def expand_end(self) -> None:
         """Fills the evaluator's terminal arrays."""
         e, d, x = self._e, self._data, self._e.xs[self._t].copy()
         with self._named("calc"):
             self._model.calc(d, x, None)
         with self._named("calc_diff"):
             self._model.calc_diff(d, x, None)
-        e.costs[self._t], e.terminal_Lx[:], e.terminal_Lxx[:] = d.cost, d.Lx, d.Lxx
+        e.costs[self._t], e.terminal_g[:], e.terminal_H[:] = d.cost, d.Lx, d.Lxx
         for name in ("cost", "Lx", "Lxx"):
             self._check(getattr(d, name), "calc" if name == "cost" else "calc_diff", f"data.{name}")
 
     def step(self, trials: Trials, lane: int) -> None:
-        """One step of a rollout in one lane, as `knot_programs.step` defines it; not finite if x is not."""
+        """One step of a rollout in one lane, as `programs.step` defines it; not finite if x is not."""
         e, t, m, d = self._e, self._t, self._model.nu, self._data
         x, alpha = trials.xs[lane, t].copy(), trials.alphas[lane, 0]
         if not np.all(np.isfinite(x)):

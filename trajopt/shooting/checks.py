@@ -1,13 +1,24 @@
-"""What `ShootingProblem` checks at its door."""
+"""Checks of what `ShootingProblem` is given: models, the start, trajectories."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.terminal import ActionModelTerminal
+from trajopt.checks import check_array, check_bounds
 from trajopt.errors import InvalidArgumentError
+from trajopt.shooting.kinds import Kind
+from trajopt.states.base import StateAbstract
+from trajopt.types import Reals
+
+Start = Literal["fixed", "free"] | tuple[Reals, Reals]
+StartLike = Literal["fixed", "free"] | tuple[npt.ArrayLike, npt.ArrayLike]
 
 
 def check_length(argument: str, value: Any, length: int, what: str) -> None:
@@ -20,17 +31,101 @@ def check_length(argument: str, value: Any, length: int, what: str) -> None:
         raise InvalidArgumentError(f"{argument}: expected {length} {what}, got {got}")
 
 
-def cure(name: str, model: object) -> str:
+def check_models(running: Sequence[Any], terminal: Any) -> None:
+    """Raises InvalidArgumentError unless these are action models of one state, that can be running knots and an end."""
+    models = {**{f"running[{t}]": model for t, model in enumerate(running)}, "terminal": terminal}
+    first, like = next(iter(models.items()))
+    for name, model in models.items():
+        if not isinstance(model, ActionModelAbstract):
+            raise InvalidArgumentError(f"{name}: expected an action model{_cure(name, model)}")
+        if model.state != like.state:
+            raise InvalidArgumentError(f"{name}: its state {model.state!r} is not that of {first}, {like.state!r}")
+        if name != "terminal":
+            _check_running(name, model)
+
+
+def _cure(name: str, model: object) -> str:
     """What came in place of an action model, and what to do."""
     if isinstance(model, DifferentialActionModelAbstract):
         return f", got {type(model).__name__}; discretise it: IntegratedActionModelEuler(model, dt=...)"
     return f"{' or a CostStack' if name == 'terminal' else ''}, got {model!r}"
 
 
-def check_running(name: str, model: ActionModelAbstract) -> None:
-    """Raises InvalidArgumentError if a model cannot be a running knot."""
+def _check_running(name: str, model: ActionModelAbstract) -> None:
     if isinstance(model, ActionModelTerminal):
         raise InvalidArgumentError(f"{name}: a terminal cost stack has no dynamics")
     step = model.time_step()
     if step is not None and not step > 0 and not model.instantaneous:
         raise InvalidArgumentError(f"{name}: dt is {step:g}; a running knot needs a time step > 0 [s]")
+
+
+def check_start(start: Any, state: StateAbstract) -> Start:
+    """A problem's start, its bounds as arrays (ndx,) that cannot be written.
+
+    Raises:
+        InvalidArgumentError: It is neither "fixed" nor "free" nor a pair of bounds that leave a state.
+    """
+    if isinstance(start, str) and start in ("fixed", "free"):
+        return start  # type: ignore[return-value]
+    if not isinstance(start, (tuple, list)) or len(start) != 2:
+        raise InvalidArgumentError(f"start: expected 'fixed', 'free' or bounds (lower, upper), got {start!r}")
+    lower, upper = (check_bounds(f"start[{i}]", bound, state.ndx) for i, bound in enumerate(start))
+    empty = np.flatnonzero((lower > upper) | (lower == np.inf) | (upper == -np.inf))
+    if empty.size:
+        i = int(empty[0])
+        raise InvalidArgumentError(
+            f"start: expected lower <= upper and a number between, got {lower[i]} and {upper[i]} for "
+            f"{state.tangent_names[i]!r} (index {i})"
+        )
+    lower.flags.writeable = upper.flags.writeable = False
+    return lower, upper
+
+
+def as_states(xs: Any, T: int, state: StateAbstract) -> Reals:
+    """States as a new array (T + 1, nx).
+
+    Raises:
+        InvalidArgumentError: Sizes do not fit, or a row is not a state.
+    """
+    check_length("xs", xs, T + 1, "states (T + 1)")
+    states = _as_rows(xs, (T + 1, state.nx))
+    if states is None or not state.are_states(states):
+        return np.array([state.check(x, f"xs[{t}]") for t, x in enumerate(xs)])
+    return states
+
+
+def as_controls(us: Any, kinds: Sequence[Kind], T: int, nu: int) -> Reals:
+    """Controls as a new array (T, nu), zero along controls that a knot does not have.
+
+    Args:
+        us: Rows (nu,), or as long as the knot's model has controls.
+        kinds: Kinds of the running knots.
+        T: Number of knots.
+        nu: Largest number of controls.
+
+    Raises:
+        InvalidArgumentError: Sizes do not fit, or a value is not finite.
+    """
+    check_length("us", us, T, "controls (T)")
+    controls = _as_rows(us, (T, nu))
+    if controls is None or not np.isfinite(controls).all():
+        controls = np.zeros((T, nu))
+        sizes = {t: kind.model.nu for kind in kinds for t in kind.knots}
+        for t, u in enumerate(us):
+            size = nu if np.shape(u) == (nu,) else sizes[t]  # padded, or as the model has it
+            controls[t, : sizes[t]] = check_array(f"us[{t}]", u, (size,))[: sizes[t]]
+    for kind in kinds:
+        if kind.model.nu < nu:
+            controls[kind.knots, kind.model.nu :] = 0.0
+    return controls
+
+
+def _as_rows(value: Any, shape: tuple[int, int]) -> Reals | None:
+    """A copy as an array of this shape, if it is one or a list of its rows; else None."""
+    alike = isinstance(value, np.ndarray) or all(
+        isinstance(row, np.ndarray) and row.shape == shape[1:] for row in value
+    )
+    if not alike or np.shape(value) != shape:
+        return None
+    rows = np.asarray(value)
+    return np.array(rows, dtype=np.float64) if rows.dtype.kind in "fiu" else None

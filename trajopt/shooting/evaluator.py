@@ -1,122 +1,157 @@
-"""The arrays of a problem and the calls that fill them: what a solver works with.
-
-All knots of expressions run in compiled code, in blocks; knots of black boxes run one by one in Python, on the same
-arrays.
-"""
+"""The arrays of a problem and the calls that fill them: what a solver works with."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.actions.base import ActionModelAbstract
-from trajopt.actions.expression import ActionModelExpression
 from trajopt.errors import ModelEvaluationError
-from trajopt.kernels import LANES, KernelCall, Rows, blocks_of, compile_together, kernel, lane_rows, rows
-from trajopt.shooting import programs as knot_programs
-from trajopt.shooting.black_box import BlackBoxKnot
-from trajopt.shooting.knots import Kind
-from trajopt.states.base import StateAbstract
-from trajopt.types import Reals
+from trajopt.kernels import LANES, KernelCall, ParallelCalls, compile_together
+from trajopt.shooting.arrays import lifted, padded
+from trajopt.shooting.kinds import by_class
+from trajopt.shooting.trials import Trials
+from trajopt.types import Ints, Reals
 
-
-def padded(shape: tuple[int, ...]) -> Reals:
-    """Zeros of this shape with room behind them, so that vector reads may run past the end."""
-    size = int(np.prod(shape))
-    return np.zeros(size + 32)[:size].reshape(shape)
+if TYPE_CHECKING:
+    from trajopt.shooting.problem import ShootingProblem
 
 
 class Evaluator:
     """Values and derivatives of a problem along one trajectory.
+
+    The arrays stay where they are: write into them, do not replace them.
+
+    Args:
+        problem: The problem, whose parameter values it reads. See `fits`.
 
     Attributes:
         xs: States (T + 1, nx); set them before a call.
         us: Controls (T, nu).
         xnext: f(x, u) of each running knot (T, nx).
         costs: Cost of each knot, the terminal last (T + 1,) [cost].
-        gaps: x0 ⊖ xs[0], then xnext[t] ⊖ xs[t + 1] (T + 1, ndx).
-        F: (Fx, Fu) of each running knot (T, ndx, ndx + nu).
+        f: Gaps x0 ⊖ xs[0], or 0 unless the start is fixed, then xnext[t] ⊖ xs[t + 1] (T + 1, ndx).
+        F: (Fx, Fu) of each running knot (T, ndx, ndx + nu); with a lift its velocity rows alone (T, ndx / 2, ndx + nu).
+        dt, J0, J1dt: The lift, see `trajopt.actions.Lift`: (T,), (T, nb, nb), (T, nb, nb) with nb = lift_size.
+        lift_size: Size of the lift's blocks; None if a kind of knots has no lift.
         g: (Lx, Lu) (T, ndx + nu).
-        H: Hessian of the cost in (x, u) (T, ndx + nu, ndx + nu).
-        terminal_Lx: Gradient of the terminal cost (ndx,).
-        terminal_Lxx: Its Hessian (ndx, ndx).
+        H: Hessian of the cost in (x, u) (T, ndx + nu, ndx + nu); of compiled knots the lower triangle alone.
+        nc: Largest number of constraint rows of a knot; those of knots with fewer are padded with zeros.
+        c: Constraint rows (T + 1, nc).
+        C: Their derivative (T, nc, ndx + nu).
+        terminal_C: Their derivative at the end (nc, ndx).
+        terminal_g: Gradient of the terminal cost (ndx,).
+        terminal_H: Its Hessian (ndx, ndx).
+        status: Whether a step of a knot has failed (T + 1,): 0, or its residual.
         k: Feed-forward of the feedback law of rollouts (T, nu).
         K: Its gains (T, nu, ndx).
     """
 
-    def __init__(self, state: StateAbstract, kinds: Sequence[Kind], T: int, nu: int, parameters: Reals) -> None:
-        self.state, self.T, self.nu = state, T, nu
-        self.kinds, self.parameters = list(kinds), parameters
-        n, s = state.ndx, state.ndx + nu
-        self.xs, self.us, self.xnext = padded((T + 1, state.nx)), padded((T, nu)), padded((T, state.nx))
-        self.costs, self.gaps = padded((T + 1,)), padded((T + 1, n))
-        self.F, self.g, self.H = padded((T, n, s)), padded((T, s)), padded((T, s, s))
-        self.terminal_Lx, self.terminal_Lxx = padded((n,)), padded((n, n))
-        self.k, self.K = padded((T, nu)), padded((T, nu, n))
-        self.running = [k for k in kinds if not k.terminal]
-        self.terminal = kinds[-1]
-        self._linearize = self._linearization_calls()
-        self._boxes = [BlackBoxKnot(k.model, t, self) for k in self.running if not k.compiled for t in k.knots]
-        self._end = self._terminal_call()
+    def __init__(self, problem: ShootingProblem) -> None:
+        self.state, self.T, self.nu = problem.state, problem.T, problem.nu
+        self.parameters, kinds = problem._table.values, problem._kinds
+        self.running, self.terminal = kinds[:-1], kinds[-1]
+        self._allocate()
+        self.can_fail = any(kind.can_fail(self) for kind in kinds)
+        families = by_class(self.running).items()
+        self._expansions = [call for family, members in families for call in family.expansions(members, self)]
+        self._end = self.terminal.terminal_expansion(self)
+        calls = [*self._expansions, self._end]
+        compiled = [call for call in calls if isinstance(call, KernelCall)]  # threads share them
+        others = [call for call in calls if call not in compiled]
+        self._fill: list[Callable[[], None]] = [ParallelCalls(compiled), *others]
         self._trials: dict[int, Trials] = {}
 
-    @property
-    def arrays(self) -> dict[str, Reals]:
-        """What the Riccati recursion reads, and where it writes the feedback law."""
-        names = ("F", "g", "H", "gaps", "terminal_Lx", "terminal_Lxx", "k", "K")
-        return {name: getattr(self, name) for name in names}
-
-    def _linearization_calls(self) -> list[KernelCall]:
-        """Knots in lanes; impulses, of which a horizon has few, one by one: most lanes of a block would be idle."""
-        compiled = [k for k in self.running if k.compiled]
-        groups = {
-            LANES: [k for k in compiled if not k.model.instantaneous],
-            1: [k for k in compiled if k.model.instantaneous],
+    def _allocate(self) -> None:
+        T, n, nx, nu = self.T, self.state.ndx, self.state.nx, self.nu
+        s = n + nu
+        self.nc = nc = max(kind.nc for kind in (*self.running, self.terminal))
+        self.c, self.C, self.terminal_C = padded((T + 1, nc)), padded((T, nc, s)), padded((nc, n))
+        self.xs, self.us, self.xnext = padded((T + 1, nx)), padded((T, nu)), padded((T, nx))
+        self.costs, self.f = padded((T + 1,)), padded((T + 1, n))
+        self.lift_size = _common_lift([kind.lift_size for kind in self.running])
+        nb, rows = self.lift_size or 0, n if self.lift_size is None else n // 2
+        self.F, self.g, self.H = padded((T, rows, s)), padded((T, s)), padded((T, s, s))
+        self.dt, self.J0, self.J1dt = padded((T,)), padded((T, nb, nb)), padded((T, nb, nb))
+        self.terminal_g, self.terminal_H = padded((n,)), padded((n, n))
+        self.k, self.K, self.status = padded((T, nu)), padded((T, nu, n)), padded((T + 1,))
+        self._x_first, self._f_first = self.xs[0], self.f[0]
+        self._results = {
+            "next state": self.xnext,
+            "cost": self.costs,
+            "F": self.F,
+            "cost gradient": self.g,
+            "cost Hessian": self.H,
+            "terminal gradient": self.terminal_g[None],
+            "terminal Hessian": self.terminal_H[None],
+            **({"constraint row": self.c, "derivative of a constraint row": self.C} if nc else {}),
         }
-        return [self._linearization_call(kinds, width) for width, kinds in groups.items() if kinds]
 
-    def _linearization_call(self, compiled: list[Kind], width: int) -> KernelCall:
-        kernels = [kernel(knot_programs.expansion(expression(k.model), self.nu), width) for k in compiled]
-        blocks = [blocks_of(k.knots, width) for k in compiled]
-        kinds = np.concatenate([np.full(len(b), i) for i, b in enumerate(blocks)])
-        inputs = [rows(self.xs), rows(self.us), rows(self.parameters), rows(self.xs, offset=1)]
-        outputs = [
-            rows(self.xnext),
-            rows(self.costs),
-            rows(self.gaps, offset=1),
-            rows(self.F),
-            rows(self.g),
-            rows(self.H),
-        ]
-        return KernelCall(kernels, kinds, np.concatenate(blocks), inputs + outputs)
+    def fits(self, problem: ShootingProblem) -> bool:
+        """Whether it still is this problem's: false once other models have come into the problem."""
+        return self.parameters is problem._table.values
 
-    def _terminal_call(self) -> KernelCall | BlackBoxKnot:
-        if not self.terminal.compiled:
-            return BlackBoxKnot(self.terminal.model, self.T, self)
-        program = knot_programs.terminal_expansion(expression(self.terminal.model))
-        arguments = [
-            *(rows(self.xs), rows(self.parameters), rows(self.costs)),
-            *(Rows(self.terminal_Lx, 0), Rows(self.terminal_Lxx, 0)),
-        ]
-        return KernelCall([kernel(program, 1)], np.zeros(1, dtype=np.int64), np.array([[self.T]]), arguments)
+    def full(self) -> tuple[Reals, Reals, Reals]:
+        """Copies of F (T, ndx, ndx + nu), g (T + 1, ndx + nu), H (T + 1, ndx + nu, ndx + nu), with all entries.
 
-    def linearize(self, x0: Reals) -> None:
-        """Fills everything at `xs`, `us`."""
-        for call in self._linearize:
-            call.in_parallel()
-        for box in self._boxes:
-            box.linearize()
-        if isinstance(self._end, BlackBoxKnot):
-            self._end.expand()
+        The end is the last row of g and H, zero along u. The arrays themselves hold what a Riccati recursion reads.
+        """
+        T, n, s = self.T, self.state.ndx, self.state.ndx + self.nu
+        g, H = np.empty((T + 1, s)), np.empty((T + 1, s, s))
+        g[:T], g[T], g[T, :n] = self.g, 0.0, self.terminal_g
+        np.take(self.H.reshape(T, s * s), self._lower, axis=1, out=H[:T].reshape(T, s * s), mode="clip")  # no buffer
+        H[T], H[T, :n, :n] = 0.0, self.terminal_H
+        F = self.F.copy() if self.lift_size is None else lifted(self.F, self.dt, self.J0, self.J1dt)
+        return F, g, H
+
+    @functools.cached_property
+    def _lower(self) -> Ints:
+        """For each entry of a symmetric matrix (s²,), where its value stands in the lower triangle."""
+        i = np.arange(self.H.shape[-1])
+        return (np.maximum.outer(i, i) * len(i) + np.minimum.outer(i, i)).ravel()
+
+    def row_bounds(self) -> tuple[Reals, Reals]:
+        """Lower and upper bounds of the constraint rows (T + 1, nc), infinite where there is none."""
+        lower, upper = np.full_like(self.c, -np.inf), np.full_like(self.c, np.inf)
+        for kind in (*self.running, self.terminal):
+            knots = list(kind.knots)
+            lower[knots, : kind.nc], upper[knots, : kind.nc] = kind.row_bounds(kind.rows(self.parameters))
+        return lower, upper
+
+    def expand(self, x0: Reals | None) -> None:
+        """Fills everything at `xs`, `us`.
+
+        Args:
+            x0: Initial state (nx,) that the first gap is counted from; None where the start is not fixed.
+        """
+        for fill in self._fill:
+            fill()
+        if x0 is None or x0.tobytes() == self._x_first.tobytes():  # mostly equal, and bytes are compared fast
+            self._f_first.fill(0.0)
         else:
-            self._end()
-        self.gaps[0] = 0.0 if np.array_equal(self.xs[0], x0) else self.state.difference(self.xs[0], x0)
+            self._f_first[:] = self.state.difference(self._x_first, x0)
+        if self.can_fail:
+            self._check_status()
+
+    def _check_status(self) -> None:
+        """Raises ModelEvaluationError if a step has failed; the message names knot, model and residual."""
+        bad = np.flatnonzero(self.status != 0)
+        if len(bad):
+            t = int(bad[0])
+            kind = next(k for k in (*self.running, self.terminal) if t in k.knots)
+            knot = f"knot {t} (terminal)" if kind.terminal else f"knot {t}"
+            at = f"x = {self.xs[t]}" + ("" if kind.terminal else f", u = {self.us[t, : kind.model.nu]}")
+            raise ModelEvaluationError(
+                f"{knot}: {type(kind.model).__name__} found no solution of an equation that it solves (residual "
+                f"{self.status[t]:.3g}) at {at}; start from a better guess, or take shorter steps"
+            )
 
     def prepare(self) -> None:
         """Compiles, or loads from the cache, all that a solve needs, so that nothing is compiled during it."""
-        every = (*self._linearize, self._end, *self.trials(1).calls, *self.trials(LANES).calls)
-        calls = [call for call in every if isinstance(call, KernelCall)]
+        calls = [*self._expansions, self._end, *self.trials(1).calls, *self.trials(LANES).calls]
         compile_together([each for call in calls for each in call.kernels])
         for call in calls:
             call.prepare()
@@ -129,102 +164,20 @@ class Evaluator:
 
     def check_finite(self) -> None:
         """Raises ModelEvaluationError if a value or a derivative is not finite; the message names knot and array."""
-        running = {
-            "next state": self.xnext,
-            "cost": self.costs,
-            "F": self.F,
-            "cost gradient": self.g,
-            "cost Hessian": self.H,
-        }
-        ends = {"terminal gradient": self.terminal_Lx, "terminal Hessian": self.terminal_Lxx}
-        for name, array in running.items():
-            if np.isfinite(array.sum()):  # a sum of finite numbers may overflow, and then they are looked at one by one
-                continue
-            bad = np.flatnonzero(~np.isfinite(array.reshape(len(array), -1)).all(axis=1))
+        if math.isfinite(sum(float(np.add.reduce(array, axis=None)) for array in self._results.values())):
+            return
+        for name, array in self._results.items():  # a sum of finite numbers may overflow
+            bad = np.flatnonzero(~np.isfinite(array).reshape(len(array), -1).all(axis=1))
             if len(bad):
-                kind = next(k for k in self.kinds if int(bad[0]) in k.knots)
+                t = self.T if name.startswith("terminal") else int(bad[0])
+                kind = next(k for k in (*self.running, self.terminal) if t in k.knots)
                 raise ModelEvaluationError(
-                    f"knot {bad[0]}: {type(kind.model).__name__} gives a {name} that is not finite at x = "
-                    f"{self.xs[bad[0]]}; is an expression undefined there (sqrt, log, division)?"
-                )
-        for name, array in ends.items():
-            if not np.all(np.isfinite(array)):
-                raise ModelEvaluationError(
-                    f"knot {self.T} (terminal): the {name} is not finite at x = {self.xs[self.T]}"
+                    f"knot {t}: {type(kind.model).__name__} gives a {name} that is not finite at x = {self.xs[t]}; "
+                    "is an expression undefined there (sqrt, log, division)?"
                 )
 
 
-class Trials:
-    """Rollouts with feedback along a direction, one step length a lane.
-
-    Attributes:
-        alphas: Step lengths (width, 1).
-        xs: States (width, T + 1, nx); row 0 is set by the caller.
-        us: Controls (width, T, nu).
-        costs: Costs (width, T + 1) [cost].
-        dx: xs ⊖ the evaluator's xs (width, T + 1, ndx).
-        gaps: Gaps of which a step of length α closes the part α (T + 1, ndx); set by the caller.
-    """
-
-    def __init__(self, evaluator: Evaluator, width: int) -> None:
-        e, state, T = evaluator, evaluator.state, evaluator.T
-        self._e, self.width = e, width
-        self.alphas = padded((width, 1))
-        self.xs, self.us = padded((width, T + 1, state.nx)), padded((width, T, e.nu))
-        self.costs, self.dx = padded((width, T + 1)), padded((width, T + 1, state.ndx))
-        self.gaps = padded((T + 1, state.ndx))
-        self._kind_at = np.zeros(T, dtype=np.int64)
-        compiled = [k for k in e.running if k.compiled]
-        for i, kind in enumerate(compiled):
-            self._kind_at[list(kind.knots)] = i
-        self._kernels = [kernel(knot_programs.step(expression(k.model)), width) for k in compiled]
-        self._boxes = {t: BlackBoxKnot(k.model, t, e) for k in e.running if not k.compiled for t in k.knots}
-        self._call = self._running_call() if self._kernels else None
-        self._end = self._terminal_call()
-
-    @property
-    def calls(self) -> tuple[KernelCall | BlackBoxKnot | None, ...]:
-        """What a rollout runs: the running knots, and the end."""
-        return self._call, self._end
-
-    def _running_call(self) -> KernelCall:
-        e, T = self._e, self._e.T
-        inputs = [
-            *(lane_rows(self.xs), rows(e.xs), rows(e.us), rows(e.k), rows(e.K), rows(self.gaps, offset=1)),
-            *(Rows(self.alphas, 0, self.alphas.strides[0]), rows(e.parameters)),
-        ]
-        outputs = [lane_rows(self.xs, offset=1), lane_rows(self.us), lane_rows(self.costs), lane_rows(self.dx)]
-        indices = np.repeat(np.arange(T)[:, None], self.width, axis=1)
-        return KernelCall(self._kernels, self._kind_at, indices, inputs + outputs)
-
-    def _terminal_call(self) -> KernelCall | BlackBoxKnot:
-        e = self._e
-        if not e.terminal.compiled:
-            return BlackBoxKnot(e.terminal.model, e.T, e)
-        program = knot_programs.terminal_step(expression(e.terminal.model))
-        arguments = [lane_rows(self.xs), rows(e.xs), rows(e.parameters), lane_rows(self.costs), lane_rows(self.dx)]
-        return KernelCall(
-            [kernel(program, self.width)], np.zeros(1, dtype=np.int64), np.full((1, self.width), e.T), arguments
-        )
-
-    def run(self) -> None:
-        """Rolls out from row 0 of `xs` in every lane."""
-        first, T = 0, self._e.T
-        for t in [*sorted(self._boxes), T]:
-            if self._call is not None and first < t:
-                self._call(first, t)
-            if t < T:
-                for lane in range(self.width):
-                    self._boxes[t].step(self, lane)
-            first = t + 1
-        if isinstance(self._end, BlackBoxKnot):
-            for lane in range(self.width):
-                self._end.finish(self, lane)
-        else:
-            self._end()
-
-
-def expression(model: ActionModelAbstract) -> ActionModelExpression:
-    """The model as one that is compiled."""
-    assert isinstance(model, ActionModelExpression)
-    return model
+def _common_lift(sizes: list[int | None]) -> int | None:
+    """Size of lifts that all kinds of running knots have; None if one has none."""
+    found = [size for size in sizes if size is not None]
+    return max(found) if found and len(found) == len(sizes) else None

@@ -2,6 +2,9 @@
 
 Arrays of all knots have the same shape. A knot with fewer controls than the problem's nu has zeros in its place: the
 derivatives along controls that it does not have are 0, their Hessian is the identity.
+
+Where a step of a model can fail, derivatives come with the status of the knot as one output more, and a trial in which
+one fails costs infinitely much.
 """
 
 from __future__ import annotations
@@ -51,21 +54,18 @@ def expansion(model: ActionModelExpression, nu: int, nc: int = 0, *, lift: int |
         F, g, H = program.call(_pad(F.shape[0], model.state.ndx, model.nu, nu), F, g, H)
     blocks = () if e.lift is None else (e.lift.dt, e.lift.J0, e.lift.J1)
     rows = _rows(program, model, nc, (e.rows, e.C), (1, model.state.ndx + nu))
-    program.output(xnext, e.cost, gap, F, *blocks, g, H, *rows)
+    program.output(xnext, e.cost, gap, F, *blocks, g, H, *rows, *_status(program))
     return program
 
 
-def terminal_expansion(model: ActionModelExpression, nc: int = 0) -> Program:
-    """(x, parameters) -> (cost, Lx, Lxx, constraint rows c, C), padded to `nc` rows."""
-    return model.program("terminal") if model.nc == nc else _padded_end(model, nc)
-
-
 @_once
-def _padded_end(model: ActionModelExpression, nc: int) -> Program:
+def terminal_expansion(model: ActionModelExpression, nc: int = 0) -> Program:
+    """(x, parameters) -> (cost, g, H, constraint rows c, C), padded to `nc` rows; without any, c and C are left out."""
     program = Program(f"{type(model).__name__}: terminal expansion")
     x, p = program.input(model.state.nx), program.input(model.layout.size)
     e = model.expansion(program, Point(x=x, u=None, parameters=p))
-    program.output(e.cost, e.g, e.H, *_rows(program, model, nc, (e.rows, e.C), (1, model.state.ndx)))
+    rows = _rows(program, model, nc, (e.rows, e.C), (1, model.state.ndx))
+    program.output(e.cost, e.g, e.H, *rows, *_status(program))
     return program
 
 
@@ -86,7 +86,8 @@ def step(model: ActionModelExpression, nc: int = 0) -> Program:
     reached = model.values(program, Point(x=x, u=u, parameters=p))
     assert reached.xnext is not None
     (x_next,) = program.call(_partial_gap(state), reached.xnext, gap, alpha)
-    program.output(x_next, u, reached.cost, dx, *_rows(program, model, nc, (reached.rows,), (1,)))
+    rows = _rows(program, model, nc, (reached.rows,), (1,))
+    program.output(x_next, u, _cost_unless_failed(program, reached.cost), dx, *rows)
     return program
 
 
@@ -97,8 +98,23 @@ def terminal_step(model: ActionModelExpression, nc: int = 0) -> Program:
     x, x_ref = program.input(model.state.nx), program.input(model.state.nx)
     end = model.values(program, Point(x=x, u=None, parameters=program.input(model.layout.size)))
     (dx,) = program.call(_gap(model.state), x_ref, x)
-    program.output(end.cost, dx, *_rows(program, model, nc, (end.rows,), (1,)))
+    rows = _rows(program, model, nc, (end.rows,), (1,))
+    program.output(_cost_unless_failed(program, end.cost), dx, *rows)
     return program
+
+
+def _status(program: Program) -> tuple[Array, ...]:
+    """The status of a program's steps; nothing if none of them can fail."""
+    return () if program.status is None else (program.status,)
+
+
+def _cost_unless_failed(program: Program, cost: Array) -> Array:
+    """The cost, infinite where a step has failed: no search accepts that."""
+    if program.status is None:
+        return cost
+    value, status = SX.sym("cost"), SX.sym("status")
+    checked = ca.Function("cost_unless_failed", [value, status], [ca.if_else(status == 0, value, ca.inf)])
+    return program.call(checked, cost, program.status)[0]
 
 
 def _closed(program: Program, state: StateAbstract, e: Expansion, following: Array) -> tuple[Array, Array]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.shooting import inspection
 from trajopt.solution.record import SolverStatus
 
 if TYPE_CHECKING:
@@ -46,9 +47,11 @@ def _terms(solution: Solution) -> list[str]:
 
 def _optimality(solution: Solution) -> list[str]:
     gaps, slope = np.abs(solution.gaps()), np.abs(solution.stationarity())
-    knot, control = (int(i) for i in np.unravel_index(slope.argmax(), slope.shape))
-    name = solution.problem.control_names[control] if solution.problem is not None else f"u{control}"
     line = f"  largest gap {gaps.max():.2g} before knot {int(gaps.max(axis=1).argmax())}; "
+    if slope.size == 0:
+        return [line + "there is no control"]
+    knot, control = (int(i) for i in np.unravel_index(slope.argmax(), slope.shape))
+    name = inspection.controls(solution.problem).names[control] if solution.problem is not None else f"u{control}"
     return [line + f"steepest control {name!r} at knot {knot}: dJ/du = {slope.max():.2g}"]
 
 
@@ -88,10 +91,10 @@ def _indefinite(solution: Solution) -> str:
     t, problem = solution.failed_knot, solution.problem
     if t is None or problem is None:
         return "give every control a cost > 0 at every knot"
-    with problem.with_parameters(solution.parameters, solution.x0):
+    with inspection.with_values(problem, solution.parameters, solution.x0):
         Luu = problem.calc_diff(solution.xs, solution.us).Luu[t]
     values, vectors = np.linalg.eigh(Luu)
-    control = problem.control_names[int(np.abs(vectors[:, 0]).argmax())]
+    control = inspection.controls(problem).names[int(np.abs(vectors[:, 0]).argmax())]
     return (
         f"at knot {t} the cost has curvature {values[0]:.2g} along control {control!r}: give it a cost > 0, such as "
         "ResidualModelControl with a small weight"

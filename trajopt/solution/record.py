@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import weakref
+from dataclasses import dataclass, field, fields
 from enum import Enum
+from typing import Any
+
+from trajopt.errors import UnsupportedOperationError
+from trajopt.types import Reals
 
 
 class SolverStatus(Enum):
@@ -11,10 +17,10 @@ class SolverStatus(Enum):
 
     CONVERGED = "converged"
     MAX_ITERATIONS = "stopped at max_iterations: raise it, or start from a better guess"
-    INDEFINITE_QUU = "Quu not positive definite at reg_max: is the control cost > 0 at every node?"
-    DIVERGED = "the value function is not finite at reg_max: start from a better guess, or scale the costs"
+    INDEFINITE_QUU = "Quu not positive definite at max_regularization: is the control cost > 0 at every knot?"
+    DIVERGED = "the value function is not finite at max_regularization: start from a better guess, or scale the costs"
     LINE_SEARCH_FAILED = (
-        "no step length decreased the cost at reg_max: the guess may be a minimum, or costs are not smooth"
+        "no step length decreased the cost at max_regularization: the guess may be a minimum, or costs are not smooth"
     )
     TIME_LIMIT = "stopped at time_limit: the best iterate so far is returned"
     INTERRUPTED = "interrupted by the user: the best iterate so far is returned"
@@ -26,30 +32,56 @@ class SolverStatus(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class IterationRecord:
-    """One iteration: one direction and the search along it.
+    """One iteration of any solver; NaN stands in a column that the solver does not have.
 
     Attributes:
         iteration: Number of the iteration, from 1 [-].
         cost: Cost after the step [cost].
-        stop: Stopping value |d0 + d1/2|: the decrease that the full step promises [cost].
-        step_length: Accepted step length; that of the last try if none was accepted [-].
+        seconds: Wall time since the start of the solve [s].
+        feasible: Whether the trajectory is a rollout after the step.
         accepted: Whether a step was accepted.
+        stop: Stopping value; of DDP and FDDP |d0 + d1/2|, the decrease that the full step promises [cost].
+        step_length: Accepted step length; that of the last try if none was accepted [-].
         regularization: Regularisation of the direction that was used [-].
         gap_norm: Largest gap before the step (max norm in tangent space) [-].
         expected_decrease: Decrease of the cost that the model promises at this step length [cost].
         decrease: Decrease of the cost that came [cost].
-        feasible: Whether the trajectory is a rollout after the step.
-        seconds: Wall time since the start of the solve [s].
+        constraint_violation: Largest violation of a constraint after the step (max norm) [-].
+        complementarity: Largest product of a multiplier and its slack after the step [-].
     """
 
     iteration: int
     cost: float
-    stop: float
-    step_length: float
-    accepted: bool
-    regularization: float
-    gap_norm: float
-    expected_decrease: float
-    decrease: float
-    feasible: bool
     seconds: float
+    feasible: bool = True
+    accepted: bool = True
+    stop: float = math.nan
+    step_length: float = math.nan
+    regularization: float = math.nan
+    gap_norm: float = math.nan
+    expected_decrease: float = math.nan
+    decrease: float = math.nan
+    constraint_violation: float = math.nan
+    complementarity: float = math.nan
+    kept: tuple[weakref.ref[Reals], weakref.ref[Reals]] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def trajectory(self) -> tuple[Reals, Reals]:
+        """States (T + 1, nx) and controls (T, nu) after the step, as copies; to be taken within a callback.
+
+        Raises:
+            UnsupportedOperationError: The solver has gone on: only the latest trajectory is kept.
+        """
+        xs, us = (ref() for ref in self.kept) if self.kept else (None, None)
+        if xs is None or us is None:
+            raise UnsupportedOperationError(
+                f"trajectory: that of iteration {self.iteration} is not kept; take record.trajectory within a callback"
+            )
+        return xs.copy(), us.copy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "kept": None}
+
+
+COLUMNS = tuple(f.name for f in fields(IterationRecord) if f.name != "kept")
+"""Names of what a record says in numbers."""

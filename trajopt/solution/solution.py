@@ -6,16 +6,16 @@ The solution judges itself: `gaps` and `stationarity` are computed from the prob
 from __future__ import annotations
 
 import contextlib
-import json
-import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError
+from trajopt.shooting import inspection
+from trajopt.solution import file
 from trajopt.solution.record import IterationRecord, SolverStatus
 from trajopt.types import Reals
 
@@ -27,33 +27,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Solution:
-    """A trajectory, its gains, and how it was found.
+    """A trajectory, how it was found, and what the solver knows beside it.
 
     Attributes:
         xs: States, shape (T + 1, nx).
         us: Controls, shape (T, nu).
-        K: Feedback gains: u = us - K (x ⊖ xs), shape (T, nu, ndx).
-        k: Feed-forward part of the last direction, shape (T, nu).
-        Vx: Gradient of the value function, shape (T + 1, ndx) [cost].
-        Vxx: Hessian of the value function, shape (T + 1, ndx, ndx) [cost].
         cost: Total cost [cost].
         status: Why the solver stopped.
-        iterations: Directions computed [-].
+        iterations: Iterations begun [-].
         history: One record an iteration.
         solver: Name of the solver.
         seconds: Wall time of the solve [s].
         x0: Initial state of the problem when it was solved (nx,).
         failed_knot: Knot where the backward pass failed for good, if it did.
+        K: Feedback gains: u = us - K (x ⊖ xs), shape (T, nu, ndx); None if the solver has none.
+        k: Feed-forward part of the last direction, shape (T, nu); None if the solver has none.
+        Vx: Gradient of the value function, shape (T + 1, ndx) [cost]; None if the solver has none.
+        Vxx: Hessian of the value function, shape (T + 1, ndx, ndx) [cost]; None if the solver has none.
+        multipliers: Lagrange multipliers by name, if the solver has them: "dynamics" (T + 1, ndx), and others.
         problem: The problem; None after `load` without one.
         parameters: Values of the problem's parameters when it was solved, by name: one row a knot that has it.
     """
 
     xs: Reals
     us: Reals
-    K: Reals
-    k: Reals
-    Vx: Reals
-    Vxx: Reals
     cost: float
     status: SolverStatus
     iterations: int
@@ -62,6 +59,11 @@ class Solution:
     seconds: float
     x0: Reals
     failed_knot: int | None = None
+    K: Reals | None = None
+    k: Reals | None = None
+    Vx: Reals | None = None
+    Vxx: Reals | None = None
+    multipliers: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
     problem: ShootingProblem | None = field(default=None, repr=False, compare=False)
     parameters: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
 
@@ -91,7 +93,8 @@ class Solution:
         """
         with self._as_solved() as problem:
             d = problem.calc_diff(self.xs, self.us)
-        feedback = np.where(np.isfinite(self.K), self.K, 0.0)
+        feedback = 0.0 if self.K is None else np.where(np.isfinite(self.K), self.K, 0.0)
+        feedback = np.broadcast_to(feedback, (*self.us.shape, d.Lx.shape[1]))
         costate, gradient = d.Lx[-1], np.zeros_like(self.us)
         for t in range(len(self.us) - 1, -1, -1):
             gradient[t] = d.Lu[t] + d.Fu[t].T @ costate
@@ -101,12 +104,12 @@ class Solution:
     def cost_terms(self) -> dict[str, Reals]:
         """Contribution of each cost term by knot, (T + 1,) [cost]; NaN where a knot has no such term."""
         with self._as_solved() as problem:
-            return problem.cost_terms(self.xs, self.us)
+            return inspection.cost_terms(problem, self.xs, self.us)
 
     def contact_forces(self) -> dict[str, Reals]:
-        """Force of each contact, or impulse, at the running knots; see `ShootingProblem.contact_forces`."""
+        """Force of each contact, or impulse, at the running knots; see `trajopt.shooting.contact_forces`."""
         with self._as_solved() as problem:
-            return problem.contact_forces(self.xs, self.us)
+            return inspection.contact_forces(problem, self.xs, self.us)
 
     def explain(self) -> str:
         """Why the solver stopped, which terms and knots the cost comes from, and which knob to turn."""
@@ -127,7 +130,7 @@ class Solution:
             raise InvalidArgumentError(
                 "problem: this solution was loaded without one; use Solution.load(path, problem)"
             )
-        with self.problem.with_parameters(self.parameters, self.x0):
+        with inspection.with_values(self.problem, self.parameters, self.x0):
             yield self.problem
 
     def save(self, path: str | Path) -> Path:
@@ -136,22 +139,7 @@ class Solution:
         Raises:
             InvalidArgumentError: The folder does not exist, or the suffix is another.
         """
-        path = check_npz(path)
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
-        arrays |= {f"parameter/{name}": value for name, value in self.parameters.items()}
-        columns = {f.name: np.array([getattr(r, f.name) for r in self.history]) for f in fields(IterationRecord)}
-        arrays |= {f"history/{name}": column for name, column in columns.items()}
-        facts = {
-            "format": 1,
-            "cost": self.cost,
-            "status": self.status.name,
-            "iterations": self.iterations,
-            "solver": self.solver,
-            "seconds": self.seconds,
-            "failed_knot": self.failed_knot,
-        }
-        np.savez_compressed(path, facts=np.array(json.dumps(facts)), **arrays)
-        return path
+        return file.write(path, self)
 
     @classmethod
     def load(cls, path: str | Path, problem: ShootingProblem | None = None) -> Solution:
@@ -164,47 +152,10 @@ class Solution:
         Raises:
             InvalidArgumentError: The file is not one that `save` wrote, or the problem has other sizes.
         """
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            facts = json.loads(str(arrays.pop("facts")))
-            status = SolverStatus[facts["status"]]
-            kinds = {f.name: {"int": int, "bool": bool}.get(str(f.type), float) for f in fields(IterationRecord)}
-            rows = zip(*(arrays[f"history/{name}"] for name in kinds))
-            history = tuple(IterationRecord(**{n: kinds[n](v) for n, v in zip(kinds, row)}) for row in rows)
-            parameters = {n.split("/", 1)[1]: v for n, v in arrays.items() if n.startswith("parameter/")}
-            plain = {name: arrays[name] for name in _ARRAYS}
-        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-            raise InvalidArgumentError(f"path: {path} cannot be read as a saved solution: {error}") from error
-        if problem is not None and (problem.T, problem.state.nx) != (len(plain["us"]), plain["xs"].shape[1]):
+        found = file.read(path)
+        if problem is not None and (problem.T, problem.state.nx) != (len(found["us"]), found["xs"].shape[1]):
             raise InvalidArgumentError(
-                f"problem: T = {problem.T}, nx = {problem.state.nx}; the solution has T = {len(plain['us'])}, "
-                f"nx = {plain['xs'].shape[1]}"
+                f"problem: T = {problem.T}, nx = {problem.state.nx}; the solution has T = {len(found['us'])}, "
+                f"nx = {found['xs'].shape[1]}"
             )
-        names = ("cost", "iterations", "solver", "seconds", "failed_knot")
-        return cls(
-            **plain,
-            **{name: facts[name] for name in names},
-            status=status,
-            history=history,
-            problem=problem,
-            parameters=parameters,
-        )
-
-
-_ARRAYS = ("xs", "us", "K", "k", "Vx", "Vxx", "x0")
-
-
-def check_npz(path: str | Path) -> Path:
-    """A path to write a solution to, with the suffix .npz.
-
-    Raises:
-        InvalidArgumentError: The folder does not exist, or the suffix is another.
-    """
-    path = Path(path)
-    path = path.with_suffix(".npz") if path.suffix == "" else path
-    if path.suffix != ".npz":
-        raise InvalidArgumentError(f"path: expected a file name ending in .npz, got {path}")
-    if not path.parent.is_dir():
-        raise InvalidArgumentError(f"path: the folder {path.parent} does not exist")
-    return path
+        return cls(**found, problem=problem)

@@ -1,4 +1,4 @@
-"""What every state manifold offers: ⊕, ⊖, their Jacobians, bounds and names, as numbers and as expressions."""
+"""Interface of state manifolds: ⊕, ⊖, their Jacobians, bounds and names, as numbers and as expressions."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Which = Literal["both", "first", "second"]
 
 
 class StateAbstract(ABC):
-    """A manifold of states x (nx,) with tangent vectors dx (ndx,); fixed after construction.
+    """A manifold of states x (nx,) with tangent vectors dx (ndx,); immutable after construction.
 
-    Numeric methods take and return arrays. Methods named `sx_*` take and return CasADi SX columns and are for building
-    compiled kernels: what is structurally zero or one stays so, and derivatives are finite everywhere.
+    Numeric methods take and return arrays. Methods named `sx_*` take and return CasADi SX columns, for expressions that
+    are compiled: structural zeros and ones are kept, and derivatives are finite everywhere.
 
     Attributes:
         nx: Number of coordinates.
         ndx: Dimension of the tangent space.
-        lower: Lower bound of each coordinate of x ⊖ zero(), shape (ndx,), -inf where there is none.
-        upper: Upper bound, shape (ndx,), inf where there is none.
+        lower: Lower bounds of x ⊖ zero(), shape (ndx,), -inf where there is none.
+        upper: Upper bounds of x ⊖ zero(), shape (ndx,), inf where there is none.
     """
 
     nx: int
@@ -35,7 +35,7 @@ class StateAbstract(ABC):
     upper: Reals
 
     def _finish(self, lower: npt.ArrayLike, upper: npt.ArrayLike) -> None:
-        """Ends a subclass's `__init__`: checks and sets the bounds, then refuses further changes."""
+        """Last call in the `__init__` of a subclass: checks and sets the bounds, then makes the state immutable."""
         self.lower = _check_bound("lower", lower, self.ndx)
         self.upper = _check_bound("upper", upper, self.ndx)
         crossed = np.flatnonzero(self.lower > self.upper)
@@ -50,7 +50,7 @@ class StateAbstract(ABC):
     def __setattr__(self, name: str, value: Any) -> None:
         if getattr(self, "_finished", False):
             raise AttributeError(
-                f"{type(self).__name__} is fixed after construction: cannot set {name!r}; build another one"
+                f"{type(self).__name__} is immutable after construction: cannot set {name!r}; build another one"
             )
         object.__setattr__(self, name, value)
 
@@ -58,14 +58,14 @@ class StateAbstract(ABC):
 
     @abstractmethod
     def zero(self) -> Reals:
-        """The neutral state, shape (nx,); a fresh array."""
+        """Neutral state, shape (nx,); a new array."""
 
     @abstractmethod
     def rand(self, rng: np.random.Generator | int) -> Reals:
         """A random state, shape (nx,).
 
-        Rotations are uniform; other coordinates are uniform within their bounds, or in [-1, 1] where they have none;
-        velocities are uniform in [-1, 1], cut to their bounds.
+        Rotations are uniform. Other coordinates are uniform within their bounds, or in [-1, 1] without bounds.
+        Velocities are uniform in [-1, 1], clipped to their bounds.
 
         Args:
             rng: Random generator, or the seed of a new one.
@@ -96,29 +96,29 @@ class StateAbstract(ABC):
         return _select(self._jdifference(_vector("x0", x0, self.nx), _vector("x1", x1, self.nx)), which)
 
     def at_rest(self, x: Reals) -> Reals:
-        """The state with its velocities set to zero, shape (nx,), where the manifold knows what they are."""
+        """The state with zero velocity, shape (nx,); a copy of the state if its manifold has no velocities."""
         return np.array(x, dtype=np.float64)
 
     @abstractmethod
     def normalize(self, x: npt.ArrayLike) -> Reals:
-        """x with its rotations scaled to norm 1, shape (nx,); a fresh array.
+        """The state with its rotations scaled to norm 1, shape (nx,); a new array.
 
         Raises:
-            InvalidArgumentError: a rotation has norm zero, or the size is wrong.
+            InvalidArgumentError: A rotation has norm zero, or the size is wrong.
         """
 
     def check(self, x: npt.ArrayLike, argument: str = "x") -> Reals:
         """A copy of x, shape (nx,), after checking that it is a state.
 
         Raises:
-            InvalidArgumentError: the size is wrong, a value is not finite, or a rotation is not normalised.
+            InvalidArgumentError: The size is wrong, a value is not finite, or a rotation is not normalised.
         """
         checked = check_array(argument, x, (self.nx,), cure=self._shape_hint())
         self._check_rotations(checked, argument)
         return checked
 
     def are_states(self, xs: Reals) -> bool:
-        """Whether all rows of xs (n, nx) would pass `check`."""
+        """Whether all rows of xs (n, nx) pass `check`."""
         return bool(np.all(np.isfinite(xs)))
 
     # --- expressions ---------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ class StateAbstract(ABC):
     def sx_tangent_projection(self, x: SX) -> SX:
         """d(x' ⊖ x)/dx' at x' = x, sparse, shape (ndx, nx); the left inverse of `sx_tangent_basis`.
 
-        A map f between states has the derivative projection(f(x)) · df/dx · basis(x) in tangent coordinates.
+        In tangent coordinates a map f between states has the derivative projection(f(x)) · df/dx · basis(x).
         """
 
     # --- names ---------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class StateAbstract(ABC):
     def __hash__(self) -> int:
         return hash((type(self), tuple(self.tangent_names), self.lower.tobytes(), self.upper.tobytes()))
 
-    # --- what a subclass provides --------------------------------------------------------------------------------
+    # --- implemented by subclasses -------------------------------------------------------------------------------
 
     @abstractmethod
     def _integrate(self, x: Reals, dx: Reals) -> Reals: ...
@@ -198,15 +198,15 @@ class StateAbstract(ABC):
 
     @abstractmethod
     def _check_rotations(self, x: Reals, argument: str) -> None:
-        """Raises InvalidArgumentError where a rotation in x is not normalised."""
+        """Raises InvalidArgumentError if a rotation in x is not normalised."""
 
     @abstractmethod
     def _shape_hint(self) -> str:
-        """What a state consists of, for the message about a wrong size."""
+        """Description of a state, for the message about a wrong size."""
 
     @abstractmethod
     def _same_content(self, other: Any) -> bool:
-        """Whether a state of the same class, with equal names and bounds, is equal."""
+        """Whether another state of the same class, with equal names and bounds, is equal to this one."""
 
 
 def random_generator(rng: np.random.Generator | int) -> np.random.Generator:
@@ -221,7 +221,7 @@ def random_generator(rng: np.random.Generator | int) -> np.random.Generator:
 
 
 def uniform_within(rng: np.random.Generator, lower: Reals, upper: Reals) -> Reals:
-    """Uniform random numbers within bounds; a side without bound is at ∓1, or 2 away from the bound beyond that."""
+    """Uniform random numbers within bounds; a missing bound counts as ∓1, or as 2 beyond the other bound."""
     low = np.where(np.isfinite(lower), lower, np.where(upper < -1, upper - 2, -1.0))
     high = np.where(np.isfinite(upper), upper, np.where(lower > 1, lower + 2, 1.0))
     return rng.uniform(low, high)

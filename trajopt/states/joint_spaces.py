@@ -1,4 +1,4 @@
-"""Which configuration space each of Pinocchio's joints has, and where its coordinates lie."""
+"""Configuration spaces of Pinocchio's joints, and the places of their coordinates in q and v."""
 
 from __future__ import annotations
 
@@ -33,25 +33,31 @@ SPACES: dict[str, ConfigurationSpace] = {
     "JointModelPlanar": PlanarPoseSpace(),
     "JointModelFreeFlyer": PoseSpace(),
 }
-"""By `shortname()`; composite joints are split into their parts, mimic joints have no coordinates of their own."""
+"""Spaces by the joint's `shortname()`. Composite joints are split into parts; mimic joints have no coordinates."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JointSpace:
-    """A space and its place in a configuration q (nq,) and a tangent vector v (nv,)."""
+    """Configuration space of a joint, and its place in a configuration and a tangent vector.
+
+    Attributes:
+        label: Name of the joint; "NAME.INDEX" for a part of a composite joint.
+        space: The configuration space.
+        q: Its coordinates in a configuration (nq,).
+        v: Its coordinates in a tangent vector (nv,).
+    """
 
     label: str
-    """The joint's name; for a part of a composite joint, "name.index"."""
     space: ConfigurationSpace
     q: slice
     v: slice
 
 
 def joint_spaces(model: pin.Model) -> tuple[JointSpace, ...]:
-    """Spaces of a model's joints in the order of their coordinates.
+    """Configuration spaces of a model's joints, in the order of their coordinates.
 
     Raises:
-        UnsupportedOperationError: a joint has a type that is not in the table.
+        UnsupportedOperationError: The type of a joint is not in the table `SPACES`.
     """
     result: list[JointSpace] = []
     for i in range(1, model.njoints):
@@ -70,7 +76,7 @@ def _append(result: list[JointSpace], joint: pin.JointModel, label: str) -> None
         return
     if kind not in SPACES:
         raise UnsupportedOperationError(
-            f"joint {label!r}: its type {kind} has no configuration space here; known: {', '.join(SPACES)}"
+            f"joint {label!r}: expected a type of {', '.join(SPACES)}, got {kind}; lock the joint"
         )
     q, v = slice(joint.idx_q, joint.idx_q + joint.nq), slice(joint.idx_v, joint.idx_v + joint.nv)
     result.append(JointSpace(label=label, space=SPACES[kind], q=q, v=v))

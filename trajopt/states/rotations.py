@@ -3,13 +3,13 @@
 Rotations are unit quaternions in Pinocchio's order (x, y, z, w); poses are a position and a quaternion; tangent
 vectors are local (translation first). A quaternion needs fewer instructions than a rotation matrix.
 
-Every coefficient is a function of t = θ² with a series below a threshold. The branch not taken is evaluated at a safe
-argument, so values and derivatives of any order are finite everywhere. With Ω = [ω]x the Jacobians are
+Every coefficient is a function of t = θ², with a series below a threshold. The branch that is not taken is evaluated at
+a safe argument, so that values and derivatives of any order are finite everywhere. With Ω = [ω]x the Jacobians are
 
     J(ω) = I - B Ω + C Ω²        with B = (1 - cos θ)/θ², C = (θ - sin θ)/θ³
     J(ω)⁻¹ = I + Ω/2 + D Ω²      with D = (1 - k)/θ², k = (θ/2) cot(θ/2)
 
-and those of poses follow by putting the dual number ω + ε v in place of ω: their upper right block is the coefficient
+and those of poses follow with the dual number ω + ε v in place of ω: their upper right block is the coefficient
 of ε (with V = [v]x, s = ωᵀv and Ω² = ωωᵀ - t I). Sources: Chirikjian, Stochastic Models, Information Theory, and Lie
 Groups 2, chapter 10; Barfoot, State Estimation for Robotics, section 7.1; own derivation of the dual-number form.
 """
@@ -29,7 +29,7 @@ def polynomial(coefficients: tuple[float, ...], t: SX) -> SX:
 
 
 def near_zero(t: SX, threshold: float) -> tuple[SX, SX]:
-    """Whether t is below the threshold, and t or, where it is below, 1: an argument at which closed forms are safe."""
+    """Whether t is below the threshold, and a safe argument for closed forms: t, or 1 below the threshold."""
     small = t < threshold
     return small, ca.if_else(small, 1.0, t)
 

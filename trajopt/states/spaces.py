@@ -1,8 +1,8 @@
 """Configuration spaces of joints as expressions: ⊕, ⊖, their Jacobians, tangent bases.
 
-Each space has nq coordinates and nv tangent coordinates, with Pinocchio's conventions: a unit circle is (cos, sin), a
-quaternion is (x, y, z, w), tangent vectors are local. All functions take and return SX; what is structurally zero or
-one stays so.
+Each space has nq coordinates and nv tangent coordinates, with Pinocchio's conventions: a point on the unit circle is
+(cos, sin), a quaternion is (x, y, z, w), tangent vectors are local. All functions take and return SX, and keep
+structural zeros and ones.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from trajopt.states import rotations as rot
 
 
 class ConfigurationSpace(ABC):
-    """What a joint's coordinates live in.
+    """Configuration space of a joint.
 
     Attributes:
         nq: Number of coordinates.
         nv: Number of tangent coordinates.
-        coordinates: Name of each coordinate within the joint, "" if there is one only.
-        tangents: Name of each tangent coordinate within the joint.
+        coordinates: Name of each coordinate within the joint, "" for a single one.
+        tangents: Name of each tangent coordinate within the joint, "" for a single one.
         units: Unit of each tangent coordinate.
+        rotation: Coordinates with norm 1 (a quaternion or a point on the unit circle); None if there are none.
     """
 
     nq: int
@@ -32,7 +33,6 @@ class ConfigurationSpace(ABC):
     tangents: tuple[str, ...]
     units: tuple[str, ...]
     rotation: slice | None = None
-    """Coordinates whose norm is 1 (a quaternion or a point on the unit circle)."""
 
     @abstractmethod
     def integrate(self, q: SX, v: SX) -> SX:
@@ -60,7 +60,7 @@ class ConfigurationSpace(ABC):
 
 
 class VectorSpace(ConfigurationSpace):
-    """Coordinates that add: q ⊕ v = q + v."""
+    """A vector space: q ⊕ v = q + v."""
 
     def __init__(self, names: tuple[str, ...], units: tuple[str, ...]) -> None:
         self.nq = self.nv = len(names)
@@ -209,7 +209,7 @@ class PoseSpace(ConfigurationSpace):
 
     def integrate(self, q: SX, v: SX) -> SX:
         p, a = rot.exp_pose(v[:3], v[3:])
-        # Pinocchio keeps the quaternion in the half space of the one before (for steps beyond π; only here).
+        # For steps beyond π Pinocchio keeps the quaternion in the half space of the one before, for this joint only.
         side = ca.if_else(a[3] < 0, -1.0, 1.0)
         turned = rot.renormalise(rot.multiply(q[3:], a))
         return ca.vertcat(q[:3] + rot.rotate(q[3:], p), side * turned)
@@ -248,7 +248,7 @@ def _angle_between(q0: SX, q1: SX) -> SX:
 
 
 def _planar_matrix(cosine: SX, sine: SX, column: SX) -> SX:
-    """[[cosine, sine, column], [-sine, cosine, .], [0, 0, 1]] with structural zeros and one."""
+    """[[cosine, sine, column], [-sine, cosine, .], [0, 0, 1]] with structural zeros and a constant one."""
     m = SX(3, 3)
     m[0, 0], m[0, 1], m[1, 0], m[1, 1], m[2, 2] = cosine, sine, -sine, cosine, 1.0
     m[0, 2], m[1, 2] = column[0], column[1]

@@ -1,4 +1,4 @@
-"""States of a robot: configuration and velocity."""
+"""State of a robot: configuration and velocity."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from casadi import SX
 from trajopt.checks import check_array
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots import Robot
+from trajopt.robots.placements import NORM_TOLERANCE
 from trajopt.states.accurate import evaluate, joints_to_replace
 from trajopt.states.base import StateAbstract, check_columns, random_generator, uniform_within
 from trajopt.states.joint_spaces import JointSpace, joint_spaces
 from trajopt.states.spaces import VectorSpace
 from trajopt.types import Reals
 
-_NORM_TOLERANCE = 1e-6
 _NO_LIMIT = 1e300
-"""Pinocchio writes the largest double where a file gives no limit."""
+"""Limits beyond this are none: Pinocchio writes the largest double where a file gives no limit."""
 
 
 class StateMultibody(StateAbstract):
@@ -33,12 +33,12 @@ class StateMultibody(StateAbstract):
     Args:
         robot: The robot.
         lower: Lower bounds of x ⊖ zero(), shape (2 nv,); by default the robot's limits of positions and velocities,
-            none for joints that turn without limit, planar joints and free flyers.
-        upper: Upper bounds, likewise.
+            where continuous joints, planar joints and free flyers have no limits of position.
+        upper: Upper bounds of x ⊖ zero(), likewise.
 
     Raises:
-        InvalidArgumentError: `robot` is not a Robot, or the bounds do not fit.
-        UnsupportedOperationError: a joint's type is unknown.
+        InvalidArgumentError: `robot` is not a Robot, or the bounds have a wrong size or order.
+        UnsupportedOperationError: The type of a joint is unknown.
     """
 
     def __init__(self, robot: Robot, *, lower: npt.ArrayLike | None = None, upper: npt.ArrayLike | None = None) -> None:
@@ -56,14 +56,14 @@ class StateMultibody(StateAbstract):
         self._finish(default_lower if lower is None else lower, default_upper if upper is None else upper)
 
     def zero(self) -> Reals:
-        """The neutral configuration and no velocity, shape (nx,); a fresh array."""
+        """Neutral configuration with zero velocity, shape (nx,); a new array."""
         return np.concatenate([pin.neutral(self.model), np.zeros(self.nv)])
 
     def rand(self, rng: np.random.Generator | int) -> Reals:
         """A random state, shape (nx,).
 
-        Rotations are uniform, joints with limits are uniform within them, other positions are uniform in [-1, 1], and
-        so are velocities, cut to their bounds.
+        Rotations are uniform, joints with limits are uniform within them, and other positions are uniform in [-1, 1].
+        Velocities are uniform in [-1, 1], clipped to their bounds.
         """
         generator = random_generator(rng)
         x = np.empty(self.nx)
@@ -84,11 +84,11 @@ class StateMultibody(StateAbstract):
         return np.concatenate([np.asarray(x, dtype=np.float64)[: self.nq], np.zeros(self.nv)])
 
     def normalize(self, x: npt.ArrayLike) -> Reals:
-        """x with its quaternions and unit circles scaled to norm 1, shape (nx,); a fresh array."""
+        """The state with its quaternions and points on unit circles scaled to norm 1, shape (nx,); a new array."""
         result = check_array("x", x, (self.nx,), cure=self._shape_hint())
         for joint, where, norm in self._rotations(result):
             if norm == 0:
-                raise InvalidArgumentError(f"x: expected a rotation of joint {joint.label!r}, got zeros")
+                raise InvalidArgumentError(f"x: expected a nonzero rotation of joint {joint.label!r}, got zeros")
             result[where] /= norm
         return result
 
@@ -130,18 +130,18 @@ class StateMultibody(StateAbstract):
 
     @property
     def coordinate_names(self) -> list[str]:
-        """ "q:joint" or "q:joint.x" for each coordinate of q, then "v:joint" or "v:joint.x" for each of v."""
+        """Name of each coordinate of q, "q:JOINT" or "q:JOINT.x", then of v, "v:JOINT" or "v:JOINT.x"."""
         positions = [_name("q", j.label, part) for j in self._joints for part in j.space.coordinates]
         return positions + self.tangent_names[self.nv :]
 
     @property
     def tangent_names(self) -> list[str]:
-        """ "q:joint" or "q:joint.x" for each coordinate of δq, then the same with "v:" for δv."""
+        """Name of each coordinate of δq, "q:JOINT" or "q:JOINT.x", then of δv, "v:JOINT" or "v:JOINT.x"."""
         return [_name(kind, j.label, part) for kind in "qv" for j in self._joints for part in j.space.tangents]
 
     @property
     def tangent_units(self) -> list[str]:
-        """ "rad" or "m" for each coordinate of δq, then "rad/s" or "m/s" for δv."""
+        """Unit of each coordinate of δq, "rad" or "m", then of δv, "rad/s" or "m/s"."""
         units = [unit for j in self._joints for unit in j.space.units]
         return units + [f"{unit}/s" for unit in units]
 
@@ -177,7 +177,7 @@ class StateMultibody(StateAbstract):
         return _with_velocity(first, -1.0), _with_velocity(second, 1.0)
 
     def _rotations(self, x: Reals) -> list[tuple[JointSpace, slice, float]]:
-        """Each rotation in x: its joint, where its coordinates are, their norm."""
+        """Rotations in x: for each the joint, the place of its coordinates, and their norm."""
         result = []
         for joint in self._joints:
             rotation = joint.space.rotation
@@ -188,17 +188,17 @@ class StateMultibody(StateAbstract):
 
     def _check_rotations(self, x: Reals, argument: str) -> None:
         for joint, where, norm in self._rotations(x):
-            if abs(norm - 1) > _NORM_TOLERANCE:
+            if abs(norm - 1) > NORM_TOLERANCE:
                 kind = "quaternion" if where.stop - where.start == 4 else "(cos, sin)"
                 raise InvalidArgumentError(
                     f"{argument}: expected the {kind} of joint {joint.label!r} (indices {where.start} to "
-                    f"{where.stop - 1}) to have norm 1 within {_NORM_TOLERANCE}, got {norm:.9g}; "
+                    f"{where.stop - 1}) to have norm 1 within {NORM_TOLERANCE}, got {norm:.9g}; "
                     "normalise it, or use state.normalize(x)"
                 )
 
     def are_states(self, xs: Reals) -> bool:
         norms = [np.linalg.norm(xs[:, where], axis=1) for _, where, _ in self._rotations(xs[0])]
-        return super().are_states(xs) and all(np.all(np.abs(norm - 1) <= _NORM_TOLERANCE) for norm in norms)
+        return super().are_states(xs) and all(np.all(np.abs(norm - 1) <= NORM_TOLERANCE) for norm in norms)
 
     def _shape_hint(self) -> str:
         return f"a state of {self.robot.name!r} is (q, v) with nq = {self.nq} and nv = {self.nv}"
@@ -237,9 +237,9 @@ def _rebuild(robot: Robot, lower: Reals, upper: Reals) -> StateMultibody:
 
 
 def check_robot_state(user: str, state: object) -> StateMultibody:
-    """The state, if it is that of a robot; raises InvalidArgumentError in the name of `user` if it is not."""
+    """Returns the state of a robot; raises InvalidArgumentError, in the name of `user`, for any other state."""
     if not isinstance(state, StateMultibody):
         raise InvalidArgumentError(
-            f"state: {user} needs a StateMultibody, got {state!r}; make one of a robot: StateMultibody(load_robot(...))"
+            f"state: {user} needs a StateMultibody, got {state!r}; make one: StateMultibody(load_robot(...))"
         )
     return state

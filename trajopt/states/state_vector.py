@@ -1,4 +1,4 @@
-"""States that are plain vectors."""
+"""State that is a plain vector."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
+from trajopt.checks import check_count
 from trajopt.errors import InvalidArgumentError
 from trajopt.states.base import StateAbstract, check_columns, random_generator, uniform_within
 from trajopt.types import Reals
@@ -21,11 +22,11 @@ class StateVector(StateAbstract):
         nx: Number of coordinates, > 0.
         lower: Lower bounds, shape (nx,), -inf where there is none; by default none.
         upper: Upper bounds, shape (nx,), inf where there is none; by default none.
-        names: Name of each coordinate, for plots; x0, x1, ... by default.
-        units: Unit of each coordinate, for plots; "-" by default.
+        names: Name of each coordinate, for plots; by default x0, x1, ...
+        units: Unit of each coordinate, for plots; by default "-".
 
     Raises:
-        InvalidArgumentError: `nx` is not a positive integer, or bounds, names or units do not fit.
+        InvalidArgumentError: `nx` is not a positive integer, or bounds, names or units have a wrong size.
     """
 
     def __init__(
@@ -37,30 +38,26 @@ class StateVector(StateAbstract):
         names: Sequence[str] | None = None,
         units: Sequence[str] | None = None,
     ) -> None:
-        if isinstance(nx, bool) or not isinstance(nx, (int, np.integer)) or nx < 1:
-            raise InvalidArgumentError(f"nx: expected an integer >= 1, got {nx!r}")
-        self.nx = self.ndx = int(nx)
+        self.nx = self.ndx = check_count("nx", nx, least=1)
         self._names = tuple(names) if names is not None else tuple(f"x{i}" for i in range(self.nx))
         self._units = tuple(units) if units is not None else ("-",) * self.nx
         for argument, texts in (("names", self._names), ("units", self._units)):
             if len(texts) != self.nx:
-                raise InvalidArgumentError(
-                    f"{argument}: expected {self.nx} of them, one a coordinate, got {len(texts)}"
-                )
+                raise InvalidArgumentError(f"{argument}: expected {self.nx}, one per coordinate, got {len(texts)}")
         self._finish(
             np.full(self.nx, -np.inf) if lower is None else lower, np.full(self.nx, np.inf) if upper is None else upper
         )
 
     def zero(self) -> Reals:
-        """The origin, shape (nx,); a fresh array."""
+        """The origin, shape (nx,); a new array."""
         return np.zeros(self.nx)
 
     def rand(self, rng: np.random.Generator | int) -> Reals:
-        """Uniform within the bounds, or in [-1, 1] where there are none, shape (nx,)."""
+        """A random state, uniform within the bounds, or in [-1, 1] without bounds, shape (nx,)."""
         return uniform_within(random_generator(rng), self.lower, self.upper)
 
     def normalize(self, x: npt.ArrayLike) -> Reals:
-        """A checked copy of x, shape (nx,): vectors need no normalisation."""
+        """A checked copy of x, shape (nx,); a vector needs no normalisation."""
         return self.check(x)
 
     def sx_integrate(self, x: SX, dx: SX) -> SX:
@@ -95,17 +92,17 @@ class StateVector(StateAbstract):
 
     @property
     def coordinate_names(self) -> list[str]:
-        """The names that were given, or x0, x1, ..."""
+        """Name of each coordinate, as given or x0, x1, ..."""
         return list(self._names)
 
     @property
     def tangent_names(self) -> list[str]:
-        """The same as of the coordinates."""
+        """Name of each tangent coordinate, the same as `coordinate_names`."""
         return self.coordinate_names
 
     @property
     def tangent_units(self) -> list[str]:
-        """Units as given, or "-" for each."""
+        """Unit of each tangent coordinate, as given or "-"."""
         return list(self._units)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -134,7 +131,7 @@ class StateVector(StateAbstract):
         return -np.eye(self.nx), np.eye(self.nx)
 
     def _check_rotations(self, x: Reals, argument: str) -> None:
-        """There are none."""
+        """Does nothing, as a vector has no rotations."""
 
     def _shape_hint(self) -> str:
         return f"a state of {self!r} is a vector of {self.nx} numbers"

@@ -1,0 +1,89 @@
+"""What a direction promises, and which steps along it are accepted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from trajopt.solvers.options import DDPOptions, FDDPOptions
+from trajopt.types import Reals
+
+
+@dataclass(frozen=True)
+class Promise:
+    """The decrease of the cost that a direction promises: dV(α) = α (d0 + α d1 / 2) at the step length α.
+
+    Attributes:
+        d0: Slope [cost].
+        d1: Curvature [cost].
+        gaps: Gaps of which a step of length α closes the part α (T + 1, ndx); None if every step closes all of them.
+        Vf: Vxx f of these gaps (T + 1, ndx).
+    """
+
+    d0: float
+    d1: float
+    gaps: Reals | None = None
+    Vf: Reals | None = None
+
+    def at(self, dx: Reals) -> Promise:
+        """The promise at a trial dx = xs_try ⊖ xs (T + 1, ndx): gaps that remain bend it."""
+        if self.gaps is None or self.Vf is None:
+            return self
+        dv = float(np.vdot(self.Vf, dx))
+        return Promise(self.d0 + dv, self.d1 - 2.0 * dv, self.gaps, self.Vf)
+
+    def decrease(self, length: float) -> float:
+        """dV at a step length [cost]."""
+        return length * (self.d0 + 0.5 * length * self.d1)
+
+    @property
+    def stop(self) -> float:
+        """The decrease that a full step promises, |d0 + d1 / 2| [cost]."""
+        return abs(self.d0 + 0.5 * self.d1)
+
+
+class Acceptance(Protocol):
+    """Judges steps."""
+
+    def accepts(self, promise: Promise, expected: float, decrease: float, *, feasible: bool) -> bool:
+        """Whether a step is accepted.
+
+        Args:
+            promise: The promise at the trial.
+            expected: Decrease that it promises at the step's length [cost].
+            decrease: Decrease that came [cost].
+            feasible: Whether the trajectory before the step is a rollout.
+        """
+
+
+@dataclass(frozen=True)
+class DDPAcceptance:
+    """A part of the promised decrease must come, unless the guess had gaps. As Crocoddyl 3.2.1."""
+
+    options: DDPOptions
+
+    def accepts(self, promise: Promise, expected: float, decrease: float, *, feasible: bool) -> bool:
+        """See Acceptance."""
+        if expected < 0:
+            return False
+        small = abs(promise.d0) < self.options.gradient_tolerance
+        return small or not feasible or decrease > self.options.acceptance * expected
+
+
+@dataclass(frozen=True)
+class FDDPAcceptance:
+    """As DDP; while gaps close, the cost may rise by a multiple of what is expected.
+
+    Source: Mastalli et al., Crocoddyl, ICRA 2020, section III; as Crocoddyl 3.2.1.
+    """
+
+    options: FDDPOptions
+
+    def accepts(self, promise: Promise, expected: float, decrease: float, *, feasible: bool) -> bool:
+        """See Acceptance."""
+        if expected >= 0:
+            small = abs(promise.d0) < self.options.gradient_tolerance
+            return small or decrease > self.options.acceptance * expected
+        return not feasible and decrease > self.options.negative_acceptance * expected

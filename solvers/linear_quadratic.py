@@ -1,0 +1,193 @@
+"""The quadratic program with stages that every solver's step comes from, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.shooting.arrays import lifted
+from trajopt.shooting.evaluator import Evaluator
+from trajopt.types import Reals
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SecondOrder:
+    """Positions of knots with q⁺ = q ⊕ dt v⁺: their rows of F follow from those of the velocities.
+
+    With dx in the order (q, v), and J0 and J1 the Jacobians of q ⊕ w by q and by w, F_q = dt J1 F_v + (J0 | 0 | 0).
+    Beyond nb leading rows and columns J0 and J1 are the identity: nb is 6 for a robot on a free flyer, 0 for one on a
+    fixed base whose joints turn about one axis each, and larger, up to n/2, where spherical joints lie further behind.
+    Symplectic Euler steps are of this kind, and impulses with dt = 0 and J1dt = 0.
+
+    Attributes:
+        dt: Time steps (T,) [s].
+        J0: Leading blocks of J0 (T, nb, nb).
+        J1dt: Leading blocks of dt J1 (T, nb, nb).
+    """
+
+    dt: Reals
+    J0: Reals
+    J1dt: Reals
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LinearQuadratic:
+    """Minimise Σ ½ zᵀH z + gᵀz + ½ dx_Tᵀ H_T dx_T + g_Tᵀ dx_T over z_t = (dx_t, du_t), t < T, and dx_T.
+
+    Subject to dx_0 = f_0, dx_{t+1} = F_t z_t + f_{t+1} and, where there are constraints, C_t z_t + d_t = δ_t ∘ y_t with
+    their multipliers y_t. Where δ = 0 that is an equality; interior-point and proximal methods set δ > 0 to what stands
+    in their dual block. A knot with fewer constraints than others is padded with rows C = 0, d = 0, δ = 1, where y = 0.
+
+    The arrays are held, not copied: a change in them is seen. A solver that changes them takes a `copy`. Their rows
+    follow one another without a gap, in order; those of F may lie apart, as in F[:, n // 2 :]. T = 0 and m = 0 are
+    problems, too. Of H and terminal_H only the lower triangles are read.
+
+    Derivatives by parameters θ (sensitivities, free time), when they come, are further columns of F, g, H and C behind
+    those of du; a batch of problems is a further axis in front of all arrays.
+
+    Attributes:
+        F: Jacobians of the dynamics (T, n, n + m); with `second_order` rows of velocities alone (T, n // 2, n + m).
+        f: Gaps (T + 1, n).
+        g: Gradients (T, n + m).
+        H: Hessians (T, n + m, n + m).
+        terminal_g: Gradient at the end (n,).
+        terminal_H: Hessian at the end (n, n).
+        C: Constraint rows (T, nc, n + m); None without constraints.
+        d: Their values (T, nc).
+        delta: δ, not negative (T, nc); zeros by default.
+        second_order: How rows of positions follow from those of velocities; None if F has all rows.
+    """
+
+    F: Reals
+    f: Reals
+    g: Reals
+    H: Reals
+    terminal_g: Reals
+    terminal_H: Reals
+    C: Reals | None = None
+    d: Reals | None = None
+    delta: Reals | None = None
+    second_order: SecondOrder | None = None
+
+    @staticmethod
+    def zeros(T: int, n: int, m: int, *, nc: int = 0, nb: int | None = None) -> LinearQuadratic:
+        """Arrays of zeros to be filled.
+
+        Args:
+            T: Number of knots before the last.
+            n: Dimension of dx.
+            m: Number of controls.
+            nc: Number of constraint rows of a knot.
+            nb: Size of the leading blocks of a second-order system; None for a system of first order.
+        """
+        s = n + m
+        structure = None
+        if nb is not None:
+            structure = SecondOrder(dt=np.zeros(T), J0=np.zeros((T, nb, nb)), J1dt=np.zeros((T, nb, nb)))
+        rows = {"C": np.zeros((T, nc, s)), "d": np.zeros((T, nc))} if nc else {}
+        return LinearQuadratic(
+            F=np.zeros((T, n if nb is None else n // 2, s)),
+            f=np.zeros((T + 1, n)),
+            g=np.zeros((T, s)),
+            H=np.zeros((T, s, s)),
+            terminal_g=np.zeros(n),
+            terminal_H=np.zeros((n, n)),
+            second_order=structure,
+            **rows,
+        )
+
+    @staticmethod
+    def of(e: Evaluator) -> LinearQuadratic:
+        """The program of a step from the trajectory of an evaluator, on its arrays."""
+        lift = None if e.lift_size is None else SecondOrder(dt=e.dt, J0=e.J0, J1dt=e.J1dt)
+        arrays = {"F": e.F, "f": e.f, "g": e.g, "H": e.H, "terminal_g": e.terminal_g, "terminal_H": e.terminal_H}
+        return LinearQuadratic(**arrays, second_order=lift)
+
+    def __post_init__(self) -> None:
+        if self.C is not None and self.delta is None:
+            object.__setattr__(self, "delta", np.zeros(np.shape(self.C)[:2]))
+        if (self.C is None) != (self.d is None) or (self.C is None and self.delta is not None):
+            raise InvalidArgumentError("C, d, delta: expected C and d, or none of them")
+        T, n, s, nc, rows = self.T, self.n, self.n + self.m, self.nc, self.n
+        if n < 1 or s < n:
+            raise InvalidArgumentError(f"terminal_g, g: expected n >= 1 and rows of n + m, got {n} and {s}")
+        if self.second_order is not None:
+            rows = self._check_second_order(self.second_order)
+        shapes: dict[str, tuple[int, ...]] = {"f": (T + 1, n), "g": (T, s), "H": (T, s, s)}
+        shapes |= {"terminal_g": (n,), "terminal_H": (n, n)}
+        if self.C is not None:
+            shapes |= {"C": (T, nc, s), "d": (T, nc), "delta": (T, nc)}
+        for name, shape in shapes.items():
+            check_rows(name, getattr(self, name), shape)
+        check_rows("F", self.F, (T, rows, s), apart=True)
+
+    def _check_second_order(self, structure: SecondOrder) -> int:
+        """Checks the arrays of a second-order system; returns the rows that F has."""
+        T, half, nb = self.T, self.n // 2, np.shape(structure.J0)[-1]
+        if self.n % 2 or nb > half:
+            raise InvalidArgumentError(
+                f"second_order: expected an even n and blocks of at most n / 2, got n = {self.n} and blocks of {nb}"
+            )
+        check_rows("second_order.dt", structure.dt, (T,))
+        check_rows("second_order.J0", structure.J0, (T, nb, nb))
+        check_rows("second_order.J1dt", structure.J1dt, (T, nb, nb))
+        return half
+
+    @property
+    def T(self) -> int:
+        """Number of knots before the last."""
+        return len(self.g)
+
+    @property
+    def n(self) -> int:
+        """Dimension of dx."""
+        return len(self.terminal_g)
+
+    @property
+    def m(self) -> int:
+        """Number of controls."""
+        return np.shape(self.g)[-1] - self.n
+
+    @property
+    def nc(self) -> int:
+        """Number of constraint rows of a knot."""
+        return 0 if self.C is None else np.shape(self.C)[1]
+
+    def copy(self) -> LinearQuadratic:
+        """The same with arrays of its own."""
+        arrays = {f.name: getattr(self, f.name) for f in fields(self)}
+        own: dict[str, Any] = {name: array.copy() for name, array in arrays.items() if isinstance(array, np.ndarray)}
+        if self.second_order is not None:
+            structure = {f.name: getattr(self.second_order, f.name).copy() for f in fields(SecondOrder)}
+            own["second_order"] = SecondOrder(**structure)
+        return replace(self, **own)
+
+    def full_F(self) -> Reals:
+        """F with all rows (T, n, n + m); a new array if it is one of second order."""
+        if self.second_order is None:
+            return self.F
+        return lifted(self.F, self.second_order.dt, self.second_order.J0, self.second_order.J1dt)
+
+
+def check_rows(argument: str, array: object, shape: tuple[int, ...], *, apart: bool = False) -> None:
+    """Raises InvalidArgumentError unless this is an array that machine code can work on in place.
+
+    Args:
+        argument: Its name.
+        array: The array.
+        shape: Shape that it must have.
+        apart: Whether rows may lie apart from one another.
+    """
+    if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != shape:
+        got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+        raise InvalidArgumentError(f"{argument}: expected an array float64 {shape}, got {got}")
+    if apart and array.size:
+        knot, row, number = array.strides
+        fits = number == 8 and row % 8 == knot % 8 == 0 and row >= 8 * shape[2] and knot >= row * (shape[1] - 1)
+    else:
+        fits = array.flags.c_contiguous
+    if not fits or not array.flags.aligned:
+        raise InvalidArgumentError(f"{argument}: expected an array whose rows lie in one piece each, in order")

@@ -1,0 +1,54 @@
+"""Where a solve is: everything that a solver knows beyond its problem and its options."""
+
+from __future__ import annotations
+
+import time
+import weakref
+from dataclasses import dataclass, field
+from typing import Any
+
+from trajopt.solution import IterationRecord, SolverStatus
+from trajopt.types import Reals
+
+
+@dataclass(kw_only=True)
+class Progress:
+    """Where a solve is. The trajectory is replaced as a whole, so that it is consistent at any interruption.
+
+    Attributes:
+        x0: Initial state (nx,).
+        trajectory: States (T + 1, nx) and controls (T, nu), the best so far; replace both, never write into them.
+        feasible: Whether the trajectory is a rollout, without gaps.
+        cost: Its cost [cost]; NaN before the first iteration.
+        iterations: Iterations begun [-].
+        history: Their records.
+        status: Why the solve is over; None as long as it is not.
+        failed_knot: Knot where a direction could not be computed, if that ended the solve.
+        started: When the solve began, by time.perf_counter() [s].
+    """
+
+    x0: Reals
+    trajectory: tuple[Reals, Reals]
+    feasible: bool
+    cost: float = float("nan")
+    iterations: int = 0
+    history: list[IterationRecord] = field(default_factory=list)
+    status: SolverStatus | None = None
+    failed_knot: int | None = None
+    started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def seconds(self) -> float:
+        """Wall time since the start of the solve [s]."""
+        return time.perf_counter() - self.started
+
+    def record(self, **columns: Any) -> IterationRecord:
+        """The record of this iteration: its number, the cost and the time, and the columns that the solver gives."""
+        return IterationRecord(
+            iteration=self.iterations,
+            cost=self.cost,
+            seconds=self.seconds,
+            feasible=self.feasible,
+            kept=(weakref.ref(self.trajectory[0]), weakref.ref(self.trajectory[1])),
+            **columns,
+        )

@@ -1,0 +1,170 @@
+"""Instructions on cells, that is vectors of neighbouring doubles of a row, and loops that vanish if they run once."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+
+from trajopt.kernels.builder import Builder
+from trajopt.kernels.products import multiply_add, splat
+
+ZERO = "zeroinitializer"
+LARGEST = "0x46293E5939A08CEA"  # 1e30: a value function beyond this has diverged
+
+
+class Cells:
+    """Writes instructions on cells.
+
+    Args:
+        builder: The function that is being written.
+        width: Doubles in a cell, a power of two.
+        registers: Vector registers of the processor.
+    """
+
+    def __init__(self, builder: Builder, width: int, registers: int) -> None:
+        self.b, self.width, self.registers = builder, width, registers
+        self.real, self.truth = f"<{width} x double>", f"<{width} x i1>"
+
+    def widest(self, rows: int) -> int:
+        """Cells of as many rows that fit in the registers, with those of a further row and a factor."""
+        return max(1, (self.registers - 2) // (rows + 1))
+
+    def load(self, address: str) -> str:
+        """A cell from memory."""
+        return self.b.load(address, self.real)
+
+    def store(self, value: str, address: str) -> None:
+        """A cell to memory."""
+        self.b.store(value, address, self.real)
+
+    def store_first(self, value: str, address: str, count: int) -> None:
+        """The first places of a cell to memory, not touching what follows."""
+        done, size = 0, self.width
+        while done < count:
+            if size <= count - done:
+                piece = value if size == self.width else self.shuffle(value, "poison", range(done, done + size))
+                self.b.store(piece, self.b.at(address, done), f"<{size} x double>")
+                done += size
+            size //= 2
+
+    def store_row(self, cells: Sequence[str], address: str, count: int) -> None:
+        """Neighbouring cells to memory, of which `count` doubles are meant."""
+        for c, cell in enumerate(cells):
+            place = c * self.width
+            self.store_first(cell, self.b.at(address, place), min(self.width, count - place))
+
+    def load_first(self, address: str, count: int) -> str:
+        """Doubles from memory, without a look at what follows, and zeros behind them."""
+        if count == self.width:
+            return self.load(address)
+        value = ZERO
+        for i in range(count):
+            value = self.b.op(
+                f"insertelement {self.real} {value}, double {self.b.load(self.b.at(address, i))}, i32 {i}"
+            )
+        return value
+
+    def op(self, name: str, *values: str) -> str:
+        """An instruction such as fadd."""
+        return self.b.op(f"{name} {self.real} {', '.join(values)}")
+
+    def add_product(self, x: str, y: str, z: str) -> str:
+        """x y + z."""
+        return multiply_add(self.b, self.real, x, y, z)
+
+    def splat(self, value: str) -> str:
+        """A double in all places."""
+        return splat(self.b, value, self.width)
+
+    def factor(self, address: str, *, negative: bool = False) -> str:
+        """A double from memory, or its negative, in all places."""
+        value = self.b.load(address)
+        return self.splat(self.b.op(f"fneg double {value}") if negative else value)
+
+    def lane(self, value: str, lane: int) -> str:
+        """One place of a cell, in all places."""
+        return self.shuffle(value, "poison", [lane] * self.width)
+
+    def element(self, value: str, lane: int) -> str:
+        """One place of a cell, as a double."""
+        return self.b.op(f"extractelement {self.real} {value}, i32 {lane}")
+
+    def shuffle(self, x: str, y: str, lanes: Sequence[int]) -> str:
+        """Places of x, and behind them those of y, in another order."""
+        mask = ", ".join(f"i32 {lane}" for lane in lanes)
+        return self.b.op(f"shufflevector {self.real} {x}, {self.real} {y}, <{len(lanes)} x i32> <{mask}>")
+
+    def select(self, where: Sequence[bool], x: str, y: str) -> str:
+        """x in the places where it is asked for, else y."""
+        return self.shuffle(x, y, [i if here else i + self.width for i, here in enumerate(where)])
+
+    def first(self, count: int, value: str, behind: str = ZERO) -> str:
+        """The first places of a cell, and behind them those of another; the count may be anything."""
+        if count >= self.width or value == behind:
+            return value
+        return behind if count <= 0 else self.select([i < count for i in range(self.width)], value, behind)
+
+    def bounded(self, value: str, fine: str) -> str:
+        """Whether |value| < 1e30, which is false for NaN, and `fine` held before."""
+        size = self.b.op(f"call {self.real} @llvm.fabs.v{self.width}f64({self.real} {value})")
+        below = self.b.op(f"fcmp olt {self.real} {size}, splat (double {LARGEST})")
+        return self.b.op(f"and {self.truth} {fine}, {below}")
+
+    def all(self, truth: str) -> str:
+        """Whether something holds in all places."""
+        return self.b.op(f"call i1 @llvm.vector.reduce.and.v{self.width}i1({self.truth} {truth})")
+
+    def sum(self, value: str) -> str:
+        """The sum of a cell's places."""
+        return self.b.op(f"call double @llvm.vector.reduce.fadd.v{self.width}f64(double 0.0, {self.real} {value})")
+
+    def transpose(self, rows: Sequence[str]) -> list[str]:
+        """The transpose of up to `width` cells; rows that are missing count as zero."""
+        width = self.width
+        rows = [*rows, *[ZERO] * (width - len(rows))]
+        pairs = [lane for i in range(width // 2) for lane in (2 * i, 2 * i + width)]
+        found = [
+            self.shuffle(rows[k], rows[k + 1], [lane + odd for lane in pairs])
+            for k in range(0, width, 2)
+            for odd in (0, 1)
+        ]
+        even = [lane for lane in range(2 * width) if lane // 2 % 2 == 0]
+        for step in (2**i for i in range(1, width.bit_length() - 1)):
+            for k in range(width):
+                if k & step == 0:
+                    x, y = found[k], found[k + step]
+                    found[k], found[k + step] = self.shuffle(x, y, even), self.shuffle(x, y, [i + 2 for i in even])
+        return found
+
+    def total(self, cells: Sequence[str]) -> str:
+        """The sum of cells, in pairs."""
+        while len(cells) > 1:
+            pairs = [cells[i : i + 2] for i in range(0, len(cells), 2)]
+            cells = [self.op("fadd", *pair) if len(pair) == 2 else pair[0] for pair in pairs]
+        return cells[0]
+
+
+@contextlib.contextmanager
+def each(b: Builder, first: int, end: int, step: int = 1) -> Iterator[str | int]:
+    """The indices first, first + step, ... below `end`: a loop, or just the index if there is one only."""
+    if end - first <= step:
+        yield first
+        return
+    with b.loop(first, end, step) as loop:
+        yield loop.index
+
+
+def strips(count: int, step: int) -> list[tuple[int, int, int]]:
+    """Ranges (first, end, step) that cover [0, count) in whole steps and a smaller last one."""
+    whole = count - count % step
+    return [r for r in ((0, whole, step), (whole, count, count - whole)) if r[0] < r[1]]
+
+
+def even_strips(count: int, largest: int) -> list[tuple[int, int, int]]:
+    """Ranges (first, end, step) that cover [0, count) in as few steps as can be, which differ by one at most."""
+    if not count:
+        return []
+    pieces = -(-count // largest)
+    small, larger = divmod(count, pieces)
+    middle = larger * (small + 1)
+    return [r for r in ((0, middle, small + 1), (middle, count, small)) if r[0] < r[1]]

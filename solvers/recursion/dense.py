@@ -1,0 +1,170 @@
+"""Products of dense matrices: blocks of the result stay in registers over the inner loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from trajopt.solvers.recursion.cells import ZERO, Cells, each, even_strips, strips
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Where a matrix lies; strides in doubles.
+
+    Attributes:
+        base: Address of its first element.
+        row: Stride from row to row.
+        column: Stride from column to column; 1 where rows are read or written by cells.
+    """
+
+    base: str
+    row: int
+    column: int = 1
+
+
+@dataclass(frozen=True)
+class Term:
+    """A product A B that is added to a result, or subtracted from it.
+
+    Attributes:
+        A: Read element by element.
+        B: Read by cells.
+        count: Number of columns of A and rows of B.
+        subtract: Whether the product is subtracted.
+    """
+
+    A: Matrix
+    B: Matrix
+    count: int
+    subtract: bool = False
+
+
+def add_products(
+    x: Cells,
+    rows: int,
+    cells: int,
+    terms: Sequence[Term],
+    target: Matrix,
+    initial: Matrix | None = None,
+    *,
+    diagonal: int | None = None,
+) -> None:
+    """target = initial + the terms.
+
+    Blocks of (8, 3) cells with 32 registers, (4, 3) with 16; where fewer rows are left, more cells.
+
+    Args:
+        x: Where to write.
+        rows: Number of rows of the result.
+        cells: Number of cells of a row.
+        terms: The products; empty ones are left out.
+        target: Where the result goes.
+        initial: May be the target; zero by default.
+        diagonal: Column of row 0 that is on the diagonal, if only cells up to the diagonal are wanted.
+    """
+    terms = [term for term in terms if term.count]
+    for first, end, step in strips(rows, 8 if x.registers >= 32 else 4):
+        if diagonal is None:
+            with each(x.b, first, end, step) as i:
+                _strip(x, i, step, cells, terms, target, initial)
+            continue
+        for i in range(first, end, step):
+            reached = -(-(i + step + diagonal) // x.width)
+            _strip(x, i, step, min(cells, reached), terms, target, initial)
+
+
+def _strip(
+    x: Cells, i: str | int, height: int, cells: int, terms: Sequence[Term], target: Matrix, initial: Matrix | None
+) -> None:
+    """A few rows of the result."""
+    for first, end, step in even_strips(cells, x.widest(height)):
+        with each(x.b, first, end, step) as j:
+            _block(x, (i, j), (height, step), terms, target, initial)
+
+
+def _block(
+    x: Cells,
+    at: tuple[str | int, str | int],
+    shape: tuple[int, int],
+    terms: Sequence[Term],
+    target: Matrix,
+    initial: Matrix | None,
+) -> None:
+    """A few rows and cells of the result."""
+    b, width, (i, j) = x.b, x.width, at
+    places = [(r, c) for r in range(shape[0]) for c in range(shape[1])]
+    sums = [ZERO] * len(places)
+    if initial:
+        start = b.at(initial.base, (i, initial.row), (j, width))
+        sums = [x.load(b.at(start, r * initial.row + c * width)) for r, c in places]
+    for term in terms:
+        A, B = b.at(term.A.base, (i, term.A.row)), b.at(term.B.base, (j, width))
+        with b.loop(0, term.count, carried=[(x.real, s) for s in sums]) as k:
+            row = [x.load(b.at(B, (k.index, term.B.row), c * width)) for c in range(shape[1])]
+            column = b.at(A, (k.index, term.A.column))
+            factors = [x.factor(b.at(column, r * term.A.row), negative=term.subtract) for r in range(shape[0])]
+            k.carry(*[x.add_product(factors[r], row[c], k.values[p]) for p, (r, c) in enumerate(places)])
+        sums = k.results
+    end = b.at(target.base, (i, target.row), (j, width))
+    for total, (r, c) in zip(sums, places):
+        x.store(total, b.at(end, r * target.row + c * width))
+
+
+def add_rows(
+    x: Cells, start: Sequence[str], factors: Matrix, rows: Matrix, count: int, *, subtract: bool = False
+) -> list[str]:
+    """start + Σ factors[k] · rows[k], by cells; the factors are a column of a matrix.
+
+    Several sums run side by side, as an addition waits for the one before.
+    """
+    found, most = list(start), x.widest(1)
+    for first in range(0, len(start) if count else 0, most):
+        held = range(first, min(len(start), first + most))
+        found[held.start : held.stop] = _add_rows(
+            x, found[held.start : held.stop], held, factors, rows, count, subtract
+        )
+    return found
+
+
+def _add_rows(
+    x: Cells, start: list[str], held: range, factors: Matrix, rows: Matrix, count: int, subtract: bool
+) -> list[str]:
+    """The same for as many cells as the registers hold."""
+    b, size = x.b, len(held)
+
+    def add(sums: list[str], k: str | int, offset: int) -> list[str]:
+        factor = x.factor(b.at(factors.base, (k, factors.row), offset * factors.row), negative=subtract)
+        row = b.at(rows.base, (k, rows.row), offset * rows.row)
+        return [x.add_product(factor, x.load(b.at(row, c * x.width)), s) for c, s in zip(held, sums)]
+
+    beside = min(count, max(1, 10 // size))
+    whole = count - count % beside
+    sums = [start, *[[ZERO] * size for _ in range(beside - 1)]]
+    with b.loop(0, whole, beside, carried=[(x.real, s) for each_sum in sums for s in each_sum]) as k:
+        carried = [k.values[i : i + size] for i in range(0, beside * size, size)]
+        k.carry(*[s for i, some in enumerate(carried) for s in add(some, k.index, i)])
+    sums = [k.results[i : i + size] for i in range(0, beside * size, size)]
+    for i in range(count - whole):
+        sums[i] = add(sums[i], whole, i)
+    return [x.total(cells) for cells in zip(*sums)]
+
+
+def times(x: Cells, rows: int, count: int, A: Matrix, vector: str) -> Iterator[tuple[int, str]]:
+    """A z, a cell of results at a time: first row, results. Rows of A and z end after `count`, whatever follows."""
+    b, full, rest = x.b, count // x.width, count % x.width
+    for first in range(0, rows, x.width):
+        height = min(x.width, rows - first)
+        sums, base = [ZERO] * height, b.at(A.base, first * A.row)
+        if full:
+            with b.loop(0, full * x.width, x.width, carried=[(x.real, s) for s in sums]) as k:
+                z = x.load(b.at(vector, (k.index, 1)))
+                row = b.at(base, (k.index, 1))
+                k.carry(*[x.add_product(x.load(b.at(row, r * A.row)), z, k.values[r]) for r in range(height)])
+            sums = k.results
+        if rest:
+            z = x.first(rest, x.load(b.at(vector, full * x.width)))
+            tail = b.at(base, full * x.width)
+            cells = [x.first(rest, x.load(b.at(tail, r * A.row))) for r in range(height)]
+            sums = [x.add_product(cell, z, s) for cell, s in zip(cells, sums)]
+        yield first, x.total(x.transpose(sums))

@@ -1,0 +1,91 @@
+"""The frame of a generated function: the arrays that it is handed, its scratch, and the addresses of a knot's rows."""
+
+from __future__ import annotations
+
+from trajopt.kernels.builder import Builder
+from trajopt.kernels.products import declarations
+from trajopt.solvers.recursion.cells import Cells
+from trajopt.solvers.recursion.sizes import Sizes
+
+ARRAYS = (
+    *("F", "f", "g", "H", "terminal_g", "terminal_H", "C", "d", "delta", "dt", "J0", "J1dt"),
+    *("V", "v", "Vf", "K", "k", "Ky", "ky", "U", "inverse", "decrease", "dx", "du", "lam", "y", "scratch"),
+)
+"""Arrays whose addresses follow T in the table that each function gets."""
+
+MEMCPY = "llvm.memcpy.p0.p0.i64"
+
+
+class Frame:
+    """A function of the recursion.
+
+    Args:
+        sizes: Sizes of the problem.
+        name: Symbol.
+        numbers: Further arguments, behind `ptr %table`, which holds T and the addresses of `ARRAYS`, and before
+            `i64 %with_gaps`.
+    """
+
+    def __init__(self, sizes: Sizes, name: str, *numbers: str) -> None:
+        self.sizes = sizes
+        arguments = ", ".join(["ptr %table", *(f"double {number}" for number in numbers), "i64 %with_gaps"])
+        self.b = Builder(f"define i64 @{name}({arguments})")
+        self.x = Cells(self.b, sizes.width, sizes.registers)
+        self.T = self.b.op("load i64, ptr %table, align 8")
+        self.with_gaps = self.b.op("icmp ne i64 %with_gaps, 0")
+        self.arrays = {}
+        for i, name in enumerate(ARRAYS):
+            self.arrays[name] = self.b.op(f"load ptr, ptr {self.b.at('%table', i + 1)}, align 8")
+        places, _ = sizes.scratch()
+        self.scratch = {name: self.b.at(self.arrays["scratch"], place) for name, place in places.items()}
+        self._knots, self._copied = sizes.knots(), sizes.copied()
+
+    def of_knot(self, name: str, t: str, after: int = 0) -> str:
+        """Address of what an array has for knot t + after."""
+        size = self._knots[name]
+        return self.b.at(self.arrays[name], (t, size), after * size)
+
+    def readable(self, name: str, t: str, remaining: str) -> str:
+        """The same where reads may run on by a cell: what lies that near the end of an array is copied.
+
+        Args:
+            name: The array.
+            t: The knot.
+            remaining: Number of knots after it.
+        """
+        here = self.of_knot(name, t)
+        if not self._copied[name]:
+            return here
+        knots = -(-(self.sizes.width - 1) // self._knots[name])
+        near_end = self.b.op(f"icmp slt i64 {remaining}, {knots}")
+        with self.b.when(near_end):
+            self.copy(self.scratch[name], here, self._copied[name])
+        return self.b.op(f"select i1 {near_end}, ptr {self.scratch[name]}, ptr {here}")
+
+    def copy(self, target: str, source: str, count: int) -> None:
+        """Copies doubles."""
+        if count:
+            self.b.do(f"call void @{MEMCPY}(ptr {target}, ptr {source}, i64 {8 * count}, i1 false)")
+
+    def give_up(self, condition: str, code: str) -> None:
+        """Returns the code unless the condition holds."""
+        b = self.b
+        name = b.name("fine")
+        b.do(f"br i1 {condition}, label %{name}, label %{name}.not")
+        b.label(f"{name}.not")
+        b.do(f"ret i64 {code}")
+        b.label(name)
+
+    def text(self) -> str:
+        """The function, which returns 0 at its end, and what it calls."""
+        real, width = self.x.real, self.sizes.width
+        return "\n".join(
+            [
+                self.b.text("ret i64 0"),
+                declarations("double", real),
+                f"declare {real} @llvm.fabs.v{width}f64({real})",
+                f"declare double @llvm.vector.reduce.fadd.v{width}f64(double, {real})",
+                f"declare i1 @llvm.vector.reduce.and.v{width}i1(<{width} x i1>)",
+                f"declare void @{MEMCPY}(ptr, ptr, i64, i1)\n",
+            ]
+        )

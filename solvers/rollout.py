@@ -1,0 +1,204 @@
+"""The rollout family, DDP and FDDP: expand, backward pass, forward pass, accept, record, check."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trajopt.callbacks import Callback
+from trajopt.errors import InvalidArgumentError
+from trajopt.shooting import ShootingProblem
+from trajopt.shooting.evaluator import Evaluator
+from trajopt.solution import IterationRecord, SolverStatus
+from trajopt.solvers.acceptance import Acceptance, Promise
+from trajopt.solvers.base import SolverAbstract
+from trajopt.solvers.linear_quadratic import LinearQuadratic
+from trajopt.solvers.options import DDPOptions, SolverOptions
+from trajopt.solvers.progress import Progress
+from trajopt.solvers.riccati import Failure, Riccati, RiccatiOutcome
+from trajopt.solvers.searches import LineSearch, Step
+
+
+@dataclass(kw_only=True)
+class RolloutProgress(Progress):
+    """Where a solve by rollouts is.
+
+    Attributes:
+        was_feasible: Whether the last accepted step started from a rollout.
+        regularization: ρ of the next direction [-].
+        expanded: Whether the derivatives are those of the trajectory.
+        gap_norm: Largest gap of the trajectory that was expanded (max norm in tangent space) [-].
+    """
+
+    was_feasible: bool = False
+    regularization: float = 0.0
+    expanded: bool = False
+    gap_norm: float = 0.0
+
+
+class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
+    """A solver by backward Riccati recursions and forward rollouts, with Gauss-Newton Hessians (iLQR).
+
+    It keeps its arrays between solves. Arguments are those of SolverAbstract.
+    """
+
+    options_type: ClassVar[type[SolverOptions]] = DDPOptions
+    options: DDPOptions
+    progress_type = RolloutProgress
+    _evaluator: Evaluator  # kept between solves, with what is bound to it, from the first one on
+
+    def __init__(
+        self,
+        problem: ShootingProblem,
+        options: SolverOptions | None = None,
+        callbacks: Sequence[Callback | Callable[[IterationRecord], Any]] = (),
+    ) -> None:
+        super().__init__(problem, options, callbacks)
+        self._prepared = False
+        if problem.start != "fixed":
+            raise InvalidArgumentError(
+                f"problem: {type(self).__name__} rolls out from a given x0, so its start must be fixed; build the "
+                'problem with start="fixed", or take a solver that chooses the start'
+            )
+        if problem.nc:
+            raise InvalidArgumentError(
+                f"problem: {type(self).__name__} knows no constraints, and the problem has up to {problem.nc} rows "
+                "at a knot; leave them out, or turn them into costs with ActivationModelQuadraticBarrier"
+            )
+
+    # The parts that these solvers differ in
+
+    @abstractmethod
+    def acceptance(self) -> Acceptance:
+        """Which steps are accepted."""
+
+    @abstractmethod
+    def promise(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Promise:
+        """What a direction promises."""
+
+    @abstractmethod
+    def feasible_after(self, run: RolloutProgress, length: float) -> bool:
+        """Whether the trajectory is a rollout after a step of this length."""
+
+    def after_failed_search(self, run: RolloutProgress) -> None:
+        """What else is done when no step was accepted, beside regularising more; nothing by default."""
+
+    # The loop
+
+    def prepare(self, run: RolloutProgress) -> None:
+        """Arrays for this problem; kept as long as its models stay."""
+        problem = self.problem
+        if problem.nu == 0:  # there is nothing to choose: the rollout is the solution
+            xs, us = problem.rollout(run.trajectory[1]), run.trajectory[1]
+            run.trajectory, run.cost, run.feasible = (xs, us), problem.calc(xs, us).cost, True
+            run.status = SolverStatus.CONVERGED
+            return
+        if not (self._prepared and self._evaluator.fits(problem)):
+            e = self._evaluator = Evaluator(problem)
+            e.prepare()
+            self._riccati = Riccati(LinearQuadratic.of(e), K=e.K, k=e.k)
+            self._search = LineSearch(self._evaluator, self.options.step_lengths, self.acceptance())
+            self._prepared = True
+        self._evaluator.xs[:], self._evaluator.us[:] = run.trajectory
+        run.regularization = self.options.initial_regularization
+
+    def iterate(self, run: RolloutProgress) -> IterationRecord | None:
+        """Expand, backward pass, forward pass, accept, check."""
+        if not run.expanded:
+            self._expand(run)
+        outcome = self._backward(run)
+        if outcome is None:
+            return None
+        used, gap_norm = run.regularization, run.gap_norm
+        step = self._search.along(self.promise(run, outcome), run.x0, run.cost, feasible=run.feasible)
+        self._accept(run, step)
+        self._regularize(run, step)
+        self._check(run, step)
+        return run.record(
+            stop=step.promise.stop,
+            step_length=step.length,
+            accepted=step.accepted,
+            regularization=used,
+            gap_norm=gap_norm,
+            expected_decrease=step.expected,
+            decrease=step.decrease,
+        )
+
+    def results(self, run: RolloutProgress) -> dict[str, Any]:
+        """Gains and value function; none without controls."""
+        if self.problem.nu == 0:
+            return {}
+        e, r = self._evaluator, self._riccati
+        return {"K": e.K.copy(), "k": e.k.copy(), "Vx": r.Vx.copy(), "Vxx": r.Vxx.copy()}
+
+    def _expand(self, run: RolloutProgress) -> None:
+        e = self._evaluator
+        e.expand(run.x0)
+        run.expanded = True
+        run.cost = float(e.costs.sum())
+        if not run.history:
+            self._check_guess(run)
+        if run.feasible:
+            e.f[:] = 0.0
+        run.gap_norm = 0.0 if run.feasible else float(np.abs(e.f).max())
+
+    def _check_guess(self, run: RolloutProgress) -> None:
+        e = self._evaluator
+        e.check_finite()
+        worst = int(np.abs(e.f).max(axis=1).argmax())
+        gap = float(np.abs(e.f[worst]).max())
+        if run.feasible and gap > 1e-6 * max(1.0, float(np.abs(e.xs).max())):
+            raise InvalidArgumentError(
+                f"is_feasible: xs is not the rollout of us: it has a gap of {gap:.3g} before knot {worst}; "
+                "pass is_feasible=False"
+            )
+
+    def _backward(self, run: RolloutProgress) -> RiccatiOutcome | None:
+        """Gains, with more regularisation until they exist; None if there is no direction."""
+        while True:
+            outcome = self._riccati.factor(
+                run.regularization, feasible=run.feasible, regularize_value=self.options.regularize_value
+            )
+            if outcome.failure is None:
+                return outcome
+            self._evaluator.check_finite()
+            self._increase_regularization(run)
+            if run.regularization >= self.options.max_regularization:
+                indefinite = outcome.failure is Failure.INDEFINITE
+                run.status = SolverStatus.INDEFINITE_QUU if indefinite else SolverStatus.DIVERGED
+                run.failed_knot = outcome.failed_knot
+                return None
+
+    def _accept(self, run: RolloutProgress, step: Step) -> None:
+        if step.trajectory is None:
+            self.after_failed_search(run)
+            return
+        run.was_feasible = run.feasible
+        run.trajectory, run.cost = step.trajectory, step.cost
+        run.feasible = self.feasible_after(run, step.length)
+        self._evaluator.xs[:], self._evaluator.us[:] = step.trajectory
+        run.expanded = False
+
+    def _regularize(self, run: RolloutProgress, step: Step) -> None:
+        options = self.options
+        if step.accepted and step.length > options.good_step:
+            run.regularization = max(run.regularization / options.regularization_decrease, options.min_regularization)
+        if step.length <= options.bad_step or not step.accepted:
+            self._increase_regularization(run)
+
+    def _increase_regularization(self, run: RolloutProgress) -> None:
+        options = self.options
+        grown = max(run.regularization * options.regularization_increase, options.min_regularization)  # it may be 0
+        run.regularization = min(grown, options.max_regularization)
+
+    def _check(self, run: RolloutProgress, step: Step) -> None:
+        options = self.options
+        at_limit = run.regularization >= options.max_regularization
+        if run.was_feasible and step.promise.stop < options.tolerance + options.relative_tolerance * abs(run.cost):
+            run.status = SolverStatus.CONVERGED
+        elif at_limit and (not step.accepted or step.length <= options.bad_step):
+            run.status = SolverStatus.LINE_SEARCH_FAILED

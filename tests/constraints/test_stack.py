@@ -1,0 +1,208 @@
+"""Constraint stacks: what they list, when they are fixed, what they and models refuse, pickles."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from casadi import SX
+
+import trajopt
+from tests.support.contact_models import constrained_hopper
+from tests.support.model_list import ACTIONS, TERMINALS, Pendulum, small_costs, swing
+from trajopt.actions import ActionModelTerminal
+from trajopt.errors import DuplicateNameError, InvalidArgumentError, UnknownNameError
+
+Reals = npt.NDArray[np.float64]
+CONSTRAINED = [name for name in ACTIONS if "constrained" in name]
+ENDS = [name for name in TERMINALS if "constrained" in name]
+
+
+@cache
+def action(name: str) -> Any:
+    return ACTIONS[name]()
+
+
+def stack_of(n: int = 2) -> trajopt.ConstraintStack:
+    return trajopt.ConstraintStack(trajopt.StateVector(n))
+
+
+def state_residual(stack: trajopt.ConstraintStack) -> trajopt.ResidualModelState:
+    return trajopt.ResidualModelState(stack.state)
+
+
+def two() -> trajopt.StateVector:
+    return trajopt.StateVector(2)
+
+
+def test_a_stack_lists_what_it_has() -> None:
+    stack = action("euler-constrained-pendulum").constraints
+    assert [c.name for c in stack.constraints] == ["near", "mixed", "torque"]
+    assert stack.sizes(1) == {"near": 2, "mixed": 3, "torque": 1}
+    assert stack["torque"].residual.uses_control
+    with pytest.raises(UnknownNameError, match="constraint 'tork' not found; did you mean 'torque'"):
+        stack["tork"]
+
+
+def test_a_stack_is_fixed_once_a_model_uses_it() -> None:
+    uses: list[Callable[[Any], Any]] = [
+        lambda s: Pendulum(small_costs(s.state), constraints=s),
+        lambda s: ActionModelTerminal(trajopt.CostStack(s.state), constraints=s),
+        lambda s: trajopt.ActionModelLQR(np.eye(2), np.ones((2, 1)), np.eye(2), np.eye(1), constraints=s),
+    ]
+    for use in uses:
+        stack = stack_of().add("a", trajopt.ResidualModelState(two()), upper=1.0)
+        use(stack)
+        with pytest.raises(InvalidArgumentError, match="uses this stack already; add all constraints before"):
+            stack.add("b", state_residual(stack), upper=1.0)
+        use(stack)  # several models may use one
+
+
+def function_of_lower(x: SX, lower: SX) -> SX:
+    return x - lower
+
+
+@pytest.mark.parametrize(
+    ("add", "error", "message"),
+    [
+        (lambda s: s.add("b", state_residual(s)), InvalidArgumentError, "expected lower, upper or equals, got none"),
+        (
+            lambda s: s.add("b", state_residual(s), lower=0.0, equals=0.0),
+            InvalidArgumentError,
+            "equals: expected either equals, or lower and upper, got both",
+        ),
+        (
+            lambda s: s.add("b", state_residual(s), lower=[1.0, 0.0], upper=0.5),
+            InvalidArgumentError,
+            r"lower: expected lower <= upper, got \[1. 0.\] and 0.5",
+        ),
+        (
+            lambda s: s.add("b", state_residual(s), upper=[1.0, 2.0, 3.0]),
+            InvalidArgumentError,
+            r"constraint 'b': upper: expected a number or 2 numbers, got shape \(3,\)",
+        ),
+        (
+            lambda s: s.add("b", state_residual(s), lower=[0.0, 0.0], upper=[1.0, 2.0, 3.0]),
+            InvalidArgumentError,
+            "upper: expected as many as lower, 2, got 3",
+        ),
+        (lambda s: s.add("b", state_residual(s), upper=np.eye(2)), InvalidArgumentError, "upper: expected a number or"),
+        (lambda s: s.add("b", state_residual(s), lower=np.inf), InvalidArgumentError, "lower: expected numbers, -inf"),
+        (lambda s: s.add("b", state_residual(s), upper=-np.inf), InvalidArgumentError, "upper: expected numbers, inf"),
+        (lambda s: s.add("b", state_residual(s), upper=np.nan), InvalidArgumentError, "upper: expected numbers, inf"),
+        (lambda s: s.add("b", state_residual(s), upper="x"), InvalidArgumentError, "upper: .* got 'x'"),
+        (lambda s: s.add("b", state_residual(s), equals=-np.inf), InvalidArgumentError, "equals: expected finite"),
+        (
+            lambda s: s.add("a", state_residual(s), upper=1.0),
+            DuplicateNameError,
+            "constraint 'a' is in the stack already; choose a name other than a",
+        ),
+        (lambda s: s.add("b c", state_residual(s), upper=1.0), InvalidArgumentError, "name: expected an identifier"),
+        (lambda s: s.add("b", swing, upper=1.0), InvalidArgumentError, "a function becomes one by ResidualModelSymb"),
+        (
+            lambda s: s.add("b", trajopt.ResidualModelState(trajopt.StateVector(3)), upper=1.0),
+            InvalidArgumentError,
+            r"residual: it is of StateVector\(3\), the stack of StateVector\(2\)",
+        ),
+        (
+            lambda s: s.add(
+                "b", trajopt.ResidualModelSymbolic(s.state, function_of_lower, parameters={"lower": 1.0}), upper=1.0
+            ),
+            DuplicateNameError,
+            "constraint 'b': parameter 'lower' is there twice",
+        ),
+    ],
+)
+def test_add_refuses(add: Callable[[trajopt.ConstraintStack], Any], error: type[Exception], message: str) -> None:
+    stack = stack_of()
+    stack.add("a", state_residual(stack), upper=1.0)
+    with pytest.raises(error, match=message):
+        add(stack)
+    assert [c.name for c in stack.constraints] == ["a"]
+
+
+def test_models_refuse() -> None:
+    state, other = two(), stack_of(3)
+    with pytest.raises(InvalidArgumentError, match="state: expected StateVector"):
+        trajopt.ConstraintStack(2)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="constraints: expected a ConstraintStack or None, got CostStack"):
+        Pendulum(small_costs(state), constraints=trajopt.CostStack(state))
+    with pytest.raises(InvalidArgumentError, match=r"constraints: they are of StateVector\(3\), the model of StateVec"):
+        Pendulum(small_costs(state), constraints=other)
+    torque = stack_of().add("torque", trajopt.ResidualModelControl(state), upper=[1.0, 2.0])
+    with pytest.raises(InvalidArgumentError, match="constraint 'torque': upper: expected a number, got shape"):
+        Pendulum(small_costs(state), constraints=torque)
+    with pytest.raises(InvalidArgumentError, match="terminal: constraints torque need a control, or forces"):
+        ActionModelTerminal(trajopt.CostStack(state), constraints=torque)
+    with pytest.raises(InvalidArgumentError, match="IntegratedActionModelEuler has constraints"):
+        trajopt.ActionModelNumDiff(action("euler-constrained-pendulum"))
+
+
+def test_a_constraint_and_a_cost_term_of_one_name() -> None:
+    """Refused where they would have a parameter of the same name."""
+    state = two()
+    named = lambda residual: stack_of().add("x_reg", residual, upper=1.0)  # noqa: E731
+    clash = named(trajopt.ResidualModelState(state))
+    for use in (
+        lambda c: Pendulum(small_costs(state), constraints=c),
+        lambda c: ActionModelTerminal(
+            trajopt.CostStack(state).add("x_reg", trajopt.ResidualModelState(state), 1.0), constraints=c
+        ),
+    ):
+        with pytest.raises(DuplicateNameError, match="'x_reg.reference' is a parameter of a constraint and of a cost"):
+            use(clash)
+    Pendulum(small_costs(state), constraints=named(trajopt.ResidualModelSymbolic(state, swing)))
+    barrier = trajopt.ActivationModelQuadraticBarrier([-1, -1], [1, 1])
+    costs = small_costs(state).add("box", trajopt.ResidualModelSymbolic(state, swing), 1.0, barrier)
+    with pytest.raises(DuplicateNameError, match=r"'box.lower' .* give one of them another name than 'box'"):
+        Pendulum(costs, constraints=stack_of().add("box", trajopt.ResidualModelSymbolic(state, swing), upper=1.0))
+
+
+def test_forces_that_there_are_not() -> None:
+    state = constrained_hopper().state
+    cone = trajopt.ResidualModelContactFrictionCone(state, "hand", trajopt.FrictionCone(0.5))
+    limits = trajopt.ConstraintStack(state).add("cone", cone, upper=0.0)
+    with pytest.raises(UnknownNameError, match="constraint 'cone': contact 'hand' not found"):
+        trajopt.DifferentialActionModelContactFwdDynamics(
+            state,
+            trajopt.ActuationModelFloatingBase(state),
+            trajopt.ContactStack(state).add("foot", trajopt.ContactModel3D(state, "foot0")),
+            trajopt.CostStack(state),
+            constraints=limits,
+        )
+    with pytest.raises(InvalidArgumentError, match="constraint 'cone': hand: there are no contact forces here"):
+        trajopt.DifferentialActionModelFreeFwdDynamics(
+            state, trajopt.ActuationModelFloatingBase(state), trajopt.CostStack(state), constraints=limits
+        )
+
+
+def test_pickle_and_repr() -> None:
+    stack = stack_of()
+    stack.add("low", state_residual(stack), lower=[-1.0, -np.inf]).add("high", state_residual(stack), upper=2.0)
+    stack.add("rest", state_residual(stack), equals=0.0)
+    stack.add("torque", trajopt.ResidualModelControl(two()), upper=[1, 2])
+    again = pickle.loads(pickle.dumps(stack))
+    assert repr(again) == repr(stack)
+    for text in (
+        "low: [ -1. -inf] <= ResidualModelState()",
+        "high: ResidualModelState() <= 2",
+        "rest: ResidualModelState() = 0",
+        "() <= [1. 2",
+    ):
+        assert text in repr(stack)
+    assert "no constraints" in repr(stack_of())
+    again.add("more", state_residual(again), upper=0.0)
+    model = action("euler-constrained-pendulum")
+    copy = pickle.loads(pickle.dumps(model))
+    x, u = np.array([0.3, 0.1]), np.array([0.2])
+    np.testing.assert_array_equal(
+        copy.program("calc").evaluate(x, u, copy.layout.column())[-1],
+        model.program("calc").evaluate(x, u, model.layout.column())[-1],
+    )
+    with pytest.raises(InvalidArgumentError, match="Pendulum uses this stack already"):
+        pickle.loads(pickle.dumps(model.differential.constraints)).add("more", state_residual(again), upper=0.0)

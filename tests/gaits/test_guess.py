@@ -1,0 +1,66 @@
+"""First guesses of gaits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from tests.support.gait_robots import FEET, SOLES, models_of, robot_of, stance_of
+from trajopt import InvalidArgumentError, UnknownNameError, gaits
+
+
+def test_the_standing_guess_holds_the_robot_on_the_feet_that_stand() -> None:
+    robot, schedule = robot_of("anymal"), gaits.quadruped_jump(stance_of("anymal"))
+    problem = models_of("anymal").problem(schedule)
+    xs, us = gaits.gait_guess(problem, schedule)
+    assert np.all(xs == problem.x0)
+    model, data = robot.model, robot.model.createData()
+    q = problem.x0[: robot.nq]
+    gravity = pin.rnea(model, data, q, np.zeros(robot.nv), np.zeros(robot.nv))
+    for t in np.flatnonzero(~schedule.touchdowns[:-1]):
+        feet = [robot.frame_id(foot) for foot, on in zip(FEET["anymal"], schedule.active[t]) if on]
+        jacobians = [pin.computeFrameJacobian(model, data, q, i, pin.LOCAL_WORLD_ALIGNED)[:3].T for i in feet]
+        columns = np.hstack([np.eye(robot.nv)[:, 6:], *jacobians])
+        np.testing.assert_allclose(us[t], (np.linalg.pinv(columns) @ gravity)[:12], atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["references", "pendulum"])
+@pytest.mark.parametrize("robot", ["anymal", "talos_legs"])
+def test_moving_guesses_put_feet_and_centre_of_mass_where_they_are_to_be(robot: str, kind: str) -> None:
+    walk = gaits.biped_walk if robot in SOLES else gaits.quadruped_walk
+    schedule = walk(stance_of(robot), step_length=0.15, step_height=0.05)
+    problem = models_of(robot).problem(schedule)
+    xs, us = gaits.gait_guess(problem, schedule, kind)
+    model, data = robot_of(robot).model, robot_of(robot).model.createData()
+    plan = gaits.pendulum_plan(schedule, pin.centerOfMass(model, data, xs[0, : model.nq])).com
+    np.testing.assert_array_equal(xs[0], problem.x0)
+    for t in range(3, schedule.T + 1):
+        reached = gaits.Stance.of(robot_of(robot), FEET[robot], xs[t], soles=robot in SOLES)
+        for i, foot in enumerate(FEET[robot]):
+            reference = schedule.foot_references[t, i, :, 3]
+            if np.isnan(reference[0]):
+                reference = schedule.stances[schedule.phase_of_knot[t]].feet[foot].position
+            np.testing.assert_allclose(reached.feet[foot].position, reference, atol=2e-3)
+        com = plan[t] if kind == "pendulum" else schedule.com_references[t]
+        if not np.isnan(com[0]):
+            np.testing.assert_allclose(reached.com, com, atol=2e-3)
+    q, v = xs[5, : model.nq], xs[6, model.nq :]
+    np.testing.assert_allclose(pin.integrate(model, q, v * schedule.dt), xs[6, : model.nq], atol=1e-12)
+    assert np.all(np.isfinite(us))
+
+
+def test_guesses_that_cannot_be_are_refused() -> None:
+    schedule = gaits.quadruped_jump(stance_of("anymal"))
+    problem = models_of("anymal").problem(schedule)
+    with pytest.raises(InvalidArgumentError, match="problem: expected a ShootingProblem, got ContactSchedule"):
+        gaits.gait_guess(schedule, problem)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="schedule: expected a ContactSchedule, got NoneType"):
+        gaits.gait_guess(problem, None)  # type: ignore[arg-type]
+    for kind in ("references", "pendulum"):
+        with pytest.raises(InvalidArgumentError, match="all feet leave the ground|got 'up' with all feet in the air"):
+            gaits.gait_guess(problem, schedule, kind)
+    with pytest.raises(UnknownNameError, match="kind: 'lip' not found"):
+        gaits.gait_guess(problem, schedule, "lip")
+    with pytest.raises(InvalidArgumentError, match="the problem's T = 60, got T = 108"):
+        gaits.gait_guess(problem, gaits.quadruped_walk(stance_of("anymal")))

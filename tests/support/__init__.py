@@ -1,0 +1,1 @@
+"""Models, robots, oracles and runners that several tests use."""

@@ -1,0 +1,175 @@
+"""Integrated models and impulses once more, slow and readable, in numpy: values, Gauss-Newton Hessians by differences.
+
+Accelerations and forces of robots in contact come from Pinocchio's matrices (contact_twin.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+
+import trajopt
+from tests.support.contact_twin import contact_dynamics, impulse_dynamics
+from trajopt.instant import Instant
+from trajopt.model import Parameter, ParameterLayout
+
+Reals = npt.NDArray[np.float64]
+STEP = np.finfo(float).eps ** (1 / 3)
+EMPTY: Reals = np.zeros(0)
+
+
+def central_differences(f: Callable[[Reals], Reals], n: int) -> Reals:
+    """df/de at e = 0, (m, n)."""
+    columns = [(np.asarray(f(STEP * e)) - np.asarray(f(-STEP * e))) / (2 * STEP) for e in np.eye(n)]
+    return np.array(columns).reshape(n, -1).T
+
+
+def assert_close(actual: npt.ArrayLike, expected: npt.ArrayLike, tolerance: float = 1e-6, what: str = "") -> None:
+    """Within tolerance · max(1, largest expected)."""
+    largest = float(np.abs(expected).max(initial=1.0))
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance * largest, err_msg=what)
+
+
+def first_values(parameters: dict[str, Parameter]) -> Reals:
+    return ParameterLayout(parameters).column()
+
+
+@dataclass(frozen=True)
+class NumericTerm:
+    """One cost term as numbers: its residual (nr,), w · a(r), and the diagonal of w · d²a/dr².
+
+    z is what the dynamics solve for: accelerations, or velocities after an impulse, then all forces.
+    """
+
+    function: ca.Function
+    parameters: Reals
+
+    def __call__(self, x: Reals, u: Reals, z: Reals = EMPTY) -> tuple[Reals, float, Reals]:
+        r, value, curvature = self.function(x, u, z, self.parameters)
+        return r.full().ravel(), float(value), curvature.full().ravel()
+
+
+def numeric_terms(
+    costs: trajopt.CostStack, nu: int, *, forces: Mapping[str, int] | None = None, motion: str | None = None
+) -> list[NumericTerm]:
+    terms = []
+    for term in costs.terms:
+        instant, named = Instant(costs.state, nu, forces=forces, motion=motion), term.parameters(nu)
+        moving = [getattr(instant, motion)] if motion else []
+        z = ca.vertcat(*moving, *instant.forces.values())
+        r = term.residual.evaluate(instant)
+        w = term.weight.symbol
+        results = [r, w * term.activation.value(r), w * term.activation.hessian(r)]
+        function = ca.Function("term", [instant.x, instant.u, z, ParameterLayout(named).symbols], results)
+        terms.append(NumericTerm(function, first_values(named)))
+    return terms
+
+
+def solution(model: Any, x: Reals, u: Reals) -> Reals:
+    """z of a contact model or an impulse; nothing of others."""
+    if isinstance(model, trajopt.ActionModelImpulseFwdDynamics):
+        motion, forces = impulse_dynamics(model, x)
+    elif isinstance(model, trajopt.DifferentialActionModelContactFwdDynamics):
+        motion, forces = contact_dynamics(model, x, u)
+    else:
+        return EMPTY
+    return np.concatenate([motion, *forces.values()])
+
+
+def terms_of(model: Any) -> list[NumericTerm]:
+    """The terms of a differential model, or of an impulse, as functions of x, u and z."""
+    if isinstance(model, trajopt.ActionModelImpulseFwdDynamics):
+        return numeric_terms(model.costs, 0, forces=model.impulses.sizes, motion="velocity_after")
+    if isinstance(model, trajopt.DifferentialActionModelContactFwdDynamics):
+        return numeric_terms(model.costs, model.nu, forces=model.contacts.sizes, motion="acceleration")
+    return numeric_terms(model.costs, model.nu)
+
+
+class ImpulseTwin:
+    """An impulse in numpy."""
+
+    def __init__(self, model: trajopt.ActionModelImpulseFwdDynamics) -> None:
+        self.model, self.terms = model, terms_of(model)
+
+    def values(self, x: Reals) -> tuple[Reals, float]:
+        """Next state and cost."""
+        z, state = solution(self.model, x, EMPTY), self.model.state
+        cost = sum(term(x, EMPTY, z)[1] for term in self.terms)
+        return np.concatenate([x[: state.nq], z[: state.nv]]), float(cost)
+
+    def gauss_newton(self, x: Reals) -> Reals:
+        """Σ w Rᵀ Arr R over terms, R by central differences in x, impulses included."""
+
+        def residuals(dx: Reals) -> Reals:
+            y = self.model.state.integrate(x, dx)
+            z = solution(self.model, y, EMPTY)
+            return np.concatenate([term(y, EMPTY, z)[0] for term in self.terms])
+
+        R, z = central_differences(residuals, self.model.state.ndx), solution(self.model, x, EMPTY)
+        return R.T @ (np.concatenate([term(x, EMPTY, z)[2] for term in self.terms])[:, None] * R)
+
+
+class Twin:
+    """An integrated model in numpy.
+
+    Args:
+        model: The model whose steps are repeated; its dynamics come from `differential.calc`.
+    """
+
+    def __init__(self, model: trajopt.IntegratedActionModelEuler | trajopt.IntegratedActionModelRK4) -> None:
+        self.state, self.nu, self.differential = model.state, model.nu, model.differential
+        self.dt = float(model.parameters()["dt"].default)
+        self.runge_kutta = isinstance(model, trajopt.IntegratedActionModelRK4)
+        self.terms = terms_of(model.differential)
+        self._data = self.differential.create_data()
+
+    def rate(self, x: Reals, u: Reals) -> Reals:
+        self.differential.calc(self._data, x, u)
+        return np.array(self._data.xnext)
+
+    def stages(self, x: Reals, u: Reals) -> tuple[list[Reals], list[float], Reals]:
+        """States of the stages, their weights, and the step in the tangent space at x."""
+        if not self.runge_kutta:
+            rate = self.rate(x, u)
+            half = self.state.ndx // 2
+            if self.differential.second_order:
+                rate[:half] += rate[half:] * self.dt  # the velocity is stepped first
+            return [x], [1.0], rate * self.dt
+        ys, step, weights = [], np.zeros(self.state.ndx), [1 / 6, 1 / 3, 1 / 3, 1 / 6]
+        kappa = np.zeros(self.state.ndx)
+        for node, weight in zip((0, 0.5, 0.5, 1), weights):
+            ys.append(self.state.integrate(x, node * self.dt * kappa))
+            back = self.state.jdifference(x, ys[-1], "second")  # rates at y, seen at x
+            kappa = back @ self.rate(ys[-1], u)
+            step += weight * self.dt * kappa
+        return ys, weights, step
+
+    def at(self, y: Reals, u: Reals) -> list[tuple[Reals, float, Reals]]:
+        """All terms at an instant."""
+        z = solution(self.differential, y, u)
+        return [term(y, u, z) for term in self.terms]
+
+    def values(self, x: Reals, u: Reals) -> tuple[Reals, float]:
+        """Next state and cost."""
+        ys, weights, step = self.stages(x, u)
+        cost = sum(b * self.dt * value for y, b in zip(ys, weights) for _, value, _ in self.at(y, u))
+        return self.state.integrate(x, step), float(cost)
+
+    def gauss_newton(self, x: Reals, u: Reals) -> Reals:
+        """Σ w b dt Rᵀ Arr R over terms and stages, R by central differences in (x, u)."""
+        n, m = self.state.ndx, self.nu
+
+        def residuals(z: Reals) -> Reals:
+            control = u + z[n:]
+            ys, _, _ = self.stages(self.state.integrate(x, z[:n]), control)
+            return np.concatenate([r for y in ys for r, _, _ in self.at(y, control)])
+
+        R = central_differences(residuals, n + m)
+        ys, weights, _ = self.stages(x, u)
+        diagonal = [b * self.dt * curvature for y, b in zip(ys, weights) for _, _, curvature in self.at(y, u)]
+        return R.T @ (np.concatenate(diagonal)[:, None] * R)

@@ -1,0 +1,209 @@
+"""A kernel: a program as machine code for W lanes.
+
+Large programs come in two tiers. The quick one is ready within seconds; the optimised one is compiled in the background
+and takes its place when it is ready. Both give the same bits, so the exchange never changes a solve.
+
+Environment:
+    TRAJOPT_OPTIMISE: "off" compiles the quick tier only, for runs that are over before optimised code would pay.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import threading
+import weakref
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from trajopt import cache
+from trajopt.errors import InvalidArgumentError
+from trajopt.kernels import compiler, functions, workers
+from trajopt.kernels.compiler import OPTIMISED, QUICK
+from trajopt.kernels.entry import content, entry_text, layout
+from trajopt.kernels.functions import Wanted
+from trajopt.kernels.program import Program
+
+TWO_TIERS = 30_000  # instructions from which a quick tier comes first
+QUICK_ENOUGH = 2_000  # instructions up to which nothing is gained by compiling quickly
+WIDTHS = (1, 8)
+
+_logger = logging.getLogger(__name__)
+_kept: dict[tuple[str, ...], Kernel] = {}
+"""The kernels that the process keeps: nothing else keeps code that nobody uses."""
+_living: weakref.WeakSet[Kernel] = weakref.WeakSet()
+_guard = threading.RLock()
+
+
+def kernel(program: Program, width: int) -> Kernel:
+    """The kernel of a program; programs with the same content share one in this process, which keeps it.
+
+    Raises:
+        InvalidArgumentError: `width` is not 1 or 8, or the program has no outputs.
+    """
+    _check(program, width)
+    key = content(program, width)
+    with _guard:
+        if key not in _kept:
+            _kept[key] = Kernel(program, width)
+        return _kept[key]
+
+
+def forget() -> None:
+    """Lets go of all kernels that this process keeps.
+
+    Who asks for one next gets it from the disk cache, or compiled anew. Code stays as long as somebody holds its
+    kernel, such as a `KernelCall` or the thread that optimises it; then its memory is freed.
+    """
+    with _guard:
+        _kept.clear()
+        functions.forget()
+
+
+def compile_together(kernels: Iterable[Kernel]) -> None:
+    """Makes the code of kernels ready as `Kernel.compile` does, with all cores at work on what is missing."""
+    waiting = [each for each in kernels if each.tier == "none"]
+    held = functions.function_codes([w for each in waiting for w in each.functions_at(each.first_level())])
+    for each in waiting:
+        each.compile()
+    del held  # kernels hold the code from here on
+
+
+def _check(program: Program, width: int) -> None:
+    if width not in WIDTHS:
+        raise InvalidArgumentError(f"width: expected 1 or 8 lanes, got {width!r}")
+    if not program.outputs:
+        raise InvalidArgumentError(f"program {program.name!r} has no outputs; name them with Program.output")
+
+
+def _optimises() -> bool:
+    return os.environ.get("TRAJOPT_OPTIMISE", "on") != "off"
+
+
+@dataclass(frozen=True)
+class _Code:
+    """One tier's code: it is exchanged as a whole, and stays in memory as long as this object."""
+
+    tier: str
+    address: int
+    scratch_bytes: int
+    libraries: tuple[object, ...]
+
+
+class Kernel:
+    """Machine code `void (double **arrays, double *scratch)` of a program; compiled when its address is first asked.
+
+    Attributes:
+        width: Lanes W.
+        n_in: Number of inputs.
+        lengths: Elements of each input, then of each output.
+    """
+
+    def __init__(self, program: Program, width: int) -> None:
+        _check(program, width)
+        program.close()
+        self.program = program
+        self.width = width
+        self.n_in = len(program.inputs)
+        self.lengths = [a.size for a in (*program.inputs, *program.outputs)]
+        self._code: _Code | None = None
+        self._replaced: _Code | None = None  # a call may still be at work in it
+        self._compiling = threading.RLock()
+        self._background: threading.Thread | None = None
+        _living.add(self)
+
+    def __repr__(self) -> str:
+        return f"Kernel({self.program.name!r}, width={self.width}, tier={self.tier})"
+
+    @property
+    def tier(self) -> str:
+        """`none` before the first use, then `quick` or `optimised`."""
+        return "none" if self._code is None else self._code.tier
+
+    @property
+    def address(self) -> int:
+        """Where the code is; compiles it first if needed."""
+        return (self._code or self.compile()).address
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Bytes of scratch that one call needs, the same for both tiers."""
+        return (self._code or self.compile()).scratch_bytes
+
+    def compile(self) -> _Code:
+        """Makes the code ready: from the cache, or compiled now (the quick tier first if the program is large).
+
+        Raises:
+            UnsupportedOperationError: An expression holds an operation that cannot be compiled.
+        """
+        with self._compiling:
+            if self._code is None:
+                level = self.first_level()
+                self._code = self._build(level)
+                if level == QUICK and _optimises():
+                    self.program.unpack()  # in this thread: CasADi may be at work here while the other one runs
+                    self._background = threading.Thread(target=self._optimise, name="trajopt-optimise", daemon=True)
+                    self._background.start()
+            return self._code
+
+    def first_level(self) -> int:
+        """At which level the code is compiled that runs first."""
+        quick_first = self.program.instructions > (TWO_TIERS if _optimises() else QUICK_ENOUGH)
+        return QUICK if quick_first and not self._is_cached() else OPTIMISED
+
+    def functions_at(self, level: int) -> list[Wanted]:
+        """The functions that it calls."""
+        return [Wanted(expression, self.width, level) for expression in self.program.functions]
+
+    def wait_until_optimised(self) -> None:
+        """Returns when the optimised tier is in place."""
+        self.compile()
+        if self._background is not None:
+            self._background.join()
+        if self.tier != "optimised":  # it failed in the background: tell why
+            self._replaced, self._code = self._code, self._build(OPTIMISED)
+
+    def _optimise(self) -> None:
+        try:
+            self._replaced, self._code = self._code, self._build(OPTIMISED, background=True)
+        except Exception:
+            if not compiler.closing():
+                _logger.exception("%s: the optimised tier could not be compiled; the quick one stays", self)
+
+    def _is_cached(self) -> bool:
+        return all(cache.contains(functions.cache_key(e, self.width, OPTIMISED)) for e in self.program.functions)
+
+    def _build(self, level: int, *, background: bool = False) -> _Code:
+        wanted = self.functions_at(level)
+        codes = functions.function_codes(wanted, background=background)
+        imports = {w.symbol: code.address for w, code in zip(wanted, codes)}
+        spilled = max((code.scratch for code in codes), default=0)
+        about = ("entry", *content(self.program, self.width))
+        image = compiler.object_code(lambda: entry_text(self.program, self.width), *about)
+        entry = compiler.link([image], ["trajopt_entry"], imports)
+        scratch = layout(self.program, self.width).functions + spilled * self.width * 8 + 64
+        tier = "optimised" if level == OPTIMISED else "quick"
+        return _Code(tier, entry["trajopt_entry"], scratch, (entry, *codes))
+
+
+def _end_background() -> None:
+    """LLVM must not be at work while the process tears itself down."""
+    compiler.close()
+    for each in list(_living):
+        if each._background is not None:
+            each._background.join()
+
+
+def _forget_background() -> None:
+    """A forked process has neither the threads nor what they held."""
+    global _guard
+    _guard = threading.RLock()
+    functions.forget_unfinished()
+    workers.forget()
+    for each in _living:
+        each._compiling, each._background = threading.RLock(), None
+
+
+atexit.register(_end_background)
+os.register_at_fork(after_in_child=_forget_background)

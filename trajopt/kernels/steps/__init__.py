@@ -1,0 +1,9 @@
+"""The steps of a program: what a step is, and the kinds that programs are made of."""
+
+from trajopt.kernels.steps.base import Array, Known, PatternOf, Step
+from trajopt.kernels.steps.call import Call
+from trajopt.kernels.steps.groups import Groups
+from trajopt.kernels.steps.product import MatrixProduct
+from trajopt.kernels.steps.sum import Sum
+
+__all__ = ["Array", "Call", "Groups", "Known", "MatrixProduct", "PatternOf", "Step", "Sum"]

@@ -1,0 +1,89 @@
+"""Groups of indices that a product or a sum leaves out where they do not matter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.kernels.builder import Builder
+from trajopt.kernels.operations import LaneType
+from trajopt.kernels.products import Ranges
+from trajopt.kernels.steps.base import Array, Known
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups of neighbouring indices, of which those matter whose row of `array` is not all zero.
+
+    Attributes:
+        ranges: First index of each group, and the end; together all indices.
+        array: A row for each index.
+    """
+
+    ranges: Ranges
+    array: Array
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What tells it apart."""
+        return (self.ranges, self.array.number)
+
+    def check(self, argument: str, size: int) -> None:
+        """Refuses groups that are not of this many indices."""
+        covered = [i for first, end in self.ranges for i in range(first, end)]
+        if covered != list(range(size)) or self.array.shape[0] != size or len(self.ranges) > 64:
+            raise InvalidArgumentError(
+                f"{argument}: expected groups of indices 0..{size - 1}, 64 at most, and an array of {size} rows, "
+                f"got {self}"
+            )
+
+    def matter(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Which indices do, with these values of the array."""
+        chosen = np.zeros(len(values), dtype=np.bool_)
+        for first, end in self.ranges:
+            chosen[first:end] = np.any(values[first:end])
+        return chosen
+
+
+def arrays_of(*groups: Groups | None) -> tuple[Array, ...]:
+    """The arrays that decide which groups matter."""
+    return tuple(g.array for g in groups if g is not None)
+
+
+def ranges_of(groups: Groups | None) -> Ranges:
+    """The ranges of groups; none without groups."""
+    return () if groups is None else groups.ranges
+
+
+def identity_of(groups: Groups | None) -> tuple[object, ...] | None:
+    """What tells groups apart."""
+    return None if groups is None else groups.identity
+
+
+def matter(groups: Groups | None, known: Known, size: int) -> npt.NDArray[np.bool_]:
+    """Which of this many indices do; all without groups."""
+    return np.ones(size, dtype=np.bool_) if groups is None else groups.matter(known[groups.array.number])
+
+
+def nonzero_name(size: int, width: int) -> str:
+    """Symbol of the test of this many elements."""
+    return f"trajopt_nonzero_{size}_{width}"
+
+
+def nonzero_text(size: int, width: int) -> str:
+    """LLVM text of `i1 name(double *a)`: whether one of its elements is not 0 in a lane (NaN is not)."""
+    lanes = LaneType(width)
+    b = Builder(f"define internal i1 @{nonzero_name(size, width)}(ptr %a)")
+    if not size:
+        return b.text("ret i1 false")
+    zero = lanes.constant(0.0)
+    with b.loop(0, size, carried=[(lanes.mask, "false" if width == 1 else "zeroinitializer")]) as loop:
+        value = b.load(b.at("%a", (loop.index, width)), lanes.real, lanes.align)
+        loop.carry(b.op(f"or {lanes.mask} {loop.values[0]}, {b.op(f'fcmp une {lanes.real} {value}, {zero}')}"))
+    if width == 1:
+        return b.text(f"ret i1 {loop.results[0]}")
+    bits = b.op(f"bitcast {lanes.mask} {loop.results[0]} to i{width}")
+    return b.text(f"ret i1 {b.op(f'icmp ne i{width} {bits}, 0')}")

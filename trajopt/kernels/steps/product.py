@@ -1,0 +1,194 @@
+"""The step that multiplies two matrices: every element is one vector of W lanes.
+
+What is too long to unroll into an expression, such as the chain rule over the stages of a Runge-Kutta method, is done
+here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.kernels import patterns, products
+from trajopt.kernels.operations import LaneType
+from trajopt.kernels.products import Block
+from trajopt.kernels.steps.base import Array, Known, PatternOf, Step
+from trajopt.kernels.steps.groups import Groups, arrays_of, identity_of, matter, ranges_of
+
+if TYPE_CHECKING:
+    from trajopt.kernels.entry import EntryWriter
+    from trajopt.kernels.program import Program
+
+# Sums of 8 lanes that, with an operand, fill sixteen registers of 4 doubles; 2 x 2, 3 x 2 and 1 x 6 are slower.
+BLOCK = (2, 3)
+
+
+@dataclass(frozen=True)
+class MatrixProduct(Step):
+    """result = a b or aᵀ b; with `initial`, initial plus or, with `subtract`, minus that product.
+
+    Of a `symmetric` result the upper triangle is computed and copied. Groups of `rows` and of `inner` indices that do
+    not matter are left out.
+    """
+
+    a: Array
+    b: Array
+    result: Array
+    transpose_a: bool
+    initial: Array | None
+    subtract: bool
+    symmetric: bool
+    rows: Groups | None
+    inner: Groups | None
+    blocks: tuple[Block, ...]
+
+    @classmethod
+    def new(
+        cls,
+        program: Program,
+        a: Array,
+        b: Array,
+        *,
+        transpose_a: bool,
+        initial: Array | None,
+        subtract: bool,
+        rows: Groups | None,
+        inner: Groups | None,
+    ) -> MatrixProduct:
+        """The product with a new array for its result; see `Program.matmul`."""
+        left, right = _factors(program.pattern, a, b, transpose_a)
+        _check_groups(len(left), rows, len(right), inner)
+        result = program.array(len(left), right.shape[1])
+        if initial is not None and initial.shape != result.shape:
+            raise InvalidArgumentError(f"initial: expected shape {result.shape}, got {initial.shape}")
+        blocks = patterns.blocks(left, right, ranges_of(rows))
+        return cls(a, b, result, transpose_a, initial, subtract, False, rows, inner, blocks)
+
+    @classmethod
+    def onto(
+        cls,
+        program: Program,
+        target: Array,
+        a: Array,
+        b: Array,
+        *,
+        transpose_a: bool,
+        subtract: bool,
+        symmetric: bool,
+        rows: Groups | None,
+        inner: Groups | None,
+    ) -> MatrixProduct:
+        """The product that is added to an array in place; see `Program.accumulate`."""
+        left, right = _factors(program.pattern, a, b, transpose_a)
+        _check_groups(len(left), rows, len(right), inner)
+        if target in program.inputs or target.shape != (len(left), right.shape[1]):
+            raise InvalidArgumentError(
+                f"target: expected an array that is not an input, of shape {(len(left), right.shape[1])}, got {target}"
+            )
+        if target in (a, b):
+            raise InvalidArgumentError(f"target: expected an array that is not a factor, got {target}; use matmul")
+        if symmetric and target.shape[0] != target.shape[1]:
+            raise InvalidArgumentError(f"symmetric: expected a square target, got shape {target.shape}")
+        if symmetric and rows is not None:
+            raise InvalidArgumentError("rows: a symmetric target has no groups of rows; leave out inner indices")
+        upper = patterns.upper_blocks(left, right) if symmetric else None
+        blocks = patterns.blocks(left, right, ranges_of(rows)) if upper is None else upper
+        return cls(a, b, target, transpose_a, target, subtract, symmetric, rows, inner, blocks)
+
+    @property
+    def reads(self) -> tuple[Array, ...]:
+        initial = () if self.initial is None else (self.initial,)
+        return (self.a, self.b, *initial, *arrays_of(self.rows, self.inner))
+
+    @property
+    def writes(self) -> tuple[Array, ...]:
+        return (self.result,)
+
+    @property
+    def flags(self) -> tuple[object, ...]:
+        """What determines its code beside shapes and blocks."""
+        ranges = [None if groups is None else groups.ranges for groups in (self.rows, self.inner)]
+        return (self.transpose_a, self.initial is not None, self.subtract, self.symmetric, *ranges)
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        initial = None if self.initial is None else self.initial.number
+        groups = (identity_of(self.rows), identity_of(self.inner))
+        return (self.a.number, self.b.number, self.result.number, initial, self.flags, groups, self.blocks)
+
+    @property
+    def work(self) -> int:
+        return sum(b.multiplications for b in self.blocks)
+
+    def patterns(self, pattern_of: PatternOf) -> Mapping[Array, patterns.Pattern]:
+        reached = patterns.product(*_factors(pattern_of, self.a, self.b, self.transpose_a))
+        return {self.result: reached if self.initial is None else reached | pattern_of(self.initial)}
+
+    def zeros_read(self, pattern_of: PatternOf) -> Iterable[Array]:
+        initial = () if self.initial is None else (self.initial,)
+        return (*initial, *((self.a, self.b) if self.symmetric else ()), *arrays_of(self.rows, self.inner))
+
+    def evaluate(self, known: Known) -> None:
+        result = np.zeros(self.result.shape) if self.initial is None else known[self.initial.number].copy()
+        a, b = known[self.a.number].T if self.transpose_a else known[self.a.number], known[self.b.number]
+        rows, inner = matter(self.rows, known, len(a)), matter(self.inner, known, len(b))
+        product = a[np.ix_(rows, inner)] @ b[inner]
+        result[rows] += -product if self.subtract else product
+        known[self.result.number] = result
+
+    def write(self, writer: EntryWriter) -> None:
+        """A call of the product; where no inner index matters, nothing is added to a target."""
+        name = self._name(writer.width)
+        writer.define(name, self._text(name, writer.lanes))
+        writer.intrinsic("fma", 3)
+        arrays = (self.a, self.b, self.initial or self.result, self.result)
+        rows, inner = writer.mask(self.rows), writer.mask(self.inner)
+        if self.initial == self.result and inner:
+            with writer.when(f"icmp ne {inner[0]}, 0"):
+                writer.call(name, *arrays, *rows, *inner)
+        else:
+            writer.call(name, *arrays, *rows, *inner)
+
+    def _name(self, width: int) -> str:
+        """Symbol of its function; products of the same kind share it."""
+        shapes = (self.a.shape, self.b.shape, self.blocks, width)
+        return f"trajopt_matmul_{hashlib.sha256(repr((shapes, self.flags)).encode()).hexdigest()[:16]}"
+
+    def _text(self, name: str, lanes: LaneType) -> str:
+        """LLVM text of `void name(double *A, double *B, double *initial, double *C, ...)`: C = initial ± AB.
+
+        Matrices are row-major, W lanes an element. A mask of the groups of rows, and one of inner indices, follows.
+        """
+        row, along = (self.b.shape[1] * lanes.width, lanes.width), self.a.shape[1] * lanes.width
+        a = (lanes.width, along) if self.transpose_a else (along, lanes.width)
+        return products.product_text(
+            name,
+            self.blocks,
+            products.Layout(lanes.real, lanes.align, a, row, row, row),
+            initial=self.initial is not None,
+            subtract=self.subtract,
+            size=BLOCK,
+            mirrored=self.result.shape[0] if self.symmetric else 0,
+            rows=ranges_of(self.rows),
+            inner=ranges_of(self.inner),
+        )
+
+
+def _factors(pattern_of: PatternOf, a: Array, b: Array, transpose_a: bool) -> tuple[patterns.Pattern, patterns.Pattern]:
+    """The patterns of both factors, the first as it is multiplied."""
+    left, right = pattern_of(a).T if transpose_a else pattern_of(a), pattern_of(b)
+    if left.shape[1] != right.shape[0]:
+        what = "aᵀ b" if transpose_a else "a b"
+        raise InvalidArgumentError(f"matmul: {what} of shapes {a.shape} and {b.shape} does not exist")
+    return left, right
+
+
+def _check_groups(row_count: int, rows: Groups | None, inner_count: int, inner: Groups | None) -> None:
+    for argument, groups, size in (("rows", rows, row_count), ("inner", inner, inner_count)):
+        if groups is not None:
+            groups.check(argument, size)

@@ -1,0 +1,27 @@
+"""Arrays that compiled code and the Riccati recursion share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.types import Reals
+
+
+def padded(shape: tuple[int, ...]) -> Reals:
+    """Zeros of this shape with room behind them, so that vector reads may run past the end."""
+    size = int(np.prod(shape))
+    return np.zeros(size + 32)[:size].reshape(shape)
+
+
+def lifted(Fv: Reals, dt: Reals, J0: Reals, J1dt: Reals) -> Reals:
+    """F with all rows (T, ndx, n), from its velocity rows Fv (T, ndx / 2, n) and a lift, see `trajopt.actions.Lift`."""
+    T, half, n = Fv.shape
+    nb = J0.shape[-1]
+    F = np.empty((T, 2 * half, n))
+    F[:, half:] = Fv
+    np.multiply(Fv, dt[:, None, None], out=F[:, :half])
+    F.reshape(T, 2 * half * n)[:, : half * (n + 1) : n + 1] += 1.0
+    if nb:
+        np.matmul(J1dt, Fv[:, :nb], out=F[:, :nb])
+        F[:, :nb, :nb] += J0
+    return F

@@ -1,0 +1,119 @@
+"""Knots whose model is an expression: compiled code works on blocks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.kernels import LANES, KernelCall, Rows, blocks_of, kernel, lane_rows, rows
+from trajopt.kernels.program import Program
+from trajopt.shooting import programs
+from trajopt.shooting.kinds import Call, Kind
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.shooting.evaluator import Evaluator
+    from trajopt.shooting.trials import Trials
+
+
+class CompiledKind(Kind):
+    """A model that is an expression; arguments as in `Kind`."""
+
+    model: ActionModelExpression
+
+    def __init__(self, model: ActionModelExpression, knots: Sequence[int], *, terminal: bool) -> None:
+        super().__init__(model, knots, terminal=terminal, layout=model.layout)
+
+    def can_fail(self, evaluator: Evaluator) -> bool:
+        return self._expansion(evaluator).status is not None
+
+    def _expansion(self, e: Evaluator) -> Program:
+        if self.terminal:
+            return programs.terminal_expansion(self.model, e.nc)
+        return programs.expansion(self.model, e.nu, e.nc, lift=e.lift_size)
+
+    @property
+    def nc(self) -> int:
+        return self.model.nc
+
+    def row_bounds(self, values: Reals) -> tuple[Reals, Reals]:
+        return self.model.row_bounds(values)
+
+    @property
+    def lift_size(self) -> int | None:
+        return self.model.lift_size
+
+    @classmethod
+    def expansions(cls, kinds: Sequence[Self], evaluator: Evaluator) -> list[Call]:
+        """Knots in lanes; impulses, of which a horizon has few, one by one: most lanes of a block would be idle."""
+        groups: dict[tuple[int, bool], list[Self]] = {}
+        for kind in kinds:
+            width = 1 if kind.model.instantaneous else LANES
+            groups.setdefault((width, kind.can_fail(evaluator)), []).append(kind)
+        return [_expansion(evaluator, group, width, status) for (width, status), group in groups.items()]
+
+    def terminal_expansion(self, evaluator: Evaluator) -> Call:
+        e = evaluator
+        program = self._expansion(e)
+        ends = [rows(e.costs), Rows(e.terminal_g, 0), Rows(e.terminal_H, 0)]
+        if e.nc:
+            ends += [rows(e.c), Rows(e.terminal_C, 0)]
+        if program.status is not None:
+            ends.append(rows(e.status))
+        return _terminal(program, 1, e.T, [rows(e.xs), rows(e.parameters), *ends])
+
+    @classmethod
+    def steps(cls, kinds: Sequence[Self], trials: Trials) -> Call:
+        e, number = trials.evaluator, np.zeros(trials.evaluator.T, dtype=np.int64)
+        for i, kind in enumerate(kinds):
+            number[list(kind.knots)] = i  # blocks of other knots are never run
+        inputs = [
+            *(lane_rows(trials.xs), rows(e.xs), rows(e.us), rows(e.k), rows(e.K), rows(trials.gaps, offset=1)),
+            *(Rows(trials.alphas, 0, trials.alphas.strides[0]), rows(e.parameters)),
+        ]
+        outputs = [lane_rows(trials.xs, offset=1), *map(lane_rows, (trials.us, trials.costs, trials.dx))]
+        outputs += [lane_rows(trials.c)] if e.nc else []
+        indices = np.repeat(np.arange(e.T)[:, None], trials.width, axis=1)
+        kernels = [kernel(programs.step(kind.model, e.nc), trials.width) for kind in kinds]
+        return KernelCall(kernels, number, indices, inputs + outputs)
+
+    def terminal_step(self, trials: Trials) -> Call:
+        e = trials.evaluator
+        inputs = [lane_rows(trials.xs), rows(e.xs), rows(e.parameters)]
+        outputs = [lane_rows(trials.costs), lane_rows(trials.dx), *([lane_rows(trials.c)] if e.nc else [])]
+        return _terminal(programs.terminal_step(self.model, e.nc), trials.width, e.T, inputs + outputs)
+
+    def quasi_static(self, x: Reals, values: Reals) -> Reals:
+        named = {name: p.shaped(values[self.layout.slices[name]]) for name, p in self.parameters.items()}
+        return self.model.quasi_static(x, named)
+
+    def cost_terms(self, xs: Reals, us: Reals, values: Reals) -> dict[str, Reals]:
+        return self.model.term_values(xs, None if self.terminal else us, values)
+
+    def contact_forces(self, xs: Reals, us: Reals, values: Reals) -> dict[str, Reals]:
+        return self.model.force_values(xs, us, values)
+
+
+def _expansion(e: Evaluator, kinds: Sequence[CompiledKind], width: int, status: bool) -> KernelCall:
+    kernels = [kernel(kind._expansion(e), width) for kind in kinds]
+    blocks = [blocks_of(kind.knots, width) for kind in kinds]
+    numbers = np.concatenate([np.full(len(b), i) for i, b in enumerate(blocks)])
+    inputs = [rows(e.xs), rows(e.us), rows(e.parameters), rows(e.xs, offset=1)]
+    outputs = [rows(e.xnext), rows(e.costs), rows(e.f, offset=1), rows(e.F, zeroed=True)]
+    if e.lift_size is not None:
+        outputs += [rows(e.dt), rows(e.J0), rows(e.J1dt)]
+    s = e.H.shape[-1]
+    lower = tuple((i * s, i * s + i + 1) for i in range(s))
+    outputs += [rows(e.g), rows(e.H, runs=lower, zeroed=True)]
+    outputs += [rows(e.c), rows(e.C, zeroed=True)] if e.nc else []
+    if status:
+        outputs.append(rows(e.status))
+    return KernelCall(kernels, numbers, np.concatenate(blocks), inputs + outputs)
+
+
+def _terminal(program: Program, width: int, T: int, arguments: list[Rows]) -> KernelCall:
+    """A call of a program on the last knot alone."""
+    return KernelCall([kernel(program, width)], np.zeros(1, dtype=np.int64), np.full((1, width), T), arguments)

@@ -1,0 +1,108 @@
+"""What a problem is about, in names and numbers: controls, cost terms, contact forces."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.shooting.problem import ShootingProblem
+from trajopt.types import Reals
+
+
+@dataclass(frozen=True, kw_only=True)
+class Controls:
+    """The controls of a problem.
+
+    Attributes:
+        names: Name of each.
+        lower: Lower limits (nu,), -inf where there is none; solvers that know no limits ignore them.
+        upper: Upper limits (nu,).
+    """
+
+    names: tuple[str, ...]
+    lower: Reals
+    upper: Reals
+
+    @classmethod
+    def unnamed(cls, nu: int) -> Controls:
+        """Controls u0, u1, ... without limits."""
+        names = tuple(f"u{i}" for i in range(nu))
+        return cls(names=names, lower=np.full(nu, -np.inf), upper=np.full(nu, np.inf))
+
+
+def controls(problem: ShootingProblem) -> Controls:
+    """Names and limits of the controls, as the first knot with all nu of them has them; none without such a knot."""
+    for model in problem.running:
+        if model.nu == problem.nu:
+            return Controls(names=tuple(model.control_names), lower=model.lower.copy(), upper=model.upper.copy())
+    return Controls.unnamed(0)
+
+
+def cost_terms(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -> dict[str, Reals]:
+    """Contribution of each cost term by knot, (T + 1,) [cost]; NaN where a knot has no such term.
+
+    Args:
+        problem: The problem.
+        xs: States (T + 1, nx).
+        us: Controls (T, nu).
+    """
+    states, inputs = problem.check_guess(xs, us)
+    terms: dict[str, Reals] = {}
+    for kind in problem._kinds:
+        where = list(kind.knots)
+        own = inputs[[] if kind.terminal else where, : kind.model.nu]
+        for name, value in kind.cost_terms(states[where], own, kind.rows(problem._table.values)).items():
+            terms.setdefault(name, np.full(problem.T + 1, np.nan))[where] = value
+    return terms
+
+
+def contact_forces(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -> dict[str, Reals]:
+    """Force of each contact, or impulse, at the running knots, (T, n) [N, N m; N s, N m s].
+
+    In the contact's reference frame; zero where it is not active, NaN where a knot has none of this name.
+
+    Args:
+        problem: The problem.
+        xs: States (T + 1, nx).
+        us: Controls (T, nu).
+
+    Raises:
+        InvalidArgumentError: Contacts of one name have different sizes.
+    """
+    states, inputs = problem.check_guess(xs, us)
+    forces: dict[str, Reals] = {}
+    for kind in problem._kinds[:-1]:
+        where = list(kind.knots)
+        found = kind.contact_forces(states[where], inputs[where, : kind.model.nu], kind.rows(problem._table.values))
+        for name, value in found.items():
+            rows = forces.setdefault(name, np.full((problem.T, value.shape[1]), np.nan))
+            if rows.shape[1] != value.shape[1]:
+                sizes = f"{value.shape[1]} elements at knot {where[0]}, {rows.shape[1]} at others"
+                raise InvalidArgumentError(f"{name}: {sizes}; give contacts of different sizes different names")
+            rows[where] = value
+    return forces
+
+
+@contextlib.contextmanager
+def with_values(problem: ShootingProblem, parameters: Mapping[str, Reals], x0: npt.ArrayLike) -> Iterator[None]:
+    """Inside, the problem's parameters have the values of an earlier `parameter_values()`, and x0 is another.
+
+    Args:
+        problem: The problem.
+        parameters: Values by name; parameters that are not named keep theirs.
+        x0: Initial state (nx,).
+    """
+    table, start = problem._table.values, problem.x0
+    now = table.copy()
+    try:
+        problem._table.load(parameters)
+        problem.x0 = x0  # type: ignore[assignment]
+        yield
+    finally:
+        table[:] = now
+        problem.x0 = start

@@ -1,0 +1,210 @@
+"""Run-time parameters of a problem by name, and their values: one row a knot."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.model.parameters import Parameter
+from trajopt.shooting.kinds import Kind
+from trajopt.shooting.knots import Knots, describe, knot_numbers
+from trajopt.types import Reals
+
+
+@dataclass(frozen=True)
+class ParameterInfo:
+    """A named parameter of a problem.
+
+    Attributes:
+        name: Its name.
+        shape: Shape of its value at one knot; () is a number, None if it is not the same at all knots.
+        unit: Its unit.
+        knots: The knots that have it, of 0..T, T being the terminal.
+    """
+
+    name: str
+    shape: tuple[int, ...] | None
+    unit: str
+    knots: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return f"ParameterInfo({self.name!r}, shape={self.shape}, unit={self.unit!r}, {describe(self.knots)})"
+
+
+class ParameterTable:
+    """Values of all parameters, one row a knot 0..T.
+
+    Attributes:
+        values: Shape (T + 1, largest number of scalars); the array never moves.
+    """
+
+    def __init__(self, kinds: Sequence[Kind], T: int) -> None:
+        self._kinds = list(kinds)
+        self._kind_of = {t: kind for kind in kinds for t in kind.knots}
+        self._T = T
+        width = max((sum(p.size for p in kind.parameters.values()) for kind in kinds), default=0)
+        self.values: Reals = np.zeros((T + 1, max(width, 1)))
+        for kind in kinds:
+            for name, parameter in kind.parameters.items():
+                self.values[list(kind.knots), kind.layout.slices[name]] = parameter.flat(parameter.default)
+
+    @functools.cached_property
+    def infos(self) -> dict[str, ParameterInfo]:
+        """Every parameter by name."""
+        infos: dict[str, ParameterInfo] = {}
+        for kind in self._kinds:
+            for name, p in kind.parameters.items():
+                known = infos.get(name, ParameterInfo(name, p.shape, p.unit, ()))
+                shape = p.shape if known.shape == p.shape else None
+                unit = p.unit if known.unit == p.unit else f"{known.unit} or {p.unit}"
+                infos[name] = ParameterInfo(name, shape, unit, tuple(sorted((*known.knots, *kind.knots))))
+        return infos
+
+    def get(self, name: str, knots: Knots = None) -> Reals:
+        """The value, of the parameter's shape, if all these knots agree; else one a knot, (n, *shape)."""
+        where = self._where(name, knots)
+        values = [self._value(name, t) for t in where]
+        for t, value in zip(where, values):
+            if value.shape != values[0].shape:
+                raise InvalidArgumentError(
+                    f"knots: {name} has shape {values[0].shape} at knot {where[0]} and {value.shape} at knot {t}; "
+                    "ask for knots where it has one shape"
+                )
+        rows = np.array(values)
+        return rows[0] if np.all(rows == rows[0]) else rows
+
+    def at(self, t: int) -> dict[str, Reals]:
+        """Every parameter's value at a knot."""
+        return {name: self._value(name, t) for name in self._kind_of[t].parameters}
+
+    def snapshot(self) -> ParameterValues:
+        """Every parameter's values as they are now."""
+        return ParameterValues(self._kinds, self.infos, self.values.copy())
+
+    def load(self, table: Mapping[str, Reals]) -> None:
+        """Sets all values that `table` gives."""
+        for name, info in self.infos.items():
+            for t, value in zip(info.knots, table.get(name, ())):
+                kind, row = self._kind_of[t], np.asarray(value)
+                p = kind.parameters[name]
+                self.values[t, kind.layout.slices[name]] = row[: p.size] if info.shape is None else p.flat(row)
+
+    def set(self, name: str, value: Any, knots: Knots = None) -> None:
+        """Sets a value at these knots, or one value a knot if `value` is a sequence of them; all or nothing."""
+        where = self._where(name, knots)
+        if knots is None:
+            self._refuse_if_different(name, where)
+        for t, flat in zip(where, self._checked(name, value, where)):
+            self.values[t, self._kind_of[t].layout.slices[name]] = flat
+
+    def _checked(self, name: str, value: Any, where: list[int]) -> list[Reals]:
+        """The flat value of each of these knots, as each knot's model accepts it."""
+        if not _is_sequence(self._kind_of[where[0]].parameters[name], value):
+            kinds = {id(self._kind_of[t]): self._kind_of[t].parameters[name] for t in where}
+            flat = {key: p.flat(p.check(name, value)) for key, p in kinds.items()}
+            return [flat[id(self._kind_of[t])] for t in where]
+        if len(value) != len(where):
+            raise InvalidArgumentError(
+                f"value: expected one value of {name}, or one for each of {len(where)} knots, got {len(value)} values"
+            )
+        parameters = [self._kind_of[t].parameters[name] for t in where]
+        return [p.flat(p.check(f"{name} at knot {t}", v)) for t, p, v in zip(where, parameters, value)]
+
+    def _value(self, name: str, t: int) -> Reals:
+        kind = self._kind_of[t]
+        return kind.parameters[name].shaped(self.values[t, kind.layout.slices[name]])
+
+    def _where(self, name: str, knots: Knots) -> list[int]:
+        infos = self.infos
+        if name not in infos:
+            raise unknown_name("parameter", name, infos)
+        having = infos[name].knots
+        if knots is None:
+            return list(having)
+        asked = knot_numbers(knots, self._T)
+        if isinstance(knots, str):
+            asked = [t for t in asked if t in having]
+        missing = [t for t in asked if t not in having]
+        if missing or not asked:
+            absent = describe(missing) if missing else f"any of {knots!r}"
+            raise InvalidArgumentError(f"knots: {name} is not at {absent}; it is at {describe(having)}")
+        return asked
+
+    def _refuse_if_different(self, name: str, where: list[int]) -> None:
+        """Refuses to overwrite values that differ between running and terminal knots."""
+        if self._T not in where or len(where) < 2:
+            return
+        terminal = self._value(name, self._T)
+        for t in where[:-1]:
+            running = self._value(name, t)
+            if running.shape != terminal.shape or np.any(running != terminal):
+                raise InvalidArgumentError(
+                    f"{name} differs between running and terminal knots ({_brief(running)} at knot {t}, "
+                    f"{_brief(terminal)} at the end): say which you mean with knots='running', 'terminal' or 'all'"
+                )
+
+
+class ParameterValues(Mapping[str, Reals]):
+    """Values of all parameters by name as they were at one time, one row a knot that has it; laid out when asked for.
+
+    Where shapes differ, rows are flat and end with NaN.
+
+    Args:
+        kinds: The kinds of the problem's knots.
+        infos: What parameters there are.
+        values: As in `ParameterTable`.
+    """
+
+    def __init__(self, kinds: Sequence[Kind], infos: Mapping[str, ParameterInfo], values: Reals) -> None:
+        self._kinds, self._infos, self._values = kinds, infos, values
+
+    def __getitem__(self, name: str) -> Reals:
+        info = self._infos[name]
+        kinds = [kind for kind in self._kinds if name in kind.parameters]
+        rows = np.full((len(self._values), max(kind.parameters[name].size for kind in kinds)), np.nan)
+        for kind in kinds:
+            rows[kind.knots, : kind.parameters[name].size] = self._values[kind.knots, kind.layout.slices[name]]
+        flat = rows[list(info.knots)]
+        return flat if info.shape is None else _unflattened(flat, info.shape)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._infos)
+
+    def __len__(self) -> int:
+        return len(self._infos)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (dict, (dict(self),))
+
+
+def _is_sequence(parameter: Parameter, value: Any) -> bool:
+    """Whether `value` holds one value a knot, and is not one value itself."""
+    if _fits(parameter, value) or not isinstance(value, (list, tuple, np.ndarray)) or len(value) == 0:
+        return False
+    return _fits(parameter, value[0]) or all(np.shape(v) == parameter.shape for v in value)
+
+
+def _fits(parameter: Parameter, value: Any) -> bool:
+    try:
+        parameter.check("", value)
+    except (InvalidArgumentError, TypeError, ValueError):
+        return False
+    return True
+
+
+def _unflattened(flat: Reals, shape: tuple[int, ...]) -> Reals:
+    """Rows of scalars, columns first as the symbols are read, as values of a shape."""
+    values = flat.reshape(len(flat), *shape[::-1])
+    return values.transpose(0, *range(values.ndim - 1, 0, -1)).copy()
+
+
+def _brief(value: Reals) -> str:
+    return f"{float(value):g}" if value.ndim == 0 else np.array2string(value.ravel(), precision=4, threshold=8)

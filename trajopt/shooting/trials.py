@@ -1,0 +1,84 @@
+"""Rollouts along a direction, with several step lengths at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.shooting.arrays import padded
+from trajopt.shooting.kinds import by_class
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.shooting.evaluator import Evaluator
+
+
+class Trials:
+    """Rollouts with feedback along a direction, one step length a lane.
+
+    Args:
+        evaluator: Whose trajectory and feedback law they use.
+        width: Lanes, 1 or 8.
+
+    Attributes:
+        alphas: Step lengths (width, 1).
+        xs: States (width, T + 1, nx); row 0 is set by the caller.
+        us: Controls (width, T, nu).
+        costs: Costs (width, T + 1) [cost].
+        dx: xs ⊖ the evaluator's xs (width, T + 1, ndx).
+        c: Constraint rows (width, T + 1, nc).
+        gaps: Gaps of which a step of length α closes the part α (T + 1, ndx); set by the caller.
+        calls: What a rollout runs: the running knots, and the end.
+    """
+
+    def __init__(self, evaluator: Evaluator, width: int) -> None:
+        e, state, T = evaluator, evaluator.state, evaluator.T
+        self.evaluator, self.width = e, width
+        self.alphas = padded((width, 1))
+        self.xs, self.us = padded((width, T + 1, state.nx)), padded((width, T, e.nu))
+        self.costs, self.dx = padded((width, T + 1)), padded((width, T + 1, state.ndx))
+        self.c = padded((width, T + 1, e.nc))
+        self.gaps = padded((T + 1, state.ndx))
+        self._lengths, self._starts = self.alphas[:, 0], self.xs[:, 0]
+        calls = {family: family.steps(kinds, self) for family, kinds in by_class(e.running).items()}
+        end = e.terminal.terminal_step(self)
+        self.calls = [*calls.values(), end]
+        family_at = {t: type(kind) for kind in e.running for t in kind.knots}
+        self._parts: list[Callable[[], None]] = []
+        for family, knots in groupby(range(T), key=family_at.__getitem__):
+            span = list(knots)
+            self._parts.append(partial(calls[family], span[0], span[-1] + 1))
+        self._parts.append(end)
+
+    def run(self) -> None:
+        """Rolls out from row 0 of `xs` in every lane."""
+        for part in self._parts:
+            part()
+
+    def roll_out(self, x0: Reals, lengths: Sequence[float], gaps: Reals | None) -> list[float]:
+        """Rolls out with step lengths, at most `width` of them, and gives their costs [cost].
+
+        Args:
+            x0: Initial state (nx,).
+            lengths: One a lane; lanes that are left repeat the last one.
+            gaps: Gaps (T + 1, ndx) of which a step of length α closes the part α; None if it closes all.
+        """
+        count = len(lengths)
+        self._lengths[:count] = lengths
+        if count < self.width:
+            self._lengths[count:] = lengths[-1]
+        self._starts[:] = x0
+        if gaps is None:
+            self.gaps.fill(0.0)
+        else:
+            self.gaps[:] = gaps
+            if gaps[0].any():
+                for lane in range(self.width):
+                    self._starts[lane] = self.evaluator.state.integrate(x0, (self._lengths[lane] - 1.0) * gaps[0])
+        self.run()
+        costs: list[float] = np.add.reduce(self.costs, axis=1)[:count].tolist()
+        return costs

@@ -1,0 +1,87 @@
+"""Solutions as .npz files: format 2, and reading format 1.
+
+Format 1 had gains and value functions always, no multipliers, and the columns of DDP only.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.solution.record import COLUMNS, IterationRecord, SolverStatus
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+FORMAT = 2
+_ARRAYS = ("xs", "us", "x0")
+_OPTIONAL = ("K", "k", "Vx", "Vxx")
+_FACTS = ("cost", "iterations", "solver", "seconds", "failed_knot")
+_KINDS = {f.name: {"int": int, "bool": bool}.get(str(f.type), float) for f in fields(IterationRecord)}
+
+
+def write(path: str | Path, solution: Solution) -> Path:
+    """Writes everything but the problem; see `Solution.save`."""
+    path = check_npz(path)
+    arrays = {name: getattr(solution, name) for name in (*_ARRAYS, *_OPTIONAL)}
+    arrays = {name: array for name, array in arrays.items() if array is not None}
+    arrays |= {f"parameter/{name}": value for name, value in solution.parameters.items()}
+    arrays |= {f"multiplier/{name}": value for name, value in solution.multipliers.items()}
+    arrays |= {f"history/{name}": np.array([getattr(r, name) for r in solution.history]) for name in COLUMNS}
+    facts = {"format": FORMAT, "status": solution.status.name, **{name: getattr(solution, name) for name in _FACTS}}
+    np.savez_compressed(path, facts=np.array(json.dumps(facts)), **arrays)
+    return path
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """The fields of the solution in a file; see `Solution.load`."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        facts = json.loads(str(arrays.pop("facts")))
+        if facts["format"] > FORMAT:
+            raise ValueError(f"it has format {facts['format']}, and this version knows formats up to {FORMAT}")
+        found = {
+            **{name: arrays[name] for name in _ARRAYS},
+            **{name: arrays.get(name) for name in _OPTIONAL},
+            **{name: facts[name] for name in _FACTS},
+            "status": SolverStatus[facts["status"]],
+            "history": _history(arrays),
+        }
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise InvalidArgumentError(f"path: {path} cannot be read as a saved solution: {error}") from error
+    return found | {"parameters": _named(arrays, "parameter"), "multipliers": _named(arrays, "multiplier")}
+
+
+def _history(arrays: dict[str, Reals]) -> tuple[IterationRecord, ...]:
+    columns = {name: arrays[f"history/{name}"] for name in COLUMNS if f"history/{name}" in arrays}
+    return tuple(
+        IterationRecord(**{name: _KINDS[name](value) for name, value in zip(columns, row)})
+        for row in zip(*columns.values())
+    )
+
+
+def _named(arrays: dict[str, Reals], prefix: str) -> dict[str, Reals]:
+    return {name.split("/", 1)[1]: value for name, value in arrays.items() if name.startswith(f"{prefix}/")}
+
+
+def check_npz(path: str | Path) -> Path:
+    """A path to write a solution to, with the suffix .npz.
+
+    Raises:
+        InvalidArgumentError: The folder does not exist, or the suffix is another.
+    """
+    path = Path(path)
+    path = path.with_suffix(".npz") if path.suffix == "" else path
+    if path.suffix != ".npz":
+        raise InvalidArgumentError(f"path: expected a file name ending in .npz, got {path}")
+    if not path.parent.is_dir():
+        raise InvalidArgumentError(f"path: the folder {path.parent} does not exist")
+    return path
