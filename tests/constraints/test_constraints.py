@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 import trajopt
-from tests.support.contact_models import TURNED
+from tests.support.contact_models import TURNED, constrained_hopper, simple_costs
 from tests.support.model_list import ACTIONS, TERMINALS, DiscreteAttitude, Pendulum, lqr, points, small_costs, state_of
 from tests.support.slow_twin import assert_close, central_differences
 from trajopt.actions import ActionModelTerminal, Multipliers, Point
@@ -55,7 +55,16 @@ def rows_of(model: Any, x: Reals, u: Reals | None = None, **values: Any) -> Real
 @pytest.mark.parametrize("name", CONSTRAINED)
 def test_derivatives_of_rows_by_central_differences(name: str) -> None:
     """Of all integrators and kinds of models, through contact forces, accelerations and impulses too."""
-    model = action(name)
+    check_derivatives(action(name))
+
+
+def test_rows_of_an_acceleration_that_no_cost_knows() -> None:
+    costs = simple_costs()
+    costs.add("push", trajopt.ResidualModelContactForce(costs.state, "foot", np.ones(3)), 0.1)
+    check_derivatives(trajopt.IntegratedActionModelEuler(constrained_hopper(costs), dt=0.02))
+
+
+def check_derivatives(model: Any) -> None:
     state, n, rng = model.state, model.state.ndx, np.random.default_rng(0)
     states = points(state) if n <= 14 else [points(state)[i] for i in (0, 3)]
     for x in states:

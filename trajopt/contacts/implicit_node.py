@@ -154,7 +154,7 @@ class ImplicitNode(ABC):
     def derivative_steps(self, program: Program, r: Mapping[str, Array]) -> Array:
         """Adds the steps that give the derivative of the motion (nv, n), and the chain rule over z.
 
-        With s = `instant.solved` and Z = ds/dy: g + Zᵀ Lz in place of g, H + Zᵀ (Lzz Z + Lzy) + Lzyᵀ Z in place of H.
+        With s = `instant.solved` and Z = ds/dy: g + Zᵀ Lz in place of g, H + Zᵀ (Lzz Z + Lzy) + Lzyᵀ Z in place of H,
         C + Rz Z in place of C. It is left out for contacts whose forces nothing feels, as costs within friction cones.
 
         Args:
