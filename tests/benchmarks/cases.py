@@ -20,9 +20,11 @@ Reals = npt.NDArray[np.float64]
 MAX_ITERATIONS = 200  # as the peer's
 
 # How many times faster than the peer a part must be, and how many times we aim for [-].
-ARM_BARS = {"calc_diff": (6.0, 10.0), "iteration": (3.0, 5.0)}
-GAIT_BARS = {"calc_diff": (7.0, 12.0), "iteration": (4.0, 8.0)}
-HUMANOID_BARS = {"calc_diff": (4.0,), "iteration": (2.5,)}
+ARM_BARS = {"calc_diff": (6.0, 10.0), "iteration": (7.5, 9.0)}
+WALK_BARS = {"calc_diff": (7.0, 12.0), "iteration": (9.5, 11.0)}
+TROT_BARS = {"calc_diff": (7.0, 12.0), "iteration": (6.5, 8.0)}
+BIPED_BARS = {"calc_diff": (7.0, 12.0), "iteration": (5.5, 7.0)}
+HUMANOID_BARS = {"calc_diff": (4.0,), "iteration": (6.5, 8.0)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,8 +89,8 @@ CASES = {
         load=_case("unicycle", T=200, start=(1.0, 0.0, 0.0)), peer="unicycle-t200-fddp", zero_guess=True
     ),
     "unicycle_t20": Case(load=_case("unicycle"), peer="unicycle-t20-fddp", zero_guess=True),
-    "hyq_walk": _legged("hyq-walk", GAIT_BARS),
-    "hyq_trot": _legged("hyq-trot", GAIT_BARS),
-    "talos_legs_walk": _legged("talos-legs-benchmark", GAIT_BARS),
+    "hyq_walk": _legged("hyq-walk", WALK_BARS),
+    "hyq_trot": _legged("hyq-trot", TROT_BARS),
+    "talos_legs_walk": _legged("talos-legs-benchmark", BIPED_BARS),
     "humanoid_reach": _legged("humanoid-reach", HUMANOID_BARS),
 }

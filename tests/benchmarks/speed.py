@@ -14,8 +14,8 @@ COST_TOLERANCE = 1e-8  # relative
 HEADER = ["problem", "part", "ours", "Crocoddyl", "ratio", "of rounds", "of fastest", "required", "aim"]
 TITLE = """Times in µs per knot, one thread each. A ratio [-] says how many times faster we are: that of the medians,
 the range of the rounds, and that of each side's fastest round, which other work on the machine disturbs
-least. Our calc_diff holds values, derivatives and packing, theirs derivatives alone. An iteration is the
-wall time of solve() by the number of iterations."""
+least and which bars are about. Our calc_diff holds values, derivatives and packing, theirs derivatives alone.
+An iteration is the wall time of solve() by the number of iterations."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +113,9 @@ def _rows(name: str, comparison: Comparison) -> list[list[str]]:
                 f"{low:.1f}..{high:.1f}",
                 f"{comparison.fastest(part):.1f}",
             ]
-            cells += [bar(ratio, limit, at_least=True) for limit in comparison.case.bars.get(part, ())]
+            cells += [
+                bar(comparison.fastest(part), limit, at_least=True) for limit in comparison.case.bars.get(part, ())
+            ]
         rows.append(cells + [""] * (len(HEADER) - len(cells)))
     return [*rows, []]
 
