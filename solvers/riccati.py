@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.kernels import ParallelCalls
 from trajopt.solvers import recursion
 from trajopt.solvers.linear_quadratic import LinearQuadratic, check_rows
 from trajopt.types import Reals
@@ -41,6 +42,17 @@ _FAILURES = {
     recursion.RANK_DEFICIENT: Failure.RANK_DEFICIENT,
     recursion.NOT_FINITE: Failure.NOT_FINITE,
 }
+
+
+class _Arguments(ctypes.Structure):
+    """Arguments of the backward pass, see `recursion.factor`."""
+
+    _fields_ = (
+        ("table", ctypes.c_void_p),
+        ("regularization", ctypes.c_double),
+        ("on_value", ctypes.c_double),
+        ("with_gaps", ctypes.c_int64),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +138,7 @@ class Riccati:
         self._decrease, self._with_gaps = ctypes.c_double(), 0
         self._table = self._bind()
         self._address = ctypes.addressof(self._table)
-        self._factor = recursion.factor(self._sizes)
+        self._factor, self._factor_after = recursion.factor(self._sizes)
 
     @functools.cached_property
     def _solve(self) -> Any:
@@ -150,10 +162,16 @@ class Riccati:
         addresses["decrease"] = ctypes.addressof(self._decrease)
         addresses["scratch"] = -(-int(scratch.ctypes.data) // 64) * 64
         self._held = (U, inverse, scratch, given)
-        return (ctypes.c_int64 * (len(recursion.ARRAYS) + 1))(lq.T, *(addresses.get(a, 0) for a in recursion.ARRAYS))
+        names = (*recursion.ARRAYS, *recursion.WAIT)
+        return (ctypes.c_int64 * (len(names) + 1))(lq.T, *(addresses.get(name, 0) for name in names))
 
     def factor(
-        self, regularization: float = 0.0, *, feasible: bool = False, regularize_value: bool = True
+        self,
+        regularization: float = 0.0,
+        *,
+        feasible: bool = False,
+        regularize_value: bool = True,
+        after: ParallelCalls | None = None,
     ) -> RiccatiOutcome:
         """Backward pass on what the arrays hold now: gains and value functions.
 
@@ -161,10 +179,23 @@ class Riccati:
             regularization: ρ, added to the diagonal of Quu [-].
             feasible: Whether all gaps count as zero.
             regularize_value: Whether ρ is added to the diagonal of Vxx too.
+            after: What fills the arrays first. On several threads a knot is passed as soon as it is filled.
         """
         self._with_gaps = 0 if feasible else 1
-        on_value = regularization if regularize_value else 0.0
-        return self._outcome(self._factor(self._address, regularization, on_value, self._with_gaps))
+        numbers = (regularization, regularization if regularize_value else 0.0, self._with_gaps)
+        if after is not None and after.shared:
+            return self._outcome(self._factored_during(after, *numbers))
+        if after is not None:
+            after()
+        return self._outcome(self._factor(self._address, *numbers))
+
+    def _factored_during(self, calls: ParallelCalls, *numbers: float) -> int:
+        arguments, wait = _Arguments(self._address, *numbers), slice(-len(recursion.WAIT), None)
+        try:
+            self._table[wait] = list(calls.ready)
+            return calls.read_by(self._factor_after, ctypes.addressof(arguments))
+        finally:
+            self._table[wait] = [0, 0]
 
     def solve(self, *, feasible: bool = False) -> RiccatiOutcome:
         """Backward pass on what the vectors g, f, d and terminal_g hold now, with the matrices of the last `factor`.

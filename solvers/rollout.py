@@ -108,8 +108,6 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
 
     def iterate(self, run: RolloutProgress) -> IterationRecord | None:
         """Expand, backward pass, forward pass, accept, check."""
-        if not run.expanded:
-            self._expand(run)
         outcome = self._backward(run)
         if outcome is None:
             return None
@@ -135,9 +133,10 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         e, r = self._evaluator, self._riccati
         return {"K": e.K.copy(), "k": e.k.copy(), "Vx": r.Vx.copy(), "Vxx": r.Vxx.copy()}
 
-    def _expand(self, run: RolloutProgress) -> None:
+    def _expanded(self, run: RolloutProgress) -> None:
+        """Measures gaps and gradients after new derivatives."""
         e = self._evaluator
-        e.expand(run.x0)
+        e.check_steps()
         run.expanded = True
         run.cost = float(e.costs.sum())
         if not run.history:
@@ -158,11 +157,18 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             )
 
     def _backward(self, run: RolloutProgress) -> RiccatiOutcome | None:
-        """Gains, with more regularisation until they exist; None if there is no direction."""
+        """Derivatives, and gains, with more regularisation until they exist; None if there is no direction."""
+        expansion = None if run.expanded else self._evaluator.expansion(run.x0)
         while True:
             outcome = self._riccati.factor(
-                run.regularization, feasible=run.feasible, regularize_value=self.options.regularize_value
+                run.regularization,
+                feasible=run.feasible,
+                regularize_value=self.options.regularize_value,
+                after=expansion,
             )
+            if expansion is not None:
+                self._expanded(run)
+                expansion = None
             if outcome.failure is None:
                 return outcome
             self._evaluator.check_finite()

@@ -20,13 +20,24 @@ from typing import Any
 
 from trajopt import source
 from trajopt.kernels import compiler
-from trajopt.solvers.recursion.backward import FACTOR, INDEFINITE, RANK_DEFICIENT, backward_text
-from trajopt.solvers.recursion.frame import ARRAYS
+from trajopt.solvers.recursion.backward import FACTOR, FACTOR_AFTER, INDEFINITE, RANK_DEFICIENT, backward_text
+from trajopt.solvers.recursion.frame import ARRAYS, WAIT
 from trajopt.solvers.recursion.sizes import Sizes
 from trajopt.solvers.recursion.value import NOT_FINITE
 from trajopt.solvers.recursion.vectors import FORWARD, SOLVE, forward_text, solve_text
 
-__all__ = ["ARRAYS", "INDEFINITE", "NOT_FINITE", "RANK_DEFICIENT", "Sizes", "factor", "forward", "registers", "solve"]
+__all__ = [
+    "ARRAYS",
+    "INDEFINITE",
+    "NOT_FINITE",
+    "RANK_DEFICIENT",
+    "WAIT",
+    "Sizes",
+    "factor",
+    "forward",
+    "registers",
+    "solve",
+]
 
 
 @functools.cache
@@ -36,27 +47,35 @@ def registers() -> tuple[int, int]:
 
 
 @functools.cache
-def factor(sizes: Sizes) -> Any:
-    """The backward pass: (table, reg, reg_value, with gaps) → 0, or 4 (knot + 1) + what failed."""
+def factor(sizes: Sizes) -> tuple[Any, int]:
+    """The backward pass: (table, reg, reg_value, with gaps) → 0, or 4 (knot + 1) + what failed.
+
+    Beside it the address of the same function of one argument, see `backward_text`.
+    """
+    addresses = _addresses(sizes, backward_text, FACTOR, FACTOR_AFTER)
     arguments = (ctypes.c_void_p, ctypes.c_double, ctypes.c_double, ctypes.c_int64)
-    return _compiled(sizes, FACTOR, backward_text, *arguments)
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(addresses[FACTOR]), addresses[FACTOR_AFTER]
 
 
 @functools.cache
 def solve(sizes: Sizes) -> Any:
     """The backward pass over vectors: (table, with gaps) → as `factor`."""
-    return _compiled(sizes, SOLVE, solve_text, ctypes.c_void_p, ctypes.c_int64)
+    return _over_vectors(sizes, solve_text, SOLVE)
 
 
 @functools.cache
 def forward(sizes: Sizes) -> Any:
     """The forward pass: (table, with gaps) → 0."""
-    return _compiled(sizes, FORWARD, forward_text, ctypes.c_void_p, ctypes.c_int64)
+    return _over_vectors(sizes, forward_text, FORWARD)
 
 
-def _compiled(sizes: Sizes, name: str, write: Callable[[Sizes], str], *arguments: Any) -> Any:
-    """A function for these sizes, from the cache or compiled now."""
-    about = (name, source.digest(Path(__file__).parent).hex(), repr(sizes))
+def _over_vectors(sizes: Sizes, write: Callable[[Sizes], str], name: str) -> Any:
+    address = _addresses(sizes, write, name)[name]
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(address)
+
+
+def _addresses(sizes: Sizes, write: Callable[[Sizes], str], *names: str) -> dict[str, int]:
+    """Functions for these sizes, from the cache or compiled now."""
+    about = (names[0], source.digest(Path(__file__).parent).hex(), repr(sizes))
     image = compiler.object_code(lambda: write(sizes), *about)
-    address = compiler.load([image], [name], {})[name]
-    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(address)
+    return compiler.load([image], names, {})

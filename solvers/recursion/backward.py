@@ -11,7 +11,7 @@ from trajopt.solvers.recursion.second_order import SecondOrder
 from trajopt.solvers.recursion.sizes import Sizes
 from trajopt.solvers.recursion.value import NOT_FINITE, VALUE, gradient, gradient_text, value_text
 
-FACTOR = "trajopt_factor"
+FACTOR, FACTOR_AFTER = "trajopt_factor", "trajopt_factor_after"
 INDEFINITE, RANK_DEFICIENT = 1, 2
 DEPENDENT = 1e-13
 """A constraint of which the others leave no larger part, measured by c Quu⁻¹ cᵀ + δ, depends on them [-]."""
@@ -20,9 +20,25 @@ DEPENDENT = 1e-13
 def backward_text(sizes: Sizes) -> str:
     """`i64 trajopt_factor(i64 *table, double reg, double reg_value, i64 with_gaps)`.
 
-    It returns 0, or 4 (knot + 1) + what failed there.
+    It returns 0, or 4 (knot + 1) + what failed there. So does `i64 trajopt_factor_after(void *arguments)`, which finds
+    the same four one after the other in memory.
     """
-    return _Backward(sizes).text()
+    return _Backward(sizes).text() + _AFTER
+
+
+_AFTER = f"""
+define i64 @{FACTOR_AFTER}(ptr %arguments) nounwind {{
+  %table = load ptr, ptr %arguments
+  %reg.at = getelementptr i64, ptr %arguments, i64 1
+  %reg = load double, ptr %reg.at
+  %value.at = getelementptr i64, ptr %arguments, i64 2
+  %value = load double, ptr %value.at
+  %gaps.at = getelementptr i64, ptr %arguments, i64 3
+  %gaps = load i64, ptr %gaps.at
+  %code = call i64 @{FACTOR}(ptr %table, double %reg, double %value, i64 %gaps)
+  ret i64 %code
+}}
+"""
 
 
 class _Backward:
@@ -36,11 +52,20 @@ class _Backward:
         """The module."""
         b, T = self.b, self.frame.T
         b.store("0.0", self.frame.arrays["decrease"])
+        self._await(T)
+        self._await(b.op(f"sub i64 {T}, 1"))
         self._end()
         with b.loop(0, T, only_if=b.op(f"icmp sgt i64 {T}, 0")) as back:
             t = b.op(f"sub i64 {b.op(f'sub i64 {T}, {back.index}')}, 1")
+            self._await(b.op(f"sub i64 {t}, 1"))  # the gap of knot t comes with it
             self._knot(t, back.index)
         return value_text(self.sizes) + gradient_text(self.sizes) + self.frame.text()
+
+    def _await(self, t: str) -> None:
+        """Waits until the arrays of knot t are filled, if somebody is at it."""
+        b, ready = self.b, self.frame.arrays["ready"]
+        with b.when(b.op(f"icmp ne ptr {ready}, null")):
+            b.do(f"call void {ready}(ptr {self.frame.arrays['job']}, i64 {t})")
 
     def _end(self) -> None:
         """The value function of the end."""

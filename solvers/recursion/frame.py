@@ -13,6 +13,10 @@ ARRAYS = (
 )
 """Arrays whose addresses follow T in the table that each function gets."""
 
+WAIT = ("ready", "job")
+"""Addresses behind them: of `void ready(void *job, long t)`, which comes back when the arrays of knot t are filled, and
+of what it is called with. Both are 0 when all are."""
+
 MEMCPY = "llvm.memcpy.p0.p0.i64"
 
 
@@ -34,7 +38,7 @@ class Frame:
         self.T = self.b.op("load i64, ptr %table, align 8")
         self.with_gaps = self.b.op("icmp ne i64 %with_gaps, 0")
         self.arrays = {}
-        for i, name in enumerate(ARRAYS):
+        for i, name in enumerate((*ARRAYS, *WAIT)):
             self.arrays[name] = self.b.op(f"load ptr, ptr {self.b.at('%table', i + 1)}, align 8")
         places, _ = sizes.scratch()
         self.scratch = {name: self.b.at(self.arrays["scratch"], place) for name, place in places.items()}

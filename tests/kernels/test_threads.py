@@ -32,10 +32,10 @@ from trajopt.kernels import (
     set_num_threads,
     team,
 )
+from trajopt.kernels.team_text import JOB
 
 RNG = np.random.default_rng(5)
-PATIENT = 60.0
-
+PATIENT = 60.0  # [s]
 
 pytestmark = pytest.mark.filterwarnings("error")  # what is raised in a unit, or in a thread, is a warning
 
@@ -50,7 +50,7 @@ def _threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 class Job:
-    """Units that are Python functions of their number.
+    """Units that are Python functions of their number; each computes the row of that number.
 
     Args:
         unit: What a unit does.
@@ -62,18 +62,20 @@ class Job:
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)(self._note)
         run = ctypes.cast(self._run, ctypes.c_void_p).value
         self._unit, self.seen = unit, list[tuple[int, int, int]]()
-        self._table = np.array([[run, 0, i] for i in range(units)], dtype=np.int64)
-        self._scratches = np.arange(1, threads + 1)
-        self._job = np.array([0, units, self._table.ctypes.data, self._scratches.ctypes.data], dtype=np.int64)
-        self._helpers = threads - 1
+        self._table = np.array([[run, 0, i, 0] for i in range(units)], dtype=np.int64).reshape(-1, 4)
+        self._scratches, self._rows = np.arange(1, threads + 1), np.arange(units)
+        tables = {"table": self._table, "scratches": self._scratches, "rows": self._rows}
+        fields = {"units": units, "row_count": units} | {name: t.ctypes.data for name, t in tables.items()}
+        self._job = np.array([fields.get(name, 0) for name in JOB], dtype=np.int64)
+        self.address, self._helpers = int(self._job.ctypes.data), threads - 1
 
     def _note(self, call: int | None, number: int, scratch: int) -> None:
         self.seen.append((number, scratch, threading.get_ident()))
         self._unit(number)
 
-    def share(self) -> None:
+    def share(self, read: int | None = None) -> None:
         self.seen.clear()
-        team.share(int(self._job.ctypes.data), self._helpers)
+        team.share(self.address, self._helpers, read)
 
     def check(self) -> None:
         """Each unit ran once, and each thread with scratch of its own."""

@@ -3,7 +3,7 @@
 from trajopt.kernels.compiler import compilations
 from trajopt.kernels.driver import LANES, KernelCall, Rows, blocks_of, lane_rows, rows
 from trajopt.kernels.machine import Kernel, compile_together, forget, kernel
-from trajopt.kernels.parallel import ParallelCalls
+from trajopt.kernels.parallel import ParallelCalls, SideBySide
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array, Step
 from trajopt.kernels.threads import get_num_threads, set_num_threads
@@ -16,6 +16,7 @@ __all__ = [
     "ParallelCalls",
     "Program",
     "Rows",
+    "SideBySide",
     "Step",
     "blocks_of",
     "compilations",

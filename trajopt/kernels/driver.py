@@ -33,13 +33,15 @@ _FIRST, _END = CALL.index("first"), CALL.index("end")
 
 
 @functools.cache
-def _drivers() -> dict[int, tuple[Any, int]]:
-    """By width: the function that runs a call, and the address of the one that runs a block of it."""
+def _drivers() -> dict[int, tuple[Any, int, int]]:
+    """By width: the function that runs a call, and the addresses of those that run it, or a block, in a job."""
     image = compiler.object_code(driver_text, "driver")
-    names = [f"trajopt_{what}_{width}" for what in ("run", "block") for width in WIDTHS]
-    addresses = compiler.load([image], names, {})
-    prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-    return {w: (prototype(addresses[f"trajopt_run_{w}"]), addresses[f"trajopt_block_{w}"]) for w in WIDTHS}
+    names = {w: [f"trajopt_{what}_{w}" for what in ("run", "whole", "block")] for w in WIDTHS}
+    addresses = compiler.load([image], [name for each in names.values() for name in each], {})
+    prototype, drivers = ctypes.CFUNCTYPE(None, ctypes.c_void_p), {}
+    for width, (run, whole, block) in names.items():
+        drivers[width] = prototype(addresses[run]), addresses[whole], addresses[block]
+    return drivers
 
 
 class KernelCall:
@@ -68,7 +70,7 @@ class KernelCall:
         self._indices = np.ascontiguousarray(indices, dtype=np.int64)
         check_call(self._kernels, self._kinds, self._indices, self._arguments)
         width = self._kernels[0].width
-        self._run, self._run_block = _drivers()[width]
+        self._run, self._run_whole, self._run_block = _drivers()[width]
         self._tables = self._make_tables()
         self._call = np.zeros(len(CALL), dtype=np.int64)  # what the driver is given
         self._address = int(self._call.ctypes.data)
@@ -118,9 +120,9 @@ class KernelCall:
         return argument_bytes(len(self._arguments)) + packed + max(k.scratch_bytes for k in self._kernels)
 
     @property
-    def blocks(self) -> list[tuple[int, tuple[int, int, int]]]:
-        """Of each block the last row, and what runs it: function, call and number, see `team_text`."""
-        return [(int(rows.max()), (self._run_block, self._address, b)) for b, rows in enumerate(self._indices)]
+    def blocks(self) -> list[tuple[Ints, tuple[int, int, int]]]:
+        """Of each block its rows, and what runs it: function, call and number, see `team_text`."""
+        return [(rows, (self._run_block, self._address, b)) for b, rows in enumerate(self._indices)]
 
     @property
     def work(self) -> float:
@@ -130,14 +132,18 @@ class KernelCall:
 
     def __call__(self, first: int = 0, end: int | None = None) -> None:
         """Runs blocks first..end-1 in order."""
+        self.aim(first, end)
+        self._run(self._address)
+
+    def aim(self, first: int = 0, end: int | None = None) -> tuple[int, int, int]:
+        """Makes it ready for blocks first..end-1; gives what runs them: function, call and 0, see `team_text`."""
         if not self.settled:
             self.prepare()
         if (first, end) != self._range:
             self._choose(first, end)
-        self._run(self._address)
+        return self._run_whole, self._address, 0
 
     def _choose(self, first: int, end: int | None) -> None:
-        """Checks a range of blocks, and makes it that of the caller's thread."""
         blocks = len(self._kinds)
         last = blocks if end is None else end
         if not 0 <= first <= last <= blocks:

@@ -24,6 +24,11 @@ define void @trajopt_run_{W}(ptr %call) nounwind {{
   ret void
 }}
 
+define void @trajopt_whole_{W}(ptr %call, i64 %block, ptr %scratch) nounwind {{
+  call void @trajopt_run_{W}(ptr %call)
+  ret void
+}}
+
 define void @trajopt_block_{W}(ptr %call, i64 %first, ptr %scratch) nounwind {{
   %end = add i64 %first, 1
   call void @trajopt_blocks_{W}(ptr %call, i64 %first, i64 %end, ptr %scratch)
@@ -143,8 +148,8 @@ def argument_bytes(arrays: int) -> int:
 def driver_text() -> str:
     """LLVM text of the drivers for one lane and for eight.
 
-    `trajopt_run_W` runs a call's range of blocks, `trajopt_block_W` one block with scratch of
-    its own.
+    `trajopt_run_W` runs a call's range of blocks, and so does `trajopt_whole_W`; `trajopt_block_W` runs one block with
+    scratch of its own. The latter two are called as units of a job are, see `team_text`.
     """
     fields = {"range": _fields(CALL[len(TABLES) :]), "tables": _fields(TABLES)}
     one = _RUN.format(W=1, **fields, arrange=_ONE_LANE, finish="  br label %block.done")

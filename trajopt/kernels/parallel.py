@@ -2,25 +2,58 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
 
+from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import team
 from trajopt.kernels.driver import KernelCall, aligned
-from trajopt.kernels.rows import Reals
+from trajopt.kernels.rows import Ints, Reals
+from trajopt.kernels.team_text import JOB
 from trajopt.kernels.threads import get_num_threads
 
-# Instructions of eight lanes, summed over blocks, that are worth a thread: some 50 us. Derivatives of an arm with 100
-# knots, 43 us, still take 26 on two threads, but then half of them lie in the other core's cache.
-SMALL_WORK = 100_000
+# Instructions of eight lanes, summed over blocks, that are worth a thread: some 20 us. Solves of an arm with 100 knots,
+# derivatives of which take 40 us, are 1.2 times faster on two threads.
+SMALL_WORK = 50_000
+
+
+class _Job:
+    """The memory of a job, see `team_text`.
+
+    Args:
+        units: Function, call and block of each unit.
+        rows: Unit of each row; none by default.
+    """
+
+    def __init__(self, units: Sequence[tuple[int, int, int]], rows: Ints | None = None) -> None:
+        self._units = np.array([(*unit, 0) for unit in units], dtype=np.int64).reshape(-1, 4)
+        self._rows = np.zeros(0, dtype=np.int64) if rows is None else rows
+        self._scratch: list[tuple[Reals, int]] = []
+        self._job = np.zeros(len(JOB), dtype=np.int64)
+        self.address = int(self._job.ctypes.data)
+        self._fill(units=len(units), table=self._units, rows=self._rows, row_count=len(self._rows))
+
+    def _fill(self, **fields: int | Ints) -> None:
+        for name, value in fields.items():
+            self._job[JOB.index(name)] = value if isinstance(value, int) else int(value.ctypes.data)
+
+    def share(self, count: int, scratch: int, read: int | None = None, matter: int | None = None) -> int:
+        """Runs the units on `count` threads with scratch [bytes] for each; gives what the reader returns."""
+        if count > len(self._scratch):
+            self._scratch += [aligned(scratch) for _ in range(count - len(self._scratch))]
+            self._scratches = np.array([address for _, address in self._scratch], dtype=np.int64)
+            self._fill(scratches=self._scratches)
+        team.share(self.address, count - 1, read, matter)
+        return int(self._job[JOB.index("result")])
 
 
 class ParallelCalls:
     """Runs calls, which must not depend on each other, on the threads of `set_num_threads`.
 
-    Their blocks are handed out one by one, so that nobody waits for the longest; the last rows come first. It does not
-    matter who runs which.
+    Their blocks are handed out one by one, so that nobody waits for the longest; the last rows come first. Results do
+    not depend on who runs which.
 
     Args:
         calls: The calls; whoever has them in one of these does not run them otherwise at the same time.
@@ -28,29 +61,89 @@ class ParallelCalls:
 
     def __init__(self, calls: Sequence[KernelCall]) -> None:
         self.calls = list(calls)
-        units = sorted((unit for call in self.calls for unit in call.blocks), key=lambda unit: -unit[0])
-        self._units = np.array([how for _, how in units], dtype=np.int64).reshape(-1, 3)
-        self._worth = min(int(sum(call.work for call in self.calls) / SMALL_WORK), len(units))
-        self._scratch: list[tuple[Reals, int]] = []
+        blocks = sorted((block for call in self.calls for block in call.blocks), key=lambda block: -block[0].max())
+        self._worth = min(int(sum(call.work for call in self.calls) / SMALL_WORK), len(blocks))
+        unit_of = np.full(1 + max((int(rows.max()) for rows, _ in blocks), default=-1), -1, dtype=np.int64)
+        for unit, (rows, _) in enumerate(blocks):
+            unit_of[rows] = unit
+        self._readable = sum(len(set(rows.tolist())) for rows, _ in blocks) == np.count_nonzero(unit_of >= 0)
+        self._job = _Job([unit for _, unit in blocks], unit_of)
+
+    @property
+    def _count(self) -> int:
+        """Number of threads that are worth while."""
+        return min(get_num_threads(), self._worth) if self._worth > 1 else 1
+
+    @property
+    def shared(self) -> bool:
+        """Whether there are threads to share with, and enough to do."""
+        return self._count > 1
 
     def __call__(self) -> None:
         """Runs all blocks of all calls."""
-        if self._worth > 1 and (count := min(get_num_threads(), self._worth)) > 1:
-            for call in self.calls:
-                if not call.settled:
-                    call.prepare()
-            if count > len(self._scratch):
-                self._make_room(count)
-            team.share(self._job_address, count - 1)
+        if (count := self._count) > 1:
+            self._share(count)
         else:
             for call in self.calls:
                 call()
 
-    def _make_room(self, count: int) -> None:
-        """Scratch for this many threads."""
-        size = max(call.scratch_bytes for call in self.calls)
-        self._scratch += [aligned(size) for _ in range(count - len(self._scratch))]
-        self._scratches = np.array([address for _, address in self._scratch], dtype=np.int64)
-        tables = [int(table.ctypes.data) for table in (self._units, self._scratches)]
-        self._job = np.array([0, len(self._units), *tables], dtype=np.int64)
-        self._job_address = int(self._job.ctypes.data)
+    @property
+    def ready(self) -> tuple[int, int]:
+        """Addresses of the function that a reader calls before it looks at a row, and of its first argument.
+
+        `void ready(void *job, long row)` comes back when the row is done, at once if it is none of these calls'.
+        """
+        return team.ready(), self._job.address
+
+    def read_by(self, read: int, matter: int) -> int:
+        """Runs all blocks, and meanwhile a function that reads the rows as soon as they are done, the last one first.
+
+        Args:
+            read: Address of the function, `long read(void *matter)`. It may end before it has seen all rows.
+            matter: What it is called with.
+
+        Returns:
+            What the function returned, when all blocks have been run.
+
+        Raises:
+            InvalidArgumentError: A row is computed in several blocks.
+        """
+        if not self._readable:
+            raise InvalidArgumentError("calls: expected each row to be computed in one block only, if it is to be read")
+        return self._share(self._count, read, matter)
+
+    def _share(self, count: int, read: int | None = None, matter: int | None = None) -> int:
+        for call in self.calls:
+            if not call.settled:
+                call.prepare()
+        return self._job.share(count, self._scratch_bytes, read, matter)
+
+    @functools.cached_property
+    def _scratch_bytes(self) -> int:
+        return max((call.scratch_bytes for call in self.calls), default=0)
+
+
+class SideBySide:
+    """Runs calls, which must not depend on each other, side by side on the threads of `set_num_threads`.
+
+    Each of them runs its blocks in order, as rollouts do.
+
+    Args:
+        calls: The calls; whoever has them in one of these does not run them otherwise at the same time.
+    """
+
+    def __init__(self, calls: Sequence[KernelCall]) -> None:
+        self._calls = list(calls)
+        self._worth = all(call.work >= SMALL_WORK for call in self._calls)
+        self._job = _Job([call.aim() for call in self._calls])
+
+    @property
+    def shared(self) -> bool:
+        """Whether there is a thread beside the caller's, and enough to do."""
+        return self._worth and get_num_threads() > 1
+
+    def __call__(self) -> None:
+        """Runs all blocks of all calls."""
+        for call in self._calls:
+            call.aim()
+        self._job.share(min(get_num_threads(), len(self._calls)), 0)

@@ -20,9 +20,9 @@ import numpy as np
 from trajopt.kernels import compiler, threads
 from trajopt.kernels.team_text import BOX, BOX_BYTES, CONDITION, MUTEX, team_text
 
-# How long a helper looks for another job [ns]. Whole solves of HyQ's walk on two threads, 1.5 ms an iteration, are 1.13
-# times faster with 0, 1.20 with 300 us or 3 ms.
-PATIENCE = 500_000
+# How long a helper looks for another job [ns]. Two threads make solves of the arm with 100 knots 1.06 times faster with
+# 0, 1.22 times with 200 us or more; HyQ's trot 1.22 and 1.30 times; its walk gains little from more than 1 ms.
+PATIENCE = 1_000_000
 LATE = 300_000  # a caller that waits for its helpers so much longer than it works [ns] does without them, for REST
 REST = 20  # times as long
 
@@ -56,10 +56,10 @@ class Team:
             self.close()
             raise
 
-    def share(self, job: int, helpers: int) -> None:
-        """Runs a job in this thread and in at most `helpers` others; see `team_text`."""
+    def share(self, job: int, helpers: int, read: int | None, matter: int | None) -> None:
+        """Runs a job in this thread and in at most `helpers` others, see the function `share`."""
         helpers = min(helpers, len(self.helpers)) if time.monotonic_ns() > self.resting else 0
-        late = _native().share(job, self.boxes, helpers)
+        late = _native().share(job, self.boxes, helpers, read, matter)
         if late > LATE:
             self.resting = time.monotonic_ns() + REST * late
 
@@ -104,14 +104,21 @@ class Helper:
         _native().wake(self._box)
 
 
-def share(job: int, helpers: int) -> None:
+def share(job: int, helpers: int, read: int | None = None, matter: int | None = None) -> None:
     """Runs a job in this thread and in at most `helpers` others.
 
     Args:
         job: Address of the job, see `team_text`.
         helpers: Largest number of helpers.
+        read: Address of a function `long read(void *matter)` that this thread runs first, while others are at work.
+        matter: What it is called with.
     """
-    (_team or _started()).share(job, helpers)
+    (_team or _started()).share(job, helpers, read, matter)
+
+
+def ready() -> int:
+    """Address of the function that a reader calls before it looks at a row, see `team_text`."""
+    return _native().ready
 
 
 def _started() -> Team:
@@ -126,6 +133,7 @@ def _started() -> Team:
 class _Native:
     """Functions of `team_text`, and of the C library."""
 
+    ready: int
     share: Any
     help: Any
     wake: Any
@@ -136,11 +144,12 @@ class _Native:
 @functools.cache
 def _native() -> _Native:
     image = compiler.object_code(team_text, "team")
-    addresses = compiler.load([image], ["trajopt_share", "trajopt_help", "trajopt_wake"], {})
+    addresses = compiler.load([image], [f"trajopt_{name}" for name in ("share", "ready", "help", "wake")], {})
     pointer, integer = ctypes.c_void_p, ctypes.c_int64
     library, new = ctypes.CDLL(None), ctypes.CFUNCTYPE(ctypes.c_int, pointer, pointer)
     return _Native(
-        share=ctypes.CFUNCTYPE(integer, pointer, pointer, integer)(addresses["trajopt_share"]),
+        ready=addresses["trajopt_ready"],
+        share=ctypes.CFUNCTYPE(integer, pointer, pointer, integer, pointer, pointer)(addresses["trajopt_share"]),
         help=ctypes.CFUNCTYPE(None, pointer, integer)(addresses["trajopt_help"]),
         wake=ctypes.CFUNCTYPE(None, pointer)(addresses["trajopt_wake"]),
         new_mutex=new(("pthread_mutex_init", library)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,8 +60,8 @@ class Evaluator:
         self._end = self.terminal.terminal_expansion(self)
         calls = [*self._expansions, self._end]
         compiled = [call for call in calls if isinstance(call, KernelCall)]  # threads share them
-        others = [call for call in calls if call not in compiled]
-        self._fill: list[Callable[[], None]] = [ParallelCalls(compiled), *others]
+        self._compiled = ParallelCalls(compiled)
+        self._others = [call for call in calls if call not in compiled]
         self._trials: dict[int, Trials] = {}
 
     def _allocate(self) -> None:
@@ -126,18 +125,30 @@ class Evaluator:
 
         Args:
             x0: Initial state (nx,) that the first gap is counted from; None where the start is not fixed.
+
+        Raises:
+            ModelEvaluationError: A step of a knot has failed.
         """
-        for fill in self._fill:
-            fill()
+        self.expansion(x0)()
+        self.check_steps()
+
+    def expansion(self, x0: Reals | None) -> ParallelCalls:
+        """Fills the knots of black boxes and the first gap, and gives what fills the rest.
+
+        That is to be called, or read knot by knot meanwhile; then comes `check_steps`. Arguments as in `expand`.
+        """
+        for call in self._others:
+            call()
         if x0 is None or x0.tobytes() == self._x_first.tobytes():  # mostly equal, and bytes are compared fast
             self._f_first.fill(0.0)
         else:
             self._f_first[:] = self.state.difference(self._x_first, x0)
-        if self.can_fail:
-            self._check_status()
+        return self._compiled
 
-    def _check_status(self) -> None:
+    def check_steps(self) -> None:
         """Raises ModelEvaluationError if a step has failed; the message names knot, model and residual."""
+        if not self.can_fail:
+            return
         bad = np.flatnonzero(self.status != 0)
         if len(bad):
             t = int(bad[0])

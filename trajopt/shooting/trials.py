@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.kernels import KernelCall, SideBySide
 from trajopt.shooting.arrays import padded
 from trajopt.shooting.kinds import by_class
 from trajopt.types import Reals
@@ -54,6 +55,12 @@ class Trials:
             self._parts.append(partial(calls[family], span[0], span[-1] + 1))
         self._parts.append(end)
 
+    @property
+    def compiled_run(self) -> KernelCall | None:
+        """The call of the running knots, if there is one for all of them, and it is compiled."""
+        call = self.calls[0]
+        return call if len(self.calls) == 2 and isinstance(call, KernelCall) else None
+
     def run(self) -> None:
         """Rolls out from row 0 of `xs` in every lane."""
         for part in self._parts:
@@ -67,6 +74,12 @@ class Trials:
             lengths: One a lane; lanes that are left repeat the last one.
             gaps: Gaps (T + 1, ndx) of which a step of length α closes the part α; None if it closes all.
         """
+        self.begin(x0, lengths, gaps)
+        self.run()
+        return self.totals(len(lengths))
+
+    def begin(self, x0: Reals, lengths: Sequence[float], gaps: Reals | None) -> None:
+        """Prepares the running knots for `roll_out`."""
         count = len(lengths)
         self._lengths[:count] = lengths
         if count < self.width:
@@ -79,6 +92,39 @@ class Trials:
             if gaps[0].any():
                 for lane in range(self.width):
                     self._starts[lane] = self.evaluator.state.integrate(x0, (self._lengths[lane] - 1.0) * gaps[0])
-        self.run()
+
+    def totals(self, count: int) -> list[float]:
+        """Costs of the first `count` lanes [cost]."""
         costs: list[float] = np.add.reduce(self.costs, axis=1)[:count].tolist()
         return costs
+
+
+class Turn:
+    """Trials that are tried one after the other.
+
+    Where a thread is free they are rolled out at once, before anybody knows whether all of them are needed.
+
+    Args:
+        trials: The trials, each with arrays of its own if there are several.
+    """
+
+    def __init__(self, trials: Sequence[Trials]) -> None:
+        self._trials = list(trials)
+        runs = [each.compiled_run for each in self._trials]
+        calls = [call for call in runs if call is not None]
+        self._together = SideBySide(calls) if len(calls) == len(runs) > 1 else None
+
+    def roll_out(
+        self, x0: Reals, lengths: Sequence[Sequence[float]], gaps: Reals | None
+    ) -> Iterator[tuple[Trials, list[float]]]:
+        """Gives trial by trial its costs [cost]; `lengths` has the step lengths of each, other arguments as there."""
+        if self._together is None or not self._together.shared:
+            for trials, some in zip(self._trials, lengths):
+                yield trials, trials.roll_out(x0, some, gaps)
+            return
+        for trials, some in zip(self._trials, lengths):
+            trials.begin(x0, some, gaps)
+        self._together()
+        for trials, some in zip(self._trials, lengths):
+            trials.calls[-1]()
+            yield trials, trials.totals(len(some))
