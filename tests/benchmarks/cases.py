@@ -39,6 +39,7 @@ class Case:
             Crocoddyl's own; else x0 at every knot and the controls that hold it there.
         options: Options of the solver; Crocoddyl's by default.
         bars: What must be reached, for some parts.
+        longest: Time of an iteration that must be kept, if there is such a bar [µs].
     """
 
     load: Callable[[], ProblemCase]
@@ -47,6 +48,7 @@ class Case:
     zero_guess: bool = False
     options: DDPOptions | None = None
     bars: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    longest: float | None = None
 
     def guess(self, problem: ShootingProblem) -> tuple[Reals, Reals]:
         """States (T + 1, nx) and controls (T, nu)."""
@@ -88,7 +90,7 @@ CASES = {
     "unicycle_t200": Case(
         load=_case("unicycle", T=200, start=(1.0, 0.0, 0.0)), peer="unicycle-t200-fddp", zero_guess=True
     ),
-    "unicycle_t20": Case(load=_case("unicycle"), peer="unicycle-t20-fddp", zero_guess=True),
+    "unicycle_t20": Case(load=_case("unicycle"), peer="unicycle-t20-fddp", zero_guess=True, longest=25.0),
     "hyq_walk": _legged("hyq-walk", WALK_BARS),
     "hyq_trot": _legged("hyq-trot", TROT_BARS),
     "talos_legs_walk": _legged("talos-legs-benchmark", BIPED_BARS),

@@ -127,4 +127,9 @@ def _note(comparison: Comparison) -> str:
         return f"DIFFERENT SOLVES, DO NOT COMPARE: {disagreement}"
     first = comparison.ours[0]
     told = f"T = {first.knots}, {first.iterations} iterations, cost {first.cost:.10g}"
-    return told + (" on both sides" if comparison.theirs else "")
+    told += " on both sides" if comparison.theirs else ""
+    longest = comparison.case.longest
+    if longest is not None:
+        micros = comparison.micros("ours", "iteration") * first.knots
+        told += f"; an iteration takes us {micros:.1f} µs, required {bar(micros, longest, at_least=False)}"
+    return told
