@@ -4,8 +4,8 @@
                friction cones, distance to the posture, torques dt
     subject to M(q) dv/dt + h(q, v) = (0, u) + Σ Jᵢᵀ fᵢ; feet in contact do not move; a foot that lands stops at once
 
-Look at: the table of the schedule; feet slip by less than a millimetre, and no force is more than 1 N outside of its
-cone. Expected cost: 289.60100.
+Look at: the table of the schedule; what the feet were asked for and what they reached; no force leaves its cone.
+Expected cost: 259.87817.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ def main(plot: bool = False) -> trajopt.Solution:
     """Solves the problem; `plot` writes quadruped_trot.png."""
     robot = trajopt.load_robot("small-quadruped")
     stance = gaits.Stance.of(robot, FEET)
-    trot = gaits.quadruped_trot(stance, step_length=0.1, step_height=0.05, cycles=2, profile="smooth")  # [m]
+    trot = gaits.quadruped_trot(stance, step_length=0.1, step_height=0.05, cycles=2)  # [m]
     print(trot)
 
-    options = gaits.GaitOptions(mu=0.7, inner=True)  # friction pyramid inside the cone
-    problem = gaits.gait_problem(robot, trot, options=options)
+    problem = gaits.gait_problem(robot, trot, options=gaits.GaitOptions(mu=0.7))
     solver = SolverFDDP(problem, callbacks=[trajopt.CallbackVerbose()])
     solution = solver.solve(*gaits.gait_guess(problem, trot))
 

@@ -1,6 +1,6 @@
 """Ready problems in families; each case has an initial guess, a solver with options, and a reference cost.
 
-    case = trajopt.problems.load("arm-reach", robot="talos_arm")
+    case = trajopt.problems.load("arm-reach", robot="ur5")
     solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
 
 Importing this package builds no problem and loads no robot.
@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from trajopt.errors import unknown_name
+from trajopt.checks import check_known
 from trajopt.problems import (
     arm_reach,
+    arm_reach_crocoddyl,
     arm_reach_seed,
     biped_gaits,
     cart_pole,
@@ -33,6 +34,7 @@ _FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
         arm_reach.FAMILY,
+        arm_reach_crocoddyl.FAMILY,
         arm_reach_seed.FAMILY,
         *biped_gaits.FAMILIES,
         cart_pole.FAMILY,
@@ -61,12 +63,12 @@ def describe(name: str) -> ProblemInfo:
     return _family(name).info()
 
 
-def load(name: str, robot: str | None = None, **options: Any) -> ProblemCase:
+def load(name: str, /, robot: str | None = None, **options: Any) -> ProblemCase:
     """Builds a ready problem.
 
     Args:
         name: Name of the family, one of `names()`.
-        robot: One of the robots of the family; by default the first of them.
+        robot: One of the robots of the family, by default the first of them; another one where `any_robot` says so.
         **options: Options of the family, see `describe(name).options`.
 
     Raises:
@@ -78,6 +80,4 @@ def load(name: str, robot: str | None = None, **options: Any) -> ProblemCase:
 
 
 def _family(name: str) -> Family:
-    if name not in _FAMILIES:
-        raise unknown_name("problem", name, _FAMILIES)
-    return _FAMILIES[name]
+    return _FAMILIES[check_known("problem", name, _FAMILIES)]

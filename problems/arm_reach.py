@@ -1,21 +1,23 @@
-"""An arm moves its tool to a goal, a first problem for any robot."""
+"""An arm moves its tool to a goal within its limits: a first problem for any robot with a fixed base."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics
-from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
+from trajopt.actions.integrated import IntegratedActionModelEuler
+from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelFull
-from trajopt.checks import check_count, check_non_negative, check_positive
+from trajopt.checks import check_array, check_count, check_non_negative, check_positive
 from trajopt.costs import CostStack
-from trajopt.errors import unknown_name
-from trajopt.problems.case import CROCODDYL, TRAJOPT, ProblemCase
+from trajopt.errors import InvalidArgumentError
+from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.residuals import (
     ResidualModelControl,
@@ -30,8 +32,8 @@ from trajopt.solvers import FDDPOptions, SolverFDDP
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
-ARM_INTEGRATORS = {"euler": IntegratedActionModelEuler, "rk4": IntegratedActionModelRK4}
-TALOS_START = np.array([0.173046, 1.0, -0.52366, 0.0, 0.0, 0.1, -0.005])  # [rad], as in Crocoddyl's examples
+GOAL, STOP = 1e3, 10.0
+"""Weights of the last knot: of the distance to the goal [cost / (m², rad²)], of velocities [cost s²/rad²]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,143 +42,148 @@ class Reach:
 
     Attributes:
         frame: Name of the frame that moves to the goal.
-        start: First configuration (nq,), or the name of a reference configuration.
-        goal: Function of the robot that returns the placement of the goal in the world, or a point (3,) [m] if the
-            orientation is free.
-        regularization: Weight of the state and of the control [cost].
-        rest: Reference of the state, "zero" or "start".
-        reference: Cost of a known solution with the defaults [cost], and its source.
+        start: First configuration of the joints that carry the frame (nq,); empty for those of `any_reach`.
+        end: Configuration of the same joints in which the frame is at its goal (nq,).
+        cost: Cost of a known solution with the defaults [cost].
     """
 
     frame: str
-    start: Reals | str
-    goal: Callable[[Robot], pin.SE3 | Reals]
-    regularization: float = 1e-4
-    rest: str = "zero"
-    reference: tuple[float, str]
-
-
-def _at(*position: float) -> Callable[[Robot], pin.SE3]:
-    """Goal at a position [m], with the orientation of the world."""
-    return lambda robot: pin.SE3(np.eye(3), np.array(position))
-
-
-def _point(*position: float) -> Callable[[Robot], Reals]:
-    """Goal at a position [m], with any orientation."""
-    return lambda robot: np.array(position)
-
-
-def _reached_by(frame: str, *q: float) -> Callable[[Robot], pin.SE3]:
-    """Goal at the placement of a frame in a configuration, which can be reached."""
-    return lambda robot: placement(robot, frame, np.array(q))
+    start: tuple[float, ...] = ()
+    end: tuple[float, ...] = ()
+    cost: float | None = None
 
 
 REACHES = {
-    "talos_arm": Reach(
-        frame="gripper_left_joint", start=TALOS_START, goal=_at(0.0, 0.0, 0.4), reference=(0.303866923071, CROCODDYL)
-    ),
-    "kinova": Reach(
-        frame="j2s6s200_end_effector",
-        start="arm_up",
-        goal=_at(0.6, 0.2, 0.5),
-        regularization=0.1,
-        rest="start",
-        reference=(3.698422749, f"{TRAJOPT}; Crocoddyl 3.2.1 ends at 8.1251 from a guess of zeros"),
-    ),
     "ur5": Reach(
         frame="tool0",
-        start=np.array([0.0, -1.5, 1.0, -1.0, -1.5, 0.0]),
-        goal=_reached_by("tool0", 0.8, -1.0, 1.5, -2.0, -1.2, 0.5),
-        reference=(0.0769469541, TRAJOPT),
+        start=(0.0, -1.5, 1.0, -1.0, -1.5, 0.0),
+        end=(0.8, -1.0, 1.5, -2.0, -1.2, 0.5),
+        cost=0.0642837578,
     ),
-    "planar-2r": Reach(
-        frame="tool",
-        start=np.array([0.0, 0.8]),
-        goal=_point(0.4, 0.0, 0.6),
-        regularization=1e-2,
-        reference=(0.2832232215, TRAJOPT),
+    "ur10": Reach(
+        frame="tool0",
+        start=(0.0, -1.5, 1.0, -1.0, -1.5, 0.0),
+        end=(0.5, -1.2, 1.4, -1.5, -1.2, 0.3),
+        cost=0.173699676,
     ),
-    "planar-3r": Reach(
-        frame="tool",
-        start=np.array([0.0, 0.5, 0.5]),
-        goal=_point(0.3, 0.0, 0.8),
-        regularization=1e-2,
-        reference=(0.4540851337, TRAJOPT),
+    "panda": Reach(
+        frame="panda_hand_tcp",
+        start=(0.0, -0.8, 0.0, -2.4, 0.0, 1.6, 0.8),
+        end=(0.6, -0.3, 0.2, -1.8, 0.3, 2.0, 0.4),
+        cost=0.0366720822,
     ),
+    "kinova": Reach(frame="j2s6s200_end_effector", cost=0.00773298265),
+    "xarm7": Reach(frame="link_eef", cost=0.0180099561),
+    "z1": Reach(frame="gripperStator", cost=0.0101544834),
+    "planar-2r": Reach(frame="tool", start=(0.0, 0.8), end=(0.8, 0.6), cost=0.00698658708),
+    "planar-3r": Reach(frame="tool", start=(0.0, 0.5, 0.5), end=(0.5, 0.7, 0.3), cost=0.00746304593),
 }
+"""Robots with a start and a goal of their own; `any_reach` finds them for others."""
 
 
 def build(
-    *, robot: str = "talos_arm", T: int = 100, dt: float = 1e-2, regularization: float | None = None
+    *,
+    robot: str = "ur5",
+    frame: str | None = None,
+    target: npt.ArrayLike | None = None,
+    T: int = 100,
+    dt: float = 1e-2,
+    velocity: float = 1e-2,
+    torque: float = 1e-4,
 ) -> ProblemCase:
-    """The case of a robot.
+    """minimise ∫ ½ (w_v |v|² + w_u |u|²) dt + ½ 1e3 |r(q_T)|² + ½ 10 |v_T|², fully actuated.
+
+    r is the error of the frame's placement, or of its position, and u are the joint torques. The goal counts at the end
+    only, so the motion takes its time: listed robots stay well within their limits. Joints that do not carry the frame
+    (fingers, another arm) are locked.
 
     Args:
-        robot: One of `REACHES`.
+        robot: An arm, as `load_robot` takes it: a name or a file.
+        frame: Frame that moves to the goal; by default the tool of a listed robot, the last frame of others.
+        target: Goal of the frame's position in the world, with any orientation (3,) [m]; by default a placement that
+            the robot can reach.
         T: Number of knots [-].
         dt: Time step [s].
-        regularization: Weight of state and control [cost]; by default that of the robot in `REACHES`.
+        velocity: Weight w_v of joint velocities; more of it makes the motion even [cost s/rad²].
+        torque: Weight w_u of joint torques [cost/((N m)² s)].
     """
-    reach = REACHES[robot]
-    weight = reach.regularization if regularization is None else check_non_negative("regularization", regularization)
     check_count("T", T, least=1)
     check_positive("dt", dt, unit="s")
-    arm = load_robot(robot)
-    problem = reach_problem(arm, reach, T=T, dt=dt, goal=1.0, regularization=weight, end=1e3)
+    check_non_negative("velocity", velocity)
+    check_positive("torque", torque)
+    known = REACHES.get(robot) if frame is None else None
+    arm, tool = carrying(load_robot(robot), known.frame if known else frame)
+    reach = known if known and known.start else any_reach(arm, tool)
+    start, end = np.array(reach.start), np.array(reach.end)
+    goal = placement(arm, tool, end) if target is None else check_array("target", target, (3,))
+    state = StateMultibody(arm)
+    x0 = np.concatenate([start, np.zeros(state.nv)])
+    residual_type = ResidualModelFramePlacement if isinstance(goal, pin.SE3) else ResidualModelFrameTranslation
+    still = ActivationModelWeightedQuad(np.repeat([0.0, 1.0], state.nv))
+    velocities = ResidualModelState(state, x0)
+    running = CostStack(state)
+    running.add("velocity", velocities, weight=velocity, activation=still)
+    running.add("torque", ResidualModelControl(state), weight=torque)
+    terminal = CostStack(state)
+    terminal.add("goal", residual_type(state, tool, goal), weight=GOAL)
+    terminal.add("stop", velocities, weight=STOP, activation=still)
+    dynamics = DifferentialActionModelFreeFwdDynamics(state, ActuationModelFull(state), running)
+    node = IntegratedActionModelEuler(dynamics, dt=dt)
     return ProblemCase(
         name=FAMILY.name,
-        description=f"{robot}: {reach.frame} moves to its goal in {T * dt:g} s.",
-        problem=problem,
+        description=f"{arm.name}: {tool} moves to its goal in {T * dt:g} s.",
+        problem=ShootingProblem(x0, [node] * T, terminal),
         solver=SolverFDDP,
         options=FDDPOptions(),
-        reference_cost=reach.reference[0],
-        reference_source=reach.reference[1],
-        report=functools.partial(report, arm, reach),
+        reference_cost=known.cost if known else None,
+        reference_source=TRAJOPT if known and known.cost else "",
+        report=functools.partial(distance_report, arm, tool, goal),
     )
 
 
-def reach_problem(
-    robot: Robot,
-    reach: Reach,
-    *,
-    T: int,
-    dt: float,
-    goal: float,
-    regularization: float,
-    end: float,
-    integrator: str = "euler",
-) -> ShootingProblem:
-    """minimise ∫ ½ (w_goal |r|² + w_reg |x ⊖ x_rest|² + w_reg |u|²) dt + ½ w_end |r(x_T)|², fully actuated.
+def carrying(robot: Robot, frame: str | None) -> tuple[Robot, str]:
+    """The robot with all joints locked that do not carry a frame, and the frame's name, by default the last one's.
 
-    r is the error of the frame's placement or position, u the joint torques.
-
-    Args:
-        robot: The arm.
-        reach: Start and goal.
-        T: Number of knots [-].
-        dt: Time step [s].
-        goal: w_goal [cost / (m², rad²) / s].
-        regularization: w_reg [cost / s].
-        end: w_end [cost / (m², rad²)].
-        integrator: "euler" (semi-implicit) or "rk4".
+    Raises:
+        InvalidArgumentError: The robot has a floating base, or no joint carries the frame.
+        UnknownNameError: There is no such frame.
     """
-    if integrator not in ARM_INTEGRATORS:
-        raise unknown_name("integrator", integrator, ARM_INTEGRATORS)
-    state = StateMultibody(robot)
-    q0 = robot.configuration(reach.start) if isinstance(reach.start, str) else reach.start
-    x0 = np.concatenate([q0, np.zeros(state.nv)])
-    target = reach.goal(robot)
-    residual_type = ResidualModelFramePlacement if isinstance(target, pin.SE3) else ResidualModelFrameTranslation
-    residual = residual_type(state, reach.frame, target)
-    running = CostStack(state)
-    running.add("goal", residual, weight=goal)
-    rest = x0 if reach.rest == "start" else state.zero()
-    running.add("x_reg", ResidualModelState(state, rest), weight=regularization)
-    running.add("u_reg", ResidualModelControl(state), weight=regularization)
-    terminal = CostStack(state).add("goal", residual, weight=end)
-    dynamics = DifferentialActionModelFreeFwdDynamics(state, ActuationModelFull(state), running)
-    node = ARM_INTEGRATORS[integrator](dynamics, dt=dt)
-    return ShootingProblem(x0, [node] * T, terminal)
+    model = robot.model
+    if robot.floating_base:
+        raise InvalidArgumentError(
+            f"robot: expected an arm with a fixed base, got {robot.name!r} with a floating one; quadruped-*, biped-* "
+            "and humanoid-* are problems of robots with legs"
+        )
+    if frame is None:
+        deepest = max(range(model.njoints), key=lambda j: len(model.supports[j]))
+        frame = [f.name for f in model.frames if f.parentJoint == deepest][-1]
+    carriers = set(model.supports[model.frames[robot.frame_id(frame)].parentJoint])
+    if len(carriers) < 2:  # the universe alone
+        raise InvalidArgumentError(f"frame: expected one that a joint carries, got {frame!r}, which is fixed")
+    others = [name for j, name in enumerate(model.names) if j not in carriers]
+    return (robot.lock_joints(others, _first_configuration(robot)) if others else robot), frame
+
+
+def any_reach(arm: Robot, frame: str) -> Reach:
+    """Start and goal of an arm that is not listed.
+
+    It starts in its first reference configuration, or in the neutral one, moved inside its limits. Each joint turns
+    towards the limit that is farther away: by 15 % of its range, but not more than 0.5 rad, nor than half of what its
+    speed limit allows in 1 s.
+    """
+    model, start = arm.model, _first_configuration(arm)
+    turn = np.minimum(0.5, 0.5 * np.where(model.velocityLimit > 0, model.velocityLimit, np.inf))
+    for joint in model.joints[1:]:
+        lower, upper = model.lowerPositionLimit[joint.idx_q], model.upperPositionLimit[joint.idx_q]
+        if joint.nq == joint.nv == 1 and np.isfinite(upper - lower) and upper > lower:
+            margin = 0.15 * (upper - lower)
+            q = start[joint.idx_q] = np.clip(start[joint.idx_q], lower + margin / 2, upper - margin / 2)
+            turn[joint.idx_v] = min(margin, turn[joint.idx_v]) * (1.0 if upper - q > q - lower else -1.0)
+    return Reach(frame=frame, start=tuple(start), end=tuple(pin.integrate(model, start, turn)))
+
+
+def _first_configuration(robot: Robot) -> Reals:
+    return next(iter(robot.configurations.values()), pin.neutral(robot.model))
 
 
 def placement(robot: Robot, frame: str, q: Reals) -> pin.SE3:
@@ -186,9 +193,9 @@ def placement(robot: Robot, frame: str, q: Reals) -> pin.SE3:
     return data.oMf[robot.frame_id(frame)].copy()
 
 
-def report(robot: Robot, reach: Reach, solution: Solution) -> dict[str, str]:
-    """Distance of the frame from its goal at the end."""
-    reached, goal = placement(robot, reach.frame, solution.xs[-1, : robot.nq]), reach.goal(robot)
+def distance_report(robot: Robot, frame: str, goal: Any, solution: Solution) -> dict[str, str]:
+    """Distance of a frame from its goal at the end, and the angle if the goal is a placement and not a point (3,)."""
+    reached = placement(robot, frame, solution.xs[-1, : robot.nq])
     if not isinstance(goal, pin.SE3):
         return {"distance": f"{1e3 * np.linalg.norm(reached.translation - goal):.3g} mm"}
     angle = np.linalg.norm(pin.log3(goal.rotation.T @ reached.rotation))
@@ -198,9 +205,10 @@ def report(robot: Robot, reach: Reach, solution: Solution) -> dict[str, str]:
 
 FAMILY = Family(
     name="arm-reach",
-    description="An arm moves its tool to a goal in 1 s.",
+    description="An arm moves its tool to a goal in 1 s, within its limits.",
     build=build,
     robots=tuple(REACHES),
-    reference_cost=REACHES["talos_arm"].reference[0],
-    reference_source=CROCODDYL,
+    any_robot=True,
+    reference_cost=REACHES["ur5"].cost,
+    reference_source=TRAJOPT,
 )

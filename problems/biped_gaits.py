@@ -1,13 +1,13 @@
-"""Robots with two feet walk and jump.
+"""Robots with two feet walk and jump; Talos' legs also exactly as in Crocoddyl.
 
-Source: Crocoddyl's example bipedal_gaits.
+Source of Crocoddyl's: its example bipedal_gaits.
 """
 
 from __future__ import annotations
 
 from trajopt.gaits import biped_jump, biped_walk
-from trajopt.problems.gait_case import Gait, jump_case, step_case
-from trajopt.problems.gait_tables import BIPED_JUMP, BIPED_WALK
+from trajopt.problems.gait_case import Gait, as_in_crocoddyl, jump_case, step_case
+from trajopt.problems.gait_tables import BIPED_JUMP, BIPED_WALK, CROCODDYL_BIPED_JUMP, CROCODDYL_BIPED_WALK
 
 _TOLERANCE = 1e-7  # as in Crocoddyl's example: costs are some thousands [cost]
 _WALK = Gait(
@@ -26,4 +26,9 @@ _JUMP = Gait(
     robots=BIPED_JUMP,
     tolerance=_TOLERANCE,
 )
-FAMILIES = (_WALK.family(step_case, dt=3e-2), _JUMP.family(jump_case))
+FAMILIES = (
+    _WALK.family(step_case),
+    _JUMP.family(jump_case),
+    as_in_crocoddyl(_WALK, CROCODDYL_BIPED_WALK).family(step_case),
+    as_in_crocoddyl(_JUMP, CROCODDYL_BIPED_JUMP).family(jump_case),
+)

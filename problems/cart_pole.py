@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +17,12 @@ from trajopt.problems.case import CROCODDYL, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.upright import upright_cost
 from trajopt.residuals import ResidualModelControl
+from trajopt.robots.skeleton import Skeleton
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
 from trajopt.solvers import FDDPOptions, SolverFDDP
 from trajopt.states import StateVector
+from trajopt.types import Reals
 
 GRAVITY = 9.81  # [m/s²]
 STEP = 5e-2  # [s]
@@ -45,7 +49,7 @@ class DifferentialActionModelCartPole(DifferentialActionModelSymbolic):
     def __init__(
         self, costs: CostStack, *, cart_mass: float = 1.0, pole_mass: float = 0.1, length: float = 0.5
     ) -> None:
-        super().__init__(costs.state, 1, costs, control_names=["f"])
+        super().__init__(costs.state, 1, costs, control_names=["f"], control_units=["N"])
         self.cart_mass = self.parameter("cart_mass", check_positive("cart_mass", cart_mass), unit="kg")
         self.pole_mass = self.parameter("pole_mass", check_positive("pole_mass", pole_mass), unit="kg")
         self.length = self.parameter("length", check_positive("length", length), unit="m")
@@ -55,6 +59,12 @@ class DifferentialActionModelCartPole(DifferentialActionModelSymbolic):
         inertia = self.cart_mass + self.pole_mass * sine**2  # [kg]
         cart = (u + self.pole_mass * sine * (GRAVITY * cosine - self.length * x[3] ** 2)) / inertia
         return ca.vertcat(cart, (cart * cosine + GRAVITY * sine) / self.length)
+
+    def skeleton(self, xs: Reals, parameters: Mapping[str, Reals]) -> Skeleton:
+        """Cart and point mass in the x-z plane, for animations."""
+        pole = float(parameters["length"]) * np.stack([-np.sin(xs[:, 1]), 0.0 * xs[:, 0], np.cos(xs[:, 1])], axis=1)
+        cart = np.stack([xs[:, 0], 0.0 * xs[:, 0], 0.0 * xs[:, 0]], axis=1)
+        return Skeleton(points=np.stack([cart, cart + pole], axis=1), bones=[(0, 1)], sliders=[0], tracks=[1])
 
 
 def build(

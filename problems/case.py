@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from trajopt.notebook import table
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
 from trajopt.solvers import SolverAbstract, SolverOptions
@@ -50,6 +51,12 @@ class ProblemCase:
     reference_source: str = ""
     report: Report = field(default=no_report, repr=False)
 
+    def _repr_html_(self) -> str:
+        rows = {"about": self.description, "solver": self.solver.__name__, "options": repr(self.options)}
+        if self.reference_cost is not None:
+            rows["reference cost"] = f"{self.reference_cost:.8g} ({self.reference_source})"
+        return table(self.name, rows) + self.problem._repr_html_()
+
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemInfo:
@@ -59,7 +66,9 @@ class ProblemInfo:
         name: Name of the family.
         description: The motion, in one sentence.
         robots: Robots to choose from, the default one first; empty for a family with a model of its own.
+        any_robot: Whether `load` takes other robots too, by name or file.
         options: Options that `load` takes, with the defaults.
+        meanings: What each option means, with its unit.
         reference_cost: Cost of a known solution with the defaults; None if none is known [cost].
         reference_source: Source of that cost.
     """
@@ -67,6 +76,8 @@ class ProblemInfo:
     name: str
     description: str
     robots: tuple[str, ...]
+    any_robot: bool
     options: dict[str, Any]
+    meanings: dict[str, str]
     reference_cost: float | None
     reference_source: str

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import numbers
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
 import numpy as np
 
+from trajopt.checks import check_text
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.problems.case import ProblemCase, ProblemInfo
+from trajopt.robots import unknown_robot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +29,7 @@ class Family:
         build: Function that builds a case; its keyword arguments are the options, with defaults, and `robot` if there
             is a choice of robots.
         robots: Robots to choose from, the default one first; empty for a family with a model of its own.
+        any_robot: Whether `build` takes other robots too, as `load_robot` does.
         reference_cost: Cost of a known solution with the defaults; None if none is known [cost].
         reference_source: Source of that cost.
         reference_holds: Whether the reference cost of a case is valid for all options; otherwise for the defaults only.
@@ -33,6 +39,7 @@ class Family:
     description: str
     build: Callable[..., ProblemCase]
     robots: tuple[str, ...] = ()
+    any_robot: bool = False
     reference_cost: float | None = None
     reference_source: str = ""
     reference_holds: bool = False
@@ -49,7 +56,9 @@ class Family:
             name=self.name,
             description=self.description,
             robots=self.robots,
+            any_robot=self.any_robot,
             options=self.options,
+            meanings=self._meanings(),
             reference_cost=self.reference_cost,
             reference_source=self.reference_source,
         )
@@ -59,16 +68,48 @@ class Family:
 
         Raises:
             UnknownNameError: The family has no such robot or option; the message lists the known ones.
-            InvalidArgumentError: A robot is given, and the family has a model of its own.
+            InvalidArgumentError: A robot is given, and the family has a model of its own; or an option is of a wrong
+                type or value.
         """
-        for option in options:
-            if option not in self.options:
-                raise unknown_name(f"{self.name}: option", option, self.options)
+        self._check(options)
         if robot is not None and not self.robots:
             raise InvalidArgumentError(f"robot: expected None for {self.name}, which has its own model, got {robot!r}")
-        if robot is not None and robot not in self.robots:
-            raise unknown_name(f"{self.name}: robot", robot, self.robots)
+        if robot is not None:
+            check_text(f"{self.name}: robot", robot)
+            if robot not in self.robots and not self.any_robot:
+                raise unknown_robot(f"{self.name}: robot", robot, self.robots)
         case = self.build(**({} if robot is None else {"robot": robot}), **options)
         if self.reference_holds or all(np.array_equal(value, self.options[name]) for name, value in options.items()):
             return case
         return dataclasses.replace(case, reference_cost=None, reference_source="")
+
+    def _check(self, options: dict[str, Any]) -> None:
+        """Refuses unknown options, and values of another type than the annotation; `build` checks their size."""
+        parameters = inspect.signature(self.build, eval_str=True).parameters
+        for option, value in options.items():
+            if option not in self.options:
+                raise unknown_name(f"{self.name}: option", option, self.options)
+            annotation = parameters[option].annotation
+            kinds = set(get_args(annotation) or (annotation,))
+            if value is None or not kinds <= _EXPECTED.keys():
+                continue
+            if not any(isinstance(value, _EXPECTED[kind][0]) for kind in kinds):
+                expected = " or ".join(_EXPECTED[kind][1] for kind in sorted(kinds - {NoneType}, key=str))
+                raise InvalidArgumentError(f"{option}: expected {expected}, got {value!r}")
+
+    def _meanings(self) -> dict[str, str]:
+        """Text on each option in the docstring of `build`."""
+        text = inspect.getdoc(getattr(self.build, "func", self.build)) or ""
+        arguments = text.partition("Args:\n")[2].partition("\n\n")[0]
+        found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE)
+        return {name: " ".join(words.split()) for name, words in found if name in self.options}
+
+
+_EXPECTED: dict[Any, tuple[tuple[type, ...], str]] = {
+    bool: ((bool, np.bool_), "True or False"),
+    float: ((numbers.Real, np.number), "a number"),
+    int: ((numbers.Real, np.number), "a number"),
+    str: ((str,), "a name"),
+    NoneType: ((NoneType,), ""),
+}
+"""Types that are taken where an option is annotated with a type, and words for them."""

@@ -6,21 +6,17 @@ import dataclasses
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Generic
 
 import numpy.typing as npt
 
 from trajopt.analysis import motion_report
-from trajopt.gaits import ContactSchedule, GaitModels, GaitOptions, Stance, gait_guess, holding_gains
+from trajopt.gaits import ContactSchedule, GaitModels, GaitOptions, Stance, gait_guess
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.gait_tables import Leap, Row, Steps, changed
 from trajopt.robots import configuration_on_ground, legged_robot, load_robot
 from trajopt.solvers import FDDPOptions, SolverFDDP
-
-# Factor on the joint velocities of bipeds with `hold` [s/rad]. With Crocoddyl's 10, soles rise a fifth to a third of
-# the step height; with 3, seven to eight tenths; with 1, all of it, but Talos' walk takes 82 iterations instead of 33.
-LIFTING = 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +30,8 @@ class Gait(Generic[Row]):
         generate: Makes the schedule from a stance and keyword arguments.
         robots: Row of each robot, the default robot first.
         tolerance: Tolerance of the solver [cost].
+        crocoddyl: Whether weights and contacts are Crocoddyl's, for comparison with it; otherwise our own, with which
+            feet do what they are asked to.
     """
 
     name: str
@@ -42,18 +40,26 @@ class Gait(Generic[Row]):
     generate: Callable[..., ContactSchedule]
     robots: dict[str, Row]
     tolerance: float = 1e-9
+    crocoddyl: bool = False
 
-    def family(self, build: Callable[..., ProblemCase], **defaults: Any) -> Family:
-        """The family of problems that `build` makes of this gait, with other defaults of some options."""
+    def family(self, build: Callable[..., ProblemCase]) -> Family:
+        """The family of problems that `build` makes of this gait."""
         robot, known = next(iter(self.robots.items()))
         return Family(
             name=self.name,
             description=self.description,
-            build=functools.partial(build, self, robot=robot, **defaults),
+            build=functools.partial(build, self, robot=robot),
             robots=tuple(self.robots),
             reference_cost=known.cost,
             reference_source=known.source,
         )
+
+
+def as_in_crocoddyl(gait: Gait[Row], robots: dict[str, Row]) -> Gait[Row]:
+    """The same gait under the name "crocoddyl-...", with Crocoddyl's weights, contacts and references."""
+    description = f"As in Crocoddyl: {gait.description[0].lower()}{gait.description[1:]}"
+    name = f"crocoddyl-{gait.name}"
+    return dataclasses.replace(gait, name=name, description=description, robots=robots, crocoddyl=True)
 
 
 def step_case(
@@ -67,10 +73,8 @@ def step_case(
     cycles: int = 1,
     heading: float = 0.0,
     profile: str | None = None,
-    dt: float = 1e-2,
+    dt: float | None = None,
     mu: float = 0.7,
-    inner: bool | None = None,
-    cone: float | None = None,
 ) -> ProblemCase:
     """The case of a robot that steps, starting from rest; None is the robot's own value in gait_tables.py.
 
@@ -86,9 +90,6 @@ def step_case(
         profile: Path of a swinging foot, "smooth" or "triangle", see `trajopt.gaits.Swing`.
         dt: Time step [s].
         mu: Friction coefficient [-].
-        inner: Whether forces are kept in a pyramid inside the friction cone; otherwise around it, where feet may slide
-            a little.
-        cone: Weight of a force, or of a sole's wrench, outside of its cone [cost/N²].
     """
     steps = changed(
         gait.robots[robot],
@@ -96,9 +97,8 @@ def step_case(
         height=step_height,
         knots=step_knots,
         support=support_knots,
+        dt=dt,
         profile=profile,
-        inner=inner,
-        cone=cone,
     )
     schedule = functools.partial(
         gait.generate,
@@ -109,9 +109,9 @@ def step_case(
         profile=steps.profile,
         cycles=cycles,
         heading=heading,
-        dt=dt,
+        dt=steps.dt,
     )
-    return _gait_case(gait, f"{robot} {gait.verb} in steps of {steps.length:g} m.", robot, schedule, mu, steps)
+    return _gait_case(gait, f"{robot} {gait.verb}, asked for steps of {steps.length:g} m.", robot, schedule, mu, steps)
 
 
 def jump_case(
@@ -124,8 +124,6 @@ def jump_case(
     flying_knots: int | None = None,
     dt: float | None = None,
     mu: float = 0.7,
-    inner: bool | None = None,
-    cone: float | None = None,
 ) -> ProblemCase:
     """The case of a robot that jumps and lands on all feet; None is the robot's own value in gait_tables.py.
 
@@ -138,9 +136,6 @@ def jump_case(
         flying_knots: Number of knots on the way up, and again on the way down [-].
         dt: Time step [s].
         mu: Friction coefficient [-].
-        inner: Whether forces are kept in a pyramid inside the friction cone; otherwise around it, where feet may slide
-            a little.
-        cone: Weight of a force, or of a sole's wrench, outside of its cone [cost/N²].
     """
     leap = changed(
         gait.robots[robot],
@@ -149,8 +144,6 @@ def jump_case(
         ground=ground_knots,
         flying=flying_knots,
         dt=dt,
-        inner=inner,
-        cone=cone,
     )
     schedule = functools.partial(
         gait.generate,
@@ -159,8 +152,9 @@ def jump_case(
         ground_knots=leap.ground,
         flying_knots=leap.flying,
         dt=leap.dt,
+        flight=leap.flight,
     )
-    return _gait_case(gait, f"{robot} {gait.verb} {leap.height:g} m high.", robot, schedule, mu, leap)
+    return _gait_case(gait, f"{robot} {gait.verb}, asked for a rise of {leap.height:g} m.", robot, schedule, mu, leap)
 
 
 def _gait_case(
@@ -171,19 +165,16 @@ def _gait_case(
     mu: float,
     known: Row,
 ) -> ProblemCase:
-    """The case of a robot that starts from rest, with Crocoddyl's costs and standing still as the initial guess."""
+    """The case of a robot that starts from rest; the guess follows the references, or stands still as Crocoddyl's."""
     legged, walker = legged_robot(robot), load_robot(robot)
     q0 = configuration_on_ground(walker, legged.feet, legged.configuration)
     motion = schedule(Stance.of(walker, legged.feet, q0, soles=legged.sole is not None))
-    options = GaitOptions() if legged.sole is None else GaitOptions.soles(sole=legged.sole)
-    options = dataclasses.replace(options, mu=mu, inner=known.inner, cone=known.cone)
-    if known.hold:
-        options = dataclasses.replace(options, gains=holding_gains(motion.dt))
-    if known.hold and legged.sole is not None:
-        weights = dataclasses.replace(options.state_weights, joint_velocities=LIFTING)
-        options = dataclasses.replace(options, state_weights=weights)
+    soles = legged.sole is not None
+    options = GaitOptions.crocoddyl(soles=soles, mu=mu) if gait.crocoddyl else GaitOptions(mu=mu)
+    if legged.sole is not None:
+        options = dataclasses.replace(options, sole=legged.sole)
     problem = GaitModels(walker, motion.start, options).problem(motion, q0, posture=q0)
-    xs, us = gait_guess(problem, motion)
+    xs, us = gait_guess(problem, motion, "standing" if gait.crocoddyl else None)
     return ProblemCase(
         name=gait.name,
         description=description,

@@ -91,7 +91,7 @@ def humanoid_problem(
     if any(phase.lifted is not None for phase in phases):
         level = ActivationModelWeightedQuad(np.array([1.0, 1.0, 0.1, 1.0, 1.0, 1.0]) ** 2)
         running.add("foot", ResidualModelFramePlacement(state, left, pin.SE3.Identity()), weight=1e1, activation=level)
-    contacts, gains = ContactStack(state), holding_gains(dt) if damping is None else (0.0, damping)
+    contacts, gains = ContactStack(state), holding_gains(dt, 0.1) if damping is None else (0.0, damping)
     soles = Stance.of(robot, (left, right), x0, soles=True).feet
     for name, frame in (("left", left), ("right", right)):
         contacts.add(name, ContactModel6D(state, frame, reference=soles[frame].placement, gains=gains))

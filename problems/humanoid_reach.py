@@ -71,16 +71,13 @@ def build(
 
 
 def report(robot: Robot, goals: Mapping[str, npt.ArrayLike], solution: Solution) -> dict[str, str]:
-    """Distances of frames from their goals at the end, largest torque, and the report of the legged motion."""
+    """Distances of frames from their goals at the end, and the report of the legged motion."""
     data = robot.model.createData()
     pin.framesForwardKinematics(robot.model, data, solution.xs[-1, : robot.nq])
     words: dict[str, str] = {}
     for frame, goal in goals.items():
         distance = np.linalg.norm(data.oMf[robot.frame_id(frame)].translation - goal)
         words["distance"] = ", ".join(filter(None, [words.get("distance"), f"{1e3 * distance:.3g} mm ({frame})"]))
-    limits = np.abs(solution.us) / robot.model.effortLimit[-solution.us.shape[1] :]
-    joint = robot.joint_names[1 + int(limits.max(axis=0).argmax())]
-    words["torque"] = f"at most {100 * limits.max():.0f} % of the motor's limit ({joint})"
     return {**words, **motion_report(solution, MU)}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +16,12 @@ from trajopt.costs import CostStack
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.residuals import ResidualModelControl, ResidualModelSymbolic
+from trajopt.robots.skeleton import Skeleton
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
 from trajopt.solvers import FDDPOptions, SolverFDDP
 from trajopt.states import StateVector
+from trajopt.types import Reals
 
 GRAVITY = 9.81  # [m/s²]
 START = (0.0, 0.0)  # [rad, rad/s]
@@ -33,13 +37,18 @@ class DifferentialActionModelPendulum(DifferentialActionModelSymbolic):
     """
 
     def __init__(self, costs: CostStack, *, mass: float = 1.0, length: float = 0.5) -> None:
-        super().__init__(costs.state, 1, costs, control_names=["torque"])
+        super().__init__(costs.state, 1, costs, control_names=["torque"], control_units=["N m"])
         self.mass = self.parameter("mass", check_positive("mass", mass), unit="kg")
         self.length = self.parameter("length", check_positive("length", length), unit="m")
 
     def acceleration(self, x: SX, u: SX) -> SX:
         inertia = self.mass * self.length**2  # [kg m²]
         return u / inertia - GRAVITY / self.length * ca.sin(x[0])
+
+    def skeleton(self, xs: Reals, parameters: Mapping[str, Reals]) -> Skeleton:
+        """Pivot and point mass in the x-z plane, for animations."""
+        bob = float(parameters["length"]) * np.stack([np.sin(xs[:, 0]), 0.0 * xs[:, 0], -np.cos(xs[:, 0])], axis=1)
+        return Skeleton(points=np.stack([0.0 * bob, bob], axis=1), bones=[(0, 1)], fixed=[(0, 0)], tracks=[1])
 
 
 def from_upright(x: SX) -> SX:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.activations import ActivationModelAbstract, ActivationModelWeightedQuad
-from trajopt.checks import check_array
+from trajopt.checks import as_numbers, check_array
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.residuals import ResidualModelAbstract, ResidualModelState, ResidualModelSymbolic
 from trajopt.states.base import StateAbstract
@@ -55,7 +55,7 @@ class ActivationModelUpright(ActivationModelAbstract):
     """
 
     def __init__(self, weights: npt.ArrayLike, angles: Sequence[int]) -> None:
-        self.size = int(np.size(weights))
+        self.size = as_numbers("weights", weights).size
         self.angles = tuple(angles)
         self.weights = self.parameter("weights", weights, convert=self._checked)
 

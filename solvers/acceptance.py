@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,7 +12,7 @@ from trajopt.solvers.options import DDPOptions, FDDPOptions
 from trajopt.types import Reals
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Promise:
     """The decrease of the cost that a direction promises: dV(α) = α (d0 + α d1 / 2) at the step length α.
 
@@ -20,19 +21,23 @@ class Promise:
         d1: Curvature [cost].
         gaps: Gaps of which a step of length α closes the part α (T + 1, ndx); None if every step closes all of them.
         Vf: Vxx f of these gaps (T + 1, ndx).
+        scale: At most the scale S of the costs, see DDPOptions [cost].
+        least: Decrease that a step of DDP from a guess with gaps must bring, mostly negative [cost].
     """
 
     d0: float
     d1: float
     gaps: Reals | None = None
     Vf: Reals | None = None
+    scale: float = 0.0
+    least: float = -math.inf
 
     def at(self, dx: Reals) -> Promise:
         """The promise at a trial dx = xs_try ⊖ xs (T + 1, ndx): gaps that remain bend it."""
         if self.gaps is None or self.Vf is None:
             return self
         dv = float(np.vdot(self.Vf, dx))
-        return Promise(self.d0 + dv, self.d1 - 2.0 * dv, self.gaps, self.Vf)
+        return Promise(self.d0 + dv, self.d1 - 2.0 * dv, self.gaps, self.Vf, self.scale, self.least)
 
     def decrease(self, length: float) -> float:
         """dV at a step length [cost]."""
@@ -42,6 +47,11 @@ class Promise:
     def stop(self) -> float:
         """The decrease that a full step promises, |d0 + d1 / 2| [cost]."""
         return abs(self.d0 + 0.5 * self.d1)
+
+
+def negligible(options: DDPOptions, promise: Promise) -> float:
+    """Slope that counts as none [cost]."""
+    return options.gradient_tolerance + 1e-3 * options.relative_tolerance * promise.scale
 
 
 class Acceptance(Protocol):
@@ -60,7 +70,7 @@ class Acceptance(Protocol):
 
 @dataclass(frozen=True)
 class DDPAcceptance:
-    """A part of the promised decrease must come, unless the guess had gaps. As Crocoddyl 3.2.1."""
+    """A part of the promised decrease must come; from a guess with gaps, what is least. As Crocoddyl 3.2.1."""
 
     options: DDPOptions
 
@@ -68,8 +78,9 @@ class DDPAcceptance:
         """See Acceptance."""
         if expected < 0:
             return False
-        small = abs(promise.d0) < self.options.gradient_tolerance
-        return small or not feasible or decrease > self.options.acceptance * expected
+        if not feasible:
+            return decrease >= promise.least
+        return decrease > self.options.acceptance * expected or abs(promise.d0) <= negligible(self.options, promise)
 
 
 @dataclass(frozen=True)
@@ -84,6 +95,5 @@ class FDDPAcceptance:
     def accepts(self, promise: Promise, expected: float, decrease: float, *, feasible: bool) -> bool:
         """See Acceptance."""
         if expected >= 0:
-            small = abs(promise.d0) < self.options.gradient_tolerance
-            return small or decrease > self.options.acceptance * expected
+            return decrease > self.options.acceptance * expected or abs(promise.d0) <= negligible(self.options, promise)
         return not feasible and decrease > self.options.negative_acceptance * expected

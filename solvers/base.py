@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -11,9 +10,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from trajopt.callbacks import Callback
-from trajopt.errors import InvalidArgumentError
+from trajopt.checks import check_flag, check_items
+from trajopt.errors import InvalidArgumentError, SolverInUseError, UnknownAttributeError
+from trajopt.model.immutable import Immutable
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, Solution, SolverStatus
+from trajopt.solvers.hints import ATTRIBUTES, SOLVE, hinting
 from trajopt.solvers.options import SolverOptions
 from trajopt.solvers.progress import Progress
 from trajopt.types import Reals
@@ -21,12 +23,12 @@ from trajopt.types import Reals
 P = TypeVar("P", bound=Progress)
 
 
-class SolverAbstract(ABC, Generic[P]):
+class SolverAbstract(Immutable, ABC, Generic[P]):
     """Solves a shooting problem by iterations; derive from it and write `iterate`.
 
     All that a solve knows stands in its progress, of `progress_type`: the base makes it from the guess, calls `prepare`
-    once, then `iterate` until its `status` is set, and makes the solution of it. A solver is used by one thread at a
-    time.
+    once, then `iterate` until its `status` is set, and makes the solution of it. A solver keeps arrays between solves,
+    so it does one solve at a time; several solvers may share a problem, also on several threads.
 
     Args:
         problem: The problem.
@@ -55,7 +57,18 @@ class SolverAbstract(ABC, Generic[P]):
             )
         self.problem = problem
         self.options = options or self.options_type()
-        self.callbacks = [Callback.of(callback) for callback in callbacks]
+        one = isinstance(callbacks, Callback) or callable(callbacks)
+        cure = "write callbacks=[...] around it" if one else "such as callbacks=[CallbackVerbose()]"
+        self.callbacks = [Callback.of(c) for c in check_items("callbacks", callbacks, "callbacks", cure=cure)]
+        self._free = [True]  # empty during a solve; `pop` and `append` are atomic
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ATTRIBUTES:
+            raise UnknownAttributeError(f"{type(self).__name__}.{name}: {ATTRIBUTES[name]}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _cure(self, name: str) -> str:
+        return ATTRIBUTES.get(name) or super()._cure(name)
 
     # What a solver writes
 
@@ -76,6 +89,7 @@ class SolverAbstract(ABC, Generic[P]):
 
     # The loop
 
+    @hinting(SOLVE)
     def solve(self, xs: Any = None, us: Any = None, *, is_feasible: bool = False) -> Solution:
         """Solves the problem from a guess.
 
@@ -90,7 +104,22 @@ class SolverAbstract(ABC, Generic[P]):
         Raises:
             InvalidArgumentError: The guess does not fit, or has gaps though `is_feasible`.
             ModelEvaluationError: A model raised, or a derivative is not finite; the message names the knot.
+            SolverInUseError: The solver is solving, in another thread, or this is called from one of its callbacks.
         """
+        try:
+            self._free.pop()
+        except IndexError:
+            name = type(self).__name__
+            raise SolverInUseError(
+                f"solve: this {name} is in the middle of a solve, and keeps its arrays in one place; give each thread, "
+                f"and each callback that solves, a solver of its own: {name}(problem, options)"
+            ) from None
+        try:
+            return self._solve(xs, us, is_feasible)
+        finally:
+            self._free.append(True)
+
+    def _solve(self, xs: Any, us: Any, is_feasible: bool) -> Solution:
         run = self._start(xs, us, is_feasible)
         try:
             while run.status is None:
@@ -106,17 +135,14 @@ class SolverAbstract(ABC, Generic[P]):
     def _start(self, xs: Any, us: Any, is_feasible: bool) -> P:
         states, controls, feasible = self._guess(xs, us, is_feasible)
         run = self.progress_type(x0=self.problem.x0, trajectory=(states, controls), feasible=feasible)
-        with contextlib.ExitStack() as stack:
-            for callback in self.callbacks:
-                stack.enter_context(callback.preparing())
-            self.prepare(run)
+        self.prepare(run)
         run.started = time.perf_counter()  # compiling does not count
         for callback in self.callbacks:
             callback.start(self.problem, type(self).__name__)
         return run
 
     def _guess(self, xs: Any, us: Any, is_feasible: bool) -> tuple[Reals, Reals, bool]:
-        problem = self.problem
+        problem, is_feasible = self.problem, check_flag("is_feasible", is_feasible)
         if xs is None and us is not None:
             xs, is_feasible = problem.rollout(us), True
         if xs is None:

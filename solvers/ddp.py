@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
 from trajopt.solvers.acceptance import DDPAcceptance, Promise
 from trajopt.solvers.riccati import RiccatiOutcome
@@ -22,9 +22,17 @@ class SolverDDP(RolloutSolverAbstract):
         """Part of the promised decrease must come."""
         return DDPAcceptance(self.options)
 
+    def begin(self, run: RolloutProgress) -> None:
+        """Rolls out the controls of a guess with gaps: first steps are held against that, and it is the way out."""
+        if not run.feasible and self.options.rollout_on_failure:
+            run.guess_rolled_out = self.rolled_out(run)
+
     def promise(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Promise:
         """d0 = Σ Qu · k = -d1."""
-        return Promise(outcome.decrease, -outcome.decrease)
+        rolled, least = run.guess_rolled_out, -math.inf
+        if not run.feasible and rolled is not None:
+            least = run.cost - rolled.cost - self.options.rollout_margin * rolled.scale
+        return Promise(outcome.decrease, -outcome.decrease, None, None, min(abs(run.cost), run.first_scale), least)
 
     def feasible_after(self, run: RolloutProgress, length: float) -> bool:
         """Always: every step is a rollout."""
@@ -32,12 +40,5 @@ class SolverDDP(RolloutSolverAbstract):
 
     def after_failed_search(self, run: RolloutProgress) -> None:
         """Gains about a guess with gaps can make every rollout diverge: the controls alone are a feasible guess."""
-        if run.feasible or not self.options.rollout_on_failure:
-            return
-        e, trials = self._evaluator, self._evaluator.trials(1)
-        e.k[:], e.K[:] = 0.0, 0.0
-        (cost,) = trials.roll_out(run.x0, (0.0,), None)
-        if np.isfinite(cost):
-            run.trajectory, run.cost, run.feasible = (trials.xs[0].copy(), trials.us[0].copy()), cost, True
-            run.expanded = False
-            e.xs[:] = trials.xs[0]
+        if not run.feasible and run.guess_rolled_out is not None:
+            self.go_on_from(run, run.guess_rolled_out)

@@ -31,7 +31,7 @@ class SolverFDDP(RolloutSolverAbstract):
     def promise(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Promise:
         """d0 and d1 without dv, which depends on the trial."""
         if run.feasible:
-            return Promise(outcome.decrease, -outcome.decrease)
+            return Promise(outcome.decrease, -outcome.decrease, None, None, min(abs(run.cost), run.first_scale))
         gaps, r = self._evaluator.f, self._riccati
         d0 = outcome.decrease - float(np.vdot(r.Vx, gaps))
         d1 = -outcome.decrease + float(np.vdot(r.Vf, gaps))
@@ -40,3 +40,12 @@ class SolverFDDP(RolloutSolverAbstract):
     def feasible_after(self, run: RolloutProgress, length: float) -> bool:
         """After a full step, and from then on."""
         return run.was_feasible or length == 1.0
+
+    def after_failed_search(self, run: RolloutProgress) -> None:
+        """Goes on from the controls alone, a feasible guess, where not even much regularisation helps against gaps."""
+        if run.feasible or not self.options.rollout_on_failure or run.regularization < 1.0:
+            return
+        rolled = self.rolled_out(run)
+        if rolled is not None:
+            self.go_on_from(run, rolled)
+            run.regularization = self.options.initial_regularization

@@ -14,6 +14,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solution import IterationRecord, SolverStatus
+from trajopt.solvers import scales
 from trajopt.solvers.acceptance import Acceptance, Promise
 from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.linear_quadratic import LinearQuadratic
@@ -21,6 +22,22 @@ from trajopt.solvers.options import DDPOptions, SolverOptions
 from trajopt.solvers.progress import Progress
 from trajopt.solvers.riccati import Failure, Riccati, RiccatiOutcome
 from trajopt.solvers.searches import LineSearch, Step
+from trajopt.types import Reals
+
+
+@dataclass(frozen=True)
+class Rolled:
+    """A rollout.
+
+    Attributes:
+        trajectory: States and controls.
+        cost: Its cost [cost].
+        scale: Σ|l_t|, with l_t the cost of knot t [cost].
+    """
+
+    trajectory: tuple[Reals, Reals]
+    cost: float
+    scale: float
 
 
 @dataclass(kw_only=True)
@@ -29,15 +46,25 @@ class RolloutProgress(Progress):
 
     Attributes:
         was_feasible: Whether the last accepted step started from a rollout.
-        regularization: ρ of the next direction [-].
+        regularization: ρ of the next direction, in units of `curvature` [-].
         expanded: Whether the derivatives are those of the trajectory.
         gap_norm: Largest gap of the trajectory that was expanded (max norm in tangent space) [-].
+        first_scale: S1 of the options [cost]; 0 before there was a rollout.
+        loose_tolerance: Bound of the tolerance that follows from it, or -1 [cost].
+        curvature: Unit h of ρ, see the options.
+        confirmed: Whether the direction was computed with the smallest ρ that gives one.
+        guess_rolled_out: Rollout of the controls of a guess with gaps; None if it diverges, or is of no use.
     """
 
     was_feasible: bool = False
     regularization: float = 0.0
     expanded: bool = False
     gap_norm: float = 0.0
+    first_scale: float = 0.0
+    loose_tolerance: float = -1.0
+    curvature: float = 1.0
+    confirmed: bool = False
+    guess_rolled_out: Rolled | None = None
 
 
 class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
@@ -66,8 +93,9 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             )
         if problem.nc:
             raise InvalidArgumentError(
-                f"problem: {type(self).__name__} knows no constraints, and the problem has up to {problem.nc} rows "
-                "at a knot; leave them out, or turn them into costs with ActivationModelQuadraticBarrier"
+                f"problem: {type(self).__name__} can't honour constraints, and the problem has some: "
+                f"{', '.join(problem.constraint_names)}; take SolverSQP, or turn them into "
+                "costs with ActivationModelQuadraticBarrier"
             )
 
     # The parts that these solvers differ in
@@ -84,8 +112,27 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     def feasible_after(self, run: RolloutProgress, length: float) -> bool:
         """Whether the trajectory is a rollout after a step of this length."""
 
+    def begin(self, run: RolloutProgress) -> None:
+        """Beginning of the first iteration; nothing by default."""
+
     def after_failed_search(self, run: RolloutProgress) -> None:
         """Further action when no step was accepted, beside regularising more; nothing by default."""
+
+    # What they share
+
+    def rolled_out(self, run: RolloutProgress) -> Rolled | None:
+        """The rollout of the trajectory's controls; None if it diverges. It overwrites k and K."""
+        e, trials = self._evaluator, self._evaluator.trials(1)
+        e.k[:], e.K[:] = 0.0, 0.0
+        (cost,) = trials.roll_out(run.x0, (0.0,), None)
+        if not trials.in_range(0, cost):
+            return None
+        return Rolled((trials.xs[0].copy(), trials.us[0].copy()), cost, float(np.abs(trials.costs[0]).sum()))
+
+    def go_on_from(self, run: RolloutProgress, rolled: Rolled) -> None:
+        """Replaces the trajectory."""
+        run.trajectory, run.cost, run.feasible, run.expanded = rolled.trajectory, rolled.cost, True, False
+        self._evaluator.xs[:], self._evaluator.us[:] = rolled.trajectory
 
     # The loop
 
@@ -101,13 +148,15 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             e = self._evaluator = Evaluator(problem)
             e.prepare()
             self._riccati = Riccati(LinearQuadratic.of(e), K=e.K, k=e.k)
-            self._search = LineSearch(self._evaluator, self.options.step_lengths, self.acceptance())
+            self._search = LineSearch(e, self.options.step_lengths, self.options.step_growth, self.acceptance())
             self._prepared = True
         self._evaluator.xs[:], self._evaluator.us[:] = run.trajectory
         run.regularization = self.options.initial_regularization
 
     def iterate(self, run: RolloutProgress) -> IterationRecord | None:
         """Expand, backward pass, forward pass, accept, check."""
+        if run.iterations == 1:
+            self.begin(run)
         outcome = self._backward(run)
         if outcome is None:
             return None
@@ -158,26 +207,51 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
 
     def _backward(self, run: RolloutProgress) -> RiccatiOutcome | None:
         """Derivatives, and gains, with more regularisation until they exist; None if there is no direction."""
-        expansion = None if run.expanded else self._evaluator.expansion(run.x0)
+        options, fresh, lowered = self.options, not run.expanded, False
+        expansion = self._evaluator.expansion(run.x0) if fresh else None
+        if expansion is not None and run.iterations == 1 and options.relative_regularization:
+            expansion()
+            self._expanded(run)
+            run.curvature, expansion = scales.curvature(self._evaluator), None
         while True:
             outcome = self._riccati.factor(
-                run.regularization,
+                run.regularization * run.curvature,
                 feasible=run.feasible,
-                regularize_value=self.options.regularize_value,
+                regularize_value=options.regularize_value,
                 after=expansion,
             )
             if expansion is not None:
                 self._expanded(run)
                 expansion = None
             if outcome.failure is None:
-                return outcome
+                if run.loose_tolerance < 0 and run.feasible:
+                    self._measure(run, 0.5 * outcome.decrease)
+                run.confirmed = fresh and (lowered or run.regularization <= options.min_regularization)
+                to_confirm = fresh and not run.confirmed and options.confirm_gradient
+                if not (to_confirm and self._is_small(run, 0.5 * outcome.decrease)):
+                    return outcome
+                run.regularization, lowered = options.min_regularization, True
+                continue
             self._evaluator.check_finite()
             self._increase_regularization(run)
-            if run.regularization >= self.options.max_regularization:
+            if run.regularization >= options.max_regularization:
                 indefinite = outcome.failure is Failure.INDEFINITE
                 run.status = SolverStatus.INDEFINITE_QUU if indefinite else SolverStatus.DIVERGED
                 run.failed_knot = outcome.failed_knot
                 return None
+
+    def _measure(self, run: RolloutProgress, stop: float) -> None:
+        """Sets S1, at the first rollout, whose full step promises `stop` [cost], and what follows from it."""
+        options = self.options
+        run.first_scale = scales.costs(self._evaluator) + stop
+        run.loose_tolerance = options.tolerance + options.relative_tolerance * scales.at_most(run.first_scale)
+
+    def _is_small(self, run: RolloutProgress, stop: float) -> bool:
+        """Whether |d0 + d1 / 2| [cost], promised from a rollout, is below the tolerance."""
+        if stop > run.loose_tolerance:  # mostly
+            return False
+        scale = scales.costs(self._evaluator, run.first_scale)
+        return stop <= self.options.tolerance + self.options.relative_tolerance * scale
 
     def _accept(self, run: RolloutProgress, step: Step) -> None:
         if step.trajectory is None:
@@ -202,9 +276,15 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         run.regularization = min(grown, options.max_regularization)
 
     def _check(self, run: RolloutProgress, step: Step) -> None:
-        options = self.options
-        at_limit = run.regularization >= options.max_regularization
-        if run.was_feasible and step.promise.stop < options.tolerance + options.relative_tolerance * abs(run.cost):
+        options, stop = self.options, step.promise.stop
+        confirmed = run.confirmed or not options.confirm_gradient
+        if stop <= run.loose_tolerance and run.was_feasible and confirmed and self._is_small(run, stop):
             run.status = SolverStatus.CONVERGED
-        elif at_limit and (not step.accepted or step.length <= options.bad_step):
+            return
+        at_limit = run.regularization >= options.max_regularization
+        stuck = at_limit and (not step.accepted or step.length <= options.bad_step)
+        over = stuck or run.iterations >= options.max_iterations
+        if step.unbounded or (over and run.cost < -scales.FALLEN * run.first_scale < 0):
+            run.status = SolverStatus.UNBOUNDED
+        elif stuck:
             run.status = SolverStatus.LINE_SEARCH_FAILED

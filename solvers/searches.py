@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trajopt.kernels import LANES
 from trajopt.shooting.evaluator import Evaluator
-from trajopt.shooting.trials import Trials, Turn
+from trajopt.shooting.trials import LARGEST, Trials, Turn
 from trajopt.solvers.acceptance import Acceptance, Promise
 from trajopt.types import Reals
 
+EXCESS = 1.5  # a full step that brings so many times what it promised is tried longer
+NOISE = 1e-12  # of the scale of the costs: below, rounding decides what a step brings
 ALONE = 2  # step lengths that are tried one by one: mostly one of them is accepted. Measured: whole solves 1.0 to 1.15
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Step:
     """Outcome of a line search.
 
@@ -27,6 +29,7 @@ class Step:
         decrease: Decrease of the cost [cost].
         expected: Decrease that was expected [cost].
         promise: The promise at the last trial that was judged.
+        unbounded: Whether the cost of a trial was below what counts as a number, -1e30.
     """
 
     length: float
@@ -36,22 +39,26 @@ class Step:
     decrease: float
     expected: float
     promise: Promise
+    unbounded: bool = False
 
 
 class LineSearch:
     """Tries step lengths in order, the first ones alone, side by side on several threads, then eight at once.
 
-    The accepted step is the one that a sequential search would have accepted.
+    The accepted step is the one that a sequential search would have accepted. If it is a full one, and the cost has
+    fallen by far more than the direction promised, it grows as long as the cost falls further.
 
     Args:
         evaluator: What rolls out.
         lengths: Step lengths, decreasing [-].
+        growth: Factor by which a full step grows, 1 for never [-].
         acceptance: What is enough.
     """
 
-    def __init__(self, evaluator: Evaluator, lengths: tuple[float, ...], acceptance: Acceptance) -> None:
-        self._acceptance, self._last = acceptance, lengths[-1]
-        alone = [(length,) for length in lengths[:ALONE]]
+    def __init__(self, evaluator: Evaluator, lengths: tuple[float, ...], growth: float, acceptance: Acceptance) -> None:
+        self._acceptance, self._last, self._growth = acceptance, lengths[-1], growth
+        self._single = evaluator.trials(1)
+        alone: list[tuple[float, ...]] = [(length,) for length in lengths[:ALONE]]
         singles, many = (
             [evaluator.trials(1), *(Trials(evaluator, 1) for _ in alone[1:])],
             Turn([evaluator.trials(LANES)]),
@@ -68,16 +75,35 @@ class LineSearch:
             cost: Cost of the trajectory before the step [cost].
             feasible: Whether that is a rollout.
         """
-        latest, expected, decrease = promise, math.nan, math.nan
+        latest, expected, decrease, unbounded = promise, math.nan, math.nan, False
         for trials, lane, length, reached in self._tried(x0, promise.gaps):
-            if not math.isfinite(reached):
+            if not abs(reached) < LARGEST:
+                unbounded = unbounded or reached <= -LARGEST
                 continue
             latest = promise.at(trials.dx[lane])
             expected, decrease = latest.decrease(length), cost - reached
-            if self._acceptance.accepts(latest, expected, decrease, feasible=feasible):
+            accepted = self._acceptance.accepts(latest, expected, decrease, feasible=feasible)
+            if accepted and trials.in_range(lane, reached):
                 trajectory = (trials.xs[lane].copy(), trials.us[lane].copy())
-                return Step(length, True, trajectory, reached, decrease, expected, latest)
-        return Step(self._last, False, None, cost, decrease, expected, latest)
+                step = Step(length, True, trajectory, reached, decrease, expected, latest)
+                return self._grown(step, x0, cost) if feasible and self._is_to_grow(step) else step
+        return Step(self._last, False, None, cost, decrease, expected, latest, unbounded)
+
+    def _is_to_grow(self, step: Step) -> bool:
+        """Whether a step from a rollout is a full one that brought far more than promised, rounding apart."""
+        least = NOISE * step.promise.scale
+        return step.length == 1.0 < self._growth and step.decrease > EXCESS * step.expected > least
+
+    def _grown(self, full: Step, x0: Reals, cost: float) -> Step:
+        """The full step, or a longer one, as long as the cost falls."""
+        best, length, trials = full, self._growth, self._single
+        while True:
+            (reached,) = trials.roll_out(x0, (length,), None)
+            if not (reached < best.cost and trials.in_range(0, reached)):
+                return replace(best, unbounded=reached <= -LARGEST)
+            trajectory, expected = (trials.xs[0].copy(), trials.us[0].copy()), full.promise.decrease(length)
+            best = Step(length, True, trajectory, reached, cost - reached, expected, full.promise)
+            length *= self._growth
 
     def _tried(self, x0: Reals, gaps: Reals | None) -> Iterator[tuple[Trials, int, float, float]]:
         """Trial, lane, step length and cost of one step length after the other, rolled out when it is asked for."""

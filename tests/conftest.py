@@ -27,6 +27,7 @@ QUICK = {  # tests of large robots that solve once or twice: the quick tier has 
     "gaits.test_solve",
     "gaits.test_stepped",
     "plotting.test_plotting_legged",
+    "problems.test_gaits_reached",
     "problems.test_legged_problems",
     "problems.test_problems",
     "robots.test_legged_robots",

@@ -17,6 +17,7 @@ from trajopt.actions import (
     ActionModelImpulseFwdDynamics,
     ActionModelLQR,
     ActionModelNumDiff,
+    ActionModelTerminal,
     ActionModelUnicycle,
 )
 from trajopt.actions.differential import (
@@ -67,6 +68,7 @@ from trajopt.residuals import (
     ResidualModelContactFrictionCone,
     ResidualModelContactWrenchCone,
     ResidualModelControl,
+    ResidualModelControlGrav,
     ResidualModelFramePlacement,
     ResidualModelFrameRotation,
     ResidualModelFrameTranslation,
@@ -80,7 +82,7 @@ from trajopt.residuals import (
 from trajopt.robots import Robot, load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, Solution, SolverStatus
-from trajopt.states import StateMultibody, StateVector
+from trajopt.states import StateAbstract, StateMultibody, StateProduct, StateSE3, StateSO3, StateVector
 
 if TYPE_CHECKING:
     import trajopt.gaits as gaits
@@ -99,6 +101,7 @@ __all__ = [
     "ActionModelImpulseFwdDynamics",
     "ActionModelLQR",
     "ActionModelNumDiff",
+    "ActionModelTerminal",
     "ActionModelUnicycle",
     "ActivationModelAbstract",
     "ActivationModelQuad",
@@ -143,6 +146,7 @@ __all__ = [
     "ResidualModelContactFrictionCone",
     "ResidualModelContactWrenchCone",
     "ResidualModelControl",
+    "ResidualModelControlGrav",
     "ResidualModelFramePlacement",
     "ResidualModelFrameRotation",
     "ResidualModelFrameTranslation",
@@ -155,7 +159,11 @@ __all__ = [
     "ShootingProblem",
     "Solution",
     "SolverStatus",
+    "StateAbstract",
     "StateMultibody",
+    "StateProduct",
+    "StateSE3",
+    "StateSO3",
     "StateVector",
     "TrajoptError",
     "UnknownNameError",

@@ -1,13 +1,73 @@
-"""Checks of arguments: each returns the value in its proper type, or raises an error that names the argument."""
+"""Checks of arguments: each returns the value in its proper type, or raises an error that names the argument.
+
+Whatever a user passes as a number goes through `as_numbers`: texts, dates, complex, masked and structured values are no
+numbers, and what CasADi reads are arrays of float64 (its SX of a long double ends the interpreter).
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import numbers
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.types import Reals
+
+T = TypeVar("T")
+
+MANY = 1_000_000
+"""Counts are not larger, unless a door has a limit of its own: more would run until the memory ends [-]."""
+
+_KINDS = {
+    "M": "dates",
+    "m": "time differences",
+    "c": "complex numbers",
+    "V": "a structured array",
+}
+
+
+def as_numbers(argument: str, value: Any, expected: str = "numbers", *, cure: str = "") -> Reals:
+    """Returns `value` as a new float array, which may hold NaN and ±inf.
+
+    Args:
+        argument: Name of the argument, for messages.
+        value: Real numbers, in any nesting; a number becomes an array of shape ().
+        expected: What the argument should be, for messages.
+        cure: What to do, for messages.
+
+    Raises:
+        InvalidArgumentError: It holds something that is no real number, or rows of different lengths.
+    """
+    got = ""
+    if isinstance(value, np.ma.MaskedArray):
+        got = "a masked array"
+    elif not isinstance(value, (str, bytes)):
+        try:
+            array = np.asarray(value)
+            if array.dtype.kind in "biuf" or (array.dtype.kind == "O" and _all_real(array)):
+                with np.errstate(over="ignore"):  # a long double that is too large is inf
+                    return np.array(array, dtype=np.float64)
+            got = _KINDS.get(array.dtype.kind, "")
+        except (TypeError, ValueError, OverflowError, RuntimeError, NotImplementedError):
+            pass  # not an array at all
+    tail = f"; {cure}" if cure else ""
+    raise InvalidArgumentError(f"{argument}: expected {expected}, got {got or shown(value)}{tail}")
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """Shape of an array, or of nested lists; that of a scalar if it is neither, or rows have different lengths."""
+    try:
+        return tuple(value.shape) if hasattr(value, "shape") else np.shape(value)
+    except (TypeError, ValueError, RuntimeError, NotImplementedError):
+        return ()
+
+
+def _all_real(array: Any) -> bool:
+    return all(isinstance(v, numbers.Real) and not isinstance(v, np.timedelta64) for v in array.ravel())
 
 
 def check_positive(argument: str, value: Any, *, unit: str = "") -> float:
@@ -22,47 +82,140 @@ def check_non_negative(argument: str, value: Any, *, unit: str = "") -> float:
 
 def check_finite(argument: str, value: Any) -> float:
     """Returns `value` as a float; raises InvalidArgumentError unless it is a finite number."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"{argument}: expected a number, got {value!r}") from error
+    number = check_number(argument, value)
     if not np.isfinite(number):
         raise InvalidArgumentError(f"{argument}: expected a finite number, got {number}")
     return number
 
 
+def check_number(argument: str, value: Any) -> float:
+    """Returns `value` as a float, which may be NaN or ±inf; raises InvalidArgumentError unless it is one number."""
+    array = as_numbers(argument, value, "a number")
+    if array.ndim:
+        raise InvalidArgumentError(f"{argument}: expected a number, got an array of shape {array.shape}")
+    return float(array)
+
+
 def check_array(argument: str, value: Any, shape: tuple[int, ...], *, cure: str = "") -> Reals:
     """Returns `value` as a new finite float array of `shape`; raises InvalidArgumentError if it is not one."""
-    tail = f"; {cure}" if cure else ""
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"{argument}: expected numbers of shape {shape}, got {value!r}{tail}") from error
-    if array.shape != shape:
-        raise InvalidArgumentError(f"{argument}: expected shape {shape}, got {array.shape}{tail}")
+    array = check_shape(argument, value, shape, cure=cure)
     if not np.all(np.isfinite(array)):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        tail = f"; {cure}" if cure else ""
         raise InvalidArgumentError(f"{argument}: expected finite numbers, got {array[where]} at index {where}{tail}")
     return array
 
 
-def check_count(argument: str, value: Any, *, least: int = 0) -> int:
-    """Returns `value` as an int; raises InvalidArgumentError unless it is an integer >= `least`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InvalidArgumentError(f"{argument}: expected an integer >= {least}, got {value!r}")
+def check_vector(argument: str, value: Any) -> Reals:
+    """Returns `value` as a new finite float array (n,); raises InvalidArgumentError if it is not one."""
+    array = as_numbers(argument, value, "a vector of numbers")
+    if array.ndim != 1:
+        raise InvalidArgumentError(f"{argument}: expected a vector, got shape {array.shape}")
+    return check_array(argument, array, array.shape)
+
+
+def check_shape(argument: str, value: Any, shape: tuple[int, ...], *, cure: str = "") -> Reals:
+    """Returns `value` as a new float array of `shape`, NaN and ±inf allowed; raises InvalidArgumentError otherwise."""
+    array = as_numbers(argument, value, f"numbers of shape {shape}", cure=cure)
+    if array.shape != shape:
+        tail = f"; {cure}" if cure else ""
+        raise InvalidArgumentError(f"{argument}: expected shape {shape}, got {array.shape}{tail}")
+    return array
+
+
+def check_count(argument: str, value: Any, *, least: int = 0, most: int = MANY) -> int:
+    """Returns `value` as an int; raises InvalidArgumentError unless it is an integer from `least` to `most`."""
+    if not is_integer(value) or value < least:
+        raise InvalidArgumentError(f"{argument}: expected an integer >= {least}, got {shown(value)}")
+    if value > most:
+        raise InvalidArgumentError(f"{argument}: expected an integer <= {most}, got {shown(value)}")
     return int(value)
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a value is an integer of Python or numpy; truth values and time differences are none."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
 
 
 def check_bounds(argument: str, value: Any, size: int) -> Reals:
     """Returns `value` as a new array of bounds (size,), ±inf allowed; raises InvalidArgumentError if it is not one."""
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"{argument}: expected {size} numbers, got {value!r}") from error
+    array = as_numbers(argument, value, f"{size} numbers")
     if array.shape != (size,) or np.any(np.isnan(array)):
         got = f"shape {array.shape}" if array.shape != (size,) else f"{array}"
         raise InvalidArgumentError(f"{argument}: expected {size} bounds, ±inf where there is none, got {got}")
     return array
+
+
+def check_flag(argument: str, value: Any) -> bool:
+    """Returns `value` as a bool; raises InvalidArgumentError unless it is True or False, or 1 or 0."""
+    if isinstance(value, (bool, np.bool_)) or (is_integer(value) and value in (0, 1)):
+        return bool(value)
+    raise InvalidArgumentError(f"{argument}: expected True or False, got {shown(value)}")
+
+
+def check_text(argument: str, value: Any, *, such_as: str = "") -> str:
+    """Returns `value`; raises InvalidArgumentError unless it is a text."""
+    if not isinstance(value, str):
+        example = f" such as {such_as!r}" if such_as else ""
+        raise InvalidArgumentError(f"{argument}: expected a text{example}, got {shown(value)}")
+    return value
+
+
+def check_texts(argument: str, value: Any) -> tuple[str, ...]:
+    """Returns `value` as a tuple of texts; raises InvalidArgumentError unless it holds nothing else."""
+    texts = check_items(argument, value, "names")
+    if not all(isinstance(text, str) for text in texts):
+        raise InvalidArgumentError(f"{argument}: expected a list of names, got {shown(value)}")
+    return texts
+
+
+def check_items(argument: str, value: Any, what: str, *, cure: str = "") -> tuple[Any, ...]:
+    """Returns the items of a list, or of another iterable; raises InvalidArgumentError for texts and all others."""
+    try:
+        if not isinstance(value, (str, bytes)):
+            return tuple(value)
+    except TypeError:
+        pass
+    tail = f"; {cure}" if cure else ""
+    raise InvalidArgumentError(f"{argument}: expected a list of {what}, got {shown(value)}{tail}")
+
+
+def check_known(kind: str, name: Any, known: Iterable[str]) -> str:
+    """Returns `name`; raises UnknownNameError, which lists close matches and all names, unless it is one of `known`."""
+    if not isinstance(name, str) or name not in known:
+        raise unknown_name(kind, name, known)
+    return name
+
+
+def check_path(argument: str, value: Any) -> Path:
+    """Returns `value` as a path; raises InvalidArgumentError unless it is a text or a path."""
+    if not isinstance(value, (str, os.PathLike)) or "\0" in str(value):
+        raise InvalidArgumentError(f"{argument}: expected a path, got {shown(value)}")
+    return Path(value)
+
+
+def check_mapping(argument: str, value: Any, cure: str = "") -> Mapping[Any, Any]:
+    """Returns `value`; raises InvalidArgumentError unless it is a dictionary, or another mapping."""
+    if not isinstance(value, Mapping):
+        tail = f"; {cure}" if cure else ""
+        raise InvalidArgumentError(f"{argument}: expected a dictionary, got {shown(value)}{tail}")
+    return value
+
+
+def check_instance(argument: str, value: Any, kind: type[T], cure: str = "") -> T:
+    """Returns `value`; raises InvalidArgumentError unless it is a `kind`.
+
+    Args:
+        argument: Name of the argument, for messages.
+        value: The value.
+        kind: What it has to be.
+        cure: How to make one, for messages.
+    """
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIO" else "a"
+        tail = f"; {cure}" if cure else ""
+        raise InvalidArgumentError(f"{argument}: expected {article} {kind.__name__}, got {shown(value)}{tail}")
+    return value
 
 
 def _check_number(argument: str, value: Any, unit: str, *, strict: bool) -> float:

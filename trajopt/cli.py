@@ -14,15 +14,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trajopt.errors import TrajoptError, unknown_name
+from trajopt.errors import InvalidArgumentError, TrajoptError, unknown_name
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from trajopt.problems import ProblemCase
+    from trajopt.problems import ProblemCase, ProblemInfo
     from trajopt.solution import Solution
 
-SOLVERS = {"ddp": "SolverDDP", "fddp": "SolverFDDP"}
+SOLVERS = {
+    "ddp": "SolverDDP",
+    "fddp": "SolverFDDP",
+    "sqp": "SolverSQP",
+    "ipopt": "SolverIpopt",
+    "fatrop": "SolverFatrop",
+}
 """Solver classes of `trajopt.solvers` by their names on the command line."""
 
 app = typer.Typer(
@@ -60,24 +66,55 @@ def _root(
 @app.command()
 def solve(
     name: Annotated[str, typer.Argument(help="Problem, as in `trajopt list`.")],
-    robot: Annotated[str | None, typer.Option(help="Robot, if the problem is for several.")] = None,
-    solver: Annotated[str | None, typer.Option(help=f"Solver: {' or '.join(SOLVERS)}.")] = None,
-    max_iterations: Annotated[int | None, typer.Option(help="Largest number of iterations.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Picture to write: .png, .pdf or .svg.")] = None,
+    robot: Annotated[
+        str | None,
+        typer.Option(help="Robot, or its file, as in `trajopt list NAME`."),
+    ] = None,
+    solver: Annotated[str | None, typer.Option(help=f"Solver: {', '.join(SOLVERS)}.")] = None,
+    assigned: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Option of the problem, as in `trajopt list NAME`."),
+    ] = None,
+    solver_options: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=VALUE", help="Option of the solver, such as max_iterations=300."),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Picture: .png, .pdf or .svg; walkers get more pages."),
+    ] = None,
+    animate: Annotated[Path | None, typer.Option(help="Moving picture to write: .gif, or .mp4 by ffmpeg.")] = None,
     save: Annotated[Path | None, typer.Option(help="Solution to write: .npz.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the cost and suggest what to try.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the table of iterations.")] = False,
 ) -> None:
     """Solve a ready problem. Exit code: 0 converged, 2 not converged, 1 error."""
+    from trajopt.callbacks import CallbackVerbose
+    from trajopt.plotting.animation import check_animation_path
     from trajopt.plotting.style import PICTURE_SUFFIXES, check_output_path
 
     with _clean_errors():
         if plot is not None:
             check_output_path(plot, "--plot", PICTURE_SUFFIXES)
+        if animate is not None:
+            check_animation_path(animate, "--animate")
         if save is not None:
             check_output_path(save, "--save", (".npz",))
-        console = _console()
-        solution = _solve(console, name, robot, solver, max_iterations, quiet, plot)
+        console, begin = _console(), time.perf_counter()
+        case = _load(console, name, robot, _assignments("--set", assigned))
+        solver_class, options = _solver_and_options(case, solver, _assignments("--option", solver_options))
+        callbacks = () if quiet else (CallbackVerbose(console=console, closing=False),)
+        solution = solver_class(case.problem, options, callbacks=callbacks).solve(case.xs, case.us)
+        _report(console, case, solution, time.perf_counter() - begin - solution.seconds)
+        if plot is not None:
+            from trajopt.plotting import plot_pages
+
+            pages = plot_pages(solution, plot, title=case.name)
+            files = [plot if page == "summary" else plot.with_stem(f"{plot.stem}-{page}") for page in pages]
+            _row(console, "picture", ", ".join(map(str, files)))
+        if animate is not None:
+            solution.animate(animate)
+            _row(console, "animation", str(animate))
         if explain:
             console.print(solution.explain(), markup=False, highlight=False, soft_wrap=True)
         if save is not None:
@@ -87,23 +124,49 @@ def solve(
 
 
 @app.command("list")
-def list_problems() -> None:
-    """List the ready problems."""
-    from rich.table import Table
-
+def list_problems(
+    name: Annotated[str | None, typer.Argument(help="Problem, to list its robots and options.")] = None,
+) -> None:
+    """List the ready problems, or the options of one."""
     from trajopt import problems
 
     with _clean_errors():
-        table = Table("name", "robots", "description", box=None, pad_edge=False, header_style="bold")
-        table.add_column("reference cost", justify="right")
-        for name in problems.names():
-            about = problems.describe(name)
-            cost = "" if about.reference_cost is None else f"{about.reference_cost:.6g}"
-            table.add_row(name, ", ".join(about.robots), about.description, cost)
         console = _console()
         if not console.is_terminal:  # a pipe has no width: one line for each problem
             console.width = max(console.width, 1000)
-        console.print(table, markup=False, highlight=False)
+        if name is None:
+            _list_all(console, [problems.describe(known) for known in problems.names()])
+        else:
+            _list_one(console, problems.describe(name))
+
+
+def _list_all(console: Console, infos: list[ProblemInfo]) -> None:
+    """Prints a table of problems."""
+    from rich.table import Table
+
+    table = Table("name", "robots", "description", box=None, pad_edge=False, header_style="bold")
+    table.add_column("reference cost", justify="right")
+    for about in infos:
+        cost = "" if about.reference_cost is None else f"{about.reference_cost:.6g}"
+        table.add_row(about.name, _robots(about), about.description, cost)
+    console.print(table, markup=False, highlight=False)
+
+
+def _list_one(console: Console, about: ProblemInfo) -> None:
+    """Prints a problem's robots and options."""
+    from rich.table import Table
+
+    _row(console, "problem", about.name)
+    _row(console, "about", about.description)
+    _row(console, "robots", _robots(about) or "a model of its own")
+    table = Table("--set", "default", "meaning", box=None, pad_edge=False, header_style="bold")
+    for option, default in about.options.items():
+        table.add_row(option, "" if default is None else str(default), about.meanings.get(option, ""))
+    console.print(table, markup=False, highlight=False)
+
+
+def _robots(about: ProblemInfo) -> str:
+    return ", ".join([*about.robots, *(["or any arm, by name or file"] if about.any_robot else [])])
 
 
 @cache_app.command("info")
@@ -131,57 +194,79 @@ def cache_clear() -> None:
         typer.echo(f"removed {count} {'entry' if count == 1 else 'entries'}")
 
 
-def _solve(
-    console: Console,
-    name: str,
-    robot: str | None,
-    solver: str | None,
-    max_iterations: int | None,
-    quiet: bool,
-    plot: Path | None,
-) -> Solution:
-    """Builds and solves a problem, prints the result and draws it; returns the solution."""
-    from trajopt import problems
-    from trajopt.callbacks import CallbackVerbose
+def _assignments(option: str, texts: list[str] | None) -> dict[str, Any]:
+    """Values by name of texts such as "mu=0.5", "target=0.4,0,0.6", "inner=false" and "profile=smooth".
 
-    if solver is not None and solver not in SOLVERS:
-        raise unknown_name("solver", solver, SOLVERS)
+    Raises:
+        InvalidArgumentError: A text is no assignment, or a name is given twice.
+    """
+    values: dict[str, Any] = {}
+    for text in texts or ():
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not name or not equals or not value:
+            raise InvalidArgumentError(f"{option}: expected NAME=VALUE, got {text!r}; such as mu=0.5")
+        if name in values:
+            raise InvalidArgumentError(f"{option}: expected each name once, got {name!r} twice")
+        values[name] = _value(value)
+    return values
+
+
+def _value(text: str) -> Any:
+    """A truth value, None, number or tuple of numbers that a text stands for; else the text."""
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    numbers = [_number(part) for part in text.strip("()[]").removesuffix(",").split(",")]
+    if any(number is None for number in numbers):
+        return text
+    return numbers[0] if len(numbers) == 1 and text[-1] not in ",)]" else tuple(numbers)
+
+
+def _number(text: str) -> int | float | None:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None
+
+
+def _load(console: Console, name: str, robot: str | None, values: dict[str, Any]) -> ProblemCase:
+    """A ready problem with options."""
+    from trajopt import problems
+
     if name not in problems.names():
         raise unknown_name("problem", name, problems.names())
-    begin = time.perf_counter()
+    if "robot" in values:
+        raise InvalidArgumentError(f"--set: a robot has an option of its own: --robot {values['robot']}")
     with console.status(f"building {name} ..."):
-        case = problems.load(name, robot=robot)
-    solver_class, options = _solver_and_options(case, solver, max_iterations)
-    callbacks = () if quiet else (CallbackVerbose(console=console, closing=False),)
-    solution = solver_class(case.problem, options, callbacks=callbacks).solve(case.xs, case.us)
-    building = time.perf_counter() - begin - solution.seconds
-    _report(console, case, solution, building)
-    if plot is not None:
-        from trajopt.plotting import plot_summary
-
-        plot_summary(solution, plot, title=f"{case.name}: {case.description}")
-        _row(console, "picture", str(plot))
-    return solution
+        return problems.load(name, robot, **values)
 
 
-def _solver_and_options(case: ProblemCase, name: str | None, max_iterations: int | None) -> tuple[Any, Any]:
-    """Solver class and options of a case; a solver given by `name` inherits the options that the case changes."""
+def _solver_and_options(case: ProblemCase, name: str | None, values: dict[str, Any]) -> tuple[Any, Any]:
+    """Solver class and options of a case with other values; a solver given by `name` inherits what the case changes."""
     from trajopt import solvers
 
+    if name is not None and name not in SOLVERS:
+        raise unknown_name("solver", name, SOLVERS)
     solver_class = case.solver if name is None else getattr(solvers, SOLVERS[name])
     options: Any = case.options
+    own = [field.name for field in dataclasses.fields(solver_class.options_type)]
     if type(options) is not solver_class.options_type:
-        usual, own = type(options)(), {field.name for field in dataclasses.fields(solver_class.options_type)}
+        usual = type(options)()
         given = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
         changed = {key: value for key, value in given.items() if key in own and value != getattr(usual, key)}
         options = solver_class.options_type(**changed)
-    if max_iterations is not None:
-        options = dataclasses.replace(options, max_iterations=max_iterations)
-    return solver_class, options
+    for key in values:
+        if key not in own:
+            raise unknown_name(f"{solver_class.__name__}: option", key, own)
+    return solver_class, dataclasses.replace(options, **values)
 
 
 def _report(console: Console, case: ProblemCase, solution: Solution, building: float) -> None:
     """Prints the result in a few lines."""
+    from trajopt.analysis import limits_report
+
     _row(console, "status", str(solution.status), "bold green" if solution.converged else "bold yellow")
     _row(console, "cost", f"{solution.cost:.8g}")
     if case.reference_cost is not None:
@@ -190,7 +275,7 @@ def _report(console: Console, case: ProblemCase, solution: Solution, building: f
         _row(console, "reference", f"{case.reference_cost:.8g} (difference {difference:+.1e}){source}")
     _row(console, "iterations", str(solution.iterations))
     _row(console, "time", f"{building:.2f} s to build and compile, {solution.seconds:.3f} s to solve")
-    for key, value in case.report(solution).items():
+    for key, value in (case.report(solution) | limits_report(solution)).items():
         _row(console, key, value)
 
 

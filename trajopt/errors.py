@@ -6,11 +6,19 @@ Every message names the argument, what was expected, what was given and the cure
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Iterable
+from typing import Any
+
+LONGEST = 2000
+"""A longer message is cut in its middle, where an argument is shown; its name and the cure stay [characters]."""
 
 
 class TrajoptError(Exception):
     """Base of every error that trajopt raises on purpose."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*(_cut(a) if isinstance(a, str) else a for a in args))
 
 
 class InvalidArgumentError(TrajoptError, ValueError):
@@ -22,6 +30,18 @@ class UnknownNameError(TrajoptError, KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
+
+
+class ImmutableError(TrajoptError, AttributeError):
+    """An attribute was set that is fixed, or that there is not; the message says how to change what was meant."""
+
+
+class UnknownAttributeError(TrajoptError, AttributeError):
+    """An attribute was asked for that there is not, under a name that another package has for it."""
+
+
+class WrongCallError(TrajoptError, TypeError):
+    """A function was called with arguments that it does not take; the message says what it takes."""
 
 
 class DuplicateNameError(TrajoptError, ValueError):
@@ -36,14 +56,47 @@ class UnsupportedOperationError(TrajoptError, NotImplementedError):
     """An expression or a model contains something that cannot be compiled."""
 
 
+class SolverInUseError(TrajoptError, RuntimeError):
+    """A solver was asked to solve while it solves, by another thread or by its own callback."""
+
+
 class ModelEvaluationError(TrajoptError, RuntimeError):
     """A model raised, or returned a value that is not finite; the message names the knot."""
 
 
-def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
-    """Error for an unknown name; its message lists close matches first, then all known names."""
+def unknown_name(kind: str, name: object, known: Iterable[str], *, suggest: Iterable[str] = ()) -> UnknownNameError:
+    """Error for an unknown name; its message lists close matches first, then all known names.
+
+    Args:
+        kind: What the name is of.
+        name: The name.
+        known: The names that there are.
+        suggest: Those of them that may be meant although they are written differently.
+    """
     names = sorted(str(k) for k in known)
-    close = difflib.get_close_matches(str(name), names, n=3)
+    lower = {n.lower(): n for n in names}
+    wanted = str(name)[:100].lower() if isinstance(name, str) else ""
+    matches = [lower[match] for match in difflib.get_close_matches(wanted, lower, n=3)]
+    close = list(dict.fromkeys([*matches, *suggest]))
     hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else "."
     listed = ", ".join(names[:60]) + (", ..." if len(names) > 60 else "")
-    return UnknownNameError(f"{kind} {name!r} not found{hint} Known: {listed or 'none'}.")
+    return UnknownNameError(f"{kind} {shown(name)} not found{hint} Known: {listed or 'none'}.")
+
+
+def shown(value: Any) -> str:
+    """A value in a message: its repr on one line, the middle left out where it is long."""
+    try:
+        return " ".join(_SHOWN.repr(value).split())
+    except Exception:  # a user's own __repr__
+        return f"an object of type {type(value).__name__}"
+
+
+_SHOWN = reprlib.Repr()
+_SHOWN.maxstring = _SHOWN.maxother = 160
+_SHOWN.maxlist = _SHOWN.maxtuple = _SHOWN.maxdict = _SHOWN.maxset = 8
+
+
+def _cut(message: str) -> str:
+    if len(message) <= LONGEST:
+        return message
+    return f"{message[: LONGEST // 2]} ... {message[-LONGEST // 2 :]}"

@@ -20,6 +20,7 @@ from typing import Any
 
 from trajopt import source
 from trajopt.kernels import compiler
+from trajopt.kernels.recent import Recent
 from trajopt.solvers.recursion.backward import FACTOR, FACTOR_AFTER, INDEFINITE, RANK_DEFICIENT, backward_text
 from trajopt.solvers.recursion.frame import ARRAYS, WAIT
 from trajopt.solvers.recursion.sizes import Sizes
@@ -46,36 +47,45 @@ def registers() -> tuple[int, int]:
     return (8, 32) if "+avx512f" in compiler.host()[1].split(",") else (4, 16)
 
 
-@functools.cache
+_loaded: Recent[tuple[Sizes, str], compiler.Library] = Recent(60, lambda library: 1.0)
+"""Code for the sizes of the last problems, three libraries each; that of others goes with their last `Riccati`."""
+
+
 def factor(sizes: Sizes) -> tuple[Any, int]:
     """The backward pass: (table, reg, reg_value, with gaps) → 0, or 4 (knot + 1) + what failed.
 
-    Beside it the address of the same function of one argument, see `backward_text`.
+    Beside it the address of the same function of one argument, see `backward_text`. All functions hold their code.
     """
-    addresses = _addresses(sizes, backward_text, FACTOR, FACTOR_AFTER)
+    library = _library(sizes, backward_text, FACTOR, FACTOR_AFTER)
     arguments = (ctypes.c_void_p, ctypes.c_double, ctypes.c_double, ctypes.c_int64)
-    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(addresses[FACTOR]), addresses[FACTOR_AFTER]
+    return _function(library, FACTOR, *arguments), library[FACTOR_AFTER]
 
 
-@functools.cache
 def solve(sizes: Sizes) -> Any:
     """The backward pass over vectors: (table, with gaps) → as `factor`."""
     return _over_vectors(sizes, solve_text, SOLVE)
 
 
-@functools.cache
 def forward(sizes: Sizes) -> Any:
     """The forward pass: (table, with gaps) → 0."""
     return _over_vectors(sizes, forward_text, FORWARD)
 
 
 def _over_vectors(sizes: Sizes, write: Callable[[Sizes], str], name: str) -> Any:
-    address = _addresses(sizes, write, name)[name]
-    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(address)
+    return _function(_library(sizes, write, name), name, ctypes.c_void_p, ctypes.c_int64)
 
 
-def _addresses(sizes: Sizes, write: Callable[[Sizes], str], *names: str) -> dict[str, int]:
-    """Functions for these sizes, from the cache or compiled now."""
-    about = (names[0], source.digest(Path(__file__).parent).hex(), repr(sizes))
-    image = compiler.object_code(lambda: write(sizes), *about)
-    return compiler.load([image], names, {})
+def _function(library: compiler.Library, name: str, *arguments: Any) -> Any:
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(library[name])
+    function.library = library  # type: ignore[attr-defined]
+    return function
+
+
+def _library(sizes: Sizes, write: Callable[[Sizes], str], *names: str) -> compiler.Library:
+    """Functions for these sizes: those of this process, from the cache, or compiled now."""
+
+    def load() -> compiler.Library:
+        about = (names[0], source.digest(Path(__file__).parent).hex(), repr(sizes))
+        return compiler.link([compiler.object_code(lambda: write(sizes), *about)], names, {})
+
+    return _loaded.get((sizes, names[0]), load)

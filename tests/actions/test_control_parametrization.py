@@ -34,6 +34,9 @@ class Ramp(ControlParametrizationAbstract):
     def names(self, names: list[str]) -> list[str]:
         return [f"{name} at the {place}" for place in ("start", "end") for name in names]
 
+    def units(self, units: list[str]) -> list[str]:
+        return 2 * units
+
     def expression(self, w: SX, c: float) -> SX:
         return self.derivative(c) @ w
 

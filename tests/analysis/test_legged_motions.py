@@ -18,7 +18,7 @@ from trajopt.solution import Solution
 from trajopt.solvers import SolverFDDP
 
 Reals = npt.NDArray[np.float64]
-MU, FORCE, DISTANCE, HEIGHT = 0.7, 1.0, 1e-3, 0.05  # [-], [N], [m], [m]
+MU, FORCE, DISTANCE, HEIGHT = 0.7, 0.0, 5e-4, 0.05  # [-], [N], [m], [m]
 WEIGHT = 16.0 * 9.81  # of the small biped [N]
 QUADRUPED = [(f"quadruped-{gait}", "small-quadruped") for gait in ("walk", "trot", "pace", "bound", "jump")]
 BIPED = [("biped-walk", "small-biped"), ("biped-jump", "small-biped")]
@@ -98,10 +98,10 @@ def test_feet_stay_above_the_ground(family: str, robot: str) -> None:
 
 @pytest.mark.parametrize(("family", "height"), HEIGHTS.items(), ids=list(HEIGHTS))
 def test_feet_rise(family: str, height: float) -> None:
-    """Each of them by two thirds at least of what the gait asks for, and not higher than that."""
+    """As high as the gait asks for."""
     for foot in motion_of(family, dict(MOTIONS)[family]):
         risen = foot.corners[:, :, 2].mean(axis=1).max()
-        assert 0.66 * height < risen < height + DISTANCE
+        assert 0.95 * height < risen < height + DISTANCE
 
 
 @pytest.mark.parametrize(("family", "robot"), MOTIONS, ids=NAMES)
@@ -153,7 +153,7 @@ def test_centres_of_pressure_are_on_soles_that_turn() -> None:
     steps = gaits.footsteps_along(stance, path, step_length=0.2)
     walk = gaits.biped_footsteps(stance, steps, step_height=0.05, profile="smooth")
     sole = LEGGED_ROBOTS["small-biped"].sole or (0.0, 0.0)
-    options = gaits.GaitOptions.soles(sole=sole, cone=1e2, gains=gaits.holding_gains(walk.dt))
+    options = gaits.GaitOptions(sole=sole)
     problem = gaits.gait_problem(robot, walk, options=options)
     problem.set_parameter("state.reference", gaits.carried_postures(robot, walk), "all")
     solution = SolverFDDP(problem).solve(*gaits.gait_guess(problem, walk, "references"))
@@ -194,6 +194,6 @@ def test_the_biped_walks() -> None:
     """It does so on one foot at a time, which is when the centre of pressure wanders."""
     right, left = motion_of("biped-walk", "small-biped")
     alone = [set(a.knots) - set(b.knots) for a, b in ((right, left), (left, right))]
-    assert [len(knots) for knots in alone] == [15, 15]
+    assert [len(knots) for knots in alone] == [25, 25]
     for foot, moved in ((right, 0.1), (left, 0.2)):
         np.testing.assert_allclose(foot.corners[-1] - foot.corners[0], np.tile([moved, 0.0, 0.0], (4, 1)), atol=3e-3)

@@ -1,6 +1,7 @@
 """Measures this library on this machine.
 
-    python -m tests.benchmarks                       speed, a second thread, models of one's own, memory
+    python -m tests.benchmarks                       speed, a second thread, models of one's own, convergence, memory,
+                                                     gaits
     tests/benchmarks/peers/make_env.sh DIR           once: an environment for Crocoddyl
     python -m tests.benchmarks --peers DIR           ... beside Crocoddyl, on the same problems in the same run
     python -m tests.benchmarks --startup             ... and start-up, cold and warm
@@ -18,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import trajopt
-from tests.benchmarks import extensibility, inside, memory, speed, startup, threads
+from tests.benchmarks import convergence, extensibility, gaits, inside, memory, speed, startup, threads
 from tests.benchmarks.cases import CASES, Case
 from tests.benchmarks.machine import machine
 from tests.benchmarks.peer_process import PeerProcess
 
-SECTIONS = ("speed", "inside", "threads", "extensibility", "memory", "startup")
+SECTIONS = ("speed", "inside", "threads", "extensibility", "convergence", "memory", "gaits", "startup")
 
 
 def parse() -> argparse.Namespace:
@@ -66,8 +67,12 @@ def main() -> int:
         _show(figures, "threads", threads.measure(chosen, **how), threads.report)
     if "extensibility" in sections:
         _show(figures, "extensibility", extensibility.measure(**how), extensibility.report)
+    if "convergence" in sections:
+        _show(figures, "convergence", convergence.measure(options.peers), convergence.report)
     if "memory" in sections:
         _show(figures, "memory", memory.measure(), memory.report)
+    if "gaits" in sections:
+        _show(figures, "gaits", gaits.measure(), gaits.report)
     if "startup" in sections:
         _show(figures, "startup", startup.measure(chosen), startup.report)
     if options.json:

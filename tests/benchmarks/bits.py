@@ -17,13 +17,15 @@ from typing import Any
 from trajopt import problems
 
 CASES: tuple[tuple[str, dict[str, Any]], ...] = (
-    *((name, {}) for name in ("arm-reach", "arm-reach-seed", "biped-walk", "cart-pole", "double-pendulum")),
+    *((name, {}) for name in ("arm-reach-crocoddyl", "arm-reach-seed", "biped-walk", "cart-pole", "double-pendulum")),
     *((name, {}) for name in ("humanoid-reach", "lqr", "pendulum", "quadruped-jump", "quadruped-walk", "unicycle")),
-    ("arm-reach", {"robot": "kinova"}),
+    ("arm-reach-crocoddyl", {"robot": "kinova"}),
     ("arm-reach-seed", {"integrator": "rk4"}),
     ("quadruped-trot", {"robot": "go2"}),
     ("quadruped-trot", {"robot": "hyq"}),
     ("biped-walk", {"robot": "small-biped"}),
+    *((f"crocoddyl-{name}", {}) for name in ("biped-walk", "quadruped-jump", "quadruped-walk")),
+    *(("crocoddyl-quadruped-trot", {"robot": robot}) for robot in ("go2", "hyq")),
 )
 
 

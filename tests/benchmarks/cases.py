@@ -81,12 +81,12 @@ def _legged_case(name: str) -> ProblemCase:
 
 
 CASES = {
-    "arm_t100": Case(load=_case("arm-reach"), peer="arm-t100", bars=ARM_BARS),
+    "arm_t100": Case(load=_case("arm-reach-crocoddyl"), peer="arm-t100", bars=ARM_BARS),
     "arm_seed_rk4": Case(
         load=_case("arm-reach-seed", integrator="rk4"), peer="arm-seed-rk4", solver=SolverDDP, bars=ARM_BARS
     ),
     "arm_seed": Case(load=_case("arm-reach-seed"), peer="arm-seed-fddp"),
-    "arm_kinova": Case(load=_case("arm-reach", robot="kinova"), peer="arm-kinova", zero_guess=True),
+    "arm_kinova": Case(load=_case("arm-reach-crocoddyl", robot="kinova"), peer="arm-kinova", zero_guess=True),
     "unicycle_t200": Case(
         load=_case("unicycle", T=200, start=(1.0, 0.0, 0.0)), peer="unicycle-t200-fddp", zero_guess=True
     ),

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
+import itertools
 import json
 import os
 import subprocess
@@ -17,20 +19,17 @@ from pathlib import Path
 from tests.benchmarks.machine import ROOT
 from tests.benchmarks.table import table
 
-COUNTS = (50, 500)
-TITLE = """Memory: resident set of one process [MiB] after so many solves. Live: once garbage is collected and free
-memory is given back to the system; what grows there never comes back."""
-HEADER = [
-    "made anew for each solve",
-    *(f"{count}{kind}" for count in COUNTS for kind in ("", ", live")),
-    "growth, live",
-]
+LIMIT = 8  # what the process keeps of kernels that nobody holds, where models differ; 64 by default [MiB]
+TITLE = f"""Memory: resident set of one process [MiB] after so many solves. Live: once garbage is collected and free
+memory is given back to the system; what grows there never comes back. Where each solve has another model, the process
+keeps {LIMIT} MiB of kernels that nobody holds instead of 64."""
+HEADER = ["made anew for each solve", "solves", "then", "then, live", "solves", "then", "then, live", "growth, live"]
 
 Figures = dict[str, list[dict[str, float]]]
 
 
 def measure() -> Figures:
-    """Resident set and its live part after each of `COUNTS` solves [MiB], by what is made anew for each solve."""
+    """Solves, resident set then, and its live part [MiB], at two times; by what is made anew for each solve."""
     figures = {}
     for kind in KINDS:
         command = [sys.executable, "-m", "tests.benchmarks.memory", kind]
@@ -43,7 +42,7 @@ def report(figures: Figures) -> str:
     """The table."""
     rows = []
     for kind, sizes in figures.items():
-        cells = [f"{size[key]:.1f}" for size in sizes for key in ("resident", "live")]
+        cells = [f"{size[key]:.{d}f}" for size in sizes for key, d in {"solves": 0, "resident": 1, "live": 1}.items()]
         rows.append([kind, *cells, f"{sizes[-1]['live'] - sizes[0]['live']:+.1f}"])
     return table(TITLE, HEADER, rows)
 
@@ -71,7 +70,7 @@ def _arm() -> Callable[[], object]:
 
     from trajopt import problems
 
-    case = problems.load("arm-reach")
+    case = problems.load("arm-reach-crocoddyl")
     problem, rng = case.problem, np.random.default_rng(0)
     start, solver = problem.x0, case.solver(problem, case.options)
 
@@ -86,7 +85,7 @@ def _arm_solver() -> Callable[[], object]:
     """Solves one problem with a new solver each time."""
     from trajopt import problems
 
-    case = problems.load("arm-reach")
+    case = problems.load("arm-reach-crocoddyl")
     return lambda: case.solver(case.problem, case.options).solve()
 
 
@@ -101,18 +100,63 @@ def _unicycle() -> Callable[[], object]:
     return solve
 
 
-KINDS = {"nothing (arm-reach)": _arm, "the solver (arm-reach)": _arm_solver, "the problem (unicycle)": _unicycle}
+def _chains(links: int) -> Callable[[], object]:
+    """Builds and solves another model each time: `links` pendulums with springs between them, under another gravity."""
+    import casadi as ca
+    import numpy as np
+    from casadi import SX
+
+    import trajopt
+    from trajopt.kernels import machine
+    from trajopt.solvers import SolverDDP
+
+    machine._kept.limit = LIMIT * 2**20
+    count, state = itertools.count(), trajopt.StateVector(2 * links)
+
+    class Chain(trajopt.ActionModelDiscrete):
+        def __init__(self) -> None:
+            super().__init__(state, 1)
+            self.gravity = 9.81 + 1e-3 * next(count)
+
+        def next_state(self, x: SX, u: SX) -> SX:
+            q, v, dt = x[:links], x[links:], 0.05
+            springs = ca.diff(q) if links > 1 else SX(0, 1)
+            faster = v + dt * (ca.vertcat(u, springs) - ca.vertcat(springs, 0) - self.gravity * ca.sin(q))
+            return ca.vertcat(q + dt * faster, faster)
+
+        def running_cost(self, x: SX, u: SX) -> SX:
+            return ca.sumsqr(x) + 0.1 * ca.sumsqr(u)
+
+        def terminal_cost(self, x: SX) -> SX:
+            return ca.sumsqr(x)
+
+    def solve() -> object:
+        model = Chain()
+        return SolverDDP(trajopt.ShootingProblem(np.full(state.nx, 0.1), [model] * 20, model)).solve()
+
+    return solve
+
+
+KINDS: dict[str, tuple[Callable[[], Callable[[], object]], tuple[int, int]]] = {
+    "nothing (arm-reach)": (_arm, (50, 500)),
+    "the solver (arm-reach)": (_arm_solver, (50, 500)),
+    "the problem (unicycle)": (_unicycle, (50, 500)),
+    "the model (pendulums)": (functools.partial(_chains, 1), (50, 200)),
+    "the model (chains of 10)": (functools.partial(_chains, 10), (50, 200)),
+}
+"""What makes the solve, and after how many solves its memory is looked at."""
 
 
 def main() -> None:
     """Solve, and print the sizes."""
-    solve, sizes = KINDS[sys.argv[1]](), []
-    for i in range(1, COUNTS[-1] + 1):
+    make, counts = KINDS[sys.argv[1]]
+    solve, sizes = make(), []
+    for i in range(1, counts[-1] + 1):
         solve()
-        if i in COUNTS:
+        if i in counts:
             size = resident()
             give_back()
-            sizes.append({"resident": size, "live": resident()})
+            sizes.append({"solves": i, "resident": size, "live": resident()})
     print(json.dumps(sizes))
 
 

@@ -22,11 +22,11 @@ BARS = {  # until the solution [s]; a command until its process ends
     "hyq_walk": {"cold": 60.0},
     "hyq_trot": {"cold": 60.0},
     "humanoid_reach": {"cold": 180.0},
-    "trajopt solve arm-reach": {"warm": 3.0},
+    "trajopt solve arm-reach-crocoddyl": {"warm": 3.0},
     "trajopt solve quadruped-trot": {"cold": 60.0, "cold, quick code only": 10.0, "warm": 4.0},
     "trajopt solve humanoid-reach": {"cold": 180.0, "cold, quick code only": 20.0},
 }
-COMMANDS = {"arm_t100": "arm-reach", "hyq_trot": "quadruped-trot", "humanoid_reach": "humanoid-reach"}
+COMMANDS = {"arm_t100": "arm-reach-crocoddyl", "hyq_trot": "quadruped-trot", "humanoid_reach": "humanoid-reach"}
 TITLE = """Start-up: seconds from starting python to the end of the first iteration, to the solution, and until the code
 of large problems is optimised, which goes on in the background. Medians in fresh processes. Cold: with an empty
 cache, all compiling included; warm: the next process. Default threads, the problem's own solver and options, no

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import casadi as ca
@@ -43,6 +44,7 @@ def expected(k: float) -> np.ndarray:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("TRAJOPT_CACHE_DIR", str(tmp_path / "cache"))
     cache._usable_directory.cache_clear()
+    cache._warn_of_writing.cache_clear()
     yield tmp_path / "cache"
     cache._usable_directory.cache_clear()
 
@@ -153,12 +155,88 @@ def test_full_disk_leaves_nothing_behind(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def full(source: str, target: str) -> None:
-        raise OSError(28, "No space left on device")
+        raise OSError(28, "No space left on device", source)
 
     monkeypatch.setattr(os, "replace", full)
-    np.testing.assert_array_equal(run(4.0), expected(4.0))
+    for k in (4.0, 4.1):
+        np.testing.assert_array_equal(run(k), expected(k))
     assert not list(folder.iterdir())
-    assert "No space left on device" in caplog.text
+    assert [record.message for record in caplog.records] == [
+        f"cache folder {folder} cannot be written: No space left on device; what is compiled now is not kept"
+    ]
+
+
+def be_a_link(path: Path) -> None:
+    good = path.with_suffix(".elsewhere")
+    path.rename(good)
+    path.symlink_to(good)
+
+
+def be_a_link_to_nothing(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(path.with_suffix(".nowhere"))
+
+
+def be_a_folder(path: Path) -> None:
+    path.unlink()
+    (path / "of" / "folders").mkdir(parents=True)
+    (path / "file").write_text("content")
+
+
+def be_a_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize("change", [be_a_link, be_a_link_to_nothing, be_a_folder, be_a_pipe])
+def test_entry_that_is_no_file_is_not_used_and_is_repaired(
+    folder: Path, change: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A link is not followed, even to a file that passes every check."""
+    cache.store(KEY, b"content")
+    (path,) = entries(folder)
+    change(path)
+    elsewhere = {other: other.read_bytes() for other in folder.glob("*.elsewhere")}
+    assert not cache.contains(KEY)
+    assert cache.load(KEY) is None
+    assert caplog.text.count(f"cache entry {path} ") == 1
+    caplog.clear()
+    cache.store(KEY, b"other content")
+    assert cache.load(KEY) == b"other content"
+    assert not path.is_symlink()
+    assert {other: other.read_bytes() for other in elsewhere} == elsewhere
+    assert not caplog.text
+
+
+@pytest.mark.parametrize("change", [be_a_link, be_a_link_to_nothing, be_a_folder, be_a_pipe])
+def test_entry_that_is_no_file_can_be_removed(
+    folder: Path, change: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for remove in (cache.clear, lambda: cache.store(cache.key("another"), b"content")):
+        cache.store(KEY, b"content")
+        change(folder / f"{KEY}.kernel")
+        with monkeypatch.context() as patch:
+            patch.setenv("TRAJOPT_CACHE_SIZE", "0")
+            remove()
+        assert not entries(folder)
+        assert not caplog.text
+        for path in folder.iterdir():
+            path.unlink()
+
+
+def test_file_is_looked_at_when_it_is_open(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody can put another file there between the check and the reading."""
+    cache.store(KEY, b"content")
+    (path,) = entries(folder)
+    private = cache._private
+
+    def exchanged(status: os.stat_result) -> bool:
+        path.rename(path.with_suffix(".before"))
+        path.write_bytes(b"of somebody else")
+        return private(status)
+
+    monkeypatch.setattr(cache, "_private", exchanged)
+    assert cache.load(KEY) == b"content"
 
 
 def test_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,15 +280,27 @@ def test_info_and_clear(folder: Path) -> None:
     assert cache.info().entries == 0
 
 
-def test_files_of_dead_processes_are_removed_sometime(folder: Path) -> None:
+def test_files_of_dead_processes_are_removed_sometime(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.store(KEY, b"content")
     dead, alive = folder / ".dead.part", folder / ".alive.part"
     for path in (dead, alive):
         path.write_bytes(b"half")
     os.utime(dead, (time.time() - 2 * cache.STALE,) * 2)
+    monkeypatch.setattr(cache, "_written", math.inf)  # as in another process
     cache.store(cache.key("another"), b"content")
     assert not dead.exists()
     assert alive.exists()
+
+
+def test_entries_are_not_all_looked_at_for_each_that_is_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once by a process that writes, and again after each hundredth of the limit."""
+    looks = []
+    monkeypatch.setattr(cache, "_shrink", looks.append)
+    monkeypatch.setattr(cache, "_written", math.inf)
+    monkeypatch.setenv("TRAJOPT_CACHE_SIZE", "10")
+    for i in range(100):
+        cache.store(cache.key(str(i)), bytes(10_000))
+    assert looks == [folder] * (1 + 99 // 11)  # eleven of them are more than 0.1 MiB
 
 
 @pytest.mark.parametrize(

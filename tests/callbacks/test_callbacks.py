@@ -5,19 +5,15 @@ import json
 import re
 import subprocess
 import sys
-import threading
-import time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from trajopt import problems
-from trajopt.callbacks import Callback, CallbackLogger, CallbackVerbose, verbose
+from trajopt.callbacks import Callback, CallbackLogger, CallbackVerbose
 from trajopt.errors import InvalidArgumentError
 from trajopt.solution import IterationRecord, Solution, SolverStatus
-from trajopt.solvers import SolverDDP
 
 PROBLEM = SimpleNamespace(T=100, nu=7, state=SimpleNamespace(nx=14))
 
@@ -143,29 +139,6 @@ def test_verbose_does_not_break_lines_where_the_console_is_narrow():
     text = io.StringIO()
     CallbackVerbose(console=Console(file=text, width=30))(record(1))
     assert len(text.getvalue().splitlines()) == 2
-
-
-def test_verbose_says_that_it_compiles_if_that_takes_a_while(monkeypatch):
-    monkeypatch.setattr(verbose, "PATIENCE", 0.05)
-    text, slow = io.StringIO(), True
-
-    class Patient(SolverDDP):
-        def prepare(self, run):
-            while slow and verbose.COMPILING not in text.getvalue():
-                time.sleep(0.01)
-            super().prepare(run)
-
-    problem = problems.load("lqr").problem
-    Patient(problem, callbacks=[CallbackVerbose(console=Console(file=text))]).solve()
-    lines = text.getvalue().splitlines()
-    assert lines[0] == verbose.COMPILING
-    assert lines[1].startswith("Patient: T = ")
-    monkeypatch.setattr(verbose, "PATIENCE", 60.0)
-    text, slow = io.StringIO(), False
-    Patient(problem, callbacks=[CallbackVerbose(console=Console(file=text))]).solve()
-    assert verbose.COMPILING not in text.getvalue()
-    waiting = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
-    assert all(timer.finished.is_set() for timer in waiting)
 
 
 def test_verbose_writes_to_standard_output_by_default(capsys):

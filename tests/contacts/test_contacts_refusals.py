@@ -147,7 +147,7 @@ DYNAMICS: list[Case] = [
     (
         lambda: dynamics(ContactStack(STATE).add("wall", ContactModel3D(STATE, "universe"))),
         INVALID,
-        "contacts: wall are redundant together: 3 constraints, of which 0 are independent",
+        "frame: expected a frame that moves, got universe, which the world carries; name a frame of a link",
     ),
     (
         lambda: ActionModelImpulseFwdDynamics(STATE, impulses().add("b", ImpulseModel6D(STATE, "foot0")), costs()),

@@ -14,7 +14,7 @@ RIGHT, LEFT = "right_sole_link", "left_sole_link"
 
 def test_a_walk_ahead_is_a_list_of_footsteps() -> None:
     stance = stance_of("talos_legs")
-    walk = gaits.biped_walk(stance, final_knots=4)
+    walk = gaits.biped_walk(stance, final_knots=6)
     steps = [(name, walk.end.feet[name]) for name in (RIGHT, LEFT)]
     other = gaits.biped_footsteps(stance, steps)
     assert other.active.tolist() == walk.active.tolist()

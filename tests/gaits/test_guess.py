@@ -13,7 +13,7 @@ from trajopt import InvalidArgumentError, UnknownNameError, gaits
 def test_the_standing_guess_holds_the_robot_on_the_feet_that_stand() -> None:
     robot, schedule = robot_of("anymal"), gaits.quadruped_jump(stance_of("anymal"))
     problem = models_of("anymal").problem(schedule)
-    xs, us = gaits.gait_guess(problem, schedule)
+    xs, us = gaits.gait_guess(problem, schedule, "standing")
     assert np.all(xs == problem.x0)
     model, data = robot.model, robot.model.createData()
     q = problem.x0[: robot.nq]
@@ -51,16 +51,19 @@ def test_moving_guesses_put_feet_and_centre_of_mass_where_they_are_to_be(robot: 
 
 
 def test_guesses_that_cannot_be_are_refused() -> None:
-    schedule = gaits.quadruped_jump(stance_of("anymal"))
+    schedule = gaits.quadruped_jump(stance_of("anymal"), flight="crocoddyl")
     problem = models_of("anymal").problem(schedule)
+    np.testing.assert_array_equal(gaits.gait_guess(problem, schedule)[0], np.tile(problem.x0, (problem.T + 1, 1)))
     with pytest.raises(InvalidArgumentError, match="problem: expected a ShootingProblem, got ContactSchedule"):
         gaits.gait_guess(schedule, problem)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="schedule: expected a ContactSchedule, got NoneType"):
         gaits.gait_guess(problem, None)  # type: ignore[arg-type]
     for kind in ("references", "pendulum"):
-        with pytest.raises(InvalidArgumentError, match="all feet leave the ground|got 'up' with all feet in the air"):
+        with pytest.raises(
+            InvalidArgumentError, match="leave the ground without a path|got 'up' with all feet in the air"
+        ):
             gaits.gait_guess(problem, schedule, kind)
     with pytest.raises(UnknownNameError, match="kind: 'lip' not found"):
         gaits.gait_guess(problem, schedule, "lip")
-    with pytest.raises(InvalidArgumentError, match="the problem's T = 60, got T = 108"):
+    with pytest.raises(InvalidArgumentError, match="the problem's T = 160, got T = 108"):
         gaits.gait_guess(problem, gaits.quadruped_walk(stance_of("anymal")))

@@ -83,7 +83,7 @@ def test_points_of_support_are_among_the_standing_feet() -> None:
     schedule = gaits.biped_walk(stance_of("talos_legs"))
     plan, right = gaits.pendulum_plan(schedule), schedule.stances[1].feet["right_sole_link"]
     left = schedule.start.feet["left_sole_link"]
-    np.testing.assert_allclose(plan.support[schedule.phase_of_knot == 1, :2], [left.position[:2]] * 16)
+    np.testing.assert_allclose(plan.support[schedule.phase_of_knot == 1, :2], [left.position[:2]] * 26)
     np.testing.assert_allclose(plan.support[0, :2], np.mean([left.position[:2], right.position[:2]], axis=0))
 
 
@@ -92,7 +92,7 @@ def test_what_is_no_pendulum_is_refused() -> None:
         LinearInvertedPendulum(0.0)
     with pytest.raises(InvalidArgumentError, match="t: expected a number > 0"):
         PENDULUM.support_between(X, V, 0.0)
-    with pytest.raises(InvalidArgumentError, match="got 'up' with all feet in the air"):
+    with pytest.raises(InvalidArgumentError, match="got 'flight' with all feet in the air"):
         gaits.pendulum_plan(gaits.quadruped_jump(stance_of("anymal")))
     bare = gaits.ContactSchedule(
         start={"a": (0, 0, 0)},  # type: ignore[arg-type]

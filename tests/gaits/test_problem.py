@@ -11,7 +11,17 @@ import pinocchio as pin
 import pytest
 
 import trajopt
-from tests.support.gait_robots import CROCODDYL, FEET, SOLES, crocoddyl_of, models_of, robot_of, schedule_of, stance_of
+from tests.support.gait_robots import (
+    CROCODDYL,
+    FEET,
+    SOLES,
+    crocoddyl_models_of,
+    crocoddyl_of,
+    models_of,
+    robot_of,
+    schedule_of,
+    stance_of,
+)
 from trajopt import DuplicateNameError, InvalidArgumentError, UnknownNameError, gaits
 from trajopt.shooting.evaluator import Evaluator
 
@@ -33,7 +43,7 @@ class Values:
 @pytest.mark.parametrize(("robot", "gait"), CROCODDYL)
 def test_every_knot_asks_for_what_crocoddyl_asks_for(robot: str, gait: str) -> None:
     schedule, reference = schedule_of(robot, gait), crocoddyl_of(robot)
-    problem = models_of(robot).problem(schedule, reference["x0"])
+    problem = crocoddyl_models_of(robot).problem(schedule, reference["x0"])
     values, T = Values(problem), schedule.T
     for t, (kind, active, com, places) in enumerate(reference["gaits"][gait]["nodes"]):
         terms = reference["terms"][kind]
@@ -65,7 +75,7 @@ def test_every_knot_asks_for_what_crocoddyl_asks_for(robot: str, gait: str) -> N
 
 @pytest.mark.parametrize("robot", ["anymal", "hyq", "talos_legs"])
 def test_what_is_the_same_at_all_knots_is_crocoddyl_s(robot: str) -> None:
-    models, contact, impulse = models_of(robot), *crocoddyl_of(robot)["terms"].values()
+    models, contact, impulse = crocoddyl_models_of(robot), *crocoddyl_of(robot)["terms"].values()
     running, costs = models.running.differential, models.running.differential.costs
     cone = contact["wrenchCone" if robot in SOLES else "frictionCone"]
     for foot in FEET[robot]:
@@ -100,7 +110,8 @@ def test_feet_that_land_without_an_impulse_are_asked_to_be_there_and_at_rest() -
     landings = np.argwhere(schedule.references.landing)
     first, second = 2 + 25, 2 + 25 + 2 + 25
     assert landings.tolist() == [[first, 1], [first, 2], [second, 0], [second, 3]]
-    values = Values(gaits.gait_problem(robot_of("anymal"), schedule))
+    options = gaits.GaitOptions.crocoddyl(landing_velocity=1e6)
+    values = Values(gaits.gait_problem(robot_of("anymal"), schedule, options=options))
     for t, i in landings:
         foot, dt = FEET["anymal"][i], schedule.dt
         assert values.at(f"{foot}_track.weight", t) == pytest.approx(1e7 / dt)
@@ -123,8 +134,9 @@ def test_a_schedule_is_exchanged_without_compiling() -> None:
     np.testing.assert_allclose(problem.times, other.times)
     with pytest.raises(InvalidArgumentError, match="expected touch-downs at the same 108 knots as the problem's"):
         models.set_schedule(problem, gaits.quadruped_trot(stance))
-    with pytest.raises(InvalidArgumentError, match="expected touch-downs at the same 108 knots"):
+    with pytest.raises(InvalidArgumentError, match=r"got one with impulse=False; make .* GaitModels\(..., soft=True\)"):
         models.set_schedule(problem, gaits.quadruped_walk(stance, impulse=False, final_knots=5))
+    assert problem.schedule is other
     with pytest.raises(InvalidArgumentError, match="expected a ContactSchedule"):
         models.set_schedule(problem, stance)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="expected the feet LF_FOOT, .* got lf_foot"):
@@ -187,6 +199,7 @@ def test_what_cannot_be_a_problem_is_refused_before_anything_is_compiled() -> No
         ({"mu": 0.0}, "mu: expected a number > 0"),
         ({"facets": 5}, "facets: expected an even number >= 4, got 5"),
         ({"sole": (0.1, 0.0)}, "sole: expected two numbers > 0"),
+        ({"min_force": -1.0}, "min_force: expected a number >= 0"),
         ({"gains": (0.0, -1.0)}, "gains: expected two numbers >= 0"),
         ({"restitution": 1.5}, "restitution: expected a number from 0 to 1"),
         ({"state_weights": 3.0}, "state_weights: expected StateWeights"),
@@ -250,8 +263,7 @@ def test_options_change_the_models() -> None:
 def test_stiff_contacts_pull_feet_to_where_they_stand(robot: str, gait: str) -> None:
     """Each foot to its first foothold, and after its step to the next one; nothing is pulled to the world's origin."""
     schedule = getattr(gaits, gait)(stance_of(robot), cycles=2, heading=0.3)
-    options = dataclasses.replace(gaits.GaitOptions.of(schedule), gains=gaits.holding_gains(schedule.dt))
-    values = Values(gaits.gait_problem(robot_of(robot), schedule, options=options))
+    values = Values(gaits.gait_problem(robot_of(robot), schedule))
     for i, foot in enumerate(schedule.feet):
         place, checked = schedule.start.feet[foot], 0
         for t in range(schedule.T):
@@ -261,6 +273,8 @@ def test_stiff_contacts_pull_feet_to_where_they_stand(robot: str, gait: str) -> 
             elif schedule.active[t, i]:
                 expected = place.placement if robot in SOLES else place.position
                 np.testing.assert_allclose(values.at(f"contacts.{foot}.reference", t), expected, atol=1e-12)
+                gains = [values.at(f"contacts.{foot}.{gain}", t) for gain in ("kp", "kd")]
+                np.testing.assert_allclose(gains, gaits.holding_gains(schedule.dt), rtol=1e-12)
                 checked += 1
         assert checked > schedule.T / 3
 
@@ -284,13 +298,48 @@ def test_holding_gains_take_what_they_say() -> None:
     dt, e, v = 0.02, 1e-3, 0.1
     kp, kd = gaits.holding_gains(dt)
     v -= (kd * v + kp * e) * dt
-    assert e + v * dt == pytest.approx(0.9e-3, rel=1e-12)
+    assert e + v * dt == pytest.approx(0.75e-3, rel=1e-12)
     with pytest.raises(InvalidArgumentError, match=r"dt: expected a number > 0 \[s\], got 0"):
         gaits.holding_gains(0.0)
+    assert gaits.holding_gains(dt, 0.1)[0] == pytest.approx(0.1 / dt**2)
+    with pytest.raises(InvalidArgumentError, match="share: expected a number from 0 to 1, got 2"):
+        gaits.holding_gains(dt, 2)
 
 
-def test_options_of_a_stance() -> None:
-    assert gaits.GaitOptions.of(stance_of("anymal")) == gaits.GaitOptions()
-    assert gaits.GaitOptions.of(stance_of("talos_legs")) == gaits.GaitOptions.soles()
-    assert gaits.GaitOptions.soles(mu=0.5).mu == 0.5
-    assert pickle.loads(pickle.dumps(gaits.GaitOptions.soles())) == gaits.GaitOptions.soles()
+def test_weights_count_in_units_of_the_robot() -> None:
+    """Twice as long and eight times as heavy: the same costs for the same motion, scaled."""
+    small, large = gaits.GaitOptions().absolute(10.0, 0.5), gaits.GaitOptions().absolute(80.0, 1.0)
+    speed = np.sqrt(2.0)
+    for name, scale in (("com", 2), ("flight", 2), ("foot", 2), ("touchdown_foot", 2), ("control", 16), ("cone", 8)):
+        assert getattr(small, name) == pytest.approx(getattr(large, name) * scale**2, rel=1e-12), name
+    assert small.min_force * 8 == pytest.approx(large.min_force, rel=1e-12)
+    assert small.landing_velocity == pytest.approx(large.landing_velocity * speed**2, rel=1e-12)
+    for name in ("base_velocity", "joint_velocities"):  # rates are slower in the large one
+        assert getattr(large.state_weights, name) == pytest.approx(
+            getattr(small.state_weights, name) * speed, rel=1e-12
+        )
+    assert small.absolute(1.0, 1.0) == small
+    other = gaits.GaitOptions.crocoddyl(soles=True, mu=0.5)
+    assert other.mu == 0.5
+    assert other.absolute(10.0, 0.5) == other
+    assert pickle.loads(pickle.dumps(other)) == other
+
+
+def test_friction_cones_begin_above_zero() -> None:
+    """Of a foot's force on its axis, more than `min_force` is inside the cone; an options' 0 is Crocoddyl's."""
+    robot = robot_of("anymal")
+    models = gaits.GaitModels(robot, stance_of("anymal"))
+    weight = 9.81 * pin.computeTotalMass(robot.model)
+    for given, lowest in ((models, gaits.GaitOptions().min_force * weight), (crocoddyl_models_of("anymal"), 0.0)):
+        term = given.running.differential.costs["LF_FOOT_cone"]
+        upper, lower = (term.activation.parameters()[name].default for name in ("upper", "lower"))
+        inside = [np.all(term.residual.cone.matrix @ [0.0, 0.0, f] <= upper + 1e-9) for f in (lowest - 1, lowest + 1)]
+        assert inside == [False, True]
+        assert lower[-1] == pytest.approx(lowest)
+
+
+def test_a_problem_keeps_its_schedule() -> None:
+    schedule = gaits.quadruped_trot(stance_of("anymal"))
+    problem = models_of("anymal").problem(schedule)
+    assert problem.schedule is schedule
+    assert pickle.loads(pickle.dumps(problem)).schedule == schedule

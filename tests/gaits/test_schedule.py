@@ -25,7 +25,13 @@ def hop(**changes: Any) -> ContactSchedule:
         "start": Stance({"left": HERE, "right": (0.1, -0.2, 0.0)}, (0.1, 0.0, 0.8)),
         "phases": (
             Phase(name="support", knots=2, stance=("left", "right")),
-            Phase(name="step", knots=4, stance=("right",), swings=(Swing("left", THERE, 0.1),), com=(0.3, 0.0, 0.8)),
+            Phase(
+                name="step",
+                knots=4,
+                stance=("right",),
+                swings=(Swing("left", THERE, 0.1, "triangle"),),
+                com=(0.3, 0.0, 0.8),
+            ),
             Phase(name="rest", knots=3, stance=("left", "right")),
         ),
         "dt": 0.02,
@@ -73,7 +79,7 @@ def test_a_sole_turns_along_the_shortest_way_and_keeps_its_orientation_with_a_po
     start = Stance({"a": pin.SE3.Identity(), "b": pin.SE3(np.eye(3), np.array([0.0, 0.2, 0.0]))}, (0, 0.1, 0.8))
     turn = pin.SE3(pin.utils.rotate("z", 0.8), np.array([0.2, 0.0, 0.0]))
     phases = (
-        Phase(name="turn", knots=4, stance=("b",), swings=(Swing("a", turn),)),
+        Phase(name="turn", knots=4, stance=("b",), swings=(Swing("a", turn, 0.1, "triangle"),)),
         Phase(name="on", knots=4, stance=("b",), swings=(Swing("a", (0.4, 0, 0)),)),
     )
     schedule = ContactSchedule(start=start, phases=phases, dt=0.1)

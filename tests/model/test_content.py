@@ -203,7 +203,7 @@ def test_every_number_of_a_robot_counts(name: str) -> None:
 
 
 def set_attribute(model: Any) -> None:
-    model.differential.friction = SmoothFriction()
+    object.__setattr__(model.differential, "friction", SmoothFriction())
 
 
 def set_element(model: Any) -> None:
@@ -211,7 +211,7 @@ def set_element(model: Any) -> None:
 
 
 def set_number_for_symbol(model: Any) -> None:
-    model.dt = 0.3
+    object.__setattr__(model, "dt", 0.3)
 
 
 def set_element_of_symbol(model: Any) -> None:
@@ -219,7 +219,7 @@ def set_element_of_symbol(model: Any) -> None:
 
 
 def give_a_method(model: Any) -> None:
-    model.differential.costs["goal"].residual.evaluate = lambda instant: instant.x[:3]
+    object.__setattr__(model.differential.costs["goal"].residual, "evaluate", lambda instant: instant.x[:3])
 
 
 @pytest.mark.parametrize("change", [set_attribute, set_element, set_number_for_symbol, set_element_of_symbol])

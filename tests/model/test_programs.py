@@ -190,7 +190,7 @@ def test_a_model_that_was_changed_keeps_nothing(built: list[str]) -> None:
     make = partial(trajopt.IntegratedActionModelRK4, free_ball(), 0.1, transport=False)
     model = trajopt.IntegratedActionModelRK4(free_ball(), 0.1)
     model.program("calc")
-    model.transport = False
+    object.__setattr__(model, "transport", False)
     model.program("calc_diff")
     built.clear()
     found = evaluated(make())

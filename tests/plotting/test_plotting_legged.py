@@ -63,7 +63,7 @@ def solution_of(problem, xs, us):
 
 
 def of_schedule(robot, schedule, *, kind="references", **options):
-    weights = gaits.GaitOptions.of(schedule.start)
+    weights = gaits.GaitOptions.crocoddyl(soles=schedule.start.feet[schedule.feet[0]].sole)
     problem = gaits.gait_problem(robot, schedule, options=dataclasses.replace(weights, **options))
     xs, us = gaits.gait_guess(problem, schedule, kind)
     rng = np.random.default_rng(0)
@@ -92,8 +92,9 @@ def jump():
     """Standing still while the schedule says that all feet are in the air in between, and the schedule."""
     stance = gaits.Stance.of(QUADRUPED, FEET)
     schedule = gaits.quadruped_jump(
-        stance, jump_length=(0.15, 0.0, 0.0), ground_knots=4, flying_knots=5, ground=stance.height
-    )
+        stance, jump_length=(0.15, 0.0, 0.0), dt=1e-2, ground_knots=4, flying_knots=5, ground=stance.height,
+        flight="crocoddyl",
+    )  # fmt: skip
     return of_schedule(QUADRUPED, schedule, kind="standing"), schedule
 
 
@@ -383,14 +384,23 @@ def test_forces_have_the_air_in_grey_and_lines_where_phases_begin(trot):
     assert "FR_foot+RL_foot" not in texts(figure.axes[1])
 
 
-def test_touch_downs_are_triangles_with_the_impulse(trot):
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_touch_downs_are_triangles_with_the_impulse_and_a_negative_one_looks_different(trot, sign):
     solution, _ = trot
-    figure = plot_contact_forces(solution)
     impulse = solution.contact_forces()["FR_foot"][12, 2]
-    (mark,) = hidden(figure.axes[1], "_touch-down")
-    assert (mark.get_marker(), mark.get_xdata()[0]) == ("v", solution.problem.times[12])
+    if sign * impulse < 0:  # the velocity before the touch-down makes the impulse: turn it round
+        xs = solution.xs.copy()
+        xs[:, QUADRUPED.nq :] *= -1.0
+        solution = dataclasses.replace(solution, xs=xs)
+        impulse = solution.contact_forces()["FR_foot"][12, 2]
+    assert sign * impulse > 0
+    figure = plot_contact_forces(solution)
+    label, other = ("_touch-down", "_pull") if sign > 0 else ("_pull", "_touch-down")
+    (mark,) = hidden(figure.axes[1], label)
+    assert not hidden(figure.axes[1], other)
+    assert (mark.get_marker(), mark.get_xdata()[0]) == ("^" if sign > 0 else "v", solution.problem.times[12])
     assert texts(figure.axes[1]) == [f"{impulse:.2g} N s"]
-    assert "touch-down, normal impulse" in legend_texts(figure)
+    assert ("touch-down, normal impulse" if sign > 0 else "negative impulse: pulls") in legend_texts(figure)
 
 
 def test_forces_without_cones_or_impulses_have_no_band_and_no_triangle():
@@ -633,34 +643,50 @@ def arrows(axes):
     return (np.asarray(found[0].XY), np.column_stack([found[0].U, found[0].V])) if found else (np.zeros((0, 2)),) * 2
 
 
-def test_strip_shows_the_robot_and_its_forces_at_even_times(trot):
+OBLIQUE = 0.3  # what a strip shifts points to the right by, in their distance to the left
+
+
+def strip_knots(solution, schedule, frames):
+    """Knots of the pictures: even in time, the nearest one moved to the largest force; and that knot."""
+    lasting = np.flatnonzero(~schedule.touchdowns[:-1])
+    knots = lasting[np.round(np.linspace(0, len(lasting) - 1, frames)).astype(int)]
+    forces = solution.contact_forces()
+    active = schedule.active[:-1].T
+    total = sum(np.linalg.norm(forces[name], axis=1) * here for name, here in zip(FEET, active))
+    peak = lasting[np.argmax(total[lasting])]
+    knots[np.argmin(np.abs(knots - peak))] = peak
+    return knots, peak
+
+
+def test_strip_shows_the_robot_and_its_forces_also_the_largest(trot):
     solution, schedule = trot
     axes = plot_strip(solution, 4).axes[0]
-    lasting = np.flatnonzero(~schedule.touchdowns[:-1])
-    knots = lasting[np.round(np.linspace(0, len(lasting) - 1, 4)).astype(int)]
-    assert [label.get_text() for label in axes.get_xticklabels()] == [f"{solution.problem.times[k]:.2f}" for k in knots]
+    knots, peak = strip_knots(solution, schedule, 4)
+    words = [f"{solution.problem.times[k]:.2f}" + ("\nlargest force" if k == peak else "") for k in knots]
+    assert [label.get_text() for label in axes.get_xticklabels()] == words
     assert axes.get_aspect() == 1.0
     width = np.diff(axes.get_xticks())[0]
     bones = np.concatenate([line.get_xydata() for line in hidden(axes, "_bones")])
     feet, base = {name: positions(solution, name) for name in FEET}, solution.xs[:, :3]
     shift = axes.get_xticks()[0] - 0.0
-    tails, pushes = arrows(axes)
+    tips, pushes = arrows(axes)  # the ground pushes from below: an arrow ends at the foot
+    assert axes.findobj(Quiver)[0].pivot == "tip"
     forces, count = solution.contact_forces(), 0
-    scale = None
+    scale, ahead, left = None, *(legged_motion(solution).com - base)[0, :2]
+    middle = hidden(axes, "_com")[0].get_xdata()[0] - (ahead + OBLIQUE * left + shift)
+    assert abs(middle) < width / 4  # all pictures are shifted alike
     for number, knot in enumerate(knots):
         for i, name in enumerate(FEET):
-            seen = np.array([feet[name][knot, 0] - base[knot, 0] + number * width + shift, feet[name][knot, 2]])
-            near = np.abs(bones[:, 1] - seen[1]) < 1e-9
-            offset = bones[near, 0] - seen[0]
-            middle = offset[np.argmin(np.abs(offset))]
-            assert abs(middle) < width / 4  # all pictures are shifted alike
+            ahead, left, height = feet[name][knot] - base[knot] * [1, 1, 0]
+            seen = np.array([ahead + OBLIQUE * left + number * width + shift + middle, height])
+            assert np.nanmin(np.linalg.norm(bones - seen, axis=1)) < 1e-9
             if schedule.active[knot, i]:
                 force = forces[name][knot, [0, 2]]
-                np.testing.assert_allclose(tails[count] - seen, [middle, 0.0], atol=1e-9)
+                np.testing.assert_allclose(tips[count], seen, atol=1e-9)
                 scale = scale or np.linalg.norm(pushes[count]) / np.linalg.norm(force)
                 np.testing.assert_allclose(pushes[count], scale * force, atol=1e-9)
                 count += 1
-    assert count == len(tails) == len(hidden(axes, "_contact"))
+    assert count == len(tips) == len(hidden(axes, "_contact"))
 
 
 def test_strip_says_how_long_an_arrow_is(trot):
@@ -669,8 +695,10 @@ def test_strip_says_how_long_an_arrow_is(trot):
     (key,) = [artist for artist in axes.artists if hasattr(artist, "U")]
     _, pushes = arrows(axes)
     force = legged_motion(solution).feet[0].forces[0]
-    assert key.label == "force of 100 N"  # the robot weighs 150 N
-    np.testing.assert_allclose(key.U / 100, np.linalg.norm(pushes[0]) / np.linalg.norm(force[[0, 2]]))
+    number = float(key.label.split()[2])
+    assert key.label == f"force of {number:g} N"
+    assert 0.1 < key.U / np.ptp(axes.get_ylim()) < 0.4
+    np.testing.assert_allclose(key.U / number, np.linalg.norm(pushes[0]) / np.linalg.norm(force[[0, 2]]))
 
 
 def test_strip_of_a_flight_has_no_contact_and_no_arrow(jump):
@@ -692,17 +720,34 @@ def test_strip_is_seen_from_the_right_whatever_the_robot_looks_at(trot):
         np.testing.assert_allclose(a.get_xydata(), b.get_xydata(), atol=1e-9)
 
 
-def test_strip_has_the_near_side_in_the_dark(uphill):
+def test_strip_tells_how_far_a_foot_in_contact_is_from_the_ground(trot):
+    solution, _ = trot
+    xs = solution.xs.copy()
+    xs[13:, 2] += 0.004  # all that land from then on
+    lifted = dataclasses.replace(solution, xs=xs)
+    for shown, words in ((solution, set()), (lifted, {"+4 mm"})):
+        axes = plot_strip(shown, 6).axes[0]
+        assert {text for text in texts(axes) if text.endswith("mm")} == words
+        (line,) = hidden(axes, "_ground")
+        np.testing.assert_allclose(line.get_ydata(), legged_motion(solution).feet[0].positions[0, 2], atol=1e-6)
+        for height in plot_feet(shown).axes[:4]:
+            ground = [line.get_ydata()[0] for line in hidden(height, "_ground")]
+            np.testing.assert_allclose(ground, legged_motion(solution).feet[0].positions[0, 2], atol=1e-6)
+
+
+def test_strip_has_left_and_right_in_two_colours(uphill):
     solution, schedule = uphill
     axes = plot_strip(solution, 100).axes[0]
-    for knot, side in ((13, min), (27, max)):  # the right front foot alone is in the air, then the left one
+    assert legend_texts(axes.figure)[:2] == ["right", "left"]
+    colors = {line.get_label(): line.get_color() for line in axes.figure.legends[0].get_lines()}
+    for knot, side in ((13, "right"), (27, "left")):  # the right front foot alone is in the air, then the left one
         assert schedule.active[knot].sum() == 3
         raised = max(positions(solution, name)[knot, 2] for name in FEET)
         number = int((~schedule.touchdowns[:knot]).sum())
         middle, width = axes.get_xticks()[number], np.diff(axes.get_xticks())[0]
         bones = [line for line in hidden(axes, "_bones") if abs(np.nanmean(line.get_xdata()) - middle) < width / 2]
         with_foot = [line for line in bones if np.isclose(line.get_ydata(), raised, atol=1e-9).any()]
-        assert with_foot == [side(bones, key=lambda line: sum(line.get_color()[:3]))]
+        assert [line.get_color() for line in with_foot] == [colors[side]]
 
 
 # --- all of them -----------------------------------------------------------------------------------------------------
@@ -712,12 +757,11 @@ def test_summary_of_a_motion_on_feet_has_its_pictures(trot, tmp_path):
     solution, _ = trot
     figure = solution.plot(tmp_path / "trot.png")
     labels = [axes.get_ylabel() for axes in figure.axes]
-    assert labels.count("z [m]") == 2  # strip, feet from the side; that of the motion is a z label
-    for label in ("FL_foot\nforce [N]", "RR_foot\nz [m]", "CoM height [m]", "y [m]", "torque [N m]"):
+    for label in ("z [m]", "FL_foot\nforce [N]", "RR_foot\nz [m]", "CoM height [m]", "y [m]"):
         assert label in labels
-    assert sum("triangle: touches down" in axes.get_xlabel() for axes in figure.axes) == 1
-    assert sum(axes.name == "3d" for axes in figure.axes) == 1
     assert (tmp_path / "trot.png").read_bytes()[:4] == b"\x89PNG"
+    space = plot_summary(solution, frame="FL_foot", targets=[0.3, 0.0, 0.0])
+    assert sum(axes.name == "3d" for axes in space.axes) == 1
 
 
 def test_summary_of_an_arm_in_contact_is_that_of_an_arm():
@@ -732,7 +776,7 @@ def test_summary_of_an_arm_in_contact_is_that_of_an_arm():
     solution = solution_of(problem, np.tile(problem.x0, (4, 1)), np.ones((3, 2)))
     assert not is_legged(solution)
     figure = plot_summary(solution)
-    assert figure.get_size_inches().tolist() == [16.0, 9.5]
+    assert figure.get_size_inches().tolist() == [14.0, 9.0]
     assert not any("force" in axes.get_ylabel() for axes in figure.axes)
     assert plot_contact_forces(solution).axes[0].get_ylabel() == "tip\nforce [N]"
 

@@ -20,18 +20,22 @@ from trajopt.robots.legged import LEGGED_ROBOTS
 
 DATA = Path(__file__).parents[1] / "data" / "crocoddyl"
 TABLES = {
-    "walk": gait_tables.WALK,
-    "trot": gait_tables.TROT,
-    "pace": gait_tables.PACE,
-    "bound": gait_tables.BOUND,
-    "jump": gait_tables.JUMP,
+    "walk": gait_tables.CROCODDYL_WALK,
+    "trot": gait_tables.CROCODDYL_TROT,
+    "pace": gait_tables.CROCODDYL_PACE,
+    "bound": gait_tables.CROCODDYL_BOUND,
+    "jump": gait_tables.CROCODDYL_JUMP,
 }
+OWN = (
+    *(gait_tables.WALK, gait_tables.TROT, gait_tables.PACE, gait_tables.BOUND, gait_tables.JUMP),
+    *(gait_tables.BIPED_WALK, gait_tables.BIPED_JUMP),
+)
 PUBLISHED = [
     *((f"{robot}-{gait}", row) for gait, table in TABLES.items() for robot, row in table.items()),
-    ("talos-legs-walk", gait_tables.BIPED_WALK["talos_legs"]),
-    ("talos-legs-jump", gait_tables.BIPED_JUMP["talos_legs"]),
+    ("talos-legs-walk", gait_tables.CROCODDYL_BIPED_WALK["talos_legs"]),
+    ("talos-legs-jump", gait_tables.CROCODDYL_BIPED_JUMP["talos_legs"]),
 ]
-PUBLISHED = [(name, row) for name, row in PUBLISHED if row.source == gait_tables.CROCODDYL and "solo12" not in name]
+PUBLISHED = [(name, row) for name, row in PUBLISHED if "solo12" not in name]
 """All but Solo12's, of which there is no trace: solving them is the test."""
 
 
@@ -44,14 +48,15 @@ def test_published_costs_are_those_of_the_traces(name: str, row: gait_tables.Ste
 
 def test_every_robot_is_known_as_legged() -> None:
     for name in problems.names():
-        if name.startswith(("quadruped", "biped", "humanoid")):
+        if name.startswith(("quadruped", "biped", "humanoid", "crocoddyl")):
             assert set(problems.describe(name).robots) <= set(LEGGED_ROBOTS)
     assert len(PUBLISHED) == 14
 
 
 def test_every_row_has_a_cost() -> None:
-    for table in (*TABLES.values(), gait_tables.BIPED_WALK, gait_tables.BIPED_JUMP):
-        assert all(row.cost for row in table.values())
+    published = (*TABLES.values(), gait_tables.CROCODDYL_BIPED_WALK, gait_tables.CROCODDYL_BIPED_JUMP)
+    for tables, source in ((published, gait_tables.CROCODDYL), (OWN, gait_tables.TRAJOPT)):
+        assert all(row.cost and row.source == source for table in tables for row in table.values())
 
 
 @pytest.mark.parametrize(
@@ -60,6 +65,7 @@ def test_every_row_has_a_cost() -> None:
         ("quadruped-trot", "small-quadruped"),
         ("quadruped-pace", "b1"),
         ("quadruped-trot", "solo12"),
+        ("crocoddyl-quadruped-trot", "solo12"),
         ("biped-walk", "small-biped"),
         ("biped-jump", "small-biped"),
     ],
@@ -77,11 +83,12 @@ def test_other_robots(family: str, robot: str) -> None:
         assert foot.normal_forces[foot.stands].min() > -1.0
         assert np.all(forces[foot.name][motion.takes_time & ~foot.stands] == 0.0)
     if case.reference_source != gait_tables.CROCODDYL:  # its forces are to be in a pyramid around the cone
-        assert cone_margin(motion, 0.7) > -1.0
+        assert cone_margin(motion, 0.7) > 0.0
     assert abs(solution.xs[-1, 2] - solution.xs[0, 2]) < 0.05
     words = case.report(solution)
+    asked = {"length", "landing", "lowest"} | ({"rise"} if "jump" in family else {"clearance"})
     soles = {"tipping"} if family.startswith("biped") else set()
-    assert set(words) == {"moved", "base", "slip", "force", "friction"} | soles
+    assert set(words) == {"moved", "base", "slip", "force", "friction", "limits"} | asked | soles
     moved = solution.xs[-1, :2] - solution.xs[0, :2]
     assert words["moved"].startswith(f"{moved[0]:+.3f} m forward, {moved[1]:+.3f} m to the left in ")
 
@@ -89,31 +96,31 @@ def test_other_robots(family: str, robot: str) -> None:
 def test_options_reach_the_schedule() -> None:
     case = problems.load(
         "quadruped-trot", robot="small-quadruped", step_length=0.06, step_height=0.03, step_knots=10, support_knots=4,
-        cycles=2, heading=np.pi / 2, dt=2e-2, mu=0.5, cone=20.0,
+        cycles=2, heading=np.pi / 2, dt=2e-2, mu=0.5,
     )  # fmt: skip
     problem = case.problem
     assert problem.T == 2 * 2 * (4 + 10 + 1)
     assert case.reference_cost is None
     assert problem.get_parameter("dt", 0) == 2e-2
     assert problem.get_parameter("lf_foot_cone.mu", 0) == 0.5
-    assert problem.get_parameter("lf_foot_cone.weight", 0) == 20.0
     solution = case.solver(problem, case.options).solve(case.xs, case.us)
     feet = {foot.name: foot for foot in legged_motion(solution).feet}
     for name, foot in feet.items():
         expected = 0.12 if name in ("lf_foot", "rh_foot") else 0.09  # the others step half as far at first
-        np.testing.assert_allclose(foot.positions[-1] - foot.positions[0], [0.0, expected, 0.0], atol=3e-3)
-    assert feet["lf_foot"].positions[:, 2].max() == pytest.approx(0.03, abs=5e-3)
+        np.testing.assert_allclose(foot.positions[-1] - foot.positions[0], [0.0, expected, 0.0], atol=1e-4)
+    assert feet["lf_foot"].positions[:, 2].max() == pytest.approx(0.03, rel=0.05)
 
 
 def test_jump_options() -> None:
     case = problems.load(
-        "quadruped-jump", robot="small-quadruped", jump_height=0.12, jump_length=(0.0, 0.1, 0.0), flying_knots=16
-    )
+        "quadruped-jump", robot="small-quadruped", jump_height=0.12, jump_length=(0.0, 0.1, 0.0), flying_knots=16,
+        dt=1e-2, ground_knots=30,
+    )  # fmt: skip
     solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
     model = case.problem.state.model
     data = model.createData()
     heights = [pin.centerOfMass(model, data, x[: model.nq])[2] for x in solution.xs]
-    assert max(heights) - heights[0] == pytest.approx(0.12, abs=0.02)
+    assert max(heights) - heights[0] == pytest.approx(0.12, rel=0.02)
     np.testing.assert_allclose(solution.xs[-1, :2] - solution.xs[0, :2], [0.0, 0.1], atol=5e-3)
     assert all(foot.stands.any() and not foot.stands.all() for foot in legged_motion(solution).feet)
 

@@ -32,16 +32,18 @@ LEGGED = [
     "quadruped-trot",
     "quadruped-walk",
 ]
-FAMILIES = sorted(
-    [*LEGGED, "arm-reach", "arm-reach-seed", "cart-pole", "double-pendulum", "lqr", "pendulum", "unicycle"]
-)
-JUMPS = ["biped-jump", "quadruped-jump"]
+PUBLISHED = [f"crocoddyl-{name}" for name in LEGGED if not name.startswith("humanoid")]
+SMALL = ["cart-pole", "double-pendulum", "lqr", "pendulum", "unicycle"]
+FAMILIES = sorted([*LEGGED, *PUBLISHED, *SMALL, "arm-reach", "arm-reach-crocoddyl", "arm-reach-seed"])
+JUMPS = ["biped-jump", "quadruped-jump", "crocoddyl-biped-jump", "crocoddyl-quadruped-jump"]
 """FDDP solves them; to DDP, whose every trajectory is a rollout, the flight says little: it ends elsewhere or not."""
 
+ARMS = ["ur10", "panda", "kinova", "xarm7", "z1", "planar-2r", "planar-3r"]
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (name, {}) for name in FAMILIES},
-    **{robot: ("arm-reach", {"robot": robot}) for robot in ("kinova", "ur5", "planar-2r", "planar-3r")},
-    "arm-benchmark": ("arm-reach", {"regularization": 0.1}),
+    **{robot: ("arm-reach", {"robot": robot}) for robot in ARMS},
+    "arm-kinova": ("arm-reach-crocoddyl", {"robot": "kinova"}),
+    "arm-benchmark": ("arm-reach-crocoddyl", {"regularization": 0.1}),
     "arm-seed-rk4": ("arm-reach-seed", {"integrator": "rk4"}),
     "unicycle-t200": ("unicycle", {"T": 200, "start": (1.0, 0.0, 0.0)}),
     "cart-pole-exact": ("cart-pole", {"hessian": "exact"}),
@@ -101,7 +103,7 @@ def test_a_solution_is_reported_in_words(variant: str) -> None:
     assert case.description.endswith(".")
 
 
-@pytest.mark.parametrize("variant", ["arm-reach", "kinova", "ur5", "planar-2r", "planar-3r"])
+@pytest.mark.parametrize("variant", ["arm-reach", *ARMS, "arm-reach-crocoddyl", "arm-kinova"])
 def test_reported_distance_is_that_of_the_tool(variant: str) -> None:
     case, solution = case_of(variant), solution_of(variant, SolverFDDP)
     residual = case.problem.terminal.costs.terms[0].residual  # type: ignore[attr-defined]
@@ -110,7 +112,7 @@ def test_reported_distance_is_that_of_the_tool(variant: str) -> None:
     model = residual.state.model
     data = model.createData()
     pin.framesForwardKinematics(model, data, solution.xs[-1, : model.nq])
-    distance = np.linalg.norm(data.oMf[model.getFrameId(residual.frame)].translation - position)
+    distance = np.linalg.norm(data.oMf[residual.state.robot.frame_id(residual.frame)].translation - position)
     assert float(case.report(solution)["distance"].split()[0]) == pytest.approx(1e3 * distance, rel=6e-3)
     assert distance < 5e-3
 
@@ -123,7 +125,7 @@ def test_describe_agrees_with_load() -> None:
         assert info.reference_cost == pytest.approx(case.reference_cost, rel=1e-12)
         assert info.reference_source == case.reference_source
         assert problems.load(name, **info.options).reference_cost == case.reference_cost
-    assert problems.describe("arm-reach").robots[0] == "talos_arm"
+    assert problems.describe("arm-reach").robots[0] == "ur5"
     assert problems.describe("lqr").options == {"nx": 8, "nu": 3, "T": 50, "seed": 0}
 
 
@@ -164,12 +166,12 @@ def test_the_lqr_reference_of_one_step_by_hand() -> None:
         (
             lambda: problems.describe("x"),
             UnknownNameError,
-            r"problem 'x' not found.*arm-reach, arm-reach-seed, ",
+            r"problem 'x' not found.*arm-reach, arm-reach-crocoddyl, arm-reach-seed, ",
         ),
         (
-            lambda: problems.load("arm-reach", robot="panda"),
+            lambda: problems.load("arm-reach-crocoddyl", robot="panda"),
             UnknownNameError,
-            r"arm-reach: robot 'panda'.*kinova, planar-2r, planar-3r, talos_arm, ur5",
+            r"arm-reach-crocoddyl: robot 'panda' not found.*kinova, talos_arm",
         ),
         (
             lambda: problems.load("quadruped-trot", robot="talos"),
@@ -213,7 +215,7 @@ def test_the_lqr_reference_of_one_step_by_hand() -> None:
         (lambda: problems.load("arm-reach", T=True), InvalidArgumentError, r"T: expected an integer >= 1, got True"),
         (lambda: problems.load("arm-reach", dt=-1), InvalidArgumentError, r"dt: expected a number > 0 \[s\], got -1"),
         (
-            lambda: problems.load("arm-reach", regularization=-1.0),
+            lambda: problems.load("arm-reach-crocoddyl", regularization=-1.0),
             InvalidArgumentError,
             r"regularization: expected a number >= 0, got -1",
         ),
@@ -279,7 +281,7 @@ def test_two_cases_share_nothing() -> None:
     np.testing.assert_array_equal(second.problem.get_parameter("weights"), [10.0, 1.0])
 
 
-@pytest.mark.parametrize("name", ["cart-pole", "double-pendulum", "pendulum", "unicycle", "lqr"])
+@pytest.mark.parametrize("name", SMALL)
 def test_problems_pickle(name: str) -> None:
     case = problems.load(name)
     copy = pickle.loads(pickle.dumps(case.problem))

@@ -286,3 +286,31 @@ def test_builtin_robots_check_their_arguments() -> None:
         double_pendulum(lengths=(0.5,), masses=(1.0,))
     with pytest.raises(InvalidArgumentError, match=r"pole_mass: expected a number > 0 \[kg\], got 0"):
         cart_pole(pole_mass=0.0)
+
+
+def test_placement_and_com_are_those_of_pinocchio(rng: np.random.Generator) -> None:
+    robot = load_robot("talos_arm")
+    model, data = robot.model, robot.model.createData()
+    qs = np.array([pin.randomConfiguration(model, -np.ones(7), np.ones(7)) for _ in range(3)])
+    name = "gripper_left_joint"
+    for q, place, com in zip(qs, robot.placement(qs, name), robot.com(qs)):
+        pin.framesForwardKinematics(model, data, q)
+        np.testing.assert_allclose(place, data.oMf[model.getFrameId(name)].homogeneous, atol=1e-15)
+        np.testing.assert_allclose(com, pin.centerOfMass(model, data, q), atol=1e-15)
+        np.testing.assert_array_equal(robot.placement(q, name), place)
+        np.testing.assert_array_equal(robot.com(list(q)), com)
+    assert robot.placement(np.zeros((0, 7)), name).shape == (0, 4, 4)
+    assert robot.com(np.zeros((0, 7))).shape == (0, 3)
+
+
+def test_placement_names_what_is_wrong() -> None:
+    robot = load_robot("hyq")
+    x = np.concatenate([robot.configuration("standing"), np.zeros(18)])
+    with pytest.raises(InvalidArgumentError, match=r"q: expected shape \(19,\), got \(37,\); .* x\[:19\] of a state x"):
+        robot.placement(x, "lf_foot")
+    with pytest.raises(UnknownNameError, match="frame 'lf_fot' not found; did you mean 'lf_foot'"):
+        robot.placement(x[:19], "lf_fot")
+    with pytest.raises(InvalidArgumentError, match=r"q\[1\]: expected rotations with coordinates of norm 1"):
+        robot.com([x[:19], np.zeros(19)])
+    with pytest.raises(InvalidArgumentError, match=r"q: expected numbers of shape \(19,\)"):
+        robot.com([[1.0, 2.0], [3.0]])

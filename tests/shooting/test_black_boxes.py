@@ -202,7 +202,7 @@ def test_a_step_into_nan_is_shortened(solver: type[SolverAbstract], options: typ
     compiled = unicycle()
     fragile = Fragile(compiled.state)
     problem = ShootingProblem([1.0, 0.0, 0.0], [fragile] * 10, compiled.terminal)
-    solution = solver(problem).solve(us=np.zeros((10, 2)))
+    solution = solver(problem, options(initial_regularization=1e-9)).solve(us=np.zeros((10, 2)))
     assert solution.history[0].step_length < 1.0
     assert solution.history[0].accepted
     assert np.isfinite(solution.cost)

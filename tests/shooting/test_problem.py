@@ -241,7 +241,8 @@ def test_x0_can_be_set_and_is_a_copy() -> None:
     problem = reach()
     problem.x0 = start = np.array([0.5, 0.1])
     start[:] = 9.0
-    problem.x0[:] = 7.0
+    with pytest.raises(ValueError, match="read-only"):
+        problem.x0[:] = 7.0
     np.testing.assert_array_equal(problem.x0, [0.5, 0.1])
     np.testing.assert_array_equal(problem.rollout(np.zeros((6, 1)))[0], [0.5, 0.1])
 

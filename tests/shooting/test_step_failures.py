@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import Any
 
@@ -129,7 +130,7 @@ def test_a_solver_takes_a_shorter_step_where_a_trial_fails() -> None:
 def test_derivatives_raise_and_name_knot_model_and_residual(lone: bool) -> None:
     """Beside knots whose model cannot fail."""
     model, other = Implicit(), ClosedForm(STATE, 1)
-    model.instantaneous = lone
+    object.__setattr__(model, "instantaneous", lone)
     problem = trajopt.ShootingProblem([0.3], [other, *[model] * (T - 2), other], other)
     xs, us = np.full((T + 1, 1), 0.3), np.full((T, 1), 0.5)
     assert np.isfinite(problem.calc_diff(xs, us).cost)
@@ -181,3 +182,43 @@ def test_problems_of_models_that_cannot_fail_have_no_status() -> None:
     model = ClosedForm(STATE, 1)
     assert len(knot_programs.expansion(model, 1).outputs) == 6
     assert len(knot_programs.terminal_expansion(model).outputs) == 3
+
+
+def test_inspection_raises_too() -> None:
+    """One knot by CasADi's evaluator, as `calc` and `calc_diff` of a model do it."""
+    model = Implicit(limit_at_end=5)
+    data, far = model.create_data(), np.array([1000.0])
+    words = r"^Implicit found no solution of an equation that it solves \(residual .*\) at x = \[{}\]{}; start from"
+    for evaluate in (model.calc, model.calc_diff):
+        evaluate(data, np.array([0.3]), np.array([0.5]))
+        with pytest.raises(ModelEvaluationError, match=words.format("0.3", r", u = \[1000.\]")):
+            evaluate(data, np.array([0.3]), far)
+        evaluate(data, np.array([0.3]))
+        with pytest.raises(ModelEvaluationError, match=words.format("1000.", "")):
+            evaluate(data, far)
+
+
+class ImplicitRate(trajopt.DifferentialActionModelSymbolic):
+    """dx/dt solves z³ + z = u + 1."""
+
+    def values(self, program: Program, stage: Any) -> Any:
+        return self._solved(program, stage, super().values(program, stage))
+
+    def expansion(self, program: Program, stage: Any) -> Any:
+        return self._solved(program, stage, super().expansion(program, stage))
+
+    def _solved(self, program: Program, stage: Any, found: Any) -> Any:
+        (one,) = program.call(ca.Function("one", [], [SX(1)]))
+        return dataclasses.replace(found, f=solve(program, one, found.f, one))
+
+    def dynamics(self, instant: Any) -> SX:
+        return instant.u + 1
+
+
+def test_inspection_of_dynamics_raises_too() -> None:
+    model = ImplicitRate(STATE, 1, trajopt.CostStack(STATE))
+    data = model.create_data()
+    for evaluate in (model.calc, model.calc_diff):
+        evaluate(data, np.zeros(1), np.zeros(1))
+        with pytest.raises(ModelEvaluationError, match=r"^ImplicitRate found no solution .* u = \[1\.e\+30\]"):
+            evaluate(data, np.zeros(1), np.array([1e30]))

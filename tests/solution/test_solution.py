@@ -13,6 +13,7 @@ import pytest
 
 from trajopt import problems
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
+from trajopt.plotting import plot_cost_terms
 from trajopt.solution import IterationRecord, Solution
 from trajopt.solvers import FDDPOptions, SolverFDDP
 
@@ -28,7 +29,7 @@ def solved(**options: Any) -> Solution:
 def assert_same(one: Solution, other: Solution) -> None:
     for field in dataclasses.fields(Solution):
         a, b = getattr(one, field.name), getattr(other, field.name)
-        if field.name == "problem":
+        if field.name in ("problem", "description"):
             continue
         if field.name == "history":
             np.testing.assert_equal([vars(r) | {"kept": None} for r in a], [vars(r) | {"kept": None} for r in b])
@@ -65,12 +66,22 @@ def test_format_1_is_read() -> None:
     assert not loaded.multipliers
 
 
+def test_format_2_is_read() -> None:
+    loaded = Solution.load(OLD.with_name("solution_format_2.npz"))
+    assert loaded.cost == pytest.approx(249.560897930826, rel=1e-12)
+    assert loaded.description is None
+    assert loaded.times is None
+    assert loaded.coordinate_names == ("x0", "x1", "x2")
+    with pytest.raises(InvalidArgumentError, match="of an early version, and gets it from Solution.load"):
+        plot_cost_terms(loaded)
+
+
 def test_a_format_of_the_future_is_refused(tmp_path: Path) -> None:
     with np.load(OLD) as file:
         arrays = dict(file)
-    arrays["facts"] = np.array(json.dumps(json.loads(str(arrays["facts"])) | {"format": 3}))
+    arrays["facts"] = np.array(json.dumps(json.loads(str(arrays["facts"])) | {"format": 4}))
     np.savez(tmp_path / "new.npz", **arrays)
-    with pytest.raises(InvalidArgumentError, match="it has format 3, and this version knows formats up to 2"):
+    with pytest.raises(InvalidArgumentError, match="it has format 4, and this version knows formats up to 3"):
         Solution.load(tmp_path / "new.npz")
 
 

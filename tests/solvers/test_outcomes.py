@@ -21,7 +21,7 @@ from trajopt.callbacks import Callback
 from trajopt.kernels import compilations
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, SolverStatus
-from trajopt.solvers import DDPOptions, FDDPOptions, SolverAbstract, SolverFDDP
+from trajopt.solvers import DDPOptions, FDDPOptions, SolverAbstract, SolverDDP, SolverFDDP
 
 Reals = npt.NDArray[np.float64]
 
@@ -45,7 +45,7 @@ def test_converged(solver: type[SolverAbstract], options: type[DDPOptions]) -> N
     assert solution.converged
     assert solution.iterations == len(solution.history)
     last, before = solution.history[-1], solution.history[-2]
-    assert last.stop < 1e-9 <= before.stop or not before.feasible
+    assert last.stop < 1e-9 * solution.cost <= before.stop or not before.feasible
     assert [r.iteration for r in solution.history] == list(range(1, solution.iterations + 1))
     assert np.all(np.diff([r.seconds for r in solution.history]) >= 0)
     np.testing.assert_allclose(solution.stationarity(), 0.0, atol=1e-3)
@@ -242,7 +242,7 @@ class Impatient(UnicycleNumpy):
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("at", [1, 15, 21, 30, 43, 50, 64, 80, 100])  # in expansions and rollouts, 21 calls each
+@pytest.mark.parametrize("at", [1, 15, 21, 30, 43, 50, 64, 80, 100, 120])  # in expansions and rollouts, 21 calls each
 def test_ctrl_c_inside_a_black_box(solver: type[SolverAbstract], options: type[DDPOptions], at: int) -> None:
     model = Impatient(unicycle().state)
     problem = ShootingProblem([-1.0, -1.0, 1.0], [model] * 20, model)
@@ -251,7 +251,8 @@ def test_ctrl_c_inside_a_black_box(solver: type[SolverAbstract], options: type[D
     Impatient.calls, Impatient.at = 0, at
     solution = one.solve(*guess)
     assert solution.status is SolverStatus.INTERRUPTED
-    assert len(solution.history) == max(0, (at - 1) // 42)
+    first = 21 if solver is SolverDDP else 0  # the rollout of the guess's controls
+    assert len(solution.history) == max(0, (at - 1 - first) // 42)
     if solution.history:
         assert solution.cost == solution.history[-1].cost
         assert solution.cost == pytest.approx(problem.calc(solution.xs, solution.us).cost, rel=1e-14)
@@ -282,13 +283,13 @@ def test_a_second_solve_starts_afresh(solver: type[SolverAbstract], options: typ
 
 def test_solving_again_compiles_nothing(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     """Neither after a change of target, weight, time step or x0, nor with another solver object."""
-    problem = problems.load("arm-reach", robot="planar-2r").problem
+    problem = problems.load("arm-reach", robot="planar-2r", target=(0.4, 0.0, 0.6)).problem
     first = solver(problem).solve()
     before = compilations()
     problem.set_parameter("goal.reference", [0.5, 0.0, 0.3])
-    problem.set_parameter("u_reg.weight", 3e-2)
+    problem.set_parameter("torque.weight", 3e-2)
     problem.set_parameter("goal.weight", 2e3, knots="terminal")
-    problem.set_parameter("goal.weight", 0.5, knots=range(50, 100))
+    problem.set_parameter("velocity.weight", 0.05, knots=range(50, 100))
     problem.set_parameter("dt", 8e-3)
     problem.x0 = [0.1, 0.7, 0.0, 0.0]
     moved = solver(problem, options(max_iterations=99)).solve()

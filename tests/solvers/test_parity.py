@@ -29,9 +29,9 @@ SOLVERS: dict[str, tuple[type[SolverAbstract], type[DDPOptions]]] = {
     "fddp": (SolverFDDP, FDDPOptions),
 }
 CASES: dict[str, tuple[str, dict[str, Any]]] = {  # the start of a trace's name: the problem and its options
-    "arm-kinova": ("arm-reach", {"robot": "kinova"}),
-    "arm-t100": ("arm-reach", {}),
-    "arm-benchmark": ("arm-reach", {"regularization": 0.1}),
+    "arm-kinova": ("arm-reach-crocoddyl", {"robot": "kinova"}),
+    "arm-t100": ("arm-reach-crocoddyl", {}),
+    "arm-benchmark": ("arm-reach-crocoddyl", {"regularization": 0.1}),
     "arm-seed-rk4": ("arm-reach-seed", {"integrator": "rk4"}),
     "arm-seed": ("arm-reach-seed", {}),
     "unicycle-t200": ("unicycle", {"T": 200, "start": (1.0, 0.0, 0.0)}),
@@ -191,5 +191,5 @@ def test_the_snippet_of_the_first_issue() -> None:
     assert solution.converged
     assert solution.iterations <= 40
     assert solution.cost == pytest.approx(0.3038669, rel=1e-6)
-    ready = problems.load("arm-reach").problem.calc(solution.xs, solution.us)
+    ready = problems.load("arm-reach-crocoddyl").problem.calc(solution.xs, solution.us)
     assert ready.cost == pytest.approx(solution.cost, rel=1e-12)

@@ -36,6 +36,7 @@ NON_NEGATIVE = [
     "relative_tolerance",
     "acceptance",
     "gradient_tolerance",
+    "rollout_margin",
     "initial_regularization",
     "bad_step",
 ]
@@ -48,6 +49,9 @@ WRONG: list[tuple[str, Any, str]] = [
     *(("max_iterations", value, r"expected an integer >= 1, got") for value in (0, -1, 2.0, True, "9", None)),
     *(("regularize_value", value, r"expected True or False, got") for value in (1, None, "yes")),
     *(("rollout_on_failure", value, r"expected True or False, got") for value in (0, None)),
+    *(("confirm_gradient", value, r"expected True or False, got") for value in (1, "no")),
+    *(("relative_regularization", value, r"expected True or False, got") for value in (1.0, None)),
+    *(("step_growth", value, r"expected a number >= 1, got") for value in (0.5, np.nan, (2.0,))),
     *(
         ("step_lengths", value, r"expected a tuple of decreasing numbers in \(0, 1\], got")
         for value in ((), (2.0,), (0.5, 0.0), (0.5, 0.5), (0.5, 1.0), (np.nan,), (1.0, np.nan), [1.0], 1.0, ("1",))
@@ -94,6 +98,7 @@ def test_crocoddyl_s_options() -> None:
         assert o.step_lengths == tuple(2.0**-i for i in range(10))
         assert (o.initial_regularization, o.min_regularization, o.max_regularization) == (1e-9, 1e-9, 1e9)
         assert (o.regularization_increase, o.regularization_decrease) == (10.0, 10.0)
+        assert (o.confirm_gradient, o.step_growth, o.relative_regularization) == (False, 1.0, False)
         assert (o.good_step, o.bad_step, o.regularize_value, o.rollout_on_failure) == (0.5, 0.01, True, False)
         assert options.crocoddyl(max_iterations=7, initial_regularization=0.1).max_iterations == 7
     assert FDDPOptions.crocoddyl().negative_acceptance == 2.0
@@ -127,7 +132,7 @@ def test_wrong_guesses_are_refused(
 
 
 def test_a_guess_with_a_rotation_that_is_not_normalised_is_refused() -> None:
-    problem = problems.load("arm-reach", robot="kinova").problem
+    problem = problems.load("arm-reach-crocoddyl", robot="kinova").problem
     xs = np.tile(problem.x0, (problem.T + 1, 1))
     xs[3, :2] *= 1.1
     with pytest.raises(InvalidArgumentError, match=r"xs\[3\].*norm"):
@@ -147,7 +152,7 @@ def test_lists_are_fine_and_no_guess_is_changed(solver: type[SolverAbstract], op
 
 def test_without_a_guess(solver: type[SolverAbstract], options: type[DDPOptions]) -> None:
     """States are x0 everywhere, controls quasi-static; given controls alone are rolled out."""
-    problem, one = problems.load("pendulum", start=(0.5, 0.0)).problem, options(max_iterations=1)
+    problem, one = problems.load("pendulum", start=(0.5, 0.0)).problem, options(max_iterations=1, step_growth=1.0)
     xs = np.tile(problem.x0, (problem.T + 1, 1))
     us = np.full((problem.T, 1), 9.81 * 0.5 * np.sin(0.5))  # m g l sin q [N m]
     plain, explicit = solver(problem, one).solve(), solver(problem, one).solve(xs, us)

@@ -16,9 +16,10 @@ import pinocchio as pin
 import pytest
 from casadi import SX
 
+from tests.support.own_states import StateCircle, StateOwnRotation, StateTwistedPlane
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots import Robot, load_robot
-from trajopt.states import StateAbstract, StateMultibody, StateVector
+from trajopt.states import StateAbstract, StateMultibody, StateProduct, StateSE3, StateSO3, StateVector
 
 Array = npt.NDArray[np.float64]
 
@@ -78,6 +79,12 @@ STATES: dict[str, Callable[[], StateAbstract]] = {
     "talos_arm": bounded_talos_arm,
     "tree-0": lambda: state_of_tree(0),
     "tree-1": lambda: state_of_tree(1),
+    "so3": StateSO3,
+    "se3": StateSE3,
+    "product": lambda: StateProduct(StateProduct(StateSE3(), StateCircle()), StateSO3(), StateVector(10)),
+    "circle": lambda: StateCircle(-1.0, 2.0),
+    "twisted-plane": lambda: StateTwistedPlane(2.0),
+    "own-rotation": StateOwnRotation,
 }
 every_state = pytest.mark.parametrize("state", [make() for make in STATES.values()], ids=list(STATES))
 
@@ -100,7 +107,7 @@ def random_step(state: StateAbstract, rng: np.random.Generator, scale: float | s
     groups: dict[str, list[int]] = {}
     for i, (name, unit) in enumerate(zip(state.tangent_names, state.tangent_units)):
         if unit == "rad":
-            groups.setdefault(name.split(".r")[0], []).append(i)
+            groups.setdefault(name.removesuffix(name[-2:] if name[-2:-1] == "r" else ""), []).append(i)
     for indices in groups.values():
         dx[indices] *= (np.pi - 1e-7) / np.linalg.norm(dx[indices])
     return dx

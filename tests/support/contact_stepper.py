@@ -22,11 +22,13 @@ ALIGNED = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
 
 @dataclass(frozen=True, kw_only=True)
 class Touch:
-    """A frame that touches the ground: 3 rows for a point, 6 for a sole, and its Baumgarte gains (here kd only)."""
+    """A frame that touches the ground: 3 rows for a point, 6 for a sole, and its Baumgarte gains; kp for points."""
 
     frame: str
     rows: int = 3
     kd: float = 0.0
+    kp: float = 0.0
+    place: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,12 +85,14 @@ class Stepper:
         return np.vstack([np.zeros((0, self.model.nv)), *rows])
 
     def _drift(self, touch: Touch) -> Reals:
-        """γ + kd J v, at zero joint acceleration."""
+        """γ + kp e + kd J v, at zero joint acceleration."""
         index = self._id(touch.frame)
         spatial = touch.rows == 6
         get = pin.getFrameAcceleration if spatial else pin.getFrameClassicalAcceleration
         velocity = pin.getFrameVelocity(self.model, self.data, index, ALIGNED).vector
-        return np.array((get(self.model, self.data, index, ALIGNED).vector + touch.kd * velocity)[: touch.rows])
+        drift = np.array((get(self.model, self.data, index, ALIGNED).vector + touch.kd * velocity)[: touch.rows])
+        drift[:3] += touch.kp * (self.data.oMf[index].translation - touch.place)
+        return drift
 
 
 def _solve(mass: Reals, jacobian: Reals, generalized: Reals, wanted: Reals) -> tuple[Reals, Reals]:

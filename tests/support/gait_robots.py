@@ -39,6 +39,34 @@ def models_of(name: str) -> gaits.GaitModels:
 
 
 @functools.cache
+def crocoddyl_models_of(name: str) -> gaits.GaitModels:
+    """The models of its gaits as in Crocoddyl, built once."""
+    return gaits.GaitModels(robot_of(name), stance_of(name), gaits.GaitOptions.crocoddyl(soles=name in SOLES))
+
+
+_LEAP = {"jump_length": (0.0, 0.3, 0.0), "ground": 0.0, "flight": "crocoddyl"}
+_STEP = {"profile": "triangle", "dt": 1e-2, "step_knots": 25}
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "quadruped_walk": {"profile": "triangle"},
+    "quadruped_trot": {"profile": "triangle"},
+    "quadruped_pace": {"step_length": 0.15, "step_height": 0.1, "support_knots": 5, **_STEP},
+    "quadruped_bound": {"step_length": 0.15, "step_height": 0.1, "support_knots": 5, **_STEP},
+    "quadruped_jump": {"jump_height": 0.15, **_LEAP, "dt": 1e-2, "ground_knots": 10, "flying_knots": 20},
+    "quadruped_com_shift": {},
+    "biped_walk": {
+        "step_length": 0.6,
+        "step_height": 0.1,
+        "dt": 3e-2,
+        "step_knots": 15,
+        "support_knots": 4,
+        "profile": "triangle",
+    },
+    "biped_jump": {"jump_height": 0.1, **_LEAP, "dt": 3e-2, "ground_knots": 9, "flying_knots": 6},
+}
+"""Arguments with which our generators make the gaits of Crocoddyl's examples."""
+
+
+@functools.cache
 def crocoddyl_of(name: str) -> dict[str, Any]:
     """The content of data/crocoddyl/gaits-NAME.json."""
     return json.loads((Path(__file__).parents[1] / "data" / "crocoddyl" / f"gaits-{name}.json").read_text())
@@ -58,4 +86,5 @@ def schedule_of(name: str, gait: str) -> gaits.ContactSchedule:
     if reference["gait"] == "bound":
         del options["first_step"]  # Crocoddyl's bound has none
     family = "biped" if len(FEET[name]) == 2 else "quadruped"
-    return getattr(gaits, f"{family}_{reference['gait']}")(stance_of(name), **options)
+    generator = f"{family}_{reference['gait']}"
+    return getattr(gaits, generator)(stance_of(name), **{**ARGUMENTS[generator], **options})

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pinocchio as pin
 
 import trajopt
+from tests.support.gait_robots import ARGUMENTS
 from trajopt import gaits, problems
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
@@ -30,7 +31,7 @@ class Gait:
     Attributes:
         robot: Name in example-robot-data.
         generator: Name of the function in trajopt.gaits.
-        arguments: What it takes beside the stance.
+        arguments: What it takes beside the stance and `ARGUMENTS`.
         integrator: "euler" or "rk4".
     """
 
@@ -51,21 +52,19 @@ FEET = {
     "go2": ("FL_foot", "FR_foot", "RL_foot", "RR_foot"),
     "talos_legs": ("right_sole_link", "left_sole_link"),
 }
-LEVEL = {"ground": 0.0}  # of a jump, wherever the feet are: Crocoddyl's
-ANYMAL = {  # the generators' defaults are Crocoddyl's example
-    **{name: Gait(robot="anymal", generator=f"quadruped_{name}") for name in ("walk", "trot", "pace", "bound")},
-    "jump": Gait(robot="anymal", generator="quadruped_jump", arguments=LEVEL),
+ANYMAL = {
+    name: Gait(robot="anymal", generator=f"quadruped_{name}") for name in ("walk", "trot", "pace", "bound", "jump")
 }
 HYQ = {
     "walk": {"step_length": 0.25, "step_height": 0.25},
     "trot": {"step_length": 0.15, "step_height": 0.2},
     "pace": {"step_length": 0.15, "step_height": 0.2, "support_knots": 2},
     "bound": {"step_length": 0.007, "step_height": 0.05, "support_knots": 12},
-    "jump": LEVEL,
+    "jump": {},
 }
 TALOS = {
     "walk": Gait(robot="talos_legs", generator="biped_walk"),
-    "jump": Gait(robot="talos_legs", generator="biped_jump", arguments=LEVEL),
+    "jump": Gait(robot="talos_legs", generator="biped_jump"),
     "walk-again": Gait(robot="talos_legs", generator="biped_walk", arguments={"support_knots": 2}),
 }
 SMALL = {"step_length": 0.1, "step_height": 0.05}
@@ -102,12 +101,12 @@ def models_of(robot: str, integrator: str) -> gaits.GaitModels:
     """The models that all gaits of a robot share."""
     loaded = trajopt.load_robot(robot)
     soles = robot == "talos_legs"
-    options = gaits.GaitOptions.soles if soles else gaits.GaitOptions
+    options = gaits.GaitOptions.crocoddyl(soles=soles, integrator=integrator)
     stance = gaits.Stance.of(loaded, FEET[robot], soles=soles)
-    models = gaits.GaitModels(loaded, stance, options(integrator=integrator))
+    models = gaits.GaitModels(loaded, stance, options)
     if integrator == "rk4":  # Crocoddyl's: its derivatives leave out what a step does to the tangent space
         differential = models.running.differential
-        models.running = trajopt.IntegratedActionModelRK4(differential, dt=1e-2, transport=False)
+        vars(models)["running"] = trajopt.IntegratedActionModelRK4(differential, dt=1e-2, transport=False)
     return models
 
 
@@ -123,7 +122,7 @@ def problem_of(name: str) -> ShootingProblem:
     places = {foot: now.feet[foot].position for foot in FEET[gait.robot]}
     soles = {foot: pin.SE3(np.eye(3), np.array(place)) for foot, place in places.items()}
     stance = gaits.Stance(soles if gait.robot == "talos_legs" else places, now.com)
-    return models.problem(getattr(gaits, gait.generator)(stance, **gait.arguments), x0)
+    return models.problem(getattr(gaits, gait.generator)(stance, **{**ARGUMENTS[gait.generator], **gait.arguments}), x0)
 
 
 def options_of(name: str) -> FDDPOptions:

@@ -13,8 +13,7 @@ def trot() -> tuple[gaits.ContactSchedule, trajopt.Solution]:
     """Go2 trots two cycles ahead."""
     robot = trajopt.load_robot("go2")
     stance = gaits.Stance.of(robot, FEET)
-    schedule = gaits.quadruped_trot(stance, step_length=0.1, step_height=0.05, cycles=2, profile="smooth")
-    options = gaits.GaitOptions(inner=True)  # a pyramid within the friction cone, where Crocoddyl's is around it
-    problem = gaits.gait_problem(robot, schedule, options=options)
+    schedule = gaits.quadruped_trot(stance, step_length=0.1, step_height=0.05, cycles=2)
+    problem = gaits.gait_problem(robot, schedule)
     guess = gaits.gait_guess(problem, schedule)
     return schedule, SolverFDDP(problem).solve(*guess)

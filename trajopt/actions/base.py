@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.actions.data import ActionData
-from trajopt.checks import check_array, check_bounds, check_count
+from trajopt.checks import check_array, check_bounds, check_count, check_texts
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
 from trajopt.model.base import Model
 from trajopt.states.base import StateAbstract
@@ -30,6 +30,7 @@ class ActionModelAbstract(Model):
         lower: Lower limits of the controls (nu,), for plots and for solvers that know limits; none by default.
         upper: Upper limits of the controls (nu,); none by default.
         control_names: Name of each control, for plots; u0, u1, ... by default.
+        control_units: Unit of each control, for plots; "-" by default.
 
     Attributes:
         instantaneous: Whether the knot takes no time by nature, as an impulse does; then `time_step` may be 0.
@@ -39,6 +40,7 @@ class ActionModelAbstract(Model):
     """
 
     instantaneous = False
+    keeps_state = True  # a black box may change the attributes that its __init__ has set
 
     def __init__(
         self,
@@ -48,14 +50,22 @@ class ActionModelAbstract(Model):
         lower: npt.ArrayLike | None = None,
         upper: npt.ArrayLike | None = None,
         control_names: list[str] | None = None,
+        control_units: list[str] | None = None,
     ) -> None:
         if not isinstance(state, StateAbstract):
             raise InvalidArgumentError(f"state: expected StateVector(nx) or StateMultibody(robot), got {state!r}")
         self.state = state
-        self.nu = check_count("nu", nu)
+        self.nu = check_count("nu", nu, most=10_000)
         self.lower = np.full(nu, -np.inf) if lower is None else check_bounds("lower", lower, self.nu)
         self.upper = np.full(nu, np.inf) if upper is None else check_bounds("upper", upper, self.nu)
         self.control_names = check_names("control_names", control_names, self.nu)
+        self.control_units = check_units("control_units", control_units, self.nu)
+
+    def _may_be_set(self, name: str) -> bool:
+        if self.keeps_state and name not in ("state", "nu"):
+            member = getattr(type(self), name, self)
+            return name in self.__dict__ or (member is not self and not hasattr(member, "__get__"))
+        return super()._may_be_set(name)
 
     @property
     def nc(self) -> int:
@@ -132,6 +142,21 @@ def check_names(argument: str, names: list[str] | None, size: int) -> list[str]:
     """
     if names is None:
         return [f"u{i}" for i in range(size)]
-    if len(names) != size:
-        raise InvalidArgumentError(f"{argument}: expected {size} names, one a control, got {list(names)}")
-    return list(names)
+    texts = check_texts(argument, names)
+    if len(texts) != size:
+        raise InvalidArgumentError(f"{argument}: expected {size} names, one a control, got {list(texts)}")
+    return list(texts)
+
+
+def check_units(argument: str, units: list[str] | None, size: int) -> list[str]:
+    """Units of `size` controls; "-" if there are none.
+
+    Raises:
+        InvalidArgumentError: Their number is wrong.
+    """
+    if units is None:
+        return ["-"] * size
+    texts = check_texts(argument, units)
+    if len(texts) != size:
+        raise InvalidArgumentError(f"{argument}: expected {size} units, one a control, got {list(texts)}")
+    return list(texts)

@@ -32,6 +32,10 @@ class ControlParametrizationAbstract(ABC):
         """Name of each parameter, from those of the controls."""
 
     @abstractmethod
+    def units(self, units: list[str]) -> list[str]:
+        """Unit of each parameter, from those of the controls."""
+
+    @abstractmethod
     def expression(self, w: SX, c: float) -> SX:
         """u (nu,), of w (nw,)."""
 
@@ -63,6 +67,9 @@ class ControlParametrizationPolyZero(ControlParametrizationAbstract):
 
     def names(self, names: list[str]) -> list[str]:
         return names
+
+    def units(self, units: list[str]) -> list[str]:
+        return units
 
     def expression(self, w: SX, c: float) -> SX:
         return w

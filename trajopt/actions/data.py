@@ -6,7 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.errors import InvalidArgumentError
+from trajopt.checks import as_numbers, check_shape
+from trajopt.errors import ImmutableError, InvalidArgumentError
+
+UNKNOWN = float("nan")
+"""The cost of data on which no `calc` has set one: this object itself, not another NaN."""
 
 
 class ActionData:
@@ -50,17 +54,20 @@ class ActionData:
         }
         for name, shape in shapes.items():
             object.__setattr__(self, name, np.zeros(shape))
-        object.__setattr__(self, "cost", 0.0)
+        self.forget()
+
+    def forget(self) -> None:
+        """Makes the cost unknown, before a call of `calc` that has to set it."""
+        object.__setattr__(self, "cost", UNKNOWN)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "cost":
-            if np.size(value) != 1:
-                raise InvalidArgumentError(f"data.cost: expected a number, got shape {np.shape(value)}")
-            object.__setattr__(self, name, float(np.reshape(value, ())))
+            cost = as_numbers("data.cost", value, "a number")
+            if cost.size != 1:
+                raise InvalidArgumentError(f"data.cost: expected a number, got shape {cost.shape}")
+            object.__setattr__(self, name, float(cost.reshape(())))
             return
         if name not in self.__slots__:
-            raise AttributeError(f"data has no field {name!r}; its fields are {', '.join(sorted(self.__slots__))}")
+            raise ImmutableError(f"data has no field {name!r}; its fields are {', '.join(sorted(self.__slots__))}")
         target = getattr(self, name)
-        if np.shape(value) != target.shape:
-            raise InvalidArgumentError(f"data.{name}: expected shape {target.shape}, got {np.shape(value)}")
-        target[...] = value
+        target[...] = check_shape(f"data.{name}", value, target.shape)

@@ -9,8 +9,8 @@ from casadi import SX
 
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
 from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.lagrangian import lagrangian_hessian, second_derivatives
 from trajopt.instant import Instant
-from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.functions import named_call
@@ -34,25 +34,33 @@ class ActionModelDiscrete(ActionModelExpression):
     def terminal_cost(self, x: SX) -> SX:
         """Cost at the end of the horizon, a scalar [cost]."""
 
+    @property
+    def has_lagrangian_hessian(self) -> bool:
+        return True
+
     def values(self, program: Program, point: Point) -> Values:
         i = self._instant(point)
-        return Values.of(self._call(program, i, point, self._values(i, point)))
+        return Values.of(self._call(program, i, point, self._values(i, terminal=point.u is None)))
 
     def expansion(
         self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
     ) -> Expansion:
         self._check_lift(lift)
         i = self._instant(point)
-        results = self._values(i, point)
+        results = self._values(i, terminal=point.u is None)
         if "xnext" in results:
             results["F"] = self._next_state_derivative(i, results["xnext"])
-        results["g"], results["H"] = self._derivatives(i, results["cost"])
+        results["g"], results["H"] = second_derivatives(self.state, i, results["cost"])
         if "rows" in results:
             results["C"] = self.constraints.derivative(i)
         known: list[tuple[SX, Array]] = []
         if multipliers is not None:
-            results["H"], known = self._lagrangian_hessian(i, results, multipliers)
+            results["H"], known = lagrangian_hessian(self.state, i, results, multipliers)
         return Expansion.of(self._call(program, i, point, results, known))
+
+    def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
+        i = Instant(self.state, 0 if terminal else self.nu)
+        return i, self._values(i, terminal=terminal)
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         cost = self.terminal_cost(instant.x) if terminal else self.running_cost(instant.x, instant.u)
@@ -61,8 +69,8 @@ class ActionModelDiscrete(ActionModelExpression):
     def _instant(self, point: Point) -> Instant:
         return Instant(self.state, 0 if point.u is None else self.nu)
 
-    def _values(self, i: Instant, point: Point) -> dict[str, SX]:
-        if point.u is None:
+    def _values(self, i: Instant, *, terminal: bool) -> dict[str, SX]:
+        if terminal:
             self.constraints.check_terminal()
             return {"cost": self.terminal_cost(i.x)} | self._rows(i)
         return {"xnext": self.next_state(i.x, i.u), "cost": self.running_cost(i.x, i.u)} | self._rows(i)
@@ -75,33 +83,6 @@ class ActionModelDiscrete(ActionModelExpression):
         to_tangent = self.state.sx_tangent_projection(xnext)
         by_x, by_u = i.derivative(xnext)
         return SX(ca.horzcat(to_tangent @ by_x, to_tangent @ by_u))
-
-    def _derivatives(self, i: Instant, cost: SX) -> tuple[SX, SX]:
-        """Gradient (ndx + nu,) and Hessian of a scalar in tangent coordinates, at dx = 0 of l(x ⊕ dx, u)."""
-        step = SX.sym("dx", self.state.ndx)
-        z = ca.vertcat(step, i.u)
-        moved = ca.substitute(cost, i.x, self.state.sx_integrate(i.x, step))
-        gradient = jacobian(moved, z).T
-        hessian = jacobian(gradient, z)
-        zero = SX.zeros(self.state.ndx)
-        return ca.substitute(gradient, step, zero), ca.substitute(hessian, step, zero)
-
-    def _lagrangian_hessian(
-        self, i: Instant, results: dict[str, SX], multipliers: Multipliers
-    ) -> tuple[SX, list[tuple[SX, Array]]]:
-        """Hessian of l + λᵀ (f ⊖ x⁺) + yᵀ c at x⁺ = f, and what the symbols of multipliers stand for."""
-        total, known = results["cost"], list[tuple[SX, Array]]()
-        reached = SX.sym("reached", self.state.nx)
-        if multipliers.dynamics is not None and "xnext" in results:
-            symbol = SX.sym("lambda", self.state.ndx)
-            total += ca.dot(symbol, self.state.sx_difference(reached, results["xnext"]))
-            known.append((symbol, multipliers.dynamics))
-        if multipliers.rows is not None and "rows" in results:
-            symbol = SX.sym("y", results["rows"].numel())
-            total += ca.dot(symbol, results["rows"])
-            known.append((symbol, multipliers.rows))
-        _, hessian = self._derivatives(i, total)
-        return SX(ca.substitute(hessian, reached, results.get("xnext", reached))), known
 
     def _call(
         self,

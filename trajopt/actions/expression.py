@@ -18,7 +18,7 @@ from trajopt.errors import UnsupportedOperationError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.model.parameters import Parameter
-from trajopt.model.programs import kept
+from trajopt.model.programs import kept, outputs_at
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
@@ -36,7 +36,10 @@ class ActionModelExpression(ActionModelAbstract):
         lower: As in ActionModelAbstract.
         upper: As in ActionModelAbstract.
         control_names: As in ActionModelAbstract.
+        control_units: As in ActionModelAbstract.
     """
+
+    keeps_state = False
 
     def __init__(
         self,
@@ -47,8 +50,9 @@ class ActionModelExpression(ActionModelAbstract):
         lower: npt.ArrayLike | None = None,
         upper: npt.ArrayLike | None = None,
         control_names: list[str] | None = None,
+        control_units: list[str] | None = None,
     ) -> None:
-        super().__init__(state, nu, lower=lower, upper=upper, control_names=control_names)
+        super().__init__(state, nu, lower=lower, upper=upper, control_names=control_names, control_units=control_units)
         self.constraints = ConstraintStack.of(constraints, type(self).__name__, state, self.stage_nu)
 
     @property
@@ -81,6 +85,25 @@ class ActionModelExpression(ActionModelAbstract):
         """
 
     @property
+    def has_lagrangian_hessian(self) -> bool:
+        """Whether `expansion` takes multipliers, and `knot_expressions` are there; if not, H is Gauss-Newton's."""
+        return False
+
+    def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
+        """A knot as expressions "xnext" (nx,), unless it is terminal, "cost" and, if there are any, "rows" (nc,).
+
+        Returns:
+            The symbols x and u, and the expressions, which also have those of `layout`.
+
+        Raises:
+            UnsupportedOperationError: The model's dynamics are no single expression.
+        """
+        raise UnsupportedOperationError(
+            f"{type(self).__name__}: such a knot, as with contacts, is no single expression; take SolverSQP, "
+            "SolverFDDP or SolverDDP"
+        )
+
+    @property
     def nc(self) -> int:
         """Number of constraint rows [-]."""
         return sum(self.constraints.sizes(self.stage_nu).values())
@@ -103,6 +126,23 @@ class ActionModelExpression(ActionModelAbstract):
             rows, columns = self.constraints.derivative(instant).sparsity().get_triplet()
             free[[row for row, column in zip(rows, columns) if column >= self.state.ndx]] = False
         return free
+
+    @property
+    def rows_on_one_control(self) -> npt.NDArray[np.int64]:
+        """Number of the control (nc,) that a row is, but for a constant; -1 of other rows. Compiles nothing."""
+        found: npt.NDArray[np.int64] = kept(self, "rows on one control", self._find_rows_on_one_control)
+        return found.copy()
+
+    def _find_rows_on_one_control(self) -> npt.NDArray[np.int64]:
+        found, instant, n = np.full(self.nc, -1, dtype=np.int64), self.instant(), self.state.ndx
+        if self.nc and self.nu:
+            self.constraints.rows(instant)
+            C = self.constraints.derivative(instant)
+            for row in range(self.nc):
+                columns = C[row, :].sparsity().get_triplet()[1]
+                if len(columns) == 1 and n <= columns[0] < n + self.nu and C[row, columns[0]].is_one():
+                    found[row] = columns[0] - n
+        return found
 
     def row_bounds(self, parameters: Reals) -> tuple[Reals, Reals]:
         """Lower and upper bounds of the constraint rows, (..., nc) each.
@@ -129,9 +169,9 @@ class ActionModelExpression(ActionModelAbstract):
         has = "none" if self.lift_size is None else f"blocks of {self.lift_size} to {largest}"
         raise UnsupportedOperationError(f"lift: {type(self).__name__} has {has}, got lift={lift}")
 
-    def _refuse(self, multipliers: Multipliers | None) -> None:
-        """Raises UnsupportedOperationError if there are multipliers: of models whose Hessian is Gauss-Newton's."""
-        if multipliers is not None:
+    def _check_multipliers(self, multipliers: Multipliers | None) -> None:
+        """Raises UnsupportedOperationError if there are multipliers, and the model's Hessian is Gauss-Newton's."""
+        if multipliers is not None and not self.has_lagrangian_hessian:
             raise UnsupportedOperationError(
                 f"multipliers: {type(self).__name__} has no Hessian of the Lagrangian yet; pass none for Gauss-Newton"
             )
@@ -151,7 +191,8 @@ class ActionModelExpression(ActionModelAbstract):
     def program(self, name: str) -> Program:
         """The model alone as a program: "calc" or "calc_diff" of (x, u, parameters), "terminal" of (x, parameters).
 
-        Outputs are those of xnext, cost, F, g, H, constraint rows and C that there are, in this order.
+        Outputs are those of xnext, cost, F, g, H, constraint rows, C and the program's status that there are, in this
+        order.
         """
         return kept(self, name, lambda: self._build_program(name))
 
@@ -166,26 +207,25 @@ class ActionModelExpression(ActionModelAbstract):
         else:
             e = self.expansion(program, point)
             results = [e.xnext, e.cost, e.F, e.g, e.H, e.rows, e.C]
-        program.output(*[array for array in results if array is not None])
+        program.output(*[array for array in (*results, program.status) if array is not None])
         return program
 
     def calc(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
         x, u = self._checked(x, u)
-        p = self.layout.column()
         if u is None:
-            data.cost = self.program("terminal").evaluate(x, p)[0]
+            data.cost = outputs_at(self, self.program("terminal"), x)[0]
             return
-        xnext, cost, *_ = self.program("calc").evaluate(x, u, p)
+        xnext, cost, *_ = outputs_at(self, self.program("calc"), x, u)
         data.xnext, data.cost = xnext.ravel(), cost
 
     def calc_diff(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
         x, u = self._checked(x, u)
-        p, n = self.layout.column(), self.state.ndx
+        n = self.state.ndx
         if u is None:
-            _, gradient, hessian, *_ = self.program("terminal").evaluate(x, p)
+            _, gradient, hessian, *_ = outputs_at(self, self.program("terminal"), x)
             data.Lx, data.Lxx = gradient.ravel(), hessian
             return
-        _, _, jacobian, gradient, hessian, *_ = self.program("calc_diff").evaluate(x, u, p)
+        _, _, jacobian, gradient, hessian, *_ = outputs_at(self, self.program("calc_diff"), x, u)
         data.Fx, data.Fu = jacobian[:, :n], jacobian[:, n:]
         data.Lx, data.Lu = gradient.ravel()[:n], gradient.ravel()[n:]
         data.Lxx, data.Lxu, data.Luu = hessian[:n, :n], hessian[:n, n:], hessian[n:, n:]

@@ -123,7 +123,7 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
     def expansion(
         self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
     ) -> Expansion:
-        self._refuse(multipliers)
+        self._check_multipliers(multipliers)
         if point.u is None:
             return end_expansion(self, self.costs, program, point)
         self._check_lift(lift)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.discrete import ActionModelDiscrete
-from trajopt.checks import check_array
+from trajopt.checks import as_numbers, check_array
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.states.state_vector import StateVector
@@ -46,9 +46,10 @@ class ActionModelLQR(ActionModelDiscrete):
         r: npt.ArrayLike | None = None,
         constraints: ConstraintStack | None = None,
     ) -> None:
-        if np.ndim(B) != 2:
-            raise InvalidArgumentError(f"B: expected a matrix (nx, nu), got shape {np.shape(B)}")
-        nx, nu = np.shape(B)
+        shape = as_numbers("B", B, "a matrix of numbers").shape
+        if len(shape) != 2:
+            raise InvalidArgumentError(f"B: expected a matrix (nx, nu), got shape {shape}")
+        nx, nu = shape
         super().__init__(StateVector(nx), nu, constraints=constraints)
         self.A = self.parameter("A", check_array("A", A, (nx, nx)))
         self.B = self.parameter("B", check_array("B", B, (nx, nu)))

@@ -36,7 +36,9 @@ class ActionModelNumDiff(ActionModelAbstract):
             )
         if model.nc:
             raise InvalidArgumentError(f"model: {type(model).__name__} has constraints; differences know costs only")
-        super().__init__(model.state, model.nu, lower=model.lower, upper=model.upper, control_names=model.control_names)
+        names, units = model.control_names, model.control_units
+        bounds = {"lower": model.lower, "upper": model.upper}
+        super().__init__(model.state, model.nu, **bounds, control_names=names, control_units=units)
         self.model = model
         self.instantaneous = model.instantaneous
 

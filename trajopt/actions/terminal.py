@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from casadi import SX
 
 from trajopt.actions.end import end_expansion, end_values
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
 from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.lagrangian import add_lagrangian_hessian
+from trajopt.checks import check_instance
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError
@@ -27,7 +31,7 @@ class ActionModelTerminal(ActionModelExpression):
     """
 
     def __init__(self, costs: CostStack, *, constraints: ConstraintStack | None = None) -> None:
-        costs.check_terminal()
+        check_instance("costs", costs, CostStack, "CostStack(state) makes one").check_terminal()
         costs.freeze("a terminal model", 0)
         if isinstance(constraints, ConstraintStack):
             constraints.check_terminal()
@@ -45,9 +49,20 @@ class ActionModelTerminal(ActionModelExpression):
     def expansion(
         self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
     ) -> Expansion:
-        self._refuse(multipliers)
         self._check_end(point)
-        return end_expansion(self, self.costs, program, point)
+        e = end_expansion(self, self.costs, program, point)
+        if multipliers is None:
+            return e
+        return replace(e, H=add_lagrangian_hessian(self, program, point, multipliers))
+
+    def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
+        i = Instant(self.state, 0)
+        rows = {"rows": self.constraints.rows(i)} if self.constraints.constraints else {}
+        return i, {"cost": self.costs.value(i), **rows}
+
+    @property
+    def has_lagrangian_hessian(self) -> bool:
+        return True
 
     def _check_end(self, point: Point) -> None:
         if point.u is not None:

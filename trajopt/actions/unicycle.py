@@ -31,8 +31,9 @@ class ActionModelUnicycle(ActionModelDiscrete):
         *,
         constraints: ConstraintStack | None = None,
     ) -> None:
-        state = StateVector(3, names=["x", "y", "theta"])
-        super().__init__(state, 2, constraints=constraints, control_names=["v", "omega"])
+        state = StateVector(3, names=["x", "y", "theta"], units=["m", "m", "rad"])
+        names = {"control_names": ["v", "omega"], "control_units": ["m/s", "rad/s"]}
+        super().__init__(state, 2, constraints=constraints, **names)
         self.weights = self.parameter("weights", check_array("weights", weights, (2,)), unit="√cost / unit")
         self.dt = self.parameter("dt", dt, unit="s", convert=_time_step)
 

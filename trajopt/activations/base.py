@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 
 import casadi as ca
-import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
+from trajopt.checks import as_numbers
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels.derivatives import jacobian
 from trajopt.model.base import Model
@@ -19,6 +19,8 @@ class ActivationModelAbstract(Model):
 
     A subclass implements `value`. Gradient and Hessian follow by automatic differentiation, or are implemented as well.
     """
+
+    example = "goal.{}"
 
     @abstractmethod
     def value(self, r: SX) -> SX:
@@ -40,8 +42,9 @@ class ActivationModelAbstract(Model):
 
 def vector_size(argument: str, value: npt.ArrayLike) -> int:
     """Number of elements of a vector; raises InvalidArgumentError for any other value."""
-    if np.ndim(value) != 1:
+    array = as_numbers(argument, value, "a vector of numbers")
+    if array.ndim != 1:
         raise InvalidArgumentError(
-            f"{argument}: expected a vector, one number per element of the residual, got shape {np.shape(value)}"
+            f"{argument}: expected a vector, one number per element of the residual, got shape {array.shape}"
         )
-    return int(np.size(value))
+    return array.size

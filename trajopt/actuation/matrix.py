@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import numpy.typing as npt
 
 from trajopt.actuation.base import ActuationModelAbstract
-from trajopt.checks import check_array
+from trajopt.checks import as_numbers, check_array
 from trajopt.errors import InvalidArgumentError
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
@@ -25,7 +24,7 @@ class ActuationModelMatrix(ActuationModelAbstract):
 
     def __init__(self, state: StateAbstract, matrix: npt.ArrayLike) -> None:
         state = check_robot_state(type(self).__name__, state)
-        shape = np.shape(matrix)
+        shape = as_numbers("matrix", matrix).shape
         if len(shape) != 2 or shape[0] != state.nv:
             raise InvalidArgumentError(
                 f"matrix: expected shape ({state.nv}, nu), one row per joint velocity, got {shape}"

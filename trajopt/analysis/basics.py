@@ -6,35 +6,56 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, shown
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
+def check_solution(solution: Any) -> Solution:
+    """Returns a solution; raises InvalidArgumentError for anything else."""
+    if not hasattr(solution, "problem"):  # a Solution, which this room does not import
+        raise InvalidArgumentError(f"solution: expected a Solution, got {shown(solution)}")
+    checked: Solution = solution
+    return checked
+
+
 def robot_of(solution: Solution) -> Any:
     """The Pinocchio model of a solution's robot.
 
     Raises:
-        InvalidArgumentError: The solution has no problem, or the state of the problem has no robot.
+        InvalidArgumentError: The solution has no problem and no description, or its state has no robot.
     """
-    state = getattr(solution.problem, "state", None)
-    if state is None:
+    robot = check_solution(solution).robot
+    if robot is None:
+        check_described(solution)
+        state = f", got {type(solution.problem.state).__name__}" if solution.problem is not None else ""
         raise InvalidArgumentError(
-            "solution: expected one with its problem, got none; a loaded solution gets it from Solution.load"
+            f"solution: expected a state with a robot (StateMultibody){state}; plot_solution draws any state"
         )
-    if not hasattr(state, "model"):
+    return robot.model
+
+
+def check_described(solution: Solution) -> None:
+    """Raises InvalidArgumentError if a solution has neither a problem nor the description of one."""
+    if solution.problem is None and solution.description is None:
         raise InvalidArgumentError(
-            f"solution: expected a state with a robot (StateMultibody), got {type(state).__name__}; "
-            "plot_solution draws any state"
+            "solution: expected one with its problem, got none; this one is from a file of an early version, "
+            "and gets it from Solution.load(path, problem)"
         )
-    return state.model
+
+
+def has_cost_terms(solution: Solution) -> bool:
+    """Whether the contributions of a solution's cost terms can be had: from its problem or its file."""
+    if solution.problem is not None:
+        return True
+    return solution.description is not None and solution.description.cost_terms is not None
 
 
 def time_axis(solution: Solution) -> tuple[Reals, str]:
     """Abscissa of the knots, shape (T + 1,), and its label: times [s], or knot numbers if the problem has no times."""
-    times = getattr(solution.problem, "times", None)
+    times = solution.times
     if times is None:
         return np.arange(len(solution.xs), dtype=np.float64), "knot [-]"
-    return np.asarray(times, dtype=np.float64), "time [s]"
+    return times, "time [s]"

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from trajopt.analysis.basics import robot_of, time_axis
 from trajopt.analysis.references import all_terms, com_references, frame_references, knot_values
+from trajopt.checks import check_array
 from trajopt.contacts.stack import parameter_name
 from trajopt.errors import InvalidArgumentError
 from trajopt.types import Reals
@@ -172,8 +173,14 @@ class LeggedMotion:
 
 def is_legged(solution: Solution) -> bool:
     """Whether a solution is the motion of a robot with a floating base and contacts."""
-    robot = getattr(getattr(solution.problem, "state", None), "robot", None)
-    return bool(getattr(robot, "floating_base", False)) and bool(_touches(solution.problem))
+    return bool(getattr(solution.robot, "floating_base", False)) and has_contacts(solution)
+
+
+def has_contacts(solution: Solution) -> bool:
+    """Whether a contact or an impulse of a solution touches the world."""
+    if solution.problem is None and solution.description is not None:
+        return solution.description.legs is not None
+    return bool(_touches(solution.problem))
 
 
 def legged_motion(solution: Solution, sole: Reals | None = None) -> LeggedMotion:
@@ -189,11 +196,13 @@ def legged_motion(solution: Solution, sole: Reals | None = None) -> LeggedMotion
     import pinocchio as pin
 
     model = robot_of(solution)
-    touches = _touches(solution.problem)
-    if not touches:
+    if not has_contacts(solution):
         raise InvalidArgumentError(
             "solution: expected a problem with contacts, got one without; its dynamics take a ContactStack"
         )
+    if solution.problem is None:
+        return _described(solution, sole)
+    touches = _touches(solution.problem)
     data, qs = model.createData(), solution.xs[:, : model.nq]
     com, places = np.empty((len(qs), 3)), np.empty((len(touches), len(qs), 3, 4))
     ids = [model.getFrameId(frame) for frame in touches]
@@ -203,13 +212,23 @@ def legged_motion(solution: Solution, sole: Reals | None = None) -> LeggedMotion
         for i, frame in enumerate(ids):
             places[i, t] = data.oMf[frame].homogeneous[:3]
     values, forces = knot_values(solution), solution.contact_forces()
-    known = _Known(solution, values, forces, sole)
+    size = None if sole is None else check_array("sole", sole, (2,), cure="length and width [m]")
+    known = _Known(solution, values, forces, size)
     feet = [_foot(known, f, items, places[i]) for i, (f, items) in enumerate(touches.items())]
     abscissa, label = time_axis(solution)
     timed = np.array([m.time_step() != 0.0 for m in solution.problem.running])  # type: ignore[union-attr]
     weight = float(pin.computeTotalMass(model) * np.linalg.norm(model.gravity.linear))
     return LeggedMotion(abscissa=abscissa, label=label, takes_time=timed, feet=tuple(feet), com=com, weight=weight,
                         com_references=com_references(solution, values))  # fmt: skip
+
+
+def _described(solution: Solution, sole: Reals | None) -> LeggedMotion:
+    """Motion from the file of a solution."""
+    if sole is not None:
+        raise InvalidArgumentError(
+            "sole: expected None for a solution without its problem, got sides; use Solution.load(path, problem)"
+        )
+    return solution.description.legs  # type: ignore[union-attr, return-value]
 
 
 def _touches(problem: Any) -> dict[str, dict[tuple[str, str], Any]]:

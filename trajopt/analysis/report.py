@@ -1,4 +1,4 @@
-"""Report of a legged motion: distance, slip, largest force, margins against sliding and tipping."""
+"""Report of a legged motion: asked and reached, slip, largest force, margins against sliding and tipping, limits."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.legs import LeggedMotion, legged_motion
+from trajopt.analysis.limits import limits_report
+from trajopt.analysis.reached import friction_use, reached, reached_words
+from trajopt.checks import check_positive
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
@@ -19,13 +22,13 @@ def motion_report(solution: Solution, mu: float) -> dict[str, str]:
         solution: A solution of a problem with contacts.
         mu: Friction coefficient for the margin against sliding [-].
     """
-    motion, problem = legged_motion(solution), solution.problem
-    assert problem is not None
-    base, times = solution.xs[:, :3], problem.times
+    motion, mu = legged_motion(solution), check_positive("mu", mu)
+    base, times = solution.xs[:, :3], solution.times
     step = base[-1] - base[0]
     words = {"moved": f"{step[0]:+.3f} m forward, {step[1]:+.3f} m to the left"}
     if times is not None:
         words["moved"] += f" in {times[-1]:.2f} s"
+    words |= reached_words(reached(solution, motion))
     words["base"] = f"{base[:, 2].min():.3f} to {base[:, 2].max():.3f} m high"
     worst = max(motion.feet, key=motion.slip)
     words["slip"] = f"at most {1e3 * motion.slip(worst):.2g} mm during a stance ({worst.name})"
@@ -35,12 +38,15 @@ def motion_report(solution: Solution, mu: float) -> dict[str, str]:
         f"at most {loads[peak]:.0f} N on one foot ({peak}), {loads[peak] / motion.weight:.2f} of the weight"
     )
     margin = cone_margin(motion, mu)
-    words["friction"] = f"{abs(margin):.3g} N {'inside' if margin >= 0 else 'outside'} the cone at worst (mu = {mu:g})"
+    words["friction"] = (
+        f"{abs(margin):.3g} N {'inside' if margin >= 0 else 'outside'} the cone at worst (mu = {mu:g}); "
+        f"tangential at most {friction_use(motion):.3g} of the normal force"
+    )
     left = tipping_margin(motion)
     if np.isfinite(left):
         where = "inside" if left >= 0 else "outside"
         words["tipping"] = f"{abs(left):.3g} N m {where} what the soles can take at worst"
-    return words
+    return words | limits_report(solution)
 
 
 def cone_margin(motion: LeggedMotion, mu: float) -> float:

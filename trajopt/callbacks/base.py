@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from trajopt.errors import InvalidArgumentError
@@ -17,9 +16,8 @@ if TYPE_CHECKING:
 class Callback(ABC):
     """Observer of a solve, to derive from; the solver calls its methods in the order below.
 
-    `preparing` and `start` are called once, the object itself after each iteration, `finish` once. Where only the
-    records matter, pass a plain function of a record to the solver instead. One object may observe several solves, one
-    after the other.
+    `start` is called once, the object itself after each iteration, `finish` once. Where only the records matter, pass a
+    plain function of a record to the solver instead. One object may observe several solves, one after the other.
     """
 
     @staticmethod
@@ -37,10 +35,6 @@ class Callback(ABC):
                 f"trajopt.callbacks.Callback, got {callback!r}"
             )
         return _Function(callback)
-
-    def preparing(self) -> AbstractContextManager[None]:
-        """Context in which the solver compiles the models or loads their code; entered before `start`."""
-        return nullcontext()
 
     def start(self, problem: ShootingProblem, solver_name: str) -> None:  # noqa: B027 (optional: nothing to do here)
         """Called before the first iteration.

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.callbacks.base import Callback
+from trajopt.checks import check_items
+from trajopt.errors import InvalidArgumentError, shown
 
 if TYPE_CHECKING:
     from trajopt.shooting import ShootingProblem
@@ -43,7 +45,9 @@ class CallbackLogger(Callback):
     """
 
     def __init__(self, records: Iterable[IterationRecord] = ()) -> None:
-        self._records = list(records)
+        self._records = list(check_items("records", records, "iteration records"))
+        if not all(hasattr(record, "iteration") for record in self._records):
+            raise InvalidArgumentError(f"records: expected iteration records, got {shown(records)}")
 
     def start(self, problem: ShootingProblem, solver_name: str) -> None:
         """Forgets the previous solve."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trajopt.callbacks.base import Callback
@@ -19,11 +16,6 @@ if TYPE_CHECKING:
 
 HEADER_EVERY = 20
 """Number of lines after which the header is repeated [-]."""
-
-PATIENCE = 1.0
-"""Time after which a notice says that models are being compiled [s]."""
-
-COMPILING = "compiling the models; later starts take their code from the cache (trajopt cache info)"
 
 _COLUMNS = {
     "iter": 4,
@@ -64,17 +56,6 @@ class CallbackVerbose(Callback):
         self._closing = closing
         self._lines = 0
         self._skipped: IterationRecord | None = None
-
-    @contextlib.contextmanager
-    def preparing(self) -> Iterator[None]:
-        """Prints a notice if it takes long, as it does when a model is compiled for the first time."""
-        timer = threading.Timer(PATIENCE, self._print, [COMPILING])
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
 
     def start(self, problem: ShootingProblem, solver_name: str) -> None:
         """Prints the solver and the size of the problem, and begins a new table."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.checks import as_numbers
 from trajopt.errors import InvalidArgumentError
 from trajopt.types import Reals
 
@@ -23,10 +24,7 @@ def check_bound(argument: str, value: Any, size: int, lower: bool) -> Reals:
         InvalidArgumentError: There are others than numbers, NaN, or a bound that nothing can keep.
     """
     fitting = "a number" if size == 1 else f"a number or {size} numbers"
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"{argument}: expected {fitting}, got {value!r}") from error
+    array = as_numbers(argument, value, fitting)
     if array.shape not in ((), (size,)):
         raise InvalidArgumentError(f"{argument}: expected {fitting}, got shape {array.shape}")
     none, impossible = ("-inf", np.inf) if lower else ("inf", -np.inf)
@@ -65,7 +63,8 @@ def first_bounds(lower: Any, upper: Any, equals: Any) -> tuple[Reals, Reals]:
 
 
 def _bound_as_given(argument: str, value: Any, lower: bool) -> Reals:
-    shape = np.shape(value)
+    value = as_numbers(argument, value, "a number or one a row")
+    shape = value.shape
     if len(shape) > 1:
         raise InvalidArgumentError(f"{argument}: expected a number or one a row, got shape {shape}")
     return check_bound(argument, value, int(np.size(value)), lower).reshape(shape)

@@ -15,6 +15,7 @@ from casadi import SX
 from trajopt.constraints.bounds import check_bound, first_bounds
 from trajopt.errors import DuplicateNameError, InvalidArgumentError, unknown_name
 from trajopt.instant import Instant
+from trajopt.model.immutable import Immutable
 from trajopt.model.parameters import Parameter
 from trajopt.residuals.base import ResidualModelAbstract, check_solution
 from trajopt.states.base import StateAbstract
@@ -79,7 +80,7 @@ class Constraint:
         return f"{self.name}: {low}{residual}{high}"
 
 
-class ConstraintStack:
+class ConstraintStack(Immutable):
     """Named constraints lower <= r(x, u) <= upper of a knot, one row for each element of their residuals.
 
     Bounds are run-time parameters named "constraint.lower" and "constraint.upper"; ±inf switches a row off, equal

@@ -39,6 +39,7 @@ class TouchModelAbstract(Model):
             axes in which forces are given.
     """
 
+    example = "contacts.foot.{}"
     vectors = False
 
     def __init__(
@@ -50,8 +51,12 @@ class TouchModelAbstract(Model):
         reference_frame: str | pin.ReferenceFrame = "local",
     ) -> None:
         robot = check_robot_state(type(self).__name__, state).robot
-        for frame in frames:
-            robot.frame_id(frame)
+        parents = [robot.model.frames[robot.frame_id(frame)].parentJoint for frame in frames]
+        if not any(parents):
+            raise InvalidArgumentError(
+                f"frame: expected a frame that moves, got {', '.join(frames)}, which the world carries; name a frame "
+                f"of a link of {robot.name!r}, such as {_moving_frame(robot.model)!r}"
+            )
         self.state = state
         self.frames = tuple(frames)
         self.nc = nc
@@ -153,6 +158,11 @@ class ContactModelAbstract(TouchModelAbstract):
 
     def _felt(self, motion: FrameMotion) -> Spatial:
         return motion.acceleration if self.classical else motion.spatial_acceleration
+
+
+def _moving_frame(model: pin.Model) -> str:
+    """Name of the last frame that a joint carries."""
+    return next((str(f.name) for f in reversed(list(model.frames)) if f.parentJoint), "none")
 
 
 def check_gains(gains: Sequence[float]) -> tuple[float, float]:

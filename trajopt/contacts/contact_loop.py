@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import casadi as ca
 from casadi import SX
 
+from trajopt.checks import check_text, is_integer
 from trajopt.contacts.base import ContactModelAbstract, Motions
 from trajopt.dynamics.lie import log6
 from trajopt.dynamics.spatial import Placement, cross_motion
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, shown
 from trajopt.states.base import StateAbstract
 
 
@@ -41,9 +42,9 @@ class ContactModelLoop(ContactModelAbstract):
         dimension: int = 6,
         gains: Sequence[float] = (0.0, 0.0),
     ) -> None:
-        if dimension not in (3, 6):
-            raise InvalidArgumentError(f"dimension: expected 6 (a weld) or 3 (a ball joint), got {dimension!r}")
-        if frame_a == frame_b:
+        if not is_integer(dimension) or dimension not in (3, 6):
+            raise InvalidArgumentError(f"dimension: expected 6 (a weld) or 3 (a ball joint), got {shown(dimension)}")
+        if check_text("frame_a", frame_a) == check_text("frame_b", frame_b):
             raise InvalidArgumentError(f"frame_b: expected another frame than frame_a, got {frame_b!r} twice")
         super().__init__(state, [frame_a, frame_b], dimension, gains=gains)
         self.classical = dimension == 3

@@ -8,8 +8,10 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
+from trajopt.checks import as_numbers, check_flag
 from trajopt.contacts.base import ContactModelAbstract, Motions, TouchModelAbstract
 from trajopt.errors import DuplicateNameError, InvalidArgumentError, unknown_name
+from trajopt.model.immutable import Immutable
 from trajopt.model.parameters import Parameter
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
@@ -18,7 +20,7 @@ from trajopt.types import Reals
 T = TypeVar("T", bound=TouchModelAbstract)
 
 
-class TouchStackAbstract(Generic[T]):
+class TouchStackAbstract(Immutable, Generic[T]):
     """Named contacts or impulses; which of them are active is a run-time parameter of each knot.
 
     Args:
@@ -60,6 +62,7 @@ class TouchStackAbstract(Generic[T]):
             raise InvalidArgumentError(
                 f"item: it is of {item.state!r}, the stack of {self.state!r}; make both from one state"
             )
+        active = check_flag("active", active)
         self._items[name] = item.clone() if any(item is known for known in self._items.values()) else item
         symbol = SX.sym(f"{name}.active")
         self._active[name] = Parameter("active", symbol, np.array(float(bool(active))), "-", _activity)
@@ -185,9 +188,10 @@ def stacked(parts: list[SX]) -> SX:
 
 
 def _activity(argument: str, value: Any) -> Reals:
-    if np.ndim(value) != 0 or value not in (0, 1):
+    number = as_numbers(argument, value, "1 (active) or 0 (not)")
+    if number.shape != () or number not in (0.0, 1.0):
         raise InvalidArgumentError(f"{argument}: expected 1 (active) or 0 (not), got {value!r}")
-    return np.array(float(value))
+    return number
 
 
 def _rebuild(cls: type[Any], state: StateAbstract, items: list[tuple[str, Any, bool]], user: str | None) -> Any:

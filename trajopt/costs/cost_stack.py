@@ -12,9 +12,10 @@ from casadi import SX
 
 from trajopt.activations.base import ActivationModelAbstract
 from trajopt.activations.quadratic import ActivationModelQuad
-from trajopt.checks import check_non_negative
+from trajopt.checks import check_non_negative, shape_of
 from trajopt.errors import DuplicateNameError, InvalidArgumentError, unknown_name
 from trajopt.instant import Instant
+from trajopt.model.immutable import Immutable
 from trajopt.model.parameters import Parameter
 from trajopt.residuals.base import ResidualModelAbstract, check_solution
 from trajopt.states.base import StateAbstract
@@ -74,7 +75,7 @@ class QuadraticCost:
     Lzy: SX
 
 
-class CostStack:
+class CostStack(Immutable):
     """Sum over terms of weight · a(r), with a(r) = ½ rᵀr unless an activation is given [cost].
 
     A term's weight and the parameters of its residual and activation are run-time parameters named "term.weight",
@@ -120,7 +121,7 @@ class CostStack:
             residual = residual.clone()  # parameters of its own
         if activation is not None and any(t.activation is activation for t in self._terms.values()):
             activation = activation.clone()
-        if np.ndim(weight) != 0:
+        if shape_of(weight) != ():
             raise InvalidArgumentError(
                 f"weight: expected a number, got {weight!r}; for one weight an element use ActivationModelWeightedQuad"
             )

@@ -10,7 +10,7 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.checks import check_positive
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, shown
 
 
 @dataclass(frozen=True)
@@ -27,16 +27,16 @@ class SmoothFriction:
     width: float = 1e-2
 
     def __post_init__(self) -> None:
-        check_positive("width", self.width)
+        object.__setattr__(self, "width", check_positive("width", self.width))
 
     @staticmethod
     def of(friction: SmoothFriction | str | None) -> SmoothFriction | None:
         """The option `friction` of RobotExpressions, converted to a SmoothFriction or None."""
         if friction is None or isinstance(friction, SmoothFriction):
             return friction
-        if friction == "smooth":
+        if isinstance(friction, str) and friction == "smooth":
             return SmoothFriction()
-        raise InvalidArgumentError(f"friction: expected None, 'smooth' or a SmoothFriction, got {friction!r}")
+        raise InvalidArgumentError(f"friction: expected None, 'smooth' or a SmoothFriction, got {shown(friction)}")
 
     def torque(self, model: pin.Model, v: SX) -> SX:
         """Torque that overcomes friction at the velocity v, (nv,) [N m, N]."""

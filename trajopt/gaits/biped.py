@@ -1,4 +1,4 @@
-"""Gaits of bipeds. With the default arguments the references are those of Crocoddyl.
+"""Gaits of bipeds. With profile="triangle" and flight="crocoddyl" the references are those of Crocoddyl.
 
 All functions take a stance with the feet in the order right, left.
 
@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import numpy.typing as npt
 
+from trajopt.checks import check_count
+from trajopt.gaits.jumps import jump
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
-from trajopt.gaits.steps import check_stance, cyclic_gait, jump
+from trajopt.gaits.steps import check_stance, cyclic_gait
 
 ORDER = "right, left"
 
@@ -19,16 +21,16 @@ ORDER = "right, left"
 def biped_walk(
     stance: Stance,
     *,
-    step_length: float = 0.6,
+    step_length: float = 0.4,
     step_height: float = 0.1,
-    dt: float = 3e-2,
-    step_knots: int = 15,
-    support_knots: int = 4,
+    dt: float = 2e-2,
+    step_knots: int = 25,
+    support_knots: int = 6,
     cycles: int = 1,
     first_step: str = "half",
     heading: float = 0.0,
     final_knots: int = 0,
-    profile: str = "triangle",
+    profile: str = "smooth",
     impulse: bool = True,
 ) -> ContactSchedule:
     """Walk of a biped: the right foot steps, then the left one, each after a double support.
@@ -44,7 +46,7 @@ def biped_walk(
         first_step: "half": the first step is half as long, to start from standing still; or "full".
         heading: Direction of the steps, an angle about the vertical from the world's x axis [rad].
         final_knots: Number of knots of the double support at the end [-]; 0 ends with the touch-down.
-        profile: Path of a swinging foot, "triangle" or "smooth", see `Swing`.
+        profile: Path of a swinging foot, "smooth" or "triangle", see `Swing`.
         impulse: Whether touch-downs are impulses, see `Phase`.
 
     Raises:
@@ -72,11 +74,12 @@ def biped_jump(
     stance: Stance,
     *,
     jump_height: float = 0.1,
-    jump_length: npt.ArrayLike = (0.0, 0.3, 0.0),
-    dt: float = 3e-2,
-    ground_knots: int = 9,
-    flying_knots: int = 6,
+    jump_length: npt.ArrayLike = (0.1, 0.0, 0.0),
+    dt: float = 5e-3,
+    ground_knots: int = 80,
+    flying_knots: int | None = None,
     ground: float | None = None,
+    flight: str = "ballistic",
 ) -> ContactSchedule:
     """Jump of a biped on both feet; half of `ground_knots`, rounded down, is the number of knots after the landing.
 
@@ -90,7 +93,8 @@ def biped_jump(
         dt=dt,
         ground_knots=ground_knots,
         flying_knots=flying_knots,
-        landed_knots=ground_knots // 2,
+        landed_knots=check_count("ground_knots", ground_knots, least=1) // 2,
         first_foot=right,
         ground=ground,
+        flight=flight,
     )

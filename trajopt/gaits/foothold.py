@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.checks import check_array
+from trajopt.checks import check_array, check_instance, check_text, shape_of
 from trajopt.robots.placements import check_placement, check_quaternion
 from trajopt.types import Reals
 
@@ -48,7 +48,7 @@ class Foothold:
         """
         if isinstance(value, cls):
             return value
-        if isinstance(value, pin.SE3) or np.shape(value) in ((4, 4), (3, 4), (7,)):
+        if isinstance(value, pin.SE3) or shape_of(value) in ((4, 4), (3, 4), (7,)):
             placement = check_placement(argument, value)
             return cls(as_point(argument, placement[:, 3]), _quaternion(placement[:, :3]))
         return cls(as_point(argument, value))
@@ -70,12 +70,13 @@ class Foothold:
 
     def moved(self, motion: pin.SE3) -> Foothold:
         """The foothold after a rigid motion in world coordinates."""
+        check_instance("motion", motion, pin.SE3)
         position = as_point("motion", motion.act(np.array(self.position)))
         return Foothold(position, None if self.quaternion is None else _quaternion(motion.rotation @ self.rotation))
 
     def shifted(self, step: npt.ArrayLike) -> Foothold:
         """The foothold moved by a step (3,) [m], with the same orientation."""
-        return Foothold(as_point("step", np.add(self.position, step)), self.quaternion)
+        return Foothold(as_point("step", np.add(self.position, as_point("step", step))), self.quaternion)
 
     def __repr__(self) -> str:
         place = ", ".join(f"{v:.3f}" for v in np.round(self.position, 3) + 0.0)
@@ -92,6 +93,7 @@ def as_point(argument: str, value: Any) -> Vector3:
     Raises:
         InvalidArgumentError: `value` is anything else; the message names `argument`.
     """
+    check_text("argument", argument)
     cure = "a foothold is a point (x, y, z) [m], or a pinocchio.SE3 for a sole" if "com" not in argument else ""
     x, y, z = check_array(argument, value, (3,), cure=cure)
     return float(x), float(y), float(z)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import check_positive
-from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.checks import as_numbers, check_count, check_items, check_known, check_positive
+from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.biped import ORDER
 from trajopt.gaits.foothold import Foothold, turned
 from trajopt.gaits.phase import Phase
@@ -28,11 +28,11 @@ def biped_footsteps(
     footsteps: Sequence[tuple[str, Any]],
     *,
     step_height: float = 0.1,
-    dt: float = 3e-2,
-    step_knots: int = 15,
-    support_knots: int = 4,
-    final_knots: int = 4,
-    profile: str = "triangle",
+    dt: float = 2e-2,
+    step_knots: int = 25,
+    support_knots: int = 6,
+    final_knots: int = 6,
+    profile: str = "smooth",
     impulse: bool = True,
 ) -> ContactSchedule:
     """Walk of a biped through given footholds; between steps the centre of mass is above the middle of the feet.
@@ -46,7 +46,7 @@ def biped_footsteps(
         step_knots: Number of knots of a swing [-].
         support_knots: Number of knots of the double support before each step [-].
         final_knots: Number of knots of the double support at the end [-].
-        profile: Path of a swinging foot, "triangle" or "smooth", see `Swing`.
+        profile: Path of a swinging foot, "smooth" or "triangle", see `Swing`.
         impulse: Whether touch-downs are impulses, see `Phase`.
 
     Raises:
@@ -55,15 +55,15 @@ def biped_footsteps(
     """
     start = now = above_the_feet(check_stance(stance, 2, ORDER))
     shape = StepShape(knots=step_knots, height=step_height, profile=profile, impulse=impulse)
-    if not len(footsteps):
+    footsteps = check_items("footsteps", footsteps, "(foot, foothold)", cure="see footsteps_along")
+    if not footsteps:
         raise InvalidArgumentError("footsteps: expected at least one (foot, foothold); see footsteps_along")
     phases: list[Phase] = []
     for i, footstep in enumerate(footsteps):
         if not isinstance(footstep, (tuple, list)) or len(footstep) != 2:
             raise InvalidArgumentError(f"footsteps[{i}]: expected (foot, foothold), got {footstep!r}")
         foot, place = footstep
-        if foot not in now.feet:
-            raise unknown_name(f"footsteps[{i}]: foot", foot, now.feet)
+        check_known(f"footsteps[{i}]: foot", foot, now.feet)
         phase, after = step_phase(now, {foot: Foothold.of(place, f"footsteps[{i}]")}, shape)
         phases += [*support_phases("support_knots", now, support_knots), phase]
         now = after
@@ -93,15 +93,17 @@ def footsteps_along(
     """
     right, left = check_stance(stance, 2, ORDER).names
     first = right if first is None else first
-    if first not in stance.feet:
-        raise unknown_name("first: foot", first, stance.feet)
+    check_known("first: foot", first, stance.feet)
     points = _points(path)
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
     if not along[-1] > _SHORTEST:
         raise InvalidArgumentError("path: expected points that are apart, got a path without length")
     points = points + (stance.centre[:2] - points[0])
     apart = _distance(stance, right, left, points[1] - points[0]) if width is None else check_positive("width", width)
-    strides = int(np.ceil(along[-1] / check_positive("step_length", step_length, unit="m") - 1e-9))
+    longest = check_positive("step_length", step_length, unit="m")
+    strides = check_count(
+        "step_length: number of steps", int(min(np.ceil(along[-1] / longest - 1e-9), 2**62)), most=10_000
+    )
     begin = _direction(points, along, 0.0)
     order = (first, left if first == right else right)
     footsteps = []
@@ -118,10 +120,7 @@ def footsteps_along(
 def _points(path: GroundPath) -> Reals:
     """Points of a path (n, 2) [m], without repeated points."""
     values = [path(float(s)) for s in np.linspace(0.0, 1.0, _SAMPLES)] if callable(path) else path
-    try:
-        points = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"path: expected points (n, 2) [m], got {path!r}") from error
+    points = as_numbers("path", values, "points (n, 2) [m]")
     if points.ndim != 2 or points.shape[1] != 2 or len(points) < 2:
         raise InvalidArgumentError(
             f"path: expected at least two points (n, 2) [m], or a function of s that returns one (2,), got shape "

@@ -1,20 +1,24 @@
-"""Gantt chart of a contact schedule."""
+"""Gantt chart of a contact schedule, and the schedule as it shows itself in a notebook."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from trajopt import notebook
+from trajopt.gaits.table import table
 from trajopt.plotting.phases import KEY, FootTimes, draw_chart, schedule_phases
 from trajopt.plotting.style import canvas, house_style, set_time_axis, whole_figure
+from trajopt.plotting.window import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
+    from trajopt.gaits.phase import Phase
     from trajopt.gaits.schedule import ContactSchedule
 
 
 def plot_schedule(schedule: ContactSchedule, *, figure: Figure | SubFigure | None = None) -> Figure:
-    """Draws one row per foot: a bar while it stands, a thin arc while it swings, a triangle where it touches down.
+    """Draws one row per foot: a bar while it stands, a thin arc in the air, a triangle where it touches down.
 
     An arc is dashed if the foot has no reference. `trajopt.plotting.plot_phases` draws a solution in the same way.
 
@@ -30,7 +34,7 @@ def plot_schedule(schedule: ContactSchedule, *, figure: Figure | SubFigure | Non
     rows = []
     for foot in schedule.feet:
         phases = list(zip(schedule.phases, spans))
-        swings = [(*span, swing.guided) for phase, span in phases for swing in phase.swings if swing.foot == foot]
+        swings = _in_the_air(phases, foot)
         hits = [span[1] for phase, span in phases if phase.touches_down and foot in phase.swinging]
         stands = [span for phase, span in phases if foot in phase.stance]
         rows.append(FootTimes(name=foot, stands=stands, swings=swings, touchdowns=hits))
@@ -40,3 +44,26 @@ def plot_schedule(schedule: ContactSchedule, *, figure: Figure | SubFigure | Non
         draw_chart(axes, rows, times)
         set_time_axis(axes, schedule.times, f"time [s]   {KEY}")
         return whole_figure(target)
+
+
+def _in_the_air(phases: list[tuple[Phase, tuple[float, float]]], foot: str) -> list[tuple[float, float, bool]]:
+    """Begin and end of each flight of a foot [s], over all phases that it lasts, and whether any of them guides it."""
+    flights: list[tuple[float, float, bool]] = []
+    joined = False
+    for phase, (start, end) in phases:
+        if foot in phase.stance:
+            joined = False
+            continue
+        guided = any(swing.guided for swing in phase.swings if swing.foot == foot)
+        if joined:
+            start, _, before = flights.pop()
+            guided = guided or before
+        flights.append((start, end, guided))
+        joined = not (phase.touches_down and foot in phase.swinging)
+    return flights
+
+
+def html_of(schedule: ContactSchedule) -> str:
+    """Table and chart of a schedule."""
+    figure = new_figure(8.0, 1.1 + 0.42 * len(schedule.feet), apart=True)
+    return notebook.text(table(schedule)) + notebook.picture(plot_schedule(schedule, figure=figure))

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pinocchio as pin
 
-from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.checks import check_known
+from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.lip import pendulum_plan
 from trajopt.gaits.posing import poses
 from trajopt.gaits.schedule import ContactSchedule
@@ -15,18 +16,16 @@ from trajopt.shooting import ShootingProblem
 from trajopt.types import Reals
 
 
-def gait_guess(problem: ShootingProblem, schedule: ContactSchedule, kind: str = "standing") -> tuple[Reals, Reals]:
+def gait_guess(problem: ShootingProblem, schedule: ContactSchedule, kind: str | None = None) -> tuple[Reals, Reals]:
     """Initial guess: states (T + 1, nx), and controls (T, nu) that hold each state at rest on the feet in contact.
 
     Args:
         problem: Problem of the gait, from `gait_problem`.
         schedule: Schedule of the gait.
         kind: "standing": x0 at all knots, as in Crocoddyl's examples. "references": feet and centre of mass at the
-            references of the schedule. "pendulum": feet likewise, the centre of mass as a linear inverted pendulum.
-
-    FDDP takes, from the three kinds, 12, 23, 14 iterations for ANYmal's walk, 8, 9, 7 for its trot, 16, 15, 16 for a
-    straight walk of Talos' legs, 21, 16, 17 for six of their steps along a curve. "standing" suits short gaits, the
-    others suit long ones.
+            references of the schedule, also in a flight that has a path. "pendulum": feet likewise, the centre of mass
+            as a linear inverted pendulum. By default "references", or "standing" where all feet leave the ground
+            without a path.
 
     Raises:
         UnknownNameError: There is no such kind.
@@ -36,8 +35,9 @@ def gait_guess(problem: ShootingProblem, schedule: ContactSchedule, kind: str = 
     for name, value, kinds in (("problem", problem, ShootingProblem), ("schedule", schedule, ContactSchedule)):
         if not isinstance(value, kinds):
             raise InvalidArgumentError(f"{name}: expected a {kinds.__name__}, got {type(value).__name__}")
-    if kind not in KINDS:
-        raise unknown_name("kind:", kind, KINDS)
+    if kind is None:
+        kind = "standing" if _flights(schedule) or schedule.start.com is None else "references"
+    check_known("kind:", kind, KINDS)
     if problem.T != schedule.T:
         raise InvalidArgumentError(f"schedule: expected the problem's T = {problem.T}, got T = {schedule.T}")
     xs = KINDS[kind](problem, schedule)
@@ -68,10 +68,11 @@ def _pendulum(problem: ShootingProblem, schedule: ContactSchedule) -> Reals:
 
 def _moving(problem: ShootingProblem, schedule: ContactSchedule, com: Reals) -> Reals:
     """States with given feet and centre of mass; the velocity of each leads to the next configuration."""
-    flying = [phase.name for phase in schedule.phases if not phase.stance]
+    flying = _flights(schedule)
     if flying:
         raise InvalidArgumentError(
-            f"kind: expected 'standing' for a gait in which all feet leave the ground (phases {', '.join(flying)})"
+            "kind: expected 'standing' for a gait in which all feet leave the ground without a path (phases "
+            f"{', '.join(flying)})"
         )
     robot, x0 = problem.state.robot, problem.x0
     qs = poses(robot, schedule, com, x0[: robot.nq])
@@ -83,6 +84,11 @@ def _moving(problem: ShootingProblem, schedule: ContactSchedule, com: Reals) -> 
             xs[t + 1, robot.nq :] = pin.difference(robot.model, qs[t], qs[t + 1]) / schedule.dt
     xs[0] = x0
     return xs
+
+
+def _flights(schedule: ContactSchedule) -> list[str]:
+    """Names of the phases in which all feet are in the air, and the robot has no path."""
+    return [phase.name for phase in schedule.phases if not phase.stance and (phase.com is None or phase.free)]
 
 
 KINDS: dict[str, Callable[[ShootingProblem, ContactSchedule], Reals]] = {

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import check_positive
-from trajopt.errors import InvalidArgumentError
+from trajopt.checks import as_numbers, check_array, check_positive
+from trajopt.errors import InvalidArgumentError, shown
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -57,25 +57,44 @@ class LinearInvertedPendulum:
             p: Point of support [m].
             t: Time [s].
         """
-        x, v, p = (np.asarray(a, dtype=np.float64) for a in (x, v, p))
-        angle = self.omega * np.asarray(t, dtype=np.float64)
+        x, v, p = (_numbers(name, a) for name, a in (("x", x), ("v", v), ("p", p)))
+        angle = self.omega * _numbers("t", t)
+        _check_shapes(x, v, p, angle)
         cosh, sinh = np.cosh(angle), np.sinh(angle)
         return p + (x - p) * cosh + v / self.omega * sinh, (x - p) * self.omega * sinh + v * cosh
 
     def capture_point(self, x: npt.ArrayLike, v: npt.ArrayLike) -> Reals:
         """Divergent component of motion ξ = x + v / ω [m]; with its support at ξ, the mass comes to rest above it."""
-        return np.asarray(x, dtype=np.float64) + np.asarray(v, dtype=np.float64) / self.omega
+        x, v = _numbers("x", x), _numbers("v", v)
+        _check_shapes(x, v)
+        return x + v / self.omega
 
     def divergent_motion(self, xi: npt.ArrayLike, p: npt.ArrayLike, t: npt.ArrayLike) -> Reals:
         """Divergent component after a time t [s], which may be negative: ξ(t) = p + (ξ - p) exp(ωt) [m]."""
-        xi, p = np.asarray(xi, dtype=np.float64), np.asarray(p, dtype=np.float64)
-        return p + (xi - p) * np.exp(self.omega * np.asarray(t, dtype=np.float64))
+        xi, p, angle = _numbers("xi", xi), _numbers("p", p), self.omega * _numbers("t", t)
+        _check_shapes(xi, p, angle)
+        return p + (xi - p) * np.exp(angle)
 
     def support_between(self, xi: npt.ArrayLike, xi_end: npt.ArrayLike, t: float) -> Reals:
         """Point of support that moves the divergent component from ξ to ξ_end in a time t > 0 [s]: [m]."""
-        xi, xi_end = np.asarray(xi, dtype=np.float64), np.asarray(xi_end, dtype=np.float64)
+        xi, xi_end = _numbers("xi", xi), _numbers("xi_end", xi_end)
+        _check_shapes(xi, xi_end)
         decay = np.exp(-self.omega * check_positive("t", t, unit="s"))
         return (xi - decay * xi_end) / (1 - decay)
+
+
+def _numbers(argument: str, value: npt.ArrayLike) -> Reals:
+    """Finite numbers of any shape."""
+    array = as_numbers(argument, value)
+    return check_array(argument, array, array.shape)
+
+
+def _check_shapes(*arrays: Reals) -> None:
+    try:
+        np.broadcast_shapes(*(a.shape for a in arrays))
+    except ValueError:
+        shapes = ", ".join(str(a.shape) for a in arrays)
+        raise InvalidArgumentError(f"arguments: expected shapes that go together, got {shapes}") from None
 
 
 @dataclass(frozen=True)
@@ -107,10 +126,12 @@ def pendulum_plan(schedule: ContactSchedule, com: npt.ArrayLike | None = None) -
     Raises:
         InvalidArgumentError: All feet are in the air in some phase, or the centre of mass is not above the feet.
     """
+    if not hasattr(schedule, "phases"):  # a ContactSchedule, which this module does not import
+        raise InvalidArgumentError(f"schedule: expected a ContactSchedule, got {shown(schedule)}")
     first = schedule.start.com if com is None else com
     if first is None:
         raise InvalidArgumentError("com: expected a centre of mass (3,) [m], got None; the schedule's start has none")
-    position = np.array(first, dtype=np.float64)
+    position = check_array("com", first, (3,))
     supports = _supports(schedule)
     pendulum = LinearInvertedPendulum(float(position[2] - supports[0, 2]))
     durations = [phase.knots * schedule.dt for phase in schedule.phases]

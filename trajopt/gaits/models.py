@@ -10,19 +10,22 @@ import functools
 
 import numpy as np
 import numpy.typing as npt
+import pinocchio as pin
 
 from trajopt.actions import ActionModelAbstract, ActionModelImpulseFwdDynamics, ActionModelTerminal
 from trajopt.actions.differential import DifferentialActionModelContactFwdDynamics
 from trajopt.activations import ActivationModelAbstract, ActivationModelQuadraticBarrier, ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelFloatingBase
+from trajopt.checks import as_numbers, check_instance, shape_of
 from trajopt.contacts import ContactModel3D, ContactModel6D, ContactStack
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError
-from trajopt.gaits.options import INTEGRATORS, GaitOptions
+from trajopt.gaits.options import INTEGRATORS, GaitOptions, holding_gains
 from trajopt.gaits.parameters import identifiers, knot_parameters
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_frame, standing_configuration
 from trajopt.impulses import ImpulseModel3D, ImpulseModel6D, ImpulseStack
+from trajopt.model.immutable import Immutable
 from trajopt.residuals import (
     FrictionCone,
     ResidualModelAbstract,
@@ -41,17 +44,21 @@ from trajopt.shooting import ShootingProblem
 from trajopt.states import StateMultibody
 
 
-class GaitModels:
+class GaitModels(Immutable):
     """Action models of a robot's gaits, shared by all problems that it makes.
 
-    Cost terms: "com", "FOOT_track" and "FOOT_cone" for each foot, "state", "control", "bounds", and "FOOT_velocity" if
-    feet land without impulses. Contacts and impulses have the names of the feet.
+    Cost terms: "com", "FOOT_track", "FOOT_velocity" and "FOOT_cone" for each foot, "state", "control", "bounds".
+    Contacts and impulses have the names of the feet.
 
     Args:
         robot: A robot with a floating base.
         stance: A stance with the robot's feet; says which of them are soles.
-        options: Weights and contact models; by default Crocoddyl's for these feet.
+        options: Weights and contact models; by default `GaitOptions()`.
         costs: Cost terms to add at all knots except touch-downs and the end, on a StateMultibody(robot).
+        soft: Whether feet may land without impulses, so that all knots need a cost term for the velocity of feet.
+
+    Attributes:
+        options: Weights and contact models, with weights for SI units.
 
     Raises:
         InvalidArgumentError: The robot has no floating base, or `costs` is on the state of another robot.
@@ -59,20 +66,30 @@ class GaitModels:
     """
 
     def __init__(
-        self, robot: Robot, stance: Stance, options: GaitOptions | None = None, *, costs: CostStack | None = None
+        self,
+        robot: Robot,
+        stance: Stance,
+        options: GaitOptions | None = None,
+        *,
+        costs: CostStack | None = None,
+        soft: bool = False,
     ) -> None:
         self.robot = check_legged(robot)
-        self.stance = stance
-        self.options = GaitOptions.of(stance) if options is None else options
-        if not isinstance(self.options, GaitOptions):
+        self.stance = check_instance("stance", stance, Stance, "Stance.of(robot, feet) makes one")
+        given = GaitOptions() if options is None else options
+        if not isinstance(given, GaitOptions):
             raise InvalidArgumentError(f"options: expected GaitOptions(...), got {options!r}")
         for foot in stance.feet:
             foot_frame(robot, foot)
+        self.options = given
+        if given.relative:
+            self.options = given.absolute(pin.computeTotalMass(robot.model), _length(robot, stance))
         self.keys = identifiers(stance.names)
         self.state = StateMultibody(robot)
         if costs is not None and not (isinstance(costs, CostStack) and costs.state == self.state):
             raise InvalidArgumentError(f"costs: expected a CostStack on StateMultibody({robot.name}), got {costs!r}")
         self.costs = costs
+        self.soft = soft
 
     def problem(
         self, schedule: ContactSchedule, x0: npt.ArrayLike | None = None, *, posture: npt.ArrayLike | None = None
@@ -88,8 +105,8 @@ class GaitModels:
         self._check(schedule)
         nq = self.robot.nq
         start = self.state.at_rest(configuration_of(self.robot, x0, "x0"))
-        if x0 is not None and np.size(x0) == self.state.nx:
-            start[nq:] = np.asarray(x0, dtype=np.float64)[nq:]
+        if x0 is not None and shape_of(x0) == (self.state.nx,):
+            start[nq:] = as_numbers("x0", x0)[nq:]
         running = [self.touchdown if hit else self.running for hit in schedule.touchdowns[:-1]]
         problem = ShootingProblem(start, running, self.terminal)
         unknown = posture is None and standing_configuration(self.robot) is None
@@ -109,12 +126,14 @@ class GaitModels:
             InvalidArgumentError: The schedule has other feet, or touch-downs at other knots than the problem.
         """
         self._check(schedule)
+        check_instance("problem", problem, ShootingProblem)
         if [model is not self.running for model in problem.running] != schedule.touchdowns[:-1].tolist():
             raise InvalidArgumentError(
                 f"schedule: expected touch-downs at the same {problem.T} knots as the problem's; make another problem"
             )
-        for name, value, knots in knot_parameters(self.options, self.stance, schedule, self.state.nv):
+        for name, value, knots in knot_parameters(self.options, self.stance, schedule, self.state.nv, soft=self.soft):
             problem.set_parameter(name, value, knots)
+        problem.schedule = schedule
 
     def _check(self, schedule: ContactSchedule) -> None:
         if not isinstance(schedule, ContactSchedule):
@@ -127,15 +146,25 @@ class GaitModels:
                 f"{', '.join(n for n in own if own[n]) or 'none'}), got {', '.join(kinds)} (soles: "
                 f"{', '.join(n for n in kinds if kinds[n]) or 'none'})"
             )
+        if schedule.soft and not self.soft:
+            raise InvalidArgumentError(
+                "schedule: expected touch-downs with impulses, got one with impulse=False; make the models with "
+                "GaitModels(..., soft=True)"
+            )
 
     @functools.cached_property
     def running(self) -> ActionModelAbstract:
         """Action model of all knots except touch-downs."""
         o, state = self.options, self.state
-        actuation, contacts, costs = ActuationModelFloatingBase(state), ContactStack(state), self._costs()
+        actuation, contacts, costs = (
+            ActuationModelFloatingBase(state),
+            ContactStack(state),
+            self._costs(landing=self.soft),
+        )
         for foot, key in self.keys.items():
             sole = self.stance.feet[foot].sole
-            contact = (ContactModel6D if sole else ContactModel3D)(state, foot, gains=o.gains)
+            gains = holding_gains(1e-2) if o.gains is None else o.gains  # each schedule sets its own
+            contact = (ContactModel6D if sole else ContactModel3D)(state, foot, gains=gains)
             contacts.add(key, contact)
             costs.add(f"{key}_cone", *self._cone(key, sole))
         costs.add("control", ResidualModelControl(state), o.control)
@@ -151,6 +180,8 @@ class GaitModels:
         for foot, key in self.keys.items():
             impulses.add(key, (ImpulseModel6D if self.stance.feet[foot].sole else ImpulseModel3D)(state, foot))
             costs.add(f"{key}_track", self._track(foot), o.touchdown_foot)
+            if o.landing_velocity:
+                costs.add(f"{key}_velocity", *self._velocity(foot))
         weights = ActivationModelWeightedQuad(o.touchdown_state_weights.squared(state.nv))
         costs.add("state", ResidualModelState(state), o.touchdown_state, weights)
         return ActionModelImpulseFwdDynamics(
@@ -160,18 +191,16 @@ class GaitModels:
     @functools.cached_property
     def terminal(self) -> ActionModelAbstract:
         """Terminal cost, for a last knot with or without a touch-down."""
-        return ActionModelTerminal(self._costs())
+        return ActionModelTerminal(self._costs(landing=True))
 
-    def _costs(self) -> CostStack:
-        """Cost terms of the state, which running and terminal knots share."""
+    def _costs(self, *, landing: bool) -> CostStack:
+        """Cost terms of the state, which running and terminal knots share; `landing` for knots where feet may land."""
         o, state, costs = self.options, self.state, CostStack(self.state)
         costs.add("com", ResidualModelCoMPosition(state, (0.0, 0.0, 0.0)), o.com)
         for foot, key in self.keys.items():
             costs.add(f"{key}_track", self._track(foot), o.foot)
-            if o.landing_velocity:
-                linear = ActivationModelWeightedQuad([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
-                activation = None if self.stance.feet[foot].sole else linear  # a point may turn
-                costs.add(f"{key}_velocity", ResidualModelFrameVelocity(state, foot), 0.0, activation)
+            if landing and o.landing_velocity:
+                costs.add(f"{key}_velocity", *self._velocity(foot))
         weights = ActivationModelWeightedQuad(o.state_weights.squared(state.nv))
         costs.add("state", ResidualModelState(state), o.state, weights)
         if o.bounds:
@@ -184,16 +213,28 @@ class GaitModels:
             return ResidualModelFramePlacement(self.state, foot, place.placement)
         return ResidualModelFrameTranslation(self.state, foot, place.position)
 
+    def _velocity(self, foot: str) -> tuple[ResidualModelAbstract, float, ActivationModelAbstract | None]:
+        """Residual, weight at most knots, and activation of a foot's velocity."""
+        linear = ActivationModelWeightedQuad([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+        activation = None if self.stance.feet[foot].sole else linear  # a point may turn
+        return ResidualModelFrameVelocity(self.state, foot), 0.0, activation
+
     def _cone(self, key: str, sole: bool) -> tuple[ResidualModelAbstract, float, ActivationModelAbstract]:
         """Residual, weight and activation of a foot's force."""
         o = self.options
         if sole:
             wrench = WrenchCone(o.mu, o.sole, facets=o.facets, inner=o.inner)
-            barrier = ActivationModelQuadraticBarrier(wrench.lower, wrench.upper)
+            barrier = self._barrier(wrench)
             return ResidualModelContactWrenchCone(self.state, key, wrench), o.cone, barrier
         cone = FrictionCone(o.mu, facets=o.facets, inner=o.inner)
-        barrier = ActivationModelQuadraticBarrier(cone.lower, cone.upper)
-        return ResidualModelContactFrictionCone(self.state, key, cone), o.cone, barrier
+        return ResidualModelContactFrictionCone(self.state, key, cone), o.cone, self._barrier(cone)
+
+    def _barrier(self, cone: FrictionCone | WrenchCone) -> ActivationModelAbstract:
+        """Barrier at a cone whose apex is moved up by `min_force`."""
+        apex = np.zeros(cone.matrix.shape[1])
+        apex[2] = self.options.min_force
+        moved = cone.matrix @ apex
+        return ActivationModelQuadraticBarrier(cone.lower + moved, cone.upper + moved)
 
 
 def gait_problem(
@@ -211,13 +252,25 @@ def gait_problem(
         robot: A robot with a floating base.
         schedule: The gait.
         x0: Initial state (nx,) or configuration (nq,); by default the configuration "standing" or "half_sitting".
-        options: Weights and contact models; by default Crocoddyl's for these feet.
+        options: Weights and contact models; by default `GaitOptions()`.
         posture: Reference state (nx,) or configuration (nq,) of the state cost; by default the same configuration, or
             x0 if the robot has neither.
         costs: Cost terms to add at all knots except touch-downs and the end, on a StateMultibody(robot).
     """
-    chosen = GaitOptions.of(schedule) if options is None else options
-    return GaitModels(robot, schedule.start, chosen, costs=costs).problem(schedule, x0, posture=posture)
+    check_instance("schedule", schedule, ContactSchedule)
+    models = GaitModels(robot, schedule.start, options, costs=costs, soft=schedule.soft)
+    return models.problem(schedule, x0, posture=posture)
+
+
+def _length(robot: Robot, stance: Stance) -> float:
+    """Distance from the middle of the feet to the centre of mass [m].
+
+    Raises:
+        InvalidArgumentError: The stance has no centre of mass, and the robot no configuration in which it stands.
+    """
+    if stance.com is not None:
+        return float(np.linalg.norm(np.subtract(stance.com, stance.centre)))
+    return _length(robot, Stance.of(robot, stance.names))
 
 
 def joint_limits(state: StateMultibody) -> ActivationModelQuadraticBarrier:

@@ -14,10 +14,17 @@ import numpy.typing as npt
 from trajopt.actions import ActionModelAbstract
 from trajopt.actions.differential import DifferentialActionModelAbstract
 from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
-from trajopt.checks import check_array, check_count, check_non_negative, check_positive
-from trajopt.errors import InvalidArgumentError, unknown_name
-from trajopt.gaits.schedule import ContactSchedule
-from trajopt.gaits.stance import Stance
+from trajopt.checks import (
+    check_array,
+    check_count,
+    check_flag,
+    check_known,
+    check_non_negative,
+    check_positive,
+)
+from trajopt.errors import InvalidArgumentError
+from trajopt.gaits.lip import GRAVITY
+from trajopt.residuals.friction_cone import check_facets
 
 INTEGRATORS: dict[str, Callable[[DifferentialActionModelAbstract, float], ActionModelAbstract]] = {
     "euler": IntegratedActionModelEuler,
@@ -26,19 +33,23 @@ INTEGRATORS: dict[str, Callable[[DifferentialActionModelAbstract, float], Action
 }
 
 
-LANDING_VELOCITY = 1e6  # weight of a foot's velocity [cost s²/m²], as in Crocoddyl's createPseudoImpulseModel
+def holding_gains(dt: float, share: float = 0.25) -> tuple[float, float]:
+    """Contact gains that remove a foot's velocity and a share of its distance from its foothold in one step.
 
+    Without stiffness, as in Crocoddyl's gaits, the errors of all steps add up, of the order dt² each: feet end up to
+    8 mm below the ground. With a tenth of the distance, feet of jumps and of bipeds' walks are 0.6 to 1.1 mm below it,
+    with a quarter 0.5 mm; FDDP then takes up to twice the iterations.
 
-def holding_gains(dt: float) -> tuple[float, float]:
-    """Contact gains that remove a foot's velocity and a tenth of its distance from its foothold in one step dt [s].
-
-    Without stiffness, as in Crocoddyl's gaits, the position errors of all steps add up: in jumps and bounds of small
-    robots feet end 1.3 to 2.1 mm below the ground, with these gains 0.6 mm. Removing a quarter of the distance instead
-    of a tenth gives 0.4 mm in a bound, but FDDP then takes 44 iterations instead of 29, and forces after the landing
-    leave their cones by 2 N instead of 1 N.
+    Args:
+        dt: Time step [s].
+        share: Part of the distance that one step removes, 0 to 1 [-].
     """
-    rate = 1 / check_positive("dt", dt, unit="s")
-    return 0.1 * rate**2, rate
+    if check_positive("dt", dt, unit="s") < 1e-9:
+        raise InvalidArgumentError(f"dt: expected at least 1e-9 [s], got {dt:g}")
+    if not 0 <= check_non_negative("share", share) <= 1:
+        raise InvalidArgumentError(f"share: expected a number from 0 to 1, got {share}")
+    rate = 1 / float(dt)
+    return share * rate**2, rate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,37 +74,54 @@ class StateWeights:
         for field in dataclasses.fields(self):
             object.__setattr__(self, field.name, check_non_negative(field.name, getattr(self, field.name)))
 
+    def per(self, rate: float) -> StateWeights:
+        """The factors for velocities in SI units; these are for velocities divided by `rate` [1/s]."""
+        check_positive("rate", rate)
+        base, joints = self.base_velocity / rate, self.joint_velocities / rate
+        return dataclasses.replace(self, base_velocity=base, joint_velocities=joints)
+
     def squared(self, nv: int) -> npt.NDArray[np.float64]:
         """Squares of the factors, as weights of an activation (2 nv,)."""
+        check_count("nv", nv, least=6, most=10_000)
         parts = [self.base_position, self.base_rotation, self.joints, self.base_velocity, self.joint_velocities]
         return np.repeat(parts, [3, 3, nv - 6, 6, nv - 6]) ** 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class GaitOptions:
-    """Weights and contact models of a gait. The defaults are Crocoddyl's for point feet.
+    """Weights and contact models of a gait. The defaults suit robots of any size; `crocoddyl` makes Crocoddyl's.
 
     Weights at knots are per second, as these costs are multiplied by the time step. Weights at touch-downs and at the
     end count as they are.
 
+    Weights are for quantities in units of the robot, with its mass m and the distance L from the middle of its feet to
+    its centre of mass: lengths in L, velocities in sqrt(g L), rates in sqrt(g / L), forces in m g, torques in m g L.
+    `absolute` converts them. Without `relative` they are for SI units.
+
     Attributes:
-        com: Weight of the distance between centre of mass and its reference [cost/m²].
-        foot: Weight of the distance between a swinging foot and its reference [cost/m², cost/rad²].
+        com: Weight of the squared distance between centre of mass and its reference [cost].
+        flight: The same while no foot is on the ground [cost].
+        foot: Weight of the squared distance between a swinging foot and its reference [cost].
         state: Weight of the distance between state and reference posture [cost].
         state_weights: Factors on the parts of that distance.
-        control: Weight of the joint torques [cost/(N m)²].
-        cone: Weight of a force outside of its friction cone [cost/N²].
+        control: Weight of the squared joint torques [cost].
+        cone: Weight of the squared force outside of its friction cone [cost].
+        min_force: Normal force at the apex of the friction cone [m g]. A cone that begins above zero keeps forces
+            inside the cone of `mu` although it is a penalty, which forces exceed a little.
         bounds: Weight of joint positions and velocities outside of the robot's limits [cost]; 0 leaves the term out.
-        touchdown_foot: Weight of the distance between a foot and its foothold at its touch-down [cost/m², cost/rad²].
-        landing_velocity: Weight of a foot's velocity when it lands without an impulse [cost s²/m², cost s²/rad²]; 0
-            leaves the term out, for gaits whose feet all land with impulses.
+        touchdown_foot: Weight of the squared distance between a foot and its foothold at its touch-down [cost].
+        landing_velocity: Weight of the squared velocity of a swinging foot when it lands [cost]. Without it impulses,
+            which cost nothing, push and pull the robot.
         touchdown_state: Weight of the distance between state and reference posture at a touch-down [cost].
         touchdown_state_weights: Factors on the parts of that distance.
+        relative: Whether weights are for quantities in units of the robot, otherwise in SI units.
         mu: Friction coefficient, > 0 [-].
         facets: Number of sides of the friction pyramid, even, >= 4 [-].
-        inner: Whether the pyramid lies inside the friction cone; otherwise around it.
+        inner: Whether the pyramid lies inside the friction cone; otherwise around it, where it allows up to
+            mu / cos(pi / facets).
         sole: Length and width of a sole [m].
-        gains: Stiffness and damping that pull a foot in contact back to its foothold [1/s², 1/s]; see `holding_gains`.
+        gains: Stiffness and damping that pull a foot in contact back to its foothold [1/s², 1/s]; None for
+            `holding_gains` of the schedule's time step.
         integrator: "euler", "rk4", or "rk4-crocoddyl", which adds rates of the base as Crocoddyl does.
         damping: Regularisation of the contact dynamics, >= 0 [1/kg].
         touchdown_damping: Regularisation of the impact dynamics at touch-downs, >= 0 [1/kg].
@@ -102,85 +130,124 @@ class GaitOptions:
     Raises:
         InvalidArgumentError: An option has a wrong value.
         UnknownNameError: There is no such integrator.
-
-    Source: Crocoddyl 3.2.1, utils/quadruped.py and utils/biped.py.
     """
 
-    com: float = 1e6
-    foot: float = 1e6
+    com: float = 2e5
+    flight: float = 2e7
+    foot: float = 2e6
     state: float = 1e1
     state_weights: StateWeights = StateWeights(
-        base_position=0.0, base_rotation=500.0, joints=0.01, base_velocity=10.0, joint_velocities=1.0
+        base_position=0.0, base_rotation=500.0, joints=0.01, base_velocity=10.0, joint_velocities=5.0
     )
-    control: float = 1e-1
-    cone: float = 1e1
-    bounds: float = 1e3
-    touchdown_foot: float = 1e7
-    landing_velocity: float = 0.0
+    control: float = 2e3
+    cone: float = 2e6
+    min_force: float = 0.04
+    bounds: float = 1e2
+    touchdown_foot: float = 2e7
+    landing_velocity: float = 4e5
     touchdown_state: float = 1e1
     touchdown_state_weights: StateWeights = StateWeights(
-        base_position=1.0, base_rotation=1.0, joints=10.0, base_velocity=10.0, joint_velocities=10.0
+        base_position=1.0, base_rotation=1.0, joints=1.0, base_velocity=10.0, joint_velocities=10.0
     )
+    relative: bool = True
     mu: float = 0.7
     facets: int = 4
-    inner: bool = False
+    inner: bool = True
     sole: tuple[float, float] = (0.1, 0.05)
-    gains: tuple[float, float] = (0.0, 50.0)
+    gains: tuple[float, float] | None = None
     integrator: str = "euler"
     damping: float = 0.0
     touchdown_damping: float = 1e-12
     restitution: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("com", "foot", "state", "control", "cone", "bounds", "touchdown_foot", "touchdown_state"):
+        for name in (
+            "com",
+            "flight",
+            "foot",
+            "state",
+            "control",
+            "cone",
+            "bounds",
+            "touchdown_foot",
+            "touchdown_state",
+        ):
             self._set(name, check_non_negative(name, getattr(self, name)))
-        for name in ("damping", "touchdown_damping", "landing_velocity"):
+        for name in ("damping", "touchdown_damping", "landing_velocity", "min_force"):
             self._set(name, check_non_negative(name, getattr(self, name)))
         for name in ("state_weights", "touchdown_state_weights"):
             if not isinstance(getattr(self, name), StateWeights):
                 raise InvalidArgumentError(f"{name}: expected StateWeights(...), got {getattr(self, name)!r}")
         self._set("mu", check_positive("mu", self.mu))
-        if check_count("facets", self.facets) < 4 or self.facets % 2:
-            raise InvalidArgumentError(f"facets: expected an even number >= 4, got {self.facets}")
-        for name in ("sole", "gains"):
+        self._set("facets", check_facets(self.facets))
+        self._set("inner", check_flag("inner", self.inner))
+        for name in ("sole",) if self.gains is None else ("sole", "gains"):
             pair = check_array(name, getattr(self, name), (2,))
             if np.any(pair < 0) or (name == "sole" and not np.all(pair > 0)):
                 bound = "> 0" if name == "sole" else ">= 0"
                 raise InvalidArgumentError(f"{name}: expected two numbers {bound}, got {pair}")
             self._set(name, tuple(float(v) for v in pair))
-        if not 0 <= check_non_negative("restitution", self.restitution) <= 1:
+        self._set("restitution", check_non_negative("restitution", self.restitution))
+        if self.restitution > 1:
             raise InvalidArgumentError(f"restitution: expected a number from 0 to 1, got {self.restitution}")
-        if self.integrator not in INTEGRATORS:
-            raise unknown_name("integrator", self.integrator, INTEGRATORS)
+        check_known("integrator", self.integrator, INTEGRATORS)
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
-    @classmethod
-    def soles(cls, **changes: Any) -> Self:
-        """Crocoddyl's options for bipeds with flat soles; `changes` replaces some of them."""
-        biped: dict[str, Any] = {
-            "state_weights": StateWeights(
-                base_position=0.0, base_rotation=500.0, joints=0.01, base_velocity=10.0, joint_velocities=10.0
-            ),
-            "bounds": 0.0,
-            "touchdown_foot": 1e8,
-            "touchdown_state_weights": StateWeights(
-                base_position=1.0, base_rotation=1.0, joints=0.1, base_velocity=10.0, joint_velocities=10.0
-            ),
-            "inner": True,
-            "gains": (0.0, 30.0),
+    def absolute(self, mass: float, length: float) -> Self:
+        """The options for SI units, of a robot with a mass m [kg] and a length L [m]."""
+        if not self.relative:
+            return self
+        mass, length = check_positive("mass", mass, unit="kg"), check_positive("length", length, unit="m")
+        for name, value, unit in (("mass", mass, "kg"), ("length", length, "m")):
+            if not 1e-9 <= value <= 1e9:  # weights are divided by powers of them
+                raise InvalidArgumentError(f"{name}: expected a number from 1e-9 to 1e9 [{unit}], got {value}")
+        weight, rate = GRAVITY * mass, np.sqrt(GRAVITY / length)  # [N], [1/s]
+        values = {
+            "com": self.com / length**2,
+            "flight": self.flight / length**2,
+            "foot": self.foot / length**2,
+            "state_weights": self.state_weights.per(rate),
+            "control": self.control / (weight * length) ** 2,
+            "cone": self.cone / weight**2,
+            "min_force": self.min_force * weight,
+            "touchdown_foot": self.touchdown_foot / length**2,
+            "landing_velocity": self.landing_velocity / (length * rate) ** 2,
+            "touchdown_state_weights": self.touchdown_state_weights.per(rate),
         }
-        return cls(**(biped | changes))
+        return dataclasses.replace(self, relative=False, **values)
 
     @classmethod
-    def of(cls, gait: Stance | ContactSchedule) -> Self:
-        """Crocoddyl's options for the feet of a gait: `soles()` if a foot is a sole, else the defaults.
+    def crocoddyl(cls, *, soles: bool = False, **changes: Any) -> Self:
+        """Crocoddyl's options, in SI units; `changes` replaces some of them.
 
-        If feet land without an impulse, `landing_velocity` is LANDING_VELOCITY.
+        Its feet drift into the ground, rise by less than they are asked to and slide a little.
+
+        Args:
+            soles: Whether they are those of bipeds with flat soles, otherwise those of quadrupeds with point feet.
+            **changes: Options with other values.
+
+        Source: Crocoddyl 3.2.1, utils/quadruped.py and utils/biped.py. For feet that land without an impulse its
+        createPseudoImpulseModel has landing_velocity=1e6.
         """
-        stance = gait.start if isinstance(gait, ContactSchedule) else gait
-        soft = isinstance(gait, ContactSchedule) and any(p.swings and not p.impulse for p in gait.phases)
-        velocity = LANDING_VELOCITY if soft else 0.0
-        soles = any(foot.sole for foot in stance.feet.values())
-        return cls.soles(landing_velocity=velocity) if soles else cls(landing_velocity=velocity)
+        soles = check_flag("soles", soles)
+        posture = {"base_position": 0.0, "base_rotation": 500.0, "joints": 0.01, "base_velocity": 10.0}
+        landed = {"base_position": 1.0, "base_rotation": 1.0, "base_velocity": 10.0, "joint_velocities": 10.0}
+        values: dict[str, Any] = {
+            "com": 1e6,
+            "flight": 1e6,
+            "foot": 1e6,
+            "state_weights": StateWeights(**posture, joint_velocities=10.0 if soles else 1.0),
+            "control": 1e-1,
+            "cone": 1e1,
+            "min_force": 0.0,
+            "bounds": 0.0 if soles else 1e3,
+            "touchdown_foot": 1e8 if soles else 1e7,
+            "landing_velocity": 0.0,
+            "touchdown_state_weights": StateWeights(**landed, joints=0.1 if soles else 10.0),
+            "relative": False,
+            "inner": soles,
+            "gains": (0.0, 30.0) if soles else (0.0, 50.0),
+        }
+        return cls(**(values | changes))

@@ -9,7 +9,7 @@ import numpy as np
 
 from trajopt.contacts.stack import parameter_name
 from trajopt.errors import DuplicateNameError
-from trajopt.gaits.options import GaitOptions
+from trajopt.gaits.options import GaitOptions, holding_gains
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
 from trajopt.types import Reals
@@ -19,7 +19,7 @@ KnotParameter = tuple[str, Reals | float, list[int]]
 
 
 def knot_parameters(
-    options: GaitOptions, stance: Stance, schedule: ContactSchedule, nv: int
+    options: GaitOptions, stance: Stance, schedule: ContactSchedule, nv: int, *, soft: bool
 ) -> Iterator[KnotParameter]:
     """Active contacts, weights, references and time steps at all knots 0..T.
 
@@ -28,6 +28,7 @@ def knot_parameters(
         stance: Feet of the models; their places are the values of references with weight zero.
         schedule: The gait.
         nv: Number of velocities of the robot [-].
+        soft: Whether all knots have cost terms for the velocity of feet, otherwise touch-downs and the end.
     """
     touchdown, T = schedule.touchdowns[:-1], schedule.T
     timed, hits = np.flatnonzero(~touchdown).tolist(), np.flatnonzero(touchdown).tolist()
@@ -39,7 +40,10 @@ def knot_parameters(
         sole, places = stance.feet[foot].sole, footholds[timed, i]
         if sole:
             yield f"{key}_cone.rotation", places[:, :, :3], timed
-        if options.gains[0]:
+        if options.gains is None:
+            for gain, value in zip(("kp", "kd"), holding_gains(schedule.dt)):
+                yield parameter_name("contacts", key, gain), value, timed
+        if options.gains is None or options.gains[0]:
             yield parameter_name("contacts", key, "reference"), places if sole else places[:, :, 3], timed
         if hits:
             yield parameter_name("impulses", key, "active"), active[hits], hits
@@ -51,9 +55,12 @@ def knot_parameters(
         yield f"{key}_track.weight", np.where(landing, landed, options.foot) * guided, everywhere
         yield f"{key}_track.reference", values if sole else values[:, :, 3], everywhere
         if options.landing_velocity:
-            yield f"{key}_velocity.weight", (options.landing_velocity * _once(schedule) * landing)[with_end], with_end
+            gentle = landing & np.append(False, guided[:-1])  # a foot without a path in the air comes as it can
+            knots = [t for t in everywhere if soft or t == T or schedule.touchdowns[t]]
+            yield f"{key}_velocity.weight", (options.landing_velocity * _once(schedule) * gentle)[knots], knots
     guided = ~np.isnan(schedule.com_references[:, 0])
-    yield "com.weight", options.com * guided[with_end], with_end
+    com = np.where(schedule.active.any(axis=1), options.com, options.flight)
+    yield "com.weight", (com * guided)[with_end], with_end
     yield "com.reference", np.where(guided[:, None], schedule.com_references, 0.0)[with_end], with_end
     yield "dt", schedule.dt, timed
     yield from _end(options, bool(schedule.touchdowns[-1]), nv, T)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
+from trajopt.checks import check_instance
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.robots import Robot
 from trajopt.types import Reals
@@ -13,11 +14,27 @@ FEET, COM, UPRIGHT, POSTURE = 1e2, 1e2, 1e0, 1e-1  # weights of errors [1/m, 1/r
 
 
 def foot_paths(schedule: ContactSchedule) -> Reals:
-    """Reference placement of each foot at each knot (T + 1, feet, 3, 4) [-, m]; its last foothold where it has none."""
+    """Reference placement of each foot at each knot (T + 1, feet, 3, 4) [-, m].
+
+    A foot without a reference is at its last foothold; in a flight it moves to the next one, and up and down as the
+    references of the centre of mass do.
+    """
+    check_instance("schedule", schedule, ContactSchedule)
     paths, number, stances = schedule.foot_references.copy(), schedule.phase_of_knot, schedule.stances
+    com = schedule.com_references
     for i, name in enumerate(schedule.feet):
         for t in np.flatnonzero(np.isnan(paths[:, i, 0, 0])):
             paths[t, i] = stances[number[t]].feet[name].placement
+    for n in [n for n, phase in enumerate(schedule.phases) if not phase.stance and phase.com]:
+        knots = np.flatnonzero((number == n) & ~schedule.touchdowns)
+        s = (np.arange(len(knots)) / len(knots))[:, None]
+        for i, name in enumerate(schedule.feet):
+            first, last = (np.array(stances[k].feet[name].position) for k in (n, n + 1))
+            paths[knots, i, :, 3] = first + s * (last - first)
+        landed = schedule.phases[n].com
+        assert landed is not None
+        line = com[knots[0], 2] + s[:, 0] * (landed[2] - com[knots[0], 2])
+        paths[knots, :, 2, 3] += (com[knots, 2] - line)[:, None]
     return paths
 
 

@@ -1,4 +1,4 @@
-"""Gaits of quadrupeds. With the default arguments the references are those of Crocoddyl.
+"""Gaits of quadrupeds. With profile="triangle" and flight="crocoddyl" the references are those of Crocoddyl.
 
 All functions take a stance with the feet in the order left front, right front, left hind, right hind.
 
@@ -13,15 +13,17 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import check_finite
+from trajopt.checks import check_count, check_finite, check_items
 from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.foothold import as_point, yaw_rotation
+from trajopt.gaits.jumps import jump
 from trajopt.gaits.phase import Phase
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
-from trajopt.gaits.steps import StepOptions, check_stance, cyclic_gait, jump
+from trajopt.gaits.steps import StepOptions, check_stance, cyclic_gait
 
 ORDER = "left front, right front, left hind, right hind"
+_QUICK: StepOptions = {"dt": 5e-3, "step_knots": 36}  # as errors of the feet grow with the square of dt
 
 
 def quadruped_walk(
@@ -88,15 +90,16 @@ def quadruped_trot(
 def quadruped_pace(
     stance: Stance,
     *,
-    step_length: float = 0.15,
-    step_height: float = 0.1,
-    support_knots: int = 5,
+    step_length: float = 0.1,
+    step_height: float = 0.05,
+    support_knots: int = 10,
     first_step: str = "half",
     **options: Unpack[StepOptions],
 ) -> ContactSchedule:
     """Pace, sides in turn: both right feet, then both left ones.
 
-    The arguments are those of `quadruped_walk`.
+    The arguments are those of `quadruped_walk`, by default with dt = 5e-3 and step_knots = 36: the robot falls to the
+    side meanwhile.
     """
     lf, rf, lh, rh = _feet(stance)
     return cyclic_gait(
@@ -106,21 +109,21 @@ def quadruped_pace(
         step_height=step_height,
         support_knots=support_knots,
         first_step=first_step,
-        **options,
+        **(_QUICK | options),
     )
 
 
 def quadruped_bound(
     stance: Stance,
     *,
-    step_length: float = 0.15,
-    step_height: float = 0.1,
-    support_knots: int = 5,
+    step_length: float = 0.1,
+    step_height: float = 0.05,
+    support_knots: int = 10,
     **options: Unpack[StepOptions],
 ) -> ContactSchedule:
     """Bound: both front feet, then both hind ones; all steps have full length.
 
-    The other arguments are those of `quadruped_walk`.
+    The other arguments are those of `quadruped_walk`, by default with dt = 5e-3 and step_knots = 36.
     """
     lf, rf, lh, rh = _feet(stance)
     return cyclic_gait(
@@ -130,7 +133,7 @@ def quadruped_bound(
         step_height=step_height,
         support_knots=support_knots,
         first_step="full",
-        **options,
+        **(_QUICK | options),
     )
 
 
@@ -138,27 +141,31 @@ def quadruped_jump(
     stance: Stance,
     *,
     jump_height: float = 0.15,
-    jump_length: npt.ArrayLike = (0.0, 0.3, 0.0),
-    dt: float = 1e-2,
-    ground_knots: int = 10,
-    flying_knots: int = 20,
+    jump_length: npt.ArrayLike = (0.1, 0.0, 0.0),
+    dt: float = 5e-3,
+    ground_knots: int = 60,
+    flying_knots: int | None = None,
     ground: float | None = None,
+    flight: str = "ballistic",
 ) -> ContactSchedule:
-    """Jump: all feet lift off and land together. The centre of mass has a reference on the way up only.
+    """Jump: all feet lift off and land together.
 
     Args:
         stance: Initial stance.
         jump_height: Rise of the centre of mass above the line between start and landing, > 0 [m].
-        jump_length: Displacement of the feet (3,) [m]; the third component is a step up or down.
+        jump_length: Displacement of the feet, forward, left and up (3,) [m].
         dt: Time step [s].
         ground_knots: Number of knots on the ground before the jump, and again after it [-].
-        flying_knots: Number of knots on the way up, and again on the way down [-].
-        ground: Height of the feet's frames on the ground at the start [m]; by default 0, as in Crocoddyl. Round feet,
-            whose frames are in their middle, need `stance.height`.
+        flying_knots: Number of knots on the way up, and again on the way down [-]; by default those of a flight of
+            sqrt(8 jump_height / g), with which it has to agree.
+        ground: Height of the feet's frames on the ground at the start [m]; by default the height that each has.
+        flight: References of the centre of mass in the air: "ballistic", the parabola of a thrown body; or "crocoddyl",
+            a line up to `jump_height` in any time and nothing on the way down, which rises as high as the flight takes
+            time (`flying_knots` 20, `ground` 0 by default).
 
     Raises:
-        InvalidArgumentError: An argument has a wrong value, the feet are in another order, or `ground` is None and the
-            feet are not near height 0.
+        InvalidArgumentError: An argument has a wrong value, the flight time does not fit the height, or the feet are in
+            another order.
     """
     _, rf, _, _ = _feet(stance)
     return jump(
@@ -168,9 +175,10 @@ def quadruped_jump(
         dt=dt,
         ground_knots=ground_knots,
         flying_knots=flying_knots,
-        landed_knots=ground_knots,
+        landed_knots=check_count("ground_knots", ground_knots, least=1),
         first_foot=rf,
         ground=ground,
+        flight=flight,
     )
 
 
@@ -189,8 +197,9 @@ def quadruped_com_shift(
     names = _feet(stance)
     assert stance.com is not None
     ahead, phases = yaw_rotation(check_finite("heading", heading))[:, 0], []
-    for shift in shifts:
-        goal = as_point("com", np.array(stance.com) + check_finite("shifts", shift) * ahead)
+    for shift in check_items("shifts", shifts, "numbers"):
+        shift = check_finite("shifts", shift)
+        goal = as_point("com", np.array(stance.com) + shift * ahead)
         phases.append(Phase(name="support", knots=knots, stance=names))
         phases.append(Phase(name=f"com {shift:+g} m", knots=1, stance=names, com=goal, com_start=goal))
     return ContactSchedule(start=stance, phases=tuple(phases), dt=dt)

@@ -66,7 +66,7 @@ def knot_references(start: Stance, phases: Sequence[Phase], dt: float) -> KnotRe
         for swing in phase.swings:
             path = _path(stance.feet[swing.foot], swing, phase)
             feet[first : first + phase.total_knots, column[swing.foot]] = path
-        com[flying] = _com(phase, stance)
+        com[flying] = _com(phase, stance, dt)
         swinging = [column[foot] for foot in phase.swinging]
         landing[first:after, swinging] = False  # a foot that lands and swings again at once
         if phase.touches_down:
@@ -103,10 +103,15 @@ def _path(start: Foothold, swing: Swing, phase: Phase) -> Reals:
     return path[: phase.total_knots]
 
 
-def _com(phase: Phase, stance: Stance) -> Reals:
+def _com(phase: Phase, stance: Stance, dt: float) -> Reals:
     """References of the centre of mass at the phase's knots (knots, 3) [m]; NaN for a phase without a reference."""
     if phase.com is None:
         return np.full((phase.knots, 3), np.nan)
     start, end = np.array(phase.com_start or stance.com), np.array(phase.com)
+    if phase.com_velocities is not None:
+        first, last = np.array(phase.com_velocities) * (phase.knots * dt)
+        s = (np.arange(phase.knots) / phase.knots)[:, None]
+        bent = s * (1 - s) * ((1 - s) * (first - end + start) - s * (last - end + start))
+        return start + s * (end - start) + bent  # Hermite's cubic
     progress = np.arange(1, phase.knots + 1) / phase.knots
     return start + progress[:, None] * (end - start)

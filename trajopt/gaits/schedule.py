@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.checks import check_count, check_positive
-from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.checks import check_count, check_items, check_positive, is_integer
+from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.gaits.foothold import as_point
-from trajopt.gaits.phase import Phase
+from trajopt.gaits.lip import GRAVITY
+from trajopt.gaits.phase import MOST_KNOTS, Phase
 from trajopt.gaits.references import Flags, KnotReferences, knot_references, stances_of
 from trajopt.gaits.stance import Stance
 from trajopt.types import Reals
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 _SAME_PLACE = 1e-3  # footholds this close are the same [m]
+_FLIGHT_TOLERANCE = 0.05  # largest difference of a flight time from that of its velocities [-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,11 +58,12 @@ class ContactSchedule:
             object.__setattr__(self, "start", Stance(self.start))
         if not isinstance(self.start, Stance):
             raise InvalidArgumentError(f"start: expected a Stance, such as Stance.of(robot, feet), got {self.start!r}")
-        phases = (self.phases,) if isinstance(self.phases, Phase) else tuple(self.phases)
+        phases = (self.phases,) if isinstance(self.phases, Phase) else check_items("phases", self.phases, "phases")
         object.__setattr__(self, "phases", phases)
         object.__setattr__(self, "dt", check_positive("dt", self.dt, unit="s"))
         for phase in phases:
             _check_phase(phase, self.start)
+        check_count("phases: number of knots", sum(phase.total_knots for phase in phases), most=MOST_KNOTS)
         if sum(phase.total_knots for phase in phases) < 2:
             raise InvalidArgumentError(
                 f"phases: expected at least two knots, the last one is the end, got {[p.name for p in phases]}; add a "
@@ -76,6 +79,8 @@ class ContactSchedule:
                     f"phase {phase.name!r}: com: the line to it has no start; give the schedule's start a com, or the "
                     "phase a com_start"
                 )
+            if phase.com_velocities is not None and not phase.stance:
+                _check_flight(phase, self.dt)
 
     # Knot by knot
 
@@ -130,6 +135,11 @@ class ContactSchedule:
         return self.references.com
 
     @property
+    def soft(self) -> bool:
+        """Whether some feet land without an impulse."""
+        return any(phase.swings and not phase.impulse for phase in self.phases)
+
+    @property
     def stances(self) -> list[Stance]:
         """Stances before each phase and after the last one; a foot in the air has the foothold that it left."""
         return list(stances_of(self.start, self.phases))
@@ -170,7 +180,7 @@ class ContactSchedule:
                     f"phase: expected a unique name, got {phase!r} of phases {found}; give a number"
                 )
             return found[0]
-        if isinstance(phase, bool) or not isinstance(phase, (int, np.integer)) or not -count <= phase < count:
+        if not is_integer(phase) or not -count <= phase < count:
             raise InvalidArgumentError(f"phase: expected a name, or a number from 0 to {count - 1}, got {phase!r}")
         return int(phase) % count
 
@@ -205,7 +215,7 @@ class ContactSchedule:
         stance = other.end if isinstance(other, ContactSchedule) else other
         if not isinstance(stance, Stance) or set(stance.feet) != set(self.feet):
             raise InvalidArgumentError(
-                f"other: expected a schedule or stance of {', '.join(self.feet)}, got {stance!r}"
+                f"other: expected a schedule or stance of {', '.join(self.feet)}, got {shown(stance)}"
             )
         motion = self.start.motion_to(stance)
         phases = [_moved(phase, motion) for phase in self.phases]
@@ -215,14 +225,19 @@ class ContactSchedule:
 
     def repeated(self, times: int) -> ContactSchedule:
         """The schedule several times in a row, each from the end of the one before."""
-        whole = self
-        for _ in range(check_count("times", times, least=1) - 1):
-            whole = whole + self.after(whole)
-        return whole
+        last, phases = self, [*self.phases]
+        for _ in range(check_count("times", times, least=1, most=MOST_KNOTS // (self.T + 1)) - 1):
+            last = self.after(last)
+            phases += last.phases
+        return dataclasses.replace(self, phases=tuple(phases))
 
     def scaled(self, factor: float) -> ContactSchedule:
         """The schedule with the duration of each phase multiplied by `factor` [-], rounded to at least one knot."""
         factor = check_positive("factor", factor)
+        if factor * (self.T + 1) > 2 * MOST_KNOTS:  # rounding to one knot at least aside
+            raise InvalidArgumentError(
+                f"factor: expected at most {MOST_KNOTS} knots, got {factor:g} times {self.T + 1}"
+            )
         phases = [dataclasses.replace(p, knots=max(1, round(p.knots * factor))) for p in self.phases]
         return dataclasses.replace(self, phases=tuple(phases))
 
@@ -242,6 +257,11 @@ class ContactSchedule:
         from trajopt.gaits.table import table
 
         return table(self)
+
+    def _repr_html_(self) -> str:
+        from trajopt.gaits.gantt import html_of
+
+        return html_of(self)
 
     def __repr__(self) -> str:
         names = ", ".join(p.name for p in self.phases[:8]) + (", ..." if len(self.phases) > 8 else "")
@@ -269,8 +289,24 @@ def _check_phase(phase: Phase, start: Stance) -> None:
             )
 
 
+def _check_flight(phase: Phase, dt: float) -> None:
+    """Raises InvalidArgumentError if gravity does not change the velocity of a flight as its references do."""
+    assert phase.com_velocities is not None
+    (_, _, up), (_, _, down) = phase.com_velocities
+    time, fits = phase.knots * dt, (up - down) / GRAVITY
+    if abs(time - fits) > _FLIGHT_TOLERANCE * fits:
+        raise InvalidArgumentError(
+            f"phase {phase.name!r}: knots: expected a flight of {fits:.3g} s for a vertical velocity from {up:.3g} to "
+            f"{down:.3g} m/s, got {phase.knots} knots of {dt:g} s = {time:.3g} s; make the jump with this dt"
+        )
+
+
 def _moved(phase: Phase, motion: pin.SE3) -> Phase:
     """A phase with its footholds and its centre of mass moved by a rigid motion."""
     swings = [dataclasses.replace(swing, to=swing.to.moved(motion)) for swing in phase.swings]
     com, start = (None if c is None else as_point("com", motion.act(np.array(c))) for c in (phase.com, phase.com_start))
-    return dataclasses.replace(phase, swings=tuple(swings), com=com, com_start=start)
+    speeds = None
+    if phase.com_velocities is not None:
+        first, last = (as_point("v", motion.rotation @ np.array(v)) for v in phase.com_velocities)
+        speeds = (first, last)
+    return dataclasses.replace(phase, swings=tuple(swings), com=com, com_start=start, com_velocities=speeds)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.checks import check_finite
+from trajopt.checks import as_numbers, check_finite, check_flag, check_instance, check_known, check_mapping, check_texts
 from trajopt.errors import InvalidArgumentError, UnknownNameError, unknown_name
 from trajopt.gaits.foothold import Foothold, Vector3, as_point, heading_of, yaw_rotation
 from trajopt.robots import Robot
@@ -46,7 +46,8 @@ class Stance:
                 f"feet: expected the place of each foot by name, such as {{'LF_FOOT': (0.4, 0.2, 0.0)}}, got "
                 f"{self.feet!r}; Stance.of(robot, names) reads it from a robot"
             )
-        places = {str(name): Foothold.of(place, f"feet[{name!r}]") for name, place in self.feet.items()}
+        check_texts("feet", self.feet.keys())
+        places = {name: Foothold.of(place, f"feet[{name!r}]") for name, place in self.feet.items()}
         object.__setattr__(self, "feet", places)
         if self.com is not None:
             object.__setattr__(self, "com", as_point("com", self.com))
@@ -75,7 +76,8 @@ class Stance:
             InvalidArgumentError: The robot has no floating base, a foot is named twice, or `x` has a wrong size.
             UnknownNameError: There is no such frame; the message lists frames that look like feet.
         """
-        names = [feet] if isinstance(feet, str) else list(feet)
+        heading = None if heading is None else check_finite("heading", heading)
+        names = [feet] if isinstance(feet, str) else list(check_texts("feet", feet))
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise InvalidArgumentError(f"feet: foot {twice!r} is listed twice; name it once")
@@ -104,6 +106,10 @@ class Stance:
 
     def stepped(self, places: Mapping[str, Foothold], com: Vector3 | None = None) -> Stance:
         """The stance with new footholds of some feet; a sole that gets a point keeps its orientation."""
+        check_mapping("places", places, "write {foot: foothold}")
+        for name in places:
+            check_known("places: foot", name, self.feet)
+        places = {name: Foothold.of(place, f"places[{name!r}]") for name, place in places.items()}
         kept = {
             name: Foothold(place.position, self.feet[name].quaternion) if not place.sole else place
             for name, place in places.items()
@@ -112,6 +118,9 @@ class Stance:
 
     def motion_to(self, other: Stance) -> pin.SE3:
         """Turn about the vertical and translation that move these feet closest to those of another stance."""
+        check_instance("other", other, Stance)
+        for name in self.feet:
+            check_known("other: foot", name, other.feet)
         here = np.array([f.position for f in self.feet.values()])
         there = np.array([other.feet[name].position for name in self.feet])
         a, b = here - here.mean(axis=0), there - there.mean(axis=0)
@@ -151,10 +160,7 @@ def configuration_of(robot: Robot, x: npt.ArrayLike | None, argument: str = "x")
                 f"({robot.nq + robot.nv},) or a configuration ({robot.nq},)"
             )
         return q
-    try:
-        array = np.array(x, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidArgumentError(f"{argument}: expected numbers, got {x!r}") from None
+    array = as_numbers(argument, x)
     if array.shape not in ((robot.nq,), (robot.nq + robot.nv,)):
         raise InvalidArgumentError(
             f"{argument}: expected a state ({robot.nq + robot.nv},) or configuration ({robot.nq},), got {array.shape}"
@@ -187,9 +193,9 @@ def foot_frame(robot: Robot, name: str) -> int:
 
 
 def _place(frame: pin.SE3, sole: bool, heading: float | None) -> Foothold:
-    if not sole:
+    if not check_flag("soles", sole):
         return Foothold.of(frame.translation)
     if frame.rotation[2, 2] < _FLAT:
         return Foothold.of(frame)
-    yaw = heading_of(frame.rotation) if heading is None else check_finite("heading", heading)
+    yaw = heading_of(frame.rotation) if heading is None else heading
     return Foothold.of(pin.SE3(yaw_rotation(yaw), frame.translation))

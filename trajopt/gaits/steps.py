@@ -1,35 +1,36 @@
-"""Building blocks of gaits: support phases, steps of some feet while the others stand, cycles of steps, jumps."""
+"""Building blocks of gaits: support phases, steps of some feet while the others stand, cycles of steps."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
-import numpy.typing as npt
 
-from trajopt.checks import check_array, check_count, check_finite, check_positive
-from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.checks import check_count, check_finite, check_known
+from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.foothold import Foothold, Vector3, as_point, yaw_rotation
-from trajopt.gaits.phase import Phase, Swing
+from trajopt.gaits.phase import MOST_KNOTS, Phase, Swing
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
 
+_logger = logging.getLogger(__name__)
+
 FIRST_STEPS = ("half", "full")
-_NEAR_THE_GROUND = 0.015  # height of the feet's frames that counts as 0 [m]
 
 
 class StepOptions(TypedDict, total=False):
     """Keyword arguments that all gaits made of steps take; `cyclic_gait` has their defaults.
 
     Attributes:
-        dt: Time step, 1e-2 by default [s].
-        step_knots: Number of knots of a swing, 25 by default [-].
+        dt: Time step, 1e-2 by default unless the gait says otherwise [s].
+        step_knots: Number of knots of a swing, 25 by default likewise [-].
         cycles: Number of cycles, >= 1, 1 by default [-].
         heading: Direction of the steps, an angle about the vertical from the world's x axis, 0 by default [rad].
         final_knots: Number of knots with all feet on the ground at the end, 1 by default [-].
-        profile: Path of a swinging foot, "triangle" (default) or "smooth", see `Swing`.
+        profile: Path of a swinging foot, "smooth" (default) or "triangle", see `Swing`.
         impulse: Whether touch-downs are impulses, True by default, see `Phase`.
     """
 
@@ -87,7 +88,7 @@ def above_the_feet(stance: Stance) -> Stance:
 
 def support_phases(argument: str, stance: Stance, knots: int) -> tuple[Phase, ...]:
     """A phase with all feet on the ground for some knots, or no phase for 0 knots; errors name `argument`."""
-    count = check_count(argument, knots)
+    count = check_count(argument, knots, most=MOST_KNOTS)
     return (Phase(name="support", knots=count, stance=stance.names),) if count else ()
 
 
@@ -123,7 +124,7 @@ def cyclic_gait(
     cycles: int = 1,
     heading: float = 0.0,
     final_knots: int = 1,
-    profile: str = "triangle",
+    profile: str = "smooth",
     impulse: bool = True,
 ) -> ContactSchedule:
     """Groups of feet step ahead in turn.
@@ -141,15 +142,16 @@ def cyclic_gait(
         cycles: Number of cycles, >= 1 [-].
         heading: Direction of the steps, an angle about the vertical from the world's x axis [rad].
         final_knots: Number of knots with all feet on the ground after the last step [-].
-        profile: Path of a swinging foot, "triangle" or "smooth", see `Swing`.
+        profile: Path of a swinging foot, "smooth" or "triangle", see `Swing`.
         impulse: Whether touch-downs are impulses, see `Phase`.
     """
     half = check_first_step(first_step)
     shape = StepShape(knots=step_knots, height=step_height, profile=profile, impulse=impulse)
     ahead = check_finite("step_length", step_length) * yaw_rotation(check_finite("heading", heading))[:, 0]
     start = now = above_the_feet(stance)
+    warn_if_far(stance, float(np.linalg.norm(ahead)))
     phases: list[Phase] = []
-    for number in range(check_count("cycles", cycles, least=1) * len(strides)):
+    for number in range(check_count("cycles", cycles, least=1, most=MOST_KNOTS // 10) * len(strides)):
         phases += support_phases("support_knots", now, support_knots)
         move = 0.5 * ahead if half and number == 0 else ahead
         for group in strides[number % len(strides)]:
@@ -159,64 +161,24 @@ def cyclic_gait(
     return ContactSchedule(start=start, phases=tuple(phases), dt=dt)
 
 
+def warn_if_far(stance: Stance, step_length: float) -> None:
+    """Warns of steps that no leg can make: longer than twice the height of the centre of mass above the feet."""
+    assert stance.com is not None
+    height = stance.com[2] - stance.height
+    if height > 0 and step_length > 2 * height:
+        _logger.warning(
+            "step_length: %g m is more than twice the height of the centre of mass above the feet, %.3g m; lengths are "
+            "in metres",
+            step_length,
+            height,
+        )
+
+
 def check_first_step(first_step: str) -> bool:
     """Whether the first steps are half as long as the others.
 
     Raises:
         UnknownNameError: `first_step` is neither "half" nor "full".
     """
-    if first_step not in FIRST_STEPS:
-        raise unknown_name("first_step:", first_step, FIRST_STEPS)
+    check_known("first_step:", first_step, FIRST_STEPS)
     return first_step == "half"
-
-
-def jump(
-    stance: Stance,
-    *,
-    height: float,
-    length: npt.ArrayLike,
-    dt: float,
-    ground_knots: int,
-    flying_knots: int,
-    landed_knots: int,
-    first_foot: str,
-    ground: float | None,
-) -> ContactSchedule:
-    """Jump in which all feet lift off and land together, moved by `length` (3,) [m]; see `quadruped_jump`."""
-    check_positive("jump_height", height, unit="m")
-    by = check_array("jump_length", length, (3,))
-    start = above_the_feet(stance)
-    assert start.com is not None
-    com = np.array(start.com)
-    top = com + by / 2 + [0.0, 0.0, height]
-    level, swings = _ground(stance, ground), []
-    for name, place in start.feet.items():
-        x, y, _ = place.position
-        swings.append(Swing(name, Foothold((x + by[0], y + by[1], level + by[2]), place.quaternion), None))
-    rise = by[2] + level - start.feet[first_foot].position[2]
-    landed = as_point("com", np.add(com, (by[0], by[1], rise)))
-    names = start.names
-    phases = [
-        Phase(name="take-off", knots=ground_knots, stance=names),
-        Phase(name="up", knots=flying_knots, free=names, com=as_point("com", top), com_start=start.com),
-        Phase(name="down", knots=flying_knots, swings=tuple(swings)),
-    ]
-    if landed_knots > 0:
-        phases.append(Phase(name="landed", knots=landed_knots, stance=names, com=landed, com_start=landed))
-    return ContactSchedule(start=start, phases=tuple(phases), dt=dt)
-
-
-def _ground(stance: Stance, ground: float | None) -> float:
-    """Height of the feet's frames on level ground [m].
-
-    Raises:
-        InvalidArgumentError: `ground` is None, and the feet do not stand near height 0.
-    """
-    if ground is not None:
-        return check_finite("ground", ground)
-    if abs(stance.height) > _NEAR_THE_GROUND:
-        raise InvalidArgumentError(
-            f"ground: expected a height, got None with the feet's frames {stance.height:.3g} m above 0; give "
-            "ground=stance.height if the feet touch the ground there, as round feet do, or ground=0.0"
-        )
-    return 0.0

@@ -48,9 +48,10 @@ def machine_code(text: str, level: int) -> bytes:
     from llvmlite import binding
 
     machine = target_machine(level)
-    module = binding.parse_assembly(text, binding.create_context())
-    module.verify()  # generating code from a module that is not valid can end the process
-    return bytes(machine.emit_object(module))
+    # the module must be freed before its context: a garbage collector could begin with either of them
+    with binding.create_context() as context, binding.parse_assembly(text, context) as module:
+        module.verify()  # generating code from a module that is not valid can end the process
+        return bytes(machine.emit_object(module))
 
 
 def main() -> None:

@@ -19,8 +19,9 @@ from typing import Any
 
 from trajopt import cache
 from trajopt.errors import TrajoptError
-from trajopt.kernels import codegen, workers
+from trajopt.kernels import codegen, notice, workers
 from trajopt.kernels.codegen import OPTIMISED, QUICK, host
+from trajopt.kernels.interrupts import Held, Postponed
 from trajopt.kernels.threads import get_num_threads
 
 __all__ = [
@@ -43,9 +44,13 @@ MATH_SYMBOLS = (
     *("memcpy", "memset", "memmove"),
 )
 
+LINKS_PER_ENGINE = 64
+"""LLVM keeps 9 KiB of a library after its code is freed, until the engine goes that linked it; one starts in 3 ms."""
+
 _lock = threading.RLock()  # held over every call of LLVM
 _library_numbers = itertools.count()
-_released: deque[Any] = deque()  # libraries that nobody holds any more and that LLVM still has
+_engine: _Engine | None = None  # the one that links now
+_released: deque[tuple[Any, _Engine]] = deque()  # libraries that nobody holds any more, and that LLVM still has
 _permanent: list[Library] = []
 _compilations = 0
 _closing = False
@@ -87,7 +92,8 @@ def object_code(write: Callable[[], str], *about: str) -> bytes:
     key = cache.key("module", *about, target_description())
     image = cache.load(key)
     if image is None:
-        image = machine_code(write())
+        with notice.Compiling():
+            image = machine_code(write())
         cache.store(key, image)
     return image
 
@@ -99,7 +105,7 @@ def machine_code(text: str, level: int = OPTIMISED) -> bytes:
         CompilationError: LLVM refuses the text.
     """
     global _compilations
-    with _lock:
+    with _lock, Held():
         try:
             image = codegen.machine_code(text, level)
         except RuntimeError as error:
@@ -151,43 +157,72 @@ class Library:
 
     Args:
         tracker: What LLVM gives for it.
+        engine: What has linked it.
         exports: Symbols that it exports.
     """
 
-    def __init__(self, tracker: Any, exports: Iterable[str]) -> None:
+    def __init__(self, tracker: Any, engine: _Engine, exports: Iterable[str]) -> None:
         self._addresses = {name: int(tracker[name]) for name in exports}
-        weakref.finalize(self, _release, tracker).atexit = False  # LLVM may be gone by then
+        weakref.finalize(self, _release, tracker, engine).atexit = False  # LLVM may be gone by then
 
     def __getitem__(self, symbol: str) -> int:
         """Address of an exported symbol."""
         return self._addresses[symbol]
 
 
-def _release(tracker: Any) -> None:
+def _release(tracker: Any, engine: _Engine) -> None:
     """Unloads a library now or, if LLVM is at work in another thread, when it is called next.
 
     An object can die in any thread, at any place: it must not wait for a lock.
     """
-    _released.append(tracker)
-    if _lock.acquire(blocking=False):
-        try:
-            _unload()
-        finally:
-            _lock.release()
+    _released.append((tracker, engine))
+    with Postponed():
+        if _lock.acquire(blocking=False):
+            try:
+                _unload()
+            finally:
+                _lock.release()
 
 
 def _unload() -> None:
     """Frees what nobody holds any more; the caller holds the lock."""
     while _released:
-        _released.popleft().close()
+        tracker, engine = _released.popleft()
+        tracker.close()
+        engine.living -= 1
+        engine.close_if_done()
 
 
-@functools.cache
-def _engine() -> object:
-    from llvmlite import binding
+class _Engine:
+    """LLVM's linker of a number of libraries; the lock is held in all methods."""
 
-    codegen.target_machine(QUICK)
-    return binding.create_lljit_compiler()
+    def __init__(self) -> None:
+        from llvmlite import binding
+
+        codegen.target_machine(QUICK)
+        self._engine = binding.create_lljit_compiler()
+        self._left = LINKS_PER_ENGINE
+        self.living = 0  # libraries
+
+    @staticmethod
+    def current() -> _Engine:
+        """The one that links now."""
+        global _engine
+        if _engine is None or not _engine._left:
+            _engine = _Engine()
+        return _engine
+
+    def link(self, builder: Any) -> Any:
+        """Links what the builder has; gives LLVM's tracker of it."""
+        self._left -= 1
+        tracker = builder.link(self._engine, f"trajopt_{next(_library_numbers)}")
+        self.living += 1
+        return tracker
+
+    def close_if_done(self) -> None:
+        """Frees it when its last library has gone."""
+        if not self._left and not self.living:
+            self._engine.close()
 
 
 @functools.cache
@@ -209,7 +244,7 @@ def link(images: Iterable[bytes], exports: Iterable[str], imports: dict[str, int
     from llvmlite import binding
 
     exports = list(exports)
-    with _lock:
+    with _lock, Held():
         _unload()
         builder = binding.JITLibraryBuilder()
         for image in images:
@@ -220,11 +255,12 @@ def link(images: Iterable[bytes], exports: Iterable[str], imports: dict[str, int
             builder.import_symbol(name, address)
         for name in exports:
             builder.export_symbol(name)
+        engine = _Engine.current()
         try:
-            tracker = builder.add_current_process().link(_engine(), f"trajopt_{next(_library_numbers)}")
+            tracker = engine.link(builder.add_current_process())
         except RuntimeError as error:
             raise CompilationError(f"machine code does not link (please report it): {error}") from error
-        return Library(tracker, exports)
+        return Library(tracker, engine, exports)
 
 
 def load(images: Iterable[bytes], exports: Iterable[str], imports: dict[str, int]) -> dict[str, int]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 
 from trajopt import cache
-from trajopt.kernels import compiler, emission, workers
+from trajopt.kernels import compiler, emission, notice, workers
 from trajopt.kernels.expression import Expression
 from trajopt.kernels.instructions import read_instructions
+from trajopt.kernels.interrupts import Held
 
 AT_A_TIME = 2.0  # how long the background compiles on each core before it keeps what it has [s]
 
@@ -48,7 +49,7 @@ class Wanted:
 
 
 _loaded: weakref.WeakValueDictionary[str, FunctionCode] = weakref.WeakValueDictionary()  # kernels hold the code
-_pending: dict[str, Future[FunctionCode]] = {}  # what a thread is about to load or compile
+_pending: dict[str, threading.Event] = {}  # what a thread is about to load or compile; set when it is done with it
 _guard = threading.Lock()
 
 
@@ -66,29 +67,47 @@ def cache_key(expression: Expression, width: int, level: int) -> str:
 def function_codes(wanted: Sequence[Wanted], *, background: bool = False) -> list[FunctionCode]:
     """Code of functions, all that is missing compiled at once; what another thread compiles already is waited for."""
     keys = [cache_key(w.expression, w.width, w.level) for w in wanted]
-    own: dict[str, Future[FunctionCode]] = {}
-    with _guard:
-        codes = {key: code for key in keys if (code := _loaded.get(key))}
-        for key in keys:
-            if key not in codes and key not in _pending:
-                own[key] = _pending[key] = Future()
-        waiting = {key: _pending[key] for key in keys if key not in codes}
+    codes: dict[str, FunctionCode] = {}
+    while missing := {key: w for key, w in zip(keys, wanted) if key not in codes}:
+        for other in _taken(missing, codes, background):
+            other.wait()
+    return [codes[key] for key in keys]
+
+
+def _taken(missing: dict[str, Wanted], codes: dict[str, FunctionCode], background: bool) -> list[threading.Event]:
+    """Adds what is loaded, and what nobody else makes; gives what to wait for before one looks again.
+
+    Whoever waits does not see the error of the other thread: it tries itself.
+    """
+    own: dict[str, threading.Event] = {}
+    others = []
     try:
-        for key, code in _made({key: w for key, w in zip(keys, wanted) if key in own}, background):
+        with _guard:
+            for key in missing:
+                if code := _loaded.get(key):
+                    codes[key] = code
+                elif key in _pending:
+                    others.append(_pending[key])
+                else:
+                    own[key] = _pending[key] = threading.Event()
+        for key, code in _made({key: missing[key] for key in own}, background):
+            codes[key] = code
             with _guard:
                 _loaded[key] = code
-                _pending.pop(key, None)
-            own[key].set_result(code)
-    except BaseException as error:
-        failed = {key: future for key, future in own.items() if not future.done()}
-        with _guard:
-            for key in failed:
-                _pending.pop(key, None)  # whoever asks next tries again
-        for future in failed.values():
-            future.set_exception(error)
-        raise
-    codes |= {key: future.result() for key, future in waiting.items()}
-    return [codes[key] for key in keys]
+            _finish({key: own[key]})
+    finally:
+        _finish(own)
+    return others
+
+
+def _finish(own: dict[str, threading.Event]) -> None:
+    """Wakes whoever waits for functions that are loaded now, or that failed."""
+    with Held():
+        for key, event in own.items():
+            with _guard:
+                if _pending.get(key) is event:
+                    del _pending[key]
+            event.set()
 
 
 def forget() -> None:
@@ -106,20 +125,29 @@ def forget_unfinished() -> None:
 
 def _made(wanted: dict[str, Wanted], background: bool) -> Iterator[tuple[str, FunctionCode]]:
     """Keys and code of functions: first those of the disk cache, then those that are compiled."""
-    emitted: dict[str, emission.EmittedFunction] = {}
+    absent: dict[str, Wanted] = {}
     for key, w in wanted.items():
         stored = cache.load(key)
         if stored is not None:
             yield key, _linked(w, *_unpack(stored))
         else:
-            emitted[key] = emission.EmittedFunction(w.symbol, read_instructions(w.expression.function), w.width)
-    for level in sorted({wanted[key].level for key in emitted}):
-        some = {key: function for key, function in emitted.items() if wanted[key].level == level}
-        images = iter(_compiled([part for function in some.values() for part in function.parts], level, background))
-        for key, function in some.items():
-            own = list(itertools.islice(images, len(function.parts)))
-            cache.store(key, _pack(function.scratch, own))
-            yield key, _linked(wanted[key], function.scratch, own)
+            absent[key] = w
+    for level in sorted({w.level for w in absent.values()}):
+        some = {key: w for key, w in absent.items() if w.level == level}
+        for key, (scratch, images) in _compiled(some, level, background).items():
+            cache.store(key, _pack(scratch, images))
+            yield key, _linked(some[key], scratch, images)
+
+
+def _compiled(wanted: dict[str, Wanted], level: int, background: bool) -> dict[str, tuple[int, list[bytes]]]:
+    """Scratch and object files of functions, by key."""
+    with contextlib.nullcontext() if background else notice.Compiling():
+        emitted = {
+            key: emission.EmittedFunction(w.symbol, read_instructions(w.expression.function), w.width)
+            for key, w in wanted.items()
+        }
+        images = iter(_images([part for each in emitted.values() for part in each.parts], level, background))
+    return {key: (each.scratch, list(itertools.islice(images, len(each.parts)))) for key, each in emitted.items()}
 
 
 def _linked(w: Wanted, scratch: int, images: list[bytes]) -> FunctionCode:
@@ -127,7 +155,7 @@ def _linked(w: Wanted, scratch: int, images: list[bytes]) -> FunctionCode:
     return FunctionCode(library[w.symbol], scratch, library)
 
 
-def _compiled(parts: list[str], level: int, background: bool) -> list[bytes]:
+def _images(parts: list[str], level: int, background: bool) -> list[bytes]:
     """Machine code of parts; what the background has done is kept if the process ends before all is done."""
     entries = [cache.key("part", part, str(level), compiler.target_description()) for part in parts]
     images = [cache.load(entry) if len(parts) > 1 else None for entry in entries]

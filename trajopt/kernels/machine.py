@@ -23,51 +23,53 @@ from trajopt.kernels import compiler, functions, workers
 from trajopt.kernels.compiler import OPTIMISED, QUICK
 from trajopt.kernels.entry import content, entry_text, layout
 from trajopt.kernels.functions import Wanted
+from trajopt.kernels.interrupts import Heard, Held
 from trajopt.kernels.program import Program
+from trajopt.kernels.recent import Recent, clear_all
 
 TWO_TIERS = 30_000  # instructions from which a quick tier comes first
 QUICK_ENOUGH = 2_000  # instructions up to which nothing is gained by compiling quickly
 WIDTHS = (1, 8)
+# measured: 190 KiB of a pendulum's, and 60 to 110 bytes for each instruction of an arm's and a quadruped's
+KERNEL_BYTES, INSTRUCTION_BYTES = 190 * 2**10, 100
+KEPT_BYTES = 64 * 2**20  # a hundred small models, or three humanoids
 
 _logger = logging.getLogger(__name__)
-_kept: dict[tuple[str, ...], Kernel] = {}
-"""The kernels that the process keeps: nothing else keeps code that nobody uses."""
 _living: weakref.WeakSet[Kernel] = weakref.WeakSet()
-_guard = threading.RLock()
 
 
 def kernel(program: Program, width: int) -> Kernel:
-    """The kernel of a program; programs with the same content share one in this process, which keeps it.
+    """The kernel of a program; programs with the same content share one in this process.
+
+    The process keeps the kernels that were asked for last, 64 MiB of them. The others go with the last problem, solver
+    or `KernelCall` that holds them.
 
     Raises:
         InvalidArgumentError: `width` is not 1 or 8, or the program has no outputs.
     """
     _check(program, width)
-    key = content(program, width)
-    with _guard:
-        if key not in _kept:
-            _kept[key] = Kernel(program, width)
-        return _kept[key]
+    return _kept.get(content(program, width), lambda: Kernel(program, width))
 
 
 def forget() -> None:
-    """Lets go of all kernels that this process keeps.
+    """Lets go of all kernels that this process keeps, and of code for the sizes of problems.
 
     Who asks for one next gets it from the disk cache, or compiled anew. Code stays as long as somebody holds its
     kernel, such as a `KernelCall` or the thread that optimises it; then its memory is freed.
     """
-    with _guard:
-        _kept.clear()
+    with Heard():
+        clear_all()
         functions.forget()
 
 
 def compile_together(kernels: Iterable[Kernel]) -> None:
     """Makes the code of kernels ready as `Kernel.compile` does, with all cores at work on what is missing."""
-    waiting = [each for each in kernels if each.tier == "none"]
-    held = functions.function_codes([w for each in waiting for w in each.functions_at(each.first_level())])
-    for each in waiting:
-        each.compile()
-    del held  # kernels hold the code from here on
+    with Heard():
+        waiting = [each for each in kernels if each.tier == "none"]
+        held = functions.function_codes([w for each in waiting for w in each.functions_at(each.first_level())])
+        for each in waiting:
+            each.compile()
+        del held  # kernels hold the code from here on
 
 
 def _check(program: Program, width: int) -> None:
@@ -137,14 +139,17 @@ class Kernel:
         Raises:
             UnsupportedOperationError: An expression holds an operation that cannot be compiled.
         """
-        with self._compiling:
+        with self._compiling, Heard():
             if self._code is None:
                 level = self.first_level()
-                self._code = self._build(level)
-                if level == QUICK and _optimises():
+                code, two_tiers = self._build(level), level == QUICK and _optimises()
+                if two_tiers:
                     self.program.unpack()  # in this thread: CasADi may be at work here while the other one runs
-                    self._background = threading.Thread(target=self._optimise, name="trajopt-optimise", daemon=True)
-                    self._background.start()
+                with Held():  # no quick tier without its successor
+                    self._code = code
+                    if two_tiers:
+                        self._background = threading.Thread(target=self._optimise, name="trajopt-optimise", daemon=True)
+                        self._background.start()
             return self._code
 
     def first_level(self) -> int:
@@ -187,6 +192,15 @@ class Kernel:
         return _Code(tier, entry["trajopt_entry"], scratch, (entry, *codes))
 
 
+def _size(kernel: Kernel) -> float:
+    """Memory that a kernel and its program take, about [bytes]."""
+    return KERNEL_BYTES + INSTRUCTION_BYTES * kernel.program.instructions
+
+
+_kept: Recent[tuple[str, ...], Kernel] = Recent(KEPT_BYTES, _size)
+"""The kernels that the process keeps: nothing else keeps code that nobody uses."""
+
+
 def _end_background() -> None:
     """LLVM must not be at work while the process tears itself down."""
     compiler.close()
@@ -197,8 +211,6 @@ def _end_background() -> None:
 
 def _forget_background() -> None:
     """A forked process has neither the threads nor what they held."""
-    global _guard
-    _guard = threading.RLock()
     functions.forget_unfinished()
     workers.forget()
     for each in _living:

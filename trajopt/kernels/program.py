@@ -20,6 +20,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import patterns
 from trajopt.kernels.expression import Expression
 from trajopt.kernels.instructions import expand
+from trajopt.kernels.interrupts import Heard
 from trajopt.kernels.steps import Array, Call, Groups, Known, MatrixProduct, Step, Sum
 
 
@@ -261,6 +262,8 @@ class Program:
     def evaluate(self, *values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], ...]:
         """Runs the program on one set of inputs with CasADi's evaluator.
 
+        Bits are those of compiled code, unless there are matrix products: their terms are summed in another order.
+
         Args:
             values: One array an input, of its shape or its size.
 
@@ -270,8 +273,9 @@ class Program:
         known: Known = {}
         for array, value in zip(self.inputs, values, strict=True):
             known[array.number] = np.asarray(value, dtype=np.float64).reshape(array.shape)
-        for step in self.steps:
-            step.evaluate(known)
+        with Heard():
+            for step in self.steps:
+                step.evaluate(known)
         return tuple(known[a.number] for a in self.outputs)
 
 

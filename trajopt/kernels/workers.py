@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trajopt.kernels.codegen import OPTIMISED, QUICK
+from trajopt.kernels.interrupts import Held
 
 # Measured: 71,821 instructions (5.3 MB of text) take 9.7 s and 1.9 s here, half of it in two workers.
 SECONDS_PER_BYTE = {OPTIMISED: 2e-6, QUICK: 4e-7}
@@ -50,8 +51,9 @@ def compile_apart(texts: Sequence[str], level: int, cores: int, *, background: b
     except OSError as error:
         _logger.info("no process for compiling (%s): compiling here", error)
     finally:
-        for worker in workers:
-            _end(worker)
+        with Held():
+            for worker in workers:
+                _end(worker)
     return images
 
 
@@ -77,8 +79,9 @@ def _start() -> subprocess.Popen[bytes]:
     command = [sys.executable, "-P", str(Path(__file__).with_name("codegen.py"))]
     pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
     # a process group of its own: Ctrl-C is for this process, which then ends its workers
-    worker = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nothing, process_group=0)
-    _running.add(worker)
+    with Held():
+        worker = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nothing, process_group=0)
+        _running.add(worker)
     if _closed:  # between the question and the start
         worker.kill()
     return worker

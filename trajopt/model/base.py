@@ -6,6 +6,7 @@ the model's expressions, its value is an array that the compiled code reads, so 
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from abc import ABC
@@ -16,16 +17,24 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.errors import DuplicateNameError, InvalidArgumentError
+from trajopt.checks import as_numbers, check_text, check_texts
+from trajopt.errors import DuplicateNameError, ImmutableError, InvalidArgumentError, UnsupportedOperationError, shown
+from trajopt.model.immutable import Immutable, under_construction
 from trajopt.model.parameters import Parameter, ParameterLayout
 from trajopt.types import Reals
 
 
-class Model(ABC):
+class Model(Immutable, ABC):
     """Base of models that are built from expressions: residuals, activations, actuations and action models.
 
-    A model keeps a copy of its constructor's arguments, by which it is pickled, cloned and printed.
+    A model keeps a copy of its constructor's arguments, by which it is pickled, cloned and printed. Its attributes are
+    set in `__init__`; what may change afterwards are run-time parameters, which a problem sets.
+
+    Attributes:
+        example: How a problem names a parameter of the model, for messages.
     """
+
+    example = "{}"
 
     not_content: tuple[str, ...] = ("_arguments",)  # they hold values of parameters, which the hash does not cover
     _arguments: tuple[tuple[Any, ...], dict[str, Any]]
@@ -37,8 +46,25 @@ class Model(ABC):
         model._parameters = {}
         return model
 
+    def __init__(self) -> None:
+        """A model without arguments."""
+
     def __reduce__(self) -> tuple[Any, ...]:
+        args, kwargs = self._arguments
+        for value in (*args, *kwargs.values()):
+            if inspect.isfunction(value) and "<" in value.__qualname__:
+                raise UnsupportedOperationError(
+                    f"{type(self).__name__}: cannot be pickled with the function {value.__qualname__}; write it with "
+                    "def at the top level of a module, where other processes find it by its name"
+                )
         return (_rebuild, (type(self), *self._arguments))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        args, kwargs = copy.deepcopy(self._arguments, memo)
+        return type(self)(*args, **kwargs)
+
+    def __copy__(self) -> Self:
+        return self.clone()
 
     def clone(self) -> Self:
         """A copy of the model with its own parameters, built from the same arguments."""
@@ -64,11 +90,13 @@ class Model(ABC):
         Returns:
             The symbol to use in expressions: scalar, column (n, 1) or matrix.
         """
-        if not name.isidentifier():
-            raise InvalidArgumentError(f"name: expected an identifier such as 'mass', got {name!r}")
+        if not check_text("name", name, such_as="mass").isidentifier():
+            raise InvalidArgumentError(f"name: expected an identifier such as 'mass', got {shown(name)}")
+        if not under_construction(self):
+            raise ImmutableError(f"parameter: expected a call in __init__, got {name!r} afterwards; declare it there")
         if name in self._parameters:
             raise DuplicateNameError(f"{type(self).__name__}: parameter {name!r} is declared twice")
-        array = convert(name, value) if convert else np.array(value, dtype=np.float64)
+        array = as_numbers(name, convert(name, value) if convert else value)
         if array.ndim > 2:
             raise InvalidArgumentError(f"{name}: expected a number, vector or matrix, got shape {array.shape}")
         if convert is None and not np.all(np.isfinite(array)):
@@ -76,6 +104,12 @@ class Model(ABC):
         symbol = SX.sym(name, *(array.shape if array.ndim else (1, 1)))
         self._parameters[name] = Parameter(name, symbol, array, unit, convert)
         return symbol
+
+    def _cure(self, name: str) -> str:
+        if name not in self.parameters():
+            return super()._cure(name)
+        full = self.example.format(name)
+        return f"a run-time parameter, which a problem sets: problem.set_parameter({full!r}, value)"
 
     def parameters(self) -> dict[str, Parameter]:
         """Run-time parameters by their names within this model."""
@@ -91,6 +125,7 @@ class Model(ABC):
 
     def described(self, *, without: tuple[str, ...] = ()) -> str:
         """The model with its arguments on one line, except those named in `without`."""
+        without = check_texts("without", without)
         args, kwargs = self._arguments
         bound = inspect.signature(type(self).__init__).bind(self, *args, **kwargs)
         bound.apply_defaults()

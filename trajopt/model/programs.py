@@ -18,9 +18,13 @@ import numpy as np
 import pinocchio as pin
 
 from trajopt import cache
-from trajopt.kernels import compiler
+from trajopt.errors import ModelEvaluationError
+from trajopt.kernels import compiler, notice
+from trajopt.kernels.interrupts import Heard
+from trajopt.kernels.program import Program
 from trajopt.model import content
 from trajopt.model.base import Model
+from trajopt.types import Reals
 
 T = TypeVar("T")
 
@@ -36,7 +40,9 @@ def kept(model: Model, name: Hashable, build: Callable[[], T]) -> T:
         build: Builds the result: a program, or an object with programs that can be pickled.
     """
     if name not in model.built:
-        model.built[name] = _loaded(model, name, build)
+        with Heard():
+            built = _loaded(model, name, build)
+        model.built[name] = built
     result: T = model.built[name]
     return result
 
@@ -44,15 +50,20 @@ def kept(model: Model, name: Hashable, build: Callable[[], T]) -> T:
 def _loaded(model: Model, name: Hashable, build: Callable[[], T]) -> T:
     entry = _key(model, name)
     if entry is None:
-        return build()
+        return _build(build)
     stored = cache.load(entry)
     if stored is not None:
         result: T = pickle.loads(stored)  # the cache has verified that trajopt wrote it
         return result
-    result = build()
+    result = _build(build)
     if _key(model, name) == entry:  # building has not changed the content of the model
         cache.store(entry, pickle.dumps(result))
     return result
+
+
+def _build(build: Callable[[], T]) -> T:
+    with notice.Compiling(), Heard():  # nothing that CasADi made after it swallowed an interrupt gets into the cache
+        return build()
 
 
 def _key(model: Model, name: Hashable) -> str | None:
@@ -74,3 +85,33 @@ def _libraries() -> str:
     options = ca.GlobalOptions
     settings = (options.getSimplificationOnTheFly(), options.getHierarchicalSparsity(), options.getMaxNumDir())
     return repr((versions, settings))
+
+
+def outputs_at(model: Model, program: Program, x: Reals, u: Reals | None = None) -> tuple[Reals, ...]:
+    """Outputs of a program of (x, u, parameters) with the model's own parameters, for inspection.
+
+    Args:
+        model: The model.
+        program: Its program; with a status, that is its last output, which is left out here.
+        x: State (nx,).
+        u: Control (nu,); None if it is no input.
+
+    Raises:
+        ModelEvaluationError: A step of the program has failed.
+    """
+    outputs = program.evaluate(*((x,) if u is None else (x, u)), model.layout.column())
+    if program.status is None:
+        return outputs
+    *outputs_left, status = outputs
+    if status.item() != 0.0:
+        raise no_solution(model, status.item(), x, u)
+    return tuple(outputs_left)
+
+
+def no_solution(model: Model, residual: float, x: Reals, u: Reals | None, knot: str = "") -> ModelEvaluationError:
+    """Error for a step that has failed in a model; `knot` is said first."""
+    at = f"x = {x}" + ("" if u is None else f", u = {u}")
+    return ModelEvaluationError(
+        f"{knot}{type(model).__name__} found no solution of an equation that it solves (residual {residual:.3g}) at "
+        f"{at}; start from a better guess, or take shorter steps"
+    )

@@ -12,7 +12,18 @@ from trajopt.analysis.legs import Foot, LeggedMotion, SupportPhase, legged_motio
 from trajopt.checks import check_array
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.phases import AIR, mark_phases, phases_of
-from trajopt.plotting.style import BLUE, GREY, RAMP, RED, canvas, house_style, set_time_axis, whole_figure
+from trajopt.plotting.style import (
+    BLUE,
+    GREY,
+    RAMP,
+    RED,
+    canvas,
+    house_style,
+    legend_below,
+    set_time_axis,
+    time_ramp,
+    whole_figure,
+)
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -90,7 +101,7 @@ def _draw_above(axes: Axes, motion: LeggedMotion, points: Reals) -> None:
     """Draws the view from above."""
     low, high = points.min(axis=0), points.max(axis=0)
     longer = max(float((high - low).max()), 1e-3)
-    center, half = (low + high) / 2, np.maximum((high - low) / 2, _NARROW * longer) + 0.06 * longer
+    center, half = (low + high) / 2, np.maximum((high - low) / 2, _NARROW * longer) + 0.09 * longer
     axes.set(aspect="equal", xlabel="x [m]", ylabel="y [m]")
     axes.set_xlim(center[0] - half[0], center[0] + half[0])
     axes.set_ylim(center[1] - half[1], center[1] + half[1])
@@ -109,15 +120,12 @@ def _draw_above(axes: Axes, motion: LeggedMotion, points: Reals) -> None:
 
 def _draw_support(axes: Axes, motion: LeggedMotion, phase: SupportPhase) -> None:
     """Draws the support polygon of a phase; for two point feet it is a line."""
-    from matplotlib.colors import LinearSegmentedColormap
-
     feet = [motion.feet[i] for i in phase.feet if motion.feet[i].on_floor]
     if not feet:
         return
     corners = np.concatenate([foot.positions[phase.first] + foot.outline[phase.first] for foot in feet])
     hull = convex_hull(corners[:, :2])
-    ramp = LinearSegmentedColormap.from_list("support", RAMP)
-    color = ramp(phase.first / max(len(motion.takes_time) - 1, 1))
+    color = time_ramp()(phase.first / max(len(motion.takes_time) - 1, 1))
     axes.fill(*hull.T, facecolor=(*color[:3], 0.16), edgecolor=(*color[:3], 0.9), linewidth=1.0, label="_support")
 
 
@@ -156,7 +164,7 @@ def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
     if np.isfinite(motion.com_references).any():
         entries.append(Line2D([], [], color=GREY, linestyle="--", linewidth=1.1, label="asked for"))
     entries.append(Line2D([], [], color=RED, marker=".", linewidth=0.8, markersize=4, label="centre of pressure"))
-    entries.append(Patch(facecolor=(*to_rgb(RAMP[1]), 0.16), edgecolor=RAMP[1], label="span of the feet (dark: last)"))
+    entries.append(Patch(facecolor=(*to_rgb(RAMP[1]), 0.16), edgecolor=RAMP[1], label="span of feet (dark: last)"))
     if any(not phase.feet for phase in motion.phases):
         entries.append(Patch(facecolor=AIR, label="no foot on the ground"))
-    target.legend(handles=entries, loc="outside lower center", ncols=3 if len(entries) > 4 else 4)
+    legend_below(target, entries)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from trajopt.callbacks.logger import CallbackLogger
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.style import BLUE, GREY, RED, canvas, house_style, integer_axis, whole_figure
+from trajopt.plotting.style import BLUE, GREY, RED, canvas, house_style, integer_axis, legend_below, whole_figure
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -31,8 +31,9 @@ def plot_convergence(
 ) -> Figure:
     """Draws cost, stopping value, predicted and actual decrease, step length, regularisation and gaps by iteration.
 
-    Dots are iterations that accepted a step, crosses those that refused it. On a logarithmic axis, zero or a negative
-    decrease is an open triangle on the lower edge.
+    Step length, regularisation and gaps that stay the same throughout get no panel; the legend tells them. Dots are
+    iterations that accepted a step, crosses those that refused it. On a logarithmic axis, zero or a negative decrease
+    is an open triangle on the lower edge.
 
     Args:
         solution_or_history: A solution, its history, or a CallbackLogger.
@@ -52,22 +53,61 @@ def plot_convergence(
     if not len(log):
         raise InvalidArgumentError("history: expected at least one iteration, got none; was the guess already optimal?")
     with house_style():
-        target = canvas(figure, 10.0, 5.4)
-        axes = target.subplots(2, 3, sharex=True)
-        _draw_curve(axes[0, 0], "cost [cost]", log, log.costs)
-        _draw_curve(axes[0, 1], "stopping value [cost]", log, log.stops)
-        _draw_decreases(axes[0, 2], log)
-        _draw_curve(axes[1, 0], "step length [-]", log, log.step_lengths)
-        _draw_curve(axes[1, 1], "regularisation [-]", log, log.regularizations, powers=True)
-        rounding = np.nanmax(log.gap_norms) < _ROUNDING
-        _draw_curve(axes[1, 2], "largest gap [-]", log, np.zeros_like(log.gap_norms) if rounding else log.gap_norms)
-        _note_rounding(axes[1, 2], log.gap_norms)
-        _halves(axes[1, 0])
-        for axis in axes[1]:
-            axis.set_xlabel("iteration [-]")
-        integer_axis(axes[0, 0])
-        _draw_legend(target, log)
+        varied = _varied(log)
+        names = ["cost", "stopping value", "decrease", *varied]
+        across = 2 if len(names) == 4 else 3
+        target = canvas(figure, 10.0, 0.6 + 2.4 * -(-len(names) // across))
+        draw_convergence(target, log, names, across)
         return whole_figure(target)
+
+
+def draw_convergence(target: Figure | SubFigure, log: CallbackLogger, names: list[str], across: int) -> None:
+    """Draws panels, `across` in a row, with a legend.
+
+    Args:
+        target: Figure or subfigure to draw into.
+        log: The records.
+        names: Quantities: "cost", "stopping value", "decrease", "step length", "regularisation", "largest gap".
+        across: Number of panels in a row [-].
+    """
+    panels = list(np.ravel(target.subplots(-(-len(names) // across), across, sharex=True, squeeze=False)))
+    for axes in panels[len(names) :]:
+        axes.remove()
+    for i, (axes, name) in enumerate(zip(panels, names)):
+        _draw_quantity(axes, log, name)
+        if i + across >= len(names):  # the lowest of its column
+            axes.set_xlabel("iteration [-]")
+            axes.tick_params(labelbottom=True)
+    _draw_legend(target, log)
+
+
+def _draw_quantity(axes: Axes, log: CallbackLogger, name: str) -> None:
+    others = _others(log)
+    if name == "decrease":
+        _draw_decreases(axes, log)
+    elif name in others:
+        _draw_curve(axes, f"{name} [-]", log, others[name], powers=name == "regularisation")
+    else:
+        _draw_curve(axes, name, log, log.costs if name == "cost" else log.stops)
+    if name == "step length":
+        _halves(axes)
+    integer_axis(axes)
+
+
+def _varied(log: CallbackLogger) -> list[str]:
+    """Names of those of `_others` that change."""
+    return [name for name, values in _others(log).items() if len(np.unique(values[np.isfinite(values)])) > 1]
+
+
+def _others(log: CallbackLogger) -> dict[str, Reals]:
+    """Quantities that have a panel only if they change; gaps that are rounding throughout count as zero."""
+    gaps = log.gap_norms
+    rounding = bool(np.nanmax(gaps, initial=0.0) < _ROUNDING)
+    return {
+        "step length": log.step_lengths,
+        "regularisation": log.regularizations,
+        "largest gap": np.zeros_like(gaps) if rounding else gaps,
+    }
 
 
 def _draw_curve(axes: Axes, title: str, log: CallbackLogger, values: Reals, *, powers: bool = False) -> None:
@@ -88,17 +128,9 @@ def _draw_curve(axes: Axes, title: str, log: CallbackLogger, values: Reals, *, p
         _draw_zeros(axes, log.iterations[np.isfinite(values) & (values <= 0)], BLUE)
 
 
-def _note_rounding(axes: Axes, values: Reals) -> None:
-    """Adds a note, on an axis up to 1, if all values are zero up to rounding."""
-    if np.nanmax(values) < _ROUNDING:
-        axes.set_ylim(-0.05, 1.0)
-        text = f"below {_ROUNDING:g} throughout" if np.any(values) else "zero throughout"
-        axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=GREY)
-
-
 def _draw_decreases(axes: Axes, log: CallbackLogger) -> None:
     """Draws the predicted decrease (line) and the actual decrease (dots) of each iteration."""
-    axes.set_title("decrease [cost]")
+    axes.set_title("decrease")
     positive = np.concatenate([log.expected_decreases, log.decreases])
     positive = positive[np.isfinite(positive) & (positive > 0)]
     if positive.size:
@@ -169,15 +201,19 @@ def _halves(axes: Axes) -> None:
 
 
 def _draw_legend(target: Figure | SubFigure, log: CallbackLogger) -> None:
+    """Draws the legend, and below it what stays the same throughout."""
     from matplotlib.lines import Line2D
 
-    entries = [
-        Line2D([], [], color=BLUE, marker="o", markersize=3.5, linewidth=1.2, label="step taken"),
-        Line2D([], [], color=GREY, linewidth=1.6, label="decrease promised"),
-    ]
+    labels = {line.get_label() for axes in target.axes for line in axes.get_lines()}
+    entries = [Line2D([], [], color=BLUE, marker="o", markersize=3.5, linewidth=1.2, label="step taken")]
+    if "_promised" in labels:
+        entries.append(Line2D([], [], color=GREY, linewidth=1.6, label="decrease promised"))
     if not log.accepted.all():
         entries.append(Line2D([], [], color=RED, marker="x", markeredgewidth=1.8, linestyle="", label="step refused"))
-    if any(line.get_label() == "_zero" for axes in target.axes for line in axes.get_lines()):
+    if "_zero" in labels:
         zero = Line2D([], [], color=BLUE, marker="v", markerfacecolor="white", linestyle="", label="zero or negative")
         entries.append(zero)
-    target.legend(handles=entries, loc="outside lower center", ncols=4)
+    constant = [(name, values) for name, values in _others(log).items() if name not in _varied(log)]
+    told = ", ".join(f"{name} {values[np.isfinite(values)][:1].sum():g}" for name, values in constant)
+    title = f"{told} throughout" if told else None
+    legend_below(target, entries, title).get_title().set_color("#555555")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.analysis.basics import time_axis
-from trajopt.errors import InvalidArgumentError
+from trajopt.analysis.basics import check_described, check_solution, time_axis
 from trajopt.plotting.style import canvas, house_style, legend_beside, line_look, set_time_axis, whole_figure
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -16,13 +17,15 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
+_MOST = 12  # curves, and entries of the legend [-]
 _DECADES = 1e-12  # contributions smaller than this fraction of the largest are rounding, and stay below the panel
 
 
 def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draws the contribution of each cost term by knot; the diamond at the end is its terminal contribution.
 
-    The legend names the terms with their sums, the largest first. The axis is logarithmic unless a contribution is
+    The legend names the terms with their sums, the largest first; of more than twelve, the least are one together. The
+    axis is logarithmic unless a contribution is
     negative; zeros are then left out.
 
     Args:
@@ -33,14 +36,11 @@ def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = N
         The figure; `figure.savefig("costs.png")` writes it.
 
     Raises:
-        InvalidArgumentError: The solution has no problem.
+        InvalidArgumentError: The solution has neither its problem nor the description of a file.
     """
-    if solution.problem is None:
-        raise InvalidArgumentError(
-            "solution: expected one with its problem, got none; a loaded solution gets it from Solution.load"
-        )
-    terms = {name: np.asarray(values, dtype=np.float64) for name, values in solution.cost_terms().items()}
-    ordered = sorted(terms, key=lambda name: -abs(float(np.nansum(terms[name]))))
+    check_described(check_solution(solution))
+    terms = _few(solution.cost_terms())
+    ordered = list(terms)
     with house_style():
         target = canvas(figure, 8.0, 3.6)
         axes = target.subplots()
@@ -57,7 +57,8 @@ def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = N
             look, text = line_look(i), f"{name}  {np.nansum(terms[name]):.3g}"
             running = bool(np.isfinite(values[:-1]).any())
             if running:
-                axes.plot(abscissa[:-1], values[:-1], label=text, **look)
+                alone = _alone(values[:-1])
+                axes.plot(abscissa[:-1], values[:-1], label=text, marker="." if alone else "", markevery=alone, **look)
             if np.isfinite(values[-1]):
                 terminal = "_terminal" if running else text
                 axes.plot(
@@ -76,7 +77,25 @@ def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = N
         if logarithmic:
             axes.set_ylim(bottom=max(axes.get_ylim()[0], floor))
         set_time_axis(axes, abscissa, label)
-        axes.set_ylabel("contribution of a knot [cost]")
+        axes.set_ylabel("cost of a knot")
         axes.set_title("cost terms and their sums (◆ terminal)")
         legend_beside(axes, len(ordered))
         return whole_figure(target)
+
+
+def _few(values: Mapping[str, Reals]) -> dict[str, Reals]:
+    """Terms by the size of their sums, the largest first; those beyond the twelfth are one together."""
+    terms = {name: np.asarray(rows, dtype=np.float64) for name, rows in values.items()}
+    ordered = sorted(terms, key=lambda name: -abs(float(np.nansum(terms[name]))))
+    few = {name: terms[name] for name in ordered}
+    if len(ordered) > _MOST:
+        least = np.array([few.pop(name) for name in ordered[_MOST - 1 :]])
+        known = np.isfinite(least).any(axis=0)
+        few[f"{len(least)} others"] = np.where(known, np.nansum(least, axis=0), np.nan)
+    return few
+
+
+def _alone(values: Reals) -> list[int]:
+    """Knots whose neighbours have no value, which a line does not show."""
+    known = np.concatenate([[False], np.isfinite(values), [False]])
+    return np.flatnonzero(known[1:-1] & ~known[:-2] & ~known[2:]).tolist()

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.analysis.legs import Foot, LeggedMotion, legged_motion
-from trajopt.plotting.ground import GROUND, draw_ground
+from trajopt.checks import check_flag
+from trajopt.plotting.ground import GROUND, draw_ground, ground_level
 from trajopt.plotting.phases import AIR, mark_phases, phases_of, shade_air
-from trajopt.plotting.style import GREY, canvas, house_style, line_look, set_time_axis, whole_figure
+from trajopt.plotting.style import GREY, canvas, house_style, legend_below, line_look, set_time_axis, whole_figure
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -30,17 +31,23 @@ _SPAN = 0.04  # smallest range of a panel, so that a foot at rest is a line and 
 
 
 def plot_feet(
-    solution: Solution, schedule: ContactSchedule | None = None, *, figure: Figure | SubFigure | None = None
+    solution: Solution,
+    schedule: ContactSchedule | None = None,
+    *,
+    side: bool = True,
+    figure: Figure | SubFigure | None = None,
 ) -> Figure:
     """Draws the height of each foot over time and, below, the paths of all feet from the side.
 
-    References of cost terms are dashed. Thick grey lines are the ground while the foot is in contact. The view from the
+    References of cost terms are dashed. Thick grey lines are the ground while the foot is in contact: if it
+    is level, at the height on which the feet stand at the start. The view from the
     side looks across the direction of the motion, marks the footholds, and is not to scale. The position of a foot is
     the origin of its frame, which may be above the ground.
 
     Args:
         solution: Solution to draw; its problem has contacts.
         schedule: Gait of the solution, for the names of its phases.
+        side: Whether to draw the view from the side.
         figure: Figure or subfigure to draw into; by default a new one.
 
     Returns:
@@ -50,12 +57,12 @@ def plot_feet(
         InvalidArgumentError: The solution has no problem, its state has no robot, its problem has no contacts, or the
             schedule has another number of knots.
     """
-    motion = legged_motion(solution)
+    motion, side = legged_motion(solution), check_flag("side", side)
     phases = phases_of(motion, schedule)
     with house_style():
         rows = len(motion.feet)
-        target = canvas(figure, 8.0, 2.9 + 0.85 * rows)
-        grid = target.add_gridspec(rows + 1, 1, height_ratios=[0.85] * rows + [1.8])
+        target = canvas(figure, 8.0, 2.9 * side + 0.85 * rows)
+        grid = target.add_gridspec(rows + side, 1, height_ratios=[0.85] * rows + [1.8] * side)
         panels: list[Axes] = []
         for i, foot in enumerate(motion.feet):
             first = panels[0] if panels else None
@@ -68,21 +75,23 @@ def plot_feet(
         panels[0].set_ylim(low - margin, high + margin)
         mark_phases(panels, phases)
         set_time_axis(panels[-1], motion.abscissa, motion.label)
-        _draw_side(target.add_subplot(grid[rows]), motion)
-        _draw_legend(target, motion)
+        if side:
+            _draw_side(target.add_subplot(grid[rows]), motion)
+        _draw_legend(target, motion, side)
         return whole_figure(target)
 
 
 def _draw_height(axes: Axes, motion: LeggedMotion, foot: Foot, number: int) -> None:
     """Draws the height of a foot over time."""
     shade_air(axes, motion, foot)
+    level = ground_level(motion) if foot.on_floor else None
     for first, last in motion.intervals(foot, standing=True):
-        height = foot.positions[first, 2]
+        height = foot.positions[first, 2] if level is None else level
         axes.plot(motion.abscissa[[first, last]], [height, height], color=GROUND, linewidth=4.0, alpha=0.5,
                   solid_capstyle="butt", zorder=1, label="_ground")  # fmt: skip
     axes.plot(motion.abscissa, foot.references[:, 2], color=GREY, linestyle="--", linewidth=1.1, label="_reference")
     axes.plot(motion.abscissa, foot.positions[:, 2], color=line_look(number)["color"], label=foot.name)
-    axes.set_ylabel(f"{foot.name}\nz [m]")
+    axes.set_ylabel(f"{foot.name}\nz [m]", fontsize=8.0)
 
 
 def _draw_side(axes: Axes, motion: LeggedMotion) -> None:
@@ -123,15 +132,18 @@ def _way(motion: LeggedMotion) -> tuple[Reals, str]:
     return direction, "along the way [m]"
 
 
-def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
+def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion, side: bool) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    entries: list[Any] = [Line2D([], [], label=foot.name, **line_look(i)) for i, foot in enumerate(motion.feet)]
+    entries: list[Any] = []
+    if side:
+        entries += [Line2D([], [], label=foot.name, **line_look(i)) for i, foot in enumerate(motion.feet)]
     if any(np.isfinite(foot.references).any() for foot in motion.feet):
         entries.append(Line2D([], [], color=GREY, linestyle="--", linewidth=1.1, label="asked for"))
-    entries.append(Line2D([], [], color=GREY, marker="^", linestyle="", label="foothold"))
+    if side:
+        entries.append(Line2D([], [], color=GREY, marker="^", linestyle="", label="foothold"))
     entries.append(Line2D([], [], color=GROUND, linewidth=4.0, alpha=0.5, label="ground"))
     if not all(foot.stands[motion.takes_time].all() for foot in motion.feet):
         entries.append(Patch(facecolor=AIR, label="in the air"))
-    target.legend(handles=entries, loc="outside lower center", ncols=min(len(entries), 8))
+    legend_below(target, entries)

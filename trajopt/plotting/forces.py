@@ -8,7 +8,7 @@ import numpy as np
 
 from trajopt.analysis.legs import Foot, LeggedMotion, legged_motion
 from trajopt.plotting.phases import AIR, mark_phases, phases_of, shade_air
-from trajopt.plotting.style import BLUE, RED, canvas, house_style, set_time_axis, whole_figure
+from trajopt.plotting.style import BLUE, RED, canvas, house_style, legend_below, set_time_axis, whole_figure
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
+_PUSH: dict[str, Any] = {"color": BLUE, "marker": "^"}
+_PULL: dict[str, Any] = {"color": RED, "marker": "v", "markerfacecolor": "white"}
 _LETTER = 0.008  # width of a letter, as a fraction of the panel [-]
 
 
@@ -30,6 +32,7 @@ def plot_contact_forces(
     The limit is a band up to μ times the normal force, drawn for contacts with a friction or wrench cone in the cost.
     Forces are constant over a knot and drawn as steps. The background is grey while a foot is in the air. A triangle is
     a touch-down, with its normal impulse in N s where there is room for the number; it takes no time and has no force.
+    It points up where the ground pushes; an open one, which points down, is a negative impulse: the ground would pull.
 
     Args:
         solution: Solution to draw; its problem has contacts.
@@ -58,7 +61,7 @@ def plot_contact_forces(
 
 
 def _draw_foot(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
-    axes.set_ylabel(f"{foot.name}\nforce [N]")
+    axes.set_ylabel(f"{foot.name}\nforce [N]", fontsize=8.0)
     axes.axhline(0.0, color="#555555", linewidth=0.6, zorder=1)
     times, normal, along = held(motion, foot.normal_forces, foot.tangential_forces)
     _, limit = held(motion, np.maximum(foot.mu * foot.normal_forces, 0.0))
@@ -68,12 +71,14 @@ def _draw_foot(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
     axes.plot(times, along, color=RED, label="tangential")
     for knot in foot.hits:
         time, impulse = float(motion.abscissa[knot]), float(foot.normal_impulses[knot])
-        axes.plot(time, 0.0, "v", color=BLUE, markersize=6, transform=axes.get_xaxis_transform(), clip_on=False,
-                  zorder=4, label="_touch-down")  # fmt: skip
+        look = _PUSH if impulse >= 0 else _PULL
+        axes.plot(time, 0.0, markersize=6, transform=axes.get_xaxis_transform(), clip_on=False, zorder=4, linestyle="",
+                  label="_touch-down" if impulse >= 0 else "_pull", **look)  # fmt: skip
         number = f"{impulse:.2g} N s" if abs(impulse) < 100 else f"{impulse:.0f} N s"
         if _has_room(motion, foot, int(knot), len(number)):
             axes.annotate(number, (time, 0.0), (-6, 7), xycoords=axes.get_xaxis_transform(),
-                          textcoords="offset points", ha="right", va="center", fontsize=7.5, color=BLUE)  # fmt: skip
+                          textcoords="offset points", ha="right", va="center", fontsize=7.5,
+                          color=look["color"])  # fmt: skip
 
 
 def _has_room(motion: LeggedMotion, foot: Foot, knot: int, letters: int) -> bool:
@@ -103,8 +108,11 @@ def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
     if known.size:
         value = f" = {known[0]:g}" if np.ptp(known) == 0 else ""
         entries.append(Patch(facecolor=RED, alpha=0.18, label=f"friction limit (μ{value})"))
-    if any(len(foot.hits) for foot in motion.feet):
-        entries.append(Line2D([], [], color=BLUE, marker="v", linestyle="", label="touch-down, normal impulse"))
+    impulses = np.concatenate([foot.normal_impulses[foot.hits] for foot in motion.feet])
+    if np.any(impulses >= 0):
+        entries.append(Line2D([], [], linestyle="", label="touch-down, normal impulse", **_PUSH))
+    if np.any(impulses < 0):
+        entries.append(Line2D([], [], linestyle="", label="negative impulse: pulls", **_PULL))
     if not all(foot.stands[motion.takes_time].all() for foot in motion.feet):
         entries.append(Patch(facecolor=AIR, label="in the air"))
-    target.legend(handles=entries, loc="outside lower center", ncols=5)
+    legend_below(target, entries)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.analysis.legs import LeggedMotion
+from trajopt.analysis.legs import Foot, LeggedMotion
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -17,12 +17,25 @@ GROUND, EARTH = "#8A8A8A", "#E9E4DC"
 
 
 def ground_level(motion: LeggedMotion) -> float | None:
-    """Height of the lowest foothold if the ground is level [m]; None if it is not, or if there are no footholds."""
+    """Height of level ground [m]; None if the ground is not level, or if there are no footholds.
+
+    It is that of the feet which stand at the start; one that lands higher later floats above it. Without such feet it
+    is the height of the lowest foothold.
+    """
     heights = np.concatenate([motion.footholds(foot)[:, 2] for foot in motion.feet])
     if not heights.size:
         return None
     reach = float(np.median(motion.com[:, 2])) - float(heights.min())
-    return float(heights.min()) if np.ptp(heights) <= _LEVEL * abs(reach) else None
+    if np.ptp(heights) > _LEVEL * abs(reach):
+        return None
+    first = [float(foot.positions[0, 2]) for foot in motion.feet if foot.on_floor and foot.stands[:1].any()]
+    return min(first) if first else float(heights.min())
+
+
+def gap_to_ground(motion: LeggedMotion, foot: Foot, knot: int) -> float:
+    """Height of a foot above the ground [m]; 0 on uneven ground, which is where the feet stand."""
+    level = ground_level(motion)
+    return 0.0 if level is None or not foot.on_floor else float(foot.positions[knot, 2]) - level
 
 
 def draw_ground(axes: Axes, motion: LeggedMotion, footholds: Reals, width: float) -> None:

@@ -25,7 +25,7 @@ AIR = "#EFEFEF"
 """Background colour while a foot is in the air."""
 
 _HEIGHT = 0.62  # height of a bar, as a fraction of the distance between two rows [-]
-KEY = "(bar: stands, arc: swings, triangle: touches down)"
+KEY = "(bar: stands, arc: in the air, dashed: free, triangle: touches down)"
 
 _LETTERS = 100  # number of letters that fit over a chart [-]
 
@@ -59,7 +59,7 @@ class NamedTime:
 def plot_phases(
     solution: Solution, schedule: ContactSchedule | None = None, *, figure: Figure | SubFigure | None = None
 ) -> Figure:
-    """Draws one row per foot: a bar while it stands, a thin arc while it swings, a triangle where it touches down.
+    """Draws one row per foot: a bar while it stands, a thin arc in the air, a triangle where it touches down.
 
     The chart shows the contacts and impulses that were active in the solve. An arc is dashed if no cost term guides the
     foot. `ContactSchedule.plot` draws a schedule in the same way.

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError
+from trajopt.robots.skeleton import Skeleton
 from trajopt.types import Reals
 
-
-@dataclass(frozen=True, kw_only=True)
-class Skeleton:
-    """Points of the robot at every knot, and the lines between them.
-
-    Attributes:
-        points: Positions of the base, the joints and the ends, shape (T + 1, n, 3) [m].
-        bones: Pairs of points joined by a moving line.
-        fixed: Pairs of points joined by a line that never moves: the base.
-        sliders: Points that slide in the world, such as a cart.
-    """
-
-    points: Reals
-    bones: list[tuple[int, int]]
-    fixed: list[tuple[int, int]]
-    sliders: list[int]
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
 
 
 def skeleton_of(model: Any, configurations: Reals, tracked: Sequence[int] = ()) -> tuple[Skeleton, Reals]:
@@ -68,4 +55,35 @@ def ends_of(model: Any) -> list[tuple[int, Reals, str]]:
         named = [end for end in off if end[1]] or off
         if named:
             found.append((joint, *max(named, key=lambda end: float(np.linalg.norm(end[0])))))
+    return found
+
+
+def model_skeleton(solution: Solution) -> Skeleton | None:
+    """Skeleton of a body that is no robot, if its model has one: see `Skeleton`.
+
+    Raises:
+        InvalidArgumentError: The model's method `skeleton` returns something else.
+        ModelEvaluationError: It raises an exception.
+    """
+    if solution.problem is None:
+        return None if solution.description is None else solution.description.skeleton
+    for model in (*solution.problem.running[:1], solution.problem.terminal):
+        owner: Any = model if hasattr(model, "skeleton") else getattr(model, "differential", None)
+        if hasattr(owner, "skeleton"):
+            values = {**solution.problem.parameter_values(), **solution.parameters}
+            return _checked(owner, solution.xs, {name: rows[0] for name, rows in values.items() if len(rows)})
+    return None
+
+
+def _checked(owner: Any, xs: Reals, parameters: dict[str, Reals]) -> Skeleton:
+    """The skeleton that a model returns."""
+    name = f"{type(owner).__name__}.skeleton"
+    try:
+        found = owner.skeleton(xs, parameters)
+    except Exception as error:
+        raise ModelEvaluationError(f"{name} raised {type(error).__name__}: {error}") from error
+    if not isinstance(found, Skeleton) or np.ndim(found.points) != 3 or found.points.shape[::2] != (len(xs), 3):
+        raise InvalidArgumentError(
+            f"{name}: expected a trajopt.robots.Skeleton with points of shape ({len(xs)}, n, 3), got {found!r:.200}"
+        )
     return found

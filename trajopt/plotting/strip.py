@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.analysis.basics import robot_of
 from trajopt.analysis.legs import LeggedMotion, legged_motion
 from trajopt.checks import check_count
-from trajopt.plotting.ground import draw_ground
+from trajopt.plotting.ground import draw_ground, gap_to_ground
 from trajopt.plotting.skeleton import Skeleton, skeleton_of
-from trajopt.plotting.style import RAMP, RED, canvas, house_style, whole_figure
+from trajopt.plotting.style import GREEN, GREY, RAMP, RED, canvas, house_style, whole_figure
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -22,23 +23,37 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
+Knots = npt.NDArray[np.int64]
+
 _GAP = 0.12  # gap between two pictures, in widths of a picture [-]
 _MIDDLE = 0.02  # bones this close to the middle belong to no side, in widths of a picture [-]
-_KEY = 0.03  # room for the key of the arrows, in widths of the strip [-]
+_AROUND = 1.0  # height of legend and labels [inch]
 _SLIM = 0.5  # smallest width of a picture, in heights of the robot [-]
-_WEIGHT, _LONGEST = 0.6, 0.9  # length of the weight's arrow, and of the longest arrow, in heights of the robot [-]
+_WEIGHT, _LONGEST = 0.3, 0.5  # length of the weight's arrow, and of the longest arrow, in heights of the robot [-]
+_OBLIQUE = 0.3  # shift of the far side to the right, in its distance, so that left and right do not hide each other [-]
+_FLOATS = 1e-3  # a foot in contact that is farther from the ground than this is marked [m]
 
 _CONTACT: dict[str, Any] = {"color": RED, "marker": "o", "markersize": 4.5, "linewidth": 3.0, "solid_capstyle": "round"}
-_ARROW: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "units": "inches", "width": 0.02}
-_COM: dict[str, Any] = {"color": RAMP[2], "marker": "o", "markersize": 5, "markerfacecolor": "white", "linestyle": ""}
+_ARROW: dict[str, Any] = {
+    "angles": "xy",
+    "scale_units": "xy",
+    "scale": 1.0,
+    "units": "inches",
+    "width": 0.02,
+    "pivot": "tip",
+}
+_SIDES = {1.0: (GREEN, "left"), 0.0: (GREY, "trunk"), -1.0: (RAMP[2], "right")}
+_COM: dict[str, Any] = {"color": "#333333", "marker": "o", "markersize": 5, "markerfacecolor": "white", "linestyle": ""}
 
 
 def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigure | None = None) -> Figure:
-    """Draws stick figures of the robot side by side, evenly spaced in time, seen from its right.
+    """Draws stick figures of the robot side by side, spaced in time, seen from its right.
 
-    Each picture is to scale and centred on the robot's base; the distance between two pictures has no meaning. The near
-    side is dark. Feet in contact are marked, with the contact force as an arrow. Touch-downs take no time and are not
-    shown. The ground is drawn at the height of the footholds.
+    One of them is at the knot with the largest force. Each picture is to scale and centred on the robot's base; the
+    distance between two pictures has no meaning. Points on the robot's left are shifted a little to the right, so that
+    both sides are visible; heights are true. Feet in contact are marked, and the force of the ground pushes from below.
+    The ground is drawn at the height on which the feet stand at the start; how far a foot in contact is above (+) or
+    below (-) it is written there. Touch-downs take no time and are not shown.
 
     Args:
         solution: Solution to draw; its problem has contacts.
@@ -63,12 +78,14 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
         for number, knot in enumerate(strip.knots):
             _draw_robot(axes, strip, number, knot)
         _draw_forces(axes, strip)
-        times = [f"{motion.abscissa[knot]:{'.2f' if motion.label.startswith('time') else 'g'}}" for knot in strip.knots]
+        _write_gaps(axes, strip)
+        digits = ".2f" if motion.label.startswith("time") else "g"
+        times = [f"{motion.abscissa[k]:{digits}}" + "\nlargest force" * (k == strip.peak) for k in strip.knots]
         axes.set_xticks(strip.width * np.arange(len(strip.knots)), labels=times)
         axes.tick_params(axis="x", length=0)
         axes.grid(False)
         axes.set(xlabel=motion.label, ylabel="z [m]")
-        _draw_legend(target)
+        _draw_legend(target, axes)
         return whole_figure(target)
 
 
@@ -80,6 +97,7 @@ class _Strip:
         motion: The motion.
         skeleton: Skeleton of the robot.
         knots: Knot of each picture.
+        peak: The one with the largest force; None without any.
         ahead: Direction that the robot faces at the first knot, shape (3,) [-]; to the right in the pictures.
         left: Direction to its left, shape (3,) [-]; away from the eye.
         middle: Middle of a picture, relative to the base [m].
@@ -90,6 +108,7 @@ class _Strip:
     motion: LeggedMotion
     skeleton: Skeleton
     knots: tuple[int, ...]
+    peak: int | None
     ahead: Reals
     left: Reals
     middle: float
@@ -98,21 +117,22 @@ class _Strip:
 
     def seen(self, number: int, points: Reals) -> Reals:
         """Coordinates of points in the world (n, 3) in picture `number`, shape (n, 2) [m]."""
-        base = self.skeleton.points[self.knots[number], 1]
-        return np.column_stack([(points - base) @ self.ahead - self.middle + number * self.width, points[:, 2]])
+        around = points - self.skeleton.points[self.knots[number], 1]
+        across = around @ (self.ahead + _OBLIQUE * self.left)
+        return np.column_stack([across - self.middle + number * self.width, points[:, 2]])
 
     def heights(self) -> tuple[float, float]:
         """Lowest and highest point of robots, arrows and their key [m]."""
         knots, feet = list(self.knots), self.motion.feet
-        tips = [foot.positions[knots, 2] + self.scale * np.nan_to_num(foot.forces[knots, 2]) for foot in feet]
-        heights = np.concatenate([self.skeleton.points[knots, 1:, 2].ravel(), *tips])
+        tails = [foot.positions[knots, 2] - self.scale * np.nan_to_num(foot.forces[knots, 2]) for foot in feet]
+        heights = np.concatenate([self.skeleton.points[knots, 1:, 2].ravel(), *tails])
         low, high = float(heights.min()), float(heights.max())
-        return low - 0.08 * (high - low), high + _KEY * len(knots) * self.width
+        return low - 0.08 * (high - low), high + 0.04 * (high - low)
 
     def height(self, width: float) -> float:
         """Height of a figure that the strip fills, given the figure's width [inch]."""
         low, high = self.heights()
-        return float(np.clip((width - 0.6) * (high - low) / (len(self.knots) * self.width) + 0.76, 1.5, 6.0))
+        return float(np.clip((width - 0.6) * (high - low) / (len(self.knots) * self.width) + _AROUND, 1.5, 6.0))
 
 
 def strip_height(solution: Solution, frames: int, width: float) -> float:
@@ -121,15 +141,17 @@ def strip_height(solution: Solution, frames: int, width: float) -> float:
 
 
 def _strip_of(solution: Solution, frames: int) -> _Strip:
-    """Strip with `frames` pictures, spread evenly over the knots that take time."""
+    """Strip with `frames` pictures, spread over the knots that take time, one at the largest force."""
     check_count("frames", frames, least=1)
     motion, model = legged_motion(solution), robot_of(solution)
     skeleton, _ = skeleton_of(model, solution.xs[:, : model.nq])
     ahead = _ahead(model, solution.xs[0, : model.nq])
     timed = np.flatnonzero(motion.takes_time)
     knots = np.unique(timed[np.round(np.linspace(0, len(timed) - 1, frames)).astype(int)])
+    knots, peak = _with_peak(motion, timed, knots)
+    left = np.array([-ahead[1], ahead[0], 0.0])
     points = skeleton.points[knots, 1:]  # without the world's origin
-    along = (points - points[:, :1]) @ ahead
+    along = (points - points[:, :1]) @ (ahead + _OBLIQUE * left)
     low, high = float(along.min()), float(along.max())
     tall = float(np.max(np.ptp(points[:, :, 2], axis=1)))
     largest = max(float(np.linalg.norm(np.nan_to_num(foot.forces[knots]), axis=1).max()) for foot in motion.feet)
@@ -137,12 +159,24 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
         motion=motion,
         skeleton=skeleton,
         knots=tuple(knots.tolist()),
+        peak=peak,
         ahead=ahead,
-        left=np.array([-ahead[1], ahead[0], 0.0]),
+        left=left,
         middle=(low + high) / 2,
         width=(1 + _GAP) * max(high - low, _SLIM * tall),
         scale=tall * min(_WEIGHT / max(motion.weight, 1e-9), _LONGEST / max(largest, 1e-9)),
     )
+
+
+def _with_peak(motion: LeggedMotion, timed: Knots, knots: Knots) -> tuple[Knots, int | None]:
+    """Knots of the pictures with the nearest one moved to that of the largest force, which is the second result."""
+    total = np.sum([np.linalg.norm(np.nan_to_num(foot.forces), axis=1) for foot in motion.feet], axis=0)
+    peak = int(timed[np.argmax(total[timed])])
+    if not total[peak] > 0:
+        return knots, None
+    moved = knots.copy()
+    moved[np.argmin(np.abs(knots - peak))] = peak
+    return moved, peak
 
 
 def _ahead(model: Any, q: Reals) -> Reals:
@@ -164,26 +198,27 @@ def _draw_ground(axes: Axes, strip: _Strip) -> None:
 
 
 def _draw_robot(axes: Axes, strip: _Strip, number: int, knot: int) -> None:
-    """Draws the bones, the far side first and light, the near side last and dark, and the centre of mass."""
-    from matplotlib.colors import LinearSegmentedColormap
+    """Draws the bones, the far side (left) first and the near side (right) last, and the centre of mass.
 
-    ramp = LinearSegmentedColormap.from_list("side", RAMP)
+    A bone is on the side where it is at the first knot.
+    """
     points = strip.skeleton.points[knot]
-    flat, depth = strip.seen(number, points), (points - points[1]) @ strip.left
+    flat, start = strip.seen(number, points), strip.skeleton.points[0]
+    depth = (start - start[1]) @ strip.left
     groups: dict[float, list[Reals]] = {1.0: [], 0.0: [], -1.0: []}
     for a, b in strip.skeleton.bones:
         side = (depth[a] + depth[b]) / 2 / (_MIDDLE * strip.width)
         groups[0.0 if abs(side) < 1 else float(np.sign(side))] += [flat[a], flat[b], np.full(2, np.nan)]
     for order, (side, bones) in enumerate(groups.items()):
         if bones:
-            axes.plot(*np.array(bones[:-1]).T, color=ramp(0.6 - 0.4 * side), linewidth=2.2, marker="o", markersize=3.0,
+            axes.plot(*np.array(bones[:-1]).T, color=_SIDES[side][0], linewidth=2.2, marker="o", markersize=3.0,
                       solid_capstyle="round", zorder=2 + 0.1 * order, label="_bones")  # fmt: skip
     com = strip.seen(number, strip.motion.com[knot : knot + 1])
     axes.plot(*com.T, label="_com", zorder=3, **_COM)
 
 
 def _draw_forces(axes: Axes, strip: _Strip) -> None:
-    """Draws the feet in contact and the forces of the ground on them."""
+    """Draws the feet in contact, and the forces of the ground on them."""
     tails, arrows = [], []
     for number, knot in enumerate(strip.knots):
         for foot in strip.motion.feet:
@@ -198,11 +233,27 @@ def _draw_forces(axes: Axes, strip: _Strip) -> None:
     if not arrows:
         return
     quiver = axes.quiver(*np.array(tails).T, *np.array(arrows).T, color=RED, zorder=5, **_ARROW)
-    force = _round(strip.motion.weight or _LONGEST / strip.scale)
+    force = _round(0.3 * float(np.ptp(strip.heights())) / strip.scale)
     length = strip.scale * force / float(np.ptp(axes.get_xlim()))  # of the panel
+    above = 1 + 0.16 / (strip.height(10.0) - _AROUND)  # between the panel and the legend
     axes.quiverkey(
-        quiver, 0.99 - length, 0.94, strip.scale * force, f"force of {force:g} N", labelpos="W", labelsep=0.05
+        quiver, 0.99 - length, above, strip.scale * force, f"force of {force:g} N", labelpos="W", labelsep=0.05
     )
+
+
+def _write_gaps(axes: Axes, strip: _Strip) -> None:
+    """Writes how far feet in contact are above the ground; of two that are close to each other the farther one."""
+    for number, knot in enumerate(strip.knots):
+        standing = [foot for foot in strip.motion.feet if foot.stands[knot]]
+        gaps = [(gap_to_ground(strip.motion, foot, knot), foot) for foot in standing]
+        told: list[float] = []
+        for gap, foot in sorted(gaps, key=lambda item: -abs(item[0])):
+            sole = strip.seen(number, foot.positions[knot] + foot.outline[knot])
+            place = float(sole[:, 0].max())
+            if abs(gap) > _FLOATS and all(abs(place - other) > 0.4 * strip.width for other in told):
+                told.append(place)
+                axes.annotate(f"{1e3 * gap:+.0f} mm", (place, float(sole[:, 1].mean())), (3, -5), color=RED,
+                              textcoords="offset points", fontsize=7, va="top")  # fmt: skip
 
 
 def _round(value: float) -> float:
@@ -211,8 +262,11 @@ def _round(value: float) -> float:
     return float(max(step * power for step in (1, 2, 5) if step * power <= value * (1 + 1e-9)))
 
 
-def _draw_legend(target: Figure | SubFigure) -> None:
+def _draw_legend(target: Figure | SubFigure, axes: Axes) -> None:
     from matplotlib.lines import Line2D
 
-    entries = [Line2D([], [], label="in contact", **_CONTACT), Line2D([], [], label="centre of mass", **_COM)]
-    target.legend(handles=entries, loc="outside upper left", ncols=2)
+    used = {line.get_color() for line in axes.get_lines() if line.get_label() == "_bones"}
+    sides = [(color, name) for color, name in _SIDES.values() if color in used]
+    entries = [Line2D([], [], color=color, linewidth=2.2, label=name) for color, name in reversed(sides)]
+    entries += [Line2D([], [], label="in contact", **_CONTACT), Line2D([], [], label="centre of mass", **_COM)]
+    target.legend(handles=entries, loc="outside upper left", ncols=5)

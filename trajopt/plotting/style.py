@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.checks import check_instance, check_path
 from trajopt.errors import InvalidArgumentError
+from trajopt.plotting.window import new_figure
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure, SubFigure
+    from matplotlib.legend import Legend
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")
 """Colours that colour-blind readers can tell apart (Okabe and Ito 2008, without yellow)."""
 
-BLUE, RED, GREY = PALETTE[0], PALETTE[1], "#8A8A8A"
+BLUE, RED, GREEN, GREY = PALETTE[0], PALETTE[1], PALETTE[2], "#8A8A8A"
 
 RAMP = ("#C9DCEC", "#5B9BC8", "#0B3C6F")
 """Colour ramp from the first knot to the last."""
@@ -28,6 +33,9 @@ LINE_STYLES = ("-", "-.", ":")
 """Line styles; the next one begins after the last colour of the palette. Dashes are reserved for limits."""
 
 PICTURE_SUFFIXES = (".png", ".pdf", ".svg")
+
+SCREEN, DPI = (14.0, 9.0), 100
+"""Largest width and height of a figure [inch], and its pixels per inch: 1,400 x 900 fit on the screen of a laptop."""
 
 _RC: dict[Any, Any] = {
     "font.size": 9.0,
@@ -53,7 +61,7 @@ _RC: dict[Any, Any] = {
     "legend.frameon": False,
     "legend.handlelength": 1.8,
     "lines.linewidth": 1.6,
-    "savefig.dpi": 150,
+    "savefig.dpi": "figure",
     "figure.constrained_layout.w_pad": 0.08,  # [inch]; the first layout errs by a tick label, which cut labels off
 }
 
@@ -65,13 +73,22 @@ def house_style() -> AbstractContextManager[None]:
     return matplotlib.rc_context(_RC)
 
 
-def canvas(figure: Figure | SubFigure | None, width: float, height: float) -> Figure | SubFigure:
-    """The given figure, or a new one of size width × height [inch] that belongs to no window."""
-    from matplotlib.figure import Figure
+def check_figure(figure: Any) -> Figure | SubFigure:
+    """Returns a figure or subfigure; raises InvalidArgumentError for anything else."""
+    from matplotlib.figure import FigureBase
 
-    if figure is None:
-        return Figure(figsize=(width, height), layout="constrained")
-    return figure
+    check_instance("figure", figure, FigureBase, "matplotlib.pyplot.figure() makes one")
+    checked: Figure | SubFigure = figure
+    return checked
+
+
+def canvas(
+    figure: Figure | SubFigure | None, width: float, height: float, *, apart: bool = False
+) -> Figure | SubFigure:
+    """The given figure, or a new one of size width × height [inch], at most a screen; `apart` as in `new_figure`."""
+    if figure is not None:
+        return check_figure(figure)
+    return new_figure(min(width, SCREEN[0]), min(height, SCREEN[1]), dpi=DPI, apart=apart)
 
 
 def whole_figure(figure: Figure | SubFigure) -> Figure:
@@ -90,7 +107,8 @@ def split(figure: Figure | SubFigure, rows: int, columns: int, **ratios: Any) ->
 
 def set_time_axis(axes: Axes, abscissa: Reals, label: str) -> None:
     """Sets range and label of the horizontal axis, from `time_axis`."""
-    axes.set_xlim(abscissa[0], abscissa[-1] if abscissa[-1] > abscissa[0] else abscissa[0] + 1)
+    single = abscissa[-1] <= abscissa[0]
+    axes.set_xlim(abscissa[0] - 0.5 * single, abscissa[-1] + 0.5 * single)
     axes.set_xlabel(label)
     if label.startswith("knot"):
         integer_axis(axes)
@@ -106,8 +124,28 @@ def line_look(index: int) -> dict[str, Any]:
 
 def legend_beside(axes: Axes, entries: int) -> None:
     """Draws the legend to the right of the axes, where it covers no data."""
-    columns = 1 if entries <= 10 else 2
+    figure = axes.get_figure()
+    assert figure is not None
+    tall = figure.bbox.height / whole_figure(figure).dpi  # [inch]
+    columns = 1 if entries <= max(10, (tall - 0.6) / 0.15) else 2
     axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1.03), borderaxespad=0.3, ncols=columns, labelspacing=0.3)
+
+
+def legend_below(target: Figure | SubFigure, handles: Sequence[Any], title: str | None = None) -> Legend:
+    """Draws a legend below all panels, in as many columns as fit into the width of the figure."""
+    inches = target.bbox.width / whole_figure(target).dpi
+    longest = max((len(str(handle.get_label())) for handle in handles), default=1)
+    columns = max(1, min(len(handles), int(inches / (0.062 * longest + 0.5))))
+    rows = -(-len(handles) // columns)
+    return target.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows), title=title,
+                         title_fontsize=8, labelspacing=0.3)  # fmt: skip
+
+
+def time_ramp() -> LinearSegmentedColormap:
+    """Colours from the first knot (light) to the last (dark)."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("time", RAMP)
 
 
 def integer_axis(axes: Axes) -> None:
@@ -136,7 +174,7 @@ def check_output_path(path: str | os.PathLike[str], argument: str, suffixes: tup
     Raises:
         InvalidArgumentError: The suffix is another one, or the folder does not exist or cannot be written.
     """
-    path = Path(path)
+    path = check_path(argument, path)
     if path.suffix.lower() not in suffixes:
         raise InvalidArgumentError(f"{argument}: expected a file ending in {' or '.join(suffixes)}, got {str(path)!r}")
     folder = path.parent

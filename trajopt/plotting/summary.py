@@ -1,24 +1,33 @@
-"""Summary of a solution in one figure."""
+"""Summary of a solution on one screen, and all its pages."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
-from trajopt.analysis.legs import is_legged
+from trajopt.analysis.basics import check_solution, has_cost_terms, robot_of
+from trajopt.analysis.legs import is_legged, legged_motion
+from trajopt.callbacks.logger import CallbackLogger
+from trajopt.checks import check_count, check_text
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.convergence import plot_convergence
+from trajopt.plotting.convergence import draw_convergence, plot_convergence
 from trajopt.plotting.cost_terms import plot_cost_terms
-from trajopt.plotting.legged_summary import draw_legged, legged_size
+from trajopt.plotting.goals import goals_of
+from trajopt.plotting.legged_summary import draw_contacts, draw_legged, draw_space, reached
 from trajopt.plotting.motion import plot_motion
-from trajopt.plotting.style import check_picture_path, house_style, split
-from trajopt.plotting.trajectory import plot_solution
+from trajopt.plotting.path import has_path, plot_path
+from trajopt.plotting.skeleton import skeleton_of
+from trajopt.plotting.style import SCREEN, canvas, check_picture_path, house_style, split, whole_figure
+from trajopt.plotting.trajectory import has_limbs, plot_solution
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
     from trajopt.solution import Solution
 
@@ -28,25 +37,28 @@ def plot_summary(
     path: str | os.PathLike[str] | None = None,
     *,
     title: str | None = None,
-    frames: int = 8,
+    frames: int | None = None,
     frame: str | Sequence[str] | None = None,
     targets: npt.ArrayLike | None = None,
+    obstacles: npt.ArrayLike = (),
 ) -> Figure:
-    """Draws motion, trajectory, convergence and cost terms in one figure; `path` writes it to a file.
+    """Draws motion, trajectory, convergence and cost terms on one screen; `path` writes it to a file.
 
-    The motion is left out for a state without a robot, the cost terms without a problem, the convergence without an
-    iteration. For a robot with a floating base and contacts there are also a strip, phases, forces, feet and balance.
+    A robot is drawn as stick figures, a state that is the pose of a body as its path; other states have no motion. The
+    cost terms are left out without a problem, the convergence without an iteration. A robot with a floating base and
+    contacts has a strip, forces, heights of the feet and balance instead; `plot_pages` draws its joints and more.
 
     Args:
         solution: Solution to draw.
         path: File to write (.png, .pdf or .svg).
-        title: Heading; by default the solver and its status.
-        frames: Number of stick figures of the robot, >= 1 [-].
+        title: Text before the outcome in the heading.
+        frames: Number of stick figures, or of axes of a body, >= 1 [-]; by default as many as fit.
         frame: Frame of the robot, or several, whose path is drawn; by default as in `plot_motion`.
-        targets: Points to mark, shape (3,) or (n, 3), in the world [m]; by default as in `plot_motion`.
+        targets: Points to mark, shape (3,) or (n, 3), in the world [m]; by default as in `plot_motion` or `plot_path`.
+        obstacles: Obstacles beside the path of a body, as in `plot_path`.
 
     Returns:
-        The figure.
+        The figure, at most 1,400 x 900 pixels.
 
     Raises:
         InvalidArgumentError: `path` cannot be written, or an argument of the motion has a wrong value.
@@ -54,45 +66,133 @@ def plot_summary(
     """
     if path is not None:
         path = check_picture_path(path)
-    problem = solution.problem
-    has_robot = problem is not None and hasattr(problem.state, "model")
-    if not has_robot and not (targets is None and frame is None):
-        raise InvalidArgumentError("frame, targets: expected none for a solution without a robot; they mark its motion")
-    from matplotlib.figure import Figure
-
+    check_solution(solution)
+    if title is not None:
+        check_text("title", title)
+    if frames is not None:
+        check_count("frames", frames, least=1, most=1000)
+    has_robot, is_path = solution.robot is not None, has_path(solution)
+    if frame is not None and not has_robot:
+        raise InvalidArgumentError("frame: expected none for a solution without a robot; it marks its motion")
+    if targets is not None and not (has_robot or is_path):
+        raise InvalidArgumentError("targets: expected none for a solution without a motion to mark them in")
+    if np.size(obstacles) and not is_path:
+        raise InvalidArgumentError("obstacles: expected none for a solution without a path of a body, see plot_path")
+    picture: Callable[[SubFigure], Any] | None = None
+    if is_path:
+        picture = partial(_path, solution, frames or 12, targets, obstacles)
+    elif has_robot:
+        picture = partial(_motion, solution, frames or 8, frame, targets)
     with house_style():
-        legged = is_legged(solution)
-        size = legged_size(solution, frames) if legged else (16.0, 9.5) if has_robot else (14.0, 8.0)
-        figure = Figure(figsize=size, layout="constrained")
-        figure.suptitle(title or _title(solution), fontsize=12, fontweight="bold", x=0.01, ha="left")
-        if legged:
+        figure = _screen(solution, title, apart=path is not None)
+        if is_legged(solution):
             draw_legged(figure, solution, frames, frame, targets)
         else:
-            _draw(figure, solution, frames, frame, targets)
+            _draw(figure, solution, picture)
         if path is not None:
             figure.savefig(path)
     return figure
 
 
-def _draw(
-    figure: Figure, solution: Solution, frames: int, frame: str | Sequence[str] | None, targets: npt.ArrayLike | None
-) -> None:
-    left, right = split(figure, 1, 2, width_ratios=[1.0, 1.0], wspace=0.02)
-    lower_left = left
-    if hasattr(getattr(solution.problem, "state", None), "model"):
-        upper_left, lower_left = split(left, 2, 1, height_ratios=[1.15, 1.0])
-        plot_motion(solution, frames, frame=frame, targets=targets, figure=upper_left)
-    if solution.history:
-        plot_convergence(solution, figure=lower_left)
-    if solution.problem is not None:
-        upper_right, lower_right = split(right, 2, 1, height_ratios=[1.7, 1.0])
-        plot_solution(solution, figure=upper_right)
-        plot_cost_terms(solution, figure=lower_right)
-    else:
-        plot_solution(solution, figure=right)
+def plot_pages(
+    solution: Solution, path: str | os.PathLike[str] | None = None, *, title: str | None = None
+) -> dict[str, Figure]:
+    """Draws the summary, and what does not fit on its screen on further pages.
+
+    These are "joints" for a robot with many joints, and "contacts", "space" and "solver" for one with a floating base
+    and contacts.
+
+    Args:
+        solution: Solution to draw.
+        path: File of the summary (.png, .pdf or .svg); a page is written beside it, to `NAME-joints.png` and so on.
+        title: Text before the outcome in the heading.
+
+    Returns:
+        The figures by the name of the page, "summary" first, each at most 1,400 x 900 pixels.
+
+    Raises:
+        InvalidArgumentError: `path` cannot be written.
+    """
+    pages = {"summary": plot_summary(solution, path, title=title)}
+    file = None if path is None else Path(path)
+    drawings: dict[str, Callable[[Figure], Any]] = {}
+    if has_limbs(solution):
+        drawings["joints"] = lambda figure: plot_solution(solution, figure=figure)
+    if is_legged(solution):
+        drawings["contacts"] = lambda figure: draw_contacts(figure, solution)
+        drawings["space"] = lambda figure: draw_space(figure, solution)
+        drawings["solver"] = lambda figure: _draw_solver(figure, solution)
+    with house_style():
+        for name, draw in drawings.items():
+            pages[name] = _screen(solution, title, apart=path is not None)
+            draw(pages[name])
+            if file is not None:
+                pages[name].savefig(file.with_stem(f"{file.stem}-{name}"))
+    return pages
 
 
-def _title(solution: Solution) -> str:
+def _screen(solution: Solution, title: str | None, *, apart: bool) -> Figure:
+    """A figure of the size of a screen, with a heading: the outcome, and what the motion reached."""
+    figure = whole_figure(canvas(None, *SCREEN, apart=apart))
     sentence = str(solution.status).split(":")[0]
     plural = "" if solution.iterations == 1 else "s"
-    return f"{solution.solver}: {sentence}, cost {solution.cost:.6g} after {solution.iterations} iteration{plural}"
+    outcome = f"{solution.solver}: {sentence}, cost {solution.cost:.6g} after {solution.iterations} iteration{plural}"
+    lines = [outcome if title is None else f"{title}, {outcome}"]
+    lines.append("; ".join([*([reached(solution)] if is_legged(solution) else []), *_goals(solution)]))
+    figure.suptitle("\n".join(line for line in lines if line), fontsize=10.5, fontweight="bold", x=0.01, ha="left")
+    return figure
+
+
+def _goals(solution: Solution) -> list[str]:
+    """Distances of frames that are no feet from their goals at the end, each in words."""
+    if solution.robot is None:
+        return []
+    feet = [foot.frame for foot in legged_motion(solution).feet] if is_legged(solution) else []
+    goals, model = [goal for goal in goals_of(solution) if goal[0] not in feet], robot_of(solution)
+    _, paths = skeleton_of(model, solution.xs[-1:, : model.nq], [model.getFrameId(name) for name, _ in goals])
+    ends = [float(np.linalg.norm(path[-1] - goal)) for path, (_, goal) in zip(paths, goals)]
+    return [f"{name} ends {1e3 * far:.2g} mm from its target" for far, (name, _) in zip(ends, goals)]
+
+
+def _path(
+    solution: Solution, frames: int, targets: npt.ArrayLike | None, obstacles: npt.ArrayLike, figure: SubFigure
+) -> None:
+    plot_path(solution, frames, targets=targets, obstacles=obstacles, figure=figure)
+
+
+def _motion(
+    solution: Solution,
+    frames: int,
+    frame: str | Sequence[str] | None,
+    targets: npt.ArrayLike | None,
+    figure: SubFigure,
+) -> None:
+    plot_motion(solution, frames, frame=frame, targets=targets, figure=figure)
+
+
+def _draw(figure: Figure, solution: Solution, picture: Callable[[SubFigure], Any] | None) -> None:
+    """Draws the motion and the convergence on the left, states and cost terms on the right.
+
+    Without a motion states are on the left.
+    """
+    left, right = split(figure, 1, 2, wspace=0.02)
+    upper, lower = (left, right) if picture is None else split(left, 2, 1, height_ratios=[2.3, 1.0])
+    states, costs = (left, right) if picture is None else split(right, 2, 1, height_ratios=[2.0, 1.0])
+    if picture is not None:
+        picture(upper)
+    elif has_cost_terms(solution) and solution.history:
+        costs, lower = split(right, 2, 1)
+    plot_solution(solution, figure=states)
+    if has_cost_terms(solution):
+        plot_cost_terms(solution, figure=costs)
+    if solution.history:
+        draw_convergence(lower, CallbackLogger(solution.history), ["cost", "stopping value", "decrease"], 3)
+
+
+def _draw_solver(figure: Figure, solution: Solution) -> None:
+    """Draws the convergence above the cost terms."""
+    upper, lower = split(figure, 2, 1, height_ratios=[1.3, 1.0])
+    if solution.history:
+        plot_convergence(solution, figure=upper)
+    if has_cost_terms(solution):
+        plot_cost_terms(solution, figure=lower)

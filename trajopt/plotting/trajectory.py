@@ -6,9 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.analysis.basics import time_axis
+from trajopt.analysis.basics import check_solution, time_axis
 from trajopt.analysis.lines import Line, panels_of
-from trajopt.plotting.style import GREY, canvas, house_style, legend_beside, line_look, set_time_axis, whole_figure
+from trajopt.plotting.ranges import clear_range
+from trajopt.plotting.style import (
+    GREY,
+    SCREEN,
+    canvas,
+    house_style,
+    legend_below,
+    legend_beside,
+    line_look,
+    set_time_axis,
+    whole_figure,
+)
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -19,17 +30,19 @@ if TYPE_CHECKING:
 
 
 _UNLIMITED = 1e20  # files write "no limit" as inf or as a very large number
-_LETTERS = 100  # number of letters that fit below the panels; the sample of a line counts as 5 [-]
 _REACH = 0.3  # a limit is drawn if its line comes this close, relative to the range of the data and of the limits [-]
+_FEW = 4  # panels with at most this many lines show the limit of each [-]
+_MOST = 12  # entries of a legend [-]
 
 
 def plot_solution(solution: Solution, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draws configuration, velocity and control over time, one panel for each quantity and unit.
 
-    Limits are dashed, in the colour of their line. Limits that all lines of a panel share are grey, and the region
-    beyond them is shaded. A limit is left out if its line stays far from it. Continuous joints, stored as (cos, sin),
-    are drawn as angles. Controls are constant over a knot and drawn as steps. The horizontal axis counts knots if there
-    is no problem or no time step.
+    A robot with many joints has a column for its base and one for each limb. The region beyond a limit is shaded: in
+    grey if all lines of a panel share the limit, else in the colour of the line, and darker where the line is in it. A
+    limit is left out if its line stays far from it. A spike that would flatten all else is cut off, and its peak is
+    written at the edge. Continuous joints, stored as (cos, sin), are drawn as angles. Controls are constant over a knot
+    and drawn as steps. The horizontal axis counts knots if there is no problem or no time step.
 
     Args:
         solution: Solution to draw.
@@ -38,29 +51,47 @@ def plot_solution(solution: Solution, *, figure: Figure | SubFigure | None = Non
     Returns:
         The figure; `figure.savefig("solution.png")` writes it.
     """
-    columns = _columns(panels_of(solution))
+    panels = panels_of(check_solution(solution))
+    panels = [panel for panel in panels if any(np.isfinite(line.values).any() for line in panel)]
+    columns, by_limb = _columns(panels)
     with house_style():
         rows = max(len(column) for column in columns)
-        target = canvas(figure, 8.0 if len(columns) == 1 else 12.0, 0.8 + 1.9 * rows)
+        width = SCREEN[0] if by_limb else 8.0 if len(columns) == 1 else 12.0
+        target = canvas(figure, width, 0.8 + (2.4 if by_limb else 1.9) * rows)
         drawn = _draw_columns(target, columns, *time_axis(solution))
-        _draw_legends(target, drawn, len(columns))
+        if by_limb:
+            _name_limbs(drawn)
+        else:
+            _draw_legends(target, drawn, len(columns))
         return whole_figure(target)
 
 
-def _columns(panels: list[list[Line]]) -> list[list[list[Line]]]:
-    """Arranges up to four panels in one column, more in two: configurations left, the others right."""
+def _columns(panels: list[list[Line]]) -> tuple[list[list[list[Line]]], bool]:
+    """Columns of panels, and whether each is of a limb.
+
+    Without limbs up to four panels make one column, more make two: configurations left, the others right.
+    """
+    limbs = list(dict.fromkeys(line.limb for panel in panels for line in panel))
+    if len(limbs) > 1:
+        return [[panel for panel in panels if panel[0].limb == limb] for limb in sorted(limbs, key=bool)], True
     if len(panels) <= 4:
-        return [panels]
+        return [panels], False
     split = sum(panel[0].group == "configuration" for panel in panels) or len(panels) // 2
-    return [panels[:split], panels[split:]]
+    return [panels[:split], panels[split:]], False
 
 
-def _draw_columns(
-    target: Figure | SubFigure, columns: list[list[list[Line]]], abscissa: Reals, label: str
-) -> list[tuple[Axes, list[Line], bool]]:
-    """Draws the panels; returns for each its axes, its lines, and whether it shows a limit."""
+def has_limbs(solution: Solution) -> bool:
+    """Whether a solution is of a robot with so many joints that each limb has a column."""
+    return _columns(panels_of(solution))[1]
+
+
+_Drawn = list[tuple["Axes", list[Line], bool]]
+"""Axes of each panel, its lines, and whether it shows a limit."""
+
+
+def _draw_columns(target: Figure | SubFigure, columns: list[list[list[Line]]], abscissa: Reals, label: str) -> _Drawn:
     grid = target.add_gridspec(1, len(columns))
-    drawn: list[tuple[Axes, list[Line], bool]] = []
+    drawn: _Drawn = []
     first = None
     for i, column in enumerate(columns):
         cells = grid[i].subgridspec(len(column), 1)
@@ -75,40 +106,47 @@ def _draw_columns(
 
 def _draw_panel(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
     for i, line in enumerate(panel):
-        values = line.values
-        if len(values) == len(abscissa):
-            axes.plot(abscissa, values, label=line.name, **line_look(i))
+        look = {**line_look(i), "marker": "o" if len(abscissa) == 1 else ""}
+        if len(line.values) == len(abscissa):
+            axes.plot(abscissa, line.values, label=line.name, **look)
         else:  # a control holds from its knot to the next
-            held = np.append(values, values[-1:])
-            axes.plot(abscissa, held, label=line.name, drawstyle="steps-post", **line_look(i))
+            axes.plot(abscissa, _held(line.values), label=line.name, drawstyle="steps-post", **look)
     unit = f" [{panel[0].unit}]" if panel[0].unit else ""
     axes.set_ylabel(panel[0].quantity + unit)
     title = panel[0].owner or (panel[0].name if len(panel) == 1 else "")
     if title:
         axes.set_title(title, fontweight="normal", pad=3)
-    return _draw_limits(axes, panel)
+    return _set_range(axes, panel, abscissa)
 
 
-def _draw_limits(axes: Axes, panel: list[Line]) -> bool:
-    """Draws the limits close to the lines and sets the range of the panel; returns whether there are any."""
-    finite = np.concatenate([line.values[np.isfinite(line.values)] for line in panel])
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+def _held(values: Reals) -> Reals:
+    return np.append(values, values[-1:])
+
+
+def _set_range(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
+    """Sets the range of the panel, draws the limits close to its lines; returns whether there are any."""
+    values = np.concatenate([line.values for line in panel])
+    low, high = clear_range(values)
     extent = max(high - low, 1e-3 * max(abs(low), abs(high)), 1e-9)
     shared = len({(line.lower, line.upper) for line in panel}) == 1
     near: list[tuple[int, float, float]] = []
     for i, line in enumerate(panel[:1] if shared else panel):
-        values = finite if shared else line.values[np.isfinite(line.values)]
+        own = values if shared else line.values
         reach = _REACH * extent if shared else min(_REACH * extent, _REACH * (line.upper - line.lower) / 2)
-        near += [(i, limit, side) for limit, side in _near_limits(line, values, reach)]
-    low, high = min([low, *(limit for _, limit, _ in near)]), max([high, *(limit for _, limit, _ in near)])
-    margin = 0.07 * max(high - low, extent)
-    axes.set_ylim(low - margin, high + margin)
+        near += [(i, limit, side) for limit, side in _near_limits(line, own[np.isfinite(own)], reach)]
+    limits = [limit for _, limit, _ in near]  # also those that only a spike exceeds
+    bottom, top = min([low, *limits]), max([high, *limits])
+    margin = 0.07 * max(top - bottom, extent)
+    axes.set_ylim(bottom - margin, top + margin)
     for i, limit, side in near:
         color = GREY if shared and len(panel) > 1 else line_look(i)["color"]
-        axes.axhline(limit, color=color, linestyle="--", linewidth=1.0, alpha=0.9, label="_limit")
-        if shared:
-            edge = low - margin if side < 0 else high + margin
-            axes.axhspan(limit, edge, color=GREY, alpha=0.15, linewidth=0, label="_beyond")
+        if shared or len(panel) <= _FEW:
+            axes.axhline(limit, color=color, linestyle="--", linewidth=0.8, alpha=0.8, label="_limit")
+            edge = bottom - margin if side < 0 else top + margin
+            axes.axhspan(limit, edge, color=color, alpha=0.12, linewidth=0, label="_beyond")
+        for line, look in ((line, line_look(k)) for k, line in enumerate(panel) if shared or k == i):
+            _fill_excess(axes, line, limit, side, abscissa, look["color"])
+    _mark_peaks(axes, panel, abscissa)
     return bool(near)
 
 
@@ -124,24 +162,70 @@ def _near_limits(line: Line, values: Reals, reach: float) -> list[tuple[float, f
     return found
 
 
-def _draw_legends(target: Figure | SubFigure, drawn: list[tuple[Axes, list[Line], bool]], columns: int) -> None:
+def _fill_excess(axes: Axes, line: Line, limit: float, side: float, abscissa: Reals, color: Any) -> None:
+    """Fills the area between a line and its limit where the line is beyond it."""
+    steps = len(line.values) < len(abscissa)
+    values = _held(line.values) if steps else line.values
+    beyond = side * (values - limit) > 0
+    if beyond.any():
+        axes.fill_between(abscissa, limit, values, where=beyond.tolist(), step="post" if steps else None,
+                          interpolate=not steps, color=color, alpha=0.2, linewidth=0, label="_excess")  # fmt: skip
+
+
+def _mark_peaks(axes: Axes, panel: list[Line], abscissa: Reals) -> None:
+    """Writes the peak of what is cut off at the edge, in the colour of its line."""
+    for side, edge in zip((-1.0, 1.0), axes.get_ylim()):
+        peaks = [float(np.nanmax(side * line.values, initial=-np.inf)) for line in panel]
+        i = int(np.argmax(peaks))
+        if peaks[i] <= side * edge:
+            continue
+        knot = int(np.nanargmax(side * panel[i].values))
+        color, right = line_look(i)["color"], knot > 0.6 * len(abscissa)
+        axes.plot(abscissa[knot], edge, "^" if side > 0 else "v", color=color, clip_on=False, zorder=5, label="_peak")
+        axes.annotate(f"{side * peaks[i]:.3g}", (abscissa[knot], edge), (-6 if right else 6, 0), color=color,
+                      textcoords="offset points", fontsize=8, ha="right" if right else "left",
+                      va="center", annotation_clip=False, zorder=5)  # fmt: skip
+
+
+def _name_limbs(drawn: _Drawn) -> None:
+    """Writes the limb above each column, and the names of its joints, without that of the limb, below."""
+    limbs = list(dict.fromkeys(panel[0].limb for _, panel, _ in drawn))
+    for limb in limbs:
+        mine = [(axes, panel) for axes, panel, _ in drawn if panel[0].limb == limb]
+        if not limb:
+            for axes, panel in mine:
+                axes.set_title("")
+                axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1, ncols=len(panel),
+                            columnspacing=0.7, handlelength=0.9, handletextpad=0.3)  # fmt: skip
+            mine[0][0].set_title("base")
+            continue
+        mine[0][0].set_title(limb)
+        axes, panel = mine[-1]
+        handles = [h for h in axes.get_lines() if not str(h.get_label()).startswith("_")][:_MOST]
+        names = [line.name.removeprefix(limb).removesuffix("_joint").strip("_") for line in panel[:_MOST]]
+        if len(panel) > _MOST:
+            names[-1] += f" and {len(panel) - _MOST} more"
+        ncols = 3 if max(map(len, names)) <= 6 else 2 if max(map(len, names)) <= 14 else 1
+        axes.legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, -0.32), ncols=ncols, columnspacing=1.0)
+
+
+def _draw_legends(target: Figure | SubFigure, drawn: _Drawn, columns: int) -> None:
     """Draws one legend for all panels with the same line names, and a row above each other panel."""
-    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
     names = [tuple(line.name for line in panel) for _, panel, _ in drawn]
     shared = max(names, key=lambda lines: (names.count(lines), len(lines)))
+    shared = shared if names.count(shared) > 1 and len(shared) > 1 else ()
     handles: list[Any] = []
-    if len(shared) > 1:
+    if shared:
         axes = drawn[names.index(shared)][0]
         handles = [h for h in axes.get_lines() if not str(h.get_label()).startswith("_")]
     if any(near for *_, near in drawn):
-        handles.append(Line2D([], [], color=GREY, linestyle="--", linewidth=1.0, label="limit"))
-    if handles and columns == 1:
+        handles.append(Patch(color=GREY, alpha=0.3, linewidth=0, label="beyond a limit"))
+    if handles and columns == 1 and shared:
         target.legend(handles=handles, loc="outside right upper", ncols=1 if len(handles) <= 16 else 2)
     elif handles:
-        longest = max(len(str(handle.get_label())) for handle in handles)
-        ncols = min(7, len(handles), max(1, _LETTERS // (longest + 5)))
-        target.legend(handles=handles, loc="outside lower center", ncols=ncols)
+        legend_below(target, handles)
     for (axes, panel, _), own in zip(drawn, names):
         if len(panel) > 1 and own != shared:
             _legend_above(axes, len(panel)) if sum(map(len, own)) < 60 else legend_beside(axes, len(panel))

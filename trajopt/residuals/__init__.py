@@ -6,6 +6,7 @@ from trajopt.residuals.com_position import ResidualModelCoMPosition
 from trajopt.residuals.contact_control_gravity import ResidualModelContactControlGrav
 from trajopt.residuals.contact_force import ResidualModelContactForce
 from trajopt.residuals.control import ResidualModelControl
+from trajopt.residuals.control_gravity import ResidualModelControlGrav
 from trajopt.residuals.frame_placement import ResidualModelFramePlacement
 from trajopt.residuals.frame_rotation import ResidualModelFrameRotation
 from trajopt.residuals.frame_translation import ResidualModelFrameTranslation
@@ -28,6 +29,7 @@ __all__ = [
     "ResidualModelContactFrictionCone",
     "ResidualModelContactWrenchCone",
     "ResidualModelControl",
+    "ResidualModelControlGrav",
     "ResidualModelFramePlacement",
     "ResidualModelFrameRotation",
     "ResidualModelFrameTranslation",

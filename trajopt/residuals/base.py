@@ -12,7 +12,7 @@ from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
 from trajopt.model.base import Model
 from trajopt.model.parameters import Parameter
-from trajopt.states.base import StateAbstract
+from trajopt.states.base import StateAbstract, check_state
 
 
 class ResidualModelAbstract(Model):
@@ -32,11 +32,12 @@ class ResidualModelAbstract(Model):
             it then.
     """
 
+    example = "goal.{}"
     uses_control = False
     uses_solution = False
 
     def __init__(self, state: StateAbstract, nr: int | None, *, unit: str = "-") -> None:
-        self.state = state
+        self.state = check_state(state)
         self.nr = nr
         self.unit = unit
 

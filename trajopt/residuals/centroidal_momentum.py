@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
+from trajopt.checks import check_array
 from trajopt.instant import Instant
 from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.states.base import StateAbstract
@@ -25,7 +26,7 @@ class ResidualModelCentroidalMomentum(ResidualModelMultibody):
 
     def __init__(self, state: StateAbstract, reference: npt.ArrayLike | None = None) -> None:
         super().__init__(state, 6, unit="kg m/s, kg m²/s")
-        value = np.zeros(6) if reference is None else reference
+        value = np.zeros(6) if reference is None else check_array("reference", reference, (6,))
         self.reference = self.parameter("reference", value, unit=self.unit)
 
     def evaluate(self, instant: Instant) -> SX:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.checks import check_array
+from trajopt.checks import check_text, check_vector
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.residuals.base import ResidualModelAbstract
@@ -28,7 +27,7 @@ class ResidualModelForce(ResidualModelAbstract):
 
     def __init__(self, state: StateAbstract, contact: str, nr: int, *, unit: str) -> None:
         super().__init__(check_robot_state(type(self).__name__, state), nr, unit=unit)
-        self.contact = contact
+        self.contact = check_text("contact", contact, such_as="left_foot")
 
     def force(self, instant: Instant, size: int) -> SX:
         """Force of the contact (size,) [N, N m]."""
@@ -54,7 +53,7 @@ class ResidualModelContactForce(ResidualModelForce):
     """
 
     def __init__(self, state: StateAbstract, contact: str, reference: npt.ArrayLike) -> None:
-        value = check_array("reference", reference, (np.size(reference),))
+        value = check_vector("reference", reference)
         super().__init__(state, contact, value.size, unit="N, N m")
         self.reference = self.parameter("reference", value, unit=self.unit)
 

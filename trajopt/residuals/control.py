@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.checks import check_array
+from trajopt.checks import check_array, check_vector
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.model.parameters import Parameter
@@ -28,7 +28,7 @@ class ResidualModelControl(ResidualModelAbstract):
 
     def __init__(self, state: StateAbstract, reference: npt.ArrayLike | None = None) -> None:
         super().__init__(state, None, unit="N m, N")
-        self._reference = None if reference is None else check_array("reference", reference, (np.size(reference),))
+        self._reference = None if reference is None else check_vector("reference", reference)
 
     @functools.cached_property
     def _by_size(self) -> dict[int, Parameter]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.checks import check_count, check_positive
+from trajopt.checks import check_count, check_flag, check_number, check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.residuals.contact_force import ResidualModelForce
@@ -45,10 +45,12 @@ class FrictionCone:
     max_force: float = np.inf
 
     def __post_init__(self) -> None:
-        check_positive("mu", self.mu)
-        check_facets(self.facets)
+        object.__setattr__(self, "mu", check_positive("mu", self.mu))
+        object.__setattr__(self, "facets", check_facets(self.facets))
+        object.__setattr__(self, "inner", check_flag("inner", self.inner))
         object.__setattr__(self, "rotation", check_rotation("rotation", self.rotation))
-        check_normal_force(self.min_force, self.max_force)
+        for name, force in zip(("min_force", "max_force"), check_normal_force(self.min_force, self.max_force)):
+            object.__setattr__(self, name, force)
 
     @property
     def matrix(self) -> Reals:
@@ -79,18 +81,22 @@ def friction_rows(mu: SX, facets: int, inner: bool) -> SX:
     return SX(ca.vertcat(*rows))
 
 
-def check_facets(facets: int) -> None:
-    """Raises InvalidArgumentError unless `facets` is an even number >= 4."""
-    if check_count("facets", facets) < 4 or facets % 2:
+def check_facets(facets: int) -> int:
+    """Returns the number of facets; raises InvalidArgumentError unless it is even, from 4 to 1000."""
+    count = check_count("facets", facets, most=1000)
+    if count < 4 or count % 2:
         raise InvalidArgumentError(f"facets: expected an even number >= 4, got {facets!r}")
+    return count
 
 
-def check_normal_force(lowest: float, highest: float) -> None:
-    """Raises InvalidArgumentError unless 0 <= lowest < highest."""
+def check_normal_force(lowest: float, highest: float) -> tuple[float, float]:
+    """Returns the limits of the normal force; raises InvalidArgumentError unless 0 <= lowest < highest."""
+    lowest, highest = check_number("min_force", lowest), check_number("max_force", highest)
     if not 0.0 <= lowest < highest:
         raise InvalidArgumentError(
-            f"min_force: expected 0 <= min_force < max_force, got {lowest!r} and {highest!r} [N]"
+            f"min_force: expected 0 <= min_force < max_force, got {lowest:g} and {highest:g} [N]"
         )
+    return lowest, highest
 
 
 class ResidualModelContactFrictionCone(ResidualModelForce):

@@ -9,7 +9,7 @@ from casadi import SX
 from trajopt.checks import check_array
 from trajopt.instant import Instant
 from trajopt.residuals.multibody import ResidualModelMultibody
-from trajopt.states.base import StateAbstract
+from trajopt.states.base import StateAbstract, check_state
 
 
 class ResidualModelJointAcceleration(ResidualModelMultibody):
@@ -23,7 +23,7 @@ class ResidualModelJointAcceleration(ResidualModelMultibody):
     uses_solution = True
 
     def __init__(self, state: StateAbstract, reference: npt.ArrayLike | None = None) -> None:
-        super().__init__(state, state.ndx // 2, unit="rad/s², m/s²")
+        super().__init__(state, check_state(state).ndx // 2, unit="rad/s², m/s²")
         value = np.zeros(self.state.nv) if reference is None else check_array("reference", reference, (self.state.nv,))
         self.reference = self.parameter("reference", value, unit=self.unit)
 

@@ -10,7 +10,7 @@ from casadi import SX
 
 from trajopt.instant import Instant
 from trajopt.residuals.base import ResidualModelAbstract
-from trajopt.states.base import StateAbstract
+from trajopt.states.base import StateAbstract, check_state
 
 
 class ResidualModelState(ResidualModelAbstract):
@@ -22,7 +22,7 @@ class ResidualModelState(ResidualModelAbstract):
     """
 
     def __init__(self, state: StateAbstract, reference: npt.ArrayLike | None = None) -> None:
-        super().__init__(state, state.ndx, unit=", ".join(dict.fromkeys(state.tangent_units)))
+        super().__init__(state, check_state(state).ndx, unit=", ".join(dict.fromkeys(state.tangent_units)))
         value: Any = state.zero() if reference is None else reference
         self.reference = self.parameter("reference", value, unit=self.unit, convert=self._checked)
 

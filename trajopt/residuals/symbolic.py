@@ -9,6 +9,7 @@ from typing import Any, cast
 import casadi as ca
 from casadi import SX
 
+from trajopt.checks import check_mapping
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.instructions import expand
@@ -16,6 +17,9 @@ from trajopt.model.functions import call_user
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
+
+CONTROLS = ("u", "us", "control", "controls", "tau", "torque", "torques")
+"""Names of a function's second argument that mean the control; another one is a parameter that was not declared."""
 
 
 class ResidualModelSymbolic(ResidualModelAbstract):
@@ -32,8 +36,9 @@ class ResidualModelSymbolic(ResidualModelAbstract):
     Args:
         state: Manifold of the state.
         function: A Python function of SX symbols x (nx,) and u (nu,), or a casadi.Function, that returns the residual
-            (nr,). Terminal costs need a function of x alone. An argument named `robot` receives the kinematics and
-            dynamics of the robot at x, a `RobotExpressions`. All other inputs are parameters.
+            (nr,). A second argument named u, or by another word of `CONTROLS`, is the control; terminal costs need a
+            function of x alone. An argument named `robot` receives the kinematics and dynamics of the robot at x, a
+            `RobotExpressions`. All other inputs are parameters.
         parameters: First value of each run-time parameter by name. A Python function gets each by its name, a
             casadi.Function in this order after x and u.
         unit: Unit of the elements.
@@ -56,7 +61,8 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         unit: str = "-",
     ) -> None:
         super().__init__(state, None, unit=unit)
-        self._symbols = {name: self.parameter(name, value) for name, value in (parameters or {}).items()}
+        given = {} if parameters is None else check_mapping("parameters", parameters, "write {name: value}")
+        self._symbols = {name: self.parameter(name, value) for name, value in given.items()}
         self._function = function
         self._meanings: dict[int, ca.Function] = {}  # r of (x, u, p...), by the number of controls
         self._steady, self._unknown = True, cast(Any, function)  # the function, unless its meanings stand for it
@@ -78,6 +84,11 @@ class ResidualModelSymbolic(ResidualModelAbstract):
             )
         self._names = [name for name in names if name not in (*self._symbols, "robot")]
         self.uses_control = count == 2
+        if count == 2 and not isinstance(function, ca.Function) and self._names[1] not in CONTROLS:
+            raise InvalidArgumentError(
+                f"function: expected u, the control, as its second argument, got {self._names[1]!r}; name it u, "
+                f"or declare a parameter: parameters={{{self._names[1]!r}: value}}"
+            )
         if not self.uses_control:
             self.nr = int(self.evaluate(Instant(state, 0)).numel())
 

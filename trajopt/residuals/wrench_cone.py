@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.checks import check_array, check_positive
+from trajopt.checks import check_array, check_flag, check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.residuals.contact_force import ResidualModelForce
@@ -56,11 +56,13 @@ class WrenchCone:
     max_force: float = np.inf
 
     def __post_init__(self) -> None:
-        check_positive("mu", self.mu)
-        check_facets(self.facets)
+        object.__setattr__(self, "mu", check_positive("mu", self.mu))
+        object.__setattr__(self, "facets", check_facets(self.facets))
+        object.__setattr__(self, "inner", check_flag("inner", self.inner))
         object.__setattr__(self, "box", check_box(self.box))
         object.__setattr__(self, "rotation", check_rotation("rotation", self.rotation))
-        check_normal_force(self.min_force, self.max_force)
+        for name, force in zip(("min_force", "max_force"), check_normal_force(self.min_force, self.max_force)):
+            object.__setattr__(self, name, force)
 
     @property
     def matrix(self) -> Reals:

@@ -1,6 +1,16 @@
 """Robots from files, from example-robot-data, and small ones defined in code."""
 
 from trajopt.robots.legged import LeggedRobot, configuration_on_ground, legged_robot
+from trajopt.robots.names import unknown_robot
 from trajopt.robots.robot import Robot, load_robot
+from trajopt.robots.skeleton import Skeleton
 
-__all__ = ["LeggedRobot", "Robot", "configuration_on_ground", "legged_robot", "load_robot"]
+__all__ = [
+    "LeggedRobot",
+    "Robot",
+    "Skeleton",
+    "configuration_on_ground",
+    "legged_robot",
+    "load_robot",
+    "unknown_robot",
+]

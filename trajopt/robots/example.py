@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from trajopt.errors import InvalidArgumentError, MissingDependencyError, unknown_name
+from trajopt.errors import InvalidArgumentError, MissingDependencyError
 from trajopt.robots.builtin import BUILTIN_ROBOTS
+from trajopt.robots.names import unknown_robot
 
 _OWN_STEPS = {"talos_legs", "human"}
 """Robots whose loader does more than read files, repeated here; other such robots are loaded by the package."""
@@ -38,7 +39,7 @@ def load_example_robot(name: str, floating_base: bool | None = None) -> pin.Mode
     """
     loaders = _import_loaders(name)
     if name not in loaders.ROBOTS:
-        raise unknown_name("robot", name, [*BUILTIN_ROBOTS, *loaders.ROBOTS])
+        raise unknown_robot("robot", name, [*BUILTIN_ROBOTS, *loaders.ROBOTS])
     loader = loaders.ROBOTS[name]
     free_flyer = loader.free_flyer if floating_base is None else floating_base
     steps_in_constructor = loader.__init__ is not loaders.RobotLoader.__init__

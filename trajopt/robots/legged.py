@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from trajopt.errors import unknown_name
+from trajopt.checks import check_array, check_instance, check_text, check_texts
+from trajopt.errors import InvalidArgumentError
 from trajopt.robots.builtin_legged import SMALL_BIPED_SOLE
+from trajopt.robots.names import unknown_robot
 from trajopt.robots.robot import Robot
 from trajopt.types import Reals
 
@@ -30,6 +32,15 @@ class LeggedRobot:
     feet: tuple[str, ...]
     configuration: str = "standing"
     sole: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "feet", check_texts("feet", self.feet))
+        check_text("configuration", self.configuration)
+        if self.sole is not None:
+            length, width = check_array("sole", self.sole, (2,), cure="length and width [m]")
+            object.__setattr__(self, "sole", (float(length), float(width)))
+        if not self.feet:
+            raise InvalidArgumentError("feet: expected at least one frame, got none")
 
 
 def _quadruped(*feet: str) -> LeggedRobot:
@@ -71,8 +82,8 @@ def legged_robot(name: str) -> LeggedRobot:
     Raises:
         UnknownNameError: The robot is not in the table; the message lists those that are.
     """
-    if name not in LEGGED_ROBOTS:
-        raise unknown_name("legged robot", name, LEGGED_ROBOTS)
+    if check_text("legged robot", name) not in LEGGED_ROBOTS:
+        raise unknown_robot("legged robot", name, LEGGED_ROBOTS)
     return LEGGED_ROBOTS[name]
 
 
@@ -87,10 +98,12 @@ def configuration_on_ground(robot: Robot, feet: tuple[str, ...], configuration: 
         feet: Frames of the feet.
         configuration: Name of the reference configuration.
     """
-    q = robot.configuration(configuration)
+    if not check_texts("feet", feet):
+        raise InvalidArgumentError("feet: expected at least one frame, got none")
+    q = check_instance("robot", robot, Robot).configuration(configuration)
     data = robot.model.createData()
     pin.framesForwardKinematics(robot.model, data, q)
-    heights = np.array([data.oMf[robot.frame_id(foot)].translation[2] for foot in feet])  # [m]
+    heights = np.array([data.oMf[robot.frame_id(foot)].translation[2] for foot in check_texts("feet", feet)])  # [m]
     if np.abs(heights).max() > _GROUND_TOLERANCE:
         q[2] -= heights.mean()
     return q

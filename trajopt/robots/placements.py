@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from trajopt.checks import check_array
-from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.checks import check_array, check_known, shape_of
+from trajopt.errors import InvalidArgumentError
 from trajopt.types import Reals
 
 NORM_TOLERANCE = 1e-6
@@ -30,7 +30,7 @@ def check_rotation(argument: str, value: Any) -> Reals:
     """Returns a rotation matrix (3, 3) from one or a quaternion xyzw (4,); raises InvalidArgumentError for others."""
     if isinstance(value, pin.Quaternion):
         value = value.coeffs()
-    if np.shape(value) == (4,):
+    if shape_of(value) == (4,):
         return np.array(pin.Quaternion(check_quaternion(argument, value)).toRotationMatrix())
     rotation = check_array(argument, value, (3, 3), cure="pass a rotation matrix (3, 3) or a quaternion xyzw (4,)")
     if np.abs(rotation.T @ rotation - np.eye(3)).max() > NORM_TOLERANCE or np.linalg.det(rotation) < 0:
@@ -53,7 +53,7 @@ def check_placement(argument: str, value: Any) -> Reals:
     """
     if isinstance(value, pin.SE3):
         value = value.homogeneous
-    shape = np.shape(value)
+    shape = shape_of(value)
     if shape == (7,):
         array = check_array(argument, value, (7,))
         return np.column_stack([check_rotation(argument, array[3:]), array[:3]])
@@ -78,8 +78,6 @@ def check_reference_frame(argument: str, value: Any) -> pin.ReferenceFrame:
         "world": pin.ReferenceFrame.WORLD,
         "local_world_aligned": pin.ReferenceFrame.LOCAL_WORLD_ALIGNED,
     }
-    if value in names.values():
+    if isinstance(value, pin.ReferenceFrame):
         return value
-    if value not in names:
-        raise unknown_name(f"{argument}: reference frame", value, names)
-    return names[value]
+    return names[check_known(f"{argument}: reference frame", value, names)]

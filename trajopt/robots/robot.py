@@ -14,8 +14,18 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.checks import check_array
-from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.checks import (
+    check_array,
+    check_flag,
+    check_items,
+    check_known,
+    check_mapping,
+    check_path,
+    check_text,
+    check_texts,
+)
+from trajopt.errors import InvalidArgumentError
+from trajopt.model.immutable import Immutable
 from trajopt.robots.builtin import BUILTIN_ROBOTS
 from trajopt.robots.example import load_example_robot
 from trajopt.robots.placements import NORM_TOLERANCE
@@ -24,7 +34,7 @@ from trajopt.types import Reals
 _FILE_SUFFIXES = (".urdf", ".xml", ".mjcf")
 
 
-class Robot:
+class Robot(Immutable):
     """A robot: kinematics, inertias, limits and reference configurations; fixed after construction.
 
     Args:
@@ -44,8 +54,10 @@ class Robot:
                 f"model: expected a pinocchio.Model, got {type(model).__name__}; load_robot reads files and names"
             )
         self._model = model.copy()
-        self._name = name or model.name or "robot"
-        for key, q in {**_reference_configurations(model), **(configurations or {})}.items():
+        self._name = (name is not None and check_text("name", name)) or model.name or "robot"
+        given = {} if configurations is None else check_mapping("configurations", configurations, "write {name: q}")
+        check_texts("configurations", list(given))
+        for key, q in {**_reference_configurations(model), **given}.items():
             checked = _check_configuration(self._model, f"configurations[{key!r}]", q)
             self._model.referenceConfigurations[key] = checked
 
@@ -96,9 +108,7 @@ class Robot:
             UnknownNameError: There is no such configuration.
         """
         configurations = self.configurations
-        if name not in configurations:
-            raise unknown_name(f"{self._name}: configuration", name, configurations)
-        return configurations[name]
+        return configurations[check_known(f"{self._name}: configuration", name, configurations)]
 
     def joint_id(self, name: str) -> int:
         """Index of a joint in the model (the universe is 0).
@@ -106,8 +116,7 @@ class Robot:
         Raises:
             UnknownNameError: There is no such joint.
         """
-        if name not in self.joint_names:
-            raise unknown_name(f"{self._name}: joint", name, self.joint_names)
+        check_known(f"{self._name}: joint", name, self.joint_names)
         return int(self._model.getJointId(name))
 
     def frame_id(self, name: str) -> int:
@@ -117,9 +126,8 @@ class Robot:
             UnknownNameError: There is no such frame.
             InvalidArgumentError: Several frames with different placements have this name.
         """
+        check_known(f"{self._name}: frame", name, self.frame_names)
         found = [i for i, frame in enumerate(self._model.frames) if frame.name == name]
-        if not found:
-            raise unknown_name(f"{self._name}: frame", name, self.frame_names)
         first = self._model.frames[found[0]]
         for i in found[1:]:
             other = self._model.frames[i]
@@ -129,6 +137,48 @@ class Robot:
                     "give them different names in the robot's file"
                 )
         return found[0]
+
+    def placement(self, q: npt.ArrayLike, frame: str) -> Reals:
+        """Placement T_world_frame of a frame as a homogeneous matrix, shape (4, 4) [-, m].
+
+        Args:
+            q: Configuration (nq,), or several, such as the configurations xs[:, :nq] of a trajectory (n, nq).
+            frame: Name of the frame.
+
+        Returns:
+            Shape (4, 4), or (n, 4, 4) for several configurations.
+
+        Raises:
+            UnknownNameError: There is no such frame.
+            InvalidArgumentError: `q` has a wrong size, is not finite, or has a rotation that is not normalised.
+        """
+        rows, data, index = self._rows(q), self._model.createData(), self.frame_id(frame)
+        placements = np.empty((len(rows), 4, 4))
+        for i, row in enumerate(rows):
+            pin.forwardKinematics(self._model, data, row)
+            placements[i] = pin.updateFramePlacement(self._model, data, index).homogeneous
+        return placements if np.ndim(q) == 2 else placements[0]
+
+    def com(self, q: npt.ArrayLike) -> Reals:
+        """Centre of mass in the world, shape (3,) [m], or (n, 3) for several configurations.
+
+        Args:
+            q: Configuration (nq,), or several (n, nq).
+
+        Raises:
+            InvalidArgumentError: As in `placement`.
+        """
+        rows, data = self._rows(q), self._model.createData()
+        points = np.array([pin.centerOfMass(self._model, data, row) for row in rows]).reshape(-1, 3)
+        return points if np.ndim(q) == 2 else points[0]
+
+    def _rows(self, q: npt.ArrayLike) -> Reals:
+        """Checked configurations, shape (n, nq)."""
+        given = np.asarray(q, dtype=object)
+        if given.ndim != 2:
+            return _check_configuration(self._model, "q", q)[None]
+        rows = [_check_configuration(self._model, f"q[{i}]", row) for i, row in enumerate(given)]
+        return np.array(rows).reshape(-1, self.nq)
 
     def lock_joints(self, names: str | Iterable[str], configuration: str | npt.ArrayLike | None = None) -> Robot:
         """A robot with some joints locked; their coordinates are removed from the reference configurations.
@@ -142,7 +192,7 @@ class Robot:
             UnknownNameError: There is no such joint or configuration.
             InvalidArgumentError: The configuration has a wrong size or a rotation that is not normalised.
         """
-        locked = [self.joint_id(name) for name in ([names] if isinstance(names, str) else names)]
+        locked = [self.joint_id(name) for name in ([names] if isinstance(names, str) else check_texts("names", names))]
         if configuration is None:
             q = pin.neutral(self._model)
         elif isinstance(configuration, str):
@@ -191,7 +241,14 @@ def load_robot(
         InvalidArgumentError: The file does not exist or cannot be read, or the robot cannot have the base that
             `floating_base` asks for.
     """
-    text = str(source)
+    text = source if isinstance(source, str) else str(check_path("source", source))
+    if name is not None:
+        check_text("name", name)
+    if floating_base is not None:
+        floating_base = check_flag("floating_base", floating_base)
+    package_dirs = [
+        check_path("package_dirs", folder) for folder in check_items("package_dirs", package_dirs, "folders")
+    ]
     is_path = not isinstance(source, str) or "/" in text or "\\" in text or text.lower().endswith(_FILE_SUFFIXES)
     if is_path:
         path = _find_file(text, package_dirs)
@@ -263,7 +320,8 @@ def _reference_configurations(model: pin.Model) -> dict[str, Reals]:
 
 
 def _check_configuration(model: pin.Model, argument: str, q: npt.ArrayLike) -> Reals:
-    checked = check_array(argument, q, (model.nq,))
+    cure = f"a configuration of {model.name} is x[:{model.nq}] of a state x"
+    checked = check_array(argument, q, (model.nq,), cure=cure)
     if not pin.isNormalized(model, checked, NORM_TOLERANCE):
         raise InvalidArgumentError(
             f"{argument}: expected rotations with coordinates of norm 1 (within {NORM_TOLERANCE}), got {checked}; "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions.data import UNKNOWN
 from trajopt.errors import ModelEvaluationError
 from trajopt.model.parameters import ParameterLayout
 from trajopt.shooting.kinds import Call, Kind
@@ -103,17 +104,28 @@ class _Knot:
                 f"knot {self._t}: {type(self._model).__name__}.{method} raised {type(error).__name__}: {error}"
             ) from error
 
+    def _calc(self, x: Reals, u: Reals | None) -> None:
+        """Values at a point; a model that sets no cost has forgotten it."""
+        self._data.forget()
+        with self._named("calc"):
+            self._model.calc(self._data, x, u)
+        if self._data.cost is UNKNOWN:
+            raise ModelEvaluationError(
+                f"knot {self._t}: {type(self._model).__name__}.calc has not set data.cost; set it, to 0.0 for a knot "
+                "that costs nothing"
+            )
+
     def expand(self) -> None:
         """Fills the evaluator's rows of this running knot."""
         e, t, d, n, m = self._e, self._t, self._data, self._e.state.ndx, self._model.nu
         x, u = e.xs[t].copy(), e.us[t, :m].copy()
-        with self._named("calc"):
-            self._model.calc(d, x, u)
+        self._calc(x, u)
         with self._named("calc_diff"):
             self._model.calc_diff(d, x, u)
         self._check(d.xnext, "calc", "data.xnext")
         e.xnext[t], e.costs[t] = d.xnext, d.cost
-        e.f[t + 1] = e.state.difference(e.xs[t + 1], d.xnext)
+        with self._named("calc"):  # what it set may be no state
+            e.f[t + 1] = e.state.difference(e.xs[t + 1], d.xnext)
         e.F[t, :, :n], e.F[t, :, n : n + m] = d.Fx, d.Fu
         e.g[t, :n], e.g[t, n : n + m] = d.Lx, d.Lu
         H = e.H[t]
@@ -125,8 +137,7 @@ class _Knot:
     def expand_end(self) -> None:
         """Fills the evaluator's terminal arrays."""
         e, d, x = self._e, self._data, self._e.xs[self._t].copy()
-        with self._named("calc"):
-            self._model.calc(d, x, None)
+        self._calc(x, None)
         with self._named("calc_diff"):
             self._model.calc_diff(d, x, None)
         e.costs[self._t], e.terminal_g[:], e.terminal_H[:] = d.cost, d.Lx, d.Lxx
@@ -142,11 +153,12 @@ class _Knot:
             return
         dx = e.state.difference(e.xs[t], x)
         u = e.us[t, :m] - alpha * e.k[t, :m] - e.K[t, :m] @ dx
-        with self._named("calc"):
-            self._model.calc(d, x, u)
+        self._calc(x, u)
         trials.dx[lane, t], trials.us[lane, t, :m], trials.costs[lane, t] = dx, u, d.cost
         finite = bool(np.all(np.isfinite(d.xnext)))
-        trials.xs[lane, t + 1] = e.state.integrate(d.xnext, (alpha - 1) * trials.gaps[t + 1]) if finite else np.nan
+        with self._named("calc"):  # what it set may be no state
+            after = e.state.integrate(d.xnext, (alpha - 1) * trials.gaps[t + 1]) if finite else np.nan
+        trials.xs[lane, t + 1] = after
 
     def finish(self, trials: Trials, lane: int) -> None:
         """The end of a rollout in one lane."""
@@ -154,8 +166,7 @@ class _Knot:
         if not np.all(np.isfinite(x)):
             trials.costs[lane, t] = np.nan
             return
-        with self._named("calc"):
-            self._model.calc(self._data, x, None)
+        self._calc(x, None)
         trials.costs[lane, t], trials.dx[lane, t] = self._data.cost, e.state.difference(e.xs[t], x)
 
     def _check(self, value: Reals, method: str, field: str) -> None:

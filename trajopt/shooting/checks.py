@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -11,11 +12,13 @@ import numpy.typing as npt
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.terminal import ActionModelTerminal
-from trajopt.checks import check_array, check_bounds
+from trajopt.checks import check_array, check_bounds, check_items, shape_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.shooting.kinds import Kind
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
+
+_logger = logging.getLogger(__name__)
 
 Start = Literal["fixed", "free"] | tuple[Reals, Reals]
 StartLike = Literal["fixed", "free"] | tuple[npt.ArrayLike, npt.ArrayLike]
@@ -59,6 +62,28 @@ def _check_running(name: str, model: ActionModelAbstract) -> None:
         raise InvalidArgumentError(f"{name}: dt is {step:g}; a running knot needs a time step > 0 [s]")
 
 
+def check_x0(x0: Any, state: StateAbstract) -> Reals:
+    """An initial state (nx,) that cannot be written; warns of angles that may be degrees.
+
+    Raises:
+        InvalidArgumentError: It is no state.
+    """
+    checked = state.check(x0, "x0")
+    checked.flags.writeable = False
+    tangent = state.difference(state.zero(), checked)
+    bounds = np.minimum(np.abs(state.lower), np.abs(state.upper))
+    usual = 2 * np.pi + np.where(np.isfinite(bounds), bounds, 2 * np.pi)
+    for i in np.flatnonzero(np.abs(tangent) > usual):
+        if state.tangent_units[i] == "rad":
+            _logger.warning(
+                "x0: %s is %g rad; angles are in radians: np.radians converts degrees",
+                state.tangent_names[i],
+                tangent[i],
+            )
+            break
+    return checked
+
+
 def check_start(start: Any, state: StateAbstract) -> Start:
     """A problem's start, its bounds as arrays (ndx,) that cannot be written.
 
@@ -90,7 +115,7 @@ def as_states(xs: Any, T: int, state: StateAbstract) -> Reals:
     check_length("xs", xs, T + 1, "states (T + 1)")
     states = _as_rows(xs, (T + 1, state.nx))
     if states is None or not state.are_states(states):
-        return np.array([state.check(x, f"xs[{t}]") for t, x in enumerate(xs)])
+        return np.array([state.check(x, f"xs[{t}]") for t, x in enumerate(check_items("xs", xs, "states"))])
     return states
 
 
@@ -111,8 +136,8 @@ def as_controls(us: Any, kinds: Sequence[Kind], T: int, nu: int) -> Reals:
     if controls is None or not np.isfinite(controls).all():
         controls = np.zeros((T, nu))
         sizes = {t: kind.model.nu for kind in kinds for t in kind.knots}
-        for t, u in enumerate(us):
-            size = nu if np.shape(u) == (nu,) else sizes[t]  # padded, or as the model has it
+        for t, u in enumerate(check_items("us", us, "controls")):
+            size = nu if shape_of(u) == (nu,) else sizes[t]  # padded, or as the model has it
             controls[t, : sizes[t]] = check_array(f"us[{t}]", u, (size,))[: sizes[t]]
     for kind in kinds:
         if kind.model.nu < nu:
@@ -122,10 +147,8 @@ def as_controls(us: Any, kinds: Sequence[Kind], T: int, nu: int) -> Reals:
 
 def _as_rows(value: Any, shape: tuple[int, int]) -> Reals | None:
     """A copy as an array of this shape, if it is one or a list of its rows; else None."""
-    alike = isinstance(value, np.ndarray) or all(
-        isinstance(row, np.ndarray) and row.shape == shape[1:] for row in value
-    )
-    if not alike or np.shape(value) != shape:
+    alike = type(value) is np.ndarray or all(type(row) is np.ndarray and row.shape == shape[1:] for row in value)
+    if not alike or shape_of(value) != shape:
         return None
     rows = np.asarray(value)
     return np.array(rows, dtype=np.float64) if rows.dtype.kind in "fiu" else None

@@ -39,6 +39,9 @@ class CompiledKind(Kind):
     def nc(self) -> int:
         return self.model.nc
 
+    def row_sizes(self) -> dict[str, int]:
+        return self.model.constraints.sizes(self.model.stage_nu)
+
     def row_bounds(self, values: Reals) -> tuple[Reals, Reals]:
         return self.model.row_bounds(values)
 
@@ -74,10 +77,11 @@ class CompiledKind(Kind):
             *(lane_rows(trials.xs), rows(e.xs), rows(e.us), rows(e.k), rows(e.K), rows(trials.gaps, offset=1)),
             *(Rows(trials.alphas, 0, trials.alphas.strides[0]), rows(e.parameters)),
         ]
+        inputs += [rows(trials.lower), rows(trials.upper)] if trials.clipped else []
         outputs = [lane_rows(trials.xs, offset=1), *map(lane_rows, (trials.us, trials.costs, trials.dx))]
         outputs += [lane_rows(trials.c)] if e.nc else []
         indices = np.repeat(np.arange(e.T)[:, None], trials.width, axis=1)
-        kernels = [kernel(programs.step(kind.model, e.nc), trials.width) for kind in kinds]
+        kernels = [kernel(programs.step(kind.model, e.nc, clipped=int(trials.clipped)), trials.width) for kind in kinds]
         return KernelCall(kernels, number, indices, inputs + outputs)
 
     def terminal_step(self, trials: Trials) -> Call:

@@ -10,6 +10,7 @@ import numpy as np
 
 from trajopt.errors import ModelEvaluationError
 from trajopt.kernels import LANES, KernelCall, ParallelCalls, compile_together
+from trajopt.model.programs import no_solution
 from trajopt.shooting.arrays import lifted, padded
 from trajopt.shooting.kinds import by_class
 from trajopt.shooting.trials import Trials
@@ -153,12 +154,9 @@ class Evaluator:
         if len(bad):
             t = int(bad[0])
             kind = next(k for k in (*self.running, self.terminal) if t in k.knots)
-            knot = f"knot {t} (terminal)" if kind.terminal else f"knot {t}"
-            at = f"x = {self.xs[t]}" + ("" if kind.terminal else f", u = {self.us[t, : kind.model.nu]}")
-            raise ModelEvaluationError(
-                f"{knot}: {type(kind.model).__name__} found no solution of an equation that it solves (residual "
-                f"{self.status[t]:.3g}) at {at}; start from a better guess, or take shorter steps"
-            )
+            knot = f"knot {t} (terminal): " if kind.terminal else f"knot {t}: "
+            u = None if kind.terminal else self.us[t, : kind.model.nu]
+            raise no_solution(kind.model, float(self.status[t]), self.xs[t], u, knot)
 
     def prepare(self) -> None:
         """Compiles, or loads from the cache, all that a solve needs, so that nothing is compiled during it."""

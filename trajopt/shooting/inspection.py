@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, shown
 from trajopt.shooting.problem import ShootingProblem
 from trajopt.types import Reals
 
@@ -20,11 +21,13 @@ class Controls:
 
     Attributes:
         names: Name of each.
+        units: Unit of each; "-" where it is not known.
         lower: Lower limits (nu,), -inf where there is none; solvers that know no limits ignore them.
         upper: Upper limits (nu,).
     """
 
     names: tuple[str, ...]
+    units: tuple[str, ...]
     lower: Reals
     upper: Reals
 
@@ -32,14 +35,15 @@ class Controls:
     def unnamed(cls, nu: int) -> Controls:
         """Controls u0, u1, ... without limits."""
         names = tuple(f"u{i}" for i in range(nu))
-        return cls(names=names, lower=np.full(nu, -np.inf), upper=np.full(nu, np.inf))
+        return cls(names=names, units=("-",) * nu, lower=np.full(nu, -np.inf), upper=np.full(nu, np.inf))
 
 
 def controls(problem: ShootingProblem) -> Controls:
     """Names and limits of the controls, as the first knot with all nu of them has them; none without such a knot."""
-    for model in problem.running:
+    for model in check_problem(problem).running:
         if model.nu == problem.nu:
-            return Controls(names=tuple(model.control_names), lower=model.lower.copy(), upper=model.upper.copy())
+            names, units = tuple(model.control_names), tuple(model.control_units)
+            return Controls(names=names, units=units, lower=model.lower.copy(), upper=model.upper.copy())
     return Controls.unnamed(0)
 
 
@@ -51,7 +55,7 @@ def cost_terms(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -
         xs: States (T + 1, nx).
         us: Controls (T, nu).
     """
-    states, inputs = problem.check_guess(xs, us)
+    states, inputs = check_problem(problem).check_guess(xs, us)
     terms: dict[str, Reals] = {}
     for kind in problem._kinds:
         where = list(kind.knots)
@@ -59,6 +63,31 @@ def cost_terms(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -
         for name, value in kind.cost_terms(states[where], own, kind.rows(problem._table.values)).items():
             terms.setdefault(name, np.full(problem.T + 1, np.nan))[where] = value
     return terms
+
+
+def violations(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -> dict[str, Reals]:
+    """By how much each constraint is beyond its bounds, (T + 1, n); 0 where it holds, and where a knot has none.
+
+    Args:
+        problem: The problem.
+        xs: States (T + 1, nx).
+        us: Controls (T, nu).
+
+    Raises:
+        InvalidArgumentError: Constraints of one name have different sizes.
+    """
+    v = problem.calc(xs, us)
+    beyond = np.abs(v.rows - np.clip(v.rows, v.lower, v.upper))
+    found: dict[str, Reals] = {}
+    for kind in problem._kinds:
+        start = 0
+        for name, size in kind.row_sizes().items():
+            mine = found.setdefault(name, np.zeros((problem.T + 1, size)))
+            if mine.shape[1] != size:
+                raise InvalidArgumentError(f"{name!r}: constraints of this name have {mine.shape[1]} and {size} rows")
+            where = list(kind.knots)
+            mine[where], start = beyond[where, start : start + size], start + size
+    return found
 
 
 def contact_forces(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -> dict[str, Reals]:
@@ -74,7 +103,7 @@ def contact_forces(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLik
     Raises:
         InvalidArgumentError: Contacts of one name have different sizes.
     """
-    states, inputs = problem.check_guess(xs, us)
+    states, inputs = check_problem(problem).check_guess(xs, us)
     forces: dict[str, Reals] = {}
     for kind in problem._kinds[:-1]:
         where = list(kind.knots)
@@ -86,6 +115,14 @@ def contact_forces(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLik
                 raise InvalidArgumentError(f"{name}: {sizes}; give contacts of different sizes different names")
             rows[where] = value
     return forces
+
+
+def check_problem(problem: Any) -> ShootingProblem:
+    """Returns a problem; raises InvalidArgumentError for anything else."""
+    if not hasattr(problem, "running"):  # what a problem has, or stands for one
+        raise InvalidArgumentError(f"problem: expected a ShootingProblem, got {shown(problem)}")
+    checked: ShootingProblem = problem
+    return checked
 
 
 @contextlib.contextmanager

@@ -72,6 +72,10 @@ class Kind(ABC):
         """Number of constraint rows of its model [-]."""
         return 0
 
+    def row_sizes(self) -> dict[str, int]:
+        """Number of rows of each constraint of its model, by name [-]."""
+        return {}
+
     def row_bounds(self, values: Reals) -> tuple[Reals, Reals]:
         """Lower and upper bounds of its constraint rows (n, nc), with parameter values as of `rows`."""
         return np.zeros((len(self.knots), 0)), np.zeros((len(self.knots), 0))

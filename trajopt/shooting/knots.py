@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-
-import numpy as np
+from typing import Any
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.expression import ActionModelExpression
-from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.checks import check_items, check_known, is_integer
+from trajopt.errors import InvalidArgumentError, shown
 from trajopt.shooting.black_box import BlackBoxKind
 from trajopt.shooting.compiled import CompiledKind
 from trajopt.shooting.kinds import Kind
@@ -37,18 +37,16 @@ def knot_numbers(knots: Knots, T: int) -> list[int]:
     """Numbers of 0..T that `knots` means: a number, a range, a slice, numbers, "running", "terminal" or "all"."""
     words = {"running": range(T), "terminal": range(T, T + 1), "all": range(T + 1)}
     if isinstance(knots, str):
-        if knots not in words:
-            raise unknown_name("knots:", knots, words)
-        return list(words[knots])
+        return list(words[check_known("knots:", knots, words)])
     if isinstance(knots, slice):
         return list(range(T + 1))[knots]
-    numbers = list(knots) if isinstance(knots, Iterable) else [knots]
+    numbers: Sequence[Any] = check_items("knots", knots, "knots") if isinstance(knots, Iterable) else [knots]
     resolved = []
     for t in numbers:
-        if isinstance(t, bool) or not isinstance(t, (int, np.integer)) or not -T - 1 <= t <= T:
+        if not is_integer(t) or not -T - 1 <= t <= T:
             raise InvalidArgumentError(
                 f"knots: expected numbers from 0 to {T} (the terminal, also -1), 'running', 'terminal' or 'all', "
-                f"got {t!r}"
+                f"got {shown(t)}"
             )
         resolved.append(int(t) % (T + 1))
     return resolved

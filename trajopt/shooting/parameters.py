@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.checks import check_known, shape_of
+from trajopt.errors import InvalidArgumentError
 from trajopt.model.parameters import Parameter
 from trajopt.shooting.kinds import Kind
 from trajopt.shooting.knots import Knots, describe, knot_numbers
@@ -121,8 +122,7 @@ class ParameterTable:
 
     def _where(self, name: str, knots: Knots) -> list[int]:
         infos = self.infos
-        if name not in infos:
-            raise unknown_name("parameter", name, infos)
+        check_known("parameter", name, infos)
         having = infos[name].knots
         if knots is None:
             return list(having)
@@ -189,7 +189,7 @@ def _is_sequence(parameter: Parameter, value: Any) -> bool:
     """Whether `value` holds one value a knot, and is not one value itself."""
     if _fits(parameter, value) or not isinstance(value, (list, tuple, np.ndarray)) or len(value) == 0:
         return False
-    return _fits(parameter, value[0]) or all(np.shape(v) == parameter.shape for v in value)
+    return _fits(parameter, value[0]) or all(shape_of(v) == parameter.shape for v in value)
 
 
 def _fits(parameter: Parameter, value: Any) -> bool:

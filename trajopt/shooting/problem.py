@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError
+from trajopt.model.immutable import Immutable
 from trajopt.shooting.checks import (
     Start,
     StartLike,
@@ -21,15 +22,20 @@ from trajopt.shooting.checks import (
     check_length,
     check_models,
     check_start,
+    check_x0,
 )
 from trajopt.shooting.evaluator import Evaluator
+from trajopt.shooting.kinds import Kind
 from trajopt.shooting.knots import Knots, kinds_of
 from trajopt.shooting.parameters import ParameterInfo, ParameterTable
 from trajopt.shooting.values import ProblemDerivatives, ProblemValues
 from trajopt.types import Reals
 
+if TYPE_CHECKING:
+    from trajopt.gaits import ContactSchedule
 
-class ShootingProblem:
+
+class ShootingProblem(Immutable):
     """minimise Σ l_t(x_t, u_t) + l_T(x_T) subject to x_{t+1} = f_t(x_t, u_t), and x_0 given, free or within bounds.
 
     A problem is used by one thread at a time. What its costs and forces are along a trajectory, and what its controls
@@ -44,9 +50,15 @@ class ShootingProblem:
             lower <= x_0 ⊖ state.zero() <= upper, each (ndx,), ±inf where there is none; equal where a coordinate is
             fixed. SolverDDP and SolverFDDP take a fixed start.
 
+    Attributes:
+        schedule: Contact schedule that the parameters were set for, which reports compare a motion with; None for a
+            problem that is no gait.
+
     Raises:
         InvalidArgumentError: x0 is not a state, bounds do not fit, or models do not fit together.
     """
+
+    settable = ("schedule",)
 
     def __init__(
         self,
@@ -67,14 +79,16 @@ class ShootingProblem:
         if isinstance(self._terminal, ActionModelExpression):
             self._terminal.program("terminal")
         self.state = [*self._running, self._terminal][0].state
-        self._x0 = self.state.check(x0, "x0")
+        self._x0 = check_x0(x0, self.state)
         self._start = check_start(start, self.state)
         self._kinds = kinds_of(self._running, self._terminal)
         self._table = ParameterTable(self._kinds, self.T)
         self._evaluator: Evaluator | None = None
+        self.schedule: ContactSchedule | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_rebuild, (self._x0, self._running, self._terminal, self._start, self._table.values))
+        made = (self._x0, self._running, self._terminal, self._start, self._table.values)
+        return (_rebuild, made, {"schedule": self.schedule})
 
     @property
     def T(self) -> int:
@@ -85,6 +99,19 @@ class ShootingProblem:
     def nu(self) -> int:
         """Largest number of controls of a knot [-]."""
         return max((kind.model.nu for kind in self._kinds[:-1]), default=0)
+
+    def row_bounds(self) -> tuple[Reals, Reals]:
+        """Lower and upper bounds of the constraint rows (T + 1, nc), infinite where there is none."""
+        lower, upper = np.full((self.T + 1, self.nc), -np.inf), np.full((self.T + 1, self.nc), np.inf)
+        for kind in self._kinds:
+            knots = list(kind.knots)
+            lower[knots, : kind.nc], upper[knots, : kind.nc] = kind.row_bounds(kind.rows(self._table.values))
+        return lower, upper
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraints, in the order of the knots that have them first."""
+        return tuple(dict.fromkeys(name for kind in self._kinds for name in kind.row_sizes()))
 
     @property
     def nc(self) -> int:
@@ -103,12 +130,12 @@ class ShootingProblem:
 
     @property
     def x0(self) -> Reals:
-        """Initial state (nx,), or its guess unless the start is fixed; can be set."""
-        return self._x0.copy()
+        """Initial state (nx,), or its guess unless the start is fixed; read-only, set it as a whole."""
+        return self._x0
 
     @x0.setter
     def x0(self, value: npt.ArrayLike) -> None:
-        self._x0 = self.state.check(value, "x0")
+        self._x0 = check_x0(value, self.state)
 
     @property
     def start(self) -> Start:
@@ -251,9 +278,22 @@ class ShootingProblem:
                 x, values = states[t], self._table.values[t]
                 key = x.tobytes() + values.tobytes()
                 if key not in known:
-                    known[key] = kind.quasi_static(x, values)
+                    known[key] = self._held(kind, t, x, values)
                 controls[t, : kind.model.nu] = known[key]
         return controls
+
+    @staticmethod
+    def _held(kind: Kind, t: int, x: Reals, values: Reals) -> Reals:
+        """The control that holds a state at a knot."""
+        try:
+            return kind.quasi_static(x, values)
+        except ModelEvaluationError:
+            raise
+        except Exception as error:
+            raise ModelEvaluationError(
+                f"knot {t}: {type(kind.model).__name__} raised {type(error).__name__}: {error}, asked for the control "
+                "that holds a state at rest; write quasi_static, or pass us to the solve"
+            ) from error
 
     # Receding horizons
 
@@ -290,6 +330,11 @@ class ShootingProblem:
         start = self._start if isinstance(self._start, str) else "within bounds"
         shown = f"running: {kinds or 'none'}, terminal: {self._terminal!r}, start: {start}"
         return f"ShootingProblem({sizes}, {shown.removesuffix(', start: fixed')})"
+
+    def _repr_html_(self) -> str:
+        from trajopt.shooting.notebook import html_of
+
+        return html_of(self)
 
 
 def _rebuild(x0: Reals, running: list[Any], terminal: Any, start: StartLike, values: Reals) -> ShootingProblem:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import casadi as ca
 from casadi import SX
 
-from trajopt.actions.expansion import Expansion, Point
+from trajopt.actions.expansion import Expansion, Multipliers, Point
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.errors import UnsupportedOperationError
 from trajopt.kernels.program import Program
@@ -70,12 +70,49 @@ def terminal_expansion(model: ActionModelExpression, nc: int = 0) -> Program:
 
 
 @_once
-def step(model: ActionModelExpression, nc: int = 0) -> Program:
+def lagrangian(model: ActionModelExpression, nu: int, nc: int = 0) -> Program:
+    """(x, u, parameters, λ, y) -> Hessian of l + λᵀ f(x, u) + yᵀ c, padded to `nu` controls.
+
+    The last one is the identity along controls that the knot does not have.
+    """
+    program = Program(f"{type(model).__name__}: Hessian of the Lagrangian")
+    x, u, p = program.input(model.state.nx), program.input(model.nu), program.input(model.layout.size)
+    lam, y = program.input(model.state.ndx), program.input(nc)
+    given = Multipliers(dynamics=lam, rows=_first(program, y, model.nc))
+    H = model.expansion(program, Point(x=x, u=u, parameters=p), given).H
+    if model.nu < nu:
+        wide = SX.sym("H", *H.shape)
+        (H,) = program.call(ca.Function("pad", [wide], [ca.diagcat(wide, SX.eye(nu - model.nu))]), H)
+    program.output(H)
+    return program
+
+
+@_once
+def terminal_lagrangian(model: ActionModelExpression, nc: int = 0) -> Program:
+    """(x, parameters, y) -> Hessian of l + yᵀ c at the end."""
+    program = Program(f"{type(model).__name__}: terminal Hessian of the Lagrangian")
+    x, p, y = program.input(model.state.nx), program.input(model.layout.size), program.input(nc)
+    given = Multipliers(rows=_first(program, y, model.nc))
+    program.output(model.expansion(program, Point(x=x, u=None, parameters=p), given).H)
+    return program
+
+
+def _first(program: Program, array: Array, count: int) -> Array | None:
+    """The first entries of a column; None of none."""
+    if not count:
+        return None
+    whole = SX.sym("y", array.shape[0])
+    return program.call(ca.Function("first", [whole], [whole[:count]]), array)[0]
+
+
+@_once
+def step(model: ActionModelExpression, nc: int = 0, *, clipped: int = 0) -> Program:
     """One step of a rollout with feedback and partly closed gaps.
 
     (x, x_ref, u_ref, k, K, gap of the next knot, step length α, parameters) -> (x_next, u, cost, dx, constraint rows),
-    with dx = x ⊖ x_ref, u = u_ref - α k - K dx, x_next = f(x, u) ⊕ (α - 1) gap, padded to `nc` rows. Source: Mastalli
-    et al. 2020, eqs. 11-13.
+    with dx = x ⊖ x_ref, u = u_ref - α k - K dx, x_next = f(x, u) ⊕ (α - 1) gap, padded to `nc` rows. With `clipped`
+    lower and upper limits of u follow as further inputs, which u is clipped to. Source: Mastalli et al. 2020, eqs.
+    11-13.
     """
     state, n, m = model.state, model.state.ndx, model.nu
     program = Program(f"{type(model).__name__}: step")
@@ -83,6 +120,8 @@ def step(model: ActionModelExpression, nc: int = 0) -> Program:
     k, K, gap, alpha = program.input(m), program.input(m, n), program.input(n), program.input(1)
     p = program.input(model.layout.size)
     u, dx = program.call(_feedback(state, m), x, x_ref, u_ref, k, K, alpha)
+    if clipped:
+        (u,) = program.call(_clip(m), u, program.input(m), program.input(m))
     reached = model.values(program, Point(x=x, u=u, parameters=p))
     assert reached.xnext is not None
     (x_next,) = program.call(_partial_gap(state), reached.xnext, gap, alpha)
@@ -141,6 +180,11 @@ def _rows(
     for whole, part in zip(padded, symbols):
         whole[: part.shape[0], : part.shape[1]] = part
     return program.call(ca.Function("pad_rows", symbols, padded), *found)
+
+
+def _clip(size: int) -> ca.Function:
+    u, lower, upper = SX.sym("u", size), SX.sym("lower", size), SX.sym("upper", size)
+    return ca.Function("clip", [u, lower, upper], [ca.fmin(ca.fmax(u, lower), upper)])
 
 
 def _gap(state: StateAbstract) -> ca.Function:

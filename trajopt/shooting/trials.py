@@ -17,6 +17,8 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from trajopt.shooting.evaluator import Evaluator
 
+LARGEST = 1e30  # of costs and states; what is beyond has diverged. As Crocoddyl 3.2.1
+
 
 class Trials:
     """Rollouts with feedback along a direction, one step length a lane.
@@ -24,6 +26,7 @@ class Trials:
     Args:
         evaluator: Whose trajectory and feedback law they use.
         width: Lanes, 1 or 8.
+        clipped: Whether controls are clipped to limits.
 
     Attributes:
         alphas: Step lengths (width, 1).
@@ -32,18 +35,21 @@ class Trials:
         costs: Costs (width, T + 1) [cost].
         dx: xs ⊖ the evaluator's xs (width, T + 1, ndx).
         c: Constraint rows (width, T + 1, nc).
+        lower, upper: Limits of the controls (T, nu) if they are clipped; set by the caller.
         gaps: Gaps of which a step of length α closes the part α (T + 1, ndx); set by the caller.
         calls: What a rollout runs: the running knots, and the end.
     """
 
-    def __init__(self, evaluator: Evaluator, width: int) -> None:
+    def __init__(self, evaluator: Evaluator, width: int, *, clipped: bool = False) -> None:
         e, state, T = evaluator, evaluator.state, evaluator.T
-        self.evaluator, self.width = e, width
+        self.evaluator, self.width, self.clipped = e, width, clipped
+        self.lower, self.upper = padded((T, e.nu)), padded((T, e.nu))
         self.alphas = padded((width, 1))
         self.xs, self.us = padded((width, T + 1, state.nx)), padded((width, T, e.nu))
         self.costs, self.dx = padded((width, T + 1)), padded((width, T + 1, state.ndx))
         self.c = padded((width, T + 1, e.nc))
         self.gaps = padded((T + 1, state.ndx))
+        self._states = [states.reshape(-1) for states in self.xs]
         self._lengths, self._starts = self.alphas[:, 0], self.xs[:, 0]
         calls = {family: family.steps(kinds, self) for family, kinds in by_class(e.running).items()}
         end = e.terminal.terminal_step(self)
@@ -97,6 +103,12 @@ class Trials:
         """Costs of the first `count` lanes [cost]."""
         costs: list[float] = np.add.reduce(self.costs, axis=1)[:count].tolist()
         return costs
+
+    def in_range(self, lane: int, cost: float) -> bool:
+        """Whether the cost [cost] and the norm of all states of a lane are finite and below LARGEST."""
+        states = self._states[lane]
+        norm = np.vdot(states, states)  # unlike dot, it overflows without a warning
+        return abs(cost) < LARGEST and bool(norm < LARGEST**2)
 
 
 class Turn:

@@ -1,6 +1,6 @@
-"""Solutions as .npz files: format 2, and reading format 1.
+"""Solutions as .npz files: format 3, and reading formats 1 and 2.
 
-Format 1 had gains and value functions always, no multipliers, and the columns of DDP only.
+Format 1 had gains and value functions always, no multipliers, and the columns of DDP only. Format 2 had no description.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.errors import InvalidArgumentError
+from trajopt.checks import check_path
+from trajopt.errors import InvalidArgumentError, shown
 from trajopt.solution.record import COLUMNS, IterationRecord, SolverStatus
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
-FORMAT = 2
+FORMAT = 3
 _ARRAYS = ("xs", "us", "x0")
 _OPTIONAL = ("K", "k", "Vx", "Vxx")
 _FACTS = ("cost", "iterations", "solver", "seconds", "failed_knot")
@@ -28,20 +29,30 @@ _KINDS = {f.name: {"int": int, "bool": bool}.get(str(f.type), float) for f in fi
 
 
 def write(path: str | Path, solution: Solution) -> Path:
-    """Writes everything but the problem; see `Solution.save`."""
+    """Writes everything but the problem's functions; see `Solution.save`."""
+    from trajopt.solution.description import describe
+    from trajopt.solution.plain import pack
+
     path = check_npz(path)
     arrays = {name: getattr(solution, name) for name in (*_ARRAYS, *_OPTIONAL)}
     arrays = {name: array for name, array in arrays.items() if array is not None}
     arrays |= {f"parameter/{name}": value for name, value in solution.parameters.items()}
     arrays |= {f"multiplier/{name}": value for name, value in solution.multipliers.items()}
     arrays |= {f"history/{name}": np.array([getattr(r, name) for r in solution.history]) for name in COLUMNS}
+    described = json.dumps(pack(describe(solution), arrays))
     facts = {"format": FORMAT, "status": solution.status.name, **{name: getattr(solution, name) for name in _FACTS}}
-    np.savez_compressed(path, facts=np.array(json.dumps(facts)), **arrays)
+    try:
+        np.savez_compressed(path, facts=np.array(json.dumps(facts)), description=np.array(described), **arrays)
+    except OSError as error:
+        raise InvalidArgumentError(f"path: {shown(str(path))} cannot be written: {error.strerror}") from error
     return path
 
 
 def read(path: str | Path) -> dict[str, Any]:
     """The fields of the solution in a file; see `Solution.load`."""
+    from trajopt.solution.plain import unpack
+
+    path = check_path("path", path)
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -54,8 +65,9 @@ def read(path: str | Path) -> dict[str, Any]:
             **{name: facts[name] for name in _FACTS},
             "status": SolverStatus[facts["status"]],
             "history": _history(arrays),
+            "description": unpack(json.loads(str(arrays.pop("description", "null"))), arrays),
         }
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise InvalidArgumentError(f"path: {path} cannot be read as a saved solution: {error}") from error
     return found | {"parameters": _named(arrays, "parameter"), "multipliers": _named(arrays, "multiplier")}
 
@@ -78,10 +90,10 @@ def check_npz(path: str | Path) -> Path:
     Raises:
         InvalidArgumentError: The folder does not exist, or the suffix is another.
     """
-    path = Path(path)
-    path = path.with_suffix(".npz") if path.suffix == "" else path
+    path = check_path("path", path)
+    path = path.with_suffix(".npz") if path.suffix == "" and path.name else path
     if path.suffix != ".npz":
         raise InvalidArgumentError(f"path: expected a file name ending in .npz, got {path}")
-    if not path.parent.is_dir():
-        raise InvalidArgumentError(f"path: the folder {path.parent} does not exist")
+    if not path.parent.is_dir() or len(path.name) > 255:
+        raise InvalidArgumentError(f"path: expected a file in a folder that exists, got {shown(str(path))}")
     return path

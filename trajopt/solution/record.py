@@ -19,8 +19,12 @@ class SolverStatus(Enum):
     MAX_ITERATIONS = "stopped at max_iterations: raise it, or start from a better guess"
     INDEFINITE_QUU = "Quu not positive definite at max_regularization: is the control cost > 0 at every knot?"
     DIVERGED = "the value function is not finite at max_regularization: start from a better guess, or scale the costs"
+    UNBOUNDED = "the cost is unbounded below, as far as numbers reach: has every cost term a least value?"
     LINE_SEARCH_FAILED = (
         "no step length decreased the cost at max_regularization: the guess may be a minimum, or costs are not smooth"
+    )
+    INFEASIBLE = (
+        "no step brings the constraints closer to their bounds: they exclude one another, or a limit is too tight"
     )
     TIME_LIMIT = "stopped at time_limit: the best iterate so far is returned"
     INTERRUPTED = "interrupted by the user: the best iterate so far is returned"

@@ -6,14 +6,19 @@ The solution judges itself: `gaps` and `stationarity` are computed from the prob
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from trajopt.analysis.basics import robot_of
+from trajopt.analysis.lines import coordinate_units, lines_of
+from trajopt.checks import check_flag
 from trajopt.errors import InvalidArgumentError
+from trajopt.robots import Robot
 from trajopt.shooting import inspection
 from trajopt.solution import file
 from trajopt.solution.record import IterationRecord, SolverStatus
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from trajopt.shooting import ShootingProblem
+    from trajopt.solution.description import Description
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +52,7 @@ class Solution:
         Vxx: Hessian of the value function, shape (T + 1, ndx, ndx) [cost]; None if the solver has none.
         multipliers: Lagrange multipliers by name, if the solver has them: "dynamics" (T + 1, ndx), and others.
         problem: The problem; None after `load` without one.
+        description: Names, units and numbers of the problem that a file keeps for tables and pictures; else None.
         parameters: Values of the problem's parameters when it was solved, by name: one row a knot that has it.
     """
 
@@ -66,6 +73,7 @@ class Solution:
     multipliers: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
     problem: ShootingProblem | None = field(default=None, repr=False, compare=False)
     parameters: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
+    description: Description | None = field(default=None, repr=False, compare=False)
 
     @property
     def converged(self) -> bool:
@@ -79,13 +87,94 @@ class Solution:
             f"nx={nx}, nu={self.us.shape[1]}, {self.seconds:.3g} s)"
         )
 
+    @property
+    def times(self) -> Reals | None:
+        """Time of each knot from 0 (T + 1,) [s]; None if a knot has no time step, or if it is not known."""
+        if self.problem is not None:
+            with self._as_solved() as problem:
+                return problem.times
+        return None if self.description is None or self.description.times is None else self.description.times.copy()
+
+    @property
+    def robot(self) -> Robot | None:
+        """The robot; None if the state has none, or if it is not known."""
+        if self.problem is not None:
+            return getattr(self.problem.state, "robot", None)
+        return None if self.description is None else self.description.robot
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Name of each coordinate of a state (nx,)."""
+        if self.problem is not None:
+            return tuple(self.problem.state.coordinate_names)
+        unknown = tuple(f"x{i}" for i in range(self.xs.shape[1]))
+        return unknown if self.description is None else self.description.coordinate_names
+
+    @property
+    def coordinate_units(self) -> tuple[str, ...]:
+        """Unit of each coordinate of a state (nx,); "-" for a pure number such as those of a quaternion."""
+        if self.problem is not None:
+            return coordinate_units(self.problem.state)
+        return ("-",) * self.xs.shape[1] if self.description is None else self.description.coordinate_units
+
+    @property
+    def control_names(self) -> tuple[str, ...]:
+        """Name of each control (nu,)."""
+        if self.problem is not None:
+            return inspection.controls(self.problem).names
+        unknown = inspection.Controls.unnamed(self.us.shape[1]).names
+        return unknown if self.description is None else self.description.control_names
+
+    @property
+    def control_units(self) -> tuple[str, ...]:
+        """Unit of each control (nu,); "-" where it is not known."""
+        if self.problem is not None:
+            return tuple(line.unit or "-" for line in lines_of(self) if line.group == "control")
+        return ("-",) * self.us.shape[1] if self.description is None else self.description.control_units
+
+    def frame_path(self, frame: str, *, placements: bool = False) -> Reals:
+        """Path of a frame of the robot: its positions in the world, shape (T + 1, 3) [m].
+
+        Args:
+            frame: Name of the frame, one of `robot.frame_names`.
+            placements: Whether to return placements T_world_frame instead, homogeneous matrices (T + 1, 4, 4) [-, m].
+
+        Raises:
+            UnknownNameError: The robot has no such frame.
+            InvalidArgumentError: The solution has no robot.
+        """
+        check_flag("placements", placements)
+        robot = self._robot()
+        found = robot.placement(self.xs[:, : robot.nq], frame)
+        return found if placements else found[:, :3, 3].copy()
+
+    def com_path(self) -> Reals:
+        """Path of the robot's centre of mass in the world, shape (T + 1, 3) [m].
+
+        Raises:
+            InvalidArgumentError: The solution has no robot.
+        """
+        robot = self._robot()
+        return robot.com(self.xs[:, : robot.nq])
+
+    def _robot(self) -> Robot:
+        robot_of(self)
+        return cast("Robot", self.robot)
+
+    def _repr_html_(self) -> str:
+        from trajopt.solution.notebook import html_of
+
+        return html_of(self)
+
     def gaps(self) -> Reals:
         """x0 ⊖ xs[0] and f(xs[t], us[t]) ⊖ xs[t + 1], shape (T + 1, ndx), computed from the problem."""
         with self._as_solved() as problem:
             return problem.calc(self.xs, self.us).gaps
 
     def stationarity(self) -> Reals:
-        """Gradient of the cost along each control, Lu + Fuᵀ λ, shape (T, nu) [cost per unit of u]; 0 at an optimum.
+        """Gradient of the Lagrangian along each control, Lu + Fuᵀ λ + Cuᵀ y, shape (T, nu) [cost per unit of u].
+
+        It is 0 at an optimum. y are the multipliers of the constraints, if the solver has any.
 
         λ_T = Lx, λ_t = Lx + Fxᵀ λ_{t+1} - Kᵀ (Lu + Fuᵀ λ_{t+1}): after a change of one control, later ones follow the
         feedback K. At an optimum λ is the costate, whatever K is; elsewhere, without feedback, a robot that falls would
@@ -95,19 +184,30 @@ class Solution:
             d = problem.calc_diff(self.xs, self.us)
         feedback = 0.0 if self.K is None else np.where(np.isfinite(self.K), self.K, 0.0)
         feedback = np.broadcast_to(feedback, (*self.us.shape, d.Lx.shape[1]))
-        costate, gradient = d.Lx[-1], np.zeros_like(self.us)
+        y = self.multipliers.get("constraints", np.zeros(d.rows.shape))
+        Lx, Lu = d.Lx + (y[:, None] @ d.Cx)[:, 0], d.Lu + (y[:-1, None] @ d.Cu)[:, 0]
+        costate, gradient = Lx[-1], np.zeros_like(self.us)
         for t in range(len(self.us) - 1, -1, -1):
-            gradient[t] = d.Lu[t] + d.Fu[t].T @ costate
-            costate = d.Lx[t] + d.Fx[t].T @ costate - feedback[t].T @ gradient[t]
+            gradient[t] = Lu[t] + d.Fu[t].T @ costate
+            costate = Lx[t] + d.Fx[t].T @ costate - feedback[t].T @ gradient[t]
         return gradient
+
+    def violations(self) -> dict[str, Reals]:
+        """By how much each constraint is beyond its bounds, by name: (T + 1, n), 0 where it holds."""
+        with self._as_solved() as problem:
+            return inspection.violations(problem, self.xs, self.us)
 
     def cost_terms(self) -> dict[str, Reals]:
         """Contribution of each cost term by knot, (T + 1,) [cost]; NaN where a knot has no such term."""
+        if self.problem is None and self.description is not None and self.description.cost_terms is not None:
+            return {name: values.copy() for name, values in self.description.cost_terms.items()}
         with self._as_solved() as problem:
             return inspection.cost_terms(problem, self.xs, self.us)
 
     def contact_forces(self) -> dict[str, Reals]:
         """Force of each contact, or impulse, at the running knots; see `trajopt.shooting.contact_forces`."""
+        if self.problem is None and self.description is not None and self.description.contact_forces is not None:
+            return {name: values.copy() for name, values in self.description.contact_forces.items()}
         with self._as_solved() as problem:
             return inspection.contact_forces(problem, self.xs, self.us)
 
@@ -123,6 +223,18 @@ class Solution:
 
         return plot_summary(self, path)
 
+    def animate(self, path: str | Path, *, speed: float = 1.0, frames_per_second: float = 25.0) -> Path:
+        """Writes the motion as a moving picture (.gif, .mp4); see `trajopt.plotting.animate`.
+
+        Args:
+            path: File to write; a .mp4 needs the program ffmpeg.
+            speed: How many times faster than real time it plays [-].
+            frames_per_second: Frames a second [1/s].
+        """
+        from trajopt.plotting import animate
+
+        return animate(self, path, speed=speed, frames_per_second=frames_per_second)
+
     @contextlib.contextmanager
     def _as_solved(self) -> Iterator[ShootingProblem]:
         """The problem, with the parameter values and x0 of the solve."""
@@ -133,8 +245,33 @@ class Solution:
         with inspection.with_values(self.problem, self.parameters, self.x0):
             yield self.problem
 
+    def to_csv(self, path: str | Path) -> Path:
+        """Writes a table to a .csv file and returns its path: one row a knot, a header of names and units.
+
+        Columns are the knot, its time if the problem has times, the coordinates of the state and the controls, whose
+        cells are empty at the last knot.
+
+        Raises:
+            InvalidArgumentError: The folder does not exist or cannot be written, or the suffix is another.
+        """
+        from trajopt.solution.table import write_csv
+
+        return write_csv(path, self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain texts, numbers and lists, which `json.dumps` takes.
+
+        Its keys are solver, status, converged, cost, iterations, seconds, robot, times, states and controls (a list of
+        numbers by the name of each), state_units and control_units (by the same names).
+        """
+        from trajopt.solution.table import as_dict
+
+        return as_dict(self)
+
     def save(self, path: str | Path) -> Path:
-        """Writes everything but the problem to a .npz file and returns its path; `load` reads it.
+        """Writes everything but the problem's functions to a .npz file and returns its path; `load` reads it.
+
+        The file keeps what tables and pictures need: times, names, units, limits, cost terms, forces, the robot.
 
         Raises:
             InvalidArgumentError: The folder does not exist, or the suffix is another.
@@ -147,15 +284,26 @@ class Solution:
 
         Args:
             path: The file.
-            problem: The problem it solves, so that the solution can judge itself again.
+            problem: The problem it solves, so that the solution can judge itself again: gaps and stationarity. Tables
+                and pictures need none.
 
         Raises:
-            InvalidArgumentError: The file is not one that `save` wrote, or the problem has other sizes.
+            InvalidArgumentError: The file is not one that `save` wrote, or the problem has other sizes or coordinates.
         """
         found = file.read(path)
+        if problem is not None:
+            inspection.check_problem(problem)
         if problem is not None and (problem.T, problem.state.nx) != (len(found["us"]), found["xs"].shape[1]):
             raise InvalidArgumentError(
                 f"problem: T = {problem.T}, nx = {problem.state.nx}; the solution has T = {len(found['us'])}, "
                 f"nx = {found['xs'].shape[1]}"
             )
-        return cls(**found, problem=problem)
+        solution = cls(**found)
+        if problem is None:
+            return solution
+        if solution.description is not None and solution.coordinate_names != tuple(problem.state.coordinate_names):
+            raise InvalidArgumentError(
+                f"problem: its state has coordinates {', '.join(problem.state.coordinate_names)}; the solution has "
+                f"{', '.join(solution.coordinate_names)}; pass the problem that it solves"
+            )
+        return dataclasses.replace(solution, problem=problem)

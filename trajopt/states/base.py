@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Literal
 
+import casadi as ca
 import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.checks import check_array
-from trajopt.errors import InvalidArgumentError
+from trajopt.checks import check_array, check_count
+from trajopt.errors import ImmutableError, InvalidArgumentError, shown
+from trajopt.robots.placements import NORM_TOLERANCE
+from trajopt.states import derived
+from trajopt.states.arguments import check_names, check_tangent_bounds
+from trajopt.states.sampling import random_generator, uniform_within
 from trajopt.types import Reals
 
 Which = Literal["both", "first", "second"]
@@ -19,38 +26,89 @@ Which = Literal["both", "first", "second"]
 class StateAbstract(ABC):
     """A manifold of states x (nx,) with tangent vectors dx (ndx,); immutable after construction.
 
+    To write one, give four methods: `__init__`, which sets attributes of its own and then calls this one, `zero`,
+    `sx_integrate` and `sx_difference`. Derivatives and numbers follow from these, and the constructor tries the two
+    formulas. They must be smooth: `trajopt.states.rotations` has exponentials and logarithms that are.
+
+    ```python
+    class StateCircle(trajopt.StateAbstract):
+        def __init__(self):
+            super().__init__(2, 1, names=["cos", "sin"], tangent_names=["theta"], units=["rad"])
+
+        def zero(self):
+            return np.array([1.0, 0.0])
+
+        def sx_integrate(self, x, dx):
+            c, s = ca.cos(dx), ca.sin(dx)
+            return ca.vertcat(c * x[0] - s * x[1], s * x[0] + c * x[1])
+
+        def sx_difference(self, x0, x1):
+            return ca.atan2(x0[0] * x1[1] - x0[1] * x1[0], x0[0] * x1[0] + x0[1] * x1[1])
+    ```
+
     Numeric methods take and return arrays. Methods named `sx_*` take and return CasADi SX columns, for expressions that
     are compiled: structural zeros and ones are kept, and derivatives are finite everywhere.
+
+    Args:
+        nx: Number of coordinates, > 0.
+        ndx: Dimension of the tangent space, from 1 to nx.
+        names: Name of each coordinate, for plots; by default x0, x1, ...
+        tangent_names: Name of each tangent coordinate; by default `names`, or dx0, dx1, ... if ndx < nx.
+        units: Unit of each tangent coordinate; by default "-".
+        coordinate_units: Unit of each coordinate; by default `units`, or "-" if ndx < nx.
+        lower: Lower bounds of x ⊖ zero(), shape (ndx,), -inf where there is none; by default none.
+        upper: Upper bounds of x ⊖ zero(), shape (ndx,), inf where there is none; by default none.
 
     Attributes:
         nx: Number of coordinates.
         ndx: Dimension of the tangent space.
         lower: Lower bounds of x ⊖ zero(), shape (ndx,), -inf where there is none.
         upper: Upper bounds of x ⊖ zero(), shape (ndx,), inf where there is none.
+
+    Raises:
+        InvalidArgumentError: A size is wrong, bounds are crossed, or the formulas fail the trial.
     """
+
+    proven = False
+    """Whether the constructor can do without the trial of the formulas, as for the tested states of this package."""
 
     nx: int
     ndx: int
     lower: Reals
     upper: Reals
 
-    def _finish(self, lower: npt.ArrayLike, upper: npt.ArrayLike) -> None:
-        """Last call in the `__init__` of a subclass: checks and sets the bounds, then makes the state immutable."""
-        self.lower = _check_bound("lower", lower, self.ndx)
-        self.upper = _check_bound("upper", upper, self.ndx)
-        crossed = np.flatnonzero(self.lower > self.upper)
-        if crossed.size:
-            i = int(crossed[0])
-            raise InvalidArgumentError(
-                f"lower: expected lower <= upper, got {self.lower[i]} > {self.upper[i]} "
-                f"for {self.tangent_names[i]!r} (index {i}); exchange the two"
-            )
+    def __init__(
+        self,
+        nx: int,
+        ndx: int,
+        *,
+        names: Sequence[str] | None = None,
+        tangent_names: Sequence[str] | None = None,
+        units: Sequence[str] | None = None,
+        coordinate_units: Sequence[str] | None = None,
+        lower: npt.ArrayLike | None = None,
+        upper: npt.ArrayLike | None = None,
+    ) -> None:
+        self.nx, self.ndx = check_count("nx", nx, least=1, most=10_000), check_count("ndx", ndx, least=1)
+        if ndx > nx:
+            raise InvalidArgumentError(f"ndx: expected at most nx = {nx} tangent coordinates, got {ndx}")
+        flat = self.nx == self.ndx
+        self._names = check_names("names", names, [f"x{i}" for i in range(self.nx)])
+        defaults = list(self._names) if flat else [f"dx{i}" for i in range(self.ndx)]
+        self._tangent_names = check_names("tangent_names", tangent_names, defaults)
+        self._units = check_names("units", units, ["-"] * self.ndx)
+        defaults = list(self._units) if flat else ["-"] * self.nx
+        self._coordinate_units = check_names("coordinate_units", coordinate_units, defaults)
+        self.lower, self.upper = check_tangent_bounds(lower, upper, self._tangent_names)
         object.__setattr__(self, "_finished", True)
+        if not self.proven:
+            derived.check_formulas(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if getattr(self, "_finished", False):
-            raise AttributeError(
-                f"{type(self).__name__} is immutable after construction: cannot set {name!r}; build another one"
+            raise ImmutableError(
+                f"{type(self).__name__} is immutable after construction: cannot set {name!r}; build another one; "
+                "a class of your own sets its attributes before super().__init__(...)"
             )
         object.__setattr__(self, name, value)
 
@@ -60,24 +118,24 @@ class StateAbstract(ABC):
     def zero(self) -> Reals:
         """Neutral state, shape (nx,); a new array."""
 
-    @abstractmethod
     def rand(self, rng: np.random.Generator | int) -> Reals:
         """A random state, shape (nx,).
 
-        Rotations are uniform. Other coordinates are uniform within their bounds, or in [-1, 1] without bounds.
-        Velocities are uniform in [-1, 1], clipped to their bounds.
+        By default zero() ⊕ dx with dx uniform within the bounds, or in [-1, 1] without bounds. Rotations of this
+        package's states are uniform.
 
         Args:
             rng: Random generator, or the seed of a new one.
         """
+        return self._integrate(self.zero(), uniform_within(random_generator(rng), self.lower, self.upper))
 
     def integrate(self, x: npt.ArrayLike, dx: npt.ArrayLike) -> Reals:
         """x ⊕ dx, shape (nx,)."""
-        return self._integrate(_vector("x", x, self.nx), _vector("dx", dx, self.ndx))
+        return self._integrate(self.check(x), check_array("dx", dx, (self.ndx,)))
 
     def difference(self, x0: npt.ArrayLike, x1: npt.ArrayLike) -> Reals:
         """x1 ⊖ x0, shape (ndx,): x0 ⊕ (x1 ⊖ x0) = x1."""
-        return self._difference(_vector("x0", x0, self.nx), _vector("x1", x1, self.nx))
+        return self._difference(self.check(x0, "x0"), self.check(x1, "x1"))
 
     def jintegrate(self, x: npt.ArrayLike, dx: npt.ArrayLike, which: Which = "both") -> Reals | tuple[Reals, Reals]:
         """Derivatives of x ⊕ dx in x ("first") and in dx ("second"), shape (ndx, ndx) each, in tangent coordinates.
@@ -85,7 +143,7 @@ class StateAbstract(ABC):
         (x ⊕ a) ⊕ dx = (x ⊕ dx) ⊕ J₁ a and x ⊕ (dx + b) = (x ⊕ dx) ⊕ J₂ b, to first order in a and b.
         """
         _check_which(which)
-        return _select(self._jintegrate(_vector("x", x, self.nx), _vector("dx", dx, self.ndx)), which)
+        return _select(self._jintegrate(self.check(x), check_array("dx", dx, (self.ndx,))), which)
 
     def jdifference(self, x0: npt.ArrayLike, x1: npt.ArrayLike, which: Which = "both") -> Reals | tuple[Reals, Reals]:
         """Derivatives of x1 ⊖ x0 in x0 ("first") and in x1 ("second"), shape (ndx, ndx) each.
@@ -93,19 +151,28 @@ class StateAbstract(ABC):
         x1 ⊖ (x0 ⊕ a) = x1 ⊖ x0 + J₁ a and (x1 ⊕ b) ⊖ x0 = x1 ⊖ x0 + J₂ b, to first order in a and b.
         """
         _check_which(which)
-        return _select(self._jdifference(_vector("x0", x0, self.nx), _vector("x1", x1, self.nx)), which)
+        return _select(self._jdifference(self.check(x0, "x0"), self.check(x1, "x1")), which)
 
-    def at_rest(self, x: Reals) -> Reals:
+    def at_rest(self, x: npt.ArrayLike) -> Reals:
         """The state with zero velocity, shape (nx,); a copy of the state if its manifold has no velocities."""
-        return np.array(x, dtype=np.float64)
+        return self.check(x)
 
-    @abstractmethod
     def normalize(self, x: npt.ArrayLike) -> Reals:
-        """The state with its rotations scaled to norm 1, shape (nx,); a new array.
+        """The state close to x, such as one with rotations of norm 1, shape (nx,); a new array.
+
+        By default zero() ⊕ (x ⊖ zero()), or x itself if ndx = nx.
 
         Raises:
             InvalidArgumentError: A rotation has norm zero, or the size is wrong.
         """
+        checked = check_array("x", x, (self.nx,), cure=self._shape_hint())
+        if self.nx == self.ndx:
+            return checked
+        zero = self.zero()
+        near = self._integrate(zero, self._difference(zero, checked))
+        if not np.all(np.isfinite(near)):
+            raise InvalidArgumentError(f"x: expected coordinates close to a state of {self!r}, got {checked.tolist()}")
+        return near
 
     def check(self, x: npt.ArrayLike, argument: str = "x") -> Reals:
         """A copy of x, shape (nx,), after checking that it is a state.
@@ -119,7 +186,16 @@ class StateAbstract(ABC):
 
     def are_states(self, xs: Reals) -> bool:
         """Whether all rows of xs (n, nx) pass `check`."""
-        return bool(np.all(np.isfinite(xs)))
+        if not np.all(np.isfinite(xs)):
+            return False
+        return self.nx == self.ndx or all(self._is_near(x) for x in xs)
+
+    def body_poses(self, xs: Reals) -> Reals | None:
+        """Poses of the body that the states xs (n, nx) describe, for pictures, shape (n, 4, 4) [-, m].
+
+        None for states that are no pose of a single body.
+        """
+        return None
 
     # --- expressions ---------------------------------------------------------------------------------------------
 
@@ -131,41 +207,48 @@ class StateAbstract(ABC):
     def sx_difference(self, x0: SX, x1: SX) -> SX:
         """x1 ⊖ x0, shape (ndx, 1)."""
 
-    @abstractmethod
     def sx_jintegrate(self, x: SX, dx: SX) -> tuple[SX, SX]:
         """Derivatives of x ⊕ dx in x and in dx, sparse, shape (ndx, ndx) each."""
+        first, second = self._derivatives["jintegrate"](x, dx)
+        return first, second
 
-    @abstractmethod
     def sx_jdifference(self, x0: SX, x1: SX) -> tuple[SX, SX]:
         """Derivatives of x1 ⊖ x0 in x0 and in x1, sparse, shape (ndx, ndx) each."""
+        first, second = self._derivatives["jdifference"](x0, x1)
+        return first, second
 
-    @abstractmethod
     def sx_tangent_basis(self, x: SX) -> SX:
         """d(x ⊕ dx)/d dx at dx = 0, sparse, shape (nx, ndx)."""
+        return SX(self._derivatives["basis"](x))
 
-    @abstractmethod
     def sx_tangent_projection(self, x: SX) -> SX:
         """d(x' ⊖ x)/dx' at x' = x, sparse, shape (ndx, nx); the left inverse of `sx_tangent_basis`.
 
         In tangent coordinates a map f between states has the derivative projection(f(x)) · df/dx · basis(x).
         """
+        return SX(self._derivatives["projection"](x))
 
     # --- names ---------------------------------------------------------------------------------------------------
 
     @property
-    @abstractmethod
     def coordinate_names(self) -> list[str]:
         """Name of each coordinate of x."""
+        return list(self._names)
 
     @property
-    @abstractmethod
+    def coordinate_units(self) -> list[str]:
+        """Unit of each coordinate of x; "-" for those of quaternions and points on the unit circle."""
+        return list(self._coordinate_units)
+
+    @property
     def tangent_names(self) -> list[str]:
         """Name of each coordinate of dx."""
+        return list(self._tangent_names)
 
     @property
-    @abstractmethod
     def tangent_units(self) -> list[str]:
         """Unit of each coordinate of dx: "rad", "m", "rad/s", "m/s", or "-"."""
+        return list(self._units)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -182,49 +265,84 @@ class StateAbstract(ABC):
     def __hash__(self) -> int:
         return hash((type(self), tuple(self.tangent_names), self.lower.tobytes(), self.upper.tobytes()))
 
-    # --- implemented by subclasses -------------------------------------------------------------------------------
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(nx={self.nx}, ndx={self.ndx})"
 
-    @abstractmethod
-    def _integrate(self, x: Reals, dx: Reals) -> Reals: ...
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if not _is_cached(type(self), name)}
 
-    @abstractmethod
-    def _difference(self, x0: Reals, x1: Reals) -> Reals: ...
+    def __setstate__(self, content: dict[str, Any]) -> None:
+        vars(self).update(content)
+        self.lower.flags.writeable = self.upper.flags.writeable = False
 
-    @abstractmethod
-    def _jintegrate(self, x: Reals, dx: Reals) -> tuple[Reals, Reals]: ...
+    # --- what follows from the two expressions, unless a subclass knows better -------------------------------------
 
-    @abstractmethod
-    def _jdifference(self, x0: Reals, x1: Reals) -> tuple[Reals, Reals]: ...
+    @functools.cached_property
+    def has_velocities(self) -> bool:
+        """Whether x can be (q, v): ndx / 2 positions, and then as many velocities that add."""
+        half, odd = divmod(self.ndx, 2)
+        x, dx = SX.sym("x", self.nx), SX.sym("dx", self.ndx)
+        away = [ca.sparsify(J - SX.eye(self.ndx)).sparsity().get_triplet() for J in self.sx_jintegrate(x, dx)]
+        return not odd and all(i < half for rows, columns in away for i in (*rows, *columns))
 
-    @abstractmethod
+    @functools.cached_property
+    def _derivatives(self) -> dict[str, ca.Function]:
+        return derived.derivatives(self)
+
+    @functools.cached_property
+    def _numbers(self) -> dict[str, ca.Function]:
+        return derived.numbers(self)
+
+    def _integrate(self, x: Reals, dx: Reals) -> Reals:
+        return self._evaluate("integrate", x, dx)[0].ravel()
+
+    def _difference(self, x0: Reals, x1: Reals) -> Reals:
+        return self._evaluate("difference", x0, x1)[0].ravel()
+
+    def _jintegrate(self, x: Reals, dx: Reals) -> tuple[Reals, Reals]:
+        first, second = self._evaluate("jintegrate", x, dx)
+        return first, second
+
+    def _jdifference(self, x0: Reals, x1: Reals) -> tuple[Reals, Reals]:
+        first, second = self._evaluate("jdifference", x0, x1)
+        return first, second
+
+    def _evaluate(self, name: str, a: Reals, b: Reals) -> list[Reals]:
+        return [value.full() for value in self._numbers[name].call([a, b])]
+
+    def _is_near(self, x: Reals) -> bool:
+        """Whether `normalize` leaves x (nx,) where it is."""
+        try:
+            near = self.normalize(x)
+        except InvalidArgumentError:
+            return False
+        return bool(np.abs(near - x).max() <= NORM_TOLERANCE * max(1.0, np.abs(x).max()))
+
     def _check_rotations(self, x: Reals, argument: str) -> None:
-        """Raises InvalidArgumentError if a rotation in x is not normalised."""
+        """Raises InvalidArgumentError if x (nx,) is beside the manifold, such as a rotation of another norm than 1."""
+        if self.nx != self.ndx and not self._is_near(x):
+            raise InvalidArgumentError(
+                f"{argument}: expected a state of {self!r} within {NORM_TOLERANCE}, got {x.tolist()}; use "
+                "state.normalize(x)"
+            )
 
-    @abstractmethod
     def _shape_hint(self) -> str:
         """Description of a state, for the message about a wrong size."""
+        return f"a state of {self!r} has {self.nx} coordinates: {', '.join(self._names)}"
 
-    @abstractmethod
     def _same_content(self, other: Any) -> bool:
         """Whether another state of the same class, with equal names and bounds, is equal to this one."""
+        same = (self._numbers[name].serialize() == other._numbers[name].serialize() for name in self._numbers)
+        return np.array_equal(self.zero(), other.zero()) and all(same)
 
 
-def random_generator(rng: np.random.Generator | int) -> np.random.Generator:
-    """The generator itself, or a new one from a seed."""
-    if isinstance(rng, np.random.Generator):
-        return rng
-    if isinstance(rng, (int, np.integer)) and rng >= 0:
-        return np.random.default_rng(int(rng))
-    raise InvalidArgumentError(
-        f"rng: expected a numpy.random.Generator or a seed >= 0, got {rng!r}; use numpy.random.default_rng(seed)"
-    )
-
-
-def uniform_within(rng: np.random.Generator, lower: Reals, upper: Reals) -> Reals:
-    """Uniform random numbers within bounds; a missing bound counts as ∓1, or as 2 beyond the other bound."""
-    low = np.where(np.isfinite(lower), lower, np.where(upper < -1, upper - 2, -1.0))
-    high = np.where(np.isfinite(upper), upper, np.where(lower > 1, lower + 2, 1.0))
-    return rng.uniform(low, high)
+def check_state(state: Any, argument: str = "state") -> StateAbstract:
+    """Returns a state manifold; raises InvalidArgumentError for anything else."""
+    if not isinstance(state, StateAbstract):
+        raise InvalidArgumentError(
+            f"{argument}: expected a state such as StateVector(nx) or StateMultibody(robot), got {shown(state)}"
+        )
+    return state
 
 
 def check_columns(sizes: dict[str, tuple[SX, int]]) -> None:
@@ -235,29 +353,13 @@ def check_columns(sizes: dict[str, tuple[SX, int]]) -> None:
             raise InvalidArgumentError(f"{argument}: expected a casadi.SX of shape ({size}, 1), got {got}")
 
 
-def _vector(argument: str, value: npt.ArrayLike, size: int) -> Reals:
-    array = np.asarray(value, dtype=np.float64)
-    if array.shape != (size,):
-        raise InvalidArgumentError(f"{argument}: expected shape ({size},), got {array.shape}")
-    return array
-
-
-def _check_bound(argument: str, value: npt.ArrayLike, size: int) -> Reals:
-    array = np.array(value, dtype=np.float64)
-    if array.shape != (size,):
-        raise InvalidArgumentError(
-            f"{argument}: expected shape ({size},), got {array.shape}; bounds are in the tangent space, "
-            "±inf where there is none"
-        )
-    if np.isnan(array).any():
-        raise InvalidArgumentError(f"{argument}: expected numbers or ±inf, got nan; use ±inf where there is no bound")
-    array.flags.writeable = False
-    return array
+def _is_cached(owner: type, name: str) -> bool:
+    return isinstance(getattr(owner, name, None), functools.cached_property)
 
 
 def _check_which(which: str) -> None:
-    if which not in ("both", "first", "second"):
-        raise InvalidArgumentError(f"which: expected 'both', 'first' or 'second', got {which!r}")
+    if not isinstance(which, str) or which not in ("both", "first", "second"):
+        raise InvalidArgumentError(f"which: expected 'both', 'first' or 'second', got {shown(which)}")
 
 
 def _select(pair: tuple[Reals, Reals], which: Which) -> Reals | tuple[Reals, Reals]:

@@ -34,6 +34,13 @@ class ConfigurationSpace(ABC):
     units: tuple[str, ...]
     rotation: slice | None = None
 
+    @property
+    def coordinate_units(self) -> tuple[str, ...]:
+        """Unit of each coordinate; "-" for those of a rotation."""
+        if self.rotation is None:
+            return self.units
+        return ("m",) * self.rotation.start + ("-",) * (self.nq - self.rotation.start)
+
     @abstractmethod
     def integrate(self, q: SX, v: SX) -> SX:
         """q ⊕ v, shape (nq,)."""

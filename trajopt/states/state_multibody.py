@@ -10,13 +10,14 @@ import numpy.typing as npt
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.checks import check_array
+from trajopt.checks import check_array, shape_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots import Robot
 from trajopt.robots.placements import NORM_TOLERANCE
 from trajopt.states.accurate import evaluate, joints_to_replace
-from trajopt.states.base import StateAbstract, check_columns, random_generator, uniform_within
+from trajopt.states.base import StateAbstract, check_columns
 from trajopt.states.joint_spaces import JointSpace, joint_spaces
+from trajopt.states.sampling import random_generator, uniform_within
 from trajopt.states.spaces import VectorSpace
 from trajopt.types import Reals
 
@@ -28,7 +29,8 @@ class StateMultibody(StateAbstract):
     """x = (q, v): a configuration (nq,) and the joints' velocities (nv,); dx = (δq, δv), both (nv,).
 
     q ⊕ δq moves each joint by a local tangent vector (Pinocchio's conventions: a free flyer by a twist in its own
-    frame, translation first; quaternions as x, y, z, w); velocities add.
+    frame, translation first; quaternions as x, y, z, w); velocities add. Names of coordinates are "q:JOINT" or
+    "q:JOINT.x", then "v:JOINT" or "v:JOINT.x".
 
     Args:
         robot: The robot.
@@ -41,6 +43,8 @@ class StateMultibody(StateAbstract):
         UnsupportedOperationError: The type of a joint is unknown.
     """
 
+    proven = True
+
     def __init__(self, robot: Robot, *, lower: npt.ArrayLike | None = None, upper: npt.ArrayLike | None = None) -> None:
         if not isinstance(robot, Robot):
             raise InvalidArgumentError(
@@ -49,11 +53,23 @@ class StateMultibody(StateAbstract):
         self.robot = robot
         self.model: pin.Model = robot.model
         self.nq, self.nv = robot.nq, robot.nv
-        self.nx, self.ndx = self.nq + self.nv, 2 * self.nv
         self._joints = joint_spaces(self.model)
         self._replaced = joints_to_replace(self._joints)
-        default_lower, default_upper = _limits(self.model, self._joints)
-        self._finish(default_lower if lower is None else lower, default_upper if upper is None else upper)
+        own_lower, own_upper = _limits(self.model, self._joints)
+        positions = [_name("q", j.label, part) for j in self._joints for part in j.space.coordinates]
+        tangents = [_name(kind, j.label, part) for kind in "qv" for j in self._joints for part in j.space.tangents]
+        units = [unit for j in self._joints for unit in j.space.units]
+        speeds = [f"{unit}/s" for unit in units]
+        super().__init__(
+            self.nq + self.nv,
+            2 * self.nv,
+            names=positions + tangents[self.nv :],
+            tangent_names=tangents,
+            units=units + speeds,
+            coordinate_units=[unit for j in self._joints for unit in j.space.coordinate_units] + speeds,
+            lower=own_lower if lower is None else lower,
+            upper=own_upper if upper is None else upper,
+        )
 
     def zero(self) -> Reals:
         """Neutral configuration with zero velocity, shape (nx,); a new array."""
@@ -79,9 +95,17 @@ class StateMultibody(StateAbstract):
         x[self.nq :] = np.clip(generator.uniform(-1.0, 1.0, self.nv), slowest, fastest)
         return x
 
-    def at_rest(self, x: Reals) -> Reals:
-        """The state with zero velocity, shape (nx,)."""
-        return np.concatenate([np.asarray(x, dtype=np.float64)[: self.nq], np.zeros(self.nv)])
+    def body_poses(self, xs: Reals) -> Reals | None:
+        """Poses of a robot that is a single free-flying body, shape (n, 4, 4); None for all others."""
+        if self.model.njoints != 2 or self.model.joints[1].shortname() != "JointModelFreeFlyer":
+            return None
+        return np.array([pin.XYZQUATToSE3(x[:7]).homogeneous for x in xs]).reshape(-1, 4, 4)
+
+    def at_rest(self, x: npt.ArrayLike) -> Reals:
+        """The state with zero velocity, shape (nx,), of a state (nx,) or a configuration (nq,)."""
+        if shape_of(x) == (self.nq,):
+            x = np.concatenate([check_array("x", x, (self.nq,)), np.zeros(self.nv)])
+        return np.concatenate([self.check(x)[: self.nq], np.zeros(self.nv)])
 
     def normalize(self, x: npt.ArrayLike) -> Reals:
         """The state with its quaternions and points on unit circles scaled to norm 1, shape (nx,); a new array."""
@@ -127,23 +151,6 @@ class StateMultibody(StateAbstract):
         """d(x' ⊖ x)/dx' at x' = x, block-diagonal, shape (ndx, nx)."""
         check_columns({"x": (x, self.nx)})
         return ca.diagcat(*(j.space.tangent_projection(x[j.q]) for j in self._joints), SX.eye(self.nv))
-
-    @property
-    def coordinate_names(self) -> list[str]:
-        """Name of each coordinate of q, "q:JOINT" or "q:JOINT.x", then of v, "v:JOINT" or "v:JOINT.x"."""
-        positions = [_name("q", j.label, part) for j in self._joints for part in j.space.coordinates]
-        return positions + self.tangent_names[self.nv :]
-
-    @property
-    def tangent_names(self) -> list[str]:
-        """Name of each coordinate of δq, "q:JOINT" or "q:JOINT.x", then of δv, "v:JOINT" or "v:JOINT.x"."""
-        return [_name(kind, j.label, part) for kind in "qv" for j in self._joints for part in j.space.tangents]
-
-    @property
-    def tangent_units(self) -> list[str]:
-        """Unit of each coordinate of δq, "rad" or "m", then of δv, "rad/s" or "m/s"."""
-        units = [unit for j in self._joints for unit in j.space.units]
-        return units + [f"{unit}/s" for unit in units]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.robot, self.lower, self.upper)

@@ -9,14 +9,15 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.checks import check_count
-from trajopt.errors import InvalidArgumentError
-from trajopt.states.base import StateAbstract, check_columns, random_generator, uniform_within
+from trajopt.states.base import StateAbstract, check_columns
+from trajopt.states.sampling import random_generator, uniform_within
 from trajopt.types import Reals
 
 
 class StateVector(StateAbstract):
     """A vector space: x ⊕ dx = x + dx, x1 ⊖ x0 = x1 - x0.
+
+    Coordinates named "x" and "y", with "z" and the heading "theta" where there are, are drawn as the path of a body.
 
     Args:
         nx: Number of coordinates, > 0.
@@ -29,6 +30,8 @@ class StateVector(StateAbstract):
         InvalidArgumentError: `nx` is not a positive integer, or bounds, names or units have a wrong size.
     """
 
+    proven = True
+
     def __init__(
         self,
         nx: int,
@@ -38,15 +41,7 @@ class StateVector(StateAbstract):
         names: Sequence[str] | None = None,
         units: Sequence[str] | None = None,
     ) -> None:
-        self.nx = self.ndx = check_count("nx", nx, least=1)
-        self._names = tuple(names) if names is not None else tuple(f"x{i}" for i in range(self.nx))
-        self._units = tuple(units) if units is not None else ("-",) * self.nx
-        for argument, texts in (("names", self._names), ("units", self._units)):
-            if len(texts) != self.nx:
-                raise InvalidArgumentError(f"{argument}: expected {self.nx}, one per coordinate, got {len(texts)}")
-        self._finish(
-            np.full(self.nx, -np.inf) if lower is None else lower, np.full(self.nx, np.inf) if upper is None else upper
-        )
+        super().__init__(nx, nx, names=names, units=units, lower=lower, upper=upper)
 
     def zero(self) -> Reals:
         """The origin, shape (nx,); a new array."""
@@ -59,6 +54,22 @@ class StateVector(StateAbstract):
     def normalize(self, x: npt.ArrayLike) -> Reals:
         """A checked copy of x, shape (nx,); a vector needs no normalisation."""
         return self.check(x)
+
+    def body_poses(self, xs: Reals) -> Reals | None:
+        """Poses by the coordinates x, y, z [m] and theta [rad], about z, shape (n, 4, 4); None without x and y."""
+        if not {"x", "y"} <= set(self._names):
+            return None
+        known: dict[str, Reals] = {
+            name: xs[:, self._names.index(name)] if name in self._names else np.zeros(len(xs))
+            for name in ("x", "y", "z", "theta")
+        }
+        poses = np.tile(np.eye(4), (len(xs), 1, 1))
+        for row, name in enumerate("xyz"):
+            poses[:, row, 3] = known[name]
+        theta = known["theta"]
+        poses[:, 0, 0] = poses[:, 1, 1] = np.cos(theta)
+        poses[:, 1, 0], poses[:, 0, 1] = np.sin(theta), -np.sin(theta)
+        return poses
 
     def sx_integrate(self, x: SX, dx: SX) -> SX:
         """x + dx, shape (nx, 1)."""
@@ -89,21 +100,6 @@ class StateVector(StateAbstract):
         """The identity, sparse, shape (nx, nx)."""
         check_columns({"x": (x, self.nx)})
         return SX.eye(self.nx)
-
-    @property
-    def coordinate_names(self) -> list[str]:
-        """Name of each coordinate, as given or x0, x1, ..."""
-        return list(self._names)
-
-    @property
-    def tangent_names(self) -> list[str]:
-        """Name of each tangent coordinate, the same as `coordinate_names`."""
-        return self.coordinate_names
-
-    @property
-    def tangent_units(self) -> list[str]:
-        """Unit of each tangent coordinate, as given or "-"."""
-        return list(self._units)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.nx, self.lower, self.upper, self._names, self._units)

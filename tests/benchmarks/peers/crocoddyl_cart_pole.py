@@ -13,8 +13,9 @@ Cost of a node, not multiplied by h, with r = (sin θ, 1 - cos θ, y, ẏ, θ̇,
 
     ½ Σᵢ (wᵢ rᵢ)² = (1 - cos θ) + ½ (1e-2 y² + 1e-6 ẏ² + 1e-6 θ̇² + f²)
 
-The terminal node costs the same without f. The Hessian is the exact one: Lxx = diag(1e-2, cos θ, 1e-6, 1e-6), Luu = 1,
-Lxu = 0; it is indefinite past θ = 90°, and Gauss-Newton would take 1 in place of cos θ.
+The terminal node costs the same without f, or with weights of its own. The Hessian is the exact one, here Lxx =
+diag(1e-2, cos θ, 1e-6, 1e-6), Luu = 1, Lxu = 0; it is indefinite
+past θ = 90°, and Gauss-Newton would take 1 in place of cos θ.
 """
 
 from typing import Any
@@ -31,16 +32,21 @@ WEIGHTS = np.array([1.0, 1.0, 0.1, 1e-3, 1e-3, 1.0])  # of sin θ, 1 - cos θ, y
 
 
 class ActionModelCartPole(crocoddyl.ActionModelAbstract):
-    """One node of the cart-pole, running with a control and terminal without one (formulas: module docstring)."""
+    """One node of the cart-pole, running with a control and terminal without one (formulas: module docstring).
 
-    def __init__(self) -> None:
+    Args:
+        weights: w (6,), squared in the cost.
+    """
+
+    def __init__(self, weights: np.ndarray = WEIGHTS) -> None:
         crocoddyl.ActionModelAbstract.__init__(self, crocoddyl.StateVector(4), 1, 6)
+        self.weights = weights
 
     def calc(self, data: Any, x: np.ndarray, u: np.ndarray | None = None) -> None:
         """Write the next state (4,) and the cost [cost] into `data`."""
         y, angle, y_rate, angle_rate = x
         force = 0.0 if u is None else u[0]
-        data.r[:] = WEIGHTS * [np.sin(angle), 1.0 - np.cos(angle), y, y_rate, angle_rate, force]
+        data.r[:] = self.weights * [np.sin(angle), 1.0 - np.cos(angle), y, y_rate, angle_rate, force]
         data.cost = 0.5 * data.r @ data.r
         if u is None:
             data.xnext[:] = x
@@ -51,7 +57,7 @@ class ActionModelCartPole(crocoddyl.ActionModelAbstract):
     def calcDiff(self, data: Any, x: np.ndarray, u: np.ndarray | None = None) -> None:
         """Write the Jacobians of the next state and the exact derivatives of the cost into `data`."""
         y, angle, y_rate, angle_rate = x
-        squared = WEIGHTS**2
+        squared = self.weights**2
         data.Lx[:] = squared[[2, 0, 3, 4]] * [y, np.sin(angle), y_rate, angle_rate]
         data.Lxx[:, :] = np.diag(squared[[2, 0, 3, 4]] * [1.0, np.cos(angle), 1.0, 1.0])
         if u is None:

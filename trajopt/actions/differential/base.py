@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.actions.base import check_names
+from trajopt.actions.base import check_names, check_units
 from trajopt.actions.data import ActionData
 from trajopt.actions.expansion import Stage, StageExpansion, StageValues
 from trajopt.checks import check_array, check_bounds, check_count
@@ -23,7 +23,7 @@ from trajopt.kernels.steps import Array
 from trajopt.model.base import Model
 from trajopt.model.functions import named_call
 from trajopt.model.parameters import Parameter
-from trajopt.model.programs import kept
+from trajopt.model.programs import kept, outputs_at
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
@@ -42,9 +42,12 @@ class DifferentialActionModelAbstract(Model):
         lower: Lower limits of the controls (nu,), for plots; none by default.
         upper: Upper limits of the controls (nu,).
         control_names: Name of each control, for plots.
+        control_units: Unit of each control, for plots; "-" by default.
     """
 
     second_order = True
+    exact_hessian = False
+    """Whether second derivatives of the dynamics are short enough to be written as one expression."""
 
     def __init__(
         self,
@@ -56,6 +59,7 @@ class DifferentialActionModelAbstract(Model):
         lower: npt.ArrayLike | None = None,
         upper: npt.ArrayLike | None = None,
         control_names: list[str] | None = None,
+        control_units: list[str] | None = None,
     ) -> None:
         if not isinstance(costs, CostStack):
             raise InvalidArgumentError(f"costs: expected a CostStack, got {costs!r}")
@@ -64,7 +68,7 @@ class DifferentialActionModelAbstract(Model):
                 f"costs: they are of {costs.state!r}, the model of {state!r}; make both from one state"
             )
         self.state = state
-        self.nu = check_count("nu", nu)
+        self.nu = check_count("nu", nu, most=10_000)
         costs.freeze(type(self).__name__, self.nu)
         costs.check_solution(self.instant())
         self.costs = costs
@@ -74,6 +78,7 @@ class DifferentialActionModelAbstract(Model):
         self.lower = np.full(nu, -np.inf) if lower is None else check_bounds("lower", lower, nu)
         self.upper = np.full(nu, np.inf) if upper is None else check_bounds("upper", upper, nu)
         self.control_names = check_names("control_names", control_names, self.nu)
+        self.control_units = check_units("control_units", control_units, self.nu)
 
     @property
     def size(self) -> int:
@@ -167,11 +172,13 @@ class DifferentialActionModelAbstract(Model):
         else:
             e = self.expansion(program, stage)
             program.output(e.f, e.Df, e.cost, e.g, e.H)
+        if program.status is not None:
+            program.output(program.status)
         return program
 
     def _evaluate(self, name: str, x: Reals, u: Reals) -> tuple[Reals, ...]:
         program = kept(self, name, lambda: self._build_program(name))
-        return program.evaluate(self.state.check(x, "x"), check_array("u", u, (self.nu,)), self.layout.column())
+        return outputs_at(self, program, self.state.check(x, "x"), check_array("u", u, (self.nu,)))
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals | None:
         """Control that balances the system at rest, if there is a closed form; None if not.

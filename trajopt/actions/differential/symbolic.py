@@ -13,11 +13,14 @@ from trajopt.model.functions import call_user
 class DifferentialActionModelSymbolic(DifferentialActionModelAbstract):
     """A system to write yourself: subclass it and give `acceleration` or `xdot` as a CasADi expression.
 
-    Give `acceleration(x, u)`, shape (ndx / 2,), for a second-order system with x = (q, v); or `xdot(x, u)`, shape
-    (ndx,), for a first-order system dx/dt = f(x, u). Constants that may change at run time are declared in `__init__`
-    with `self.parameter(name, value)`. It runs at the speed of a built-in model. Of a robot,
+    Give `acceleration(x, u)`, shape (ndx / 2,), for a second-order system with x = (q, v), where v is in the tangent
+    space of q: of a StateProduct(StateSE3(), StateVector(6)) it is the twist in the body's frame. Or give `xdot(x, u)`,
+    shape (ndx,), for a first-order system dx/dt = f(x, u). Constants that may change at run time are declared in
+    `__init__` with `self.parameter(name, value)`. It runs at the speed of a built-in model. Of a robot,
     `trajopt.dynamics.RobotExpressions(model, q, v)` gives kinematics and dynamics as expressions.
     """
+
+    exact_hessian = True
 
     def acceleration(self, x: SX, u: SX) -> SX:
         """Acceleration dv/dt (ndx / 2,) of a state (nx,) and a control (nu,)."""
@@ -36,9 +39,10 @@ class DifferentialActionModelSymbolic(DifferentialActionModelAbstract):
         size = self.state.ndx // 2 if self.second_order else self.state.ndx
         if not self.second_order and type(self).xdot is DifferentialActionModelSymbolic.xdot:
             raise InvalidArgumentError(f"{type(self).__name__}: write acceleration(x, u) or xdot(x, u)")
-        if self.second_order and self.state.ndx % 2:
+        if self.second_order and not self.state.has_velocities:
             raise InvalidArgumentError(
-                f"{type(self).__name__}: acceleration needs a state (q, v), got ndx = {self.state.ndx}"
+                f"{type(self).__name__}: acceleration needs a state (q, v) of positions and then as many velocities, "
+                f"got {self.state!r}; add them, as in StateProduct(StateSE3(), StateVector(6)), or give xdot(x, u)"
             )
         value = call_user(f"{type(self).__name__}.{name}", getattr(self, name), instant.x, instant.u)
         if value.shape != (size, 1):

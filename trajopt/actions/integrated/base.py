@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -15,6 +16,7 @@ from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.end import end_expansion, end_values
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Stage, Values
 from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.lagrangian import add_lagrangian_hessian
 from trajopt.checks import check_non_negative, check_positive
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
 from trajopt.instant import Instant
@@ -45,7 +47,8 @@ class IntegratedActionModelAbstract(ActionModelExpression):
         self.differential = d
         c = self.control = ControlParametrizationPolyZero(d.nu)
         bounds = {"lower": c.bounds(d.lower), "upper": c.bounds(d.upper)}
-        super().__init__(d.state, c.nw, constraints=d.constraints, **bounds, control_names=c.names(d.control_names))
+        names, units = c.names(d.control_names), c.units(d.control_units)
+        super().__init__(d.state, c.nw, constraints=d.constraints, **bounds, control_names=names, control_units=units)
         if "dt" in d.parameters():
             raise DuplicateNameError(
                 f"differential: {type(d).__name__} has a parameter 'dt', the name of the time step; choose another name"
@@ -68,11 +71,32 @@ class IntegratedActionModelAbstract(ActionModelExpression):
     def expansion(
         self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
     ) -> Expansion:
-        self._refuse(multipliers)
-        if point.u is None:
-            return end_expansion(self, self.differential.costs, program, point)
+        self._check_multipliers(multipliers)
         self._check_lift(lift)
-        return self._step_derivatives(program, point, point.u, lift)
+        if point.u is None:
+            e = end_expansion(self, self.differential.costs, program, point)
+        else:
+            e = self._step_derivatives(program, point, point.u, lift)
+        if multipliers is None:
+            return e
+        return replace(e, H=add_lagrangian_hessian(self, program, point, multipliers))
+
+    @property
+    def has_lagrangian_hessian(self) -> bool:
+        return self.differential.exact_hessian
+
+    def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
+        i = Instant(self.state, 0) if terminal else self.instant()
+        values = {"cost": sum(self.term_expressions(i, terminal=terminal).values(), SX(0))}
+        if not terminal:
+            values["xnext"] = self._step_expression(i)
+        if self.constraints.constraints:
+            values["rows"] = self.constraints.rows(i)
+        return i, values
+
+    @abstractmethod
+    def _step_expression(self, instant: Instant) -> SX:
+        """Next state (nx,) as one expression of (x, u)."""
 
     @abstractmethod
     def _step(self, program: Program, point: Point, u: Array) -> Values:

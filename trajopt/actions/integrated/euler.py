@@ -10,6 +10,7 @@ from casadi import SX
 from trajopt.actions.expansion import Expansion, Lift, Point, Values
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract, symbol_of
 from trajopt.actions.lift import lift_size
+from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 
@@ -52,6 +53,10 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         F = found[0] if lift is None else None
         lifted = None if lift is None else Lift(**dict(zip(("dt", "J0", "J1", "Fv"), found)))
         return Expansion(xnext=xnext, F=F, lift=lifted, cost=e.cost, g=e.g, H=e.H, rows=e.rows, C=e.C)
+
+    def _step_expression(self, instant: Instant) -> SX:
+        f = self.differential.dynamics(instant)
+        return self.state.sx_integrate(instant.x, self._tangent(instant.x, f))
 
     def _tangent(self, x: SX, f: SX) -> SX:
         """The step in the tangent space, (ndx,)."""

@@ -11,6 +11,7 @@ from casadi import SX
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.expansion import Expansion, Point, StageExpansion, Values
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
+from trajopt.checks import check_flag
 from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
@@ -43,7 +44,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         self, differential: DifferentialActionModelAbstract, dt: float = 1e-3, *, transport: bool = True
     ) -> None:
         super().__init__(differential, dt)
-        self.transport = bool(transport)
+        self.transport = check_flag("transport", transport)
 
     def _step(self, program: Program, point: Point, u: Array) -> Values:
         x, p, advance = point.x, point.parameters, self._advance_values()
@@ -87,6 +88,20 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         assert first is not None
         (cost,) = program.call(_sum(len(costs)), *costs)
         return Expansion(xnext=xnext, F=F, cost=cost, g=first.g, H=first.H, rows=first.rows, C=first.C)
+
+    def _step_expression(self, instant: Instant) -> SX:
+        p, (x, u) = self.layout.symbols, (instant.x, instant.u)
+        stage, advance = self._stage_terms(), self._advance_values()
+        y, ys, fs = x, list[SX](), list[SX]()
+        for c, following in zip(NODES, (*NODES[1:], None)):
+            f, _ = stage(y, self.control.expression(u, c), p)
+            if self._is_curved:
+                f = self._seen_from_start_values()(x, y, f)
+            ys.append(y)
+            fs.append(f)
+            if following is not None:
+                y = advance(x, y, f, p, following)
+        return SX(self._finish_values()(x, p, *ys, *fs))
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         if terminal:

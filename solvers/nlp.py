@@ -1,0 +1,158 @@
+"""Solvers of nonlinear programs that come with CasADi: IPOPT and fatrop, as an independent check."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import casadi as ca
+import numpy as np
+
+from trajopt.callbacks import Callback
+from trajopt.errors import InvalidArgumentError
+from trajopt.shooting import ShootingProblem
+from trajopt.solution import IterationRecord, SolverStatus
+from trajopt.solvers.base import SolverAbstract
+from trajopt.solvers.nonlinear_program import NonlinearProgram
+from trajopt.solvers.options import NLPOptions, SolverOptions
+from trajopt.solvers.progress import Progress
+from trajopt.types import Reals
+
+FAR = 1.0  # largest step in a curved tangent space from the states that it is counted from [rad]
+CENTRES = 5  # how often these states are chosen anew
+
+STATUSES = {
+    "Solve_Succeeded": SolverStatus.CONVERGED,
+    "Solved_To_Acceptable_Level": SolverStatus.CONVERGED,
+    "Infeasible_Problem_Detected": SolverStatus.INFEASIBLE,
+    "Maximum_Iterations_Exceeded": SolverStatus.MAX_ITERATIONS,
+    "Maximum_CpuTime_Exceeded": SolverStatus.TIME_LIMIT,
+    "Maximum_WallTime_Exceeded": SolverStatus.TIME_LIMIT,
+    "User_Requested_Stop": SolverStatus.INTERRUPTED,
+}
+
+
+@dataclass(kw_only=True)
+class NLPProgress(Progress):
+    """State of a solve by a nonlinear program; `y` are multipliers of the constraint rows (T + 1, nc)."""
+
+    y: Reals | None = None
+
+
+class NLPSolverAbstract(SolverAbstract[NLPProgress]):
+    """Hands the whole problem to a solver of nonlinear programs, with exact derivatives from the same expressions.
+
+    It is slower than SolverSQP, and knows neither lanes nor gains. Records come when it is done. On manifolds the
+    variables are tangent steps from the guess, counted anew from the solution where they exceed 1 rad.
+
+    Arguments are those of SolverAbstract.
+
+    Raises:
+        UnsupportedOperationError: A model is a black box, or no single expression, as dynamics in contact.
+    """
+
+    options_type: ClassVar[type[SolverOptions]] = NLPOptions
+    options: NLPOptions
+    progress_type = NLPProgress
+    plugin: ClassVar[str]
+
+    def __init__(
+        self,
+        problem: ShootingProblem,
+        options: SolverOptions | None = None,
+        callbacks: Sequence[Callback | Callable[[IterationRecord], Any]] = (),
+    ) -> None:
+        super().__init__(problem, options, callbacks)
+        if problem.start != "fixed":
+            raise InvalidArgumentError(f'problem: {type(self).__name__} needs start="fixed"')
+        self._build()
+
+    def _build(self) -> None:
+        self._program = NonlinearProgram(self.problem)
+        self._solver = ca.nlpsol("solver", self.plugin, self._program.symbols, self._settings())
+
+    def __getstate__(self) -> dict[str, Any]:
+        built = ("_program", "_solver")  # made anew: CasADi pickles no MX
+        return {name: value for name, value in self.__dict__.items() if name not in built}
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        self.__dict__.update(attributes)
+        self._build()
+
+    @abstractmethod
+    def _settings(self) -> dict[str, Any]:
+        """Settings of CasADi's nlpsol."""
+
+    def iterate(self, run: NLPProgress) -> IterationRecord | None:
+        """The whole solve; gives the record of the last iteration."""
+        program, bounds, (xs, us) = self._program, self._program.bounds(), run.trajectory
+        xs = np.vstack([run.x0, xs[1:]])
+        curved, run.iterations = self.problem.state.nx != self.problem.state.ndx, 0
+        for _ in range(CENTRES if curved else 1):
+            found = self._solver(x0=program.guess(us), p=program.values(xs), **bounds)
+            xs, us, largest = program.trajectory(np.array(found["x"]).ravel(), xs)
+            stats = self._solver.stats()
+            run.iterations += int(stats["iter_count"])
+            if largest < FAR:
+                break
+        run.trajectory, run.cost = (xs, us), float(found["f"])
+        run.y = program.multipliers(np.array(found["lam_g"]).ravel())
+        run.feasible = bool(np.abs(self.problem.calc(xs, us).gaps).max() < 1e-6)
+        run.status = self._status(stats)
+        return run.record(accepted=run.status is SolverStatus.CONVERGED)
+
+    def _status(self, stats: dict[str, Any]) -> SolverStatus:
+        if stats["success"]:
+            return SolverStatus.CONVERGED
+        known = STATUSES.get(str(stats["return_status"]), SolverStatus.LINE_SEARCH_FAILED)
+        return SolverStatus.LINE_SEARCH_FAILED if known is SolverStatus.CONVERGED else known
+
+    def results(self, run: NLPProgress) -> dict[str, Any]:
+        """Multipliers of the constraints."""
+        return {} if run.y is None else {"multipliers": {"constraints": run.y}}
+
+
+class SolverIpopt(NLPSolverAbstract):
+    """IPOPT (Wächter, Biegler, 2006), the interior-point method that comes with CasADi; see NLPSolverAbstract."""
+
+    plugin = "ipopt"
+
+    def _settings(self) -> dict[str, Any]:
+        settings = {
+            "tol": self.options.tolerance,
+            "max_iter": self.options.max_iterations,
+            "print_level": 0,
+            "sb": "yes",
+            **({} if self.options.time_limit is None else {"max_wall_time": self.options.time_limit}),
+            **dict(self.options.settings),
+        }
+        return {"ipopt": settings, "print_time": False, "error_on_fail": False}
+
+
+class SolverFatrop(NLPSolverAbstract):
+    """Fatrop (Vanroye et al., 2023), an interior-point method for stages that comes with CasADi."""
+
+    plugin = "fatrop"
+
+    def _settings(self) -> dict[str, Any]:
+        program, n = self._program, self.problem.state.ndx
+        limits = program.bounds()
+        settings = {
+            "tol": self.options.tolerance,
+            "max_iter": self.options.max_iterations,
+            "print_level": 0,
+            **dict(self.options.settings),
+        }
+        return {
+            "fatrop": settings,
+            "structure_detection": "manual",
+            "nx": [n] * len(program.nu),
+            "nu": program.nu,
+            "ng": [len(rows) for rows in program.rows],
+            "N": self.problem.T,
+            "equality": (limits["lbg"] == limits["ubg"]).tolist(),
+            "print_time": False,
+            "error_on_fail": False,
+        }

@@ -1,0 +1,134 @@
+"""A shooting problem as one sparse nonlinear program in CasADi's symbols."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+from casadi import MX, SX
+
+from trajopt.errors import UnsupportedOperationError
+from trajopt.model.functions import function_of
+from trajopt.shooting import ShootingProblem
+from trajopt.shooting.compiled import CompiledKind
+from trajopt.shooting.kinds import Kind
+from trajopt.states.base import StateAbstract
+from trajopt.types import Reals
+
+
+class NonlinearProgram:
+    """Minimise Σ l(x, u) over tangent steps from given states, and controls.
+
+    Variables are dx_0, u_0, dx_1, .. dx_T with x_t = x̂_t ⊕ dx_t. Constraints are, knot by knot, the gap behind it,
+    dx_{t+1} - (f(x_t, u_t) ⊖ x̂_{t+1}), and its rows; those that are free of u are left out at knot 0.
+
+    Args:
+        problem: The problem, whose models must all be expressions.
+
+    Attributes:
+        symbols: "x" the variables, "p" the states x̂ and the parameters of all knots, "f" the cost, "g" the constraints.
+        is_gap: Mask of the constraints that are gaps.
+        nu: Number of controls of each knot, 0 at the end.
+        rows: Numbers of the rows of each knot that are constraints.
+
+    Raises:
+        UnsupportedOperationError: A knot is no single expression.
+    """
+
+    def __init__(self, problem: ShootingProblem) -> None:
+        self._problem, self._state = problem, problem.state
+        compiled = [_compiled(kind) for kind in problem._kinds]
+        kinds = {t: kind for kind in compiled for t in kind.knots}
+        functions = {id(kind): _knot_function(kind) for kind in compiled}
+        models = [kinds[t].model for t in range(problem.T + 1)]
+        self._sizes = [kinds[t].layout.size for t in range(problem.T + 1)]
+        self.nu = [model.nu for model in models[:-1]] + [0]
+        self.rows = [np.arange(model.nc) for model in models]
+        self.rows[0] = np.flatnonzero(~models[0].rows_free_of_control) if problem.T else self.rows[0]
+        self._build([functions[id(kinds[t])] for t in range(problem.T + 1)])
+
+    def _build(self, functions: list[ca.Function]) -> None:
+        state, T = self._state, self._problem.T
+        integrate, difference = _manifold(state)
+        centres = [MX.sym(f"centre{t}", state.nx) for t in range(T + 1)]
+        parameters = [MX.sym(f"p{t}", size) for t, size in enumerate(self._sizes)]
+        steps = [MX.sym(f"dx{t}", state.ndx) for t in range(T + 1)]
+        us = [MX.sym(f"u{t}", nu) for t, nu in enumerate(self.nu)]
+        xs = [integrate(centre, step) for centre, step in zip(centres, steps)]
+        cost, constraints, is_gap = MX(0), list[MX](), list[bool]()
+        for t, function in enumerate(functions):
+            xnext, value, rows = function(xs[t], us[t], parameters[t])
+            cost += value
+            if t < T:
+                constraints.append(steps[t + 1] - difference(centres[t + 1], xnext))
+                is_gap += [True] * state.ndx
+            if len(self.rows[t]):
+                constraints.append(rows[self.rows[t].tolist()])
+                is_gap += [False] * len(self.rows[t])
+        self.is_gap = np.array(is_gap, dtype=np.bool_)
+        self.symbols = {
+            "x": ca.vertcat(*(each for pair in zip(steps, us) for each in pair)),
+            "p": ca.vertcat(*centres, *parameters),
+            "f": cost,
+            "g": ca.vertcat(*constraints),
+        }
+
+    def values(self, xs: Reals) -> Reals:
+        """The numbers of "p" for states x̂ (T + 1, nx)."""
+        table = self._problem._table.values
+        return np.concatenate([xs.ravel(), *(table[t, :size] for t, size in enumerate(self._sizes))])
+
+    def guess(self, us: Reals) -> Reals:
+        """Variables without a step, with controls (T, nu)."""
+        still = np.zeros(self._state.ndx)
+        return np.concatenate([np.r_[still, us[t, :nu] if nu else []] for t, nu in enumerate(self.nu)])
+
+    def bounds(self) -> dict[str, Reals]:
+        """Bounds of variables and constraints: the first step is 0, so are gaps."""
+        problem, n = self._problem, self._state.ndx
+        size = int(self.symbols["x"].numel())
+        lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
+        lower[:n] = upper[:n] = 0.0
+        low, high = problem.row_bounds()
+        lbg, ubg = np.zeros(len(self.is_gap)), np.zeros(len(self.is_gap))
+        lbg[~self.is_gap] = np.concatenate([low[t, rows] for t, rows in enumerate(self.rows)])
+        ubg[~self.is_gap] = np.concatenate([high[t, rows] for t, rows in enumerate(self.rows)])
+        return {"lbx": lower, "ubx": upper, "lbg": lbg, "ubg": ubg}
+
+    def trajectory(self, variables: Reals, centres: Reals) -> tuple[Reals, Reals, float]:
+        """States (T + 1, nx), controls (T, nu) and the largest step from x̂, of variables."""
+        n, xs, at, largest = self._state.ndx, np.empty_like(centres), 0, 0.0
+        us = np.zeros((self._problem.T, self._problem.nu))
+        for t, nu in enumerate(self.nu):
+            step = variables[at : at + n]
+            xs[t], largest = self._state.integrate(centres[t], step), max(largest, float(np.abs(step).max()))
+            if nu:
+                us[t, :nu] = variables[at + n : at + n + nu]
+            at += n + nu
+        return xs, us, largest
+
+    def multipliers(self, y: Reals) -> Reals:
+        """Multipliers of the problem's rows (T + 1, nc), from those of the constraints."""
+        found, values, at = np.zeros((self._problem.T + 1, self._problem.nc)), y[~self.is_gap], 0
+        for t, rows in enumerate(self.rows):
+            found[t, rows], at = values[at : at + len(rows)], at + len(rows)
+        return found
+
+
+def _compiled(kind: Kind) -> CompiledKind:
+    if not isinstance(kind, CompiledKind):
+        raise UnsupportedOperationError("problem: a model is a black box, and CasADi needs expressions; take SolverSQP")
+    return kind
+
+
+def _knot_function(kind: CompiledKind) -> ca.Function:
+    """(x, u, parameters) -> (x⁺, cost, rows) of a kind of knots; x⁺ is nothing at the end."""
+    i, values = kind.model.knot_expressions(terminal=kind.terminal)
+    results = [values.get("xnext", SX(0, 1)), values["cost"], values.get("rows", SX(0, 1))]
+    return function_of(type(kind.model).__name__, [i.x, i.u, kind.layout.symbols], results)
+
+
+def _manifold(state: StateAbstract) -> tuple[ca.Function, ca.Function]:
+    """x ⊕ dx, and y ⊖ x, the tangent step from x to y."""
+    x, y, dx = SX.sym("x", state.nx), SX.sym("y", state.nx), SX.sym("dx", state.ndx)
+    integrate = ca.Function("integrate", [x, dx], [state.sx_integrate(x, dx)])
+    return integrate, ca.Function("difference", [x, y], [state.sx_difference(x, y)])

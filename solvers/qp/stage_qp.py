@@ -1,0 +1,140 @@
+"""A quadratic program with stages and bounded rows, its solution, and the interface of its solvers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from trajopt.checks import check_count, check_instance
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.model.immutable import Immutable
+from trajopt.solvers.linear_quadratic import LinearQuadratic, check_rows
+from trajopt.types import Reals
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StageQP:
+    """A LinearQuadratic program with rows lower <= C_t z_t <= upper, z_t = (dx_t, du_t), and such rows at the end.
+
+    A row with equal bounds is an equation, one with infinite bounds is switched off. A row is hard where δ = 0. Where
+    δ > 0 it may be violated, as in an augmented Lagrangian: its multiplier y obeys r(C z) = δ (y - y_ref) with r the
+    distance to the violated bound, which costs δ/2 (y² - y_ref²).
+
+    The arrays are held, not copied. A knot with fewer rows than others is padded with rows that are switched off.
+
+    Attributes:
+        lq: Dynamics and cost, without rows of its own.
+        C: Rows (T, nc, n + m).
+        terminal_C: Rows at the end (nc, n).
+        lower: Lower bounds (T + 1, nc), -inf where there is none.
+        upper: Upper bounds (T + 1, nc), inf where there is none.
+        delta: δ (T + 1, nc), not negative; the inverse of a penalty weight.
+        y_ref: Multipliers that soft rows start from (T + 1, nc): positive at an upper bound, negative at a lower one.
+    """
+
+    lq: LinearQuadratic
+    C: Reals
+    terminal_C: Reals
+    lower: Reals
+    upper: Reals
+    delta: Reals
+    y_ref: Reals
+
+    @staticmethod
+    def zeros(lq: LinearQuadratic, nc: int) -> StageQP:
+        """Rows of zeros that are switched off, and hard, to be filled."""
+        check_instance("lq", lq, LinearQuadratic)
+        check_count("nc", nc)
+        T, n, s = lq.T, lq.n, lq.n + lq.m
+        rows = (T + 1, nc)
+        return StageQP(
+            lq=lq,
+            C=np.zeros((T, nc, s)),
+            terminal_C=np.zeros((nc, n)),
+            lower=np.full(rows, -np.inf),
+            upper=np.full(rows, np.inf),
+            delta=np.zeros(rows),
+            y_ref=np.zeros(rows),
+        )
+
+    def __post_init__(self) -> None:
+        lq = check_instance("lq", self.lq, LinearQuadratic)
+        if lq.nc:
+            raise InvalidArgumentError("lq: expected a program without rows of its own; give them as C with bounds")
+        if np.ndim(self.terminal_C) != 2:
+            raise InvalidArgumentError(f"terminal_C: expected an array (nc, {lq.n}), got {shown(self.terminal_C)}")
+        rows = (lq.T + 1, self.nc)
+        check_rows("C", self.C, (lq.T, self.nc, lq.n + lq.m))
+        check_rows("terminal_C", self.terminal_C, (self.nc, lq.n))
+        for name in ("lower", "upper", "delta", "y_ref"):
+            check_rows(name, getattr(self, name), rows)
+
+    @property
+    def nc(self) -> int:
+        """Number of rows of a knot."""
+        return len(self.terminal_C)
+
+    def rows(self, dx: Reals, du: Reals) -> Reals:
+        """C z of all knots (T + 1, nc), at states (T + 1, n) and controls (T, m)."""
+        T, n = self.lq.T, self.lq.n
+        found = np.empty((T + 1, self.nc))
+        found[:T] = (self.C[:, :, :n] @ dx[:T, :, None] + self.C[:, :, n:] @ du[:, :, None])[:, :, 0]
+        found[T] = self.terminal_C @ dx[T]
+        return found
+
+
+class QPStatus(Enum):
+    """Why a solver of quadratic programs stopped; the value is the sentence that the user reads."""
+
+    SOLVED = "solved"
+    MAX_ITERATIONS = "stopped at max_iterations"
+    INDEFINITE = "the Hessian is not positive definite along the dynamics"
+    INFEASIBLE = "no step keeps the hard rows"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class QPSolution:
+    """Solution of a StageQP; its arrays are the solver's, and the next solve overwrites them.
+
+    With the Lagrangian, cost + λ_0 · (f_0 - dx_0) + Σ λ_{t+1} · (F_t z_t + f_{t+1} - dx_{t+1}) + Σ y_t · C_t z_t.
+
+    Attributes:
+        status: Why the solver stopped.
+        iterations: Its iterations [-].
+        dx: States (T + 1, n).
+        du: Controls (T, m).
+        lam: Multipliers λ of the dynamics (T + 1, n).
+        y: Multipliers of the rows (T + 1, nc): positive at an upper bound, negative at a lower one.
+        K: Gains (T, m, n) of du by dx: du = ... - K dx, zero along what active rows hold. None if the solver has none.
+        failed_knot: Knot at which a pivot failed, if it is INDEFINITE.
+    """
+
+    status: QPStatus
+    iterations: int
+    dx: Reals
+    du: Reals
+    lam: Reals
+    y: Reals
+    K: Reals | None = None
+    failed_knot: int | None = None
+
+
+class QPSolverAbstract(Immutable, ABC):
+    """Solves a quadratic program with stages, again and again, for what its arrays hold.
+
+    Args:
+        qp: The program; its arrays must not move.
+    """
+
+    def __init__(self, qp: StageQP) -> None:
+        self.qp = check_instance("qp", qp, StageQP, "StageQP.zeros(lq, nc) makes one to fill")
+
+    @abstractmethod
+    def solve(self) -> QPSolution:
+        """The solution for what the arrays hold now."""

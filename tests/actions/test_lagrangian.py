@@ -1,0 +1,99 @@
+"""Hessians of the Lagrangian along a trajectory, against central differences of the gradient."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import pytest
+from casadi import SX
+
+from trajopt.actions import ActionModelTerminal
+from trajopt.actions.differential import DifferentialActionModelSymbolic
+from trajopt.actions.integrated import (
+    IntegratedActionModelAbstract,
+    IntegratedActionModelEuler,
+    IntegratedActionModelRK4,
+)
+from trajopt.constraints import ConstraintStack
+from trajopt.costs import CostStack
+from trajopt.errors import UnsupportedOperationError
+from trajopt.problems import load
+from trajopt.residuals import ResidualModelControl, ResidualModelState, ResidualModelSymbolic
+from trajopt.shooting import ShootingProblem
+from trajopt.shooting.evaluator import Evaluator
+from trajopt.shooting.lagrangian import LagrangianHessian
+from trajopt.states import StateVector
+from trajopt.types import Reals
+
+
+class Pendulum(DifferentialActionModelSymbolic):
+    def acceleration(self, x: SX, u: SX) -> SX:
+        return SX(u - 9.81 * ca.sin(x[0]) - 0.1 * x[1] ** 3)
+
+
+class Car(DifferentialActionModelSymbolic):
+    def xdot(self, x: SX, u: SX) -> SX:
+        return SX(ca.vertcat(u * ca.cos(x[1]), ca.sin(u * x[0])))
+
+
+def curved(x: SX, u: SX) -> SX:
+    return SX(ca.vertcat(ca.sin(x[0]) * u[0] ** 2, ca.exp(0.3 * x[1]) * x[0]))
+
+
+def problem(
+    model: type[DifferentialActionModelSymbolic], integrator: type[IntegratedActionModelAbstract]
+) -> ShootingProblem:
+    state = StateVector(2)
+    costs = CostStack(state).add("bend", ResidualModelSymbolic(state, curved), weight=3.0)
+    costs.add("effort", ResidualModelControl(state), weight=0.1)
+    rows = ConstraintStack(state).add("curve", ResidualModelSymbolic(state, curved), upper=1.0)
+    node = integrator(model(state, 1, costs, constraints=rows), 0.1)
+    end = CostStack(state).add("end", ResidualModelSymbolic(state, lambda x: ca.sin(x[0]) * x[1]), weight=2.0)
+    last = ConstraintStack(state).add("end_row", ResidualModelSymbolic(state, lambda x: ca.cos(x[0] * x[1])), upper=0.0)
+    last.add("box", ResidualModelState(state, np.zeros(2)), upper=1.0)
+    return ShootingProblem(np.zeros(2), [node] * 9, ActionModelTerminal(end, constraints=last))
+
+
+def gradients(e: Evaluator, lam: Reals, y: Reals) -> tuple[Reals, Reals]:
+    """Of l + λᵀ f + yᵀ c along (dx, du), for all knots, and at the end."""
+    e.expand(None)
+    F, g, _ = e.full()
+    running = g[:-1] + (lam[1:, None, :] @ F)[:, 0] + (y[:-1, None, :] @ e.C)[:, 0]
+    return running, e.terminal_g + y[-1] @ e.terminal_C
+
+
+@pytest.mark.parametrize("integrator", [IntegratedActionModelEuler, IntegratedActionModelRK4])
+@pytest.mark.parametrize("model", [Pendulum, Car])
+def test_hessian_is_the_derivative_of_the_gradient(
+    model: type[DifferentialActionModelSymbolic],
+    integrator: type[IntegratedActionModelAbstract],
+    rng: np.random.Generator,
+) -> None:
+    e = Evaluator(problem(model, integrator))
+    hessian = LagrangianHessian(e)
+    e.xs[:], e.us[:] = rng.standard_normal(e.xs.shape), rng.standard_normal(e.us.shape)
+    hessian.lam[:], hessian.y[:] = rng.standard_normal(hessian.lam.shape), rng.standard_normal(hessian.y.shape)
+    hessian()
+    point, step = np.concatenate([e.xs[:-1], e.us], axis=1), 1e-5
+    for i in range(3):
+        sides = []
+        for sign in (1.0, -1.0):
+            moved = point.copy()
+            moved[:, i] += sign * step
+            e.xs[:-1], e.us[:] = moved[:, :2], moved[:, 2:]
+            sides.append(gradients(e, hessian.lam, hessian.y)[0])
+        np.testing.assert_allclose(hessian.H[:, :, i], (sides[0] - sides[1]) / (2 * step), atol=1e-7)
+    last = e.xs[-1].copy()
+    for i in range(2):
+        sides = []
+        for sign in (1.0, -1.0):
+            e.xs[-1] = last + sign * step * np.eye(2)[i]
+            sides.append(gradients(e, hessian.lam, hessian.y)[1])
+        np.testing.assert_allclose(hessian.terminal_H[:, i], (sides[0] - sides[1]) / (2 * step), atol=1e-7)
+
+
+def test_gauss_newton_models_say_so() -> None:
+    e = Evaluator(load("arm-reach", T=3).problem)
+    assert not LagrangianHessian.available(e)
+    with pytest.raises(UnsupportedOperationError, match="has no Hessian of the Lagrangian"):
+        LagrangianHessian(e)

@@ -1,0 +1,110 @@
+"""Limits that a solution exceeds: which, where, by how much; in `explain` and in the report."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+
+import trajopt
+from trajopt.analysis import limit_uses, limits_report, motion_report
+from trajopt.shooting import ShootingProblem
+from trajopt.solution import Solution, SolverStatus
+
+T, DT = 10, 0.05
+INF = np.inf
+
+
+def reach(lower: list[float], upper: list[float], torque: float = INF) -> ShootingProblem:
+    """Ten knots of the planar arm with two joints, with limits of (q, v) and of both torques."""
+    state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"), lower=lower, upper=upper)
+    costs = trajopt.CostStack(state).add("u", trajopt.ResidualModelControl(state), weight=1.0)
+    actuation = trajopt.ActuationModelFull(state)
+    vars(actuation).update(lower=np.full(2, -torque), upper=np.full(2, torque))
+    node = trajopt.IntegratedActionModelEuler(
+        trajopt.DifferentialActionModelFreeFwdDynamics(state, actuation, costs), dt=DT
+    )
+    return ShootingProblem(np.zeros(4), [node] * T, trajopt.CostStack(state))
+
+
+def solution(problem: ShootingProblem, xs: np.ndarray, us: np.ndarray) -> Solution:
+    """A solution as a solver would return it."""
+    facts = {"cost": 0.0, "status": SolverStatus.CONVERGED, "iterations": 0, "history": (), "seconds": 0.0}
+    return Solution(xs=xs, us=us, x0=xs[0], solver="none", problem=problem, parameters={}, **facts)
+
+
+def motion() -> tuple[np.ndarray, np.ndarray]:
+    """Joint 1 up to 2 rad, joint 2 down to -4 rad/s at knot 7, torque 2 up to 30 N m at knot 3."""
+    xs, us = np.zeros((T + 1, 4)), np.zeros((T, 2))
+    xs[:, 0] = np.linspace(0.0, 2.0, T + 1)
+    xs[6:9, 3] = [-3.0, -4.0, -2.5]
+    us[3, 1] = 30.0
+    return xs, us
+
+
+def test_each_exceeded_limit_says_where_and_by_how_much() -> None:
+    problem = reach([-INF, -INF, -2.0, -2.0], [1.5, INF, 2.0, 2.0], torque=10.0)
+    over = [use for use in limit_uses(solution(problem, *motion())) if use.knots]
+    found = {use.quantity: use for use in over}
+    assert set(found) == {"torque", "velocity", "angle"}
+    assert len(over) == 3
+    torque, velocity, angle = found["torque"], found["velocity"], found["angle"]
+    assert (torque.value, torque.limit, torque.knot, torque.knots, torque.unit) == (30.0, 10.0, 3, 1, "N m")
+    assert torque.time == pytest.approx(3 * DT)
+    assert torque.use == pytest.approx(3.0)
+    assert (velocity.value, velocity.limit, velocity.knot, velocity.knots) == (-4.0, -2.0, 7, 3)
+    assert velocity.use == pytest.approx(2.0)
+    assert (angle.value, angle.limit, angle.knot, angle.knots) == (2.0, 1.5, 10, 3)
+    assert [use.quantity for use in over] == ["torque", "velocity", "angle"]  # the most exceeded one first
+    joint = problem.state.robot.joint_names[1]  # type: ignore[attr-defined]
+    assert str(torque) == f"torque of {joint}: 30 N m at knot 3 (0.15 s), 20 N m beyond the limit 10 (1 knot)"
+    assert str(velocity) == f"velocity of {joint}: -4 rad/s at knot 7 (0.35 s), 2 rad/s beyond the limit -2 (3 knots)"
+
+
+def test_limits_that_are_kept() -> None:
+    problem = reach([-3.0, -3.0, -8.0, -8.0], [3.0, 3.0, 8.0, 8.0], torque=60.0)
+    asked = solution(problem, *motion())
+    assert not [use for use in limit_uses(asked) if use.knots]
+    assert limits_report(asked) == {"limits": "kept; at most torque 50 %, velocity 50 %"}
+
+
+def test_a_value_at_its_limit_is_within() -> None:
+    problem = reach([-INF] * 2 + [-4.0] * 2, [2.0, INF, 4.0, 4.0], torque=30.0 * (1 - 1e-9))
+    assert not [use for use in limit_uses(solution(problem, *motion())) if use.knots]
+
+
+def test_limits_of_zero_in_a_file_and_no_limits_say_nothing() -> None:
+    unlimited = reach([-INF, -INF, 0.0, 0.0], [INF, INF, 0.0, 0.0])
+    assert limit_uses(solution(unlimited, *motion())) == []
+    assert limits_report(solution(unlimited, *motion())) == {}
+
+
+def test_explain_lists_them_and_says_what_to_do() -> None:
+    tight = reach([-INF, -INF, -2.0, -2.0], [1.5, INF, 2.0, 2.0], torque=10.0)
+    words = solution(tight, *motion()).explain()
+    assert "limits exceeded (3):" in words
+    assert "30 N m at knot 3 (0.15 s), 20 N m beyond the limit 10" in words
+    assert "-> limits are not enforced" in words
+    wide = reach([-INF] * 4, [INF] * 4)
+    assert "limits" not in solution(wide, *motion()).explain()
+
+
+def test_the_report_names_the_worst_and_counts_the_others() -> None:
+    problem = reach([-INF, -INF, -2.0, -2.0], [1.5, INF, 2.0, 2.0], torque=10.0)
+    words = limits_report(solution(problem, *motion()))["limits"]
+    assert words.startswith("exceeded: torque of ")
+    assert words.endswith("; and 2 more, listed by explain")
+
+
+def test_reports_of_legged_motions_have_them_too() -> None:
+    case = trajopt.problems.load("quadruped-trot", robot="small-quadruped")
+    asked = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    assert motion_report(asked, mu=0.7)["limits"] == limits_report(asked)["limits"]
+    us = asked.us.copy()
+    us[4, 2] = 1e3  # [N m]
+    tired = dataclasses.replace(asked, us=us)
+    assert re.match(
+        r"exceeded: torque of \w+: 1000 N m at knot 4 \(0.04 s\), 9\d\d N m", limits_report(tired)["limits"]
+    )

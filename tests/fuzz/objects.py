@@ -1,0 +1,47 @@
+"""Objects to call methods on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import trajopt
+from tests.fuzz.valid import PARTS
+from tests.fuzz.worlds import Swinging, World, speed, world
+from trajopt import gaits, problems, solvers
+from trajopt.callbacks import CallbackVerbose
+from trajopt.robots import LeggedRobot
+from trajopt.solvers import qp
+
+FIXED: dict[str, Callable[[World, Random], Any]] = {
+    "Solution": lambda w, rng: w.solution,
+    "ProblemCase": lambda w, rng: problems.load("lqr"),
+    "ProblemInfo": lambda w, rng: problems.describe("lqr"),
+    "Family": lambda w, rng: problems.describe("lqr"),
+    **{name: (lambda w, rng, state=state: state) for name, state in PARTS.items()},
+    "StageQP": lambda w, rng: w.qp,
+    "QPSolution": lambda w, rng: qp.InteriorPoint(w.qp).solve(),
+    "IterationRecord": lambda w, rng: w.solution.history[0],
+    "PendulumPlan": lambda w, rng: gaits.pendulum_plan(w.schedule),
+    "ContactSchedule": lambda w, rng: w.schedule,
+    "CallbackVerbose": lambda w, rng: CallbackVerbose(),
+    "GaitModels": lambda w, rng: w.gait_models,
+    "Stance": lambda w, rng: w.stance,
+    "ShootingProblem": lambda w, rng: w.problem(rng),
+    "Robot": lambda w, rng: w.robot,
+    "LeggedRobot": lambda w, rng: LeggedRobot(feet=("a", "b")),
+    "CostStack": lambda w, rng: w.costs(rng),
+    "DifferentialActionModelSymbolic": lambda w, rng: Swinging(world("vector").state, 1, world("vector").costs(rng)),
+    "ResidualModelSymbolic": lambda w, rng: trajopt.ResidualModelSymbolic(w.state, speed, parameters={"limit": 1.0}),
+    "SolverFatrop": lambda w, rng: solvers.SolverFatrop(
+        w.problem(rng, expressions=True), solvers.NLPOptions(max_iterations=3)
+    ),
+    "SolverIpopt": lambda w, rng: solvers.SolverIpopt(
+        w.problem(rng, expressions=True), solvers.NLPOptions(max_iterations=3)
+    ),
+    "SolverSQP": lambda w, rng: solvers.SolverSQP(w.problem(rng), solvers.SQPOptions(max_iterations=3)),
+    "SolverDDP": lambda w, rng: solvers.SolverDDP(w.problem(rng), solvers.DDPOptions(max_iterations=3)),
+    "SolverFDDP": lambda w, rng: solvers.SolverFDDP(w.problem(rng), solvers.FDDPOptions(max_iterations=3)),
+}
+"""Objects to call methods on, where the constructor's arguments do not make a good one."""

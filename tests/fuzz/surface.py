@@ -1,0 +1,135 @@
+"""Every public constructor, function, method and property of the package, found in its exports."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import importlib
+import inspect
+import re
+import types
+from dataclasses import dataclass
+from typing import Any
+
+ROOMS = (
+    "trajopt",
+    "trajopt.activations",
+    "trajopt.actuation",
+    "trajopt.analysis",
+    "trajopt.callbacks",
+    "trajopt.constraints",
+    "trajopt.contacts",
+    "trajopt.gaits",
+    "trajopt.impulses",
+    "trajopt.plotting",
+    "trajopt.problems",
+    "trajopt.residuals",
+    "trajopt.robots",
+    "trajopt.shooting",
+    "trajopt.solution",
+    "trajopt.solvers",
+    "trajopt.solvers.qp",
+    "trajopt.states",
+)
+"""Rooms whose exports users call; kernels, cache and model are tools of the package itself."""
+
+INSIDE = re.compile(
+    r"\b(ActionData|Array|Expansion|Foot|Instant|LeggedMotion|Motions|Multipliers|Point|Program|RiccatiOutcome|Run|Stage|"
+    r"Trials|Evaluator|Step|\w*Progress|SX|P|Reals|Console|Figure)\b"
+)
+"""Types of arguments by which a method is known to be called by the package; users' arrays are `npt.ArrayLike`."""
+
+BY_THE_PACKAGE = {
+    *("acceleration", "acceptance", "check_size", "check_terminal", "controlled", "controlled_terms", "freeze", "of"),
+    *("instant", "pad", "parameters", "parameters_for", "prepare", "program", "report", "row_names", "size", "sizes"),
+    *("split", "switches", "torque", "unnamed", "xdot", "start", "finish", "preparing", "parameter", "squared"),
+    *("iterate", "results", "knot_expressions", "term_expressions"),
+}
+"""Methods that the package calls on what users give it."""
+
+RESULTS = {
+    *("IterationRecord", "Solution", "ProblemCase", "ProblemInfo", "ProblemValues", "ProblemDerivatives", "Controls"),
+    *("PendulumPlan", "LimitUse", "Reached", "QPSolution"),
+    "DifferentialActionModelSymbolic",  # to derive from
+}
+"""Plain data that the package makes: their constructors take what they are given."""
+
+TAKING_RECORDS = {"friction_use"}
+"""Functions for users although what they take is made by the package."""
+
+NOT_CALLED = {"set_num_threads", "SolverStatus", "ActionData", "Progress", "Family", "SupportPhase", "Callback"}
+"""They change the process, or are not for users to make."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """Something public that can be called.
+
+    Attributes:
+        label: Its name, such as "CostStack.add".
+        kind: "function", "constructor", "method", "property" or "class method".
+        owner: The class that has it; None of a function.
+        name: Its name in the owner.
+        target: What is called; None of a property.
+    """
+
+    label: str
+    kind: str
+    owner: type | None
+    name: str
+    target: Any
+
+    @functools.cached_property
+    def parameters(self) -> list[inspect.Parameter]:
+        """Its parameters without self."""
+        found = inspect.signature(self.target).parameters.values() if self.target is not None else ()
+        return [p for p in found if not (self.kind == "method" and p.name == "self")]
+
+
+@functools.cache
+def doors() -> tuple[Door, ...]:
+    """All of them, in the order of their names."""
+    found: dict[str, Door] = {}
+    for room in ROOMS:
+        module = importlib.import_module(room)
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if isinstance(thing, types.ModuleType) or name in NOT_CALLED:
+                continue
+            if inspect.isclass(thing):
+                if not issubclass(thing, BaseException):
+                    found |= {door.label: door for door in _of_class(thing)}
+            elif callable(thing):
+                found[name] = Door(name, "function", None, name, thing)
+    return tuple(door for _, door in sorted(found.items()) if _is_for_users(door))
+
+
+def _of_class(cls: type) -> list[Door]:
+    if inspect.isabstract(cls) or issubclass(cls, enum.Enum) or INSIDE.search(cls.__name__):
+        return []
+    own = [] if cls.__name__ in RESULTS else [Door(cls.__name__, "constructor", cls, "__init__", cls)]
+    for name in dir(cls):
+        if name.startswith("_"):
+            continue
+        member, label = inspect.getattr_static(cls, name), f"{cls.__name__}.{name}"
+        if isinstance(member, (property, functools.cached_property)):
+            own.append(Door(label, "property", cls, name, None))
+        elif isinstance(member, (classmethod, staticmethod)):
+            own.append(Door(label, "class method", cls, name, getattr(cls, name)))
+        elif inspect.isfunction(member):
+            own.append(Door(label, "method", cls, name, member))
+    return own
+
+
+def _is_for_users(door: Door) -> bool:
+    """Whether users call it: no argument of a type that the package hands to itself."""
+    if door.kind in ("method", "class method") and door.name in BY_THE_PACKAGE - {"of" if _made_by_of(door) else ""}:
+        return False
+    if door.label in TAKING_RECORDS:
+        return True
+    needed = [p for p in door.parameters if p.default is p.empty]
+    return not any(INSIDE.search(str(p.annotation)) and "Callable" not in str(p.annotation) for p in needed)
+
+
+def _made_by_of(door: Door) -> bool:
+    return door.label in ("Stance.of", "Foothold.of")

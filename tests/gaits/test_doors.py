@@ -1,0 +1,80 @@
+"""What gaits refuse, and what they warn of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trajopt
+from trajopt import gaits
+from trajopt.errors import InvalidArgumentError, UnknownNameError
+
+ROBOT = trajopt.load_robot("small-quadruped")
+PENDULUM = gaits.LinearInvertedPendulum(1.0)
+FEET = ("lf_foot", "rf_foot", "lh_foot", "rh_foot")
+
+
+@pytest.fixture(scope="module")
+def stance() -> gaits.Stance:
+    return gaits.Stance.of(trajopt.load_robot("small-quadruped"), FEET)
+
+
+@pytest.fixture(scope="module")
+def trot(stance: gaits.Stance) -> gaits.ContactSchedule:
+    return gaits.quadruped_trot(stance, step_length=0.05, step_knots=3)
+
+
+@pytest.mark.parametrize(("length", "warns"), [(0.15, False), (5.0, True), (-5.0, True)])
+def test_steps_of_metres_warn(
+    stance: gaits.Stance, length: float, warns: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    gaits.quadruped_trot(stance, step_length=length)
+    assert ("lengths are in metres" in caplog.text) == warns
+
+
+def test_a_schedule_is_repeated_as_if_it_were_added(trot: gaits.ContactSchedule) -> None:
+    by_hand = trot + trot.after(trot)
+    by_hand = by_hand + trot.after(by_hand)
+    repeated = trot.repeated(3)
+    assert repeated == by_hand
+    for name in ("active", "touchdowns", "foot_references", "com_references", "times"):
+        np.testing.assert_array_equal(getattr(repeated, name), getattr(by_hand, name))
+
+
+Call = Callable[[Any, Any], Any]
+BAD, NO_SCHEDULE = InvalidArgumentError, "schedule: expected a ContactSchedule"
+REFUSED: list[tuple[str, Call, type[Exception], str]] = [
+    ("repeated", lambda s, t: t.repeated(2**31), BAD, "times: expected an integer <= "),
+    ("scaled", lambda s, t: t.scaled(1e9), BAD, "factor: expected at most 100000 knots"),
+    ("knots", lambda s, t: gaits.Phase(name="a", knots=2**31, stance=FEET), BAD, "knots: .* <= 100000"),
+    ("cycles", lambda s, t: gaits.quadruped_walk(s, cycles=2**31), BAD, "cycles: expected an integer <="),
+    ("dt", lambda s, t: gaits.quadruped_trot(s, dt="0.01"), BAD, "dt: expected a number, got '0.01'"),
+    ("length", lambda s, t: gaits.quadruped_walk(s, step_length=None), BAD, "step_length: expected"),
+    ("impulse", lambda s, t: gaits.quadruped_walk(s, impulse=np.ones(2)), BAD, "impulse: expected True"),
+    ("profile", lambda s, t: gaits.quadruped_walk(s, profile=[]), UnknownNameError, "profile"),
+    ("first", lambda s, t: gaits.quadruped_walk(s, first_step=np.ones(2)), UnknownNameError, "first_step"),
+    ("swings", lambda s, t: gaits.Phase(name="a", knots=1, swings=3), BAD, "swings: expected a list"),
+    ("moved", lambda s, t: gaits.Foothold((0, 0, 0)).moved(3), BAD, "motion: expected a SE3"),
+    ("shifted", lambda s, t: gaits.Foothold((0, 0, 0)).shifted([1, 2]), BAD, r"step: expected shape \(3"),
+    ("places", lambda s, t: s.stepped(3), BAD, "places: expected a dictionary"),
+    ("place", lambda s, t: s.stepped({"tail": (0, 0, 0)}), UnknownNameError, "places: foot 'tail' not found"),
+    ("other", lambda s, t: s.motion_to(3), BAD, "other: expected a Stance"),
+    ("plan", lambda s, t: gaits.pendulum_plan(3), BAD, NO_SCHEDULE),
+    ("com", lambda s, t: gaits.pendulum_plan(t, [1.0, 2.0]), BAD, r"com: expected shape \(3,\)"),
+    ("carried", lambda s, t: gaits.carried_postures(ROBOT, 3), BAD, NO_SCHEDULE),
+    ("models", lambda s, t: gaits.GaitModels(ROBOT, 3), BAD, "stance: expected a Stance"),
+    ("problem", lambda s, t: gaits.gait_problem(ROBOT, 3), BAD, NO_SCHEDULE),
+    ("shapes", lambda s, t: PENDULUM.motion([1.0, 2.0], [1.0, 2.0, 3.0], 0.0, 0.0), BAD, "shapes that go together"),
+    ("gains", lambda s, t: gaits.holding_gains(1e-300), BAD, "dt: expected at least 1e-9"),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "match"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
+def test_refused(
+    stance: gaits.Stance, trot: gaits.ContactSchedule, call: Call, kind: type[Exception], match: str
+) -> None:
+    with pytest.raises(kind, match=match):
+        call(stance, trot)

@@ -1,0 +1,235 @@
+"""Animations: how long frames last, what is where at a time, what a file needs."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import matplotlib
+import numpy as np
+import pinocchio as pin
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from tests.support.unsolved import arm, pendulum, solution_of, solved, trot
+from trajopt import cli, problems
+from trajopt.analysis import legged_motion
+from trajopt.costs import CostStack
+from trajopt.errors import InvalidArgumentError, MissingDependencyError, ModelEvaluationError
+from trajopt.plotting.animation import frame_times
+from trajopt.plotting.film import film_of
+from trajopt.plotting.stage import Stage
+from trajopt.problems.cart_pole import DifferentialActionModelCartPole
+from trajopt.solution import Solution
+from trajopt.states import StateVector
+from trajopt.types import Reals
+
+
+def delays(path: Path) -> list[int]:
+    """How long each frame of a GIF lasts [ms]."""
+    found = []
+    with Image.open(path) as image:
+        for i in range(image.n_frames):  # type: ignore[attr-defined]
+            image.seek(i)
+            found.append(image.info["duration"])
+    return found
+
+
+def points(curve: Any) -> Reals:
+    """Points of a curve without the gaps."""
+    rows = np.column_stack(curve.get_data_3d() if hasattr(curve, "get_data_3d") else curve.get_data())
+    return rows[np.isfinite(rows).all(axis=1)]
+
+
+def bones(stage: Stage) -> Reals:
+    return np.concatenate([points(curve) for curve in stage._bones])
+
+
+@pytest.mark.parametrize(
+    ("speed", "rate", "delay", "frames"), [(2.0, 25.0, 40, 26), (4.0, 28.0, 40, 14), (8.0, 200.0, 20, 14)]
+)
+def test_it_plays_at_the_speed_that_was_asked_for(
+    tmp_path: Path, speed: float, rate: float, delay: int, frames: int
+) -> None:
+    """Two seconds; frames of a GIF last whole 10 ms, and the last one stays."""
+    path = pendulum().animate(tmp_path / "one.gif", speed=speed, frames_per_second=rate)
+    assert delays(path) == [delay] * (frames - 1) + [1000]
+    assert 2.0 / speed <= 1e-3 * delay * (frames - 1) < 2.0 / speed + 1e-3 * delay
+
+
+def test_frames_are_the_motion_from_start_to_end() -> None:
+    times = frame_times(film_of(pendulum()), 3.0, 25.0)
+    np.testing.assert_allclose(times[:3], [0.0, 0.12, 0.24])
+    np.testing.assert_allclose(times[-2:], [1.92, 2.0])
+
+
+def test_real_time_is_the_default(tmp_path: Path) -> None:
+    shorter = dataclasses.replace(pendulum(), problem=problems.load("pendulum", T=10).problem, xs=pendulum().xs[:11],
+                                  us=pendulum().us[:10])  # fmt: skip
+    assert delays(shorter.animate(tmp_path / "one.gif")) == [40] * 5 + [1000]
+
+
+def test_joints_of_an_arm_are_where_pinocchio_puts_them() -> None:
+    solution = arm()
+    assert solution.robot is not None
+    model, stage = solution.robot.model, Stage(film_of(solution))
+    assert solution.times is not None
+    for time, q in [
+        (solution.times[7], solution.xs[7, :3]),
+        (solution.times[-1], solution.xs[-1, :3]),
+    ]:
+        stage.show(float(time), "")
+        data = model.createData()
+        pin.forwardKinematics(model, data, q)
+        for place in data.oMi[1:]:
+            drawn = bones(stage)
+            wanted = np.array(place.translation)[list(stage._shown)]
+            assert np.linalg.norm(drawn - wanted, axis=1).min() < 1e-12
+    stage.show(float(np.mean(solution.times[7:9])), "")
+    half = film_of(solution).skeleton.points[7:9].mean(axis=0)[:, list(stage._shown)]
+    assert np.linalg.norm(bones(stage) - half[-1], axis=1).min() < 1e-12
+    np.testing.assert_allclose(points(stage._trails[0])[-1], half[-1], atol=1e-12)
+    goal = problems.load("arm-reach", robot="planar-3r").problem.get_parameter("goal.reference", "terminal")
+    np.testing.assert_allclose(film_of(solution).goals, [goal[:, 3]])
+
+
+def test_forces_of_the_feet_that_stand_are_arrows() -> None:
+    solution = trot()
+    motion, film = legged_motion(solution), film_of(solution)
+    stage = Stage(film)
+    seen = set()
+    for t in np.flatnonzero(motion.takes_time):
+        stage.show(float(motion.abscissa[t]), "")
+        feet = [foot for foot in motion.feet if foot.stands[t]]
+        seen.add(len(feet))
+        arrows = points(stage._arrows).reshape(-1, 5, 2)
+        np.testing.assert_allclose(arrows[:, 1], [foot.positions[t, [0, 2]] for foot in feet], atol=1e-12)
+        tails = [(foot.positions[t] - film.scale * foot.forces[t])[[0, 2]] for foot in feet]
+        np.testing.assert_allclose(arrows[:, 0], tails, atol=1e-12)
+        np.testing.assert_allclose(points(stage._com)[0], motion.com[t, [0, 2]], atol=1e-12)
+    assert seen == {2, 4}
+
+
+def test_the_ground_is_at_the_footholds_and_sides_have_shades() -> None:
+    stage = Stage(film_of(trot()))
+    ground = [line for line in stage._axes.get_lines() if line.get_label() == "_ground"]
+    assert ground[0].get_ydata()[0] == pytest.approx(0.0, abs=1e-6)
+    stage.show(0.0, "")
+    far, _, near = (points(curve) for curve in stage._bones)
+    assert len(far) == len(near) == 16  # two legs each: hip, thigh, knee, foot
+
+
+def test_at_a_touch_down_the_feet_that_come_next_stand() -> None:
+    motion, film = legged_motion(trot()), film_of(trot())
+    for t in np.flatnonzero(~motion.takes_time[:-1]):
+        assert film.knot(float(motion.abscissa[t])) == (t + 1, 0.0)
+    ends = dataclasses.replace(film, times=np.array([0.0, 0.1, 0.2, 0.2]))  # with a touch-down
+    assert ends.knot(0.2) == (1, 1.0)
+    assert dataclasses.replace(film, times=np.zeros(1)).knot(0.0) == (0, 0.0)
+
+
+def test_a_pendulum_has_the_length_of_its_solve() -> None:
+    problem = problems.load("pendulum", T=5).problem
+    problem.set_parameter("length", 0.8)
+    solution = solution_of(problem, np.array([[0.3 * t, 0.0] for t in range(6)]), np.zeros((5, 1)))
+    problem.set_parameter("length", 0.5)
+    stage = Stage(film_of(solution))
+    stage.show(0.1, "")
+    np.testing.assert_allclose(points(stage._bones[2])[-1], 0.8 * np.array([np.sin(1.5), -np.cos(1.5)]), atol=1e-12)
+
+
+def test_the_pole_falls_to_the_side_that_the_dynamics_say() -> None:
+    """Without a force the centre of mass of cart and pole, as drawn, has no horizontal acceleration."""
+    model = DifferentialActionModelCartPole(CostStack(StateVector(4)), cart_mass=1.0, pole_mass=0.1, length=0.5)
+    x, symbols = ca.SX.sym("x", 4), [model.cart_mass, model.pole_mass, model.length]
+    acceleration = ca.Function("a", [x, *symbols], [model.acceleration(x, ca.SX(1, 1))])
+    now, h = np.array([0.2, 0.7, 0.1, -0.4]), 1e-4
+    a = np.array(acceleration(now, 1.0, 0.1, 0.5)).ravel()
+    xs = np.array([[*(now[:2] + s * h * now[2:] + 0.5 * (s * h) ** 2 * a), 0.0, 0.0] for s in (-1, 0, 1)])
+    place = model.skeleton(xs, {"length": np.array(0.5)}).points[:, :, 0] @ [1.0, 0.1]
+    assert (place[0] - 2 * place[1] + place[2]) / h**2 == pytest.approx(0.0, abs=1e-5)
+
+
+def test_a_body_has_its_axes_and_its_goal() -> None:
+    solution = solved("unicycle")
+    film = film_of(solution)
+    stage = Stage(film)
+    stage.show(0.0, "")
+    start, end = points(stage._axes_of_body[0])
+    np.testing.assert_allclose(start, [-1.0, -1.0])
+    np.testing.assert_allclose((end - start) / np.linalg.norm(end - start), [np.cos(1.0), np.sin(1.0)])
+    np.testing.assert_array_equal(film.goals, np.zeros((1, 3)))
+
+
+def test_a_file_gives_the_same_animation(tmp_path: Path) -> None:
+    for solution in (trot(), solved("unicycle"), pendulum()):
+        loaded = Solution.load(solution.save(tmp_path / "one.npz"))
+        paths = [s.animate(tmp_path / f"{i}.gif", speed=10.0) for i, s in enumerate((solution, loaded))]
+        assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_a_video_is_written_by_ffmpeg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here by a program that counts the bytes of the frames."""
+    program = tmp_path / "ffmpeg"
+    program.write_text('#!/bin/sh\nfor last; do :; done\necho "$@" > "$last.arguments"\nwc -c > "$last"\n')
+    program.chmod(0o755)
+    monkeypatch.setitem(matplotlib.rcParams, "animation.ffmpeg_path", str(program))
+    path = pendulum().animate(tmp_path / "one.mp4", speed=4.0, frames_per_second=10.0)
+    asked = Path(f"{path}.arguments").read_text().split()
+    width, height = (int(side) for side in asked[asked.index("-s") + 1].split("x"))
+    assert width % 2 == height % 2 == 0
+    assert asked[asked.index("-framerate") + 1] == "10.0"
+    assert int(path.read_text()) == (6 + 10) * width * height * 4  # half a second, and a second of the last frame
+
+
+def test_without_ffmpeg_the_cure_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(matplotlib.rcParams, "animation.ffmpeg_path", str(tmp_path / "none"))
+    with pytest.raises(MissingDependencyError, match=r"path: a \.mp4 needs the program ffmpeg.* or write a \.gif"):
+        pendulum().animate(tmp_path / "one.mp4")
+
+
+def test_wrong_arguments_name_themselves(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"path: expected a file ending in \.gif or \.mp4, got .*one\.avi"):
+        pendulum().animate(tmp_path / "one.avi")
+    with pytest.raises(InvalidArgumentError, match=r"speed: expected a number > 0, got 0\.0"):
+        pendulum().animate(tmp_path / "one.gif", speed=0.0)
+    with pytest.raises(InvalidArgumentError, match=r"frames_per_second: expected at most 1500 frames, got 5000 of 2 s"):
+        pendulum().animate(tmp_path / "one.gif", speed=0.01)
+    with pytest.raises(InvalidArgumentError, match=r"a model with a method skeleton\(xs, parameters\)"):
+        solved("lqr").animate(tmp_path / "one.gif")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("skeleton", "error", "message"),
+    [
+        (
+            lambda xs, parameters: None,
+            InvalidArgumentError,
+            r"Model.skeleton: expected .* points of shape \(11, n, 3\)",
+        ),
+        (lambda xs, parameters: parameters["mas"], ModelEvaluationError, r"Model.skeleton raised KeyError: 'mas'"),
+    ],
+)
+def test_a_wrong_skeleton_names_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skeleton: Any, error: type[Exception], message: str
+) -> None:
+    problem = problems.load("pendulum", T=10).problem
+    solution = solution_of(problem, pendulum().xs[:11], pendulum().us[:10])
+    monkeypatch.setitem(vars(problem.running[0].differential), "skeleton", skeleton)  # type: ignore[attr-defined]
+    with pytest.raises(error, match=message.replace("Model", "DifferentialActionModelPendulum")):
+        solution.animate(tmp_path / "one.gif")
+    assert Solution.load(solution.save(tmp_path / "one.npz")).times is not None
+
+
+def test_the_command_line_writes_one(tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli.app, ["solve", "pendulum", "-q", "--animate", str(tmp_path / "one.gif")])
+    assert done.exit_code == 0, done.output
+    assert f"animation   {tmp_path / 'one.gif'}" in done.output
+    assert len(delays(tmp_path / "one.gif")) == 51
+    refused = CliRunner().invoke(cli.app, ["solve", "pendulum", "-q", "--animate", str(tmp_path / "one.png")])
+    assert refused.exit_code == 1
+    assert "--animate: expected a file ending in .gif or .mp4" in refused.output

@@ -1,0 +1,111 @@
+"""Figures in windows and notebooks, and objects that show themselves in notebooks."""
+
+from __future__ import annotations
+
+import base64
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib import pyplot as plt
+
+from tests.support import window_backend
+from tests.support.unsolved import arm, pendulum, trot
+from trajopt import gaits, load_robot, problems
+from trajopt.plotting import plot_motion, plot_solution
+from trajopt.plotting.inline import InlineFigure
+from trajopt.plotting.window import new_figure
+
+
+@pytest.fixture
+def window() -> Iterator[list[Any]]:
+    """Figures that were shown, with a backend that has windows."""
+    before = plt.get_backend()
+    plt.switch_backend("module://tests.support.window_backend")
+    window_backend.SHOWN.clear()
+    yield window_backend.SHOWN
+    plt.close("all")
+    plt.switch_backend(before)
+
+
+def test_show_shows_what_the_user_drew(window: list[Any]) -> None:
+    figures = [arm().plot(), plot_motion(arm()), plot_solution(pendulum())]
+    plt.show()
+    assert window == figures
+
+
+def test_a_schedule_is_shown_too(window: list[Any]) -> None:
+    stance = gaits.Stance.of(load_robot("small-quadruped"), ("lf_foot", "rf_foot", "lh_foot", "rh_foot"))
+    schedule = gaits.quadruped_trot(stance, step_length=0.1)
+    figure = schedule.plot()
+    plt.show()
+    assert window == [figure]
+    assert "<pre" in schedule._repr_html_()
+    assert is_picture(schedule._repr_html_())
+    assert plt.get_fignums() == [figure.number]
+
+
+def test_files_and_other_threads_open_no_window(window: list[Any], tmp_path: Path) -> None:
+    pendulum().plot(tmp_path / "one.png")
+    pendulum().animate(tmp_path / "one.gif", speed=50.0)
+    thread = threading.Thread(target=plot_solution, args=(pendulum(),))
+    thread.start()
+    thread.join()
+    pendulum()._repr_html_()
+    assert plt.get_fignums() == []
+
+
+def test_without_a_display_figures_stay_apart() -> None:
+    before = plt.get_fignums()
+    pendulum().plot()
+    assert plt.get_fignums() == before
+
+
+def test_an_inline_figure_is_shown_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An open one when the cell ends; a closed one, which is a value like any other, by IPython."""
+    monkeypatch.setattr("matplotlib.get_backend", lambda: "module://matplotlib_inline.backend_inline")
+    figure = new_figure(4.0, 3.0)
+    assert isinstance(figure, InlineFigure)
+    assert plt.fignum_exists(figure.number)
+    assert figure._ipython_display_() is None  # type: ignore[func-returns-value]
+    plt.close(figure)
+    with pytest.raises(NotImplementedError):
+        figure._ipython_display_()
+
+
+def is_picture(html: str) -> bool:
+    found = re.search(r'src="data:image/png;base64,([^"]+)"', html)
+    return found is not None and base64.b64decode(found[1]).startswith(b"\x89PNG")
+
+
+def test_a_solution_shows_itself() -> None:
+    html = trot()._repr_html_()
+    assert is_picture(html)
+    for text in ("Solution of SolverFDDP", "stopped at max_iterations", "small-quadruped", "nx = 37, nu = 12"):
+        assert text in html
+
+
+def test_a_problem_and_a_case_show_themselves() -> None:
+    case = problems.load("pendulum")
+    html = case._repr_html_()
+    assert case.problem._repr_html_() in html
+    for text in (
+        "A pendulum swings up.",
+        "0.35543177",
+        "100 × IntegratedActionModelEuler",
+        "T = 100, 2 s",
+        "torque: 0.1",
+    ):
+        assert text in html
+    assert "ActionModelLQR" in problems.load("lqr").problem._repr_html_()
+
+
+def test_names_are_escaped() -> None:
+    from trajopt.notebook import table, text
+
+    assert table("<b>", {"a&b": "<i>\nx"}).count("&lt;") == 2
+    assert "a&amp;b" in table("t", {"a&b": ""})
+    assert text("<x>") == '<pre style="line-height:1.2">&lt;x&gt;</pre>'

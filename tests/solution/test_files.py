@@ -1,0 +1,184 @@
+"""What a saved solution still says without its problem, and tables of a solution."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from tests.support.unsolved import arm, pendulum, solved, trot
+from trajopt import problems
+from trajopt.analysis import motion_report
+from trajopt.errors import InvalidArgumentError, UnknownNameError
+from trajopt.plotting import plot_com, plot_contact_forces, plot_cost_terms, plot_feet, plot_motion, plot_strip
+from trajopt.solution import Solution
+from trajopt.types import Reals
+
+MAKERS = [pendulum, arm, trot]
+
+
+def reloaded(solution: Solution, folder: Path) -> Solution:
+    return Solution.load(solution.save(folder / "one.npz"))
+
+
+def pixels(figure: Figure) -> Reals:
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba()).astype(float)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_file_keeps_times_names_units_and_the_robot(make: Callable[[], Solution], tmp_path: Path) -> None:
+    solution = make()
+    loaded = reloaded(solution, tmp_path)
+    assert loaded.problem is None
+    assert solution.problem is not None
+    np.testing.assert_array_equal(loaded.times, solution.problem.times)
+    assert loaded.coordinate_names == tuple(solution.problem.state.coordinate_names)
+    assert loaded.coordinate_units == solution.coordinate_units
+    assert loaded.control_names == tuple(solution.problem.running[0].control_names)
+    assert loaded.control_units == solution.control_units
+    np.testing.assert_equal(loaded.cost_terms(), solution.cost_terms())
+    np.testing.assert_equal(loaded.contact_forces(), solution.contact_forces())
+    assert (loaded.robot is None) == (solution.robot is None)
+    if solution.robot is not None and loaded.robot is not None:
+        assert loaded.robot.name == solution.robot.name
+        assert loaded.robot.model == solution.robot.model
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_loaded_solution_looks_like_the_original(make: Callable[[], Solution], tmp_path: Path) -> None:
+    solution = make()
+    np.testing.assert_array_equal(pixels(reloaded(solution, tmp_path).plot()), pixels(solution.plot()))
+
+
+def test_every_picture_of_a_motion_on_feet_can_be_drawn_from_a_file(tmp_path: Path) -> None:
+    loaded = reloaded(trot(), tmp_path)
+    for draw in (plot_com, plot_contact_forces, plot_cost_terms, plot_feet, plot_motion, plot_strip):
+        assert draw(loaded).axes
+    assert motion_report(loaded, 0.7) == motion_report(trot(), 0.7)
+    assert "% of the cost; largest at knot" in loaded.explain()
+    with pytest.raises(InvalidArgumentError, match=r"sole: expected None .*Solution.load\(path, problem\)"):
+        plot_com(loaded, sole=(0.2, 0.1))
+
+
+def test_a_loaded_solution_is_saved_and_pickled_again(tmp_path: Path) -> None:
+    once = reloaded(trot(), tmp_path)
+    for again in (reloaded(once, tmp_path), pickle.loads(pickle.dumps(once))):
+        np.testing.assert_equal(again.cost_terms(), trot().cost_terms())
+        assert again.coordinate_names == trot().coordinate_names
+
+
+def test_times_are_those_of_the_solve(tmp_path: Path) -> None:
+    problem = problems.load("pendulum", T=5).problem
+    solution = dataclasses.replace(pendulum(), problem=problem, xs=pendulum().xs[:6], us=pendulum().us[:5],
+                                   parameters=problem.parameter_values())  # fmt: skip
+    problem.set_parameter("dt", 0.1)
+    np.testing.assert_allclose(solution.times, 0.02 * np.arange(6), rtol=1e-15)
+    np.testing.assert_allclose(reloaded(solution, tmp_path).times, 0.02 * np.arange(6), rtol=1e-15)
+
+
+def test_a_problem_with_other_coordinates_is_refused(tmp_path: Path) -> None:
+    path = arm().save(tmp_path / "arm.npz")
+    other = problems.load("lqr", nx=6, nu=3, T=len(arm().us)).problem
+    with pytest.raises(InvalidArgumentError, match="problem: its state has coordinates x0, .*; the solution has q:"):
+        Solution.load(path, other)
+    assert Solution.load(path, arm().problem).problem is arm().problem
+
+
+def test_a_robot_that_pinocchio_cannot_read_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = arm().save(tmp_path / "arm.npz")
+    with np.load(path) as file:
+        arrays = dict(file)
+    tree = json.loads(str(arrays["description"]))
+    tree["fields"]["robot"]["model"] = "22 serialization::archive 99 0 0"
+    np.savez(path, **arrays | {"description": np.array(json.dumps(tree))})
+    loaded = Solution.load(path)
+    assert "cannot be read by this version of Pinocchio" in caplog.text
+    assert loaded.robot is None
+    assert loaded.coordinate_names == arm().coordinate_names
+    with pytest.raises(InvalidArgumentError, match="expected a state with a robot"):
+        loaded.com_path()
+
+
+def test_csv_has_a_header_of_names_and_units(tmp_path: Path) -> None:
+    solution = pendulum()
+    with solution.to_csv(tmp_path / "pendulum.csv").open(newline="") as file:
+        head, *rows = csv.reader(file)
+    assert head[:4] == ["knot [-]", "time [s]", "q [rad]", "v [rad/s]"]
+    assert head[4].startswith("torque")
+    assert len(rows) == len(solution.xs)
+    np.testing.assert_array_equal([[float(cell) for cell in row[2:4]] for row in rows], solution.xs)
+    np.testing.assert_array_equal([float(row[4]) for row in rows[:-1]], solution.us[:, 0])
+    assert rows[-1][4] == ""
+    assert float(rows[-1][1]) == pytest.approx(2.0)
+
+
+def test_csv_of_a_robot_has_the_names_of_its_joints(tmp_path: Path) -> None:
+    text = trot().to_csv(tmp_path / "trot.csv").read_text().splitlines()[0]
+    assert text.startswith("knot [-],time [s],q:root_joint.x [m],q:root_joint.y [m],q:root_joint.z [m],")
+    assert ",q:root_joint.qx [-]," in text
+    assert "v:root_joint.rz [rad/s]" in text
+    assert text.endswith(" [N m]")
+
+
+def test_csv_names_another_suffix(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"path: expected a file ending in \.csv, got .*one\.txt"):
+        pendulum().to_csv(tmp_path / "one.txt")
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_to_dict_is_plain_data(make: Callable[[], Solution], tmp_path: Path) -> None:
+    solution = make()
+    found = json.loads(json.dumps(solution.to_dict(), allow_nan=False))
+    assert found == reloaded(solution, tmp_path).to_dict()
+    assert found["cost"] == solution.cost
+    assert found["status"] == solution.status.name
+    np.testing.assert_array_equal(list(found["states"].values()), solution.xs.T)
+    np.testing.assert_array_equal(list(found["controls"].values()), solution.us.T)
+    assert list(found["state_units"]) == list(found["states"]) == list(solution.coordinate_names)
+
+
+@pytest.mark.parametrize("make", [arm, trot])
+def test_paths_are_those_of_pinocchio(make: Callable[[], Solution], tmp_path: Path) -> None:
+    solution = make()
+    assert solution.robot is not None
+    model = solution.robot.model
+    data, frame = model.createData(), model.frames[model.nframes - 1].name
+    path, com = solution.frame_path(frame), solution.com_path()
+    placements = solution.frame_path(frame, placements=True)
+    assert path.shape == com.shape == (len(solution.xs), 3)
+    for t, x in enumerate(solution.xs):
+        pin.framesForwardKinematics(model, data, x[: model.nq])
+        place = data.oMf[model.getFrameId(frame)]
+        np.testing.assert_allclose(path[t], place.translation, atol=1e-14)
+        np.testing.assert_allclose(placements[t], place.homogeneous, atol=1e-14)
+        np.testing.assert_allclose(com[t], pin.centerOfMass(model, data, x[: model.nq]), atol=1e-14)
+    np.testing.assert_array_equal(reloaded(solution, tmp_path).frame_path(frame), path)
+
+
+def test_paths_name_what_is_missing() -> None:
+    with pytest.raises(UnknownNameError, match="frame 'tol' not found; did you mean 'tool'"):
+        arm().frame_path("tol")
+    with pytest.raises(InvalidArgumentError, match="expected a state with a robot .*got StateVector"):
+        pendulum().frame_path("tool")
+
+
+def test_a_solve_that_failed_is_saved_too(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    solution = dataclasses.replace(solved("unicycle"), xs=np.full((21, 3), np.nan))
+    loaded = reloaded(solution, tmp_path)
+    assert loaded.description is not None
+    assert loaded.description.cost_terms is None
+    assert loaded.coordinate_names == ("x", "y", "theta")
+    assert "the file lacks what pictures need: xs" in caplog.text
+    with pytest.raises(InvalidArgumentError, match="expected finite states"):
+        loaded.animate(tmp_path / "one.gif")

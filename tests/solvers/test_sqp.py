@@ -1,0 +1,123 @@
+"""SolverSQP on problems with known optima, and what it says of those that have none."""
+
+from __future__ import annotations
+
+import functools
+
+import casadi as ca
+import numpy as np
+import pytest
+from casadi import SX
+
+from tests.support import ocp_problems
+from tests.support.ocp_problems import OptimalControlProblem
+from trajopt.actions import ActionModelDiscrete
+from trajopt.constraints import ConstraintStack
+from trajopt.residuals import ResidualModelControl, ResidualModelState
+from trajopt.shooting import ShootingProblem
+from trajopt.solution import SolverStatus
+from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.states import StateVector
+
+KNOWN = list(ocp_problems.PROBLEMS)
+
+
+@functools.cache
+def known(name: str) -> OptimalControlProblem:
+    return ocp_problems.PROBLEMS[name]()
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_known_optimum_from_the_stated_guess(name: str) -> None:
+    case = known(name)
+    solution = SolverSQP(case.problem).solve(*case.guess)
+    assert solution.converged
+    assert solution.iterations <= case.iterations
+    assert solution.cost == pytest.approx(case.cost, rel=1e-6)
+    np.testing.assert_allclose(case.problem.calc(solution.xs, solution.us).gaps, 0.0, atol=1e-12)
+    np.testing.assert_allclose(solution.xs[-1], case.goal, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", [name for name in KNOWN if name != "breakwell"])
+def test_random_guesses(name: str) -> None:
+    case = known(name)
+    solver = SolverSQP(case.problem)
+    for seed in range(3):
+        assert solver.solve(*case.random_guess(seed)).converged
+
+
+class ConstrainedLQR(ActionModelDiscrete):
+    """A point mass on a plane, with weight, by symplectic Euler steps."""
+
+    def next_state(self, x: SX, u: SX) -> SX:
+        v = x[2:] + 0.5 * (u + ca.DM([0.0, -9.81]))
+        return SX(ca.vertcat(x[:2] + 0.5 * v, v))
+
+    def running_cost(self, x: SX, u: SX) -> SX:
+        return SX(0.25 * (ca.sumsqr(x - ca.DM([1, 0, 0, 0])) + ca.sumsqr(u)))
+
+    def terminal_cost(self, x: SX) -> SX:
+        return SX(ca.dot(ca.DM([100, 100, 5, 5]), (x - ca.DM([1, 0, 0, 0])) ** 2))
+
+
+def constrained_lqr() -> ShootingProblem:
+    state, far = StateVector(4), [np.inf, np.inf]
+
+    def model(*, walls: bool) -> ConstrainedLQR:
+        rows = ConstraintStack(state)
+        if walls:
+            rows.add("walls", ResidualModelState(state, np.zeros(4)), upper=[0.4, 0.2, *far])
+        return ConstrainedLQR(state, 2, constraints=rows)
+
+    return ShootingProblem(np.zeros(4), [model(walls=False)] + [model(walls=True)] * 19, model(walls=True))
+
+
+def test_constrained_lqr() -> None:
+    """Measured with mim-solvers 0.3.0."""
+    solution = SolverSQP(constrained_lqr()).solve()
+    assert solution.converged
+    assert solution.cost == pytest.approx(516.3142133, rel=1e-9)
+    np.testing.assert_allclose(solution.us[0], [0.4901, 9.80968], atol=1e-4)
+    np.testing.assert_allclose(solution.xs[-1], [0.4, -0.0404, 0.0, -0.4808], atol=1e-4)
+    assert np.all(solution.xs[1:, :2] <= np.array([0.4, 0.2]) + 1e-7)
+    assert set(solution.violations()) == {"walls"}
+    assert solution.violations()["walls"].max() < 1e-7
+    assert np.abs(solution.stationarity()).max() < 1e-5
+    assert "all constraints hold" in solution.explain()
+
+
+def test_gains_are_those_of_the_perturbed_problem() -> None:
+    """Zero along what active constraints hold."""
+    problem = constrained_lqr()
+    solution = SolverSQP(problem).solve()
+    assert solution.K is not None
+    shift = np.array([1e-4, -2e-4, 1e-4, 3e-4])
+    other = ShootingProblem(shift, problem.running, problem.terminal)
+    moved = SolverSQP(other).solve(solution.xs, solution.us)
+    assert moved.converged
+    dx = moved.xs[:-1] - solution.xs[:-1]
+    np.testing.assert_allclose(moved.us, solution.us - np.einsum("tij,tj->ti", solution.K, dx), atol=1e-6)
+
+
+def test_unreachable_end_is_infeasible() -> None:
+    """The goal is farther than the strongest control gets."""
+    state = StateVector(2)
+
+    class Mass(ActionModelDiscrete):
+        def next_state(self, x: SX, u: SX) -> SX:
+            return SX(ca.vertcat(x[0] + 0.1 * x[1], x[1] + 0.1 * u))
+
+        def running_cost(self, x: SX, u: SX) -> SX:
+            return SX(0.5 * ca.sumsqr(u))
+
+        def terminal_cost(self, x: SX) -> SX:
+            return SX(0)
+
+    limits = ConstraintStack(state).add("motor", ResidualModelControl(state), lower=-1.0, upper=1.0)
+    end = ConstraintStack(state).add("goal", ResidualModelState(state, [5.0, 0.0]), equals=0.0)
+    problem = ShootingProblem(np.zeros(2), [Mass(state, 1, constraints=limits)] * 10, Mass(state, 1, constraints=end))
+    solution = SolverSQP(problem, SQPOptions(max_iterations=200)).solve()
+    assert solution.status is SolverStatus.INFEASIBLE
+    assert np.all(np.abs(solution.us) <= 1.0)
+    assert "constraint 'goal', row 0, is violated most" in solution.explain()
+    assert "at knot 10" in solution.explain()

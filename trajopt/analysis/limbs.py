@@ -1,0 +1,47 @@
+"""Limbs of a robot: chains of joints between the places where its kinematic tree branches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_FEW = 8  # a robot with at most this many joints beside its base is drawn whole [-]
+_SMALL = 2  # chains of at most this many joints, such as a torso and a head, count as one limb together [-]
+
+
+def limbs_of(model: Any) -> dict[str, str]:
+    """Limb of each joint by the joint's name, for a robot with more than eight joints; else empty.
+
+    A limb is a chain of joints without a branch, and has the name that its joints begin with: "FL" for FL_hip_joint,
+    FL_thigh_joint and FL_calf_joint. Chains of one or two joints, such as torso and head, are one limb together. A
+    floating base belongs to no limb.
+
+    Args:
+        model: Pinocchio model of the robot.
+    """
+    base = 1 if model.njoints > 1 and model.joints[1].nv >= 6 else 0
+    parents = list(model.parents)
+    chains: dict[int, list[int]] = {}
+    first: dict[int, int] = {}
+    for joint in range(base + 1, model.njoints):
+        parent = parents[joint]
+        continues = parent > base and parents[1:].count(parent) == 1
+        first[joint] = first[parent] if continues else joint
+        chains.setdefault(first[joint], []).append(joint)
+    if len(first) <= _FEW or len(chains) < 2:
+        return {}
+    small = [chain for chain in chains.values() if len(chain) <= _SMALL]
+    together = ", ".join(_name(model, chain) for chain in small)
+    named = {}
+    for chain in chains.values():
+        name = together if chain in small else _name(model, chain)
+        named.update({model.names[joint]: name for joint in chain})
+    return named
+
+
+def _name(model: Any, chain: list[int]) -> str:
+    """Text that the names of the first joints of a chain begin with, else the name of the first joint."""
+    first = model.names[chain[0]].removesuffix("_joint")
+    second = model.names[chain[1]] if len(chain) > 1 else first
+    same = [a == b for a, b in zip(first, second)]
+    length = same.index(False) if False in same else len(same)
+    return first[:length].rstrip("_-0123456789") or first

@@ -1,0 +1,157 @@
+"""Asked and reached: what a gait's schedule asks of feet and centre of mass, and what a solution makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.analysis.basics import check_solution
+from trajopt.analysis.legs import LeggedMotion, legged_motion
+from trajopt.checks import check_instance, check_items
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.gaits import ContactSchedule, Phase, Swing
+    from trajopt.solution import Solution
+
+_MOTION = "legged_motion(solution) makes one"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reached:
+    """One thing that a phase of a gait asks for, and what came of it.
+
+    Attributes:
+        what: "clearance", height of a swing above the line between its footholds; "length", horizontal distance between
+            them; "landing", height of the foot above its foothold when it lands; "lowest", smallest height of a foot
+            above the ground in the whole motion; "rise", that of the centre of mass in a jump.
+        of: Name of the foot's frame, or "centre of mass".
+        phase: Name of the phase; empty for "lowest".
+        knot: Knot at which it is reached [-].
+        asked: What the schedule asks for; 0 for "landing" and "lowest" [m].
+        reached: What the solution does [m].
+    """
+
+    what: str
+    of: str
+    phase: str
+    knot: int
+    asked: float
+    reached: float
+
+
+def reached(solution: Solution, motion: LeggedMotion | None = None) -> tuple[Reached, ...]:
+    """Asked and reached of a gait, phase by phase; empty for a problem that has no schedule.
+
+    Args:
+        solution: A solution of a problem from `gaits.gait_problem` or `gaits.GaitModels`, or its file.
+        motion: Its motion if it is known already, from `legged_motion`.
+    """
+    if motion is not None:
+        check_instance("motion", motion, LeggedMotion, _MOTION)
+    if check_solution(solution).problem is None and solution.description is not None:
+        return solution.description.reached
+    schedule = getattr(solution.problem, "schedule", None)
+    if schedule is None:
+        return ()
+    known = legged_motion(solution) if motion is None else motion
+    places = {foot.frame: foot.positions for foot in known.feet}
+    return (*_phases(schedule, places, known.com), *_lowest(schedule, places))
+
+
+def friction_use(motion: LeggedMotion) -> float:
+    """Largest ratio |f_t| / f_n of tangential to normal force over all feet in contact [-].
+
+    Forces of less than a thousandth of the weight are left out; infinite if a foot is pulled.
+    """
+    largest = 0.0
+    for foot in check_instance("motion", motion, LeggedMotion, _MOTION).feet:
+        loaded = foot.stands & (np.linalg.norm(np.nan_to_num(foot.forces), axis=1) > 1e-3 * motion.weight)
+        normal, tangential = foot.normal_forces[loaded], foot.tangential_forces[loaded]
+        ratios = np.where(normal > 0, tangential / np.where(normal > 0, normal, 1.0), np.inf)
+        largest = max(largest, float(np.max(ratios, initial=0.0)))
+    return largest
+
+
+def reached_words(rows: tuple[Reached, ...]) -> dict[str, str]:
+    """The rows in words, by short names; empty without rows."""
+    words, cure = {}, "as reached(solution) gives them"
+    for i, row in enumerate(check_items("rows", rows, "Reached", cure=cure)):
+        check_instance(f"rows[{i}]", row, Reached, cure)
+    for what in ("clearance", "length", "rise"):
+        chosen = [row for row in rows if row.what == what]
+        if chosen:
+            shares = [100 * row.reached / row.asked for row in chosen]
+            asked = _span([row.asked for row in chosen], ".4g")
+            words[what] = f"{_span(shares, '.1f')} % of the {asked} m asked for"
+    landings = [1e3 * row.reached for row in rows if row.what == "landing"]
+    lowest = [row for row in rows if row.what == "lowest"]
+    if landings:
+        words["landing"] = f"{_span(landings, '+.2f')} mm above the footholds"
+    if lowest:
+        deepest = min(lowest, key=lambda row: row.reached)
+        words["lowest"] = f"{1e3 * deepest.reached:+.2f} mm above the ground ({deepest.of}, knot {deepest.knot})"
+    return words
+
+
+def _span(values: list[float], form: str) -> str:
+    low, high = f"{min(values):{form}}", f"{max(values):{form}}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _phases(schedule: ContactSchedule, places: dict[str, Reals], com: Reals) -> Iterator[Reached]:
+    """Rows of all phases."""
+    first, stances = 0, schedule.stances
+    for i, phase in enumerate(schedule.phases):
+        last = min(first + phase.knots, schedule.T)
+        for swing in phase.swings:
+            start = np.array(stances[i].feet[swing.foot].position)
+            yield from _swing(phase, swing, start, places[swing.foot], (first, last))
+        if phase.rise is not None:
+            end = _flight_end(schedule, i, first)
+            top = first + int(np.argmax(com[first : end + 1, 2]))
+            excess = com[top, 2] - np.nanmax(schedule.com_references[first:last, 2])
+            yield Reached(what="rise", of="centre of mass", phase=phase.name, knot=top, asked=phase.rise,
+                          reached=float(phase.rise + excess))  # fmt: skip
+        first += phase.total_knots
+
+
+def _swing(phase: Phase, swing: Swing, start: Reals, path: Reals, knots: tuple[int, int]) -> Iterator[Reached]:
+    """Rows of one swing from the foothold `start` (3,), with the path of the foot at all knots (T + 1, 3)."""
+    (first, last), goal = knots, np.array(swing.to.position)
+    move, travelled = goal - start, path[first : last + 1] - start
+    length = float(np.linalg.norm(move[:2]))
+    if swing.height:
+        progress = np.clip(travelled @ move / (move @ move), 0.0, 1.0) if np.any(move) else np.zeros(len(travelled))
+        above = travelled[:, 2] - progress * move[2]
+        top = int(above.argmax())
+        yield Reached(what="clearance", of=swing.foot, phase=phase.name, knot=first + top, asked=swing.height,
+                      reached=float(above[top]))  # fmt: skip
+    if length > 0:
+        came = float(travelled[-1, :2] @ move[:2]) / length
+        yield Reached(what="length", of=swing.foot, phase=phase.name, knot=last, asked=length, reached=came)
+    height = float(path[last, 2] - goal[2])
+    yield Reached(what="landing", of=swing.foot, phase=phase.name, knot=last, asked=0.0, reached=height)
+
+
+def _flight_end(schedule: ContactSchedule, phase: int, first: int) -> int:
+    """Last knot of the flight that begins with a phase."""
+    last = first
+    for other in schedule.phases[phase:]:
+        if other.stance:
+            break
+        last += other.total_knots
+    return min(last, schedule.T)
+
+
+def _lowest(schedule: ContactSchedule, places: dict[str, Reals]) -> Iterator[Reached]:
+    """Smallest height of each foot above the ground: its foothold, in a swing the lower one of its two footholds."""
+    stances, number = schedule.stances, schedule.phase_of_knot
+    for foot, path in places.items():
+        ground = [min(stances[i].feet[foot].position[2], stances[i + 1].feet[foot].position[2]) for i in number]
+        above = path[:, 2] - np.array(ground)
+        knot = int(above.argmin())
+        yield Reached(what="lowest", of=foot, phase="", knot=knot, asked=0.0, reached=float(above[knot]))

@@ -1,0 +1,148 @@
+"""Jumps: all feet lift off and land together, with a flight that takes as long as its height needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.checks import check_array, check_count, check_finite, check_positive
+from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.gaits.foothold import Foothold, as_point
+from trajopt.gaits.lip import GRAVITY
+from trajopt.gaits.phase import Phase, Swing
+from trajopt.gaits.schedule import ContactSchedule
+from trajopt.gaits.stance import Stance
+from trajopt.gaits.steps import above_the_feet
+from trajopt.types import Reals
+
+FLIGHTS = ("ballistic", "crocoddyl")
+_HEIGHT_TOLERANCE = 0.05  # largest difference between the height of a jump and that of its flight time [-]
+
+
+def jump(
+    stance: Stance,
+    *,
+    height: float,
+    length: npt.ArrayLike,
+    dt: float,
+    ground_knots: int,
+    flying_knots: int | None,
+    landed_knots: int,
+    first_foot: str,
+    ground: float | None,
+    flight: str,
+) -> ContactSchedule:
+    """Jump in which all feet lift off and land together, moved by `length` (3,) [m]; see `quadruped_jump`."""
+    height, dt = check_positive("jump_height", height, unit="m"), check_positive("dt", dt, unit="s")
+    check_count("ground_knots", ground_knots)
+    check_count("landed_knots", landed_knots)
+    by = check_array("jump_length", length, (3,))
+    start = above_the_feet(stance)
+    if not isinstance(flight, str) or flight not in FLIGHTS:
+        raise unknown_name("flight:", flight, FLIGHTS)
+    if ground is None and flight == "crocoddyl":
+        ground = 0.0
+    swings = tuple(Swing(name, _landing(place, by, ground), None) for name, place in start.feet.items())
+    names, com = start.names, np.array(start.com)
+    rise = swings[names.index(first_foot)].to.position[2] - start.feet[first_foot].position[2]
+    moved = np.array([by[0], by[1], rise])
+    landed = as_point("com", com + moved)
+    if flight == "ballistic":
+        knots = flight_knots(height, dt, flying_knots)
+        path = _Ballistic(com=com, by=moved, height=height, dt=dt, knots=knots)
+        phases = path.phases(names, swings, ground_knots, landed_knots)
+    else:
+        knots, top = 20 if flying_knots is None else flying_knots, com + by / 2 + [0.0, 0.0, height]
+        phases = [
+            Phase(name="take-off", knots=ground_knots, stance=names),
+            Phase(name="up", knots=knots, free=names, com=as_point("com", top), com_start=start.com, rise=height),
+            Phase(name="down", knots=knots, swings=swings),
+        ]
+        if landed_knots > 0:
+            phases.append(Phase(name="landed", knots=landed_knots, stance=names, com=landed, com_start=landed))
+    return ContactSchedule(start=start, phases=tuple(phases), dt=dt)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ballistic:
+    """Path of the centre of mass in a jump: push-off with an upward acceleration of 2 g, parabola, the same braking.
+
+    Attributes:
+        com: Centre of mass at the start (3,) [m].
+        by: Displacement of the jump (3,) [m].
+        height: Height of the top above the line from start to landing [m].
+        dt: Time step [s].
+        knots: Number of knots of the flight [-].
+    """
+
+    com: Reals
+    by: Reals
+    height: float
+    dt: float
+    knots: int
+
+    def phases(self, names: tuple[str, ...], swings: tuple[Swing, ...], ground: int, landed: int) -> list[Phase]:
+        """Phases of the jump, with `ground` knots before and `landed` knots after the flight."""
+        pushing = max(1, round(self.knots / 4))  # v₀ = g t / 2 after a quarter of the flight time t
+        push, brake = min(pushing, ground), min(pushing, landed)
+        time, before, after = (knots * self.dt for knots in (self.knots, ground, landed))  # [s]
+        parabola = GRAVITY * time**2 / 8
+        ahead = self.by[:2] / (time + before / 2 + after / 2)  # gained and lost evenly on the ground [m/s]
+        first = np.array([*ahead, self.by[2] / time + 4 * parabola / time])
+        last = np.array([*ahead, first[2] - GRAVITY * time])
+        end = self.com + self.by
+        offset = self.height - parabola  # so that the top is where it is asked to be, whatever the rounded flight time
+        lifting = self.com + np.array([*(ahead * before / 2), offset])
+        landing = end + np.array([*(-ahead * after / 2), offset])
+        early = np.array([*(ahead * (1 - push / max(ground, 1))), 0.0])
+        late = np.array([*(ahead * (1 - brake / max(landed, 1))), 0.0])
+        low = lifting - (early + first) * push * self.dt / 2
+        deep, rest = landing + (last + late) * brake * self.dt / 2, np.zeros(3)
+        stays = {"stance": names}
+        rows: list[tuple[str, int, dict[str, Any], Reals, Reals, Reals, Reals]] = [
+            ("crouch", ground - push, stays, self.com, low, rest, early),
+            ("push", push, stays, low, lifting, early, first),
+            ("flight", self.knots, {"swings": swings, "rise": self.height}, lifting, landing, first, last),
+            ("brake", brake, stays, landing, deep, last, late),
+            ("landed", landed - brake, stays, deep, end, late, rest),
+        ]
+        return [
+            Phase(name=name, knots=knots, **roles, com=as_point("com", b), com_start=as_point("com", a),
+                  com_velocities=(as_point("v", v), as_point("v", w)))
+            for name, knots, roles, a, b, v, w in rows if knots
+        ]  # fmt: skip
+
+
+def flight_knots(height: float, dt: float, flying_knots: int | None) -> int:
+    """Number of knots of a flight that rises by `height` [m]: t = sqrt(8 h / g) between equal heights [-].
+
+    Args:
+        height: Rise of the centre of mass above the line from lift-off to landing [m].
+        dt: Time step [s].
+        flying_knots: Number of knots on the way up, and again on the way down; None for those that fit.
+
+    Raises:
+        InvalidArgumentError: The height reached in this time differs by more than 5 %.
+    """
+    time = float(np.sqrt(8 * height / GRAVITY))
+    half = None if flying_knots is None else check_count("flying_knots", flying_knots, least=1)
+    knots = max(2, round(time / dt)) if half is None else 2 * half
+    reached = GRAVITY * (knots * dt) ** 2 / 8
+    if abs(reached - height) > _HEIGHT_TOLERANCE * height:
+        cure = f"give dt <= {time / 40:.2g} s" if half is None else "leave flying_knots out"
+        raise InvalidArgumentError(
+            f"{'dt' if half is None else 'flying_knots'}: expected a flight of {time:.3g} s, which is what a jump "
+            f"{height:g} m high takes, got {knots} knots of {dt:g} s = {knots * dt:.3g} s, in which a body rises by "
+            f"{reached:.3g} m; {cure}, or ask for jump_height={reached:.3g}"
+        )
+    return knots
+
+
+def _landing(place: Foothold, by: Reals, ground: float | None) -> Foothold:
+    """Foothold after a jump; the ground at the start is at the foot's own height, unless one is given."""
+    x, y, z = place.position
+    level = z if ground is None else check_finite("ground", ground)
+    return Foothold((x + by[0], y + by[1], level + by[2]), place.quaternion)

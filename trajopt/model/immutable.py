@@ -1,0 +1,74 @@
+"""Objects that are fixed after `__init__`: what they don't know, or can't change, is refused instead of ignored."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from trajopt.errors import ImmutableError
+
+_BUILDING = "_building"  # in an object's __dict__ while its constructors run: how many of them
+
+
+class Immutable:
+    """Base of objects whose public attributes are set in `__init__` only.
+
+    Every `__init__` below is wrapped, so that the outermost one ends the construction: a subclass, a user's too, sets
+    attributes in its own `__init__` before and after `super().__init__()`. Afterwards public attributes can be set if
+    they are properties with a setter, or named in `settable`; private ones always, as the object's own memory.
+    """
+
+    settable: tuple[str, ...] = ()
+    """Public attributes that may be set after construction."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in cls.__dict__:
+            cls.__init__ = _counted(cls.__init__)  # type: ignore[method-assign]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name.startswith("_") or under_construction(self) or self._may_be_set(name)):
+            raise ImmutableError(f"{type(self).__name__}.{name}: {self._cure(name)}")
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if not name.startswith("_"):
+            raise ImmutableError(f"{type(self).__name__}.{name}: expected to stay, got del; build another object")
+        object.__delattr__(self, name)
+
+    def _may_be_set(self, name: str) -> bool:
+        member = getattr(type(self), name, None)
+        return name in self.settable or (isinstance(member, property) and member.fset is not None)
+
+    def _cure(self, name: str) -> str:
+        """Why an attribute can't be set, and what to do."""
+        known = [n for n in dir(self) if not n.startswith("_")]
+        if name in known:
+            return "expected to stay as it was built, got an assignment; build another object"
+        close = difflib.get_close_matches(name, known, n=3)
+        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        return f"expected an attribute that there is, got a new one{hint}"
+
+
+def under_construction(thing: Immutable) -> bool:
+    """Whether an `__init__` of the object runs."""
+    return _BUILDING in thing.__dict__
+
+
+def _counted(init: Callable[..., None]) -> Callable[..., None]:
+    """A constructor that ends the construction if no other one is under way."""
+
+    @functools.wraps(init)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> None:
+        attributes = self.__dict__
+        attributes[_BUILDING] = attributes.get(_BUILDING, 0) + 1
+        try:
+            init(self, *args, **kwargs)
+        finally:
+            attributes[_BUILDING] -= 1
+            if not attributes[_BUILDING]:
+                del attributes[_BUILDING]
+
+    return wrapper

@@ -1,0 +1,34 @@
+"""HTML by which objects show themselves in notebooks: tables, text and pictures."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def table(title: str, rows: Mapping[str, str]) -> str:
+    """A title, and a table with a name and a text in each row; a text may have several lines."""
+    cells = (
+        f'<tr><td style="text-align:left;vertical-align:top"><b>{escape(name)}</b></td>'
+        f'<td style="text-align:left">{escape(text).replace(chr(10), "<br>")}</td></tr>'
+        for name, text in rows.items()
+    )
+    return f"<div><b>{escape(title)}</b></div><table>{''.join(cells)}</table>"
+
+
+def text(lines: str) -> str:
+    """Text in letters of equal width."""
+    return f'<pre style="line-height:1.2">{escape(lines)}</pre>'
+
+
+def picture(figure: Figure, dpi: float = 80.0) -> str:
+    """A figure as a picture within the page, with `dpi` pixels an inch."""
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=dpi)
+    return f'<img src="data:image/png;base64,{base64.b64encode(stream.getvalue()).decode()}"/>'

@@ -1,0 +1,148 @@
+"""Animations of a motion: GIF by Pillow, MP4 where ffmpeg is there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.checks import check_positive
+from trajopt.errors import InvalidArgumentError, MissingDependencyError
+from trajopt.plotting.film import KNOT, Film, film_of
+from trajopt.plotting.ground import EARTH, GROUND
+from trajopt.plotting.stage import Stage
+from trajopt.plotting.style import GREY, PALETTE, RAMP, check_output_path, house_style
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+SUFFIXES = (".gif", ".mp4")
+_MOST = 1500  # frames; a minute of 25 a second
+_HOLD = 1.0  # time for which the last frame stays [s]
+_DPI = 100
+_SHADES = np.linspace(0.0, 0.85, 16)  # of each colour of a GIF, towards white: smooth edges of lines on white
+
+
+def animate(
+    solution: Solution, path: str | os.PathLike[str], *, speed: float = 1.0, frames_per_second: float = 25.0
+) -> Path:
+    """Writes the motion as a moving picture: stick figure, contacts and their forces, ground, goals and paths.
+
+    Between two knots points move on straight lines, and forces stay what they are. A robot on feet is seen from its
+    right. Knots without a time step last 50 ms.
+
+    Args:
+        solution: Solution with a robot, or whose states are poses of a body, or whose model has a method `skeleton`:
+            see `trajopt.robots.Skeleton`.
+        path: File to write: .gif, or .mp4, which needs the program ffmpeg.
+        speed: How many times faster than real time it plays [-].
+        frames_per_second: Frames a second, > 0 [1/s]; in a GIF rounded to a delay of whole 10 ms, at least 20 ms.
+
+    Returns:
+        The path.
+
+    Raises:
+        InvalidArgumentError: The path cannot be written, there is no body to draw, or there would be over 1,500 frames.
+        MissingDependencyError: A .mp4 is asked for, and there is no ffmpeg.
+    """
+    path = check_animation_path(path)
+    speed, rate = check_positive("speed", speed), check_positive("frames_per_second", frames_per_second)
+    if path.suffix.lower() == ".gif":
+        rate = 100.0 / max(2, round(100.0 / rate))
+    film = film_of(solution)
+    times = frame_times(film, speed, rate)
+    with house_style():
+        stage = Stage(film)
+        note = "" if speed == 1.0 else f"   {speed:g} × real time"
+        with _writer(path, stage, rate) as take:
+            for time in times:
+                unit = f"{time:.2f} s" if film.label.startswith("time") else f"knot {round(time / KNOT)}"
+                stage.show(time, unit + note)
+                take()
+            for _ in range(round(_HOLD * rate) if path.suffix.lower() == ".mp4" else 0):
+                take()
+    return path
+
+
+def check_animation_path(path: str | os.PathLike[str], argument: str = "path") -> Path:
+    """Returns the path after checking that an animation can be written there.
+
+    Raises:
+        InvalidArgumentError: The suffix is another one, or the folder does not exist or cannot be written.
+        MissingDependencyError: A .mp4 is asked for, and there is no ffmpeg.
+    """
+    path = check_output_path(path, argument, SUFFIXES)
+    if path.suffix.lower() == ".mp4":
+        from matplotlib.animation import FFMpegWriter
+
+        if not FFMpegWriter.isAvailable():
+            raise MissingDependencyError(
+                f"{argument}: a .mp4 needs the program ffmpeg, which is not on the PATH; install it (apt install "
+                "ffmpeg, brew install ffmpeg), or write a .gif"
+            )
+    return path
+
+
+def frame_times(film: Film, speed: float, rate: float) -> Reals:
+    """Time of each frame (n,) [s], the end included.
+
+    Args:
+        film: The film.
+        speed: How many times faster than real time it plays [-].
+        rate: Frames a second [1/s].
+
+    Raises:
+        InvalidArgumentError: There are too many.
+    """
+    start, end = float(film.times[0]), float(film.times[-1])
+    count = (end - start) / speed * rate
+    if count > _MOST:
+        raise InvalidArgumentError(
+            f"speed, frames_per_second: expected at most {_MOST} frames, got {count:.0f} of {end - start:.4g} s; raise "
+            "speed, or lower frames_per_second"
+        )
+    return np.minimum(start + np.arange(int(np.ceil(count - 1e-9)) + 1) * speed / rate, end)
+
+
+@contextmanager
+def _writer(path: Path, stage: Stage, rate: float) -> Iterator[Any]:
+    """Function that adds the stage as it is as a frame; the file is written at the end."""
+    if path.suffix.lower() == ".mp4":
+        from matplotlib.animation import FFMpegWriter
+
+        writer = FFMpegWriter(fps=rate, extra_args=["-pix_fmt", "yuv420p"])  # type: ignore[arg-type]
+        with writer.saving(stage.figure, str(path), _DPI):
+            yield writer.grab_frame
+        return
+    from PIL import Image
+
+    images: list[Any] = []
+    palette = _palette()
+
+    def take() -> None:
+        stage.canvas.draw()
+        pixels = np.asarray(stage.canvas.buffer_rgba())[:, :, :3]
+        images.append(Image.fromarray(pixels).quantize(palette=palette, dither=Image.Dither.NONE))
+
+    yield take
+    delays = [round(1000.0 / rate)] * (len(images) - 1) + [round(1000.0 * _HOLD)]
+    images[0].save(path, format="GIF", save_all=True, append_images=images[1:], duration=delays, loop=0)
+
+
+def _palette() -> Any:
+    """Image with the colours of all frames, so that a colour stays what it is from frame to frame."""
+    from matplotlib.colors import to_rgb
+    from PIL import Image
+
+    lines = np.array([to_rgb(color) for color in (*RAMP, *PALETTE[:3], GREY, GROUND, "#222222", "#333333", "#555555")])
+    planes = np.array([to_rgb(color) for color in ("white", EARTH, "#DDDDDD", "#F7F7F7")])
+    shades = _SHADES[:, None, None] + (1.0 - _SHADES[:, None, None]) * lines
+    table = np.round(255.0 * np.concatenate([planes, shades.reshape(-1, 3)])).astype(np.uint8)
+    image = Image.new("P", (1, 1))
+    image.putpalette(table.tobytes())
+    return image

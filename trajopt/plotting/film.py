@@ -1,0 +1,160 @@
+"""Contents of an animation: a skeleton, contacts and paths over time, and where they are between two knots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.analysis.basics import check_solution, time_axis
+from trajopt.analysis.legs import LeggedMotion, has_contacts, is_legged, legged_motion
+from trajopt.errors import InvalidArgumentError
+from trajopt.plotting.goals import goals_of, pose_goals
+from trajopt.plotting.path import AXIS, axes_at, poses_of
+from trajopt.plotting.skeleton import ends_of, model_skeleton, skeleton_of
+from trajopt.robots.skeleton import Skeleton
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+KNOT = 0.05  # time of a knot that has none [s]
+_WEIGHT, _LONGEST = 0.25, 0.35  # length of the weight's arrow, and of long arrows, in heights of the robot [-]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Film:
+    """A motion over time, in axes that look at it: x to the right, y away from the eye, z up.
+
+    Attributes:
+        times: Time of each knot (T + 1,) [s].
+        label: What the times are: "time [s]" or "knot [-]".
+        skeleton: The skeleton.
+        axes: Origin and end of each axis of a body whose states are poses (T + 1, 3, 2, 3) [m]; empty for others.
+        trails: Paths of the tool or of other points (n, T + 1, 3) [m].
+        goals: Points to reach (n, 3) [m].
+        motion: Contacts; None without any.
+        side: Whether it is seen from the side: a robot on feet.
+        turn: Rotation from the world's axes to these axes (3, 3).
+        scale: Length of an arrow per force [m/N].
+    """
+
+    times: Reals
+    label: str
+    skeleton: Skeleton
+    axes: Reals
+    trails: Reals
+    goals: Reals
+    motion: LeggedMotion | None
+    side: bool
+    turn: Reals
+    scale: float
+
+    def knot(self, time: float) -> tuple[int, float]:
+        """Knot 0..T-1 at a time, and the part of it that has passed, from 0 to 1; at the end the last that takes time.
+
+        With T = 0 it is knot 0.
+        """
+        last = int(np.searchsorted(self.times, self.times[-1])) - 1
+        t = max(min(int(np.searchsorted(self.times, time, side="right")) - 1, last), 0)
+        step = float(self.times[min(t + 1, len(self.times) - 1)] - self.times[t])
+        return t, min((time - float(self.times[t])) / step, 1.0) if step > 0 else 0.0
+
+    def between(self, rows: Reals, time: float) -> Reals:
+        """Points (...) at a time, from those at the knots (T + 1, ...), on straight lines between two knots."""
+        t, part = self.knot(time)
+        return np.asarray((1.0 - part) * rows[t] + part * rows[min(t + 1, len(rows) - 1)])
+
+    def forces(self, time: float) -> tuple[Reals, Reals]:
+        """Tips (n, 3) [m] and arrows (n, 3) [m] of the forces on the feet in contact at a time: pushes from below."""
+        feet = [] if self.motion is None else [f for f in self.motion.feet if f.stands[self.knot(time)[0]]]
+        t = self.knot(time)[0]
+        tips = [f.pressures[t] if np.isfinite(f.pressures[t]).all() else f.positions[t] for f in feet]
+        arrows = [self.scale * f.forces[t] for f in feet]
+        return np.reshape(tips, (-1, 3)) @ self.turn.T, np.reshape(arrows, (-1, 3)) @ self.turn.T
+
+    def soles(self, time: float) -> list[Reals]:
+        """Corners (n, 3) [m] of each foot in contact at a time."""
+        t = self.knot(time)[0]
+        feet = [] if self.motion is None else [f for f in self.motion.feet if f.stands[t]]
+        return [(f.positions[t] + f.outline[t]) @ self.turn.T for f in feet]
+
+
+def film_of(solution: Solution) -> Film:
+    """Film of a solution.
+
+    Raises:
+        InvalidArgumentError: A state is not finite; or it has no robot and is no pose, and the model has no `skeleton`.
+    """
+    skeleton, trails, goals = _body(check_solution(solution))
+    if not np.all(np.isfinite(skeleton.points)):
+        raise InvalidArgumentError("solution: expected finite states, got others; explain() says why the solve failed")
+    motion = legged_motion(solution) if solution.robot is not None and has_contacts(solution) else None
+    side = motion is not None and is_legged(solution)
+    turn = _turn(solution) if side else np.eye(3)
+    points = skeleton.points @ turn.T
+    abscissa, label = time_axis(solution)
+    return Film(
+        times=abscissa if label.startswith("time") else KNOT * abscissa,
+        label=label,
+        skeleton=Skeleton(
+            points=points, bones=skeleton.bones, fixed=() if side else skeleton.fixed, sliders=skeleton.sliders
+        ),
+        axes=_axes(solution, points, goals),
+        trails=np.reshape(trails, (-1, len(points), 3)) @ turn.T,
+        goals=np.reshape(goals, (-1, 3)) @ turn.T,
+        motion=motion,
+        side=side,
+        turn=turn,
+        scale=0.0 if motion is None else _scale(motion, points),
+    )
+
+
+def _body(solution: Solution) -> tuple[Skeleton, list[Reals], list[Reals]]:
+    """Skeleton, paths (T + 1, 3) and goals (3,)."""
+    if solution.robot is None:
+        skeleton, poses = model_skeleton(solution), poses_of(solution)
+        if skeleton is None and poses is not None:
+            return Skeleton(points=poses[:, None, :3, 3], bones=()), [poses[:, :3, 3]], list(pose_goals(solution))
+        if skeleton is None:
+            raise InvalidArgumentError(
+                "solution: expected a robot, a state with coordinates x and y, or a model with a method skeleton(xs, "
+                "parameters) that returns a trajopt.robots.Skeleton, got none of them; add the method, or draw it with "
+                "plot_solution"
+            )
+        return skeleton, [skeleton.points[:, i] for i in skeleton.tracks], []
+    model, goals = solution.robot.model, goals_of(solution)
+    ends = [name for *_, name in ends_of(model) if name]
+    frames = list(dict.fromkeys(name for name, _ in goals)) or (ends if len(ends) == 1 else [])
+    known = list(solution.robot.frame_names)
+    qs = solution.xs[:, : model.nq]
+    skeleton, paths = skeleton_of(model, qs, [known.index(name) for name in frames])
+    return skeleton, list(paths), [point for _, point in goals]
+
+
+def _axes(solution: Solution, points: Reals, goals: list[Reals]) -> Reals:
+    """Axes of a body; see Film."""
+    poses = None if solution.robot is not None or model_skeleton(solution) is not None else poses_of(solution)
+    if poses is None:
+        return np.zeros((len(points), 0, 2, 3))
+    size = float(np.ptp(np.concatenate([points.reshape(-1, 3), np.reshape(goals, (-1, 3))]), axis=0).max())
+    axes = axes_at(poses, 2 * AXIS * size)
+    return axes if len(axes) else np.zeros((len(points), 0, 2, 3))
+
+
+def _turn(solution: Solution) -> Reals:
+    """Rotation to axes whose first one is the horizontal direction that the base faces at the start."""
+    assert solution.robot is not None
+    x, y = solution.robot.placement(solution.xs[0, : solution.robot.nq], solution.robot.joint_names[0])[:2, 0]
+    length = float(np.hypot(x, y))
+    x, y = (x / length, y / length) if length > 0.1 else (1.0, 0.0)
+    return np.array([[x, y, 0.0], [-y, x, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _scale(motion: LeggedMotion, points: Reals) -> float:
+    """Length of an arrow per force [m/N]; the largest tenth of the forces, which are peaks, may be longer."""
+    tall = float(np.max(np.ptp(points[:, 1:, 2], axis=1)))
+    forces = [np.linalg.norm(foot.forces[foot.stands], axis=1) for foot in motion.feet]
+    large = float(np.quantile(np.concatenate([np.zeros(1), *forces]), 0.9))
+    return tall * min(_WEIGHT / max(motion.weight, 1e-9), _LONGEST / max(large, 1e-9))

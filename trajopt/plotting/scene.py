@@ -1,0 +1,120 @@
+"""Axes of a motion: in a plane of the world, or in space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.checks import as_numbers
+from trajopt.errors import InvalidArgumentError
+from trajopt.plotting.style import time_ramp
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
+
+_STILL, _FLAT = 1e-4, 0.5
+"""Limits for drawing in a plane: largest motion across it, and largest depth, as fractions of the robot's size."""
+
+_AXES = "xyz"
+_FILL = 0.76  # part of the picture that a box in space fills, the rest is for its labels [-]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Axes in three dimensions, or in a plane of two of the world's axes."""
+
+    axes: Any
+    shown: tuple[int, ...]
+
+    def draw(self, points: Reals, **look: Any) -> None:
+        """Draws a curve through points, shape (n, 3), with gaps at NaN."""
+        self.axes.plot(*(points[:, i] for i in self.shown), **look)
+
+
+def check_points(argument: str, points: npt.ArrayLike) -> Reals:
+    """Points as an array (n, 3) [m].
+
+    Raises:
+        InvalidArgumentError: The shape is neither (3,) nor (n, 3).
+    """
+    marks = as_numbers(argument, points, "points (n, 3) in the world [m]")
+    if marks.size == 0:
+        return np.zeros((0, 3))
+    if marks.shape[-1:] != (3,) or marks.ndim > 2:
+        raise InvalidArgumentError(f"{argument}: expected shape (3,) or (n, 3), got {marks.shape}; points in the world")
+    if not np.all(np.isfinite(marks)):
+        raise InvalidArgumentError(f"{argument}: expected finite numbers [m], got {marks.tolist()}")
+    return marks.reshape(-1, 3)
+
+
+def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple[float, float] | None) -> Scene:
+    """Axes with equal scales whose limits contain the robot's points (T + 1, n, 3) and others (m, 3)."""
+    everything = np.concatenate([points.reshape(-1, 3), more])
+    low, high = everything.min(axis=0), everything.max(axis=0)
+    size = max(float((high - low).max()), 1e-3)
+    still = np.ptp(points, axis=0).max(axis=0) < _STILL * size
+    flat = [i for i in (1, 0, 2) if still[i] and high[i] - low[i] < _FLAT * size]  # from the side, if there is a choice
+    hidden = flat[0] if flat and view is None else None
+    margin = 0.06 * size
+    if hidden is not None:
+        shown = tuple(i for i in range(3) if i != hidden)
+        axes: Any = target.add_subplot(aspect="equal")
+        axes.set(xlabel=f"{_AXES[shown[0]]} [m]", ylabel=f"{_AXES[shown[1]]} [m]")
+        axes.set_xlim(low[shown[0]] - margin, high[shown[0]] + margin)
+        axes.set_ylim(low[shown[1]] - margin, high[shown[1]] + margin)
+        return Scene(axes, shown)
+    axes = target.add_subplot(projection="3d", proj_type="ortho")
+    center, half = (low + high) / 2, np.maximum((high - low) / 2 + margin, 0.15 * size)
+    axes.set(xlim=(center[0] - half[0], center[0] + half[0]), ylim=(center[1] - half[1], center[1] + half[1]))
+    axes.set(zlim=(center[2] - half[2], center[2] + half[2]), xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
+    axes.view_init(*((18.0, _azimuth(everything)) if view is None else view))
+    axes.set_box_aspect(half, zoom=_zoom(axes, half))
+    axes.zaxis.set_rotate_label(False)
+    axes.zaxis.label.set_rotation(90)
+    for axis, extent in zip((axes.xaxis, axes.yaxis, axes.zaxis), half / half.max()):
+        axis.set_pane_color((0.97, 0.97, 0.97, 1.0))
+        axis.set_major_locator(_ticks(extent))
+        axis.labelpad = 9 if axis is axes.zaxis else 6
+    return Scene(axes, (0, 1, 2))
+
+
+def _zoom(axes: Any, half: Reals) -> float:
+    """Zoom at which a box of these half sides fills the axes up to its labels [-]."""
+    from mpl_toolkits.mplot3d import proj3d
+
+    axes.set_box_aspect(half, zoom=1.0)
+    ends = zip(axes.get_xlim(), axes.get_ylim(), axes.get_zlim())
+    corners = np.array(np.meshgrid(*np.transpose(list(ends)))).reshape(3, -1)
+    x, y, _ = proj3d.proj_transform(*corners, axes.get_proj())
+    seen = axes.transAxes.inverted().transform(axes.transData.transform(np.column_stack([x, y])))
+    return _FILL / float(np.ptp(seen, axis=0).max())
+
+
+def _ticks(extent: float) -> Any:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(nbins=max(2, round(5 * extent)))
+
+
+def _azimuth(points: Reals) -> float:
+    """Azimuth of an eye that looks across the main horizontal direction of the motion, slightly turned [deg]."""
+    horizontal = points[:, :2] - points[:, :2].mean(axis=0)
+    _, _, directions = np.linalg.svd(horizontal, full_matrices=False)
+    along = float(np.degrees(np.arctan2(directions[0, 1], directions[0, 0])))
+    azimuth = (along + 90.0) % 180.0 - 180.0  # of the two sides the one in front: y < 0
+    return azimuth + 25.0
+
+
+def draw_color_bar(target: Figure | SubFigure, axes: Any, abscissa: Reals, label: str) -> None:
+    """Draws the bar that tells the time of a colour."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    scale = ScalarMappable(Normalize(abscissa[0], max(abscissa[-1], abscissa[0] + 1e-9)), time_ramp())
+    bar = target.colorbar(scale, ax=axes, shrink=0.5, aspect=25, pad=0.04, panchor=(0.5, 0.5), label=label)
+    bar.outline.set_visible(False)  # type: ignore[operator]

@@ -1,0 +1,179 @@
+"""Figure of an animation: what moves is drawn anew at each time, in axes that stay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trajopt.plotting.film import Film
+from trajopt.plotting.ground import draw_ground
+from trajopt.plotting.path import BODY_AXES
+from trajopt.plotting.scene import scene_of
+from trajopt.plotting.style import GREEN, GREY, RAMP, RED
+from trajopt.plotting.window import new_figure
+from trajopt.types import Reals
+
+_WIDE, _TALL = 7.2, 5.4  # largest size of the picture [inch]
+_LOW, _SLIM = 2.6, 3.6  # smallest height and width [inch]
+_ROOM = 0.9  # for labels [inch]
+_MIDDLE = 0.02  # bones this close to the middle belong to no side, in sizes of the robot [-]
+_PEAK = 0.3  # largest room for arrows below the feet, in heights of the robot [-]; a peak of a force may be cut off
+_HEAD = 0.045  # length of an arrow's head, in heights of the robot [-]
+_SIDES = (GREEN, GREY, RAMP[2])  # left (far), trunk, right (near)
+
+
+class Stage:
+    """Figure of a film.
+
+    Args:
+        film: The film.
+
+    Attributes:
+        figure: The figure; it belongs to no window.
+        canvas: Its pixels.
+    """
+
+    def __init__(self, film: Film) -> None:
+        self.film = film
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        self.figure = new_figure(_TALL, _TALL, apart=True)
+        self.canvas = FigureCanvasAgg(self.figure)
+        self._axes, self._shown = self._side() if film.side else self._anywhere()
+        self._fit()
+        self._eye = np.eye(3)[1] if film.side else self._line_of_sight()
+        points = film.skeleton.points[:, 1 if film.side else 0 :]  # on feet without the world's origin
+        self._size = float(np.ptp(points.reshape(-1, 3), axis=0).max())
+        self._draw_still()
+        path = GREY if film.axes.size else RED  # a body has a red axis
+        self._trails = [self._curve(color=path, linewidth=1.3, zorder=4) for _ in film.trails]
+        self._body = self._curve(color=RAMP[2], marker="o", markersize=8, linestyle="", zorder=6)
+        look: dict[str, Any] = {"marker": "o", "solid_capstyle": "round", "linewidth": 3.2, "markersize": 4.5}
+        self._bones = [self._curve(color=color, zorder=2 + i, **look) for i, color in enumerate(_SIDES)]
+        self._axes_of_body = [self._curve(color=color, linewidth=2.4, zorder=5) for color, _ in BODY_AXES]
+        self._sliders = self._curve(color=RAMP[2], marker="s", markersize=14, linestyle="", zorder=3)
+        self._com = self._curve(
+            color="#333333", marker="o", markersize=6, markerfacecolor="white", linestyle="", zorder=6
+        )
+        self._soles = self._curve(color=RED, marker="o", markersize=5, linewidth=3.2, zorder=7)
+        self._arrows = self._curve(color=RED, linewidth=1.8, zorder=8, solid_joinstyle="miter")
+        self._clock = self._axes.set_title(" ", loc="left", fontweight="normal", fontsize=10, color="#222222")
+        self.canvas.draw()  # lays it out, once
+        self.figure.set_layout_engine("none")
+
+    def show(self, time: float, clock: str) -> None:
+        """Draws the motion at a time [s], with a text in the corner."""
+        film = self.film
+        points, knot = film.between(film.skeleton.points, time), film.knot(time)[0]
+        self._move(self._body, points if not film.skeleton.bones else np.zeros((0, 3)))
+        self._move(self._sliders, points[list(film.skeleton.sliders)])
+        for bones, group in zip(self._bones, self._sides(points)):
+            self._move(bones, _broken([points[list(pair)] for pair in group]))
+        for curve, axis in zip(self._axes_of_body, film.between(film.axes, time)):
+            self._move(curve, axis)
+        for curve, trail in zip(self._trails, film.trails):
+            self._move(curve, np.vstack([trail[: knot + 1], film.between(trail, time)]))
+        if film.motion is not None:
+            self._move(self._com, film.between(film.motion.com @ film.turn.T, time)[None])
+            self._move(self._soles, _broken([self._outline(sole) for sole in film.soles(time)]))
+            self._move(self._arrows, _broken([self._arrow(*pair) for pair in zip(*film.forces(time))]))
+        self._clock.set_text(clock)
+
+    def _side(self) -> tuple[Any, tuple[int, ...]]:
+        """Axes for a robot on feet, seen from its right, with the ground."""
+        film = self.film
+        assert film.motion is not None
+        points = film.skeleton.points[:, 1:].reshape(-1, 3)  # without the world's origin
+        tails = np.concatenate([np.subtract(*film.forces(float(time)))[:, 2] for time in film.times[:-1]])
+        shown = np.concatenate([points, film.goals])[:, [0, 2]]
+        low, high = shown.min(axis=0), shown.max(axis=0)
+        tall = float(high[1] - low[1])
+        low[1] = np.maximum(tails, low[1] - _PEAK * tall).min(initial=low[1])
+        margin = tall * np.array([0.25, 0.08])
+        low, high = low - margin, high + margin
+        axes = self.figure.add_subplot(aspect="equal", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+        axes.grid(False)
+        axes.set(xlabel="forward [m]", ylabel="z [m]")
+        places = np.concatenate([film.motion.footholds(foot) for foot in film.motion.feet]) @ film.turn.T
+        draw_ground(axes, film.motion, places[:, [0, 2]], 0.15 * tall)
+        return axes, (0, 2)
+
+    def _anywhere(self) -> tuple[Any, tuple[int, ...]]:
+        """Axes in a plane or in space, as `plot_motion` has them."""
+        film = self.film
+        more = np.concatenate([film.trails.reshape(-1, 3), film.axes.reshape(-1, 3), film.goals])
+        scene = scene_of(self.figure, film.skeleton.points, more, None)
+        return scene.axes, scene.shown
+
+    def _fit(self) -> None:
+        """Gives the figure the shape of axes in a plane, with room for labels and the clock; in space a square."""
+        if len(self._shown) == 3:
+            return
+        ratio = float(np.ptp(self._axes.get_ylim()) / np.ptp(self._axes.get_xlim()))
+        height = float(np.clip(ratio * (_WIDE - _ROOM) + _ROOM, _LOW, _TALL))
+        width = float(np.clip((height - _ROOM) / ratio + _ROOM, _SLIM, _WIDE))
+        self.figure.set_size_inches(0.02 * round(width / 0.02), 0.02 * round(height / 0.02))  # even pixels, for videos
+
+    def _line_of_sight(self) -> Reals:
+        """Direction from the eye (3,) [-]."""
+        hidden = [i for i in range(3) if i not in self._shown]
+        if hidden:
+            return np.eye(3)[hidden[0]]
+        up, around = np.radians([self._axes.elev, self._axes.azim])
+        return -np.array([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)])
+
+    def _draw_still(self) -> None:
+        """Draws what does not move: base, rails, goals."""
+        skeleton = self.film.skeleton
+        for slider in skeleton.sliders:
+            track = skeleton.points[:, slider]
+            rail = np.stack([track.min(axis=0), track.max(axis=0)])
+            self._move(self._curve(color=GREY, linewidth=1.5, zorder=1), rail)
+        for bone in skeleton.fixed:
+            base = self._curve(color=GREY, linewidth=3.2, marker="s", markersize=6, zorder=1)
+            self._move(base, skeleton.points[0, list(bone)])
+        if len(self.film.goals):
+            goals = self._curve(color=RED, marker="*", linestyle="", markersize=13, markeredgecolor="white", zorder=5)
+            self._move(goals, self.film.goals)
+
+    def _sides(self, points: Reals) -> list[list[tuple[int, int]]]:
+        """Bones on the far side, in the middle and on the near side; all in the middle unless seen from the side."""
+        groups: list[list[tuple[int, int]]] = [[], [], []]
+        for bone in self.film.skeleton.bones:
+            if not self.film.side:
+                groups[2].append(bone)
+                continue
+            depth = float(points[list(bone), 1].mean() - points[1, 1]) / (_MIDDLE * self._size)
+            groups[1 if abs(depth) < 1 else 0 if depth > 0 else 2].append(bone)
+        return groups
+
+    def _outline(self, sole: Reals) -> Reals:
+        """Corners of a sole in the order in which they are drawn."""
+        return sole[np.argsort(sole[:, 0])] if self.film.side else np.vstack([sole, sole[:1]])
+
+    def _arrow(self, tip: Reals, arrow: Reals) -> Reals:
+        """Line that draws an arrow (n, 3): shaft and head."""
+        length = float(np.linalg.norm(arrow))
+        if length < 1e-9:
+            return np.zeros((0, 3))
+        along, tail = arrow / length, tip - arrow
+        across = np.cross(along, self._eye)
+        head = min(_HEAD * self._size, 0.5 * length)
+        wings = [tip - head * (along + side * 0.45 * across) for side in (1.0, -1.0)]
+        return np.array([tail, tip, wings[0], tip, wings[1]])
+
+    def _curve(self, **look: Any) -> Any:
+        """A curve without points yet."""
+        return self._axes.plot(*([] for _ in self._shown), **look)[0]
+
+    def _move(self, curve: Any, points: Reals) -> None:
+        """Gives a curve other points (n, 3)."""
+        columns = [points[:, i] for i in self._shown]
+        curve.set_data(*columns) if len(columns) == 2 else curve.set_data_3d(*columns)
+
+
+def _broken(lines: list[Reals]) -> Reals:
+    """Lines (n, 3) as one with gaps between them."""
+    gap = np.full((1, 3), np.nan)
+    return np.concatenate([part for line in lines for part in (line, gap)] or [np.zeros((0, 3))])

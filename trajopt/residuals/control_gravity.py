@@ -1,0 +1,37 @@
+"""Residual of torques in the air: difference to the torques that hold the robot at rest."""
+
+from __future__ import annotations
+
+from casadi import SX
+
+from trajopt.actuation.base import ActuationModelAbstract
+from trajopt.errors import InvalidArgumentError
+from trajopt.instant import Instant
+from trajopt.residuals.base import ResidualModelAbstract
+from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import check_robot_state
+
+
+class ResidualModelControlGrav(ResidualModelAbstract):
+    """r = B u - g(q), shape (nv,) [N m, N]: zero if the torques exactly balance gravity, without contacts.
+
+    Args:
+        state: State of the robot.
+        actuation: Map from controls to joint torques; that of the model.
+    """
+
+    uses_control = True
+
+    def __init__(self, state: StateAbstract, actuation: ActuationModelAbstract) -> None:
+        if not isinstance(actuation, ActuationModelAbstract):
+            raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
+        robot_state = check_robot_state(type(self).__name__, state)
+        super().__init__(robot_state, robot_state.nv, unit="N m, N")
+        self.actuation = actuation
+
+    def evaluate(self, instant: Instant) -> SX:
+        if instant.nu != self.actuation.nu:
+            raise InvalidArgumentError(
+                f"actuation: expected that of the model, with {instant.nu} controls, got one with {self.actuation.nu}"
+            )
+        return SX(self.actuation.torque(instant.u) - instant.robot.gravity())

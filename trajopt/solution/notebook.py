@@ -1,0 +1,42 @@
+"""A solution as it shows itself in a notebook."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trajopt import notebook
+from trajopt.analysis.legs import is_legged
+from trajopt.plotting.strip import plot_strip, strip_height
+from trajopt.plotting.trajectory import plot_solution
+from trajopt.plotting.window import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from trajopt.solution.solution import Solution
+
+_WIDTH, _HEIGHT = 10.0, 5.0  # of the picture [inch]
+_PICTURES = 6  # in a strip
+
+
+def html_of(solution: Solution) -> str:
+    """Result of a solve as a table, and a picture: a strip of a robot on feet, else states and controls over time."""
+    T, times = len(solution.us), solution.times
+    rows = {
+        "status": str(solution.status),
+        "cost": f"{solution.cost:.8g}",
+        "iterations": f"{solution.iterations} in {solution.seconds:.3g} s",
+        "knots": f"T = {T}" + ("" if times is None else f", {times[-1]:.4g} s"),
+        "sizes": f"nx = {solution.xs.shape[1]}, nu = {solution.us.shape[1]}",
+    }
+    if solution.robot is not None:
+        rows["robot"] = solution.robot.name
+    return notebook.table(f"Solution of {solution.solver}", rows) + notebook.picture(_figure(solution))
+
+
+def _figure(solution: Solution) -> Figure:
+    if is_legged(solution):
+        return plot_strip(
+            solution, _PICTURES, figure=new_figure(_WIDTH, strip_height(solution, _PICTURES, _WIDTH), apart=True)
+        )
+    return plot_solution(solution, figure=new_figure(_WIDTH, _HEIGHT, apart=True))

@@ -1,0 +1,117 @@
+"""States that are one Lie group with a quaternion: rotations and poses."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.checks import check_array
+from trajopt.errors import InvalidArgumentError
+from trajopt.robots.placements import NORM_TOLERANCE
+from trajopt.states import rotations
+from trajopt.states.base import StateAbstract, check_columns
+from trajopt.states.sampling import random_generator
+from trajopt.states.spaces import PoseSpace, RotationSpace
+from trajopt.types import Reals
+
+
+class StateLieGroup(StateAbstract):
+    """Coordinates of a group that end in a unit quaternion (x, y, z, w), with x ⊕ dx = x exp(dx)."""
+
+    proven = True
+    space: ClassVar[RotationSpace | PoseSpace]
+
+    def __init__(self) -> None:
+        space = self.space
+        self._quaternion = space.rotation
+        super().__init__(
+            space.nq,
+            space.nv,
+            names=space.coordinates,
+            tangent_names=space.tangents,
+            units=space.units,
+            coordinate_units=space.coordinate_units,
+        )
+
+    def zero(self) -> Reals:
+        """The identity, shape (nx,); a new array."""
+        return np.eye(1, self.nx, self.nx - 1)[0]
+
+    def rand(self, rng: np.random.Generator | int) -> Reals:
+        """A random state, shape (nx,): its rotation is uniform, its position uniform in [-1, 1] m."""
+        generator = random_generator(rng)
+        x = generator.uniform(-1.0, 1.0, self.nx)
+        direction = generator.standard_normal(4)
+        x[self._quaternion] = direction / np.linalg.norm(direction)
+        return x
+
+    def normalize(self, x: npt.ArrayLike) -> Reals:
+        """The state with its quaternion scaled to norm 1, shape (nx,); a new array."""
+        result = check_array("x", x, (self.nx,), cure=self._shape_hint())
+        norm = np.linalg.norm(result[self._quaternion])
+        if norm == 0:
+            raise InvalidArgumentError("x: expected a nonzero quaternion, got zeros; the identity is state.zero()")
+        result[self._quaternion] /= norm
+        return result
+
+    def sx_integrate(self, x: SX, dx: SX) -> SX:
+        """x exp(dx), shape (nx, 1)."""
+        check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
+        return self.space.integrate(x, dx)
+
+    def sx_difference(self, x0: SX, x1: SX) -> SX:
+        """log(x0⁻¹ x1), shape (ndx, 1)."""
+        check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
+        return self.space.difference(x0, x1)
+
+    def sx_jintegrate(self, x: SX, dx: SX) -> tuple[SX, SX]:
+        """Derivatives of x exp(dx) in x and in dx, the right Jacobian, shape (ndx, ndx) each."""
+        check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
+        return self.space.jintegrate(x, dx)
+
+    def sx_jdifference(self, x0: SX, x1: SX) -> tuple[SX, SX]:
+        """Derivatives of log(x0⁻¹ x1) in x0 and in x1, the inverse right Jacobian, shape (ndx, ndx) each."""
+        check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
+        return self.space.jdifference(x0, x1)
+
+    def sx_tangent_basis(self, x: SX) -> SX:
+        """d(x exp(dx))/d dx at dx = 0, shape (nx, ndx)."""
+        check_columns({"x": (x, self.nx)})
+        return self.space.tangent_basis(x)
+
+    def sx_tangent_projection(self, x: SX) -> SX:
+        """d log(x⁻¹ x')/dx' at x' = x, shape (ndx, nx)."""
+        check_columns({"x": (x, self.nx)})
+        return self.space.tangent_projection(x)
+
+    def sx_rotation(self, x: SX) -> SX:
+        """Rotation matrix from the body's frame to the world's, shape (3, 3)."""
+        check_columns({"x": (x, self.nx)})
+        return rotations.rotation_matrix(x[self._quaternion])
+
+    def are_states(self, xs: Reals) -> bool:
+        norms = np.linalg.norm(xs[:, self._quaternion], axis=1)
+        return bool(np.all(np.isfinite(xs)) and np.all(np.abs(norms - 1) <= NORM_TOLERANCE))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def _check_rotations(self, x: Reals, argument: str) -> None:
+        norm, start = float(np.linalg.norm(x[self._quaternion])), self.nx - 4
+        if abs(norm - 1) > NORM_TOLERANCE:
+            raise InvalidArgumentError(
+                f"{argument}: expected the quaternion xyzw (indices {start} to {start + 3}) to have norm 1 within "
+                f"{NORM_TOLERANCE}, got {norm:.9g}; normalise it, or use state.normalize(x)"
+            )
+
+    def _shape_hint(self) -> str:
+        return f"a state of {self!r} is ({', '.join(self.coordinate_names)})"
+
+    def _same_content(self, other: StateLieGroup) -> bool:
+        return True

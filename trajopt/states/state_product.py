@@ -1,0 +1,204 @@
+"""State that is composed of others."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.checks import check_array
+from trajopt.errors import InvalidArgumentError
+from trajopt.states.arguments import check_coordinates, check_names
+from trajopt.states.base import StateAbstract, check_columns
+from trajopt.states.sampling import random_generator
+from trajopt.types import Reals
+
+Value = TypeVar("Value", SX, Reals)
+
+
+class StateProduct(StateAbstract):
+    """Several states one behind the other: x = (a, b, ...), dx = (da, db, ...), each part moved on its own.
+
+    A second-order system has its positions first and then their velocities, which are a plain vector, in the tangent
+    space of the positions: `StateProduct(StateSE3(), StateVector(6))` is a rigid body with its twist, so that a
+    `DifferentialActionModelSymbolic` with `acceleration(x, u)`, shape (6,), takes the same symplectic Euler step
+    q⁺ = q ⊕ dt v⁺ as a robot. Two bodies are `StateProduct(StateSE3(), StateSE3(), StateVector(12))`.
+
+    Args:
+        states: The parts, at least one; products among them stay parts.
+        labels: Name of each part, in front of the names of its coordinates, as in "body.x"; by default none if these
+            names differ, and 0, 1, ... if not.
+
+    Attributes:
+        states: The parts.
+
+    Raises:
+        InvalidArgumentError: A part is not a state, or the labels are not as many as the parts.
+    """
+
+    proven = True
+
+    def __init__(self, *states: StateAbstract, labels: Sequence[str] | None = None) -> None:
+        if not states:
+            raise InvalidArgumentError("states: expected StateProduct(StateSE3(), StateVector(6), ...), got no state")
+        for i, state in enumerate(states):
+            if not isinstance(state, StateAbstract):
+                cure = f"; call it: {state.__name__}(...)" if isinstance(state, type) else ""
+                cure = (
+                    "; pass the parts one by one: StateProduct(a, b, ...)" if isinstance(state, (list, tuple)) else cure
+                )
+                raise InvalidArgumentError(
+                    f"states[{i}]: expected a state such as StateSE3() or StateVector(n), got {state!r}{cure}"
+                )
+        self.states = states
+        self.labels = None if labels is None else check_names("labels", labels, [""] * len(states), each="part")
+        if self.labels is not None and len(set(self.labels)) < len(states):
+            raise InvalidArgumentError(f"labels: expected different ones, got {list(self.labels)}")
+        self._x, self._dx = _places([s.nx for s in states]), _places([s.ndx for s in states])
+        super().__init__(
+            sum(s.nx for s in states),
+            sum(s.ndx for s in states),
+            names=self._prefixed([s.coordinate_names for s in states]),
+            tangent_names=self._prefixed([s.tangent_names for s in states]),
+            units=[unit for s in states for unit in s.tangent_units],
+            coordinate_units=[unit for s in states for unit in s.coordinate_units],
+            lower=np.concatenate([s.lower for s in states]),
+            upper=np.concatenate([s.upper for s in states]),
+        )
+
+    def split(self, x: Value) -> list[Value]:
+        """Coordinates of each part: of an expression (nx, 1), or of an array (..., nx).
+
+        Raises:
+            InvalidArgumentError: The size is wrong.
+        """
+        if isinstance(x, SX):
+            check_columns({"x": (x, self.nx)})
+            return [x[place] for place in self._x]
+        array = check_coordinates("x", x, self.nx)
+        return [array[..., place] for place in self._x]
+
+    def zero(self) -> Reals:
+        """The neutral state of each part, shape (nx,); a new array."""
+        return np.concatenate([s.zero() for s in self.states])
+
+    def rand(self, rng: np.random.Generator | int) -> Reals:
+        """A random state of each part, shape (nx,)."""
+        generator = random_generator(rng)
+        return np.concatenate([s.rand(generator) for s in self.states])
+
+    def at_rest(self, x: npt.ArrayLike) -> Reals:
+        """The state with the velocities of its parts set to zero, shape (nx,); a StateVector has none."""
+        parts = self.split(check_coordinates("x", x, self.nx))
+        return np.concatenate([s.at_rest(part) for s, part in zip(self.states, parts)])
+
+    def normalize(self, x: npt.ArrayLike) -> Reals:
+        """The state with each part normalised, shape (nx,); a new array."""
+        checked = check_array("x", x, (self.nx,), cure=self._shape_hint())
+        return np.concatenate([s.normalize(part) for s, part in zip(self.states, self.split(checked))])
+
+    def are_states(self, xs: Reals) -> bool:
+        return all(s.are_states(part) for s, part in zip(self.states, self.split(xs)))
+
+    def body_poses(self, xs: Reals) -> Reals | None:
+        """Poses (T + 1, 4, 4) of the first part that has them; None if none has."""
+        found = (s.body_poses(part) for s, part in zip(self.states, self.split(xs)))
+        return next((poses for poses in found if poses is not None), None)
+
+    def sx_integrate(self, x: SX, dx: SX) -> SX:
+        """x ⊕ dx, shape (nx, 1)."""
+        check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
+        return SX(ca.vertcat(*self._each("sx_integrate", (x, self._x), (dx, self._dx))))
+
+    def sx_difference(self, x0: SX, x1: SX) -> SX:
+        """x1 ⊖ x0, shape (ndx, 1)."""
+        check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
+        return SX(ca.vertcat(*self._each("sx_difference", (x0, self._x), (x1, self._x))))
+
+    def sx_jintegrate(self, x: SX, dx: SX) -> tuple[SX, SX]:
+        """Derivatives of x ⊕ dx in x and in dx, block-diagonal, shape (ndx, ndx) each."""
+        check_columns({"x": (x, self.nx), "dx": (dx, self.ndx)})
+        first, second = zip(*self._each("sx_jintegrate", (x, self._x), (dx, self._dx)))
+        return SX(ca.diagcat(*first)), SX(ca.diagcat(*second))
+
+    def sx_jdifference(self, x0: SX, x1: SX) -> tuple[SX, SX]:
+        """Derivatives of x1 ⊖ x0 in x0 and in x1, block-diagonal, shape (ndx, ndx) each."""
+        check_columns({"x0": (x0, self.nx), "x1": (x1, self.nx)})
+        first, second = zip(*self._each("sx_jdifference", (x0, self._x), (x1, self._x)))
+        return SX(ca.diagcat(*first)), SX(ca.diagcat(*second))
+
+    def sx_tangent_basis(self, x: SX) -> SX:
+        """d(x ⊕ dx)/d dx at dx = 0, block-diagonal, shape (nx, ndx)."""
+        check_columns({"x": (x, self.nx)})
+        return SX(ca.diagcat(*self._each("sx_tangent_basis", (x, self._x))))
+
+    def sx_tangent_projection(self, x: SX) -> SX:
+        """d(x' ⊖ x)/dx' at x' = x, block-diagonal, shape (ndx, nx)."""
+        check_columns({"x": (x, self.nx)})
+        return SX(ca.diagcat(*self._each("sx_tangent_projection", (x, self._x))))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.states, self.labels)
+
+    def __repr__(self) -> str:
+        labels = "" if self.labels is None else f", labels={list(self.labels)}"
+        return f"StateProduct({', '.join(map(repr, self.states))}{labels})"
+
+    def _prefixed(self, names: list[list[str]]) -> list[str]:
+        plain = [name for part in names for name in part]
+        labels = self.labels
+        if labels is None:
+            if len(set(plain)) == len(plain):
+                return plain
+            labels = tuple(str(i) for i in range(len(names)))
+        return [f"{label}.{name}" for label, part in zip(labels, names) for name in part]
+
+    def _each(self, method: str, *pairs: tuple[Any, list[slice]]) -> list[Any]:
+        """Results of a method of each part, with the part's own piece of each value."""
+        return [
+            getattr(state, method)(*(value[places[i]] for value, places in pairs))
+            for i, state in enumerate(self.states)
+        ]
+
+    def _integrate(self, x: Reals, dx: Reals) -> Reals:
+        return np.concatenate(self._each("_integrate", (x, self._x), (dx, self._dx)))
+
+    def _difference(self, x0: Reals, x1: Reals) -> Reals:
+        return np.concatenate(self._each("_difference", (x0, self._x), (x1, self._x)))
+
+    def _jintegrate(self, x: Reals, dx: Reals) -> tuple[Reals, Reals]:
+        return self._diagonal(self._each("_jintegrate", (x, self._x), (dx, self._dx)))
+
+    def _jdifference(self, x0: Reals, x1: Reals) -> tuple[Reals, Reals]:
+        return self._diagonal(self._each("_jdifference", (x0, self._x), (x1, self._x)))
+
+    def _diagonal(self, pairs: list[tuple[Reals, Reals]]) -> tuple[Reals, Reals]:
+        first, second = np.zeros((self.ndx, self.ndx)), np.zeros((self.ndx, self.ndx))
+        for place, (a, b) in zip(self._dx, pairs):
+            first[place, place], second[place, place] = a, b
+        return first, second
+
+    def _check_rotations(self, x: Reals, argument: str) -> None:
+        for state, place in zip(self.states, self._x):
+            state._check_rotations(x[place], f"{argument}[{place.start}:{place.stop}]")
+
+    def _shape_hint(self) -> str:
+        sizes = ", ".join(f"{s!r} with {s.nx}" for s in self.states)
+        return f"a state of the product has the coordinates of {sizes}, one part behind the other"
+
+    def _same_content(self, other: StateProduct) -> bool:
+        return self.states == other.states
+
+
+def _places(sizes: list[int]) -> list[slice]:
+    ends = np.cumsum([0, *sizes])
+    return [slice(int(start), int(stop)) for start, stop in itertools.pairwise(ends)]
+
+
+def _rebuild(states: tuple[StateAbstract, ...], labels: tuple[str, ...] | None) -> StateProduct:
+    return StateProduct(*states, labels=labels)
