@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import trajopt
-from trajopt.errors import InvalidArgumentError, ModelEvaluationError
+from trajopt import problems
+from trajopt.errors import ImmutableError, InvalidArgumentError, ModelEvaluationError
 from trajopt.solvers import SolverFDDP
 
 
@@ -123,3 +124,11 @@ def test_names_of_parameters_may_be_unhashable(name: Any) -> None:
     for call in (lambda p: p.get_parameter(name), lambda p: p.set_parameter(name, 1.0)):
         with pytest.raises(trajopt.UnknownNameError, match="parameter"):
             call(problem(Box()))
+
+
+def test_an_assignment_to_a_parameter_names_set_parameter() -> None:
+    problem = problems.load("pendulum", T=3).problem
+    for name in ("dt", "mass"):
+        with pytest.raises(ImmutableError, match=rf"write problem.set_parameter\('{name}', value\)"):
+            setattr(problem, name, 0.1)
+    problem.set_parameter("dt", 0.1)

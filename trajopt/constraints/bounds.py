@@ -58,7 +58,7 @@ def first_bounds(lower: Any, upper: Any, equals: Any) -> tuple[Reals, Reals]:
     if low.shape and high.shape and low.shape != high.shape:
         raise InvalidArgumentError(f"upper: expected as many as lower, {low.size}, got {high.size}")
     if np.any(low > high):
-        raise InvalidArgumentError(f"lower: expected lower <= upper, got {low} and {high}")
+        raise InvalidArgumentError(f"lower: expected lower <= upper, got {low} and {high}; exchange the two")
     return low, high
 
 

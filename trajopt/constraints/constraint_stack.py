@@ -127,7 +127,11 @@ class ConstraintStack(Immutable):
             InvalidArgumentError: Bounds do not fit, or a model uses this stack already.
         """
         self._check(name, residual)
-        constraint = Constraint(name, residual.clone(), *first_bounds(lower, upper, equals))
+        try:
+            bounds = first_bounds(lower, upper, equals)
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(f"constraint {name!r}: {error}") from error
+        constraint = Constraint(name, residual.clone(), *bounds)
         _check_names_differ(constraint)
         if residual.nr is not None:
             constraint.check_size(0)

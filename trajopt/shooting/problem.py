@@ -100,6 +100,12 @@ class ShootingProblem(Immutable):
         """Largest number of controls of a knot [-]."""
         return max((kind.model.nu for kind in self._kinds[:-1]), default=0)
 
+    def _cure(self, name: str) -> str:
+        meant = [each for each in self.parameters if name in each.split(".")]
+        if meant:
+            return f"it is a run-time parameter; write problem.set_parameter({meant[0]!r}, value)"
+        return super()._cure(name)
+
     def row_bounds(self) -> tuple[Reals, Reals]:
         """Lower and upper bounds of the constraint rows (T + 1, nc), infinite where there is none."""
         lower, upper = np.full((self.T + 1, self.nc), -np.inf), np.full((self.T + 1, self.nc), np.inf)
