@@ -30,7 +30,7 @@ class SQPProgress(Progress):
         stationarity: Largest gradient of the Lagrangian along the controls.
         violation: Largest violation of a row.
         complementarity: Largest product of a multiplier and the distance from its bound.
-        stuck: Updates of the multipliers under the largest penalty at which no step would reduce the violation [-].
+        stuck: Iterations in a row at which nothing promises to reduce the violation [-].
     """
 
     guess: Reals = field(default_factory=lambda: np.zeros((0, 0)))

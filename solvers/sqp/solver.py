@@ -24,8 +24,8 @@ from trajopt.solvers.sqp.rows import ConstraintRows
 from trajopt.solvers.sqp.search import PolicySearch, PolicyStep, is_noisy
 from trajopt.types import Reals
 
-STUCK = 3  # updates of the multipliers that must not have helped before a problem counts as infeasible
-SLIGHT = 1e-4  # part of the violation below which a gradient of it counts as zero
+STUCK = 3  # iterations in a row after which what cannot get closer counts as infeasible
+SLIGHT = 0.01  # part of the squared violation; a promise below it counts as none
 LARGE = 100.0  # mean of the multipliers, of the scaled cost, beyond which stationarity is relative to it
 
 
@@ -108,6 +108,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         slope = self._model.slope(run, self._rows, qp)
         step = self._search.along(run, self._rows, qp, merit, slope)
         self._accept(run, e, step, qp, merit, slope, ridge)
+        run.stuck = run.stuck + 1 if self._cannot_get_closer(run, e) else 0
         self._check(run, -slope)
         return run.record(
             stop=run.stationarity,
@@ -136,7 +137,6 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         if step is None and not flat:
             run.failures += 1
             run.ridge = 8.0 * max(ridge, FIRST_RIDGE)
-            self._note_whether_stuck(run, e)
             if run.failures >= 3:
                 self._begin_anew(run, e)
             return
@@ -159,24 +159,26 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         c = e.c if step is None else step.c
         whole = step is not None and step.length == 1.0
         y = rows.soft(qp.y if whole else penalty.gradient(rows.penalized(c)))
-        self._note_whether_stuck(run, e)
         mu = np.minimum(options.max_penalty * run.stiffness, options.penalty_increase * penalty.mu)
         run.penalty = AugmentedLagrangian(rows.lower, rows.upper, y, mu)
 
-    def _note_whether_stuck(self, run: SQPProgress, e: Evaluator) -> None:
-        if np.all(run.penalty.mu >= self.options.max_penalty * run.stiffness):
-            run.stuck = run.stuck + 1 if self._cannot_get_closer(e) else 0
+    def _cannot_get_closer(self, run: SQPProgress, e: Evaluator) -> bool:
+        """Whether rows stay violated under the largest penalty, and no controls within their limits promise otherwise.
 
-    def _cannot_get_closer(self, e: Evaluator) -> bool:
-        """Whether rows are violated, and no change of the controls within their limits reduces that to first order."""
+        What they promise is the largest decrease of ½ |v|² to first order, with v the violations, each control moving
+        by at most its own size, or 1.
+        """
+        if not np.all(run.penalty.mu >= self.options.max_penalty * run.stiffness):
+            return False
         rows = self._rows
         v = e.c - np.clip(e.c, rows.lower, rows.upper)
-        worst = float(np.abs(v).max(initial=0.0))
-        if worst <= self.options.feasibility:
+        if np.abs(v).max(initial=0.0) <= self.options.feasibility:
             return False
         descent = -along_controls(e, (v[:-1, None, :] @ e.C)[:, 0], v[-1] @ e.terminal_C)[0]
-        blocked = ((descent > 0.0) & (e.us >= rows.u_upper)) | ((descent < 0.0) & (e.us <= rows.u_lower))
-        return float(np.abs(np.where(blocked, 0.0, descent)).max(initial=0.0)) < SLIGHT * worst
+        room = np.maximum(1.0, np.abs(e.us))
+        up, down = np.minimum(rows.u_upper - e.us, room), np.maximum(rows.u_lower - e.us, -room)
+        promised = np.where(descent > 0.0, descent * up, descent * down).sum()
+        return bool(promised < SLIGHT * (v**2).sum())
 
     def _begin_anew(self, run: SQPProgress, e: Evaluator) -> None:
         """From the guess's controls, once."""

@@ -31,6 +31,7 @@ from trajopt.residuals import (
     ResidualModelSymbolic,
 )
 from trajopt.shooting import ShootingProblem
+from trajopt.solution import SolverStatus
 from trajopt.solvers import SolverSQP, SQPOptions
 from trajopt.states import StateAbstract, StateMultibody
 
@@ -134,3 +135,22 @@ def test_standing_on_friction_cones() -> None:
     assert max(v.max() for v in solution.violations().values()) < 1e-5
     for foot, forces in solution.contact_forces().items():
         assert np.all(np.hypot(forces[:, 0], forces[:, 1]) <= 0.8 * forces[:, 2] + 1e-5), foot
+
+
+@pytest.mark.parametrize("effort", [(0.5, 0.2), (1.5, 1.0)])
+def test_torque_too_weak_to_get_there_is_infeasible(effort: tuple[float, float]) -> None:
+    """With Gauss-Newton Hessians, too; 20 and 10 N m are enough."""
+    state = StateMultibody(trajopt.load_robot("planar-2r"))
+    costs = CostStack(state).add("effort", ResidualModelControl(state), weight=1e-3)
+    motor = ConstraintStack(state)
+    motor.add("motor", ResidualModelControl(state), lower=-np.array(effort), upper=effort)
+    pose = ConstraintStack(state).add("pose", ResidualModelState(state, [1.0, 0.5, 0.0, 0.0]), equals=0.0)
+    model = DifferentialActionModelFreeFwdDynamics(state, ActuationModelFull(state), costs, constraints=motor)
+    end = ActionModelTerminal(CostStack(state), constraints=pose)
+    problem = ShootingProblem(np.zeros(4), [IntegratedActionModelEuler(model, 0.02)] * 60, end)
+    solution = SolverSQP(problem).solve()
+    assert solution.status is SolverStatus.INFEASIBLE
+    assert "constraint 'pose'" in solution.explain()
+    problem.set_parameter("motor.lower", [-20.0, -10.0])
+    problem.set_parameter("motor.upper", [20.0, 10.0])
+    assert SolverSQP(problem).solve().converged
