@@ -142,6 +142,7 @@ def test_torque_too_weak_to_get_there_is_infeasible(effort: tuple[float, float])
     """With Gauss-Newton Hessians, too; 20 and 10 N m are enough."""
     state = StateMultibody(trajopt.load_robot("planar-2r"))
     costs = CostStack(state).add("effort", ResidualModelControl(state), weight=1e-3)
+    costs.add("posture", ResidualModelState(state), weight=1e-3)
     motor = ConstraintStack(state)
     motor.add("motor", ResidualModelControl(state), lower=-np.array(effort), upper=effort)
     pose = ConstraintStack(state).add("pose", ResidualModelState(state, [1.0, 0.5, 0.0, 0.0]), equals=0.0)
