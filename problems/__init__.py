@@ -11,17 +11,28 @@ from __future__ import annotations
 from typing import Any
 
 from trajopt.checks import check_known
+from trajopt.model.calls import explain_calls
 from trajopt.problems import (
+    arm_limits,
     arm_reach,
     arm_reach_crocoddyl,
     arm_reach_seed,
+    arm_spheres,
     biped_gaits,
     cart_pole,
+    cart_pole_limits,
+    com_circle,
     double_pendulum,
     humanoid_reach,
     humanoid_taichi,
     lqr,
+    lqr_bounds,
+    minimum_jerk,
+    parking,
+    parking_circles,
     pendulum,
+    pendulum_limits,
+    quadrotor_obstacles,
     quadruped_gaits,
     unicycle,
 )
@@ -44,6 +55,16 @@ _FAMILIES: dict[str, Family] = {
         lqr.FAMILY,
         pendulum.FAMILY,
         *quadruped_gaits.FAMILIES,
+        cart_pole_limits.FAMILY,
+        parking.FAMILY,
+        parking_circles.FAMILY,
+        pendulum_limits.FAMILY,
+        lqr_bounds.FAMILY,
+        minimum_jerk.FAMILY,
+        quadrotor_obstacles.FAMILY,
+        arm_limits.FAMILY,
+        arm_spheres.FAMILY,
+        com_circle.FAMILY,
         unicycle.FAMILY,
     )
 }
@@ -81,3 +102,6 @@ def load(name: str, /, robot: str | None = None, **options: Any) -> ProblemCase:
 
 def _family(name: str) -> Family:
     return _FAMILIES[check_known("problem", name, _FAMILIES)]
+
+
+explain_calls(__name__)

@@ -115,7 +115,7 @@ def build(
     arm, tool = carrying(load_robot(robot), known.frame if known else frame)
     reach = known if known and known.start else any_reach(arm, tool)
     start, end = np.array(reach.start), np.array(reach.end)
-    goal = placement(arm, tool, end) if target is None else check_array("target", target, (3,))
+    goal = placement(arm, tool, end) if target is None else check_array("target", target, (3,), cure="a point [m]")
     state = StateMultibody(arm)
     x0 = np.concatenate([start, np.zeros(state.nv)])
     residual_type = ResidualModelFramePlacement if isinstance(goal, pin.SE3) else ResidualModelFrameTranslation

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from trajopt.notebook import table
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
@@ -14,6 +16,7 @@ from trajopt.types import Reals
 
 CROCODDYL = "Crocoddyl 3.2.1, FDDP"
 TRAJOPT = "trajopt 0.1.0, FDDP"
+TRAJOPT_SQP = "trajopt 0.1.0, SQP"
 
 Report = Callable[[Solution], dict[str, str]]
 
@@ -38,6 +41,8 @@ class ProblemCase:
         reference_cost: Cost of a known solution with these options; None if none is known [cost].
         reference_source: Source of that cost.
         report: Function that describes a solution: texts with units, by short names.
+        obstacles: What pictures show beside the motion: upright cylinders (x, y, radius), shape (n, 3), or balls (x, y,
+            z, radius), shape (n, 4) [m].
     """
 
     name: str
@@ -50,6 +55,7 @@ class ProblemCase:
     reference_cost: float | None = None
     reference_source: str = ""
     report: Report = field(default=no_report, repr=False)
+    obstacles: Reals = field(default_factory=lambda: np.zeros((0, 4)), repr=False)
 
     def _repr_html_(self) -> str:
         rows = {"about": self.description, "solver": self.solver.__name__, "options": repr(self.options)}
@@ -68,6 +74,7 @@ class ProblemInfo:
         robots: Robots to choose from, the default one first; empty for a family with a model of its own.
         any_robot: Whether `load` takes other robots too, by name or file.
         options: Options that `load` takes, with the defaults.
+        usual: Values that a default of None stands for, of the default robot, where it has them.
         meanings: What each option means, with its unit.
         reference_cost: Cost of a known solution with the defaults; None if none is known [cost].
         reference_source: Source of that cost.
@@ -78,6 +85,7 @@ class ProblemInfo:
     robots: tuple[str, ...]
     any_robot: bool
     options: dict[str, Any]
+    usual: dict[str, Any]
     meanings: dict[str, str]
     reference_cost: float | None
     reference_source: str

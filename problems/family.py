@@ -6,8 +6,8 @@ import dataclasses
 import inspect
 import numbers
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any, get_args
 
@@ -30,6 +30,7 @@ class Family:
             is a choice of robots.
         robots: Robots to choose from, the default one first; empty for a family with a model of its own.
         any_robot: Whether `build` takes other robots too, as `load_robot` does.
+        usual: Values of the default robot that a default of None stands for, by the names of the options.
         reference_cost: Cost of a known solution with the defaults; None if none is known [cost].
         reference_source: Source of that cost.
         reference_holds: Whether the reference cost of a case is valid for all options; otherwise for the defaults only.
@@ -40,6 +41,7 @@ class Family:
     build: Callable[..., ProblemCase]
     robots: tuple[str, ...] = ()
     any_robot: bool = False
+    usual: Mapping[str, Any] = field(default_factory=dict)
     reference_cost: float | None = None
     reference_source: str = ""
     reference_holds: bool = False
@@ -58,6 +60,7 @@ class Family:
             robots=self.robots,
             any_robot=self.any_robot,
             options=self.options,
+            usual=dict(self.usual),
             meanings=self._meanings(),
             reference_cost=self.reference_cost,
             reference_source=self.reference_source,

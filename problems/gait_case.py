@@ -11,12 +11,27 @@ from typing import Generic
 import numpy.typing as npt
 
 from trajopt.analysis import motion_report
+from trajopt.checks import check_flag
 from trajopt.gaits import ContactSchedule, GaitModels, GaitOptions, Stance, gait_guess
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.gait_tables import Leap, Row, Steps, changed
 from trajopt.robots import configuration_on_ground, legged_robot, load_robot
-from trajopt.solvers import FDDPOptions, SolverFDDP
+from trajopt.solvers import FDDPOptions, SolverFDDP, SolverSQP, SQPOptions
+
+_OPTIONS = {
+    "step_length": "length",
+    "step_height": "height",
+    "step_knots": "knots",
+    "support_knots": "support",
+    "profile": "profile",
+    "jump_height": "height",
+    "jump_length": "length",
+    "ground_knots": "ground",
+    "flying_knots": "flying",
+    "dt": "dt",
+}
+"""Options of gaits, and the columns of `gait_tables` that have the values of a robot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +65,7 @@ class Gait(Generic[Row]):
             description=self.description,
             build=functools.partial(build, self, robot=robot),
             robots=tuple(self.robots),
+            usual={option: getattr(known, name) for option, name in _OPTIONS.items() if hasattr(known, name)},
             reference_cost=known.cost,
             reference_source=known.source,
         )
@@ -75,6 +91,7 @@ def step_case(
     profile: str | None = None,
     dt: float | None = None,
     mu: float = 0.7,
+    limits: bool = False,
 ) -> ProblemCase:
     """The case of a robot that steps, starting from rest; None is the robot's own value in gait_tables.py.
 
@@ -90,6 +107,8 @@ def step_case(
         profile: Path of a swinging foot, "smooth" or "triangle", see `trajopt.gaits.Swing`.
         dt: Time step [s].
         mu: Friction coefficient [-].
+        limits: Whether friction and wrench cones, torques, velocities and positions of the joints are hard constraints,
+            which SolverSQP keeps; otherwise they are costs.
     """
     steps = changed(
         gait.robots[robot],
@@ -111,7 +130,9 @@ def step_case(
         heading=heading,
         dt=steps.dt,
     )
-    return _gait_case(gait, f"{robot} {gait.verb}, asked for steps of {steps.length:g} m.", robot, schedule, mu, steps)
+    return _gait_case(
+        gait, f"{robot} {gait.verb}, asked for steps of {steps.length:g} m.", robot, schedule, mu, steps, limits
+    )
 
 
 def jump_case(
@@ -124,6 +145,7 @@ def jump_case(
     flying_knots: int | None = None,
     dt: float | None = None,
     mu: float = 0.7,
+    limits: bool = False,
 ) -> ProblemCase:
     """The case of a robot that jumps and lands on all feet; None is the robot's own value in gait_tables.py.
 
@@ -136,6 +158,8 @@ def jump_case(
         flying_knots: Number of knots on the way up, and again on the way down [-].
         dt: Time step [s].
         mu: Friction coefficient [-].
+        limits: Whether friction and wrench cones, torques, velocities and positions of the joints are hard constraints,
+            which SolverSQP keeps; otherwise they are costs.
     """
     leap = changed(
         gait.robots[robot],
@@ -154,7 +178,9 @@ def jump_case(
         dt=leap.dt,
         flight=leap.flight,
     )
-    return _gait_case(gait, f"{robot} {gait.verb}, asked for a rise of {leap.height:g} m.", robot, schedule, mu, leap)
+    return _gait_case(
+        gait, f"{robot} {gait.verb}, asked for a rise of {leap.height:g} m.", robot, schedule, mu, leap, limits
+    )
 
 
 def _gait_case(
@@ -164,8 +190,13 @@ def _gait_case(
     schedule: Callable[[Stance], ContactSchedule],
     mu: float,
     known: Row,
+    limits: bool,
 ) -> ProblemCase:
-    """The case of a robot that starts from rest; the guess follows the references, or stands still as Crocoddyl's."""
+    """The case of a robot that starts from rest; the guess follows the references, or stands still as Crocoddyl's.
+
+    With limits it is the motion without them, where they are costs: few iterations are left then. Steps are linear, as
+    rollouts of a bound whose torques are cut off fall over.
+    """
     legged, walker = legged_robot(robot), load_robot(robot)
     q0 = configuration_on_ground(walker, legged.feet, legged.configuration)
     motion = schedule(Stance.of(walker, legged.feet, q0, soles=legged.sole is not None))
@@ -173,16 +204,22 @@ def _gait_case(
     options = GaitOptions.crocoddyl(soles=soles, mu=mu) if gait.crocoddyl else GaitOptions(mu=mu)
     if legged.sole is not None:
         options = dataclasses.replace(options, sole=legged.sole)
+    check_flag("limits", limits)
     problem = GaitModels(walker, motion.start, options).problem(motion, q0, posture=q0)
     xs, us = gait_guess(problem, motion, "standing" if gait.crocoddyl else None)
+    solver_options = FDDPOptions(max_iterations=200, tolerance=gait.tolerance)
+    if limits:
+        free = SolverFDDP(problem, solver_options).solve(xs, us)
+        xs, us = free.xs, free.us
+        problem = GaitModels(walker, motion.start, options, limits=True).problem(motion, q0, posture=q0)
     return ProblemCase(
         name=gait.name,
         description=description,
         problem=problem,
         xs=xs,
         us=us,
-        solver=SolverFDDP,
-        options=FDDPOptions(max_iterations=200, tolerance=gait.tolerance),
+        solver=SolverSQP if limits else SolverFDDP,
+        options=SQPOptions(steps="linear") if limits else solver_options,
         reference_cost=known.cost,
         reference_source=known.source if known.cost is not None else "",
         report=functools.partial(motion_report, mu=mu),

@@ -47,7 +47,7 @@ def build(
     Source: Crocoddyl's example humanoid_manipulation.
     """
     humanoid = load_robot(robot)
-    goal = check_array("target", target, (3,))
+    goal = check_array("target", target, (3,), cure="a point [m]")
     problem = humanoid_problem(
         humanoid,
         [LeftFootPhase(knots=check_count("T", T, least=1))],

@@ -49,7 +49,10 @@ def build(
     """
     humanoid = load_robot(robot)
     places = {name: check_array(name, value, (3,)) for name, value in (("aside", aside), ("lifted", lifted))}
-    count, goal = check_count("knots", knots, least=1), check_array("target", target, (3,))
+    count, goal = (
+        check_count("knots", knots, least=1),
+        check_array("target", target, (3,), cure="a point [m]"),
+    )
     phases = [LeftFootPhase(knots=count), *(LeftFootPhase(knots=count, lifted=p) for p in places.values())]
     problem = humanoid_problem(
         humanoid,

@@ -1,6 +1,10 @@
 """Solvers: how to solve a shooting problem."""
 
+from trajopt.model.calls import explain_calls
 from trajopt.solvers.base import SolverAbstract
+from trajopt.solvers.box_ddp import SolverBoxDDP
+from trajopt.solvers.box_fddp import SolverBoxFDDP
+from trajopt.solvers.box_options import BoxDDPOptions, BoxFDDPOptions
 from trajopt.solvers.ddp import SolverDDP
 from trajopt.solvers.fddp import SolverFDDP
 from trajopt.solvers.nlp import SolverFatrop, SolverIpopt
@@ -9,12 +13,16 @@ from trajopt.solvers.progress import Progress
 from trajopt.solvers.sqp import SolverSQP
 
 __all__ = [
+    "BoxDDPOptions",
+    "BoxFDDPOptions",
     "DDPOptions",
     "FDDPOptions",
     "NLPOptions",
     "Progress",
     "SQPOptions",
     "SolverAbstract",
+    "SolverBoxDDP",
+    "SolverBoxFDDP",
     "SolverDDP",
     "SolverFDDP",
     "SolverFatrop",
@@ -22,3 +30,5 @@ __all__ = [
     "SolverOptions",
     "SolverSQP",
 ]
+
+explain_calls(__name__)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from trajopt.callbacks import Callback
 from trajopt.checks import check_flag, check_items
-from trajopt.errors import InvalidArgumentError, SolverInUseError, UnknownAttributeError
+from trajopt.errors import InvalidArgumentError, SolverInUseError, shown
 from trajopt.model.immutable import Immutable
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, Solution, SolverStatus
-from trajopt.solvers.hints import ATTRIBUTES, SOLVE, hinting
+from trajopt.solvers.hints import ATTRIBUTES, call_hint
 from trajopt.solvers.options import SolverOptions
 from trajopt.solvers.progress import Progress
 from trajopt.types import Reals
@@ -41,7 +42,15 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
     """
 
     options_type: ClassVar[type[SolverOptions]] = SolverOptions
+    attribute_hints: ClassVar[Mapping[str, str]] = ATTRIBUTES
     progress_type: type[P]
+    methods_explain = ("solve",)  # the loop calls the others, see `trajopt.model.calls`
+    takes_multipliers: ClassVar[bool] = False
+    """Whether a solve takes multipliers as a warm start."""
+    honours_constraints: ClassVar[bool] = False
+    """Whether it keeps constraints; a solver that does not refuses problems that have some."""
+    honours_soft_constraints: ClassVar[bool] = False
+    """Whether it keeps soft ones as `ShootingProblem.row_softness` has them."""
 
     def __init__(
         self,
@@ -50,11 +59,15 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         callbacks: Sequence[Callback | Callable[[IterationRecord], Any]] = (),
     ) -> None:
         if not isinstance(problem, ShootingProblem):
-            raise InvalidArgumentError(f"problem: expected a ShootingProblem, got {type(problem).__name__}")
+            inside = isinstance(getattr(problem, "problem", None), ShootingProblem)
+            cure = "; pass its attribute problem" if inside else ""
+            raise InvalidArgumentError(f"problem: expected a ShootingProblem, got {type(problem).__name__}{cure}")
         if options is not None and not isinstance(options, self.options_type):
-            raise InvalidArgumentError(
-                f"options: {type(self).__name__} takes {self.options_type.__name__}, got {type(options).__name__}"
-            )
+            name, kind = type(self).__name__, self.options_type.__name__
+            got = type(options).__name__ if isinstance(options, SolverOptions) else shown(options)
+            cure = "callbacks=[...]" if isinstance(options, (list, tuple, Callback)) else f"{kind}(max_iterations=100)"
+            raise InvalidArgumentError(f"options: {name} takes {kind}, got {got}; write {name}(problem, {cure})")
+        self._refuse_constraints(problem)
         self.problem = problem
         self.options = options or self.options_type()
         one = isinstance(callbacks, Callback) or callable(callbacks)
@@ -62,13 +75,28 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         self.callbacks = [Callback.of(c) for c in check_items("callbacks", callbacks, "callbacks", cure=cure)]
         self._free = [True]  # empty during a solve; `pop` and `append` are atomic
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ATTRIBUTES:
-            raise UnknownAttributeError(f"{type(self).__name__}.{name}: {ATTRIBUTES[name]}")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    def _refuse_constraints(self, problem: ShootingProblem) -> None:
+        """Raises InvalidArgumentError where the problem has constraints that the solver would ignore."""
+        if problem.constraint_names and not self.honours_constraints:
+            raise InvalidArgumentError(
+                f"problem: {type(self).__name__} can't honour constraints, and the problem has some: "
+                f"{', '.join(problem.constraint_names)}; take SolverSQP, or turn them into costs with "
+                "ActivationModelQuadraticBarrier"
+            )
+        if problem.soft_constraint_names and not self.honours_soft_constraints:
+            raise InvalidArgumentError(
+                f"problem: {type(self).__name__} can't honour soft constraints, and the problem has some: "
+                f"{', '.join(problem.soft_constraint_names)}; take SolverSQP, leave out soft=..., or turn them into "
+                "costs with ActivationModelQuadraticBarrier"
+            )
 
     def _cure(self, name: str) -> str:
         return ATTRIBUTES.get(name) or super()._cure(name)
+
+    @classmethod
+    def _call_hint(cls, method: str, wrong: list[str]) -> str:
+        known = [field.name for field in dataclasses.fields(cls.options_type)]
+        return call_hint(cls.__name__, cls.options_type.__name__, known, method, wrong)
 
     # What a solver writes
 
@@ -89,14 +117,16 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
 
     # The loop
 
-    @hinting(SOLVE)
-    def solve(self, xs: Any = None, us: Any = None, *, is_feasible: bool = False) -> Solution:
+    def solve(self, xs: Any = None, us: Any = None, *, is_feasible: bool = False, multipliers: Any = None) -> Solution:
         """Solves the problem from a guess.
 
         Args:
-            xs: States (T + 1, nx). Without them: the rollout of `us` if that is given, else x0 everywhere.
+            xs: States (T + 1, nx). Without them: the rollout of `us` if that is given, else x0 everywhere. Or a
+                Solution, of any solver, whose states and controls are the guess; one by SolverSQP gives its multipliers
+                too.
             us: Controls (T, nu); by default those that hold the states of `xs` at rest (quasi-static).
             is_feasible: Whether `xs` is the rollout of `us` from x0, without gaps.
+            multipliers: Those of a solution, `solution.multipliers`, for a warm start of SolverSQP.
 
         Returns:
             The best trajectory and the reason why the solver stopped; not converging raises nothing.
@@ -115,12 +145,12 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
                 f"and each callback that solves, a solver of its own: {name}(problem, options)"
             ) from None
         try:
-            return self._solve(xs, us, is_feasible)
+            return self._solve(xs, us, is_feasible, multipliers)
         finally:
             self._free.append(True)
 
-    def _solve(self, xs: Any, us: Any, is_feasible: bool) -> Solution:
-        run = self._start(xs, us, is_feasible)
+    def _solve(self, xs: Any, us: Any, is_feasible: bool, multipliers: Any) -> Solution:
+        run = self._start(xs, us, is_feasible, multipliers)
         try:
             while run.status is None:
                 run.iterations += 1
@@ -132,14 +162,37 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             run.status = SolverStatus.INTERRUPTED
         return self._finish(run)
 
-    def _start(self, xs: Any, us: Any, is_feasible: bool) -> P:
+    def _start(self, xs: Any, us: Any, is_feasible: bool, multipliers: Any) -> P:
+        self.problem.check_rows()
+        given = self._multipliers(xs, multipliers)
+        if isinstance(xs, Solution):
+            xs, us = xs.xs, xs.us if us is None else us
         states, controls, feasible = self._guess(xs, us, is_feasible)
-        run = self.progress_type(x0=self.problem.x0, trajectory=(states, controls), feasible=feasible)
+        run = self.progress_type(
+            x0=self.problem.x0, trajectory=(states, controls), feasible=feasible, multipliers=given
+        )
         self.prepare(run)
         run.started = time.perf_counter()  # compiling does not count
         for callback in self.callbacks:
             callback.start(self.problem, type(self).__name__)
         return run
+
+    def _multipliers(self, xs: Any, multipliers: Any) -> Mapping[str, Reals]:
+        """Multipliers of a warm start; those of a solution only where they are complete, as SolverSQP gives them."""
+        complete = {"dynamics", "constraints"}
+        if multipliers is None:
+            known = xs.multipliers if isinstance(xs, Solution) else {}
+            return known if self.takes_multipliers and complete <= set(known) else {}
+        if not self.takes_multipliers:
+            raise InvalidArgumentError(
+                f"multipliers: {type(self).__name__} has none; take SolverSQP, or leave them out"
+            )
+        if not isinstance(multipliers, Mapping) or not complete <= set(multipliers):
+            raise InvalidArgumentError(
+                "multipliers: expected those of a solution by SolverSQP, with 'dynamics' (T + 1, ndx) and "
+                f"'constraints' (T + 1, nc), got {shown(multipliers)}; pass solution.multipliers"
+            )
+        return multipliers
 
     def _guess(self, xs: Any, us: Any, is_feasible: bool) -> tuple[Reals, Reals, bool]:
         problem, is_feasible = self.problem, check_flag("is_feasible", is_feasible)

@@ -9,13 +9,11 @@ from trajopt.solvers.riccati import RiccatiOutcome
 from trajopt.solvers.rollout import RolloutProgress, RolloutSolverAbstract
 
 
-class SolverDDP(RolloutSolverAbstract):
-    """DDP with Gauss-Newton Hessians, that is iLQR: every accepted trajectory is a rollout from x0.
+class DDPSolverAbstract(RolloutSolverAbstract):
+    """DDP: every accepted trajectory is a rollout from x0.
 
     The states of a guess with gaps only serve to linearise; the first step closes all gaps. Expected decrease
-    dV(α) = α (d0 + α d1 / 2), d0 = Σ Qu · k, d1 = -Σ k · Quu k = -d0.
-
-    Source: Mayne 1966; Tassa, Mansard, Todorov, ICRA 2014; acceptance as Crocoddyl 3.2.1.
+    dV(α) = α (d0 + α d1 / 2), d0 = Σ Qu · k, d1 = -Σ k · Quu k.
     """
 
     def acceptance(self) -> DDPAcceptance:
@@ -28,11 +26,11 @@ class SolverDDP(RolloutSolverAbstract):
             run.guess_rolled_out = self.rolled_out(run)
 
     def promise(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Promise:
-        """d0 = Σ Qu · k = -d1."""
+        """d0 = Σ Qu · k, which is -d1 where no limit is active."""
         rolled, least = run.guess_rolled_out, -math.inf
         if not run.feasible and rolled is not None:
             least = run.cost - rolled.cost - self.options.rollout_margin * rolled.scale
-        return Promise(outcome.decrease, -outcome.decrease, None, None, min(abs(run.cost), run.first_scale), least)
+        return Promise(outcome.decrease, -outcome.curvature, None, None, min(abs(run.cost), run.first_scale), least)
 
     def feasible_after(self, run: RolloutProgress, length: float) -> bool:
         """Always: every step is a rollout."""
@@ -42,3 +40,12 @@ class SolverDDP(RolloutSolverAbstract):
         """Gains about a guess with gaps can make every rollout diverge: the controls alone are a feasible guess."""
         if not run.feasible and run.guess_rolled_out is not None:
             self.go_on_from(run, run.guess_rolled_out)
+
+
+class SolverDDP(DDPSolverAbstract):
+    """DDP with Gauss-Newton Hessians, that is iLQR: every accepted trajectory is a rollout from x0.
+
+    It refuses constraints, and control limits of models (`lower`, `upper`) are not kept: SolverBoxDDP keeps them.
+
+    Source: Mayne 1966; Tassa, Mansard, Todorov, ICRA 2014; acceptance as Crocoddyl 3.2.1.
+    """

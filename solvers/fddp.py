@@ -12,13 +12,11 @@ from trajopt.solvers.riccati import RiccatiOutcome
 from trajopt.solvers.rollout import RolloutProgress, RolloutSolverAbstract
 
 
-class SolverFDDP(RolloutSolverAbstract):
-    """FDDP with Gauss-Newton Hessians: a guess may have gaps between knots, and a step of length α closes the part α.
+class FDDPSolverAbstract(RolloutSolverAbstract):
+    """FDDP: a guess may have gaps between knots, and a step of length α closes the part α.
 
     Expected decrease dV(α) = α (d0 + α d1 / 2). With gaps f,
     d0 = Σ Qu · k - Σ Vx · f + dv, d1 = -Σ k · Quu k + Σ f · Vxx f - 2 dv, dv = -Σ f · Vxx (xs ⊖ xs_try).
-
-    Source: Mastalli et al., Crocoddyl, ICRA 2020, section III; acceptance as Crocoddyl 3.2.1.
     """
 
     options_type: ClassVar[type[SolverOptions]] = FDDPOptions
@@ -31,7 +29,7 @@ class SolverFDDP(RolloutSolverAbstract):
     def promise(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Promise:
         """d0 and d1 without dv, which depends on the trial."""
         if run.feasible:
-            return Promise(outcome.decrease, -outcome.decrease, None, None, min(abs(run.cost), run.first_scale))
+            return Promise(outcome.decrease, -outcome.curvature, None, None, min(abs(run.cost), run.first_scale))
         gaps, r = self._evaluator.f, self._riccati
         d0 = outcome.decrease - float(np.vdot(r.Vx, gaps))
         d1 = -outcome.decrease + float(np.vdot(r.Vf, gaps))
@@ -49,3 +47,12 @@ class SolverFDDP(RolloutSolverAbstract):
         if rolled is not None:
             self.go_on_from(run, rolled)
             run.regularization = self.options.initial_regularization
+
+
+class SolverFDDP(FDDPSolverAbstract):
+    """FDDP with Gauss-Newton Hessians: a guess may have gaps between knots, and a step of length α closes the part α.
+
+    It refuses constraints, and control limits of models (`lower`, `upper`) are not kept: SolverBoxFDDP keeps them.
+
+    Source: Mastalli et al., Crocoddyl, ICRA 2020, section III; acceptance as Crocoddyl 3.2.1.
+    """

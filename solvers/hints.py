@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from collections.abc import Iterable, Sequence
 
-from trajopt.errors import WrongCallError
-
-P = ParamSpec("P")
-R = TypeVar("R")
+from trajopt.errors import close_names
 
 ATTRIBUTES = {
     "setCallbacks": "callbacks are an argument of the solver: SolverFDDP(problem, callbacks=[CallbackVerbose()])",
@@ -34,25 +29,26 @@ ATTRIBUTES = {
 """What a solver of Crocoddyl has, and where it is here."""
 
 SOLVE = (
-    "solve takes (xs, us, *, is_feasible); the number of iterations and all else are options: "
+    "solve takes (xs, us, *, is_feasible, multipliers); the number of iterations and all else are options: "
     "SolverFDDP(problem, FDDPOptions(max_iterations=100)).solve(xs, us, is_feasible=False)"
 )
 
 
-def hinting(hint: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A decorator: calls with arguments that the function does not take raise WrongCallError with a hint."""
+def call_hint(solver: str, options: str, known: Iterable[str], method: str, wrong: Sequence[str]) -> str:
+    """Words on what to write in place of a wrong call of a solver's constructor or of its `solve`; empty if unknown.
 
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        @functools.wraps(function)
-        def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-            try:
-                return function(*args, **kwargs)
-            except TypeError as error:
-                inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
-                if inside:
-                    raise
-                raise WrongCallError(f"{error}; {hint}") from None
-
-        return wrapper
-
-    return decorate
+    Args:
+        solver: Class of the solver.
+        options: Class of its options.
+        known: Names of the options.
+        method: Method that was called.
+        wrong: Names of arguments that it does not take.
+    """
+    if method == "solve":
+        return SOLVE
+    for name in wrong:
+        if name in ATTRIBUTES:
+            return ATTRIBUTES[name]
+        if option := close_names(name, known)[:1]:
+            return f"it is an option: {solver}(problem, options={options}({option[0]}=...))"
+    return ""

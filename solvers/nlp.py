@@ -20,7 +20,7 @@ from trajopt.solvers.options import NLPOptions, SolverOptions
 from trajopt.solvers.progress import Progress
 from trajopt.types import Reals
 
-FAR = 1.0  # largest step in a curved tangent space from the states that it is counted from [rad]
+FAR = 1.0  # largest rotation from the states that steps are counted from [rad]
 CENTRES = 5  # how often these states are chosen anew
 
 STATUSES = {
@@ -56,6 +56,8 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
     options_type: ClassVar[type[SolverOptions]] = NLPOptions
     options: NLPOptions
     progress_type = NLPProgress
+    honours_constraints = True
+    honours_soft_constraints = True
     plugin: ClassVar[str]
 
     def __init__(
@@ -71,7 +73,13 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
 
     def _build(self) -> None:
         self._program = NonlinearProgram(self.problem)
-        self._solver = ca.nlpsol("solver", self.plugin, self._program.symbols, self._settings())
+        try:
+            self._solver = ca.nlpsol("solver", self.plugin, self._program.symbols, self._settings())
+        except RuntimeError as error:
+            if not self.options.settings:
+                raise
+            told = str(error).strip().splitlines()[-1].rpartition("cpp:")[2].partition(": ")[2]
+            raise InvalidArgumentError(f"settings: expected settings of {self.plugin}, got others: {told}") from error
 
     def __getstate__(self) -> dict[str, Any]:
         built = ("_program", "_solver")  # made anew: CasADi pickles no MX
@@ -89,17 +97,19 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
         """The whole solve; gives the record of the last iteration."""
         program, bounds, (xs, us) = self._program, self._program.bounds(), run.trajectory
         xs = np.vstack([run.x0, xs[1:]])
-        curved, run.iterations = self.problem.state.nx != self.problem.state.ndx, 0
-        for _ in range(CENTRES if curved else 1):
+        self.problem.warn_of_given_rows(self.problem.calc(xs, us).rows[0])
+        run.iterations = 0
+        for _ in range(CENTRES):
             found = self._solver(x0=program.guess(us), p=program.values(xs), **bounds)
             xs, us, largest = program.trajectory(np.array(found["x"]).ravel(), xs)
             stats = self._solver.stats()
             run.iterations += int(stats["iter_count"])
             if largest < FAR:
                 break
-        run.trajectory, run.cost = (xs, us), float(found["f"])
+        reached = self.problem.calc(xs, us)
+        run.trajectory, run.cost = (xs, us), reached.cost
         run.y = program.multipliers(np.array(found["lam_g"]).ravel())
-        run.feasible = bool(np.abs(self.problem.calc(xs, us).gaps).max() < 1e-6)
+        run.feasible = bool(np.abs(reached.gaps).max() < 1e-6)
         run.status = self._status(stats)
         return run.record(accepted=run.status is SolverStatus.CONVERGED)
 
@@ -149,7 +159,7 @@ class SolverFatrop(NLPSolverAbstract):
             "fatrop": settings,
             "structure_detection": "manual",
             "nx": [n] * len(program.nu),
-            "nu": program.nu,
+            "nu": program.inputs,
             "ng": [len(rows) for rows in program.rows],
             "N": self.problem.T,
             "equality": (limits["lbg"] == limits["ubg"]).tolist(),

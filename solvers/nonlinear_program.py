@@ -19,7 +19,8 @@ class NonlinearProgram:
     """Minimise Σ l(x, u) over tangent steps from given states, and controls.
 
     Variables are dx_0, u_0, dx_1, .. dx_T with x_t = x̂_t ⊕ dx_t. Constraints are, knot by knot, the gap behind it,
-    dx_{t+1} - (f(x_t, u_t) ⊖ x̂_{t+1}), and its rows; those that are free of u are left out at knot 0.
+    dx_{t+1} - (f(x_t, u_t) ⊖ x̂_{t+1}), and its rows; those that are free of u are left out at knot 0. Behind u_t stand
+    the slacks of soft rows, s⁻ >= 0 and s⁺ >= 0 with lower <= c + s⁻ - s⁺ <= upper; an optimum has one of both at most.
 
     Args:
         problem: The problem, whose models must all be expressions.
@@ -29,6 +30,8 @@ class NonlinearProgram:
         is_gap: Mask of the constraints that are gaps.
         nu: Number of controls of each knot, 0 at the end.
         rows: Numbers of the rows of each knot that are constraints.
+        soft: Which of these are soft.
+        curved: Mask (ndx,) of the directions of a step along which x̂ ⊕ dx is no straight line: rotations.
 
     Raises:
         UnsupportedOperationError: A knot is no single expression.
@@ -44,6 +47,9 @@ class NonlinearProgram:
         self.nu = [model.nu for model in models[:-1]] + [0]
         self.rows = [np.arange(model.nc) for model in models]
         self.rows[0] = np.flatnonzero(~models[0].rows_free_of_control) if problem.T else self.rows[0]
+        soft = np.isfinite(problem.row_softness()[0])
+        self.soft = [np.flatnonzero(soft[t, rows]) for t, rows in enumerate(self.rows)]
+        self.curved = self._state.curved_directions
         self._build([functions[id(kinds[t])] for t in range(problem.T + 1)])
 
     def _build(self, functions: list[ca.Function]) -> None:
@@ -53,41 +59,59 @@ class NonlinearProgram:
         parameters = [MX.sym(f"p{t}", size) for t, size in enumerate(self._sizes)]
         steps = [MX.sym(f"dx{t}", state.ndx) for t in range(T + 1)]
         us = [MX.sym(f"u{t}", nu) for t, nu in enumerate(self.nu)]
+        slacks = [(MX.sym(f"below{t}", len(soft)), MX.sym(f"above{t}", len(soft))) for t, soft in enumerate(self.soft)]
+        weights = [(MX.sym(f"w{t}", len(soft)), MX.sym(f"W{t}", len(soft))) for t, soft in enumerate(self.soft)]
         xs = [integrate(centre, step) for centre, step in zip(centres, steps)]
         cost, constraints, is_gap = MX(0), list[MX](), list[bool]()
         for t, function in enumerate(functions):
             xnext, value, rows = function(xs[t], us[t], parameters[t])
-            cost += value
+            cost += value + _slack_cost(*slacks[t], *weights[t])
             if t < T:
                 constraints.append(steps[t + 1] - difference(centres[t + 1], xnext))
                 is_gap += [True] * state.ndx
-            if len(self.rows[t]):
-                constraints.append(rows[self.rows[t].tolist()])
+            if len(self.rows[t]):  # limits of controls too; as bounds of variables IPOPT's cart-pole took 119, not 95
+                slack = ca.DM(np.eye(len(self.rows[t]))[:, self.soft[t]]) @ (slacks[t][0] - slacks[t][1])
+                constraints.append(rows[self.rows[t].tolist()] + slack)
                 is_gap += [False] * len(self.rows[t])
         self.is_gap = np.array(is_gap, dtype=np.bool_)
         self.symbols = {
-            "x": ca.vertcat(*(each for pair in zip(steps, us) for each in pair)),
-            "p": ca.vertcat(*centres, *parameters),
+            "x": ca.vertcat(*(each for dx, u, pair in zip(steps, us, slacks) for each in (dx, u, *pair))),
+            "p": ca.vertcat(*centres, *parameters, *(each for pair in weights for each in pair)),
             "f": cost,
             "g": ca.vertcat(*constraints),
         }
 
     def values(self, xs: Reals) -> Reals:
         """The numbers of "p" for states x̂ (T + 1, nx)."""
-        table = self._problem._table.values
-        return np.concatenate([xs.ravel(), *(table[t, :size] for t, size in enumerate(self._sizes))])
+        table, softness = self._problem._table.values, self._problem.row_softness()
+        numbers = [xs.ravel(), *(table[t, :size] for t, size in enumerate(self._sizes))]
+        for t, (rows, soft) in enumerate(zip(self.rows, self.soft)):
+            numbers += [weight[t, rows[soft]] for weight in softness]
+        return np.concatenate(numbers)
+
+    @property
+    def inputs(self) -> list[int]:
+        """Number of variables of each knot beside dx: controls and slacks."""
+        return [nu + 2 * len(soft) for nu, soft in zip(self.nu, self.soft)]
 
     def guess(self, us: Reals) -> Reals:
-        """Variables without a step, with controls (T, nu)."""
-        still = np.zeros(self._state.ndx)
-        return np.concatenate([np.r_[still, us[t, :nu] if nu else []] for t, nu in enumerate(self.nu)])
+        """Variables without a step and without slacks, with controls (T, nu)."""
+        parts = []
+        for t, (nu, size) in enumerate(zip(self.nu, self.inputs)):
+            parts.append(np.zeros(self._state.ndx + size))
+            if nu:
+                parts[t][self._state.ndx : self._state.ndx + nu] = us[t, :nu]
+        return np.concatenate(parts)
 
     def bounds(self) -> dict[str, Reals]:
-        """Bounds of variables and constraints: the first step is 0, so are gaps."""
+        """Bounds of variables and constraints: the first step is 0, so are gaps; slacks are not negative."""
         problem, n = self._problem, self._state.ndx
         size = int(self.symbols["x"].numel())
         lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
         lower[:n] = upper[:n] = 0.0
+        ends = np.cumsum([n + size for size in self.inputs])
+        for end, soft in zip(ends, self.soft):
+            lower[end - 2 * len(soft) : end] = 0.0
         low, high = problem.row_bounds()
         lbg, ubg = np.zeros(len(self.is_gap)), np.zeros(len(self.is_gap))
         lbg[~self.is_gap] = np.concatenate([low[t, rows] for t, rows in enumerate(self.rows)])
@@ -95,15 +119,16 @@ class NonlinearProgram:
         return {"lbx": lower, "ubx": upper, "lbg": lbg, "ubg": ubg}
 
     def trajectory(self, variables: Reals, centres: Reals) -> tuple[Reals, Reals, float]:
-        """States (T + 1, nx), controls (T, nu) and the largest step from x̂, of variables."""
+        """States (T + 1, nx), controls (T, nu) and the largest rotation from x̂ [rad], of variables."""
         n, xs, at, largest = self._state.ndx, np.empty_like(centres), 0, 0.0
         us = np.zeros((self._problem.T, self._problem.nu))
-        for t, nu in enumerate(self.nu):
+        for t, (nu, size) in enumerate(zip(self.nu, self.inputs)):
             step = variables[at : at + n]
-            xs[t], largest = self._state.integrate(centres[t], step), max(largest, float(np.abs(step).max()))
+            xs[t] = self._state.integrate(centres[t], step)
+            largest = max(largest, float(np.abs(step[self.curved]).max(initial=0.0)))
             if nu:
                 us[t, :nu] = variables[at + n : at + n + nu]
-            at += n + nu
+            at += n + size
         return xs, us, largest
 
     def multipliers(self, y: Reals) -> Reals:
@@ -112,6 +137,11 @@ class NonlinearProgram:
         for t, rows in enumerate(self.rows):
             found[t, rows], at = values[at : at + len(rows)], at + len(rows)
         return found
+
+
+def _slack_cost(below: MX, above: MX, linear: MX, quadratic: MX) -> MX:
+    """linear · s + ½ quadratic · s² of all slacks of a knot."""
+    return ca.dot(linear, below + above) + 0.5 * ca.dot(quadratic, below**2 + above**2)
 
 
 def _compiled(kind: Kind) -> CompiledKind:

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+import casadi as ca
 import numpy as np
 
-from trajopt.checks import as_numbers, check_count
+from trajopt.checks import as_numbers, check_count, check_mapping
 from trajopt.errors import InvalidArgumentError, shown
 
 
@@ -184,10 +185,16 @@ class SQPOptions(SolverOptions):
     """Options of SolverSQP.
 
     Attributes:
+        steps: "policy", rollouts of the quadratic program's policy, which are robust; or "linear", steps along a line,
+            all knots at once, for good guesses and for receding horizons.
+        qp: What solves the quadratic programs: "ipm", an interior point, "admm", "osqp", or a solver that comes with
+            CasADi, such as "hpipm", "proxqp", "qpoases" or "daqp".
+        qp_iterations: Most iterations of "ipm", "admm" and "osqp", such as 20 steps of "admm", whose result is used as
+            it is; None for those that it takes [-].
         tolerance: Largest gradient of the Lagrangian along the controls, of the cost scaled so that the mean of |diag
             Luu| is 1 [-].
         relative_tolerance: ... or, as rounding may hide that, decrease of the merit that the last QP has promised,
-            relative to the scaled cost, at least 1 [-].
+            relative to the scaled cost, at least 1, or a tenth of the increase [-].
         feasibility: Largest violation of a row, and largest product of a multiplier and the distance from its bound
             [-].
         initial_penalty: First penalty weight of rows at the end, of the scaled cost [-].
@@ -198,8 +205,11 @@ class SQPOptions(SolverOptions):
         restart: Iteration at which the solve starts anew from the guess's controls, if it still goes on [-].
     """
 
+    steps: str = "policy"
+    qp: str = "ipm"
+    qp_iterations: int | None = None
     tolerance: float = 1e-8
-    relative_tolerance: float = 1e-12
+    relative_tolerance: float = 1e-10
     feasibility: float = 1e-7
     initial_penalty: float = 100.0
     path_penalty_ratio: float = 100.0
@@ -210,13 +220,26 @@ class SQPOptions(SolverOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_steps()
         for name in ("tolerance", "feasibility", "initial_penalty", "max_penalty"):
             self._check(name, above=0.0, inclusive=False)
         self._check("relative_tolerance", above=0.0, inclusive=True)
         self._check("path_penalty_ratio", above=1.0, inclusive=True)
         self._check("penalty_increase", above=1.0, inclusive=False)
-        self._check("restart", above=1.0, inclusive=True)
+        object.__setattr__(self, "restart", check_count("restart", self.restart, least=1, most=2**62))
         object.__setattr__(self, "step_lengths", check_step_lengths(self.step_lengths))
+
+    def _check_steps(self) -> None:
+        if not isinstance(self.steps, str) or self.steps not in ("policy", "linear"):
+            raise InvalidArgumentError(f"steps: expected 'policy' or 'linear', got {shown(self.steps)}")
+        own = ("ipm", "admm", "osqp")
+        if not isinstance(self.qp, str) or not (self.qp in own or ca.has_conic(self.qp)):
+            there = [name for name in ("hpipm", "proxqp", "qpoases", "daqp", "qrqp") if ca.has_conic(name)]
+            raise InvalidArgumentError(f"qp: expected one of {', '.join((*own, *there))}, got {shown(self.qp)}")
+        if self.qp_iterations is not None:
+            check_count("qp_iterations", self.qp_iterations, least=1)
+            if self.qp not in own:
+                raise InvalidArgumentError(f"qp_iterations: {', '.join(own)} take it; expected None with {self.qp!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,3 +259,4 @@ class NLPOptions(SolverOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check("tolerance", above=0.0, inclusive=False)
+        check_mapping("settings", self.settings, "write {name: value}, with the solver's own names")

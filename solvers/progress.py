@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import weakref
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,7 @@ class Progress:
         iterations: Iterations begun [-].
         history: Their records.
         status: Why the solve is over; None as long as it is not.
+        multipliers: Multipliers by name that came with the guess, as in `Solution`; none by default.
         failed_knot: Knot where a direction could not be computed, if that ended the solve.
         started: When the solve began, after compiling, by time.perf_counter() [s].
     """
@@ -34,6 +36,7 @@ class Progress:
     iterations: int = 0
     history: list[IterationRecord] = field(default_factory=list)
     status: SolverStatus | None = None
+    multipliers: Mapping[str, Reals] = field(default_factory=dict)
     failed_knot: int | None = None
     started: float = field(default_factory=time.perf_counter)
 
@@ -44,7 +47,7 @@ class Progress:
 
     def record(self, **columns: Any) -> IterationRecord:
         """The record of this iteration: its number, the cost and the time, and the columns that the solver gives."""
-        return IterationRecord(
+        return IterationRecord.of(
             iteration=self.iterations,
             cost=self.cost,
             seconds=self.seconds,

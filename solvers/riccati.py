@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -26,6 +26,7 @@ import numpy as np
 from trajopt.kernels import ParallelCalls
 from trajopt.solvers import recursion
 from trajopt.solvers.linear_quadratic import LinearQuadratic, check_rows
+from trajopt.solvers.weighted_rows import WeightedRows
 from trajopt.types import Reals
 
 
@@ -55,6 +56,21 @@ class _Arguments(ctypes.Structure):
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Limits of the controls of a program, and how the programs of the knots are solved, see `recursion.box`.
+
+    Attributes:
+        lower: Lower limits of du (T, m), infinite where there are none; read at each pass.
+        upper: Upper limits.
+        options: Numbers in the order of `recursion.BOX_OPTIONS`.
+    """
+
+    lower: Reals
+    upper: Reals
+    options: Reals
+
+
 @dataclass(frozen=True, slots=True)
 class RiccatiOutcome:
     """Outcome of a backward pass.
@@ -64,11 +80,18 @@ class RiccatiOutcome:
         failed_knot: Where, T for the end; None if nothing was wrong.
         decrease: Σ (Qu, d) · (k, ky) [cost]. Without gaps the optimal cost of the program is - decrease / 2; without
             constraints this is the linear part of the decrease that the step promises, Σ Qu · k.
+        curvature: Σ k · Quu k [cost], the same but where limits of controls are active.
     """
 
     failure: Failure | None
     failed_knot: int | None
     decrease: float
+    curvature: float
+
+    @property
+    def promised(self) -> float:
+        """Decrease that a full step promises where there are no gaps [cost]."""
+        return self.decrease - 0.5 * self.curvature
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +105,22 @@ class LinearStep:
         du: Controls (T, m).
         lam: Multipliers λ of the dynamics (T + 1, n): the gradient of the value function at dx.
         y: Multipliers of the constraints (T, nc).
+        flat: dx, du and λ, one behind the other.
     """
 
     dx: Reals
     du: Reals
     lam: Reals
     y: Reals
+    flat: Reals
+
+    @staticmethod
+    def zeros(T: int, n: int, m: int, nc: int) -> LinearStep:
+        """All zeros."""
+        states, controls = (T + 1) * n, T * m
+        flat = np.zeros(2 * states + controls)
+        dx, du, lam = np.split(flat, [states, states + controls])
+        return LinearStep(dx.reshape(T + 1, n), du.reshape(T, m), lam.reshape(T + 1, n), np.zeros((T, nc)), flat)
 
 
 class Riccati:
@@ -101,9 +134,13 @@ class Riccati:
         lq: The program; its arrays must not move.
         K: Where to write K; an own array by default.
         k: Where to write k; an own array by default.
+        box: Limits of du, which a pass without gaps keeps; none by default. `solve` does not know them.
+        rows: Rows that add CᵀDC to H and Cᵀh to g, if any.
+        inverse: Whether `solve` multiplies by M⁻¹ itself, which is faster, and less accurate where weights are large.
 
     Attributes:
         lq: The program.
+        rows: Rows that add CᵀDC to H and Cᵀh to g; None without any.
         K: Gains (T, m, n): du = -k - K dx.
         k: Feed-forward of the controls (T, m).
         Ky: Gains of the multipliers (T, nc, n): y = -ky - Ky dx.
@@ -114,28 +151,27 @@ class Riccati:
         step: What `forward` writes.
     """
 
-    def __init__(self, lq: LinearQuadratic, *, K: Reals | None = None, k: Reals | None = None) -> None:
+    def __init__(
+        self,
+        lq: LinearQuadratic,
+        *,
+        K: Reals | None = None,
+        k: Reals | None = None,
+        rows: WeightedRows | None = None,
+        box: Box | None = None,
+        inverse: bool = False,
+    ) -> None:
         T, n, m, nc = lq.T, lq.n, lq.m, lq.nc
-        width, count = recursion.registers()
-        knot, row, _ = (stride // 8 for stride in (lq.F if T else np.zeros((1, *lq.F.shape[1:]))).strides)
-        self.lq = lq
-        self._sizes = recursion.Sizes(
-            n=n,
-            m=m,
-            nc=nc,
-            row_F=row,
-            knot_F=knot,
-            nb=lq.second_order.J0.shape[-1] if lq.second_order is not None else None,
-            width=width,
-            registers=count,
-        )
+        self.lq, self.rows = lq, rows
+        self._sizes = replace(sizes_of(lq, rows, inverse=inverse), boxed=box is not None)
         self.K, self.k = np.zeros((T, m, n)) if K is None else K, np.zeros((T, m)) if k is None else k
         check_rows("K", self.K, (T, m, n))
         check_rows("k", self.k, (T, m))
         self.Ky, self.ky = np.zeros((T, nc, n)), np.zeros((T, nc))
         self.Vx, self.Vxx, self.Vf = _roomy(T + 1, n), _roomy(T + 1, n, n), np.zeros((T + 1, n))
-        self.step = LinearStep(np.zeros((T + 1, n)), np.zeros((T, m)), np.zeros((T + 1, n)), np.zeros((T, nc)))
-        self._decrease, self._with_gaps = ctypes.c_double(), 0
+        self.step = LinearStep.zeros(T, n, m, nc)
+        self._decrease, self._curvature, self._with_gaps = ctypes.c_double(), ctypes.c_double(), 0
+        self._box = box
         self._table = self._bind()
         self._address = ctypes.addressof(self._table)
         self._factor, self._factor_after = recursion.factor(self._sizes)
@@ -148,22 +184,32 @@ class Riccati:
     def _forward(self) -> Any:
         return recursion.forward(self._sizes)
 
+    @functools.cached_property
+    def _adjoint(self) -> Any:
+        return recursion.adjoint(self._sizes)
+
+    @functools.cached_property
+    def _find(self) -> Any:
+        return recursion.find_rows(self._sizes)
+
     def _bind(self) -> ctypes.Array[ctypes.c_int64]:
         """T and the addresses of all arrays."""
         lq, step, sizes = self.lq, self.step, self._sizes
         U, inverse = _roomy(lq.T, sizes.rows, sizes.left), _roomy(lq.T, sizes.left)
-        scratch = _roomy(sizes.scratch()[1] + 8)
+        M = _roomy(lq.T if sizes.inverse else 0, sizes.rows, sizes.left)
         own = {"V": self.Vxx, "v": self.Vx, "Vf": self.Vf, "K": self.K, "k": self.k, "Ky": self.Ky, "ky": self.ky}
-        own |= {"dx": step.dx, "du": step.du, "lam": step.lam, "y": step.y, "U": U, "inverse": inverse}
+        own |= {"dx": step.dx, "du": step.du, "lam": step.lam, "y": step.y, "U": U, "inverse": inverse, "M": M}
         given = {name: getattr(lq, name, None) for name in recursion.ARRAYS if name not in own}
         if lq.second_order is not None:
             given |= {name: getattr(lq.second_order, name) for name in ("dt", "J0", "J1dt")}
-        addresses = {name: int(array.ctypes.data) for name, array in (given | own).items() if array is not None}
-        addresses["decrease"] = ctypes.addressof(self._decrease)
-        addresses["scratch"] = -(-int(scratch.ctypes.data) // 64) * 64
-        self._held = (U, inverse, scratch, given)
-        names = (*recursion.ARRAYS, *recursion.WAIT)
-        return (ctypes.c_int64 * (len(names) + 1))(lq.T, *(addresses.get(name, 0) for name in names))
+        if self.rows is not None:
+            given |= self.rows.arrays()
+        if self._box is not None:
+            given |= {"du_lower": self._box.lower, "du_upper": self._box.upper, "box_options": self._box.options}
+        self._held = (U, inverse, M, given)
+        sums = {"decrease": self._decrease, "curvature": self._curvature}
+        addresses = {name: ctypes.addressof(value) for name, value in sums.items()}
+        return bind(sizes, lq.T, given | own, addresses)
 
     def factor(
         self,
@@ -197,26 +243,96 @@ class Riccati:
         finally:
             self._table[wait] = [0, 0]
 
-    def solve(self, *, feasible: bool = False) -> RiccatiOutcome:
+    def solve(self, *, feasible: bool = False, same_gaps: bool = False, proximal: float = 0.0) -> RiccatiOutcome:
         """Backward pass on what the vectors g, f, d and terminal_g hold now, with the matrices of the last `factor`.
 
         It writes Vx, Vf, k and ky.
 
         Args:
             feasible: Whether all gaps count as zero.
+            same_gaps: Whether Vf of the last pass is right: f is as it was then. For programs with weighted rows.
+            proximal: σ, to have - σ z in the gradient, with the z of the last `forward`. For programs with weighted
+                rows.
         """
-        self._with_gaps = 0 if feasible else 1
-        return self._outcome(self._solve(self._address, self._with_gaps))
+        self._with_gaps = 0 if feasible else recursion.WITH_GAPS
+        if self.rows is None:
+            return self._outcome(self._solve(self._address, self._with_gaps))
+        flags = self._with_gaps | (recursion.SHORT if same_gaps else 0)
+        return self._outcome(self._solve(self._address, -proximal, flags))
 
-    def forward(self) -> LinearStep:
-        """Forward pass: the solution for the vectors of the last `factor` or `solve`."""
-        self._forward(self._address, self._with_gaps)
+    def forward(self, *, costates: bool = True) -> LinearStep:
+        """Forward pass: the solution for the vectors of the last `factor` or `solve`.
+
+        Args:
+            costates: Whether λ is wanted; a program with weighted rows can do without.
+        """
+        self._forward(self._address, self._with_gaps | (0 if costates else recursion.SHORT))
         return self.step
 
+    def adjoint(self) -> tuple[Reals, Reals]:
+        """Gradient along each control (T, m) of what g and terminal_g are the gradients of, and costates (T + 1, n).
+
+        After a change of one control later ones follow the law - K dx, with what K holds now; weighted rows add Cᵀh.
+        Without gaps. The arrays are k and Vx, which are overwritten.
+        """
+        proximal = () if self.rows is None else (0.0,)
+        self._adjoint(self._address, *proximal, 0)
+        return self.k, self.Vx
+
+    def find_rows(self) -> None:
+        """Finds which of the weighted rows count, and which are of one variable, by what their arrays hold now."""
+        self._find(self._address, 0)
+
+    @functools.cached_property
+    def native(self) -> tuple[int, int, int]:
+        """Addresses of the table and of the functions behind `solve` and `forward`, for loops in machine code."""
+        solve, forward = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (self._solve, self._forward))
+        return self._address, solve, forward
+
     def _outcome(self, code: int) -> RiccatiOutcome:
+        decrease = self._decrease.value
+        curvature = decrease if self._box is None else self._curvature.value
         if code:
-            return RiccatiOutcome(_FAILURES[code % 4], code // 4 - 1, self._decrease.value)
-        return RiccatiOutcome(None, None, self._decrease.value)
+            return RiccatiOutcome(_FAILURES[code % 4], code // 4 - 1, decrease, curvature)
+        return RiccatiOutcome(None, None, decrease, curvature)
+
+
+def sizes_of(lq: LinearQuadratic, rows: WeightedRows | None = None, *, inverse: bool = False) -> recursion.Sizes:
+    """Sizes that code for a program is generated for."""
+    width, count = recursion.registers()
+    knot, row, _ = (stride // 8 for stride in (lq.F if lq.T else np.zeros((1, *lq.F.shape[1:]))).strides)
+    return recursion.Sizes(
+        n=lq.n,
+        m=lq.m,
+        nc=lq.nc,
+        row_F=row,
+        knot_F=knot,
+        nb=lq.second_order.J0.shape[-1] if lq.second_order is not None else None,
+        width=width,
+        registers=count,
+        weighted=None if rows is None else rows.nr,
+        inverse=inverse,
+    )
+
+
+def bind(
+    sizes: recursion.Sizes, T: int, arrays: dict[str, Any], addresses: dict[str, int]
+) -> ctypes.Array[ctypes.c_int64]:
+    """The table that generated functions get: T and the addresses of all arrays, with scratch of its own.
+
+    Args:
+        sizes: Sizes of the program.
+        T: Number of knots before the last.
+        arrays: Arrays by name; who calls keeps them.
+        addresses: Addresses of what is no array.
+    """
+    scratch = _roomy(sizes.scratch()[1] + 8)
+    found = {name: int(array.ctypes.data) for name, array in arrays.items() if array is not None} | addresses
+    found["scratch"] = -(-int(scratch.ctypes.data) // 64) * 64
+    names = (*recursion.ARRAYS, *recursion.WAIT)
+    table = (ctypes.c_int64 * (len(names) + 1))(T, *(found.get(name, 0) for name in names))
+    table.scratch = scratch  # type: ignore[attr-defined]  # lives as long as the table
+    return table
 
 
 def _roomy(*shape: int) -> Reals:

@@ -17,6 +17,7 @@ from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers import scales
 from trajopt.solvers.acceptance import Acceptance, Promise
 from trajopt.solvers.base import SolverAbstract
+from trajopt.solvers.control_limits import ControlLimits
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.options import DDPOptions, SolverOptions
 from trajopt.solvers.progress import Progress
@@ -71,7 +72,12 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     """A solver by backward Riccati recursions and forward rollouts, with Gauss-Newton Hessians (iLQR).
 
     It keeps its arrays between solves. Arguments are those of SolverAbstract.
+
+    Attributes:
+        keeps_limits: Whether it keeps the control limits of the models; its options then are `BoxOptions`, too.
     """
+
+    keeps_limits: ClassVar[bool] = False
 
     options_type: ClassVar[type[SolverOptions]] = DDPOptions
     options: DDPOptions
@@ -86,16 +92,11 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     ) -> None:
         super().__init__(problem, options, callbacks)
         self._prepared = False
+        self._limits: ControlLimits | None = None
         if problem.start != "fixed":
             raise InvalidArgumentError(
                 f"problem: {type(self).__name__} rolls out from a given x0, so its start must be fixed; build the "
                 'problem with start="fixed", or take a solver that chooses the start'
-            )
-        if problem.nc:
-            raise InvalidArgumentError(
-                f"problem: {type(self).__name__} can't honour constraints, and the problem has some: "
-                f"{', '.join(problem.constraint_names)}; take SolverSQP, or turn them into "
-                "costs with ActivationModelQuadraticBarrier"
             )
 
     # The parts that these solvers differ in
@@ -122,7 +123,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
 
     def rolled_out(self, run: RolloutProgress) -> Rolled | None:
         """The rollout of the trajectory's controls; None if it diverges. It overwrites k and K."""
-        e, trials = self._evaluator, self._evaluator.trials(1)
+        e, trials = self._evaluator, self._search.single
         e.k[:], e.K[:] = 0.0, 0.0
         (cost,) = trials.roll_out(run.x0, (0.0,), None)
         if not trials.in_range(0, cost):
@@ -146,12 +147,32 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             return
         if not (self._prepared and self._evaluator.fits(problem)):
             e = self._evaluator = Evaluator(problem)
-            e.prepare()
-            self._riccati = Riccati(LinearQuadratic.of(e), K=e.K, k=e.k)
-            self._search = LineSearch(e, self.options.step_lengths, self.options.step_growth, self.acceptance())
-            self._prepared = True
+            e.prepare(clipped=self.keeps_limits)
+            options, self._limits = self.options, ControlLimits(e, self.options) if self.keeps_limits else None
+            box = self._limits.box if self._limits else None
+            self._riccati = Riccati(LinearQuadratic.of(e), K=e.K, k=e.k, box=box)
+            search = LineSearch(
+                e, options.step_lengths, options.step_growth, self.acceptance(), clipped=self.keeps_limits
+            )
+            self._search, self._prepared = search, True
         self._evaluator.xs[:], self._evaluator.us[:] = run.trajectory
         run.regularization = self.options.initial_regularization
+        if self._limits:
+            self._limits.begin(self._search)
+            self._limit_guess(run, self._limits)
+
+    def _limit_guess(self, run: RolloutProgress, limits: ControlLimits) -> None:
+        """Clips the controls of the guess to their limits, and rolls them out if it was a rollout."""
+        e = self._evaluator
+        clipped = limits.clip(e.us)
+        if not limits.options.clip_guess or np.array_equal(clipped, e.us):
+            return
+        rolled = self.rolled_out(run) if run.feasible else None
+        if rolled is not None:
+            self.go_on_from(run, rolled)
+        else:
+            e.us[:] = clipped
+            run.trajectory, run.feasible = (e.xs.copy(), clipped), False
 
     def iterate(self, run: RolloutProgress) -> IterationRecord | None:
         """Expand, backward pass, forward pass, accept, check."""
@@ -197,9 +218,11 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     def _check_guess(self, run: RolloutProgress) -> None:
         e = self._evaluator
         e.check_finite()
+        if not run.feasible:
+            return
         worst = int(np.abs(e.f).max(axis=1).argmax())
         gap = float(np.abs(e.f[worst]).max())
-        if run.feasible and gap > 1e-6 * max(1.0, float(np.abs(e.xs).max())):
+        if gap > 1e-6 * max(1.0, float(np.abs(e.xs).max())):
             raise InvalidArgumentError(
                 f"is_feasible: xs is not the rollout of us: it has a gap of {gap:.3g} before knot {worst}; "
                 "pass is_feasible=False"
@@ -208,6 +231,8 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     def _backward(self, run: RolloutProgress) -> RiccatiOutcome | None:
         """Derivatives, and gains, with more regularisation until they exist; None if there is no direction."""
         options, fresh, lowered = self.options, not run.expanded, False
+        if self._limits:
+            self._limits.centre()
         expansion = self._evaluator.expansion(run.x0) if fresh else None
         if expansion is not None and run.iterations == 1 and options.relative_regularization:
             expansion()
@@ -225,10 +250,10 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
                 expansion = None
             if outcome.failure is None:
                 if run.loose_tolerance < 0 and run.feasible:
-                    self._measure(run, 0.5 * outcome.decrease)
+                    self._measure(run, outcome.promised)
                 run.confirmed = fresh and (lowered or run.regularization <= options.min_regularization)
                 to_confirm = fresh and not run.confirmed and options.confirm_gradient
-                if not (to_confirm and self._is_small(run, 0.5 * outcome.decrease)):
+                if not (to_confirm and self._is_small(run, outcome.promised)):
                     return outcome
                 run.regularization, lowered = options.min_regularization, True
                 continue

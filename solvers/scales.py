@@ -31,10 +31,12 @@ def at_most(first: float) -> float:
 def curvature(evaluator: Evaluator) -> float:
     """Unit h of ρ, at the trajectory that was expanded."""
     e, n = evaluator, evaluator.state.ndx
-    diagonal = np.maximum(np.diagonal(e.H, axis1=1, axis2=2), 0.0)
-    controls = [diagonal[list(kind.knots), n : n + kind.model.nu].ravel() for kind in e.running]  # without padding
-    Luu = float(np.concatenate(controls).mean())
-    Lxx = float(diagonal[:, :n].sum() + np.maximum(np.diagonal(e.terminal_H), 0.0).sum()) / n
+    along = np.add.reduce(np.maximum(e.H.reshape(e.T, -1)[:, :: n + e.nu + 1], 0.0), axis=0)  # diagonals, by column
+    controls = sum(len(kind.knots) * kind.model.nu for kind in e.running)
+    padding = e.T * e.nu - controls  # with 1 along each
+    Luu = (float(np.add.reduce(along[n:])) - padding) / controls
+    end = np.maximum(e.terminal_H.reshape(-1)[:: n + 1], 0.0)
+    Lxx = float(np.add.reduce(along[:n]) + np.add.reduce(end)) / n
     if Luu and Lxx:
         return math.sqrt(Luu * Lxx)
     return Luu or Lxx or max(float(np.abs(e.g).max()), float(np.abs(e.terminal_g).max())) or 1.0

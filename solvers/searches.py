@@ -53,18 +53,33 @@ class LineSearch:
         lengths: Step lengths, decreasing [-].
         growth: Factor by which a full step grows, 1 for never [-].
         acceptance: What is enough.
+        clipped: Whether controls are clipped to limits, see `limit`.
+
+    Attributes:
+        single: Room for one rollout.
     """
 
-    def __init__(self, evaluator: Evaluator, lengths: tuple[float, ...], growth: float, acceptance: Acceptance) -> None:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        lengths: tuple[float, ...],
+        growth: float,
+        acceptance: Acceptance,
+        *,
+        clipped: bool = False,
+    ) -> None:
         self._acceptance, self._last, self._growth = acceptance, lengths[-1], growth
-        self._single = evaluator.trials(1)
+        self.single, eight = (evaluator.trials(width, clipped=clipped) for width in (1, LANES))
         alone: list[tuple[float, ...]] = [(length,) for length in lengths[:ALONE]]
-        singles, many = (
-            [evaluator.trials(1), *(Trials(evaluator, 1) for _ in alone[1:])],
-            Turn([evaluator.trials(LANES)]),
-        )
+        singles = [self.single, *(Trials(evaluator, 1, clipped=clipped) for _ in alone[1:])]
+        many, self._rooms = Turn([eight]), [*singles, eight]
         self._turns: list[tuple[Turn, list[tuple[float, ...]]]] = [(Turn(singles[: len(alone)]), alone)]
         self._turns += [(many, [lengths[i : i + LANES]]) for i in range(ALONE, len(lengths), LANES)]
+
+    def limit(self, lower: Reals, upper: Reals) -> None:
+        """Takes the limits (T, nu) that controls are clipped to."""
+        for trials in self._rooms:
+            trials.lower[:], trials.upper[:] = lower, upper
 
     def along(self, promise: Promise, x0: Reals, cost: float, *, feasible: bool) -> Step:
         """The first accepted step along the direction that the evaluator's k and K hold.
@@ -96,7 +111,7 @@ class LineSearch:
 
     def _grown(self, full: Step, x0: Reals, cost: float) -> Step:
         """The full step, or a longer one, as long as the cost falls."""
-        best, length, trials = full, self._growth, self._single
+        best, length, trials = full, self._growth, self.single
         while True:
             (reached,) = trials.roll_out(x0, (length,), None)
             if not (reached < best.cost and trials.in_range(0, reached)):

@@ -1,4 +1,7 @@
-"""The command line: what it prints, what it writes, what it refuses, its exit codes."""
+"""The command line: what it prints, what it writes, what it refuses, its exit codes.
+
+Longer than other files, because one command has all that.
+"""
 
 import dataclasses
 import re
@@ -37,6 +40,7 @@ class Case:
     options: object = dataclasses.field(default_factory=FDDPOptions)
     reference_cost: float | None = COST
     reference_source: str = "Riccati"
+    obstacles: object = dataclasses.field(default_factory=lambda: np.zeros((0, 4)))
 
     def report(self, solution):
         return {"distance": f"{np.linalg.norm(solution.xs[-1]):.3f} m"}
@@ -225,7 +229,10 @@ def test_files_are_written_for_a_solve_that_did_not_converge(tmp_path):
     ("arguments", "message"),
     [
         (["lqr"], "problem 'lqr' not found; did you mean 'lq'? Known: lq, other."),
-        (["lq", "--solver", "newton"], "solver 'newton' not found. Known: ddp, fatrop, fddp, ipopt, sqp."),
+        (
+            ["lq", "--solver", "newton"],
+            "solver 'newton' not found. Known: box-ddp, box-fddp, ddp, fatrop, fddp, ipopt, sqp.",
+        ),
         (["lq", "--robot", "planar-3r"], "robot 'planar-3r' not found; did you mean 'planar-2r'? Known: planar-2r."),
         (["lq", "--option", "max_iterations=0"], "max_iterations: expected"),
         (["lq", "--plot", "lq.gif"], "--plot: expected a file ending in .png or .pdf or .svg, got 'lq.gif'"),

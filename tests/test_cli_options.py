@@ -49,6 +49,14 @@ def error_of(*arguments):
     return line.removeprefix("error: ")
 
 
+def test_limits_are_an_option_of_the_problem(asked):
+    run("solve", "lqr", "--limits", "--set", "T=3", "-q")
+    assert asked["problem"] == {"T": 3, "limits": True}
+    asked.clear()
+    run("solve", "lqr", "-q")
+    assert asked["problem"] == {}
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -125,6 +133,31 @@ def test_list_of_a_problem_names_robots_and_options():
     assert ["T", "100", "Number of knots [-]."] in lines
     assert ["robots", "a model of its own"] in [re.split(r" {2,}", x) for x in run("list", "lqr").stdout.splitlines()]
     assert error_of("list", "arm-reech").startswith("problem 'arm-reech' not found; did you mean 'arm-reach'")
+
+
+def test_list_of_a_gait_has_the_default_robots_values():
+    lines = [re.split(r" {2,}", line.strip()) for line in run("list", "quadruped-trot").stdout.splitlines()]
+    defaults = {line[0]: line[1] for line in lines[4:]}
+    assert defaults["step_length"] == "0.15 (anymal)"
+    assert defaults["profile"] == "smooth (anymal)"
+    assert defaults["mu"] == "0.7"
+    frame = next(line for line in run("list", "arm-reach").stdout.splitlines() if line.startswith("frame"))
+    assert re.split(r" {2,}", frame)[1] == "none"
+
+
+@pytest.mark.parametrize("name", problems.names())
+def test_every_option_is_listed_with_its_default(name):
+    for line in run("list", name).stdout.splitlines()[4:]:
+        assert len(re.split(r" {2,}", line.strip())) == 3, line
+
+
+def test_an_animation_without_a_body_is_refused_before_the_solve(tmp_path, monkeypatch):
+    from trajopt.solvers import SolverFDDP
+
+    monkeypatch.setattr(SolverFDDP, "solve", lambda *arguments, **named: pytest.fail("it was solved"))
+    message = error_of("solve", "lqr", "--animate", str(tmp_path / "lqr.gif"))
+    assert message.startswith("--animate: lqr has no body to draw")
+    assert "leave it out" in message
 
 
 @pytest.mark.parametrize("name", problems.names())

@@ -23,7 +23,9 @@ from trajopt.actions import (
 from trajopt.actions.differential import (
     DifferentialActionModelAbstract,
     DifferentialActionModelContactFwdDynamics,
+    DifferentialActionModelContactInvDynamics,
     DifferentialActionModelFreeFwdDynamics,
+    DifferentialActionModelFreeInvDynamics,
     DifferentialActionModelSymbolic,
 )
 from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
@@ -52,12 +54,16 @@ from trajopt.errors import (
     MissingDependencyError,
     ModelEvaluationError,
     TrajoptError,
+    UnknownAttributeError,
     UnknownNameError,
     UnsupportedOperationError,
+    close_names,
 )
 from trajopt.impulses import ImpulseModel3D, ImpulseModel6D, ImpulseModelAbstract, ImpulseStack
 from trajopt.kernels import get_num_threads, set_num_threads
+from trajopt.model.attributes import CLASSES
 from trajopt.residuals import (
+    Capsule,
     FrictionCone,
     ResidualModelAbstract,
     ResidualModelCentroidalMomentum,
@@ -75,8 +81,11 @@ from trajopt.residuals import (
     ResidualModelFrameVelocity,
     ResidualModelImpulseCoM,
     ResidualModelJointAcceleration,
+    ResidualModelJointEffort,
+    ResidualModelPairDistance,
     ResidualModelState,
     ResidualModelSymbolic,
+    Sphere,
     WrenchCone,
 )
 from trajopt.robots import Robot, load_robot
@@ -112,6 +121,7 @@ __all__ = [
     "ActuationModelMatrix",
     "CallbackLogger",
     "CallbackVerbose",
+    "Capsule",
     "ConstraintStack",
     "ContactModel1D",
     "ContactModel2D",
@@ -123,7 +133,9 @@ __all__ = [
     "CostStack",
     "DifferentialActionModelAbstract",
     "DifferentialActionModelContactFwdDynamics",
+    "DifferentialActionModelContactInvDynamics",
     "DifferentialActionModelFreeFwdDynamics",
+    "DifferentialActionModelFreeInvDynamics",
     "DifferentialActionModelSymbolic",
     "DuplicateNameError",
     "FrictionCone",
@@ -153,12 +165,15 @@ __all__ = [
     "ResidualModelFrameVelocity",
     "ResidualModelImpulseCoM",
     "ResidualModelJointAcceleration",
+    "ResidualModelJointEffort",
+    "ResidualModelPairDistance",
     "ResidualModelState",
     "ResidualModelSymbolic",
     "Robot",
     "ShootingProblem",
     "Solution",
     "SolverStatus",
+    "Sphere",
     "StateAbstract",
     "StateMultibody",
     "StateProduct",
@@ -183,7 +198,9 @@ def __getattr__(name: str) -> Any:
     """Loads gaits, plots, problems and solvers on first use."""
     if name in _LAZY:
         return importlib.import_module(f"trajopt.{name}")
-    raise AttributeError(f"module 'trajopt' has no attribute {name!r}")
+    meant = [f"trajopt.{near}" for near in ([CLASSES[name]] if name in CLASSES else close_names(name, __all__))]
+    hint = f"; did you mean {' or '.join(meant)}?" if meant and not name.startswith("_") else ""
+    raise UnknownAttributeError(f"module 'trajopt' has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:

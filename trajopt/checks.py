@@ -142,7 +142,8 @@ def check_bounds(argument: str, value: Any, size: int) -> Reals:
     array = as_numbers(argument, value, f"{size} numbers")
     if array.shape != (size,) or np.any(np.isnan(array)):
         got = f"shape {array.shape}" if array.shape != (size,) else f"{array}"
-        raise InvalidArgumentError(f"{argument}: expected {size} bounds, ±inf where there is none, got {got}")
+        count = f"{size} bound{'s' * (size != 1)}"
+        raise InvalidArgumentError(f"{argument}: expected {count}, ±inf where there is none, got {got}")
     return array
 
 

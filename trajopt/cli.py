@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SOLVERS = {
     "ddp": "SolverDDP",
     "fddp": "SolverFDDP",
+    "box-ddp": "SolverBoxDDP",
+    "box-fddp": "SolverBoxFDDP",
     "sqp": "SolverSQP",
     "ipopt": "SolverIpopt",
     "fatrop": "SolverFatrop",
@@ -79,6 +81,10 @@ def solve(
         list[str] | None,
         typer.Option("--option", metavar="NAME=VALUE", help="Option of the solver, such as max_iterations=300."),
     ] = None,
+    limits: Annotated[
+        bool,
+        typer.Option("--limits", help="Make the limits of a gait hard constraints: cones, torques, joints."),
+    ] = False,
     plot: Annotated[
         Path | None,
         typer.Option(help="Picture: .png, .pdf or .svg; walkers get more pages."),
@@ -101,7 +107,10 @@ def solve(
         if save is not None:
             check_output_path(save, "--save", (".npz",))
         console, begin = _console(), time.perf_counter()
-        case = _load(console, name, robot, _assignments("--set", assigned))
+        values = _assignments("--set", assigned) | ({"limits": True} if limits else {})
+        case = _load(console, name, robot, values)
+        if animate is not None:
+            _check_animated(case)
         solver_class, options = _solver_and_options(case, solver, _assignments("--option", solver_options))
         callbacks = () if quiet else (CallbackVerbose(console=console, closing=False),)
         solution = solver_class(case.problem, options, callbacks=callbacks).solve(case.xs, case.us)
@@ -109,11 +118,11 @@ def solve(
         if plot is not None:
             from trajopt.plotting import plot_pages
 
-            pages = plot_pages(solution, plot, title=case.name)
+            pages = plot_pages(solution, plot, title=case.name, obstacles=case.obstacles)
             files = [plot if page == "summary" else plot.with_stem(f"{plot.stem}-{page}") for page in pages]
             _row(console, "picture", ", ".join(map(str, files)))
         if animate is not None:
-            solution.animate(animate)
+            solution.animate(animate, obstacles=case.obstacles)
             _row(console, "animation", str(animate))
         if explain:
             console.print(solution.explain(), markup=False, highlight=False, soft_wrap=True)
@@ -161,7 +170,9 @@ def _list_one(console: Console, about: ProblemInfo) -> None:
     _row(console, "robots", _robots(about) or "a model of its own")
     table = Table("--set", "default", "meaning", box=None, pad_edge=False, header_style="bold")
     for option, default in about.options.items():
-        table.add_row(option, "" if default is None else str(default), about.meanings.get(option, ""))
+        usual = about.usual.get(option)
+        of_robot = f"{usual} ({about.robots[0]})" if default is None and usual is not None else "none"
+        table.add_row(option, of_robot if default is None else str(default), about.meanings.get(option, ""))
     console.print(table, markup=False, highlight=False)
 
 
@@ -243,6 +254,25 @@ def _load(console: Console, name: str, robot: str | None, values: dict[str, Any]
         return problems.load(name, robot, **values)
 
 
+def _check_animated(case: ProblemCase) -> None:
+    """Refuses a problem without a body to draw, before it is solved."""
+    import numpy as np
+
+    from trajopt.plotting.film import check_body
+    from trajopt.solution import Solution, SolverStatus
+
+    problem = case.problem
+    still = Solution(
+        xs=np.tile(problem.x0, (problem.T + 1, 1)), us=np.zeros((problem.T, problem.nu)), cost=0.0,
+        status=SolverStatus.MAX_ITERATIONS, iterations=0, history=(), solver="", seconds=0.0, x0=problem.x0,
+        problem=problem, parameters=problem.parameter_values(),
+    )  # fmt: skip
+    try:
+        check_body(still)
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(f"--animate: {case.name} has no body to draw; leave it out ({error})") from error
+
+
 def _solver_and_options(case: ProblemCase, name: str | None, values: dict[str, Any]) -> tuple[Any, Any]:
     """Solver class and options of a case with other values; a solver given by `name` inherits what the case changes."""
     from trajopt import solvers
@@ -265,7 +295,7 @@ def _solver_and_options(case: ProblemCase, name: str | None, values: dict[str, A
 
 def _report(console: Console, case: ProblemCase, solution: Solution, building: float) -> None:
     """Prints the result in a few lines."""
-    from trajopt.analysis import limits_report
+    from trajopt.analysis import constraints_report, limits_report
 
     _row(console, "status", str(solution.status), "bold green" if solution.converged else "bold yellow")
     _row(console, "cost", f"{solution.cost:.8g}")
@@ -275,7 +305,7 @@ def _report(console: Console, case: ProblemCase, solution: Solution, building: f
         _row(console, "reference", f"{case.reference_cost:.8g} (difference {difference:+.1e}){source}")
     _row(console, "iterations", str(solution.iterations))
     _row(console, "time", f"{building:.2f} s to build and compile, {solution.seconds:.3f} s to solve")
-    for key, value in (case.report(solution) | limits_report(solution)).items():
+    for key, value in (case.report(solution) | limits_report(solution) | constraints_report(solution)).items():
         _row(console, key, value)
 
 

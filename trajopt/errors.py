@@ -5,6 +5,7 @@ Every message names the argument, what was expected, what was given and the cure
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import reprlib
 from collections.abc import Iterable
@@ -34,6 +35,10 @@ class UnknownNameError(TrajoptError, KeyError):
 
 class ImmutableError(TrajoptError, AttributeError):
     """An attribute was set that is fixed, or that there is not; the message says how to change what was meant."""
+
+
+class FrozenError(ImmutableError, dataclasses.FrozenInstanceError):
+    """An attribute of a frozen data class was set."""
 
 
 class UnknownAttributeError(TrajoptError, AttributeError):
@@ -81,6 +86,12 @@ def unknown_name(kind: str, name: object, known: Iterable[str], *, suggest: Iter
     hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else "."
     listed = ", ".join(names[:60]) + (", ..." if len(names) > 60 else "")
     return UnknownNameError(f"{kind} {shown(name)} not found{hint} Known: {listed or 'none'}.")
+
+
+def close_names(name: str, known: Iterable[str]) -> list[str]:
+    """Those of the known names, two at most, that are close to a name, whatever its case and underscores."""
+    plain = {each.replace("_", "").lower(): each for each in known}
+    return [plain[match] for match in difflib.get_close_matches(name.replace("_", "").lower(), plain, n=2)]
 
 
 def shown(value: Any) -> str:

@@ -28,6 +28,7 @@ class Instant:
         u: Control symbol (nu,); (0,) at a terminal instant.
         derivatives: Whether derivatives of the expressions are needed.
         forces: Symbol of each contact force, or impulse, by name.
+        equations: Symbol of the left-hand side of each equation of the dynamics, by name.
 
     Args:
         state: Manifold of the state.
@@ -37,6 +38,8 @@ class Instant:
         forces: Size of the force of each contact, or impulse, by name.
         motion: Motion that the dynamics solve for beside the forces: "acceleration", "velocity_after" (of an impulse),
             or None.
+        equations: Size of the left-hand side of each equation that the control has to meet, by name.
+        x: State symbol; a new one by default.
     """
 
     def __init__(
@@ -47,12 +50,15 @@ class Instant:
         derivatives: bool = False,
         forces: Mapping[str, int] | None = None,
         motion: str | None = None,
+        equations: Mapping[str, int] | None = None,
+        x: SX | None = None,
     ) -> None:
         self.state = state
         self.derivatives = derivatives
-        self.x = SX.sym("x", state.nx)
+        self.x = SX.sym("x", state.nx) if x is None else x
         self.u = SX.sym("u", nu)
         self.forces = {name: SX.sym(f"force_{name}", size) for name, size in (forces or {}).items()}
+        self.equations = {name: SX.sym(f"equation_{name}", size) for name, size in (equations or {}).items()}
         self._motion, self._asked = motion, list[SX]()
         self._robots: dict[SmoothFriction | None, RobotExpressions] = {}
         self._built: dict[Hashable, Any] = {}
@@ -95,10 +101,17 @@ class Instant:
             raise unknown_name("contact", name, self.forces)
         return self.forces[name]
 
+    def equation(self, name: str) -> SX:
+        """Left-hand side of an equation of the dynamics as a symbol (n,), which is to be zero."""
+        if name not in self.equations:
+            raise unknown_name("equation of the dynamics", name, self.equations)
+        return self.equations[name]
+
     @functools.cached_property
     def acceleration(self) -> SX:
         """Acceleration of the joints as a symbol (nv,) [rad/s², m/s²]."""
-        return self._solved_motion("acceleration", "DifferentialActionModelContactFwdDynamics (its stack may be empty)")
+        owner = "DifferentialActionModelContactFwdDynamics (its stack may be empty), or of a model of inverse dynamics"
+        return self._solved_motion("acceleration", owner)
 
     @functools.cached_property
     def velocity_after(self) -> SX:
@@ -115,8 +128,8 @@ class Instant:
 
     @property
     def solved(self) -> SX:
-        """Unknowns of the dynamics as one column: the motion, if an expression uses it, then all forces."""
-        return SX(ca.vertcat(*self._asked, *self.forces.values())) if self._asked or self.forces else SX(0, 1)
+        """Symbols beside x and u as one column: the motion, if an expression uses it, all forces, all equations."""
+        return SX(ca.vertcat(SX(0, 1), *self._asked, *self.forces.values(), *self.equations.values()))
 
     @property
     def solved_motion(self) -> SX:

@@ -6,17 +6,21 @@ implementations of sequential quadratic programming, 2023; the active set is pol
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from trajopt.checks import check_count, check_flag, check_instance, check_non_negative, check_positive
 from trajopt.errors import InvalidArgumentError
-from trajopt.solvers.qp.active_set import polish
-from trajopt.solvers.qp.condensed import CondensedRiccati
-from trajopt.solvers.qp.residual import Iterate, Residual
+from trajopt.solvers.norms import largest
+from trajopt.solvers.qp.active_set import ActiveSet
+from trajopt.solvers.qp.admm_rows import ADMMRows
+from trajopt.solvers.qp.certificate import Certificate
 from trajopt.solvers.qp.stage_qp import QPSolution, QPSolverAbstract, QPStatus, StageQP
+from trajopt.solvers.riccati import Riccati
 from trajopt.types import Reals
 
 
@@ -31,7 +35,7 @@ class ADMMOptions:
         rho: First weight of inequalities, > 0; equations have a thousand times that [-].
         proximal: σ, weight of the distance to the last iterate [-].
         relaxation: α of over-relaxation, from 1 to 2 [-].
-        check: Number of iterations between two looks at the residuals [-].
+        check: Number of iterations between two looks at the residuals [-]; with more than max_iterations there is none.
         polish: Whether the solution is made exact on the rows that it shows as active.
     """
 
@@ -67,90 +71,106 @@ class ADMM(QPSolverAbstract):
     def __init__(self, qp: StageQP, options: ADMMOptions | None = None) -> None:
         super().__init__(qp)
         self.options = ADMMOptions() if options is None else check_instance("options", options, ADMMOptions)
-        self.condensed = CondensedRiccati(qp)
+        self._rows = ADMMRows(qp, self.options.relaxation, self.options.proximal)
+        self._riccati = Riccati(qp.lq, rows=self._rows.rows, inverse=True)
         self._rho = self.options.rho
-        self._y = np.zeros(qp.lower.shape)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ADMM, (self.qp, self.options)  # machine code points into its arrays: a copy has its own
+
+    @functools.cached_property
+    def _active_set(self) -> ActiveSet:
+        return ActiveSet(self.qp, self._rows.rows)
+
+    @functools.cached_property
+    def _certificate(self) -> Certificate:
+        return Certificate(self.qp, self._rows.rows)
+
+    @property
+    def y(self) -> Reals:
+        """Multipliers that the next solve starts from (T + 1, nc), to be read or set."""
+        return self._rows.y
 
     def solve(self) -> QPSolution:
         """Solves it from the last multipliers."""
-        options, qp = self.options, self.qp
-        at, y = Iterate.zero(qp), self._y.copy()
-        z = np.clip(np.zeros_like(y), qp.lower, qp.upper)
-        weights, seen = self._weights(), np.full_like(y, np.nan)
-        outcome = self.condensed.factor(weights, options.proximal)
-        if outcome.failure is not None:
-            return self._solution(QPStatus.INDEFINITE, 0, at, y, outcome.failed_knot)
-        for iteration in range(1, options.max_iterations + 1):
-            z, y = self._advance(at, z, y, weights)
-            if iteration % options.check:
-                continue
-            primal, dual, ratio = self._residuals(at, z, y)
-            done, signs = max(primal, dual) < 1.0, np.sign(y)
-            settled, seen = bool(np.array_equal(signs, seen)), signs
-            if options.polish and (done or settled):
-                polished = polish(qp, self.condensed, at, y, options.tolerance)
-                if polished is not None:
-                    at, self._y = polished
-                    return self._solution(QPStatus.SOLVED, iteration, at, self._y)
+        options, rows, riccati = self.options, self._rows, self._riccati
+        rows.start(self.qp)
+        riccati.find_rows()
+        riccati.step.flat[:] = 0.0
+        failed = self._factor()
+        if failed is not None:
+            return self._solution(QPStatus.INDEFINITE, 0, failed)
+        last: tuple[Reals, Reals] | None = None
+        for iteration in range(options.check, options.max_iterations + 1, options.check):
+            rows.iterate(riccati, options.check)
+            primal, dual, ratio = self._residuals()
+            done, settled = max(primal, dual) < 1.0, _same_signs(rows.y, None if last is None else last[0])
+            if options.polish and (done or settled) and self._active_set.polish(options.tolerance):
+                return self._polished(iteration)
             if done:
-                self._y = y
-                return self._solution(QPStatus.SOLVED, iteration, at, y)
+                return self._solution(QPStatus.SOLVED, iteration)
+            if settled and primal >= 1.0 and last is not None and self._proves(last):
+                return self._solution(QPStatus.INFEASIBLE, iteration)
             if not 0.2 < ratio < 5.0:
                 self._rho = float(np.clip(self._rho * ratio, 1e-6, 1e6))
-                weights = self._weights()
-            elif not (options.polish and settled):
-                continue
-            self.condensed.factor(weights, options.proximal)
-        self._y = y
-        return self._solution(QPStatus.MAX_ITERATIONS, options.max_iterations, at, y)
+                if iteration < options.max_iterations:
+                    self._factor()
+            last = rows.y.copy(), riccati.step.lam.copy()
+        rest = options.max_iterations % options.check
+        if rest:
+            rows.iterate(riccati, rest)
+        return self._solution(QPStatus.MAX_ITERATIONS, options.max_iterations)
 
-    def _weights(self) -> Reals:
-        """ρ of each row: large of an equation, tiny of a row that is switched off."""
-        qp = self.qp
-        unbounded = np.isinf(qp.lower) & np.isinf(qp.upper)
-        factors = np.where(qp.lower == qp.upper, 1e3, np.where(unbounded, 1e-6, 1.0))
-        return self._rho * factors
+    def _proves(self, last: tuple[Reals, Reals]) -> bool:
+        """Whether the change of y and λ since then shows that no step keeps the rows."""
+        return self._certificate.proves(self._riccati.step.lam - last[1], self._rows.y - last[0])
 
-    def _advance(self, at: Iterate, z: Reals, y: Reals, weights: Reals) -> tuple[Reals, Reals]:
-        """One iteration: the next z and y."""
-        qp, options, T = self.qp, self.options, self.qp.lq.T
-        running = qp.lq.g - options.proximal * np.concatenate([at.dx[:T], at.du], axis=1)
-        end = qp.lq.terminal_g - options.proximal * at.dx[T]
-        to = self.condensed.solve(running, end, qp.lq.f, y - weights * z)
-        at.dx, at.du, at.lam = to.dx, to.du, to.lam
-        relaxed = options.relaxation * at.rows(qp) + (1.0 - options.relaxation) * z
-        z = self._proximal(relaxed + y / weights, weights)
-        return z, y + weights * (relaxed - z)
+    def _factor(self) -> int | None:
+        """Factors with the ρ of now; the knot at which that fails."""
+        self._rows.weigh(self.qp, self._rho)
+        return self._riccati.factor(self.options.proximal).failed_knot
 
-    def _proximal(self, v: Reals, weights: Reals) -> Reals:
-        """The nearest rows within bounds; soft rows go a part of the way."""
-        qp = self.qp
-        moved = v + qp.delta * qp.y_ref
-        within = np.clip(moved, qp.lower, qp.upper)
-        part = weights * qp.delta / (1.0 + weights * qp.delta)
-        return within + part * (moved - within) - qp.delta * qp.y_ref
-
-    def _residuals(self, at: Iterate, z: Reals, y: Reals) -> tuple[float, float, float]:
+    def _residuals(self) -> tuple[float, float, float]:
         """Primal and dual residual relative to what is allowed, and by how much ρ should change."""
-        qp, options = self.qp, self.options
-        rows, residual = at.rows(qp), Residual(qp, at, y)
-        pull = Residual.pull(qp, y)
-        primal, dual = float(np.abs(rows - z).max(initial=0.0)), residual.stationarity
-        size = max(float(np.abs(rows).max(initial=0.0)), float(np.abs(z).max(initial=0.0)))
-        allowed = options.tolerance + options.relative_tolerance * np.array([size, pull])
+        rows, options, active = self._rows, self.options, self._active_set
+        active.newton.at.flat[:] = self._riccati.step.flat
+        active.y[:] = rows.y
+        active.newton.residual.measure()
+        dual, pull = active.newton.residual.stationarity, active.newton.residual.pull
+        primal, size = largest(rows.values - rows.z), max(largest(rows.values), largest(rows.z))
+        allowed = [options.tolerance + options.relative_tolerance * part for part in (size, pull)]
         ratio = math.sqrt(max(primal / max(size, 1e-10), 1e-12) / max(dual / max(pull, 1e-10), 1e-12))
-        return primal / float(allowed[0]), dual / float(allowed[1]), ratio
+        return primal / allowed[0], dual / allowed[1], ratio
 
-    def _solution(
-        self, status: QPStatus, iterations: int, at: Iterate, y: Reals, failed_knot: int | None = None
-    ) -> QPSolution:
+    def _polished(self, iterations: int) -> QPSolution:
+        active = self._active_set
+        self._rows.y[:] = active.y
+        return QPSolution(
+            status=QPStatus.SOLVED,
+            iterations=iterations,
+            dx=active.newton.at.dx,
+            du=active.newton.at.du,
+            lam=active.newton.at.lam,
+            y=active.y,
+            rows=active.values,
+            K=active.newton.riccati.K,
+        )
+
+    def _solution(self, status: QPStatus, iterations: int, failed_knot: int | None = None) -> QPSolution:
+        step = self._riccati.step
         return QPSolution(
             status=status,
             iterations=iterations,
-            dx=at.dx,
-            du=at.du,
-            lam=at.lam,
-            y=y,
-            K=self.condensed.riccati.K,
+            dx=step.dx,
+            du=step.du,
+            lam=step.lam,
+            y=self._rows.y,
+            rows=self._rows.values,
+            K=self._riccati.K,
             failed_knot=failed_knot,
         )
+
+
+def _same_signs(y: Reals, last: Reals | None) -> bool:
+    """Whether multipliers have the signs of the last ones."""
+    return not y.size if last is None else np.array_equal(np.sign(y), np.sign(last))

@@ -9,15 +9,21 @@ which survives equations that depend on one another (Schwan, Jiang, Kuhn, Jones,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from trajopt.checks import check_count, check_instance, check_positive
-from trajopt.solvers.qp.condensed import CondensedRiccati
-from trajopt.solvers.qp.residual import Iterate, Residual
-from trajopt.solvers.qp.sides import Equations, Inequalities
+from trajopt.solvers.qp.certificate import Certificate
+from trajopt.solvers.qp.interior_rows import InteriorRows
+from trajopt.solvers.qp.newton import Newton
 from trajopt.solvers.qp.stage_qp import QPSolution, QPSolverAbstract, QPStatus, StageQP
-from trajopt.types import Reals
+from trajopt.solvers.weighted_rows import WeightedRows
+
+SUSPICIOUS = 1e4  # multiplier from which a program may be infeasible
+NEAR = 1e-7  # largest product, relative to multipliers above 1, and
+HEAVY = 1e14  # weight of a row, beyond which a pivot that is not positive is rounding
+STATIONARY = 1e-10  # gradient of the Lagrangian that counts as none, relative to the multipliers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,82 +54,105 @@ class InteriorPoint(QPSolverAbstract):
     Args:
         qp: The program; its arrays must not move.
         options: Options.
-
-    Attributes:
-        condensed: The recursion of its Newton steps.
     """
 
     def __init__(self, qp: StageQP, options: InteriorPointOptions | None = None) -> None:
         super().__init__(qp)
         given = InteriorPointOptions() if options is None else options
         self.options = check_instance("options", given, InteriorPointOptions)
-        self.condensed = CondensedRiccati(qp)
+        self._proof: Certificate | None = None
+        self._of: dict[bool, tuple[InteriorRows, Newton]] = {}  # for programs without and with soft rows
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return InteriorPoint, (self.qp, self.options)  # machine code points into its arrays: a copy has its own
 
     def solve(self) -> QPSolution:
         """Solves it from zero, with slacks and multipliers well inside."""
-        options, qp = self.options, self.qp
-        equations, sides, at = Equations(qp, options.proximal), Inequalities(qp), Iterate.zero(qp)
-        rows = at.rows(qp)
-        sides.start(rows, float(np.abs(qp.lq.g).max(initial=0.0)))
-        for iteration in range(1, options.max_iterations + 1):
-            residual = Residual(qp, at, equations.y + sides.multipliers())
-            violations = equations.residual(rows), sides.residual(rows)
-            outcome = self.condensed.factor(equations.weights + sides.weights)
+        rows, newton = self._start()
+        options, iterations = self.options, self.options.max_iterations
+        for iteration in range(1, iterations + 1):
+            outcome = newton.factor()
             if outcome.failure is not None:
-                return self._solution(QPStatus.INDEFINITE, iteration, at, equations, sides, outcome.failed_knot)
-            length = self._advance(at, equations, sides, residual, *violations)
-            rows = at.rows(qp)
-            large = max(1.0, float(sides.y.max(initial=0.0)))
-            if length > 0.9 and sides.product.max(initial=0.0) < options.tolerance * large:
-                worst = float(np.abs(equations.residual(rows)).max(initial=0.0))
-                if worst < options.row_tolerance:
-                    return self._solution(QPStatus.SOLVED, iteration, at, equations, sides)
-        return self._solution(QPStatus.MAX_ITERATIONS, options.max_iterations, at, equations, sides)
+                if self._is_near(rows, iteration):
+                    return self._solution(QPStatus.ROUNDING, iteration, rows, newton)
+                return self._solution(QPStatus.INDEFINITE, iteration, rows, newton, outcome.failed_knot)
+            length = self._advance(rows, newton)
+            small = rows.number("product") < options.tolerance * max(1.0, rows.number("largest"))
+            if small and rows.number("missed") < options.row_tolerance and self._is_stationary(length, newton):
+                return self._solution(QPStatus.SOLVED, iteration, rows, newton)
+            if self._is_infeasible(rows, newton):
+                return self._solution(QPStatus.INFEASIBLE, iteration, rows, newton)
+        return self._solution(QPStatus.MAX_ITERATIONS, iterations, rows, newton)
 
-    def _advance(
-        self, at: Iterate, equations: Equations, sides: Inequalities, residual: Residual, unequal: Reals, beyond: Reals
-    ) -> float:
+    def _start(self) -> tuple[InteriorRows, Newton]:
+        qp, options = self.qp, self.options
+        soft = not np.isinf(qp.soft_linear).all()
+        if soft not in self._of:
+            rows = InteriorRows(qp, soft)
+            self._of[soft] = rows, Newton(qp, rows.rows, rows.y, rows.at_values)
+        rows, newton = self._of[soft]
+        newton.riccati.find_rows()
+        newton.at.flat[:] = 0.0
+        gradient = max(float(np.abs(qp.lq.g).max(initial=0.0)), float(np.abs(qp.lq.terminal_g).max(initial=0.0)))
+        rows.start(qp, options.proximal, gradient, 0.01 * options.tolerance)
+        newton.residual.measure()
+        rows.prepare()
+        return rows, newton
+
+    @staticmethod
+    def _advance(rows: InteriorRows, newton: Newton) -> float:
         """Mehrotra's predictor and corrector, with the matrices of the last factorisation; gives the step length."""
-        product, given = sides.product, equations.weights * unequal
-        mu = float(product.mean()) if len(product) else 0.0
-        change = -product
-        if mu > 0.0:
-            to = self._step(residual, given + sides.gradient(beyond, change)).rows(self.qp)
-            ds, dy = sides.step(to, beyond, change)
-            part = sides.longest(ds, dy)
-            reached = float(((sides.s + part * ds) * (sides.y + part * dy)).mean())
-            change = change - ds * dy + max(mu * (reached / mu) ** 3, 0.01 * self.options.tolerance)
-        step = self._step(residual, given + sides.gradient(beyond, change))
-        rows = step.rows(self.qp)
-        ds, dy = sides.step(rows, beyond, change)
-        longest = sides.longest(ds, dy)
-        length = 1.0 if longest == 1.0 else longest * max(0.995, 1.0 - mu)
-        at.move(length, step)
-        sides.s += length * ds
-        sides.y += length * dy
-        equations.y += length * equations.step(rows, unequal)
+        if rows.count:
+            newton.forward(costates=False)
+            rows.center()
+            newton.solve()
+        newton.forward()
+        length = rows.advance()
+        newton.move(length)
+        newton.residual.measure()
+        rows.prepare()
         return length
 
-    def _step(self, residual: Residual, h: Reals) -> Iterate:
-        """The Newton step for residuals, with Cᵀh in the gradient."""
-        return self.condensed.solve(residual.running, residual.end, residual.dynamics, h)
+    def _is_near(self, rows: InteriorRows, iteration: int) -> bool:
+        """Whether the end is near, and rows so heavy that they hide the Hessian: a pivot that fails is rounding."""
+        near = rows.number("product") < NEAR * max(1.0, rows.number("largest"))
+        heavy = float(rows.rows.weights.max(initial=0.0)) > HEAVY
+        return iteration > 1 and near and heavy and rows.number("missed") < self.options.row_tolerance
+
+    @staticmethod
+    def _is_stationary(length: float, newton: Newton) -> bool:
+        """Whether the gradient has vanished, or what is left of it is rounding of a whole step."""
+        residual = newton.residual
+        size = STATIONARY * max(1.0, residual.pull)
+        return length > 0.9 or max(residual.stationarity, residual.gap) < size
+
+    def _is_infeasible(self, rows: InteriorRows, newton: Newton) -> bool:
+        """Whether rows are missed by multipliers that have grown large, and those prove that they must be."""
+        if rows.number("missed") < self.options.row_tolerance or np.abs(rows.y).max(initial=0.0) < SUSPICIOUS:
+            return False
+        return self._certificate(rows.rows).proves(newton.at.lam, rows.y)
+
+    def _certificate(self, rows: WeightedRows) -> Certificate:
+        if self._proof is None:
+            self._proof = Certificate(self.qp, rows)
+        return self._proof
 
     def _solution(
         self,
         status: QPStatus,
         iterations: int,
-        at: Iterate,
-        equations: Equations,
-        sides: Inequalities,
+        rows: InteriorRows,
+        newton: Newton,
         failed_knot: int | None = None,
     ) -> QPSolution:
         return QPSolution(
             status=status,
             iterations=iterations,
-            dx=at.dx,
-            du=at.du,
-            lam=at.lam,
-            y=equations.y + sides.multipliers(),
-            K=self.condensed.riccati.K,
+            dx=newton.at.dx,
+            du=newton.at.du,
+            lam=newton.at.lam,
+            y=rows.y,
+            rows=rows.at_values,
+            K=newton.riccati.K,
             failed_knot=failed_knot,
         )

@@ -2,46 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import ctypes
 
 import numpy as np
 
-from trajopt.solvers.qp.stage_qp import StageQP
+from trajopt.solvers import recursion
+from trajopt.solvers.linear_quadratic import LinearQuadratic
+from trajopt.solvers.riccati import bind, sizes_of
+from trajopt.solvers.weighted_rows import WeightedRows
 from trajopt.types import Reals
 
 
-@dataclass(eq=False)
 class Iterate:
-    """States dx (T + 1, n), controls du (T, m) and multipliers of the dynamics λ (T + 1, n), or a change of them."""
+    """States dx (T + 1, n), controls du (T, m) and multipliers of the dynamics λ (T + 1, n).
 
-    dx: Reals
-    du: Reals
-    lam: Reals
+    Args:
+        lq: The program.
 
-    @staticmethod
-    def zero(qp: StageQP) -> Iterate:
-        """All zeros."""
-        T, n = qp.lq.T, qp.lq.n
-        return Iterate(np.zeros((T + 1, n)), np.zeros((T, qp.lq.m)), np.zeros((T + 1, n)))
+    Attributes:
+        flat: All of them, one behind the other.
+    """
 
-    def move(self, length: float, step: Iterate) -> None:
-        """Goes a part of a step."""
-        self.dx += length * step.dx
-        self.du += length * step.du
-        self.lam += length * step.lam
-
-    def rows(self, qp: StageQP) -> Reals:
-        """C z (T + 1, nc)."""
-        return qp.rows(self.dx, self.du)
+    def __init__(self, lq: LinearQuadratic) -> None:
+        T, n, m = lq.T, lq.n, lq.m
+        states, controls = (T + 1) * n, T * m
+        self.flat = np.zeros(2 * states + controls)
+        self.dx = self.flat[:states].reshape(T + 1, n)
+        self.du = self.flat[states : states + controls].reshape(T, m)
+        self.lam = self.flat[states + controls :].reshape(T + 1, n)
 
 
 class Residual:
-    """Residuals of stationarity and of the dynamics at an iterate.
+    """Residuals of stationarity and of the dynamics at an iterate; what it has are zeros before the first `measure`.
 
     Args:
-        qp: The program.
+        lq: Program of the cost and the dynamics.
+        rows: Its rows.
         at: The iterate.
         y: Multipliers of the rows (T + 1, nc).
+        values: Where to write the rows C z of the iterate (T + 1, nc).
 
     Attributes:
         running: Gradients of the Lagrangian along z (T, n + m).
@@ -49,32 +48,35 @@ class Residual:
         dynamics: F z + f - dx of the next knot, f_0 - dx_0 first (T + 1, n).
     """
 
-    def __init__(self, qp: StageQP, at: Iterate, y: Reals) -> None:
-        lq, T, n = qp.lq, qp.lq.T, qp.lq.n
-        F, z = lq.full_F(), np.concatenate([at.dx[:T], at.du], axis=1)
-        self.running = lq.g + symmetric(lq.H, z) + (y[:T, None, :] @ qp.C)[:, 0]
-        self.running += (at.lam[1:, None, :] @ F)[:, 0]
-        self.running[:, :n] -= at.lam[:T]
-        self.end = lq.terminal_g + symmetric(lq.terminal_H, at.dx[T]) + y[T] @ qp.terminal_C - at.lam[T]
-        self.dynamics = lq.f - at.dx
-        self.dynamics[1:] += (F @ z[:, :, None])[:, :, 0]
+    def __init__(self, lq: LinearQuadratic, rows: WeightedRows, at: Iterate, y: Reals, values: Reals) -> None:
+        T, n, s = lq.T, lq.n, lq.n + lq.m
+        self.running, self.end, self.dynamics = np.zeros((T, s)), np.zeros(n), np.zeros((T + 1, n))
+        self._sizes = np.zeros(3)
+        given = {name: getattr(lq, name) for name in ("F", "f", "g", "H", "terminal_g", "terminal_H")}
+        if lq.second_order is not None:
+            given |= {name: getattr(lq.second_order, name) for name in ("dt", "J0", "J1dt")}
+        own = {"running": self.running, "end": self.end, "dynamics": self.dynamics, "sizes": self._sizes}
+        iterate = {"at_dx": at.dx, "at_du": at.du, "at_lam": at.lam, "at_y": y, "at_values": values}
+        self._held = given | rows.arrays() | own | iterate
+        sizes = sizes_of(lq, rows)
+        self._table = bind(sizes, T, self._held, {})
+        self._address, self._measure = ctypes.addressof(self._table), recursion.residual(sizes)
+
+    def measure(self) -> None:
+        """Writes the residuals at what the iterate holds now."""
+        self._measure(self._address, 0)
 
     @property
     def stationarity(self) -> float:
         """Largest gradient of the Lagrangian."""
-        return max(float(np.abs(part).max(initial=0.0)) for part in (self.running, self.end))
+        return float(self._sizes[0])
 
-    @staticmethod
-    def pull(qp: StageQP, y: Reals) -> float:
+    @property
+    def gap(self) -> float:
+        """Largest residual of the dynamics."""
+        return float(self._sizes[1])
+
+    @property
+    def pull(self) -> float:
         """Largest part of the rows in a gradient, Cᵀy."""
-        T = qp.lq.T
-        parts = (y[:T, None, :] @ qp.C)[:, 0], y[T] @ qp.terminal_C
-        return max(float(np.abs(part).max(initial=0.0)) for part in parts)
-
-
-def symmetric(H: Reals, z: Reals) -> Reals:
-    """H z, of H (..., s, s) of which the lower triangle is read, and z (..., s)."""
-    lower = np.tril(H)
-    diagonal = np.diagonal(H, axis1=-2, axis2=-1)
-    column = z[..., None]
-    return (lower @ column + np.swapaxes(lower, -1, -2) @ column)[..., 0] - diagonal * z
+        return float(self._sizes[2])

@@ -11,16 +11,15 @@ from scipy import sparse
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.solvers.qp.stage_qp import QPSolution, QPSolverAbstract, QPStatus, StageQP
-from trajopt.types import Reals
-
-BOUNDLESS = 1e30  # what other packages take for infinity
+from trajopt.types import Ints, Reals
 
 
 @dataclass(frozen=True, eq=False)
 class SparseQP:
     """Minimise ½ xᵀP x + qᵀx subject to lower <= A x <= upper.
 
-    x holds z_0, z_1, .., dx_T, then one slack for each soft row; A has the dynamics first, then the rows of all knots.
+    x holds z_0, z_1, .., dx_T, then δ y for each row with δ > 0, then two slacks for each soft row; A has the dynamics
+    first, then the rows of all knots, then the slacks.
     """
 
     P: sparse.csc_matrix
@@ -33,9 +32,12 @@ class SparseQP:
     def of(qp: StageQP) -> SparseQP:
         """The program for what the arrays hold now."""
         lq, T, n, s = qp.lq, qp.lq.T, qp.lq.n, qp.lq.n + qp.lq.m
-        soft = np.flatnonzero((qp.delta > 0.0).ravel())
+        near = np.flatnonzero((qp.delta > 0.0).ravel())
+        soft = np.flatnonzero(np.isfinite(qp.soft_linear).ravel())
+        linear, quadratic = (np.tile(of.ravel()[soft], 2) for of in (qp.soft_linear, qp.soft_quadratic))
         hessians = [np.tril(H) + np.tril(H, -1).T for H in (*lq.H, lq.terminal_H)]
-        P = sparse.block_diag([*hessians, sparse.diags(1.0 / qp.delta.ravel()[soft])], format="csc")
+        slacks = [sparse.diags(1.0 / qp.delta.ravel()[near]), sparse.diags(quadratic)]
+        P = sparse.block_diag([*hessians, *slacks], format="csc")
         F = lq.full_F()
         steps = sparse.lil_matrix(((T + 1) * n, T * s + n))
         for t in range(T + 1):
@@ -43,15 +45,18 @@ class SparseQP:
             if t:
                 steps[t * n : (t + 1) * n, (t - 1) * s : t * s] = F[t - 1]
         rows = sparse.block_diag([*qp.C, qp.terminal_C], format="csc")
-        slack = -sparse.eye(qp.delta.size, format="csc")[:, soft]
-        A = sparse.bmat([[steps, None], [rows, slack]], format="csc")
+        each = sparse.eye(qp.delta.size, format="csc")
+        within = sparse.hstack([-each[:, soft], each[:, soft]])
+        positive = sparse.eye(len(linear))
+        A = sparse.bmat([[steps, None, None], [rows, -each[:, near], within], [None, None, positive]], format="csc")
+        none = np.zeros(len(linear))
         shift = (qp.delta * qp.y_ref).ravel()
         return SparseQP(
             P=P,
-            q=np.concatenate([lq.g.ravel(), lq.terminal_g, np.zeros(len(soft))]),
+            q=np.concatenate([lq.g.ravel(), lq.terminal_g, np.zeros(len(near)), linear]),
             A=A,
-            lower=np.concatenate([-lq.f.ravel(), qp.lower.ravel() - shift]),
-            upper=np.concatenate([-lq.f.ravel(), qp.upper.ravel() - shift]),
+            lower=np.concatenate([-lq.f.ravel(), qp.lower.ravel() - shift, none]),
+            upper=np.concatenate([-lq.f.ravel(), qp.upper.ravel() - shift, none + np.inf]),
         )
 
     def solution(self, qp: StageQP, x: Reals, y: Reals, status: QPStatus, iterations: int) -> QPSolution:
@@ -64,7 +69,8 @@ class SparseQP:
             dx=np.vstack([z[:, :n], x[T * s : T * s + n]]),
             du=z[:, n:],
             lam=y[: (T + 1) * n].reshape(T + 1, n),
-            y=y[(T + 1) * n :].reshape(T + 1, qp.nc),
+            y=y[(T + 1) * n : (T + 1) * (n + qp.nc)].reshape(T + 1, qp.nc),
+            rows=qp.rows(np.vstack([z[:, :n], x[T * s : T * s + n]]), z[:, n:]),
         )
 
 
@@ -115,11 +121,72 @@ class Conic(QPSolverAbstract):
     def solve(self) -> QPSolution:
         """The solution for what the arrays hold now."""
         program = SparseQP.of(self.qp)
-        H, A = ca.DM(program.P), ca.DM(program.A)
-        solver = ca.conic("qp", self._plugin, {"h": H.sparsity(), "a": A.sparsity()}, self._settings)
-        bounds = (np.clip(b, -BOUNDLESS, BOUNDLESS) for b in (program.lower, program.upper))
-        found = solver(h=H, g=program.q, a=A, **dict(zip(("lba", "uba"), bounds)))
-        stats = solver.stats()
+        stages = Stages.of(self.qp, program)
+        arguments = stages.arguments(program)
+        structure = {"h": arguments["h"].sparsity(), "a": arguments["a"].sparsity()}
+        sizes = stages.sizes if self._plugin == "hpipm" else {}
+        solver = ca.conic("qp", self._plugin, structure, sizes | self._settings)
+        found, stats = solver(**arguments), solver.stats()
         status = QPStatus.SOLVED if stats["success"] else QPStatus.MAX_ITERATIONS
-        x, y = (np.array(found[key]).ravel() for key in ("x", "lam_a"))
+        x, y = np.array(found["x"]).ravel(), stages.multipliers(found)
         return program.solution(self.qp, x, y, status, int(stats.get("iter_count", 0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Stages:
+    """Rows of a SparseQP in the order of the knots, and those of one variable as its bounds: what HPIPM asks for.
+
+    Attributes:
+        single: Rows that are bounds.
+        column: Their variables.
+        factor: Their factors.
+        others: The other rows, in order: dynamics to the next knot, then rows of the knot; without those of zeros.
+        count: Number of all rows.
+        sizes: Options of HPIPM: numbers of knots, states, controls and rows.
+    """
+
+    single: Ints
+    column: Ints
+    factor: Reals
+    others: Ints
+    count: int
+    sizes: dict[str, Any]
+
+    @staticmethod
+    def of(qp: StageQP, program: SparseQP) -> Stages:
+        """For one program; of several rows of one variable only the first is its bound."""
+        T, n, m, nc = qp.lq.T, qp.lq.n, qp.lq.m, qp.nc
+        A = program.A.tocsr()
+        A.eliminate_zeros()
+        of_one = np.flatnonzero(np.diff(A.indptr) == 1)
+        column, first = np.unique(A.indices[A.indptr[of_one]], return_index=True)
+        single = of_one[first]
+        knot = np.concatenate([np.repeat(np.arange(-1, T), n), np.repeat(np.arange(T + 1), nc)])
+        behind = np.full(A.shape[0] - len(knot), T + 1)  # slacks
+        knot = np.concatenate([knot, behind])
+        empty = np.flatnonzero(np.diff(A.indptr) == 0)
+        others = np.setdiff1d(np.arange(A.shape[0]), np.concatenate([single, empty]))
+        others = others[np.argsort(knot[others], kind="stable")]
+        rows = others[others >= (T + 1) * n]
+        ng = np.bincount(knot[rows], minlength=T + 1)[: T + 1]
+        sizes = {"N": T, "nx": [n] * (T + 1), "nu": [*[m] * T, 0], "ng": [int(count) for count in ng]}
+        return Stages(single, column, A.data[A.indptr[single]], others, A.shape[0], sizes)
+
+    def arguments(self, program: SparseQP) -> dict[str, ca.DM]:
+        """Arguments of a CasADi solver."""
+        n = program.A.shape[1]
+        lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
+        ends = program.lower[self.single] / self.factor, program.upper[self.single] / self.factor
+        lower[self.column], upper[self.column] = np.minimum(*ends), np.maximum(*ends)
+        A = program.A.tocsr()[self.others].tocsc()
+        vectors = {"g": program.q, "lbx": lower, "ubx": upper}
+        vectors |= {"lba": program.lower[self.others], "uba": program.upper[self.others]}
+        return {"h": ca.DM(program.P), "a": ca.DM(A)} | {name: ca.DM(vector) for name, vector in vectors.items()}
+
+    def multipliers(self, found: dict[str, ca.DM]) -> Reals:
+        """Of all rows of the SparseQP, from the result of a CasADi solver."""
+        of_rows, of_bounds = (np.array(found[name]).ravel() for name in ("lam_a", "lam_x"))
+        y = np.zeros(self.count)
+        y[self.others] = of_rows
+        y[self.single] = of_bounds[self.column] / self.factor
+        return y

@@ -21,7 +21,8 @@ class StageQP:
 
     A row with equal bounds is an equation, one with infinite bounds is switched off. A row is hard where δ = 0. Where
     δ > 0 it may be violated, as in an augmented Lagrangian: its multiplier y obeys r(C z) = δ (y - y_ref) with r the
-    distance to the violated bound, which costs δ/2 (y² - y_ref²).
+    distance to the violated bound, which costs δ/2 (y² - y_ref²). Where `soft_linear` is finite the bounds may be
+    passed by a slack s >= 0 that costs soft_linear s + ½ soft_quadratic s², one of them positive. A row may be both.
 
     The arrays are held, not copied. A knot with fewer rows than others is padded with rows that are switched off.
 
@@ -32,7 +33,9 @@ class StageQP:
         lower: Lower bounds (T + 1, nc), -inf where there is none.
         upper: Upper bounds (T + 1, nc), inf where there is none.
         delta: δ (T + 1, nc), not negative; the inverse of a penalty weight.
-        y_ref: Multipliers that soft rows start from (T + 1, nc): positive at an upper bound, negative at a lower one.
+        y_ref: Multipliers that rows with δ > 0 start from (T + 1, nc), positive at an upper bound, negative at a lower.
+        soft_linear: Linear weights of slacks (T + 1, nc), not negative; inf, the default, where there is no slack.
+        soft_quadratic: Quadratic weights of slacks (T + 1, nc), not negative.
     """
 
     lq: LinearQuadratic
@@ -42,6 +45,8 @@ class StageQP:
     upper: Reals
     delta: Reals
     y_ref: Reals
+    soft_linear: Reals
+    soft_quadratic: Reals
 
     @staticmethod
     def zeros(lq: LinearQuadratic, nc: int) -> StageQP:
@@ -58,6 +63,8 @@ class StageQP:
             upper=np.full(rows, np.inf),
             delta=np.zeros(rows),
             y_ref=np.zeros(rows),
+            soft_linear=np.full(rows, np.inf),
+            soft_quadratic=np.zeros(rows),
         )
 
     def __post_init__(self) -> None:
@@ -69,7 +76,7 @@ class StageQP:
         rows = (lq.T + 1, self.nc)
         check_rows("C", self.C, (lq.T, self.nc, lq.n + lq.m))
         check_rows("terminal_C", self.terminal_C, (self.nc, lq.n))
-        for name in ("lower", "upper", "delta", "y_ref"):
+        for name in ("lower", "upper", "delta", "y_ref", "soft_linear", "soft_quadratic"):
             check_rows(name, getattr(self, name), rows)
 
     @property
@@ -91,6 +98,7 @@ class QPStatus(Enum):
 
     SOLVED = "solved"
     MAX_ITERATIONS = "stopped at max_iterations"
+    ROUNDING = "stopped near the end, where rounding hides the Hessian"
     INDEFINITE = "the Hessian is not positive definite along the dynamics"
     INFEASIBLE = "no step keeps the hard rows"
 
@@ -111,6 +119,7 @@ class QPSolution:
         du: Controls (T, m).
         lam: Multipliers λ of the dynamics (T + 1, n).
         y: Multipliers of the rows (T + 1, nc): positive at an upper bound, negative at a lower one.
+        rows: Rows C z (T + 1, nc); rows that are switched off may have any value.
         K: Gains (T, m, n) of du by dx: du = ... - K dx, zero along what active rows hold. None if the solver has none.
         failed_knot: Knot at which a pivot failed, if it is INDEFINITE.
     """
@@ -121,6 +130,7 @@ class QPSolution:
     du: Reals
     lam: Reals
     y: Reals
+    rows: Reals
     K: Reals | None = None
     failed_knot: int | None = None
 

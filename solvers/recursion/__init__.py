@@ -4,9 +4,12 @@
 |---|---|
 | `cells`, `dense` | vectors of neighbouring doubles; products of matrices, blocks of which stay in registers |
 | `quadratic`, `second_order` | the quadratic model of a knot, of any system or of one with q⁺ = q ⊕ dt v⁺ |
+| `box` | the quadratic program of a knot whose controls have limits |
 | `elimination` | rows of controls and constraints: factors, gains |
 | `value` | the value function |
 | `backward`, `vectors` | the passes over all knots |
+| `dynamics` | products with F and its transpose |
+| `rows`, `residual` | weighted rows of a knot; first-order conditions at an iterate |
 | `frame`, `sizes` | arrays, scratch, addresses |
 """
 
@@ -22,21 +25,30 @@ from trajopt import source
 from trajopt.kernels import compiler
 from trajopt.kernels.recent import Recent
 from trajopt.solvers.recursion.backward import FACTOR, FACTOR_AFTER, INDEFINITE, RANK_DEFICIENT, backward_text
-from trajopt.solvers.recursion.frame import ARRAYS, WAIT
+from trajopt.solvers.recursion.box import OPTIONS as BOX_OPTIONS
+from trajopt.solvers.recursion.frame import ARRAYS, SHORT, WAIT, WITH_GAPS
+from trajopt.solvers.recursion.residual import RESIDUAL, residual_text
+from trajopt.solvers.recursion.rows import FIND, find_text
 from trajopt.solvers.recursion.sizes import Sizes
 from trajopt.solvers.recursion.value import NOT_FINITE
-from trajopt.solvers.recursion.vectors import FORWARD, SOLVE, forward_text, solve_text
+from trajopt.solvers.recursion.vectors import ADJOINT, FORWARD, SOLVE, adjoint_text, forward_text, solve_text
 
 __all__ = [
     "ARRAYS",
+    "BOX_OPTIONS",
     "INDEFINITE",
     "NOT_FINITE",
     "RANK_DEFICIENT",
+    "SHORT",
     "WAIT",
+    "WITH_GAPS",
     "Sizes",
+    "adjoint",
     "factor",
+    "find_rows",
     "forward",
     "registers",
+    "residual",
     "solve",
 ]
 
@@ -47,12 +59,12 @@ def registers() -> tuple[int, int]:
     return (8, 32) if "+avx512f" in compiler.host()[1].split(",") else (4, 16)
 
 
-_loaded: Recent[tuple[Sizes, str], compiler.Library] = Recent(60, lambda library: 1.0)
-"""Code for the sizes of the last problems, three libraries each; that of others goes with their last `Riccati`."""
+_loaded: Recent[tuple[Sizes, str], compiler.Library] = Recent(100, lambda library: 1.0)
+"""Code for the sizes of the last problems, up to six libraries each; that of others goes with their last `Riccati`."""
 
 
 def factor(sizes: Sizes) -> tuple[Any, int]:
-    """The backward pass: (table, reg, reg_value, with gaps) → 0, or 4 (knot + 1) + what failed.
+    """The backward pass: (table, reg, reg_value, flags) → 0, or 4 (knot + 1) + what failed.
 
     Beside it the address of the same function of one argument, see `backward_text`. All functions hold their code.
     """
@@ -62,17 +74,36 @@ def factor(sizes: Sizes) -> tuple[Any, int]:
 
 
 def solve(sizes: Sizes) -> Any:
-    """The backward pass over vectors: (table, with gaps) → as `factor`."""
-    return _over_vectors(sizes, solve_text, SOLVE)
+    """The backward pass over vectors: (table, flags) → as `factor`; with weighted rows (table, - σ, flags)."""
+    return _over_vectors(sizes, solve_text, SOLVE, *_proximal(sizes))
+
+
+def adjoint(sizes: Sizes) -> Any:
+    """The same with Qu in place of k: what K makes of gradients."""
+    return _over_vectors(sizes, adjoint_text, ADJOINT, *_proximal(sizes))
+
+
+def _proximal(sizes: Sizes) -> tuple[Any, ...]:
+    return () if sizes.weighted is None else (ctypes.c_double,)
 
 
 def forward(sizes: Sizes) -> Any:
-    """The forward pass: (table, with gaps) → 0."""
+    """The forward pass: (table, flags) → 0."""
     return _over_vectors(sizes, forward_text, FORWARD)
 
 
-def _over_vectors(sizes: Sizes, write: Callable[[Sizes], str], name: str) -> Any:
-    return _function(_library(sizes, write, name), name, ctypes.c_void_p, ctypes.c_int64)
+def find_rows(sizes: Sizes) -> Any:
+    """The search for rows that count, and for those of one variable: (table, flags) → 0."""
+    return _over_vectors(sizes, find_text, FIND)
+
+
+def residual(sizes: Sizes) -> Any:
+    """Residuals of the first-order conditions: (table, flags) → 0."""
+    return _over_vectors(sizes, residual_text, RESIDUAL)
+
+
+def _over_vectors(sizes: Sizes, write: Callable[[Sizes], str], name: str, *numbers: Any) -> Any:
+    return _function(_library(sizes, write, name), name, ctypes.c_void_p, *numbers, ctypes.c_int64)
 
 
 def _function(library: compiler.Library, name: str, *arguments: Any) -> Any:

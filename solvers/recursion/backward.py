@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from trajopt.solvers.recursion.box import BOX, BOXED, NOT_CONVEX, box_text
 from trajopt.solvers.recursion.cells import ZERO, each
 from trajopt.solvers.recursion.dense import Matrix, add_rows
 from trajopt.solvers.recursion.elimination import Elimination
 from trajopt.solvers.recursion.frame import Frame
 from trajopt.solvers.recursion.quadratic import FirstOrder, Knot
+from trajopt.solvers.recursion.rows import KnotRows
 from trajopt.solvers.recursion.second_order import SecondOrder
 from trajopt.solvers.recursion.sizes import Sizes
 from trajopt.solvers.recursion.value import NOT_FINITE, VALUE, gradient, gradient_text, value_text
@@ -51,7 +53,8 @@ class _Backward:
     def text(self) -> str:
         """The module."""
         b, T = self.b, self.frame.T
-        b.store("0.0", self.frame.arrays["decrease"])
+        for total in self._totals():
+            b.store("0.0", self.frame.arrays[total])
         self._await(T)
         self._await(b.op(f"sub i64 {T}, 1"))
         self._end()
@@ -59,7 +62,12 @@ class _Backward:
             t = b.op(f"sub i64 {b.op(f'sub i64 {T}, {back.index}')}, 1")
             self._await(b.op(f"sub i64 {t}, 1"))  # the gap of knot t comes with it
             self._knot(t, back.index)
-        return value_text(self.sizes) + gradient_text(self.sizes) + self.frame.text()
+        box = box_text(self.sizes) if self.sizes.boxed else ""
+        return value_text(self.sizes) + gradient_text(self.sizes) + box + self.frame.text()
+
+    def _totals(self) -> tuple[str, ...]:
+        """Sums over all knots."""
+        return ("decrease", "curvature") if self.sizes.boxed else ("decrease",)
 
     def _await(self, t: str) -> None:
         """Waits until the arrays of knot t are filled, if somebody is at it."""
@@ -74,6 +82,10 @@ class _Backward:
             row = b.at(frame.arrays["terminal_H"], (i, n))
             frame.copy(b.at(self.scratch["P"], (i, self.sizes.right)), row, n)
         frame.copy(self.scratch["q"], frame.arrays["terminal_g"], n)
+        if self.sizes.weighted is not None:
+            rows, P, q = KnotRows(frame, frame.T, end=True), self.scratch["P"], self.scratch["q"]
+            rows.add_to_hessian(P, self.sizes.right, P, self.sizes.right)
+            rows.add_to_gradient("h", self.x.load_row(q, n), q)
         self._value(frame.T)
 
     def _value(self, t: str) -> None:
@@ -85,6 +97,8 @@ class _Backward:
     def _knot(self, t: str, remaining: str) -> None:
         b, s, frame = self.b, self.sizes, self.frame
         read = [frame.readable(name, t, remaining) for name in ("F", "g", "H")]
+        if s.weighted is not None:
+            read[1:] = self._with_rows(t, *read[1:])
         read += [frame.of_knot(name, t, 1) for name in ("V", "v")]
         model: FirstOrder | SecondOrder
         if s.nb is None:
@@ -95,12 +109,24 @@ class _Backward:
         work = Elimination(self.x, s, self.scratch, frame.of_knot("U", t), frame.of_knot("inverse", t))
         model.controls()
         self._complete(t, remaining)
+        boxed = self._box(t) if s.boxed else None
         work.eliminate()
         self._check_pivots(t)
         model.states()
-        self._gradient()
-        work.substitute_back(*(frame.of_knot(name, t) for name in ("K", "k", "Ky", "ky")))
+        self._gradient(boxed)
+        names = ("K", "k", "Ky", "ky", *(("M",) if s.inverse else ()))
+        work.substitute_back(*(frame.of_knot(name, t) for name in names))
+        if boxed:
+            self._take_solution(t, boxed)
         self._value(t)
+
+    def _with_rows(self, t: str, g: str, H: str) -> tuple[str, str]:
+        """Addresses of g + Cᵀh and H + CᵀDC."""
+        x, b, s, rows = self.x, self.b, self.sizes, KnotRows(self.frame, t)
+        gradient, hessian = self.scratch["g weighted"], self.scratch["H weighted"]
+        rows.add_to_hessian(H, s.s, hessian, s.row_H)
+        rows.add_to_gradient("h", [x.load(b.at(g, c)) for c in range(0, s.s, s.width)], gradient)
+        return gradient, hessian
 
     def _complete(self, t: str, remaining: str) -> None:
         """Qu, ρ on the diagonal of Quu, and the rows of constraints."""
@@ -110,11 +136,22 @@ class _Backward:
                 b.store(b.load(b.at(q, (i, 1), s.n)), b.at(R, (i, s.pitch), s.left + s.n))
                 diagonal = b.at(R, (i, s.pitch + 1))
                 b.store(b.op(f"fadd double {b.load(diagonal)}, %reg"), diagonal)
+        if s.inverse and s.rows:
+            self._add_identity()
         if s.nc:
             C, d, delta = self.frame.readable("C", t, remaining), *(self.frame.of_knot(a, t) for a in ("d", "delta"))
             with each(b, 0, s.nc) as i:
                 row, own = b.at(R, (i, s.pitch), s.m * s.pitch), b.at(C, (i, s.s))
                 self._constraint(row, own, b.at(d, (i, 1)), b.at(delta, (i, 1)), b.at(row, (i, 1), s.m))
+
+    def _add_identity(self) -> None:
+        """The identity behind (Qux | Qu): the elimination makes the inverse of it."""
+        x, b, s = self.x, self.b, self.sizes
+        with each(b, 0, s.rows) as i:
+            row = b.at(self.scratch["R"], (i, s.pitch), s.pitch - s.left)
+            for c in range(0, s.left, s.width):
+                x.store(ZERO, b.at(row, c))
+            b.store("1.0", b.at(row, (i, 1)))
 
     def _constraint(self, row: str, C: str, d: str, delta: str, diagonal: str) -> None:
         """A row (Cu, -Δ | Cx | d)."""
@@ -156,15 +193,52 @@ class _Backward:
             bounds.append(b.op(f"fmul double {total}, {-DEPENDENT:.1e}"))
         return bounds
 
-    def _gradient(self) -> None:
+    def _box(self, t: str) -> str:
+        """Rewrites the rows where controls have limits and there are no gaps; whether it did."""
+        b, stem = self.b, self.b.name("box")
+        plain = b.op(f"or i1 {self.frame.with_gaps}, false")
+        b.do(f"br i1 {plain}, label %{stem}.plain, label %{stem}")
+        b.label(stem)
+        given = [self.scratch["R"], self.scratch["q"], *(self.frame.of_knot(n, t) for n in ("du_lower", "du_upper"))]
+        given += [self.frame.of_knot("k", t), self.frame.arrays["box_options"], self.scratch["box"]]
+        code = b.op(f"call i64 @{BOX}({', '.join(f'ptr {address}' for address in given)})")
+        self.frame.give_up(b.op(f"icmp ne i64 {code}, {NOT_CONVEX}"), b.index((t, 4), 4 + INDEFINITE))
+        here = b.op(f"icmp eq i64 {code}, {BOXED}")
+        b.store(b.op(f"select i1 {here}, double 1.0, double 0.0"), self._of_box("boxed"))
+        b.do(f"br label %{stem}.done")
+        b.label(f"{stem}.plain")
+        b.store("0.0", self._of_box("boxed"))
+        b.do(f"br label %{stem}.done")
+        b.label(f"{stem}.done")
+        return b.op(f"fcmp one double {b.load(self._of_box('boxed'))}, 0.0")
+
+    def _of_box(self, name: str) -> str:
+        """Address in the scratch of the box."""
+        return self.b.at(self.scratch["box"], self.sizes.box()[0][name])
+
+    def _take_solution(self, t: str, boxed: str) -> None:
+        """k = -u of the box, which may be inexact."""
+        b, k = self.b, self.frame.of_knot("k", t)
+        with b.when(boxed), each(b, 0, self.sizes.m) as i:
+            u = b.load(b.at(self._of_box("u"), (i, 1)))
+            b.store(b.op(f"fneg double {u}"), b.at(k, (i, 1)))
+
+    def _gradient(self, boxed: str | None) -> None:
         """v = Qx - Zᵀ r, in q, and the decrease Σ z · r; r and z are the columns of R and Z that belong to (Qu, d)."""
         x, b, s, q = self.x, self.b, self.sizes, self.scratch["q"]
         Z, R = b.at(self.scratch["Z"], s.n), b.at(self.scratch["R"], s.left)
         start = [x.load(b.at(q, c)) for c in range(0, s.n, s.width)]
         row = add_rows(x, start, Matrix(Z, s.right), Matrix(R, s.pitch), s.rows, subtract=True)
         x.store_row(row, q, s.n)
-        total = b.load(self.frame.arrays["decrease"])
+        products = []
         for j in range(s.rows):
             z, r = b.load(b.at(Z, j * s.right)), b.load(b.at(R, j * s.pitch + s.n))
-            total = b.op(f"fadd double {total}, {b.op(f'fmul double {z}, {r}')}")
-        b.store(total, self.frame.arrays["decrease"])
+            products.append(b.op(f"fmul double {z}, {r}"))
+        for name in self._totals():
+            total = before = b.load(self.frame.arrays[name])
+            for product in products:
+                total = b.op(f"fadd double {total}, {product}")
+            if boxed:
+                own = b.load(self._of_box("slope" if name == "decrease" else name))
+                total = b.op(f"select i1 {boxed}, double {b.op(f'fadd double {before}, {own}')}, double {total}")
+            b.store(total, self.frame.arrays[name])

@@ -64,6 +64,23 @@ class Cells:
             )
         return value
 
+    def load_masked(self, address: str, count: int) -> str:
+        """The first doubles of a cell from memory, without a look at what follows, and zeros behind them."""
+        if count >= self.width:
+            return self.load(address)
+        mask = ", ".join(f"i1 {str(i < count).lower()}" for i in range(self.width))
+        arguments = f"ptr {address}, i32 8, {self.truth} <{mask}>, {self.real} {ZERO}"
+        return self.b.op(f"call {self.real} @llvm.masked.load.v{self.width}f64.p0({arguments})")
+
+    def load_row(self, address: str, count: int) -> list[str]:
+        """A row of so many doubles, in cells."""
+        return [self.load_masked(self.b.at(address, c), count - c) for c in range(0, count, self.width)]
+
+    def largest(self, most: str, value: str) -> str:
+        """The larger of `most` and |value|, place by place."""
+        size = self.b.op(f"call {self.real} @llvm.fabs.v{self.width}f64({self.real} {value})")
+        return self.b.op(f"call {self.real} @llvm.maximum.v{self.width}f64({self.real} {most}, {self.real} {size})")
+
     def op(self, name: str, *values: str) -> str:
         """An instruction such as fadd."""
         return self.b.op(f"{name} {self.real} {', '.join(values)}")

@@ -30,13 +30,13 @@ class Term:
     Attributes:
         A: Read element by element.
         B: Read by cells.
-        count: Number of columns of A and rows of B.
+        count: Number of columns of A and rows of B; the name of an i64 if that is known when the code runs.
         subtract: Whether the product is subtracted.
     """
 
     A: Matrix
     B: Matrix
-    count: int
+    count: int | str
     subtract: bool = False
 
 
@@ -100,7 +100,8 @@ def _block(
         sums = [x.load(b.at(start, r * initial.row + c * width)) for r, c in places]
     for term in terms:
         A, B = b.at(term.A.base, (i, term.A.row)), b.at(term.B.base, (j, width))
-        with b.loop(0, term.count, carried=[(x.real, s) for s in sums]) as k:
+        some = None if isinstance(term.count, int) else b.op(f"icmp sgt i64 {term.count}, 0")
+        with b.loop(0, term.count, carried=[(x.real, s) for s in sums], only_if=some) as k:
             row = [x.load(b.at(B, (k.index, term.B.row), c * width)) for c in range(shape[1])]
             column = b.at(A, (k.index, term.A.column))
             factors = [x.factor(b.at(column, r * term.A.row), negative=term.subtract) for r in range(shape[0])]

@@ -93,8 +93,11 @@ class Elimination:
                 x.store(value, b.at(R, j * s.pitch + c * x.width))
                 x.store(x.op("fmul", value, inverse), b.at(Z, j * pitch + c * x.width))
 
-    def substitute_back(self, K: str, k: str, Ky: str, ky: str) -> None:
-        """U⁻¹ Z: (K | k), behind them the rows (Ky | ky) of the multipliers; overwrites Z."""
+    def substitute_back(self, K: str, k: str, Ky: str, ky: str, inverse: str = "") -> None:
+        """U⁻¹ Z: (K | k), behind them the rows (Ky | ky) of the multipliers; overwrites Z.
+
+        Where the identity stands behind them in R, also M⁻¹, rows of whole cells.
+        """
         x, b, s = self.x, self.b, self.sizes
         full = s.n // x.width
         for first, height in reversed(self._panels):
@@ -108,26 +111,40 @@ class Elimination:
                 with each(b, j0, j1, step) as c:
                     self._solve((first, height), c, step, (K, Ky), ())
             self._solve((first, height), full, 1, (K, Ky), (k, ky))
+            if inverse:
+                start, end = s.whole(s.n + 1) // x.width, s.right // x.width
+                for j0, j1, step in even_strips(end - start, x.widest(height)):
+                    for c in range(start + j0, start + j1, step):
+                        for i, row in enumerate(self._back((first, height), c, step)):
+                            at = b.at(inverse, (first + i) * s.left + (c - start) * x.width)
+                            x.store_row(row, at, step * x.width)
 
     def _solve(
         self, panel: tuple[int, int], c: str | int, cells: int, out: tuple[str, str], ends: tuple[str, ...]
     ) -> None:
         """A few cells of a panel, of which the last of all holds what belongs to the gradient, too."""
-        x, b, s, (first, height) = self.x, self.b, self.sizes, panel
+        x, b, s, first = self.x, self.b, self.sizes, panel[0]
         rest = s.n % x.width
+        for i, row in enumerate(self._back(panel, c, cells)):
+            is_y = first + i >= s.m
+            place = first + i - s.m * is_y
+            for e, value in enumerate(row):
+                at = b.at(out[is_y], (c, x.width), place * s.n + e * x.width)
+                x.store_first(value, at, rest if ends else x.width)
+                if ends:
+                    b.store(x.element(value, rest), b.at(ends[is_y], place))
+
+    def _back(self, panel: tuple[int, int], c: str | int, cells: int) -> list[list[str]]:
+        """U⁻¹ Z of a few cells of a panel, when later panels have been taken off; in Z, too, if others come."""
+        x, b, s, (first, height) = self.x, self.b, self.sizes, panel
         Z = b.at(self.Z, (c, x.width), first * s.right)
         rows = [[x.load(b.at(Z, r * s.right + e * x.width)) for e in range(cells)] for r in range(height)]
         for i in reversed(range(height)):
             for j in range(i):
                 factor = self._factor(first + j, first + i)
                 rows[j] = [x.add_product(factor, p, q) for p, q in zip(rows[i], rows[j])]
-        for i, row in enumerate(rows):
-            is_y = first + i >= s.m
-            place = first + i - s.m * is_y
-            for e, value in enumerate(row):
-                if first:
+        if first:
+            for i, row in enumerate(rows):
+                for e, value in enumerate(row):
                     x.store(value, b.at(Z, i * s.right + e * x.width))
-                at = b.at(out[is_y], (c, x.width), place * s.n + e * x.width)
-                x.store_first(value, at, rest if ends else x.width)
-                if ends:
-                    b.store(x.element(value, rest), b.at(ends[is_y], place))
+        return rows

@@ -9,13 +9,19 @@ from trajopt.solvers.recursion.sizes import Sizes
 
 ARRAYS = (
     *("F", "f", "g", "H", "terminal_g", "terminal_H", "C", "d", "delta", "dt", "J0", "J1dt"),
-    *("V", "v", "Vf", "K", "k", "Ky", "ky", "U", "inverse", "decrease", "dx", "du", "lam", "y", "scratch"),
+    *("V", "v", "Vf", "K", "k", "Ky", "ky", "U", "inverse", "M", "decrease", "dx", "du", "lam", "y", "scratch"),
+    *("curvature", "du_lower", "du_upper", "box_options"),
+    *("row_C", "row_end", "weights", "h", "values", "lower", "upper", "counts", "dense", "single", "column"),
+    *("at_dx", "at_du", "at_lam", "at_y", "at_values", "running", "end", "dynamics", "sizes"),
 )
 """Arrays whose addresses follow T in the table that each function gets."""
 
 WAIT = ("ready", "job")
 """Addresses behind them: of `void ready(void *job, long t)`, which comes back when the arrays of knot t are filled, and
 of what it is called with. Both are 0 when all are."""
+
+WITH_GAPS, SHORT = 1, 2
+"""Flags of a pass: gaps count; what another pass of the same gaps has left behind is not computed again."""
 
 MEMCPY = "llvm.memcpy.p0.p0.i64"
 
@@ -27,22 +33,26 @@ class Frame:
         sizes: Sizes of the problem.
         name: Symbol.
         numbers: Further arguments, behind `ptr %table`, which holds T and the addresses of `ARRAYS`, and before
-            `i64 %with_gaps`.
+            `i64 %flags`.
     """
 
     def __init__(self, sizes: Sizes, name: str, *numbers: str) -> None:
         self.sizes = sizes
-        arguments = ", ".join(["ptr %table", *(f"double {number}" for number in numbers), "i64 %with_gaps"])
+        arguments = ", ".join(["ptr %table", *(f"double {number}" for number in numbers), "i64 %flags"])
         self.b = Builder(f"define i64 @{name}({arguments})")
         self.x = Cells(self.b, sizes.width, sizes.registers)
         self.T = self.b.op("load i64, ptr %table, align 8")
-        self.with_gaps = self.b.op("icmp ne i64 %with_gaps, 0")
+        self.with_gaps = self.flag(WITH_GAPS)
         self.arrays = {}
         for i, name in enumerate((*ARRAYS, *WAIT)):
             self.arrays[name] = self.b.op(f"load ptr, ptr {self.b.at('%table', i + 1)}, align 8")
         places, _ = sizes.scratch()
         self.scratch = {name: self.b.at(self.arrays["scratch"], place) for name, place in places.items()}
         self._knots, self._copied = sizes.knots(), sizes.copied()
+
+    def flag(self, bit: int) -> str:
+        """Whether a bit of the flags is set."""
+        return self.b.op(f"icmp ne i64 {self.b.op(f'and i64 %flags, {bit}')}, 0")
 
     def of_knot(self, name: str, t: str, after: int = 0) -> str:
         """Address of what an array has for knot t + after."""
@@ -90,6 +100,11 @@ class Frame:
                 f"declare {real} @llvm.fabs.v{width}f64({real})",
                 f"declare double @llvm.vector.reduce.fadd.v{width}f64(double, {real})",
                 f"declare i1 @llvm.vector.reduce.and.v{width}i1(<{width} x i1>)",
+                f"declare double @llvm.vector.reduce.fmaximum.v{width}f64({real})",
+                f"declare {real} @llvm.maximum.v{width}f64({real}, {real})",
+                f"declare {real} @llvm.masked.load.v{width}f64.p0(ptr, i32, {self.x.truth}, {real})",
+                f"declare i{width} @llvm.ctpop.i{width}(i{width})",
+                f"declare i{width} @llvm.cttz.i{width}(i{width}, i1)",
                 f"declare void @{MEMCPY}(ptr, ptr, i64, i1)\n",
             ]
         )

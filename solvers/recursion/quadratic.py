@@ -66,7 +66,7 @@ class FirstOrder:
         """P."""
         x, s, scratch = self._x, self._sizes, self._scratch
         square = Term(Matrix(self._knot.F, 1, s.row_F), m_rows(s, scratch), s.n)
-        P, H = Matrix(scratch["P"], s.right), Matrix(self._knot.H, s.s)
+        P, H = Matrix(scratch["P"], s.right), Matrix(self._knot.H, s.row_H)
         add_products(x, s.n, s.whole(s.n) // s.width, [square, eliminated(x, s, scratch)], P, H, diagonal=0)
 
 
@@ -77,12 +77,12 @@ def m_rows(s: Sizes, scratch: dict[str, str], column: str | None = None) -> Matr
 
 def add_controls(x: Cells, s: Sizes, knot: Knot, scratch: dict[str, str]) -> None:
     """(Quu | Qux) = H + Fuᵀ M."""
-    b, R, H = x.b, scratch["R"], x.b.at(knot.H, s.n * s.s)
+    b, R, H = x.b, scratch["R"], x.b.at(knot.H, s.n * s.row_H)
     Fu = Matrix(b.at(knot.F, s.n), 1, s.row_F)
     by_states, right = Term(Fu, m_rows(s, scratch), s.h), Matrix(b.at(R, s.left), s.pitch)
-    add_products(x, s.m, s.whole(s.n) // s.width, [by_states], right, Matrix(H, s.s))
+    add_products(x, s.m, s.whole(s.n) // s.width, [by_states], right, Matrix(H, s.row_H))
     by_controls = Term(Fu, m_rows(s, scratch, b.at(scratch["M"], s.n)), s.h)
-    Huu = Matrix(b.at(H, s.n), s.s)
+    Huu = Matrix(b.at(H, s.n), s.row_H)
     add_products(x, s.m, s.whole(s.m) // s.width, [by_controls], Matrix(R, s.pitch), Huu, diagonal=0)
 
 

@@ -106,7 +106,7 @@ class SecondOrder:
         corner = Term(Matrix(self._GE.base, 1, self._half), self._F, h)
         terms = [corner, Term(Matrix(self._F.base, 1, s.row_F), M, h), eliminated(x, s, self._scratch)]
         add_products(x, h, self._half // s.width, terms, P, P, diagonal=0)
-        below, H = Matrix(b.at(P.base, h * P.row), P.row), Matrix(b.at(self._knot.H, h * s.s), s.s)
+        below, H = Matrix(b.at(P.base, h * P.row), P.row), Matrix(b.at(self._knot.H, h * s.row_H), s.row_H)
         terms = [Term(Matrix(b.at(self._F.base, h), 1, s.row_F), M, h), eliminated(x, s, self._scratch, h)]
         add_products(x, h, s.whole(s.n) // s.width, terms, below, H, diagonal=h)
 
@@ -114,7 +114,7 @@ class SecondOrder:
         """P = H + Eᵀ V E in the rows and columns of q."""
         x, b, h, nb = self._x, self._b, self._sizes.h, self._nb
         V, VE = self._V, Matrix(self._scratch["VE"], self._base)
-        H, P = Matrix(self._knot.H, self._sizes.s), Matrix(self._scratch["P"], self._sizes.right)
+        H, P = Matrix(self._knot.H, self._sizes.row_H), Matrix(self._scratch["P"], self._sizes.right)
         cells = self._base // x.width
         if nb:
             add_products(x, h, cells, [Term(V, self._J0, nb)], VE)

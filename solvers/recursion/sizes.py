@@ -18,6 +18,9 @@ class Sizes:
         nb: Leading rows and columns of a second-order system that are not the identity; None if F has all rows.
         width: Doubles in a cell.
         registers: Vector registers of the processor.
+        weighted: Number of weighted rows, which add CᵀDC to the Hessian and Cᵀh to the gradient; None without any.
+        boxed: Whether controls have limits, see `box`.
+        inverse: Whether vector passes multiply by M⁻¹ itself in place of substitutions.
     """
 
     n: int
@@ -28,6 +31,9 @@ class Sizes:
     nb: int | None
     width: int
     registers: int
+    weighted: int | None = None
+    boxed: bool = False
+    inverse: bool = False
 
     @property
     def s(self) -> int:
@@ -51,13 +57,18 @@ class Sizes:
 
     @property
     def right(self) -> int:
-        """Doubles in a row (Qux | Qu), in whole cells."""
-        return self.whole(self.n + 1)
+        """Doubles in a row (Qux | Qu), in whole cells, and behind them those of M⁻¹ where it is wanted."""
+        return self.whole(self.n + 1) + (self.left if self.inverse else 0)
 
     @property
     def pitch(self) -> int:
         """Doubles in both together."""
         return self.left + self.right
+
+    @property
+    def row_H(self) -> int:
+        """Doubles from row to row of the Hessian that a knot's model reads; whole cells where rows are in it."""
+        return self.s if self.weighted is None else self.whole(self.s)
 
     def whole(self, count: int) -> int:
         """Doubles in as many whole cells as hold `count`."""
@@ -69,14 +80,29 @@ class Sizes:
         inputs = {"F": self.knot_F, "f": n, "g": s, "H": s * s, "C": nc * s, "d": nc, "delta": nc}
         inputs |= {"dt": 1, "J0": nb * nb, "J1dt": nb * nb}
         value = {"V": n * n, "v": n, "Vf": n, "K": m * n, "k": m, "Ky": nc * n, "ky": nc}
-        factors = {"U": self.rows * self.left, "inverse": self.left}
-        return inputs | value | factors | {"dx": n, "du": m, "lam": n, "y": nc}
+        factors = {"U": self.rows * self.left, "inverse": self.left, "M": self.rows * self.left}
+        steps = {"dx": n, "du": m, "lam": n, "y": nc}
+        steps |= {"du_lower": m, "du_upper": m}
+        steps |= {"at_dx": n, "at_du": m, "at_lam": n, "running": s, "dynamics": n}
+        return inputs | value | factors | steps | self._rows()
+
+    def _rows(self) -> dict[str, int]:
+        """The same of weighted rows; whole numbers count as doubles."""
+        nr = self.weighted or 0
+        rows = dict.fromkeys(("weights", "h", "values", "lower", "upper", "at_y", "at_values", "single", "column"), nr)
+        return rows | {"row_C": nr * self.s, "dense": -(-nr // 8) * 8, "counts": 2}
 
     def copied(self) -> dict[str, int]:
         """Doubles of a knot of each array of which reads may run on by a cell."""
         size = self.knots()
         names = ("g", "H", "C", "J0", "J1dt", "K", "Ky")
         return {"F": (self.h - 1) * self.row_F + self.s} | {name: size[name] for name in names}
+
+    def box(self) -> tuple[dict[str, int], int]:
+        """Start of each piece of the scratch of `box`, and the end of the last one [doubles]."""
+        m = self.m
+        pieces = {"H": m * m, "L": m * m} | dict.fromkeys(("q", "u", "gradient", "step", "trial", "free"), m)
+        return _placed(pieces | {"slope": 1, "curvature": 1, "boxed": 1})
 
     def scratch(self) -> tuple[dict[str, int], int]:
         """Start of each piece of scratch, and the end of the last one [doubles]."""
@@ -92,12 +118,23 @@ class Sizes:
             "w": self.whole(self.n),
             "M": (self.h + 1) * self.whole(self.s),
         }
+        if self.weighted is not None:
+            whole = self.whole(self.s)
+            pieces |= {"packed": self.weighted * whole, "packed weighted": self.weighted * whole}
+            pieces |= {"H weighted": self.s * whole, "g weighted": whole, "Hz": whole}
         if self.nb is not None:
             half, base, more = self.whole(self.h), self.whole(self.nb), self.h + 1
             pieces |= {"G": more * self.right, "GS": more * half, "GE": more * half, "VE": more * base}
             pieces |= {"J0 padded": self.nb * base, "J1dt padded": self.nb * base}
-        places, end = {}, 0
-        for name, size in pieces.items():
-            places[name] = end
-            end += self.whole(size) + 2 * self.width  # reads may run past the end
-        return places, end
+        if self.boxed:
+            pieces["box"] = self.box()[1]
+        return _placed(pieces, self.width)
+
+
+def _placed(pieces: dict[str, int], width: int = 0) -> tuple[dict[str, int], int]:
+    """Start of each piece, and the end; with a width whole cells of it, and room behind them."""
+    places, end = {}, 0
+    for name, size in pieces.items():
+        places[name] = end
+        end += -(-size // width) * width + 2 * width if width else size  # reads may run past the end
+    return places, end

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trajopt.kernels.builder import Builder
 from trajopt.solvers.recursion.cells import ZERO, Cells
 from trajopt.solvers.recursion.dense import Matrix, add_rows
-from trajopt.solvers.recursion.frame import Frame
+from trajopt.solvers.recursion.frame import SHORT, Frame
 from trajopt.solvers.recursion.sizes import Sizes
 
 VALUE, GRADIENT = "value", "gradient"
@@ -23,15 +23,24 @@ def value_text(sizes: Sizes) -> str:
 
 
 def gradient_text(sizes: Sizes) -> str:
-    """`i1 gradient(q, V, v, gap, Vf, with_gaps)`: v = q, with gaps q + V f, and Vf; whether all of q is below 1e30."""
+    """`i1 gradient(q, V, v, gap, Vf, with_gaps)`: v = q, with gaps q + V f, and Vf; whether all of q is below 1e30.
+
+    With weighted rows, `short` follows: whether Vf is that of another pass of the same V and gaps.
+    """
     pointers = ", ".join(f"ptr %{name}" for name in ("q", "V", "v", "gap", "Vf"))
-    b = Builder(f"define internal i1 @{GRADIENT}({pointers}, i1 %with_gaps)")
+    more = "" if sizes.weighted is None else ", i1 %short"
+    b = Builder(f"define internal i1 @{GRADIENT}({pointers}, i1 %with_gaps{more})")
     x, n, fine = Cells(b, sizes.width, sizes.registers), sizes.n, FINE
     row = [x.first(n - c, x.load(b.at("%q", c))) for c in range(0, n, sizes.width)]
     for cell in row:
         fine = x.bounded(cell, fine)
     x.store_row(row, "%v", n)
-    with b.when("%with_gaps"):
+    with_gaps = "%with_gaps"
+    if sizes.weighted is not None:
+        with b.when(b.op("and i1 %with_gaps, %short")):
+            x.store_row([x.op("fadd", p, q) for p, q in zip(row, x.load_row("%Vf", n))], "%v", n)
+        with_gaps = b.op(f"and i1 %with_gaps, {b.op('xor i1 %short, true')}")
+    with b.when(with_gaps):
         Vf = add_rows(x, [ZERO] * len(row), Matrix("%gap", 1), Matrix("%V", n), n)
         x.store_row(Vf, "%Vf", n)
         x.store_row([x.op("fadd", p, q) for p, q in zip(row, Vf)], "%v", n)
@@ -42,7 +51,8 @@ def gradient(frame: Frame, t: str) -> str:
     """Calls it for a knot, on the q in the scratch."""
     names = [frame.scratch["q"], *(frame.of_knot(name, t) for name in ("V", "v", "f", "Vf"))]
     arguments = ", ".join(f"ptr {name}" for name in names)
-    return frame.b.op(f"call i1 @{GRADIENT}({arguments}, i1 {frame.with_gaps})")
+    more = "" if frame.sizes.weighted is None else f", i1 {frame.flag(SHORT)}"
+    return frame.b.op(f"call i1 @{GRADIENT}({arguments}, i1 {frame.with_gaps}{more})")
 
 
 class _Mirror:

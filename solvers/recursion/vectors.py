@@ -4,34 +4,52 @@ from __future__ import annotations
 
 from trajopt.solvers.recursion.cells import ZERO
 from trajopt.solvers.recursion.dense import Matrix, add_rows, times
-from trajopt.solvers.recursion.frame import Frame
+from trajopt.solvers.recursion.dynamics import add_transposed, apply
+from trajopt.solvers.recursion.frame import SHORT, Frame
+from trajopt.solvers.recursion.rows import KnotRows
 from trajopt.solvers.recursion.sizes import Sizes
 from trajopt.solvers.recursion.value import NOT_FINITE, gradient, gradient_text
 
-SOLVE, FORWARD = "trajopt_solve", "trajopt_forward"
+SOLVE, FORWARD, ADJOINT = "trajopt_solve", "trajopt_forward", "trajopt_adjoint"
 
 
 def solve_text(sizes: Sizes) -> str:
-    """`i64 trajopt_solve(i64 *table, i64 with_gaps)`: v, Vf, k and ky of all knots; 0, or 4 (knot + 1) + NOT_FINITE."""
+    """`i64 trajopt_solve(i64 *table, i64 flags)`: v, Vf, k and ky of all knots; 0, or 4 (knot + 1) + NOT_FINITE.
+
+    With weighted rows, `i64 trajopt_solve(i64 *table, double minus_sigma, i64 flags)`: - σ z is added to the gradient,
+    with the z of the last forward pass; with the flag SHORT, Vf stays.
+    """
     return gradient_text(sizes) + _Solve(sizes).text()
 
 
+def adjoint_text(sizes: Sizes) -> str:
+    """`i64 trajopt_adjoint(...)`: as `trajopt_solve`, with Qu in place of k; only K is needed."""
+    return gradient_text(sizes) + _Solve(sizes, adjoint=True).text()
+
+
 def forward_text(sizes: Sizes) -> str:
-    """`i64 trajopt_forward(i64 *table, i64 with_gaps)`: dx, du, λ and y; returns 0."""
+    """`i64 trajopt_forward(i64 *table, i64 flags)`: dx, du, λ and y; returns 0.
+
+    With weighted rows also their values; with the flag SHORT without λ.
+    """
     return _Forward(sizes).text()
 
 
 class _Solve:
     """Backward: q = g + Fᵀ v', b = (Qu, d), (k, ky) = M⁻¹ b with M = Uᵀ D U, v = Qx - (K, Ky)ᵀ b, with gaps + V f."""
 
-    def __init__(self, sizes: Sizes) -> None:
-        self.sizes, self.frame = sizes, Frame(sizes, SOLVE)
+    def __init__(self, sizes: Sizes, *, adjoint: bool = False) -> None:
+        numbers = () if sizes.weighted is None else ("%minus_sigma",)
+        self.adjoint = adjoint
+        self.sizes, self.frame = sizes, Frame(sizes, ADJOINT if adjoint else SOLVE, *numbers)
         self.x, self.b, self.scratch = self.frame.x, self.frame.b, self.frame.scratch
 
     def text(self) -> str:
         """The function."""
         b, frame, T = self.b, self.frame, self.frame.T
         frame.copy(self.scratch["q"], frame.arrays["terminal_g"], self.sizes.n)
+        if self.sizes.weighted is not None:
+            self._end_with_rows()
         self._gradient(T)
         some = b.op(f"icmp sgt i64 {T}, 0")
         with b.loop(0, T, carried=[(self.x.real, ZERO)], only_if=some) as back:
@@ -40,6 +58,13 @@ class _Solve:
         decrease = self.x.sum(back.results[0])
         b.store(decrease, frame.arrays["decrease"])
         return frame.text()
+
+    def _end_with_rows(self) -> None:
+        """The same as `_with_rows` at the end, in q."""
+        x, s, frame, q = self.x, self.sizes, self.frame, self.scratch["q"]
+        last, sigma = frame.of_knot("dx", frame.T), x.splat("%minus_sigma")
+        cells = zip(x.load_row(last, s.n), x.load_row(q, s.n))
+        KnotRows(frame, frame.T, end=True).add_to_gradient("h", [x.add_product(sigma, z, g) for z, g in cells], q)
 
     def _gradient(self, t: str) -> None:
         """v and Vf of a knot, from q."""
@@ -56,10 +81,13 @@ class _Solve:
         row = [x.load(b.at(q, c)) for c in range(0, s.n, s.width)]
         for name, first, count in (("K", 0, s.m), ("Ky", s.m, s.nc)):
             gains = Matrix(self.frame.readable(name, t, remaining), s.n)
-            row = add_rows(x, row, Matrix(b.at(right, first), 1), gains, count, subtract=True)
+            # single numbers come from q: a copy of part of what was just stored has to wait for it
+            factors = Matrix(b.at(q, s.n) if name == "K" else b.at(right, first), 1)
+            row = add_rows(x, row, factors, gains, count, subtract=True)
         for c, cell in zip(range(0, s.n, s.width), row):
             x.store(cell, b.at(q, c))
-        decrease = self._substitute(t, decrease)
+        if not self.adjoint:
+            decrease = (self._invert if s.inverse else self._substitute)(t, decrease)
         self.frame.copy(self.frame.of_knot("k", t), right, s.m)
         self.frame.copy(self.frame.of_knot("ky", t), b.at(right, s.m), s.nc)
         self._gradient(t)
@@ -68,24 +96,32 @@ class _Solve:
     def _expand(self, t: str, remaining: str) -> list[str]:
         """q = g + Fᵀ v', in cells."""
         x, b, s, frame = self.x, self.b, self.sizes, self.frame
-        F, v = Matrix(frame.readable("F", t, remaining), s.row_F), frame.of_knot("v", t, 1)
         g = frame.readable("g", t, remaining)
         q = [x.load(b.at(g, c)) for c in range(0, s.s, s.width)]
-        if s.nb is None:
-            return add_rows(x, q, Matrix(v, 1), F, s.n)
-        dt, half = x.splat(b.load(frame.of_knot("dt", t))), range(0, s.h, s.width)
-        vq, vv = ([x.load(b.at(v, c + shift)) for c in half] for shift in (0, s.h))
-        vE = [x.first(s.h - c, cell) for c, cell in zip(half, vq)]
-        vS = [x.add_product(x.first(s.nb - c, ZERO, dt), p, r) for c, p, r in zip(half, vq, vv)]
-        base = range(0, s.nb, s.width)
-        for name, sums, start in (("J0", vE, [ZERO] * len(base)), ("J1dt", vS, vS[: len(base)])):
-            block = Matrix(frame.readable(name, t, remaining), s.nb)
-            found = add_rows(x, start, Matrix(v, 1), block, s.nb)
-            sums[: len(base)] = [x.first(s.nb - c, p, r) for c, p, r in zip(base, found, sums)]
-        for c, cell in zip(half, vS):
-            x.store(cell, b.at(self.scratch["w"], c))
-        q = add_rows(x, q, Matrix(self.scratch["w"], 1), F, s.h)
-        return [x.op("fadd", p, r) for p, r in zip(q, vE)] + q[len(vE) :]
+        if s.weighted is not None:
+            q = self._with_rows(t, q)
+        return add_transposed(frame, t, remaining, frame.of_knot("v", t, 1), q)
+
+    def _with_rows(self, t: str, q: list[str]) -> list[str]:
+        """q + Cᵀh - σ z, with z that of the last forward pass."""
+        x, b, s, frame, z = self.x, self.b, self.sizes, self.frame, self.scratch["z"]
+        frame.copy(z, frame.of_knot("dx", t), s.n)
+        frame.copy(b.at(z, s.n), frame.of_knot("du", t), s.m)
+        sigma, target, columns = x.splat("%minus_sigma"), self.scratch["g weighted"], range(0, s.s, s.width)
+        q = [x.add_product(sigma, x.load(b.at(z, c)), cell) for c, cell in zip(columns, q)]
+        KnotRows(frame, t).add_to_gradient("h", q, target)
+        return [x.load(b.at(target, c)) for c in columns]
+
+    def _invert(self, t: str, decrease: str) -> str:
+        """The same as `_substitute` with M⁻¹ itself, which nothing in it has to wait for."""
+        x, b, s, right = self.x, self.b, self.sizes, self.scratch["b"]
+        cells = range(0, s.rows, s.width)
+        inverse, given = Matrix(self.frame.of_knot("M", t), s.left), [x.load(b.at(right, c)) for c in cells]
+        found = add_rows(x, [ZERO] * len(given), Matrix(right, 1), inverse, s.rows)
+        for c, p, q in zip(cells, given, found):
+            decrease = x.add_product(p, q, decrease)
+            x.store(q, b.at(right, c))
+        return decrease
 
     def _substitute(self, t: str, decrease: str) -> str:
         """M⁻¹ b in place of b; returns the decrease with b · M⁻¹ b added."""
@@ -117,6 +153,8 @@ class _Forward:
     def __init__(self, sizes: Sizes) -> None:
         self.sizes, self.frame = sizes, Frame(sizes, FORWARD)
         self.x, self.b, self.scratch = self.frame.x, self.frame.b, self.frame.scratch
+        if sizes.weighted is not None:
+            self.with_costates = self.b.op(f"xor i1 {self.frame.flag(SHORT)}, true")
 
     def text(self) -> str:
         """The function."""
@@ -128,6 +166,9 @@ class _Forward:
             following = b.op(f"add i64 {t.index}, 1")
             self._knot(t.index, b.op(f"sub i64 {T}, {following}"))
             self._arrive(following)
+        if s.weighted is not None:
+            self.frame.copy(self.scratch["z"], self.frame.of_knot("dx", T), s.n)
+            KnotRows(self.frame, T, end=True).evaluate(self.scratch["z"], "values")
         return self.frame.text()
 
     def _arrive(self, t: str) -> None:
@@ -138,10 +179,18 @@ class _Forward:
             count = min(s.width, s.n - c)
             gap = b.op(f"select i1 {frame.with_gaps}, {x.real} {x.load_first(b.at(f, c), count)}, {x.real} {ZERO}")
             x.store_first(x.op("fadd", x.load(b.at(w, c)), gap), b.at(dx, c), count)
-        v = frame.of_knot("v", t)
+        if s.weighted is None:
+            self._costate(t)
+            return
+        with b.when(self.with_costates):
+            self._costate(t)
+
+    def _costate(self, t: str) -> None:
+        """λ of a knot, from w."""
+        x, b, s, frame, v = self.x, self.b, self.sizes, self.frame, self.frame.of_knot("v", t)
         v_row = [x.load(b.at(v, c)) for c in range(0, s.n, s.width)]
-        lam = add_rows(x, v_row, Matrix(w, 1), Matrix(frame.of_knot("V", t), s.n), s.n)
-        x.store_row(lam, frame.of_knot("lam", t), s.n)
+        V = Matrix(frame.of_knot("V", t), s.n)
+        x.store_row(add_rows(x, v_row, Matrix(self.scratch["w"], 1), V, s.n), frame.of_knot("lam", t), s.n)
 
     def _knot(self, t: str, remaining: str) -> None:
         """du, y and w of a knot, from its dx."""
@@ -160,20 +209,6 @@ class _Forward:
                 x.store_first(value, b.at(target, first), here)
                 if name == "du":
                     x.store(value, b.at(z, s.n + first))
-        F, w = Matrix(frame.readable("F", t, remaining), s.row_F), self.scratch["w"]
-        for first, cell in times(x, s.h, s.s, F, z):
-            place = s.n - s.h + first
-            x.store_first(cell, b.at(w, place), min(s.width, s.h - first))
-        if s.nb is not None:
-            self._positions(t, remaining, s.nb)
-
-    def _positions(self, t: str, remaining: str, nb: int) -> None:
-        """Rows of q of w, from those of v."""
-        x, b, s, frame, z, w = self.x, self.b, self.sizes, self.frame, self.scratch["z"], self.scratch["w"]
-        dt, wv = x.splat(b.load(frame.of_knot("dt", t))), b.at(self.scratch["w"], s.h)
-        for c in range(0, s.h, s.width):
-            value = x.add_product(dt, x.load(b.at(wv, c)), x.load(b.at(z, c)))
-            x.store_first(value, b.at(w, c), min(s.width, s.h - c))
-        J0, J1dt = (Matrix(frame.readable(name, t, remaining), nb) for name in ("J0", "J1dt"))
-        for (first, p), (_, q) in zip(times(x, nb, nb, J0, z), times(x, nb, nb, J1dt, wv)):
-            x.store_first(x.op("fadd", p, q), b.at(w, first), min(s.width, nb - first))
+        if s.weighted is not None:
+            KnotRows(frame, t).evaluate(z, "values")
+        apply(frame, t, remaining)

@@ -12,37 +12,69 @@ from trajopt.solvers.progress import Progress
 from trajopt.types import Reals
 
 
+@dataclass(frozen=True)
+class Left:
+    """States and controls that a restart has left, their cost, largest gap or violation, and whether they roll out."""
+
+    trajectory: tuple[Reals, Reals]
+    cost: float
+    infeasibility: float
+    feasible: bool
+
+
 @dataclass(kw_only=True)
 class SQPProgress(Progress):
     """State of a solve by SQP.
 
     Attributes:
-        guess: Controls that a restart begins with (T, nu).
+        guess: States (T + 1, nx) and controls (T, nu) that a restart begins with.
+        linear: Whether steps are linear, and judged by a filter, or rollouts of a policy.
         scale: What the cost is multiplied by, so that the mean of |diag Luu| is 1 [1/cost].
         stiffness: Curvature of the scaled cost along each row (T + 1, nc), which penalties are relative to.
-        penalty: Augmented Lagrangian of the rows that are not hard, beside the scaled cost.
+        penalty: Augmented Lagrangian of the rows that are no limits, beside the scaled cost.
+        filter: What trials of linear steps must improve on: pairs of infeasibility and scaled cost.
+        largest: Infeasibility beyond which no linear step goes.
         lam: Multipliers of the dynamics by the last QP, of the scaled cost (T + 1, ndx).
         y: Multipliers of the rows by the last QP (T + 1, nc).
+        start_y: Multipliers of the bounds of a chosen start (ndx,).
+        K: Gains of the last QP (T, nu, ndx).
+        warm: Whether multipliers came with the guess.
+        blend: Part of the Hessian of the Lagrangian in that of the last QP, 0 for Gauss-Newton's [-].
         repaired: Whether the trajectory is a rollout, or the first step may end anywhere.
         ridge: What the next QP begins with on the diagonal of Huu.
         failures: Searches without a step, one after the other [-].
+        full: Whether the last step was a full one.
+        shorts: Short steps, one after the other [-].
         restarted: Whether it has begun anew.
+        left: What it has left then.
+        gap: Largest gap of the trajectory.
         stationarity: Largest gradient of the Lagrangian along the controls.
         violation: Largest violation of a row.
         complementarity: Largest product of a multiplier and the distance from its bound.
         stuck: Iterations in a row at which nothing promises to reduce the violation [-].
     """
 
-    guess: Reals = field(default_factory=lambda: np.zeros((0, 0)))
+    guess: tuple[Reals, Reals] = field(default_factory=lambda: (np.zeros(0), np.zeros((0, 0))))
+    linear: bool = False
     scale: float = 1.0
     stiffness: Reals = field(default_factory=lambda: np.zeros((1, 0)))
     penalty: AugmentedLagrangian = field(default_factory=AugmentedLagrangian.empty)
+    filter: list[tuple[float, float]] = field(default_factory=list)
+    largest: float = math.inf
     lam: Reals = field(default_factory=lambda: np.zeros((0, 0)))
     y: Reals = field(default_factory=lambda: np.zeros((0, 0)))
+    start_y: Reals = field(default_factory=lambda: np.zeros(0))
+    K: Reals = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    warm: bool = False
+    blend: float = 0.0
     repaired: bool = True
     ridge: float = 0.0
     failures: int = 0
+    full: bool = False
+    shorts: int = 0
     restarted: bool = False
+    left: Left | None = None
+    gap: float = 0.0
     stationarity: float = math.nan
     violation: float = math.nan
     complementarity: float = math.nan

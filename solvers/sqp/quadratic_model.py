@@ -6,12 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
-from trajopt.solvers.linear_quadratic import LinearQuadratic
-from trajopt.solvers.qp import InteriorPoint, QPSolution, QPStatus, StageQP
+from trajopt.solvers.options import SQPOptions
+from trajopt.solvers.qp import QPSolution, QPStatus
+from trajopt.solvers.sqp.inner import InnerSolver
+from trajopt.solvers.sqp.program import StepProgram
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.rows import ConstraintRows
+from trajopt.types import Reals
 
 LEAST_BLEND = 0.02  # of the exact Hessian; below it is left out
 FIRST_RIDGE, LARGEST_RIDGE = 1e-4, 1e12
@@ -25,67 +29,126 @@ class QuadraticModel:
 
     Args:
         evaluator: Whose trajectory it is.
-
-    Attributes:
-        inner: Solver of the quadratic programs.
+        problem: The problem.
+        options: What solves the program.
     """
 
-    def __init__(self, evaluator: Evaluator) -> None:
-        e = self._e = evaluator
+    def __init__(self, evaluator: Evaluator, problem: ShootingProblem, options: SQPOptions) -> None:
+        e, self._options = evaluator, options
+        self._e = e
         self._exact = LagrangianHessian(e) if LagrangianHessian.available(e) else None
-        lq = LinearQuadratic.of(e)
-        own = {name: getattr(lq, name).copy() for name in ("f", "g", "H", "terminal_g", "terminal_H")}
-        self._qp = StageQP.zeros(replace(lq, **own), e.nc)
-        self.inner = InteriorPoint(self._qp)
+        self._chosen, self._bounded = problem.start != "fixed", not isinstance(problem.start, str)
+        constrained = e.nc > 0 or self._bounded
+        self._scaled = constrained and options.qp == "ipm"  # its first slacks and multipliers are for costs of size 1
+        self._simple = self._exact is None and not self._chosen and not self._scaled
+        self._kept: dict[bool, tuple[StepProgram, InnerSolver]] = {}
+        self._program, self._inner = self._pair(shared=self._simple)
+
+    def _pair(self, *, shared: bool) -> tuple[StepProgram, InnerSolver]:
+        """The program with the evaluator's own Hessian or a copy of it, and its solver."""
+        if shared not in self._kept:
+            program = StepProgram(self._e, chosen=self._chosen, bounded=self._bounded, shared=shared)
+            inner = InnerSolver(program.qp, self._options.qp, self._options.qp_iterations)
+            self._kept[shared] = program, inner
+        return self._kept[shared]
 
     def prepare(self) -> None:
         """Compiles what it runs."""
         if self._exact is not None:
             self._exact.prepare()
 
-    def solve(self, run: SQPProgress, rows: ConstraintRows) -> tuple[QPSolution, float]:
-        """The step, and δ; INDEFINITE if even a large δ does not help."""
-        self._take(run, rows)
-        blend = 0.0
-        if self._exact is not None and run.repaired:
+    def take(self, run: SQPProgress, rows: ConstraintRows) -> None:
+        """Takes what was expanded at the evaluator's trajectory."""
+        self._program, self._inner = self._pair(shared=self._simple)
+        self._program.take(run.scale if self._scaled else 1.0, rows)
+
+    def solve(self, run: SQPProgress, rows: ConstraintRows, *, proximal: bool) -> tuple[QPSolution, float]:
+        """The step, and δ; INDEFINITE if even a large δ does not help.
+
+        Args:
+            run: State of the solve.
+            rows: Bounds of the rows.
+            proximal: Whether rows that are no limits are those of the augmented Lagrangian, or hard.
+        """
+        blend, ridge, increased = 0.0, run.ridge, False
+        if self._exact is not None and (run.repaired or run.warm):
             self._exact.lam[:], self._exact.y[:] = run.lam / run.scale, run.y / run.scale
             self._exact()
             blend = 1.0
-        ridge, increased = run.ridge, False
+        self._set_rows(run, rows, proximal=proximal)
+        y = self._padded(run)
         while True:
-            self._set_hessian(run.scale, blend, ridge)
-            solution = self.inner.solve()
-            if solution.status is not QPStatus.INDEFINITE or ridge > LARGEST_RIDGE:
-                return solution, ridge
+            if ridge > 0.0 and self._program.shared:  # it can't be added to the evaluator's array
+                self._leave_shared(run, rows, proximal=proximal)
+            self._program.set_hessian(self._exact, blend, ridge / (run.scale / self._program.scale))
+            found = self._inner.solve(y, convex=blend == 0.0)
+            if found.status is not QPStatus.INDEFINITE or ridge > LARGEST_RIDGE:
+                run.blend = blend
+                return self._unpacked(run, found), ridge
             if blend > 0.0:
                 blend = blend / 2.0 if blend / 2.0 >= LEAST_BLEND else 0.0
             else:
                 ridge = 8.0 * ridge if increased else max(FIRST_RIDGE, ridge / 3.0)
                 increased = True
 
-    def slope(self, run: SQPProgress, rows: ConstraintRows, step: QPSolution) -> float:
-        """Derivative of the merit along the step."""
-        lq, z = self._qp.lq, np.concatenate([step.dx[:-1], step.du], axis=1)
-        penalty = run.penalty.gradient(rows.penalized(self._e.c)) * rows.soft(self._qp.rows(step.dx, step.du))
-        return float((lq.g * z).sum() + lq.terminal_g @ step.dx[-1] + penalty.sum())
+    def _leave_shared(self, run: SQPProgress, rows: ConstraintRows, *, proximal: bool) -> None:
+        """Goes on with a program that has a Hessian of its own."""
+        scale = self._program.scale
+        self._program, self._inner = self._pair(shared=False)
+        self._program.take(scale, rows)
+        self._set_rows(run, rows, proximal=proximal)
 
-    def _take(self, run: SQPProgress, rows: ConstraintRows) -> None:
-        e, qp, penalty = self._e, self._qp, run.penalty
-        qp.lq.f[:] = e.f
-        np.multiply(e.g, run.scale, out=qp.lq.g)
-        np.multiply(e.terminal_g, run.scale, out=qp.lq.terminal_g)
-        qp.C[:], qp.terminal_C[:] = e.C, e.terminal_C
-        np.subtract(rows.lower, e.c, out=qp.lower)
-        np.subtract(rows.upper, e.c, out=qp.upper)
-        qp.delta[:] = rows.soft(1.0 / penalty.mu)
-        qp.y_ref[:] = rows.soft(penalty.y)
+    def _set_rows(self, run: SQPProgress, rows: ConstraintRows, *, proximal: bool) -> None:
+        """Hands slacks and proximal rows to the program."""
+        if not self._e.nc:
+            return
+        program = self._program
+        ratio = run.scale / program.scale
+        program.set_soft(rows.soft_linear * program.scale, rows.soft_quadratic * program.scale)
+        if proximal:
+            general, penalty = rows.general, run.penalty
+            program.set_proximal(np.where(general, ratio / penalty.mu, 0.0), np.where(general, penalty.y / ratio, 0.0))
+        else:
+            program.set_proximal(0.0, 0.0)
 
-    def _set_hessian(self, scale: float, blend: float, ridge: float) -> None:
-        e, lq = self._e, self._qp.lq
-        np.multiply(e.H, (1.0 - blend) * scale, out=lq.H)
-        np.multiply(e.terminal_H, (1.0 - blend) * scale, out=lq.terminal_H)
-        if self._exact is not None and blend > 0.0:
-            lq.H[:] += blend * scale * self._exact.H
-            lq.terminal_H[:] += blend * scale * self._exact.terminal_H
-        if ridge > 0.0:
-            np.einsum("tii->ti", lq.H)[:, lq.n :] += ridge
+    def corrected(self, run: SQPProgress, rows: ConstraintRows, step: QPSolution, f: Reals, c: Reals) -> QPSolution:
+        """The last step with a second-order correction: it makes up for gaps f and rows c after a full step."""
+        before = self._e.f.copy()
+        try:
+            self._program.correct(f, c, rows, step)
+            return self._unpacked(run, self._inner.solve(self._padded(run), convex=run.blend == 0.0))
+        finally:
+            self._program.restore(before, rows)
+
+    def _unpacked(self, run: SQPProgress, found: QPSolution) -> QPSolution:
+        """The solution in terms of the problem, with multipliers of the scaled cost; its arrays stay."""
+        step, ratio = self._program.step(found), run.scale / self._program.scale
+        run.start_y = self._program.start_multipliers(found) * ratio
+        K = self._program.gains(self._inner.K)
+        return replace(step, dx=step.dx.copy(), du=step.du.copy(), lam=step.lam * ratio, y=step.y * ratio, K=K)
+
+    def gradient(self, run: SQPProgress) -> tuple[Reals, Reals, Reals]:
+        """Gradient of the Lagrangian of the scaled cost along controls (T, nu) and start, and costates (T + 1, ndx).
+
+        After a change of one control later ones follow the gains of the last step: at an optimum that changes nothing;
+        elsewhere, without them, an unstable system would multiply rounding errors by many powers of ten.
+        """
+        program, ratio = self._program, run.scale / self._program.scale
+        along, costates = self._inner.adjoint(program.qp.lq.g, program.qp.lq.terminal_g, self._padded(run))
+        controls, start = program.controls(along)
+        return ratio * controls, ratio * start, ratio * costates
+
+    def slope_of_violation(self, beyond: Reals, start: Reals) -> tuple[Reals, Reals]:
+        """Gradient of ½ |v|² along controls and start, with v the violation of rows (T + 1, nc), start (ndx,)."""
+        lq, y = self._program.qp.lq, self._program.padded_rows(beyond, start)
+        along, _ = self._inner.adjoint(np.zeros_like(lq.g), np.zeros_like(lq.terminal_g), y)
+        return self._program.controls(along)
+
+    def active_gains(self, run: SQPProgress) -> Reals | None:
+        """Gains (T, nu, ndx) of the policy that keeps active rows, at the last step; None if it has none."""
+        return self._program.gains(self._inner.K).copy() if self._inner.keep(self._padded(run)) else None
+
+    def _padded(self, run: SQPProgress) -> Reals:
+        """The last multipliers of all rows of the program."""
+        ratio = run.scale / self._program.scale
+        return self._program.padded_rows(run.y / ratio, run.start_y / ratio)

@@ -4,63 +4,152 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.shooting.compiled import CompiledKind
+from trajopt.errors import InvalidArgumentError
+from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
+from trajopt.shooting.kinds import Kind
+from trajopt.solvers.norms import largest
 from trajopt.types import Reals
 
 
 class ConstraintRows:
-    """Bounds of all rows, and limits of the controls.
+    """Bounds of all rows, limits of the controls, and bounds of a start that is to be chosen.
 
-    A row that is one control but for a constant is hard: rollouts clip that control to its bounds. Rows that are free
-    of u are switched off at knot 0, where the state is given.
+    A hard row that is one control but for a constant is a limit: steps keep it, and rollouts clip that control. Rows
+    that are free of u are switched off at knot 0 where the state is given.
 
     Args:
         evaluator: Whose rows they are; its rows and controls belong together.
+        problem: The problem.
+
+    Raises:
+        InvalidArgumentError: Limits of one control exclude each other.
 
     Attributes:
         lower: Lower bounds (T + 1, nc).
         upper: Upper bounds.
-        hard: Mask of hard rows (T + 1, nc).
+        soft_linear: Linear weights of slacks (T + 1, nc) [cost]; inf of hard rows.
+        soft_quadratic: Quadratic weights of slacks (T + 1, nc) [cost].
+        soft: Mask of soft rows (T + 1, nc).
+        any_soft: Whether there are some.
+        limits: Mask of rows that are limits of a control (T + 1, nc).
+        general: Mask of rows that are neither (T + 1, nc).
         u_lower: Lower limits of the controls (T, nu).
         u_upper: Upper limits.
+        chosen: Whether the start is to be chosen.
+        bounded: Whether it has bounds.
+        start_lower: Lower bounds of x_0 ⊖ state.zero() (ndx,), -inf where there is none.
+        start_upper: Upper bounds.
     """
 
-    def __init__(self, evaluator: Evaluator) -> None:
-        e = evaluator
+    def __init__(self, evaluator: Evaluator, problem: ShootingProblem) -> None:
+        e = self._e = evaluator
+        start = problem.start
+        self.chosen, self.bounded = start != "fixed", not isinstance(start, str)
         self.lower, self.upper = e.row_bounds()
-        self.hard = np.zeros(self.lower.shape, dtype=np.bool_)
+        self.soft_linear, self.soft_quadratic = problem.row_softness()
+        self.soft = np.isfinite(self.soft_linear)
+        self.limits = np.zeros(self.lower.shape, dtype=np.bool_)
         self.u_lower, self.u_upper = np.full((e.T, e.nu), -np.inf), np.full((e.T, e.nu), np.inf)
+        self.start_lower, self.start_upper = np.full(e.state.ndx, -np.inf), np.full(e.state.ndx, np.inf)
+        if not isinstance(start, str):
+            self.start_lower, self.start_upper = start
         for kind in e.running:
-            if isinstance(kind, CompiledKind) and kind.nc:
+            if kind.nc:
                 self._find_limits(e, kind)
-                if 0 in kind.knots:
-                    off = np.flatnonzero(kind.model.rows_free_of_control)
-                    self.lower[0, off], self.upper[0, off] = -np.inf, np.inf
+        if not self.chosen:
+            self.lower[0, e.given_rows], self.upper[0, e.given_rows] = -np.inf, np.inf
+        self.general, self.any_soft = ~self.limits & ~self.soft, bool(np.any(self.soft))
 
-    def _find_limits(self, e: Evaluator, kind: CompiledKind) -> None:
-        knots, control = np.array(kind.knots), kind.model.rows_on_one_control
+    def _find_limits(self, e: Evaluator, kind: Kind) -> None:
+        control = kind.model.rows_on_one_control
         for row in np.flatnonzero(control >= 0):
-            j = control[row]
+            j, knots = control[row], np.array(kind.knots)
+            knots = knots[~self.soft[knots, row]]
             constant = e.us[knots, j] - e.c[knots, row]
             self.u_lower[knots, j] = np.maximum(self.u_lower[knots, j], self.lower[knots, row] + constant)
             self.u_upper[knots, j] = np.minimum(self.u_upper[knots, j], self.upper[knots, row] + constant)
-            self.hard[knots, row] = True
+            self.limits[knots, row] = True
+            self._check_limits(kind, j)
 
-    def soft(self, values: Reals, instead: Reals | float = 0.0) -> Reals:
-        """Values of soft rows, and others in place of those of hard ones."""
-        return np.where(self.hard, instead, values)
+    def _check_limits(self, kind: Kind, control: int) -> None:
+        """Raises InvalidArgumentError where limits of a control exclude each other."""
+        knots = np.array(kind.knots)
+        low, high = self.u_lower[knots, control], self.u_upper[knots, control]
+        for i in np.flatnonzero(low > high)[:1]:
+            rows = np.flatnonzero(kind.model.rows_on_one_control == control)
+            names = " and ".join(kind.model.row_names[row] for row in rows)
+            raise InvalidArgumentError(
+                f"constraints {names} at knot {knots[i]}: they exclude each other, control "
+                f"{kind.model.control_names[control]!r} should be >= {low[i]:g} and <= {high[i]:g}; widen one of them "
+                "with problem.set_parameter"
+            )
+
+    def of_general(self, values: Reals) -> Reals:
+        """Values (T + 1, nc) of general rows, and zeros of others."""
+        return np.where(self.general, values, 0.0)
 
     def penalized(self, c: Reals) -> Reals:
-        """Rows c (T + 1, nc) with the hard ones within their bounds, where a penalty does not see them."""
-        return self.soft(c, np.clip(c, self.lower, self.upper))
+        """Rows c (T + 1, nc) with those that are not general within their bounds, where a penalty does not see them."""
+        return np.where(self.general, c, np.clip(c, self.lower, self.upper))
+
+    def beyond(self, c: Reals) -> Reals:
+        """By how much hard rows c (T + 1, nc) are beyond their bounds, negative below the lower one."""
+        beyond = c - np.minimum(np.maximum(c, self.lower), self.upper)  # half the time of np.clip on few rows
+        if self.any_soft:
+            beyond[self.soft] = 0.0
+        return beyond
+
+    def slack_cost(self, c: Reals) -> float:
+        """Cost of the slacks of soft rows at rows c (T + 1, nc) [cost]."""
+        if not self.any_soft:
+            return 0.0
+        slack = np.abs(c - np.clip(c, self.lower, self.upper))[self.soft]
+        return float((self.soft_linear[self.soft] * slack + 0.5 * self.soft_quadratic[self.soft] * slack**2).sum())
 
     def violation(self, c: Reals) -> float:
-        """Largest violation at rows c (T + 1, nc)."""
-        return float(np.abs(c - np.clip(c, self.lower, self.upper)).max(initial=0.0))
+        """Largest violation at rows c (T + 1, nc), or of a bound of the start."""
+        worst = largest(self.beyond(c)) if c.size else 0.0
+        return max(worst, largest(self.start_beyond())) if self.bounded else worst
 
-    def complementarity(self, c: Reals, y: Reals) -> float:
-        """Largest product of a multiplier and the distance from its bound, of rows within their bounds."""
+    def start_beyond(self) -> Reals:
+        """By how much the evaluator's start is beyond its bounds (ndx,)."""
+        state = self._e.state
+        if not self.bounded:
+            return np.zeros(state.ndx)
+        at = state.difference(state.zero(), self._e.xs[0])
+        return at - np.clip(at, self.start_lower, self.start_upper)
+
+    def within_start(self, x: Reals) -> Reals:
+        """A start (nx,) moved to within its bounds."""
+        state = self._e.state
+        if not self.bounded:
+            return x
+        at = state.difference(state.zero(), x)
+        clipped = np.clip(at, self.start_lower, self.start_upper)
+        return x if np.array_equal(at, clipped) else state.integrate(state.zero(), clipped)
+
+    def within_limits(self, du: Reals, us: Reals) -> Reals:
+        """Steps of the controls us (T, nu), cut so that they stay within their limits."""
+        return np.clip(du, self.u_lower - us, self.u_upper - us)
+
+    def complementarity(self, c: Reals, y: Reals, scale: float) -> float:
+        """Largest product of a multiplier and the distance from its bound, of rows within their bounds.
+
+        Of soft rows beyond a bound it is that of the slack and what the multiplier misses of its price.
+
+        Args:
+            c: Rows (T + 1, nc).
+            y: Multipliers (T + 1, nc).
+            scale: What the cost is multiplied by in y [1/cost].
+        """
+        if not y.size:
+            return 0.0
         distance = np.where(y > 0.0, self.upper - c, c - self.lower)
-        product = np.abs(y) * np.clip(distance, 0.0, np.finfo(float).max)
-        return float(product.max(initial=0.0))
+        product = np.abs(y) * np.where(np.isfinite(distance), np.maximum(distance, 0.0), 0.0)
+        worst = float(product.max(initial=0.0))
+        if self.any_soft:
+            slack = np.abs(c - np.clip(c, self.lower, self.upper))[self.soft]
+            price = scale * (self.soft_linear[self.soft] + self.soft_quadratic[self.soft] * slack)
+            worst = max(worst, float((slack * np.abs(price - np.abs(y[self.soft]))).max(initial=0.0)))
+        return worst

@@ -1,41 +1,58 @@
-"""SolverSQP: expand, solve the quadratic program, roll its policy out, update the multipliers, check."""
+"""SolverSQP: expand, solve the quadratic program, step along it, update the multipliers, check."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from trajopt.callbacks import Callback
-from trajopt.errors import InvalidArgumentError
+from trajopt.checks import check_array
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.base import SolverAbstract
-from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.options import SolverOptions, SQPOptions
 from trajopt.solvers.qp import QPSolution, QPStatus
-from trajopt.solvers.sqp.progress import SQPProgress
+from trajopt.solvers.sqp import units
+from trajopt.solvers.sqp.filter import FilterSearch
+from trajopt.solvers.sqp.merit import Taken, merit, merit_slope
+from trajopt.solvers.sqp.optimality import cannot_get_closer, measure
+from trajopt.solvers.sqp.policy import PolicySearch, is_nearly_a_motion, is_noisy
+from trajopt.solvers.sqp.progress import Left, SQPProgress
 from trajopt.solvers.sqp.quadratic_model import FIRST_RIDGE, QuadraticModel
 from trajopt.solvers.sqp.rows import ConstraintRows
-from trajopt.solvers.sqp.search import PolicySearch, PolicyStep, is_noisy
 from trajopt.types import Reals
 
 STUCK = 3  # iterations in a row after which what cannot get closer counts as infeasible
-SLIGHT = 0.01  # part of the squared violation; a promise below it counts as none
-LARGE = 100.0  # mean of the multipliers, of the scaled cost, beyond which stationarity is relative to it
+NEAR = 1e-6  # promised decrease of the merit, relative to it, below which a solve is about to end
+INCREASE = 10.0  # times relative_tolerance: as products of slacks and multipliers are not quite 0, a QP may promise it
+FAILURES = 3  # searches without a step, or linear steps that are short, after which it goes on in another way
+SHORT = 0.2  # length of a short step
+ROUNDED = 1e-12  # gap of a rollout
+CLOSE = 1e-2  # largest gap of a trajectory that a rollout is near
 
 
 class SolverSQP(SolverAbstract[SQPProgress]):
-    """Sequential quadratic programming with policy rollouts: constraints hold.
+    """Sequential quadratic programming: constraints hold.
 
-    An iteration solves a quadratic program with stages by an interior point, with the Hessian of the Lagrangian where
-    all models of the problem give it, blended towards Gauss-Newton's where it is indefinite. Limits of single controls
-    are hard in it, and rollouts keep them; other rows are proximal, so that the step is that of an augmented
-    Lagrangian, which is the merit function. Rows that are free of the control are not enforced at knot 0.
+    It keeps the constraints of the models (`ConstraintStack`). Limits `lower` and `upper` of models, states and robots
+    are none, and are not kept: `ConstraintStack.of_robot(state, actuation)` makes those of a robot constraints,
+    `add("limits", ResidualModelControl(state), lower=..., upper=...)` those of the controls.
+
+    An iteration solves a quadratic program with stages, with the Hessian of the Lagrangian where all models of the
+    problem give it, blended towards Gauss-Newton's where it is indefinite. Constraints on single controls
+    are hard in it.
+    Rows that are free of the control are not enforced at knot 0 where the start is fixed.
+
+    Steps are rollouts of its policy, in which other rows are proximal, so that the step is that of an augmented
+    Lagrangian, which is the merit function. Or they are linear ones, evaluated at all knots at once, in which all rows
+    are hard, judged by a filter; where the program has no solution its rows become proximal, and where the filter finds
+    no step the solve goes on with rollouts.
 
     Arguments are those of SolverAbstract.
     """
@@ -43,6 +60,9 @@ class SolverSQP(SolverAbstract[SQPProgress]):
     options_type: ClassVar[type[SolverOptions]] = SQPOptions
     options: SQPOptions
     progress_type = SQPProgress
+    takes_multipliers = True
+    honours_constraints = True
+    honours_soft_constraints = True
 
     def __init__(
         self,
@@ -52,155 +72,250 @@ class SolverSQP(SolverAbstract[SQPProgress]):
     ) -> None:
         super().__init__(problem, options, callbacks)
         self._evaluator: Evaluator | None = None
-        if problem.start != "fixed" or problem.T == 0 or problem.nu == 0:
-            raise InvalidArgumentError(
-                'problem: SolverSQP rolls out from a given x0, so it needs start="fixed", T >= 1 and controls'
-            )
+
+    # Before the first iteration
 
     def prepare(self, run: SQPProgress) -> None:
-        """Arrays for this problem, kept as long as its models stay; the first expansion, the scale of the cost."""
+        """Arrays for this problem, kept as long as its models stay; the repaired guess, expanded; units."""
         e = self._evaluator
         if e is None or not e.fits(self.problem):
-            e = self._evaluator = Evaluator(self.problem)
-            self._model, self._search = QuadraticModel(e), PolicySearch(e, self.options.step_lengths)
-            e.prepare()
-            self._model.prepare()
-            self._search.prepare()
+            e = self._evaluator = self._made()
         e.xs[:], e.us[:] = run.trajectory
-        e.xs[0] = run.x0
-        e.expand(run.x0)
-        self._rows = ConstraintRows(e)
-        self._search.limit(self._rows)
-        run.guess = np.clip(e.us, self._rows.u_lower, self._rows.u_upper)
-        run.repaired = is_noisy(e.xs)
-        if run.repaired:
-            self._search.roll_out(run.x0, run.guess)
-        else:
-            e.us[:] = run.guess
-        e.expand(run.x0)
-        curvature = float(np.abs(np.diagonal(e.H, axis1=1, axis2=2)[:, e.state.ndx :]).mean())
-        run.scale = 1.0 / curvature if curvature > 0.0 else 1.0
-        run.stiffness = _stiffness(e, run.scale)
-        run.stiffness[:-1] = np.maximum(run.stiffness[:-1], self.options.path_penalty_ratio)
+        if self.problem.start == "fixed":
+            e.xs[0] = run.x0
+        self._repair(run, e)
+        run.scale = units.cost_scale(e)
+        run.stiffness = units.stiffness(e, run.scale, self.options.path_penalty_ratio)
+        near = not run.repaired and is_nearly_a_motion(e.xs, e.f, self.options.feasibility)
+        run.linear = near or self.options.steps == "linear"
         self._begin(run, e)
+        e.check_finite()
+        if self.problem.nu == 0 and self.problem.start == "fixed":  # there is nothing to choose
+            feasible = run.violation < self.options.feasibility
+            run.status = SolverStatus.CONVERGED if feasible else SolverStatus.INFEASIBLE
+
+    def _repair(self, run: SQPProgress, e: Evaluator) -> None:
+        """Moves the guess to within its limits, rolls its controls out if its states are noise, and expands there."""
+        expanded: tuple[Reals, Reals] | None = None
+        if e.nc:  # limits of controls are found where rows are known
+            e.expand(self._x0(run))
+            expanded = e.xs.copy(), e.us.copy()
+            self.problem.warn_of_given_rows(e.c[0])
+        rows = self._rows = ConstraintRows(e, self.problem)
+        self._search.limit(rows)
+        e.xs[0], e.us[:] = rows.within_start(e.xs[0]), np.clip(e.us, rows.u_lower, rows.u_upper)
+        run.guess = e.xs.copy(), e.us.copy()
+        run.repaired = (is_noisy(e.xs) or e.nu == 0) and self._search.roll_out(e.xs[0], e.us)
+        if expanded is None or not all(map(np.array_equal, expanded, (e.xs, e.us))):
+            e.expand(self._x0(run))
+
+    def _made(self) -> Evaluator:
+        e = Evaluator(self.problem)
+        self._model = QuadraticModel(e, self.problem, self.options)
+        self._search = PolicySearch(e, self.options.step_lengths)
+        self._filter = FilterSearch(e, self.options.step_lengths)
+        e.prepare()
+        self._model.prepare()
+        self._search.prepare()
+        if self.options.steps == "linear":
+            self._filter.prepare()
+        return e
+
+    def _x0(self, run: SQPProgress) -> Reals | None:
+        return run.x0 if self.problem.start == "fixed" else None
 
     def _begin(self, run: SQPProgress, e: Evaluator) -> None:
-        """Takes the evaluator's trajectory, without multipliers."""
-        shape = self._rows.lower.shape
-        mu = self.options.initial_penalty * run.stiffness
-        run.penalty = AugmentedLagrangian(self._rows.lower, self._rows.upper, np.zeros(shape), mu)
-        run.lam, run.y = np.zeros((e.T + 1, e.state.ndx)), np.zeros(shape)
+        """Takes the evaluator's trajectory, which is expanded, with the multipliers that came with the guess."""
+        shape, n = self._rows.lower.shape, e.state.ndx
+        run.lam, run.y, run.start_y = np.zeros((e.T + 1, n)), np.zeros(shape), np.zeros(n)
+        run.K = np.zeros((e.T, e.nu, n))
+        run.warm = bool(run.multipliers)
+        weight = self.options.initial_penalty
+        if run.warm:
+            run.lam, run.y = (run.scale * each for each in self._given(run))
+            weight = min(self.options.max_penalty, weight * self.options.penalty_increase**2)
+        self._penalize(run, self._rows.of_general(run.y), weight)
+        run.filter, run.largest = [], math.inf
         run.trajectory, run.feasible = (e.xs.copy(), e.us.copy()), run.repaired
-        run.ridge, run.failures = 0.0, 0
-        self._expand(run, e)
-        e.check_finite()
+        run.ridge, run.failures, run.full, run.shorts = 0.0, 0, False, 0
+        self._judge(run, e)
+        run.repaired = run.repaired or (run.warm and run.gap < self.options.feasibility)
+
+    def _given(self, run: SQPProgress) -> tuple[Reals, Reals]:
+        """Multipliers of the dynamics and the rows, of a warm start."""
+        shapes = {"dynamics": run.lam.shape, "constraints": run.y.shape}
+        lam, y = (check_array(f"multipliers[{name!r}]", run.multipliers[name], shapes[name]) for name in shapes)
+        return lam, y
+
+    def _penalize(self, run: SQPProgress, y: Reals, weight: float) -> None:
+        rows = self._rows
+        run.penalty = AugmentedLagrangian(rows.lower, rows.upper, y, weight * run.stiffness)
+
+    # An iteration
 
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
         """Solves the QP at the trajectory, searches along it, updates the multipliers, expands, checks."""
         e = self._evaluator
         assert e is not None
-        gap = float(np.abs(e.f).max())
-        qp, ridge = self._model.solve(run, self._rows)
-        if qp.status is QPStatus.INDEFINITE:
-            run.status, run.failed_knot = SolverStatus.INDEFINITE_QUU, qp.failed_knot
+        gap, missed = run.gap, max(run.gap, run.violation)
+        found, ridge = self._direction(run)
+        if found.status is QPStatus.INDEFINITE:
+            if not self._begin_anew(run, e):
+                run.status, run.failed_knot = SolverStatus.INDEFINITE_QUU, found.failed_knot
             return None
-        merit = run.scale * run.cost + run.penalty.value(self._rows.penalized(e.c))
-        slope = self._model.slope(run, self._rows, qp)
-        step = self._search.along(run, self._rows, qp, merit, slope)
-        self._accept(run, e, step, qp, merit, slope, ridge)
-        run.stuck = run.stuck + 1 if self._cannot_get_closer(run, e) else 0
-        self._check(run, -slope)
+        before = merit(run, self._rows, run.cost, e.c)
+        slope = merit_slope(run, self._rows, e, found)
+        taken = self._along(run, found, before, slope)
+        self._accept(run, e, taken, found, before, slope, ridge)
+        if self._is_late(run, -slope, before) and self._begin_anew(run, e):
+            return self._record(run, taken, before, slope, ridge, gap)
+        run.stuck = run.stuck + 1 if cannot_get_closer(run, e, self._rows, self._model, self.options) else 0
+        self._check(run, found, -slope, missed)
+        if run.status is not None or run.iterations >= self.options.max_iterations:
+            _keep_better(run)
+        return self._record(run, taken, before, slope, ridge, gap)
+
+    def _record(
+        self, run: SQPProgress, taken: Taken | None, before: float, slope: float, ridge: float, gap: float
+    ) -> IterationRecord:
         return run.record(
             stop=run.stationarity,
-            step_length=0.0 if step is None else step.length,
-            accepted=step is not None,
+            step_length=0.0 if taken is None else taken.length,
+            accepted=taken is not None,
             regularization=ridge,
             gap_norm=gap,
             expected_decrease=-slope,
-            decrease=math.nan if step is None else merit - step.merit,
+            decrease=math.nan if taken is None else before - taken.merit,
             constraint_violation=run.violation,
             complementarity=run.complementarity,
         )
+
+    def _direction(self, run: SQPProgress) -> tuple[QPSolution, float]:
+        """The solution of the quadratic program, and δ; with proximal rows if hard ones can't be kept."""
+        found, ridge = self._model.solve(run, self._rows, proximal=not run.linear)
+        if run.linear and self._is_infeasible(found):
+            self._penalize_more(run, np.zeros_like(run.y))
+            found, ridge = self._model.solve(run, self._rows, proximal=True)
+        return found, ridge
+
+    def _is_infeasible(self, found: QPSolution) -> bool:
+        """Whether a step misses rows that it should keep."""
+        if found.status in (QPStatus.SOLVED, QPStatus.INDEFINITE) or self.options.qp_iterations is not None:
+            return False
+        e = self._evaluator
+        assert e is not None
+        missed = self._rows.beyond(e.c + found.rows)
+        return not np.abs(missed).max(initial=0.0) <= self.options.feasibility  # nor if it is not finite
+
+    def _along(self, run: SQPProgress, found: QPSolution, before: float, slope: float) -> Taken | None:
+        if not run.linear:
+            return self._search.along(run, self._rows, found, before, slope)
+        correct = partial(self._model.corrected, run, self._rows, found)
+        return self._filter.along(run, self._rows, found, before, slope, correct)
 
     def _accept(
         self,
         run: SQPProgress,
         e: Evaluator,
-        step: PolicyStep | None,
-        qp: QPSolution,
-        merit: float,
+        taken: Taken | None,
+        found: QPSolution,
+        before: float,
         slope: float,
         ridge: float,
     ) -> None:
         was_repaired, run.repaired = run.repaired, True
-        flat = abs(slope) < 1e-7 * max(1.0, abs(merit))
-        if step is None and not flat:
-            run.failures += 1
-            run.ridge = 8.0 * max(ridge, FIRST_RIDGE)
-            if run.failures >= 3:
-                self._begin_anew(run, e)
+        flat = abs(slope) < 1e-7 * max(1.0, abs(before))
+        if taken is None and (run.linear or not flat):
+            self._after_failure(run, e, ridge)
             return
+        used = found if taken is None else taken.step
         run.failures = 0
-        run.ridge = 2.0 * max(ridge, FIRST_RIDGE) if step is not None and step.length < 0.1 and was_repaired else 0.0
-        run.lam, run.y = qp.lam.copy(), qp.y.copy()
-        if step is not None:
-            e.xs[:], e.us[:] = step.xs, step.us
-            run.trajectory, run.feasible = (step.xs, step.us), True
-        if step is None or (step.length >= 0.5 and -slope < 0.03 * max(1.0, abs(merit))):
-            self._update_multipliers(run, e, step, qp)
-        if run.iterations == self.options.restart and run.iterations < self.options.max_iterations:
+        run.ridge = 2.0 * max(ridge, FIRST_RIDGE) if taken is not None and taken.length < 0.1 and was_repaired else 0.0
+        run.lam, run.y = used.lam, used.y
+        run.K = run.K if used.K is None else used.K
+        run.full = taken is not None and taken.length == 1.0
+        if taken is not None:
+            if not taken.expanded:
+                e.xs[:], e.us[:] = taken.xs, taken.us
+            run.trajectory, run.feasible = (taken.xs, taken.us), not run.linear
+        run.shorts = run.shorts + 1 if taken is not None and taken.length < SHORT else 0
+        small = taken is not None and taken.length >= 0.5 and -slope < 0.03 * max(1.0, abs(before))
+        if not run.linear and (taken is None or small):
+            self._update_multipliers(run, e, taken, found)
+        if taken is None or not taken.expanded:
+            e.expand(self._x0(run))
+        self._judge(run, e)
+        closed = self.options.steps == "policy" and run.gap < self.options.feasibility
+        if run.linear and (closed or run.shorts >= FAILURES):
+            self._take_rollouts(run, e)
+
+    def _is_late(self, run: SQPProgress, promised: float, merit: float) -> bool:
+        """Whether it is time to begin anew: many iterations, and still far from the end."""
+        if run.iterations != self.options.restart or run.iterations >= self.options.max_iterations:
+            return False
+        return run.violation > self.options.feasibility or promised > NEAR * max(1.0, abs(merit))
+
+    def _after_failure(self, run: SQPProgress, e: Evaluator, ridge: float) -> None:
+        """A larger δ; after several failures linear steps give way to rollouts, and these begin anew."""
+        run.failures += 1
+        run.ridge = 8.0 * max(ridge, FIRST_RIDGE)
+        if run.failures >= FAILURES and run.linear:
+            self._take_rollouts(run, e)
+        elif run.failures >= FAILURES:
             self._begin_anew(run, e)
-        else:
-            self._expand(run, e)
 
-    def _update_multipliers(self, run: SQPProgress, e: Evaluator, step: PolicyStep | None, qp: QPSolution) -> None:
-        """Those of the QP after a whole step, else of first order; then the penalty grows."""
-        options, penalty, rows = self.options, run.penalty, self._rows
-        c = e.c if step is None else step.c
-        whole = step is not None and step.length == 1.0
-        y = rows.soft(qp.y if whole else penalty.gradient(rows.penalized(c)))
-        mu = np.minimum(options.max_penalty * run.stiffness, options.penalty_increase * penalty.mu)
-        run.penalty = AugmentedLagrangian(rows.lower, rows.upper, y, mu)
-
-    def _cannot_get_closer(self, run: SQPProgress, e: Evaluator) -> bool:
-        """Whether rows stay violated under the largest penalty, and no controls within their limits promise otherwise.
-
-        What they promise is the largest decrease of ½ |v|² to first order, with v the violations, each control moving
-        by at most its own size, or 1.
-        """
-        if not np.all(run.penalty.mu >= self.options.max_penalty * run.stiffness):
-            return False
-        rows = self._rows
-        v = e.c - np.clip(e.c, rows.lower, rows.upper)
-        if np.abs(v).max(initial=0.0) <= self.options.feasibility:
-            return False
-        descent = -along_controls(e, (v[:-1, None, :] @ e.C)[:, 0], v[-1] @ e.terminal_C)[0]
-        room = np.maximum(1.0, np.abs(e.us))
-        up, down = np.minimum(rows.u_upper - e.us, room), np.maximum(rows.u_lower - e.us, -room)
-        promised = np.where(descent > 0.0, descent * up, descent * down).sum()
-        return bool(promised < SLIGHT * (v**2).sum())
-
-    def _begin_anew(self, run: SQPProgress, e: Evaluator) -> None:
-        """From the guess's controls, once."""
-        if run.restarted:
+    def _take_rollouts(self, run: SQPProgress, e: Evaluator) -> None:
+        """Linear steps give way to rollouts, from here where gaps are small, else from the guess."""
+        run.linear, run.failures, run.ridge = False, 0, 0.0
+        if run.gap < CLOSE:
+            run.repaired = run.feasible = run.gap < ROUNDED
+            self._penalize(run, self._rows.of_general(run.y), self.options.initial_penalty)
             return
-        run.restarted = True
-        self._search.roll_out(run.x0, run.guess)
+        e.xs[:], e.us[:] = run.guess
+        run.repaired, run.multipliers = False, {}
+        e.expand(self._x0(run))
         self._begin(run, e)
 
-    def _expand(self, run: SQPProgress, e: Evaluator) -> None:
-        """Derivatives at the trajectory, and how far it is from optimal."""
-        e.expand(run.x0)
-        run.cost = float(e.costs.sum())
-        run.violation = self._rows.violation(e.c)
-        run.stationarity, large = _stationarity(e, run)
-        run.complementarity = self._rows.complementarity(e.c, run.y) / large
+    def _update_multipliers(self, run: SQPProgress, e: Evaluator, taken: Taken | None, found: QPSolution) -> None:
+        """Those of the QP after a whole step, else of first order; then the penalty grows."""
+        c = e.c if taken is None else taken.c
+        whole = taken is not None and taken.length == 1.0
+        y = found.y if whole else run.penalty.gradient(self._rows.penalized(c))
+        self._penalize_more(run, self._rows.of_general(y))
 
-    def _check(self, run: SQPProgress, promised: float) -> None:
+    def _penalize_more(self, run: SQPProgress, y: Reals) -> None:
+        """Takes multipliers of the rows, and raises the penalty."""
+        options, rows = self.options, self._rows
+        mu = np.minimum(options.max_penalty * run.stiffness, options.penalty_increase * run.penalty.mu)
+        run.penalty = AugmentedLagrangian(rows.lower, rows.upper, y, mu)
+
+    def _begin_anew(self, run: SQPProgress, e: Evaluator) -> bool:
+        """From a rollout of the guess's controls, with rollouts as steps, once; whether it does."""
+        if run.restarted or not self._search.roll_out(run.guess[0][0], run.guess[1]):
+            return False
+        run.left = Left(run.trajectory, run.cost, max(run.gap, run.violation), run.feasible)
+        run.restarted, run.linear, run.repaired, run.multipliers = True, False, True, {}
+        e.expand(self._x0(run))
+        self._begin(run, e)
+        e.check_finite()
+        return True
+
+    def _judge(self, run: SQPProgress, e: Evaluator) -> None:
+        """Hands what was expanded to the quadratic model, and measures how far it is from optimal."""
+        run.cost = float(e.costs.sum())
+        self._model.take(run, self._rows)
+        measure(run, e, self._rows, self._model)
+
+    def _check(self, run: SQPProgress, found: QPSolution, promised: float, missed: float) -> None:
+        """Whether it ends; what a linear step promises counts if it had neither gaps nor rows to make up for."""
         options = self.options
-        feasible = max(run.violation, run.complementarity) < options.feasibility
-        flat = promised < options.relative_tolerance * max(1.0, abs(run.scale * run.cost))
-        if run.feasible and feasible and (run.stationarity < options.tolerance or flat):
+        closed = not run.linear or max(run.gap, missed) < options.feasibility
+        feasible = closed and max(run.violation, run.complementarity) < options.feasibility
+        size = max(1.0, abs(run.scale * run.cost))
+        solved = found.status in (QPStatus.SOLVED, QPStatus.ROUNDING) or options.qp_iterations is not None
+        rounding = options.relative_tolerance * size
+        flat = solved and -INCREASE * rounding < promised < rounding
+        if (run.feasible or run.linear) and feasible and (flat or run.stationarity < options.tolerance):
             run.status = SolverStatus.CONVERGED
         elif run.stuck >= STUCK:
             run.status = SolverStatus.INFEASIBLE
@@ -208,52 +323,18 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             run.status = SolverStatus.LINE_SEARCH_FAILED
 
     def results(self, run: SQPProgress) -> dict[str, Any]:
-        """Gains, and multipliers of the cost as it is."""
+        """Gains that keep active rows, and multipliers of the cost as it is."""
         multipliers = {"dynamics": run.lam / run.scale, "constraints": run.y / run.scale}
-        assert self._evaluator is not None
-        return {"K": self._evaluator.K.copy(), "multipliers": multipliers}
+        if self.problem.start not in ("fixed", "free"):
+            multipliers["start"] = run.start_y / run.scale
+        K = self._model.active_gains(run)
+        return {"K": run.K if K is None else K, "multipliers": multipliers}
 
 
-def _stationarity(e: Evaluator, run: SQPProgress) -> tuple[float, float]:
-    """Largest gradient of the Lagrangian along a control, and how large the multipliers are, at least 1.
-
-    It is relative to the multipliers where these are large (Wächter, Biegler, On the implementation of an
-    interior-point filter line-search algorithm, 2006, eq. 6).
-    """
-    running = run.scale * e.g + (run.y[:-1, None, :] @ e.C)[:, 0]
-    end = run.scale * e.terminal_g + run.y[-1] @ e.terminal_C
-    along, costates = along_controls(e, running, end)
-    mean = float(np.abs(run.y).sum() + np.abs(costates).sum()) / (run.y.size + costates.size)
-    large = max(mean / LARGE, 1.0)
-    return float(np.abs(along).max()) / large, large
-
-
-def along_controls(e: Evaluator, running: Reals, end: Reals) -> tuple[Reals, Reals]:
-    """Gradient along each control (T, nu) of a function with these gradients along (dx, du) and dx_T, and its costates.
-
-    After a change of one control later ones follow the gains of the evaluator: at an optimum that changes nothing;
-    elsewhere, without them, an unstable system would multiply rounding errors by many powers of ten.
-
-    Args:
-        e: Whose dynamics carry changes on.
-        running: Gradients (T, ndx + nu).
-        end: Gradient (ndx,).
-    """
-    n, F = e.state.ndx, LinearQuadratic.of(e).full_F()
-    costates, along = np.empty((e.T + 1, n)), np.empty((e.T, e.nu))
-    costates[-1] = end
-    for t in range(e.T - 1, -1, -1):
-        whole = running[t] + costates[t + 1] @ F[t]
-        along[t] = whole[n:]
-        costates[t] = whole[:n] - along[t] @ e.K[t]
-    return along, costates
-
-
-def _stiffness(e: Evaluator, scale: float) -> Reals:
-    """Curvature of the scaled cost along each row (T + 1, nc), at least 1: what a penalty has to rival."""
-    found = np.ones(e.c.shape)
-    for C, H, rows in ((e.C, e.H, found[:-1]), (e.terminal_C[None], e.terminal_H[None], found[-1:])):
-        square = (C**2).sum(axis=-1)
-        along = np.abs(np.einsum("tri,trj,tij->tr", C, C, np.tril(H)))
-        rows[:] = np.maximum(1.0, scale * np.divide(along, square**2, out=np.zeros_like(along), where=square > 0.0))
-    return found
+def _keep_better(run: SQPProgress) -> None:
+    """Goes back to the trajectory that a restart has left, if the solve ends without convergence at a worse one."""
+    left = run.left
+    if left is None or run.status is SolverStatus.CONVERGED:
+        return
+    if (left.infeasibility, left.cost) < (max(run.gap, run.violation), run.cost):
+        run.trajectory, run.cost, run.feasible = left.trajectory, left.cost, left.feasible

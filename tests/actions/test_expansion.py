@@ -36,9 +36,14 @@ def lagrangian(model: ActionModelExpression) -> Program:
     return program
 
 
-@pytest.mark.parametrize(
-    "name", ["discrete-attitude", "unicycle", "lqr", "euler-pendulum", "rk4-pendulum", "rk4-attitude"]
-)
+EXACT = [
+    *("discrete-attitude", "unicycle", "lqr", "euler-pendulum", "rk4-pendulum", "rk4-attitude"),
+    *("euler-planar-2r", "euler-cart-pole", "euler-ball", "euler-drone", "euler-talos_arm-friction"),
+    *("euler-inverse-planar-3r", "euler-inverse-ball", "euler-inverse-drone"),
+]
+
+
+@pytest.mark.parametrize("name", EXACT)
 def test_hessian_of_the_lagrangian_by_differences_of_its_gradient(name: str) -> None:
     """L(z) = l + λᵀ (f(x ⊕ dx, u + du) ⊖ f(x, u)); on a curved state its gradient turns with the tangent space."""
     model: Any = ACTIONS[name]()
@@ -69,7 +74,7 @@ def test_hessian_of_the_lagrangian_by_differences_of_its_gradient(name: str) -> 
 
 
 def test_models_with_gauss_newton_hessians_refuse_multipliers() -> None:
-    for name in ("euler-planar-2r", "impulse-hopper"):
+    for name in ("rk4-planar-2r", "euler-contact-none", "euler-inverse-hopper", "impulse-hopper"):
         model: Any = ACTIONS[name]()
         with pytest.raises(UnsupportedOperationError, match=f"{type(model).__name__} has no Hessian of the Lagrangian"):
             lagrangian(model)

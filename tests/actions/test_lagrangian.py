@@ -93,7 +93,7 @@ def test_hessian_is_the_derivative_of_the_gradient(
 
 
 def test_gauss_newton_models_say_so() -> None:
-    e = Evaluator(load("arm-reach", T=3).problem)
+    e = Evaluator(load("humanoid-reach", T=3).problem)
     assert not LagrangianHessian.available(e)
     with pytest.raises(UnsupportedOperationError, match="has no Hessian of the Lagrangian"):
         LagrangianHessian(e)

@@ -7,11 +7,13 @@ import re
 
 import numpy as np
 import pytest
+from casadi import SX
 
 import trajopt
 from trajopt.analysis import limit_uses, limits_report, motion_report
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution, SolverStatus
+from trajopt.solvers import SolverBoxFDDP, SolverSQP
 
 T, DT = 10, 0.05
 INF = np.inf
@@ -29,10 +31,12 @@ def reach(lower: list[float], upper: list[float], torque: float = INF) -> Shooti
     return ShootingProblem(np.zeros(4), [node] * T, trajopt.CostStack(state))
 
 
-def solution(problem: ShootingProblem, xs: np.ndarray, us: np.ndarray) -> Solution:
+def solution(
+    problem: ShootingProblem, xs: np.ndarray, us: np.ndarray, parameters: dict[str, np.ndarray] | None = None
+) -> Solution:
     """A solution as a solver would return it."""
     facts = {"cost": 0.0, "status": SolverStatus.CONVERGED, "iterations": 0, "history": (), "seconds": 0.0}
-    return Solution(xs=xs, us=us, x0=xs[0], solver="none", problem=problem, parameters={}, **facts)
+    return Solution(xs=xs, us=us, x0=xs[0], solver="none", problem=problem, parameters=parameters or {}, **facts)
 
 
 def motion() -> tuple[np.ndarray, np.ndarray]:
@@ -67,7 +71,41 @@ def test_limits_that_are_kept() -> None:
     problem = reach([-3.0, -3.0, -8.0, -8.0], [3.0, 3.0, 8.0, 8.0], torque=60.0)
     asked = solution(problem, *motion())
     assert not [use for use in limit_uses(asked) if use.knots]
-    assert limits_report(asked) == {"limits": "kept; at most torque 50 %, velocity 50 %"}
+    joint = problem.state.robot.joint_names[0]  # type: ignore[attr-defined]
+    assert limits_report(asked) == {
+        "limits": f"kept; at most torque 50 %, velocity 50 %, angle of {joint} within 1 rad of its limit"
+    }
+
+
+def test_bounds_of_constraints_that_are_tighter_are_the_limits() -> None:
+    """Set by set_parameter, as they were in the solve."""
+    state = trajopt.StateMultibody(trajopt.load_robot("planar-2r"), lower=[-3.0] * 4, upper=[3.0] * 4)
+    costs = trajopt.CostStack(state).add("u", trajopt.ResidualModelControl(state), weight=1.0)
+    actuation = trajopt.ActuationModelFull(state)
+    vars(actuation).update(lower=np.full(2, -60.0), upper=np.full(2, 60.0))
+    limits = trajopt.ConstraintStack.of_robot(state, actuation)
+    limits.add("torques", trajopt.ResidualModelControl(state), lower=-60.0, upper=60.0)
+    dynamics = trajopt.DifferentialActionModelFreeFwdDynamics(state, actuation, costs, constraints=limits)
+    node = trajopt.IntegratedActionModelEuler(dynamics, dt=DT)
+    problem = ShootingProblem(np.zeros(4), [node] * T, trajopt.CostStack(state))
+    xs, us = motion()
+    xs[:, 3] /= 2.0
+    first = limit_uses(solution(problem, xs, us, problem.parameter_values()))
+    assert max(use.use for use in first if use.quantity == "torque") == pytest.approx(0.5)
+    assert all(use.constrained for use in first if use.knot < T)
+    assert not any(use.constrained for use in limit_uses(solution(reach([-3.0] * 4, [3.0] * 4, 60.0), xs, us)))
+    problem.set_parameter("torques.upper", 40.0)
+    problem.set_parameter("torques.lower", -40.0)
+    tight = solution(problem, xs, us, problem.parameter_values())
+    (use,) = [use for use in limit_uses(tight) if use.constrained and use.value == 30.0]
+    assert (use.limit, use.knot, use.knots) == (40.0, 3, 0)
+    assert limits_report(tight)["limits"].startswith("kept; at most torque 75 %, velocity 67 %")
+    problem.set_parameter("torques.upper", 20.0)
+    violated = solution(problem, xs, us, problem.parameter_values())
+    assert "torque of" in limits_report(violated)["limits"]
+    assert "10 N m beyond the limit 20 (1 knot)" in limits_report(violated)["limits"]
+    assert "limits exceeded" not in violated.explain()  # it is among the constraints there
+    assert "constraint 'torques', row 1, is violated most" in violated.explain()
 
 
 def test_a_value_at_its_limit_is_within() -> None:
@@ -87,8 +125,40 @@ def test_explain_lists_them_and_says_what_to_do() -> None:
     assert "limits exceeded (3):" in words
     assert "30 N m at knot 3 (0.15 s), 20 N m beyond the limit 10" in words
     assert "-> limits are not enforced" in words
+    assert "constraints=ConstraintStack.of_robot(state, actuation) of the dynamics, with SolverSQP; else" in words
+    assert "give angle, torque, velocity more weight" in words
     wide = reach([-INF] * 4, [INF] * 4)
     assert "limits" not in solution(wide, *motion()).explain()
+
+
+class Cart(trajopt.DifferentialActionModelSymbolic):
+    """A mass under a force."""
+
+    def acceleration(self, x: SX, u: SX) -> SX:
+        return u
+
+
+def test_limits_of_controls_are_cured_by_a_line_of_code_or_by_the_box_solver() -> None:
+    state = trajopt.StateVector(2)
+    force = trajopt.ResidualModelControl(state)
+    costs = trajopt.CostStack(state).add("effort", force, weight=1e-4)
+    end = trajopt.CostStack(state).add("goal", trajopt.ResidualModelState(state, [1.0, 0.0]), weight=1e3)
+    limits = {"lower": [-3.0], "upper": [3.0]}
+    node = trajopt.IntegratedActionModelEuler(Cart(state, 1, costs, **limits), dt=0.1)
+    problem = ShootingProblem(np.zeros(2), [node] * 10, end)
+    free = SolverSQP(problem).solve()
+    assert np.abs(free.us).max() > 3.1
+    (advice,) = [line for line in free.explain().splitlines() if "limits are not enforced" in line]
+    assert (
+        'add("limits", ResidualModelControl(state), lower=..., upper=...), with SolverSQP, or SolverBoxFDDP' in advice
+    )
+    kept = trajopt.ConstraintStack(state).add("limits", trajopt.ResidualModelControl(state), lower=-3.0, upper=3.0)
+    node = trajopt.IntegratedActionModelEuler(Cart(state, 1, costs, constraints=kept, **limits), dt=0.1)
+    held = SolverSQP(ShootingProblem(np.zeros(2), [node] * 10, end)).solve()
+    boxed = SolverBoxFDDP(problem).solve()
+    for solution in (held, boxed):
+        assert np.abs(solution.us).max() < 3.0 + 1e-6
+        assert "limits are not enforced" not in solution.explain()
 
 
 def test_the_report_names_the_worst_and_counts_the_others() -> None:

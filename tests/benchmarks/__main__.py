@@ -1,10 +1,11 @@
 """Measures this library on this machine.
 
-    python -m tests.benchmarks                       speed, a second thread, models of one's own, convergence, memory,
-                                                     gaits
-    tests/benchmarks/peers/make_env.sh DIR           once: an environment for Crocoddyl
-    python -m tests.benchmarks --peers DIR           ... beside Crocoddyl, on the same problems in the same run
+    python -m tests.benchmarks                       speed, a second thread, quadratic programs, models of one's own,
+                                                     convergence, memory, gaits
+    tests/benchmarks/peers/make_env.sh DIR           once: an environment for Crocoddyl, mim-solvers
+    python -m tests.benchmarks --peers DIR           ... beside them, on the same problems in the same run
     python -m tests.benchmarks --startup             ... and start-up, cold and warm
+    python -m tests.benchmarks -o robustness         random guesses and samples of constrained and of large problems
 
 Times drift on a machine that does other things too: trust ratios, and what two runs agree on. The exit status is 1 if
 the two sides did not solve the same problem; a bar that is not reached is printed only.
@@ -19,12 +20,38 @@ from pathlib import Path
 from typing import Any
 
 import trajopt
-from tests.benchmarks import convergence, extensibility, gaits, inside, memory, speed, startup, threads
+from tests.benchmarks import (
+    convergence,
+    extensibility,
+    gaits,
+    inside,
+    linear_steps,
+    memory,
+    quadratic,
+    robustness,
+    robustness_pictures,
+    speed,
+    startup,
+    threads,
+)
 from tests.benchmarks.cases import CASES, Case
 from tests.benchmarks.machine import machine
 from tests.benchmarks.peer_process import PeerProcess
 
-SECTIONS = ("speed", "inside", "threads", "extensibility", "convergence", "memory", "gaits", "startup")
+SECTIONS = (
+    "speed",
+    "inside",
+    "threads",
+    "quadratic",
+    "linear",
+    "extensibility",
+    "convergence",
+    "memory",
+    "gaits",
+    "robustness",
+    "startup",
+)
+SLOW = {"robustness", "startup"}  # which take minutes, and are left out unless asked for
 
 
 def parse() -> argparse.Namespace:
@@ -42,6 +69,8 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--rounds", type=int, default=7, metavar="N", help="turns of each comparison (default 7)")
     parser.add_argument("--seconds", type=float, default=0.2, metavar="S", help="time for one median (default 0.2)")
+    parser.add_argument("--draw", type=Path, metavar="DIR", help="folder for pictures of the robustness profiles")
+    parser.add_argument("--count", type=int, metavar="N", help="guesses and samples of robustness (default 50 and 100)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
     return parser.parse_args()
 
@@ -50,7 +79,7 @@ def main() -> int:
     """Measure and print; returns the exit status."""
     options = parse()
     only = options.only or []
-    usual = set(SECTIONS) - (set() if options.startup else {"startup"})
+    usual = set(SECTIONS) - SLOW | ({"startup"} if options.startup else set())
     sections = {name for name in SECTIONS if name in only} or ({"speed", "inside", "threads"} if only else usual)
     cases = {name: case for name, case in CASES.items() if name in only} or CASES
     print("\n".join(machine().values()) + "\n")
@@ -65,6 +94,10 @@ def main() -> int:
     chosen = {name: case for name, case in cases.items() if case.bars}
     if "threads" in sections and chosen:
         _show(figures, "threads", threads.measure(chosen, **how), threads.report)
+    if "quadratic" in sections:
+        _show(figures, "quadratic", quadratic.measure(options.peers, rounds=options.rounds), quadratic.report)
+    if "linear" in sections:
+        _show(figures, "linear", linear_steps.measure(rounds=10 * options.rounds), linear_steps.report)
     if "extensibility" in sections:
         _show(figures, "extensibility", extensibility.measure(**how), extensibility.report)
     if "convergence" in sections:
@@ -73,6 +106,11 @@ def main() -> int:
         _show(figures, "memory", memory.measure(), memory.report)
     if "gaits" in sections:
         _show(figures, "gaits", gaits.measure(), gaits.report)
+    if "robustness" in sections:
+        counts = {} if options.count is None else {"count": options.count, "samples": options.count}
+        _show(figures, "robustness", robustness.measure(options.peers, **counts), robustness.report)
+        if options.draw:
+            print(*robustness_pictures.draw(figures["robustness"], options.draw), sep="\n")
     if "startup" in sections:
         _show(figures, "startup", startup.measure(chosen), startup.report)
     if options.json:

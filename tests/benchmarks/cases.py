@@ -9,11 +9,20 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from tests.support import legged_problems
+from tests.support import legged_problems, limited_problems
 from trajopt import problems
 from trajopt.problems import ProblemCase
 from trajopt.shooting import ShootingProblem
-from trajopt.solvers import DDPOptions, FDDPOptions, SolverAbstract, SolverDDP, SolverFDDP
+from trajopt.solvers import (
+    BoxDDPOptions,
+    BoxFDDPOptions,
+    DDPOptions,
+    SolverAbstract,
+    SolverBoxDDP,
+    SolverBoxFDDP,
+    SolverDDP,
+    SolverFDDP,
+)
 
 Reals = npt.NDArray[np.float64]
 
@@ -59,7 +68,8 @@ class Case:
 
     def make_solver(self, problem: ShootingProblem) -> SolverAbstract:
         """A solver with Crocoddyl's algorithm and values."""
-        options = FDDPOptions if self.solver is SolverFDDP else DDPOptions
+        options = self.solver.options_type
+        assert issubclass(options, DDPOptions)
         return self.solver(problem, self.options or options.crocoddyl(max_iterations=MAX_ITERATIONS))
 
 
@@ -80,6 +90,17 @@ def _legged_case(name: str) -> ProblemCase:
     return ProblemCase(name=name, description=name, problem=problem, solver=SolverFDDP, options=options)
 
 
+def _limited(name: str, make: Callable[[], ShootingProblem], solver: type[SolverAbstract], **start: float) -> Case:
+    """A problem with control limits that are kept."""
+    kind = BoxDDPOptions if solver is SolverBoxDDP else BoxFDDPOptions
+    options = kind.crocoddyl(max_iterations=MAX_ITERATIONS, **start)
+
+    def load() -> ProblemCase:
+        return ProblemCase(name=name, description=name, problem=make(), solver=solver, options=options)
+
+    return Case(load=load, peer=name, solver=solver, options=options)
+
+
 CASES = {
     "arm_t100": Case(load=_case("arm-reach-crocoddyl"), peer="arm-t100", bars=ARM_BARS),
     "arm_seed_rk4": Case(
@@ -95,4 +116,8 @@ CASES = {
     "hyq_trot": _legged("hyq-trot", TROT_BARS),
     "talos_legs_walk": _legged("talos-legs-benchmark", BIPED_BARS),
     "humanoid_reach": _legged("humanoid-reach", HUMANOID_BARS),
+    "arm_limits": _limited("arm-limits-box-ddp", limited_problems.arm, SolverBoxDDP),
+    "anymal_walk_limits": _limited(
+        "anymal-walk-limits-box-fddp", limited_problems.walk, SolverBoxFDDP, initial_regularization=0.1
+    ),
 }

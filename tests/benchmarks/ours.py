@@ -53,7 +53,7 @@ class Ours:
         evaluator.xs[:], evaluator.us[:] = solution.xs, solution.us
         evaluator.expand(problem.x0)
         evaluator.f[:] = 0.0
-        trials = evaluator.trials(1)
+        trials = solver._search.single
         trials.alphas[:], trials.gaps[:], trials.xs[:, 0] = 1.0, 0.0, problem.x0
         regularization = solver.options.min_regularization
         parts = {

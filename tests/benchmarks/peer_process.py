@@ -16,23 +16,24 @@ FIELDS = {"calc_diff": "calc_diff_us", "backward": "backward_us", "rollout": "fo
 
 
 class PeerProcess:
-    """`peers/crocoddyl_times.py --serve`; use it in a `with` statement.
+    """`peers/crocoddyl_times.py --serve`, or another such script; use it in a `with` statement, or close it.
 
     Args:
         environment: Folder that `peers/make_env.sh` made.
         seconds: Time for the solves of one measurement [s].
+        script: The script in `peers/`.
 
     Raises:
         SystemExit: There is no such environment; says how to make one.
     """
 
-    def __init__(self, environment: Path, seconds: float) -> None:
+    def __init__(self, environment: Path, seconds: float, script: str = "crocoddyl_times.py") -> None:
         python = environment / "bin" / "python"
         if not python.exists():
             raise SystemExit(f"--peers: no {python}; make it: {SCRIPTS / 'make_env.sh'} {environment}")
         command = [
             str(python),
-            str(SCRIPTS / "crocoddyl_times.py"),
+            str(SCRIPTS / script),
             "--serve",
             "--repeat",
             "1",
@@ -49,6 +50,10 @@ class PeerProcess:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the process."""
         self._process.terminate()
         self._process.communicate()
 
@@ -58,7 +63,7 @@ class PeerProcess:
         Raises:
             RuntimeError: The process ended, does not know the problem, or evaluates its model in Python.
         """
-        answer = self._ask(name)
+        answer = self.ask(name)
         if "error" in answer or answer["python_model"]:
             raise RuntimeError(f"{name}: {answer.get('error', 'part of the model is Python code: no fair time')}")
         self.version = answer["crocoddyl"]
@@ -67,7 +72,12 @@ class PeerProcess:
         micros["iteration"] = 1e6 * answer["solve_s"] / iterations / knots
         return Row(micros=micros, knots=knots, iterations=iterations, cost=answer["cost"])
 
-    def _ask(self, name: str) -> dict[str, Any]:
+    def ask(self, name: str) -> dict[str, Any]:
+        """The answer to a name.
+
+        Raises:
+            RuntimeError: The process ended.
+        """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{name}\n")

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from tests.support.constrained import pendulum_problem
 from trajopt.callbacks import Callback, CallbackLogger, CallbackVerbose
 from trajopt.errors import InvalidArgumentError
 from trajopt.solution import IterationRecord, Solution, SolverStatus
+from trajopt.solvers import SolverSQP
 
 PROBLEM = SimpleNamespace(T=100, nu=7, state=SimpleNamespace(nx=14))
 
@@ -79,6 +81,36 @@ def test_verbose_columns_are_aligned_and_fit_80_characters():
     for line in lines:
         assert [match.end() for match in re.finditer(r"\S+", line)] == ends
     assert len(header) <= 80
+
+
+def test_verbose_shows_feasibility_of_solvers_that_record_it():
+    found = {"constraint_violation": 3.5e-3, "complementarity": 0.0}
+    text = drawn(records=[record(3, **found), record(9999, cost=-1.25e99, seconds=123456.0, **found)])
+    header, *lines = text.splitlines()[1:4]
+    assert header.split() == ["iter", "cost", "station", "violated", "compl", "gap", "step", "reg", "feas", "s"]
+    assert lines[0].split() == [
+        "3", "4.16667e+00", "9.75e-07", "3.50e-03", "0", "4.17e-02", "0.25", "1e-07", "yes", "0.750",
+    ]  # fmt: skip
+    ends = [[match.end() for match in re.finditer(r"\S+", line)] for line in (header, *lines)]
+    assert ends[0] == ends[1] == ends[2]
+    assert len(header) <= 80
+
+
+def test_verbose_of_a_solve_with_constraints():
+    text = io.StringIO()
+    solved = SolverSQP(pendulum_problem(), callbacks=[CallbackVerbose(console=Console(file=text))]).solve()
+    rows = table_rows(text.getvalue())
+    assert len(rows) == solved.iterations
+    for row, item in zip(rows, solved.history):
+        assert float(row[2]) == pytest.approx(item.stop, rel=1e-2)
+        assert float(row[3]) == pytest.approx(item.constraint_violation, rel=1e-2)
+        assert float(row[4]) == pytest.approx(item.complementarity, rel=1e-2)
+
+
+def test_verbose_draws_a_dash_for_what_a_solver_does_not_have():
+    missing = dict.fromkeys(("stop", "step_length", "regularization", "gap_norm", "decrease"), np.nan)
+    ((_, _, *cells),) = table_rows(drawn(records=[record(3, **missing)]))
+    assert cells == ["-", "-", "-", "-", "1.2e-01", "-", "yes", "0.750"]
 
 
 def test_verbose_says_refused_and_infeasible():

@@ -113,25 +113,26 @@ def test_rows_of_forces() -> None:
         assert np.abs(forces["foot"]).max() > 1.0 or not active
 
 
-def test_the_hessian_of_the_lagrangian_has_that_of_rows() -> None:
-    model = action("constrained-attitude")
+@pytest.mark.parametrize("name", ["constrained-attitude", "euler-constrained-drone", "euler-inverse-drone"])
+def test_the_hessian_of_the_lagrangian_has_that_of_rows(name: str) -> None:
+    model = action(name)
     program, state = Program("lagrangian"), model.state
     x, u, p = program.input(state.nx), program.input(model.nu), program.input(model.layout.size)
     y = program.input(model.nc)
     program.output(model.expansion(program, Point(x=x, u=u, parameters=p), Multipliers(rows=y)).H)
-    at, control, values = points(state)[0], np.array([0.3, -0.2, 0.1]), model.layout.column()
-    multipliers = np.random.default_rng(1).normal(size=model.nc)
+    rng, n, values = np.random.default_rng(1), state.ndx, model.layout.column()
+    at, control, multipliers = points(state)[0], 0.3 * rng.normal(size=model.nu), rng.normal(size=model.nc)
 
     def gradient(z: Reals) -> Reals:
-        moved = state.integrate(at, z[:6])
-        *_, C = model.program("calc_diff").evaluate(moved, control + z[6:], values)
+        moved = state.integrate(at, z[:n])
+        *_, C = model.program("calc_diff").evaluate(moved, control + z[n:], values)
         total = C.T @ multipliers
-        total[:6] = state.jintegrate(at, z[:6], "second").T @ total[:6]
+        total[:n] = state.jintegrate(at, z[:n], "second").T @ total[:n]
         return total
 
     (H,) = program.evaluate(at, control, values, multipliers)
     (without,) = program.evaluate(at, control, values, np.zeros(model.nc))
-    assert_close(H - without, central_differences(gradient, 9))
+    assert_close(H - without, central_differences(gradient, n + model.nu))
     assert np.abs(H - without).max() > 0.01
 
 
@@ -145,6 +146,11 @@ def test_a_model_without_constraints_has_the_program_that_it_had() -> None:
         assert "constraints" not in repr(models[0])
 
 
+def bounds_of(model: Any) -> Any:
+    """Lower and upper bounds (nc,) by the first values of all parameters."""
+    return model.constraints.row_bounds(model.stage_nu, model.layout, model.layout.column())
+
+
 def two() -> trajopt.StateVector:
     return trajopt.StateVector(2)
 
@@ -154,7 +160,7 @@ def two() -> trajopt.StateVector:
 
 def test_names_of_rows_and_which_are_free_of_control() -> None:
     pendulum = action("rk4-constrained-pendulum")
-    assert pendulum.row_names == ["near[0]", "near[1]", "mixed[0]", "mixed[1]", "mixed[2]", "torque"]
+    assert pendulum.row_names == ["near[0]", "near[1]", "both[0]", "both[1]", "both[2]", "torque"]
     np.testing.assert_array_equal(pendulum.rows_free_of_control, [True, True, False, False, True, False])
     assert pendulum.nc == 6
     contact = action("euler-contact-constrained")
@@ -181,17 +187,17 @@ def test_rows_free_of_control_have_no_derivative_by_it(name: str) -> None:
 def test_bounds_are_run_time_parameters() -> None:
     model = action("euler-constrained-pendulum")
     problem = trajopt.ShootingProblem([0.1, 0.0], [model] * 3, trajopt.CostStack(two()))
-    assert problem.parameters["mixed.upper"].shape == (3,)
+    assert problem.parameters["both.upper"].shape == (3,)
     assert problem.parameters["torque.lower"].shape == (1,)
     np.testing.assert_array_equal(problem.get_parameter("near.lower"), [-1.0, -1.0])
     problem.set_parameter("near.upper", [np.inf, 7.0], knots=1)
     problem.set_parameter("torque.upper", 2.5)
-    lower, upper = model.row_bounds(problem._table.values[:3, : model.layout.size])
+    lower, upper = (bounds[:3] for bounds in problem.row_bounds())
     inf = np.inf
     np.testing.assert_array_equal(lower, [[-1, -1, -inf, -inf, -inf, -3]] * 3)
     np.testing.assert_array_equal(upper[0], [1, 1, 0.5, inf, 1, 2.5])
     np.testing.assert_array_equal(upper[1], [inf, 7, 0.5, inf, 1, 2.5])
-    np.testing.assert_array_equal(model.row_bounds(model.layout.column())[1], [1, 1, 0.5, inf, 1, 3])
+    np.testing.assert_array_equal(bounds_of(model)[1], [1, 1, 0.5, inf, 1, 3])
     for value, message in (
         ([1.0, 2.0, 3.0], "value: expected one value of near.upper, or one for each of 1 knots, got 3 values"),
         ("high", "near.upper: expected a number or 2 numbers, got 'high'"),
@@ -204,9 +210,11 @@ def test_bounds_are_run_time_parameters() -> None:
 
 def test_equals_sets_both_bounds() -> None:
     stack = stack_of().add("rest", trajopt.ResidualModelState(two()), equals=[0.0, 1.0])
-    lower, upper = ActionModelTerminal(trajopt.CostStack(two()), constraints=stack).row_bounds(np.array([0, 1, 2, 3.0]))
+    model = ActionModelTerminal(trajopt.CostStack(two()), constraints=stack)
+    lower, upper = stack.row_bounds(0, model.layout, np.array([0, 1, 2, 3, 8, 9.0]))
     np.testing.assert_array_equal(lower, [0, 1])
     np.testing.assert_array_equal(upper, [2, 3])
+    np.testing.assert_array_equal(bounds_of(model), [[0, 1], [0, 1]])
     np.testing.assert_array_equal(stack["rest"].lower, stack["rest"].upper)
 
 

@@ -14,7 +14,7 @@ from casadi import SX
 
 import trajopt
 from tests.support.contact_models import constrained_hopper
-from tests.support.model_list import ACTIONS, TERMINALS, Pendulum, small_costs, swing
+from tests.support.model_list import ACTIONS, TERMINALS, Pendulum, small_costs, state_of, swing
 from trajopt.actions import ActionModelTerminal
 from trajopt.errors import DuplicateNameError, InvalidArgumentError, UnknownNameError
 
@@ -42,8 +42,8 @@ def two() -> trajopt.StateVector:
 
 def test_a_stack_lists_what_it_has() -> None:
     stack = action("euler-constrained-pendulum").constraints
-    assert [c.name for c in stack.constraints] == ["near", "mixed", "torque"]
-    assert stack.sizes(1) == {"near": 2, "mixed": 3, "torque": 1}
+    assert [c.name for c in stack.constraints] == ["near", "both", "torque"]
+    assert stack.sizes(1) == {"near": 2, "both": 3, "torque": 1}
     assert stack["torque"].residual.uses_control
     with pytest.raises(UnknownNameError, match="constraint 'tork' not found; did you mean 'torque'"):
         stack["tork"]
@@ -100,7 +100,7 @@ def function_of_lower(x: SX, lower: SX) -> SX:
         (
             lambda s: s.add("a", state_residual(s), upper=1.0),
             DuplicateNameError,
-            "constraint 'a' is in the stack already; choose a name other than a",
+            "constraint 'a' is in the stack already; choose another name, taken are a",
         ),
         (lambda s: s.add("b c", state_residual(s), upper=1.0), InvalidArgumentError, "name: expected an identifier"),
         (lambda s: s.add("b", swing, upper=1.0), InvalidArgumentError, "a function becomes one by ResidualModelSymb"),
@@ -139,28 +139,30 @@ def test_models_refuse() -> None:
         Pendulum(small_costs(state), constraints=torque)
     with pytest.raises(InvalidArgumentError, match="terminal: constraints torque need a control, or forces"):
         ActionModelTerminal(trajopt.CostStack(state), constraints=torque)
-    with pytest.raises(InvalidArgumentError, match="IntegratedActionModelEuler has constraints"):
-        trajopt.ActionModelNumDiff(action("euler-constrained-pendulum"))
+    force = trajopt.IntegratedActionModelEuler(constrained_hopper(), dt=0.02)
+    with pytest.raises(InvalidArgumentError, match="constraint 'inside': foot: there are no contact forces here"):
+        trajopt.ActionModelNumDiff(force)
 
 
 def test_a_constraint_and_a_cost_term_of_one_name() -> None:
-    """Refused where they would have a parameter of the same name."""
+    """Refused whether or not they have a parameter of the same name today."""
     state = two()
     named = lambda residual: stack_of().add("x_reg", residual, upper=1.0)  # noqa: E731
-    clash = named(trajopt.ResidualModelState(state))
-    for use in (
-        lambda c: Pendulum(small_costs(state), constraints=c),
-        lambda c: ActionModelTerminal(
-            trajopt.CostStack(state).add("x_reg", trajopt.ResidualModelState(state), 1.0), constraints=c
-        ),
-    ):
-        with pytest.raises(DuplicateNameError, match="'x_reg.reference' is a parameter of a constraint and of a cost"):
-            use(clash)
-    Pendulum(small_costs(state), constraints=named(trajopt.ResidualModelSymbolic(state, swing)))
-    barrier = trajopt.ActivationModelQuadraticBarrier([-1, -1], [1, 1])
-    costs = small_costs(state).add("box", trajopt.ResidualModelSymbolic(state, swing), 1.0, barrier)
-    with pytest.raises(DuplicateNameError, match=r"'box.lower' .* give one of them another name than 'box'"):
-        Pendulum(costs, constraints=stack_of().add("box", trajopt.ResidualModelSymbolic(state, swing), upper=1.0))
+    clash, other = named(trajopt.ResidualModelState(state)), named(trajopt.ResidualModelSymbolic(state, swing))
+    cost = trajopt.CostStack(state).add("x_reg", trajopt.ResidualModelState(state), 1.0)
+    robot = state_of("hopper")
+    bounce = trajopt.ConstraintStack(robot).add("x_reg", trajopt.ResidualModelState(robot), upper=1.0)
+    bounces = trajopt.CostStack(robot).add("x_reg", trajopt.ResidualModelState(robot), 1.0)
+    impulses = trajopt.ImpulseStack(robot).add("foot", trajopt.ImpulseModel3D(robot, "foot0"))
+    uses: list[Callable[[], Any]] = [
+        lambda: Pendulum(small_costs(state), constraints=clash),
+        lambda: Pendulum(small_costs(state), constraints=other),
+        lambda: ActionModelTerminal(cost, constraints=clash),
+        lambda: trajopt.ActionModelImpulseFwdDynamics(robot, impulses, bounces, constraints=bounce),
+    ]
+    for use in uses:
+        with pytest.raises(DuplicateNameError, match="'x_reg' is a constraint and a cost term .* another name"):
+            use()
 
 
 def test_forces_that_there_are_not() -> None:
@@ -206,3 +208,15 @@ def test_pickle_and_repr() -> None:
     )
     with pytest.raises(InvalidArgumentError, match="Pendulum uses this stack already"):
         pickle.loads(pickle.dumps(model.differential.constraints)).add("more", state_residual(again), upper=0.0)
+
+
+def test_bounds_of_another_size_say_how_many_rows_there_are() -> None:
+    state = trajopt.StateVector(4)
+    with pytest.raises(
+        InvalidArgumentError,
+        match=r"constraint 'end': lower: expected a number or 4 numbers, got shape \(2,\); .*State has 4 rows$",
+    ):
+        trajopt.ConstraintStack(state).add("end", trajopt.ResidualModelState(state), lower=[0.0, 0.0])
+    motor = trajopt.ConstraintStack(state).add("motor", trajopt.ResidualModelControl(state), lower=[0.0] * 3)
+    with pytest.raises(InvalidArgumentError, match=r"got shape \(3,\); .*Control has 2 rows with 2 controls$"):
+        motor.freeze("a model", 2)

@@ -124,7 +124,11 @@ MODELS: list[Case] = [
 ]
 
 STACKS: list[Case] = [
-    (lambda: contacts("foot"), DuplicateNameError, "name: 'foot' is in the stack already; choose .* other than foot$"),
+    (
+        lambda: contacts("foot"),
+        DuplicateNameError,
+        "'foot' is in the stack already; choose another name, taken are foot$",
+    ),
     (lambda: contacts("left foot"), INVALID, "name: expected an identifier such as 'left_foot', got 'left foot'"),
     (lambda: contacts().add("b", impulses()["foot"]), INVALID, "item: expected .* such as ContactModel3D"),
     (lambda: impulses().add("b", foot()), INVALID, "item: expected .* such as ImpulseModel3D.*got ContactModel3D"),

@@ -56,7 +56,7 @@ def test_values_by_term_in_closed_form() -> None:
 def test_the_stack_lists_its_terms() -> None:
     stack = costs_of("ball")
     assert [t.name for t in stack.terms] == ["goal", "x_reg", "limits", "speed", "u_reg", "power"]
-    assert stack.controlled_terms() == ["u_reg", "power"]
+    assert stack.controlled() == ["u_reg", "power"]
     assert stack["goal"].residual.frame == "tip"
     with pytest.raises(UnknownNameError, match="cost term 'gaol' not found; did you mean 'goal'"):
         stack["gaol"]
@@ -107,7 +107,7 @@ def test_a_stack_is_fixed_once_a_model_uses_it() -> None:
     for use in (lambda s: ActionModelTerminal(s), lambda s: Pendulum(s)):
         stack = vector_stack().add("a", trajopt.ResidualModelState(trajopt.StateVector(2)), 1.0)
         use(stack)
-        with pytest.raises(InvalidArgumentError, match="uses this stack already; add all terms before"):
+        with pytest.raises(InvalidArgumentError, match="uses this stack already; add all cost terms before"):
             stack.add("b", state_residual(stack), 1.0)
         use(stack)  # several models may use one
 
@@ -127,7 +127,7 @@ def test_one_stack_in_two_models() -> None:
         (
             lambda s: s.add("a", state_residual(s), 1.0),
             DuplicateNameError,
-            "'a' is in the stack already; choose a name other than a",
+            "'a' is in the stack already; choose another name, taken are a",
         ),
         (lambda s: s.add("b", state_residual(s), -1.0), InvalidArgumentError, "weight: expected a number >= 0, got -1"),
         (

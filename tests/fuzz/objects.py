@@ -9,7 +9,8 @@ from typing import Any
 import trajopt
 from tests.fuzz.valid import PARTS
 from tests.fuzz.worlds import Swinging, World, speed, world
-from trajopt import gaits, problems, solvers
+from tests.support import constrained
+from trajopt import analysis, gaits, problems, solvers
 from trajopt.callbacks import CallbackVerbose
 from trajopt.robots import LeggedRobot
 from trajopt.solvers import qp
@@ -23,6 +24,7 @@ FIXED: dict[str, Callable[[World, Random], Any]] = {
     "StageQP": lambda w, rng: w.qp,
     "QPSolution": lambda w, rng: qp.InteriorPoint(w.qp).solve(),
     "IterationRecord": lambda w, rng: w.solution.history[0],
+    "ConstraintRows": lambda w, rng: analysis.constraint_rows(constrained.torn_mass())[0],
     "PendulumPlan": lambda w, rng: gaits.pendulum_plan(w.schedule),
     "ContactSchedule": lambda w, rng: w.schedule,
     "CallbackVerbose": lambda w, rng: CallbackVerbose(),
@@ -43,5 +45,7 @@ FIXED: dict[str, Callable[[World, Random], Any]] = {
     "SolverSQP": lambda w, rng: solvers.SolverSQP(w.problem(rng), solvers.SQPOptions(max_iterations=3)),
     "SolverDDP": lambda w, rng: solvers.SolverDDP(w.problem(rng), solvers.DDPOptions(max_iterations=3)),
     "SolverFDDP": lambda w, rng: solvers.SolverFDDP(w.problem(rng), solvers.FDDPOptions(max_iterations=3)),
+    "SolverBoxDDP": lambda w, rng: solvers.SolverBoxDDP(w.problem(rng), solvers.BoxDDPOptions(max_iterations=3)),
+    "SolverBoxFDDP": lambda w, rng: solvers.SolverBoxFDDP(w.problem(rng), solvers.BoxFDDPOptions(max_iterations=3)),
 }
 """Objects to call methods on, where the constructor's arguments do not make a good one."""

@@ -40,16 +40,17 @@ INSIDE = re.compile(
 """Types of arguments by which a method is known to be called by the package; users' arrays are `npt.ArrayLike`."""
 
 BY_THE_PACKAGE = {
-    *("acceleration", "acceptance", "check_size", "check_terminal", "controlled", "controlled_terms", "freeze", "of"),
+    *("acceleration", "acceptance", "check_size", "check_terminal", "controlled", "freeze", "of"),
     *("instant", "pad", "parameters", "parameters_for", "prepare", "program", "report", "row_names", "size", "sizes"),
     *("split", "switches", "torque", "unnamed", "xdot", "start", "finish", "preparing", "parameter", "squared"),
-    *("iterate", "results", "knot_expressions", "term_expressions"),
+    *("iterate", "results", "knot_expressions", "term_expressions", "row_derivative"),
+    *("lagrangian_expressions",),
 }
 """Methods that the package calls on what users give it."""
 
 RESULTS = {
     *("IterationRecord", "Solution", "ProblemCase", "ProblemInfo", "ProblemValues", "ProblemDerivatives", "Controls"),
-    *("PendulumPlan", "LimitUse", "Reached", "QPSolution"),
+    *("PendulumPlan", "LimitUse", "Reached", "QPSolution", "ConstraintRows"),
     "DifferentialActionModelSymbolic",  # to derive from
 }
 """Plain data that the package makes: their constructors take what they are given."""

@@ -1,4 +1,7 @@
-"""Valid arguments of every name that the public interface has."""
+"""Valid arguments of every name that the public interface has.
+
+Longer than other files, because it is one table.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import pinocchio as pin
 
 import trajopt
 from tests.fuzz.worlds import T, World, folder, speed, world
+from tests.support import constrained
 from trajopt import analysis, gaits, problems, solvers
 
 
@@ -74,6 +78,7 @@ PARTS = {
 }
 """States on manifolds, whose methods take states of their own."""
 
+DYNAMICS = [f"DifferentialActionModel{k}Dynamics" for k in ("FreeFwd", "ContactFwd", "FreeInv", "ContactInv")]
 VALID: dict[str, Callable[[World, Random], Any]] = {
     # by function and argument
     "ActionModelLQR.A": _numbers(2, 2),
@@ -95,6 +100,9 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "ActivationModelQuadraticBarrier.upper": lambda w, rng: np.ones(3),
     "ActivationModelWeightedQuad.weights": lambda w, rng: np.ones(3),
     "ActuationModelMatrix.matrix": lambda w, rng: np.ones((w.robot.nv, 1)),
+    "Capsule.start": _numbers(3),
+    "Capsule.end": _numbers(3),
+    "ConstraintStack.add.soft": _one_of(None, (1.0, 0.0), (0.0, 2.0)),
     "ConstraintStack.add.lower": lambda w, rng: -1.0,
     "ConstraintStack.add.upper": lambda w, rng: 1.0,
     "ConstraintStack.add.equals": lambda w, rng: None,
@@ -116,10 +124,8 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "DifferentialActionModelSymbolic.lower": lambda w, rng: [-1.0],
     "DifferentialActionModelSymbolic.upper": lambda w, rng: [1.0],
     "DifferentialActionModelSymbolic.control_names": lambda w, rng: ["torque"],
-    "DifferentialActionModelFreeFwdDynamics.costs": lambda w, rng: w.costs(rng, w.robot_state),
-    "DifferentialActionModelFreeFwdDynamics.constraints": lambda w, rng: w.constraints(rng, w.robot_state),
-    "DifferentialActionModelContactFwdDynamics.costs": lambda w, rng: w.costs(rng, w.robot_state),
-    "DifferentialActionModelContactFwdDynamics.constraints": lambda w, rng: w.constraints(rng, w.robot_state),
+    **{f"{name}.costs": lambda w, rng: w.costs(rng, w.robot_state) for name in DYNAMICS},
+    **{f"{name}.constraints": lambda w, rng: w.constraints(rng, w.robot_state) for name in DYNAMICS},
     "Foothold.position": _numbers(3),
     "Foothold.of.value": _numbers(3),
     "Foothold.moved.motion": _placement,
@@ -142,6 +148,11 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "ResidualModelFrameRotation.reference": _rotation,
     "ResidualModelFrameVelocity.reference": _numbers(6),
     "ResidualModelJointAcceleration.reference": lambda w, rng: np.zeros(w.robot.nv),
+    "ResidualModelJointEffort.reference": lambda w, rng: None,
+    "ResidualModelPairDistance.first": lambda w, rng: trajopt.Sphere(0.1, frame=w.frames[-1]),
+    "ResidualModelPairDistance.second": lambda w, rng: rng.choice([trajopt.Sphere(0.1), trajopt.Sphere(0.2)]),
+    "ResidualModelState.elements": _one_of(None, [0], (1,)),
+    "Sphere.center": _numbers(3),
     "ResidualModelState.reference": lambda w, rng: w.x(rng),
     "Robot.model": lambda w, rng: w.robot.model,
     "Robot.configurations": lambda w, rng: {"here": pin.neutral(w.robot.model)},
@@ -182,6 +193,8 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "StageQP.upper": lambda w, rng: w.qp.upper,
     "StageQP.delta": lambda w, rng: w.qp.delta,
     "StageQP.y_ref": lambda w, rng: w.qp.y_ref,
+    "StageQP.soft_linear": lambda w, rng: w.qp.soft_linear,
+    "StageQP.soft_quadratic": lambda w, rng: w.qp.soft_quadratic,
     "StageQP.zeros.lq": lambda w, rng: w.qp.lq,
     "StageQP.zeros.nc": _one_of(0, 2),
     "StageQP.rows.dx": _numbers(T + 1, 2),
@@ -213,6 +226,8 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "gait_problem.x0": lambda w, rng: None,
     "legged_motion.sole": lambda w, rng: None,
     "legged_robot.name": _one_of("small-quadruped", "small-biped"),
+    "ConstraintRows.title.row": lambda w, rng: 0,
+    "constraint_rows.solution": lambda w, rng: rng.choice([w.solution, constrained.torn_mass()]),
     "limit_uses.solution": _any_solution,
     "limits_report.solution": _any_solution,
     "load.name": _one_of("pendulum", "lqr", "cart-pole", "unicycle", "double-pendulum"),
@@ -223,6 +238,8 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "load_robot.source": _one_of("planar-2r", "planar-3r", "cart-pole", "double-pendulum"),
     "load_robot.name": _one_of("a", "b"),
     "pendulum_plan.com": lambda w, rng: None,
+    "constraints_report.solution": _any_solution,
+    "plot_constraints.solution": lambda w, rng: constrained.torn_mass(),
     "plot_motion.frame": lambda w, rng: None,
     "plot_motion.targets": _targets,
     "plot_motion.view": lambda w, rng: rng.choice([None, (20.0, 30.0)]),
@@ -363,7 +380,10 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "NLPOptions.settings": lambda w, rng: {"max_iter": 2},
     "SolverDDP.options": lambda w, rng: solvers.DDPOptions(max_iterations=3),
     "SolverFDDP.options": lambda w, rng: solvers.FDDPOptions(max_iterations=3),
+    "SolverBoxDDP.options": lambda w, rng: solvers.BoxDDPOptions(max_iterations=3),
+    "SolverBoxFDDP.options": lambda w, rng: solvers.BoxFDDPOptions(max_iterations=3),
     "configurations": lambda w, rng: {},
+    "multipliers": lambda w, rng: None,
     "argument": _one_of("x"),
     "without": lambda w, rng: (),
     # by type

@@ -200,6 +200,8 @@ class World:
         )
         if label == "ActuationModelFloatingBase":
             return self.walker.robot_state
+        if label == "ActuationModelFull" and self.legged:
+            return world("arm").robot_state
         return self.state if label in anything else self.robot_state
 
     def residual(self, rng: Random) -> Any:

@@ -35,6 +35,17 @@ def test_steps_of_metres_warn(
     assert ("lengths are in metres" in caplog.text) == warns
 
 
+@pytest.mark.parametrize(("soles", "warns"), [(None, True), (False, False), (True, False)])
+def test_points_made_of_soles_warn(soles: bool | None, warns: bool, caplog: pytest.LogCaptureFixture) -> None:
+    biped = trajopt.load_robot("small-biped")
+    stance = gaits.Stance.of(biped, ["right_sole", "left_sole"], soles=soles)
+    assert ("'right_sole' is called a sole, but becomes a point" in caplog.text) == warns
+    assert [foot.sole for foot in stance.feet.values()] == [bool(soles)] * 2
+    caplog.clear()
+    gaits.Stance.of(ROBOT, FEET)
+    assert not caplog.text
+
+
 def test_a_schedule_is_repeated_as_if_it_were_added(trot: gaits.ContactSchedule) -> None:
     by_hand = trot + trot.after(trot)
     by_hand = by_hand + trot.after(by_hand)

@@ -63,13 +63,16 @@ def test_feet_land_without_impulses() -> None:
 
 def test_the_example_in_the_docstring() -> None:
     """A trot for a robot that nobody tuned anything for, in fewer than 15 lines; then another gait, in two ways."""
-    first, together, separate = re.findall(r"```python\n(.*?)```", gaits.__doc__, re.DOTALL)
+    first, limited, together, separate = re.findall(r"```python\n(.*?)```", gaits.__doc__, re.DOTALL)
     assert len([line for line in first.splitlines() if line.strip()]) < 15
     names: dict[str, Any] = {}
     exec(first, names)
     solution = names["solution"]
     assert solution.converged
     assert np.ptp(solution.xs[:, 0]) > 0.05  # it moves ahead
+    exec(limited, names)
+    assert names["within"].converged
+    assert max(v.max() for v in names["within"].violations().values()) < 1e-6
     exec(together, names)
     assert names["problem"].T == names["trot"].T + names["walk"].T + 1
     exec(separate, names)

@@ -152,7 +152,7 @@ def test_no_expression_depends_on_the_value_of_a_parameter(name: str) -> None:
 
 def _needs_control(model: Any) -> bool:
     costs = getattr(getattr(model, "differential", model), "costs", None)
-    return bool(model.constraints.controlled()) or (costs is not None and bool(costs.controlled_terms()))
+    return bool(model.constraints.controlled()) or (costs is not None and bool(costs.controlled()))
 
 
 def change_inertia(model: pin.Model) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -106,10 +107,11 @@ def test_forces_of_the_feet_that_stand_are_arrows() -> None:
         feet = [foot for foot in motion.feet if foot.stands[t]]
         seen.add(len(feet))
         arrows = points(stage._arrows).reshape(-1, 5, 2)
-        np.testing.assert_allclose(arrows[:, 1], [foot.positions[t, [0, 2]] for foot in feet], atol=1e-12)
-        tails = [(foot.positions[t] - film.scale * foot.forces[t])[[0, 2]] for foot in feet]
+        seen_at = np.array([[1.0, 0.3, 0.0], [0.0, 0.0, 1.0]])  # the left is shifted forward
+        np.testing.assert_allclose(arrows[:, 1], [seen_at @ foot.positions[t] for foot in feet], atol=1e-12)
+        tails = [seen_at @ foot.positions[t] - film.scale * foot.forces[t, [0, 2]] for foot in feet]
         np.testing.assert_allclose(arrows[:, 0], tails, atol=1e-12)
-        np.testing.assert_allclose(points(stage._com)[0], motion.com[t, [0, 2]], atol=1e-12)
+        np.testing.assert_allclose(points(stage._com)[0], seen_at @ motion.com[t], atol=1e-12)
     assert seen == {2, 4}
 
 
@@ -120,6 +122,53 @@ def test_the_ground_is_at_the_footholds_and_sides_have_shades() -> None:
     stage.show(0.0, "")
     far, _, near = (points(curve) for curve in stage._bones)
     assert len(far) == len(near) == 16  # two legs each: hip, thigh, knee, foot
+
+
+def test_left_and_right_legs_do_not_hide_each_other() -> None:
+    """At the first knot both sides stand alike; seen exactly from the side they would be one line."""
+    stage = Stage(film_of(trot()))
+    stage.show(0.0, "")
+    far, _, near = (points(curve) for curve in stage._bones)
+    apart = np.abs(far - near)[:, 0]
+    assert apart[-1] > 0.08  # the feet; hips share a point of the trunk
+    assert np.count_nonzero(apart > 0.03) == len(apart) - 2
+
+
+def test_a_leg_keeps_its_colour_when_the_body_leans_over_it() -> None:
+    solution = trot()
+    xs = solution.xs.copy()
+    xs[1:, 1] += np.linspace(0.0, 0.5, len(xs) - 1)  # the base moves to the left, and the hips with it
+    xs[1:, 3:7] = [np.sin(0.6), 0.0, 0.0, np.cos(0.6)]
+    stage = Stage(film_of(dataclasses.replace(solution, xs=xs)))
+    sizes = []
+    for time in (0.0, float(stage.film.times[-1])):
+        stage.show(time, "")
+        sizes.append([len(points(curve)) for curve in stage._bones])
+    assert sizes[0] == sizes[1]
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (trot, ["right", "left", "in contact", "centre of mass", "paths of the feet"]),
+        (lambda: solved("unicycle"), ["body x", "body y", "path", "target"]),
+        (pendulum, ["path"]),
+        (arm, ["path", "target"]),
+    ],
+)
+def test_a_legend_says_what_is_what(make: Callable[[], Solution], expected: list[str]) -> None:
+    stage = Stage(film_of(make()))
+    (legend,) = stage.figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == expected
+
+
+def test_the_key_of_forces_is_to_scale() -> None:
+    film = film_of(trot())
+    stage = Stage(film)
+    (text,) = [text for text in stage._axes.texts if "force of" in text.get_text()]
+    force = float(text.get_text().split()[2])
+    tips = [line.get_xydata() for line in stage._axes.get_lines() if not line.get_clip_on() and len(line.get_xydata())]
+    assert [np.linalg.norm(tip[1] - tip[0]) for tip in tips] == [pytest.approx(film.scale * force)]
 
 
 def test_at_a_touch_down_the_feet_that_come_next_stand() -> None:
@@ -151,6 +200,44 @@ def test_the_pole_falls_to_the_side_that_the_dynamics_say() -> None:
     xs = np.array([[*(now[:2] + s * h * now[2:] + 0.5 * (s * h) ** 2 * a), 0.0, 0.0] for s in (-1, 0, 1)])
     place = model.skeleton(xs, {"length": np.array(0.5)}).points[:, :, 0] @ [1.0, 0.1]
     assert (place[0] - 2 * place[1] + place[2]) / h**2 == pytest.approx(0.0, abs=1e-5)
+
+
+def test_gaits_draw_the_paths_of_all_feet_and_mark_no_foothold_as_a_target() -> None:
+    for name, robot, feet in (("quadruped-trot", "small-quadruped", 4), ("biped-walk", "small-biped", 2)):
+        case = problems.load(name, robot)
+        solution = solution_of(case.problem, case.xs, case.problem.quasi_static(case.xs[:-1]))
+        film, motion = film_of(solution), legged_motion(solution)
+        assert len(film.trails) == feet
+        np.testing.assert_allclose(film.trails, [foot.positions @ film.turn.T for foot in motion.feet], atol=1e-12)
+        assert not len(film.goals)
+
+
+def test_obstacles_stand_where_they_are(tmp_path: Path) -> None:
+    solution = solved("unicycle")
+    stage = Stage(film_of(solution, [[-0.5, 0.2, 0.1]]))  # the plane of the wheels, seen from above
+    (body,) = [patch for patch in stage._axes.patches if patch.get_label() == "_obstacle"]
+    np.testing.assert_allclose(np.linalg.norm(body.get_xy() - [-0.5, 0.2], axis=1), 0.1)
+    plain, full = tmp_path / "plain.gif", tmp_path / "full.gif"
+    solution.animate(plain, speed=10.0)
+    solution.animate(full, speed=10.0, obstacles=[[-0.5, 0.2, 0.1]])
+    assert plain.read_bytes() != full.read_bytes()
+    with pytest.raises(InvalidArgumentError, match=r"obstacles: expected rows \(x, y, radius\)"):
+        solution.animate(full, obstacles=[[0.0, 1.0]])
+
+
+def test_obstacles_far_from_the_motion_are_inside_of_the_picture() -> None:
+    wide = Stage(film_of(solved("unicycle"), [[3.0, 0.0, 0.5]]))
+    assert wide._axes.get_xlim()[1] >= 3.5
+
+
+def test_obstacles_beside_a_walking_robot_are_turned_with_it() -> None:
+    (pole,) = film_of(trot(), [[0.5, 0.4, 0.1]]).obstacles
+    np.testing.assert_allclose(pole, [0.5 + 0.3 * 0.4, 0.4, np.nan, 0.1], atol=1e-12)  # the left is shifted
+    (ball,) = film_of(trot(), [[0.2, 0.0, 0.3, 0.1]]).obstacles
+    np.testing.assert_allclose(ball, [0.2, 0.0, 0.3, 0.1], atol=1e-12)
+    assert [
+        patch for patch in Stage(film_of(trot(), [[0.5, 0.4, 0.1]]))._axes.patches if patch.get_label() == "_obstacle"
+    ]
 
 
 def test_a_body_has_its_axes_and_its_goal() -> None:
@@ -223,6 +310,15 @@ def test_a_wrong_skeleton_names_the_model(
     with pytest.raises(error, match=message.replace("Model", "DifferentialActionModelPendulum")):
         solution.animate(tmp_path / "one.gif")
     assert Solution.load(solution.save(tmp_path / "one.npz")).times is not None
+
+
+def test_the_command_line_draws_the_obstacles_of_a_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(Solution, "animate", lambda self, path, **options: seen.append(options))
+    case = ["solve", "parking-circles", "-q", "--option", "max_iterations=1"]
+    CliRunner().invoke(cli.app, [*case, "--animate", str(tmp_path / "one.gif")])
+    np.testing.assert_array_equal(seen[0]["obstacles"], problems.load("parking-circles").obstacles)
+    assert len(seen[0]["obstacles"])
 
 
 def test_the_command_line_writes_one(tmp_path: Path) -> None:

@@ -223,7 +223,7 @@ def test_paths_refuse_what_they_cannot_draw(flight):
     solution = make(StateVector(2), np.zeros((T + 1, 2)), np.zeros((T, 1)))
     with pytest.raises(InvalidArgumentError, match="solution: expected a problem whose states are poses, got none"):
         plot_path(solution)
-    with pytest.raises(InvalidArgumentError, match="obstacles: expected none for a solution without a path"):
+    with pytest.raises(InvalidArgumentError, match="obstacles: expected none for a solution without a motion"):
         plot_summary(solution, obstacles=[[0, 0, 1]])
     for obstacles in ([1.0, 2.0], [[0, 0, 0]], [[0, 0, 0, -1]]):
         with pytest.raises(InvalidArgumentError, match=r"obstacles: expected rows \(x, y, radius\)"):

@@ -35,6 +35,20 @@ LEGGED = [
 PUBLISHED = [f"crocoddyl-{name}" for name in LEGGED if not name.startswith("humanoid")]
 SMALL = ["cart-pole", "double-pendulum", "lqr", "pendulum", "unicycle"]
 FAMILIES = sorted([*LEGGED, *PUBLISHED, *SMALL, "arm-reach", "arm-reach-crocoddyl", "arm-reach-seed"])
+CONSTRAINED = [
+    "arm-limits",
+    "arm-spheres",
+    "cart-pole-limits",
+    "com-circle",
+    "lqr-bounds",
+    "minimum-jerk",
+    "parking",
+    "parking-circles",
+    "pendulum-limits",
+    "quadrotor-obstacles",
+]
+"""Those with constraints, which are SolverSQP's: tests/problems/test_constrained.py."""
+
 JUMPS = ["biped-jump", "quadruped-jump", "crocoddyl-biped-jump", "crocoddyl-quadruped-jump"]
 """FDDP solves them; to DDP, whose every trajectory is a rollout, the flight says little: it ends elsewhere or not."""
 
@@ -65,7 +79,7 @@ def solution_of(variant: str, solver: type[SolverAbstract]) -> Solution:
 
 
 def test_names() -> None:
-    assert problems.names() == FAMILIES
+    assert problems.names() == sorted([*FAMILIES, *CONSTRAINED])
 
 
 @pytest.mark.parametrize("solver", [SolverFDDP, SolverDDP])
@@ -261,7 +275,7 @@ for robot in ("planar-2r", "planar-3r"):
     problems.load("arm-reach", robot=robot)
 problems.load("quadruped-trot", robot="small-quadruped")
 problems.load("biped-walk", robot="small-biped")
-for name in ("cart-pole", "lqr", "pendulum", "unicycle"):
+for name in ("cart-pole", "lqr", "pendulum", "unicycle", "minimum-jerk", "parking-circles", "quadrotor-obstacles"):
     problems.load(name)
 try:
     problems.load("arm-reach")

@@ -6,6 +6,7 @@ import pickle
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import example_robot_data
 import numpy as np
@@ -314,3 +315,11 @@ def test_placement_names_what_is_wrong() -> None:
         robot.com([x[:19], np.zeros(19)])
     with pytest.raises(InvalidArgumentError, match=r"q: expected numbers of shape \(19,\)"):
         robot.com([[1.0, 2.0], [3.0]])
+
+
+@pytest.mark.parametrize("source", [5, None, 3.5, ["ur5"], b"ur5"])
+def test_what_is_neither_a_name_nor_a_path_says_what_is_meant(source: Any) -> None:
+    with pytest.raises(
+        InvalidArgumentError, match=r"source: expected the name of a robot such as 'ur5', or the path of"
+    ):
+        load_robot(source)

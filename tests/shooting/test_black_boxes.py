@@ -240,3 +240,50 @@ def test_an_expression_that_is_not_finite_names_the_knot() -> None:
     xs[9] = -1.0
     with pytest.raises(ModelEvaluationError, match=r"^knot 9: Root gives a cost that is not finite at x = \[-1"):
         SolverFDDP(problem).solve(xs, np.zeros((12, 1)))
+
+
+class WithoutEnd(ActionModelAbstract):
+    """A black box that takes u for granted."""
+
+    def __init__(self, ignores: str) -> None:
+        super().__init__(trajopt.StateVector(1), 1)
+        self.ignores = ignores
+
+    def calc(self, data: ActionData, x: Reals, u: Any = None) -> None:
+        effort = np.array([0.0 if u is None and self.ignores != "calc" else u], dtype=float).ravel()
+        data.xnext = x + effort
+        data.cost = float(x @ x + (u @ u if self.ignores == "product" else effort @ effort))
+
+    def calc_diff(self, data: ActionData, x: Reals, u: Any = None) -> None:
+        data.Lx, data.Lxx = 2 * x, [[2.0]]
+        if u is not None or self.ignores == "calc_diff":
+            data.Fx, data.Fu, data.Lu, data.Luu = [[1.0]], [[1.0]], 2 * u, [[2.0]]
+
+
+@pytest.mark.parametrize(
+    ("ignores", "says"),
+    [
+        ("product", r"knot 3: WithoutEnd.calc raised TypeError"),
+        ("calc", r"knot 3: WithoutEnd.calc set data.cost to a value that is not finite"),
+        ("calc_diff", r"knot 3: WithoutEnd.calc_diff raised TypeError"),
+    ],
+)
+def test_a_black_box_that_forgets_the_end_is_told_that_there_is_no_control(ignores: str, says: str) -> None:
+    model = WithoutEnd(ignores)
+    problem = ShootingProblem([1.0], [model] * 3, model)
+    with pytest.raises(
+        ModelEvaluationError, match=rf"{says}.*; at the end of the horizon u is None, and only the cost"
+    ):
+        SolverFDDP(problem).solve(us=np.zeros((3, 1)))
+
+
+def test_differences_name_the_model_inside() -> None:
+    model = trajopt.ActionModelNumDiff(WithoutEnd("product"))
+    problem = ShootingProblem([1.0], [model] * 3, model)
+    with pytest.raises(ModelEvaluationError, match=r"knot 3: ActionModelNumDiff\(WithoutEnd\).calc raised"):
+        SolverFDDP(problem).solve(us=np.zeros((3, 1)))
+
+
+def test_a_black_box_that_knows_the_end_is_solved() -> None:
+    model = WithoutEnd("nothing")
+    assert SolverFDDP(ShootingProblem([1.0], [model] * 3, model)).solve(us=np.zeros((3, 1))).converged

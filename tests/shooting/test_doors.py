@@ -52,7 +52,9 @@ def test_a_complete_black_box_converges() -> None:
 def test_a_black_box_without_a_cost_is_refused(differences: bool) -> None:
     model: trajopt.ActionModelAbstract = Box("cost")
     model = trajopt.ActionModelNumDiff(model) if differences else model
-    with pytest.raises(ModelEvaluationError, match=r"knot 1: \w+\.calc has not set data\.cost; set it, to 0\.0"):
+    with pytest.raises(
+        ModelEvaluationError, match=r"knot 1: (\w+\()?Box\)?\.calc has not set data\.cost; set it, to 0\.0"
+    ):
         SolverFDDP(problem(model)).solve()
     end = trajopt.ShootingProblem([1.0, 0.0], [Box()], Box("cost"))
     with pytest.raises(ModelEvaluationError, match=r"knot 1: Box\.calc has not set data\.cost"):
@@ -60,7 +62,7 @@ def test_a_black_box_without_a_cost_is_refused(differences: bool) -> None:
 
 
 def test_a_black_box_that_raises_during_the_default_guess_names_the_knot() -> None:
-    with pytest.raises(ModelEvaluationError, match=r"knot 1: Box raised KeyError: 'table', .* pass us") as caught:
+    with pytest.raises(ModelEvaluationError, match=r"^knot 1: Box\.calc raised KeyError: 'table'$") as caught:
         SolverFDDP(problem(Box("raises"))).solve()
     assert isinstance(caught.value.__cause__, KeyError)
 

@@ -18,6 +18,7 @@ from trajopt.shooting.black_box import BlackBoxKind, PythonCall
 from trajopt.shooting.compiled import CompiledKind
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.kinds import Kind
+from trajopt.shooting.linear_trial import LinearTrial
 
 
 @pytest.fixture
@@ -92,6 +93,17 @@ class Standing(Kind):
     def terminal_step(self, trials: Any) -> Any:
         raise NotImplementedError
 
+    @classmethod
+    def points(cls, kinds: Sequence[Any], trial: Any) -> list[Any]:
+        def fill(t: int) -> None:
+            x, state = trial.state(t), trial.evaluator.state
+            trial.xs[t], trial.costs[t], trial.f[t + 1] = x, 7.0, state.difference(trial.state(t + 1), x)
+
+        return [PythonCall({t: lambda t=t: fill(t) for kind in kinds for t in kind.knots})]  # type: ignore[misc]
+
+    def terminal_point(self, trial: Any) -> Any:
+        raise NotImplementedError
+
     def quasi_static(self, x: Any, values: Any) -> Any:
         return np.full(self.model.nu, 5.0)
 
@@ -115,6 +127,10 @@ def test_a_kind_of_its_own_is_evaluated_as_the_others_are() -> None:
     assert d.costs[1] == 7.0
     reached = problem.rollout(us)
     np.testing.assert_array_equal(reached[1], reached[2])
+    trial = LinearTrial(Evaluator(problem))
+    trial.evaluator.xs[:], trial.evaluator.us[:] = problem.check_guess(xs, us)
+    assert trial.go(1.0) == pytest.approx(d.cost, rel=1e-14)
+    np.testing.assert_allclose(trial.f[1:], d.gaps[1:], rtol=0, atol=1e-14)
     assert problem.quasi_static(xs[:-1])[1] == 5.0
     terms, forces = trajopt.shooting.cost_terms(problem, xs, us), trajopt.shooting.contact_forces(problem, xs, us)
     np.testing.assert_array_equal(np.nan_to_num(terms["standing"]), [0, 7, 0, 0, 0])

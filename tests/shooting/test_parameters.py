@@ -208,6 +208,16 @@ def test_one_value_a_knot(name: str, values: Any) -> None:
         problem.set_parameter(name, values, [1, 2])
 
 
+def test_one_value_too_many_says_that_the_end_has_its_own_model() -> None:
+    problem = arm_problem()
+    with pytest.raises(
+        InvalidArgumentError, match=rf"got {T + 1} values; .* at the running knots 0..4, the end has its"
+    ):
+        problem.set_parameter("u_reg.weight", np.arange(1.0, T + 2))
+    with pytest.raises(InvalidArgumentError, match=rf"got {T + 2} values$"):
+        problem.set_parameter("u_reg.weight", np.arange(1.0, T + 3))
+
+
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [

@@ -15,7 +15,7 @@ import trajopt
 from tests.shooting.test_problem import STATE, X0, Kick, RootOfPosition, ball, pendulum, stack
 from tests.support.model_list import Pendulum, costs_of, lqr, state_of
 from trajopt.actions import ActionModelTerminal
-from trajopt.errors import InvalidArgumentError, ModelEvaluationError
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnknownNameError
 from trajopt.shooting import cost_terms
 
 
@@ -144,3 +144,44 @@ def test_values_that_are_not_finite_name_their_knot() -> None:
             end.calc([*xs[:3], [at, 0.0]], np.zeros((3, 1)))
     with pytest.raises(ModelEvaluationError, match="knot 1: .* leads to a state that is not finite.*roll out smaller"):
         problem.rollout([[-200.0], [0.0], [0.0]])
+
+
+def test_a_control_of_another_size_says_how_many_the_model_has() -> None:
+    problem = lqr_problem()
+    with pytest.raises(
+        InvalidArgumentError, match=r"us\[0\]: expected shape \(2,\), got \(1,\); the model of knot 0 has 2"
+    ):
+        problem.calc(np.zeros((4, 3)), np.zeros((3, 1)))
+
+
+def test_the_name_of_a_term_lists_its_parameters() -> None:
+    state = trajopt.StateVector(2)
+    costs = trajopt.CostStack(state).add("goal", trajopt.ResidualModelState(state), 1.0)
+    problem = trajopt.ShootingProblem([0.0, 0.0], [], costs)
+    with pytest.raises(UnknownNameError, match="parameter 'goal' not found; did you mean 'goal.weight' or 'goal.ref"):
+        problem.set_parameter("goal", 1.0)
+
+
+@pytest.mark.parametrize("method", ["calc", "calc_diff"])
+def test_methods_of_black_boxes_take_data_x_and_u(method: str) -> None:
+    def fine(self: Any, data: Any, x: Any, u: Any = None) -> None:
+        """Never called."""
+
+    def wrong(self: Any, x: Any, u: Any = None) -> None:
+        """Never called."""
+
+    cls: Any = type("Box", (trajopt.ActionModelAbstract,), {"calc": fine, "calc_diff": fine} | {method: wrong})
+    box = cls(trajopt.StateVector(1), 1)
+    says = rf"Box.{method}: expected {method}\(self, data, x, u=None\), got a method that takes \(x, u\); it sets"
+    for make in (
+        lambda: trajopt.ShootingProblem([0.0], [box], box),
+        lambda: trajopt.ShootingProblem([0.0], [], box),
+        lambda: trajopt.ActionModelNumDiff(box),
+    ):
+        with pytest.raises(InvalidArgumentError, match=says):
+            make()
+
+
+def lqr_problem() -> trajopt.ShootingProblem:
+    node = trajopt.problems.load("lqr", nx=3, nu=2, T=3).problem.running[0]
+    return trajopt.ShootingProblem(np.zeros(3), [node] * 3, node)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import trajopt
+from trajopt import problems
 from trajopt.errors import InvalidArgumentError, TrajoptError, UnknownAttributeError, WrongCallError
-from trajopt.solvers import FDDPOptions, SolverAbstract, SolverOptions
+from trajopt.solvers import FDDPOptions, NLPOptions, SolverAbstract, SolverFDDP, SolverIpopt, SolverOptions
 
 
 @pytest.fixture
@@ -23,7 +24,9 @@ def test_arguments_of_solve_name_the_options(
     problem: trajopt.ShootingProblem, solver: type[SolverAbstract[Any]], arguments: tuple[Any, Any]
 ) -> None:
     args, kwargs = arguments
-    with pytest.raises(WrongCallError, match=r"solve takes \(xs, us, \*, is_feasible\).*max_iterations=100") as caught:
+    with pytest.raises(
+        WrongCallError, match=r"solve takes \(xs, us, \*, is_feasible, multipliers\).*max_iterations=100"
+    ) as caught:
         solver(problem).solve(*args, **kwargs)
     assert isinstance(caught.value, TypeError)
     assert isinstance(caught.value, TrajoptError)
@@ -66,3 +69,46 @@ def test_options_are_numbers(wrong: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="max_iterations: expected an integer"):
         SolverOptions(max_iterations=wrong)
     assert type(FDDPOptions(tolerance=np.longdouble("0.5")).tolerance) is float
+
+
+def test_what_is_passed_in_a_wrong_place_says_where_it_belongs(
+    problem: trajopt.ShootingProblem, solver: type[SolverAbstract[Any]]
+) -> None:
+    name = solver.__name__
+    wrong: list[tuple[Any, str]] = [
+        (
+            lambda: solver(problems.load("lqr")),
+            r"got ProblemCase; pass its attribute problem",
+        ),
+        (lambda: solver(problem, [trajopt.CallbackVerbose()]), rf"write {name}\(problem, callbacks=\[...\]\)"),
+        (lambda: solver(problem, 100), rf"got 100; write {name}\(problem, {name[6:]}Options\(max_iterations=100\)\)"),
+        (lambda: solver(problem, SolverOptions()), r"got SolverOptions; write"),
+    ]
+    for call, says in wrong:
+        with pytest.raises(InvalidArgumentError, match=says):
+            call()
+
+
+@pytest.mark.parametrize("callback", [lambda record, solver: None, lambda: None])
+def test_a_callback_takes_the_record_alone(problem: trajopt.ShootingProblem, callback: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"callbacks: expected functions of one argument, the record; <"):
+        SolverFDDP(problem, callbacks=[callback])
+    seen: list[Any] = []
+    SolverFDDP(problem, callbacks=[seen.append, print]).solve()
+    assert seen
+
+
+def test_settings_of_other_solvers_are_theirs(problem: trajopt.ShootingProblem) -> None:
+    with pytest.raises(InvalidArgumentError, match="settings: expected settings of ipopt, got others: .*max_itr"):
+        SolverIpopt(problem, NLPOptions(settings={"max_itr": 3}))
+    with pytest.raises(InvalidArgumentError, match="settings: expected a dictionary"):
+        NLPOptions(settings=[1])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("name", "near"), [("state", "status"), ("controls", "control_"), ("iteration", "iterations")])
+def test_an_attribute_of_a_solution_names_the_near_one(problem: trajopt.ShootingProblem, name: str, near: str) -> None:
+    solution = SolverFDDP(problem).solve()
+    with pytest.raises(UnknownAttributeError, match=rf"did you mean .*{near}"):
+        getattr(solution, name)
+    with pytest.raises(UnknownAttributeError, match=r"IterationRecord has no attribute 'gap'"):
+        solution.history[0].gap  # type: ignore[attr-defined]  # noqa: B018

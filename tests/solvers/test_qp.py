@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from tests.solvers.test_linear_quadratic import random_program
+from tests.support.qp_twin import Residual
 from trajopt.errors import InvalidArgumentError
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import (
     ADMM,
+    ADMMOptions,
     Conic,
     InteriorPoint,
     Osqp,
@@ -20,7 +22,6 @@ from trajopt.solvers.qp import (
     QPStatus,
     StageQP,
 )
-from trajopt.solvers.qp.residual import Iterate, Residual
 
 OURS: dict[str, Callable[[StageQP], QPSolverAbstract]] = {"interior point": InteriorPoint, "ADMM": ADMM}
 OTHERS: dict[str, Callable[[StageQP], QPSolverAbstract]] = {
@@ -55,7 +56,7 @@ def random_qp(seed: int, *, nb: int | None = None, soft: bool = False, twice: bo
 
 def assert_optimal(qp: StageQP, found: QPSolution, tolerance: float = 1e-7) -> None:
     """First-order conditions; they are sufficient, since the cost is convex."""
-    residual = Residual(qp, Iterate(found.dx, found.du, found.lam), found.y)
+    residual = Residual(qp, found.dx, found.du, found.lam, found.y)
     assert residual.stationarity < tolerance
     assert np.abs(residual.dynamics).max() < tolerance
     c = qp.rows(found.dx, found.du) - qp.delta * (found.y - qp.y_ref)
@@ -110,6 +111,23 @@ def test_indefinite(name: str) -> None:
     found = OURS[name](qp).solve()
     assert found.status is QPStatus.INDEFINITE
     assert found.failed_knot == 5
+
+
+@pytest.mark.parametrize(("check", "part"), [(20, 0.3), (21, 0.8)], ids=["its weight follows", "its weight stays"])
+def test_a_given_number_of_steps_goes_on_from_the_last_multipliers(check: int, part: float) -> None:
+    qp = random_qp(2)
+    expected = InteriorPoint(qp).solve().y.copy()
+    solver = ADMM(qp, ADMMOptions(max_iterations=20, check=check, polish=False))
+    missed = []
+    for _ in range(4):
+        found = solver.solve()
+        assert found.status is QPStatus.MAX_ITERATIONS
+        assert found.iterations == 20
+        missed.append(float(np.abs(found.y - expected).max()))
+    assert missed[3] < part * missed[0]
+    np.testing.assert_allclose(found.rows[:, :3], qp.rows(found.dx, found.du)[:, :3], rtol=0, atol=1e-12)
+    solver.y[:] = expected
+    assert np.abs(solver.solve().y - expected).max() < 0.5 * missed[3]
 
 
 def test_no_rows() -> None:

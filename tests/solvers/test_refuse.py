@@ -12,7 +12,7 @@ import pytest
 from trajopt import problems
 from trajopt.errors import InvalidArgumentError
 from trajopt.shooting import ShootingProblem
-from trajopt.solvers import DDPOptions, FDDPOptions, SolverAbstract, SolverDDP, SolverFDDP
+from trajopt.solvers import DDPOptions, FDDPOptions, SolverAbstract, SolverDDP, SolverFDDP, SQPOptions
 
 Reals = npt.NDArray[np.float64]
 
@@ -102,6 +102,14 @@ def test_crocoddyl_s_options() -> None:
         assert (o.good_step, o.bad_step, o.regularize_value, o.rollout_on_failure) == (0.5, 0.01, True, False)
         assert options.crocoddyl(max_iterations=7, initial_regularization=0.1).max_iterations == 7
     assert FDDPOptions.crocoddyl().negative_acceptance == 2.0
+
+
+def test_restart_is_a_number_of_iterations() -> None:
+    assert "restart=100)" in repr(SQPOptions())
+    assert repr(SQPOptions(restart=np.int64(7))).endswith("restart=7)")
+    for wrong in (2.5, 0, True):
+        with pytest.raises(InvalidArgumentError, match="^restart: expected an integer >= 1, got"):
+            SQPOptions(restart=wrong)  # type: ignore[arg-type]
 
 
 # Guesses

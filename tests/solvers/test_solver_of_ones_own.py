@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trajopt import ActionModelLQR, ShootingProblem, problems
+from trajopt import (
+    ActionModelLQR,
+    ConstraintStack,
+    CostStack,
+    InvalidArgumentError,
+    ResidualModelControl,
+    ShootingProblem,
+    StateVector,
+    problems,
+)
 from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers import Progress, SolverAbstract, SolverFDDP, SolverOptions
 
@@ -45,6 +54,20 @@ def test_gradient_descent_ends_where_fddp_does() -> None:
     assert solution.status is SolverStatus.CONVERGED
     assert solution.cost == pytest.approx(best.cost, rel=1e-6)
     np.testing.assert_allclose(solution.us, best.us, atol=1e-3)
+
+
+def test_constraints_are_refused_unless_it_says_that_it_honours_them() -> None:
+    state = StateVector(2)
+    rows = ConstraintStack(state).add("push", ResidualModelControl(state), upper=1.0)
+    node = ActionModelLQR([[1.0, 0.1], [0.0, 1.0]], [[0.0], [0.1]], np.eye(2), np.eye(1), constraints=rows)
+    problem = ShootingProblem([1.0, 0.0], [node] * 3, CostStack(state))
+    with pytest.raises(InvalidArgumentError, match="SolverGradientDescent can't honour constraints, .*: push; take"):
+        SolverGradientDescent(problem)
+
+    class Penalty(SolverGradientDescent):
+        honours_constraints = True
+
+    assert Penalty(problem).problem is problem
 
 
 def test_limits_and_callbacks_are_the_base_s() -> None:

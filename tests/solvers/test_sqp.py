@@ -11,6 +11,7 @@ from casadi import SX
 
 from tests.support import ocp_problems
 from tests.support.ocp_problems import OptimalControlProblem
+from trajopt import problems
 from trajopt.actions import ActionModelDiscrete
 from trajopt.constraints import ConstraintStack
 from trajopt.residuals import ResidualModelControl, ResidualModelState
@@ -46,30 +47,8 @@ def test_random_guesses(name: str) -> None:
         assert solver.solve(*case.random_guess(seed)).converged
 
 
-class ConstrainedLQR(ActionModelDiscrete):
-    """A point mass on a plane, with weight, by symplectic Euler steps."""
-
-    def next_state(self, x: SX, u: SX) -> SX:
-        v = x[2:] + 0.5 * (u + ca.DM([0.0, -9.81]))
-        return SX(ca.vertcat(x[:2] + 0.5 * v, v))
-
-    def running_cost(self, x: SX, u: SX) -> SX:
-        return SX(0.25 * (ca.sumsqr(x - ca.DM([1, 0, 0, 0])) + ca.sumsqr(u)))
-
-    def terminal_cost(self, x: SX) -> SX:
-        return SX(ca.dot(ca.DM([100, 100, 5, 5]), (x - ca.DM([1, 0, 0, 0])) ** 2))
-
-
 def constrained_lqr() -> ShootingProblem:
-    state, far = StateVector(4), [np.inf, np.inf]
-
-    def model(*, walls: bool) -> ConstrainedLQR:
-        rows = ConstraintStack(state)
-        if walls:
-            rows.add("walls", ResidualModelState(state, np.zeros(4)), upper=[0.4, 0.2, *far])
-        return ConstrainedLQR(state, 2, constraints=rows)
-
-    return ShootingProblem(np.zeros(4), [model(walls=False)] + [model(walls=True)] * 19, model(walls=True))
+    return problems.load("lqr-bounds").problem
 
 
 def test_constrained_lqr() -> None:

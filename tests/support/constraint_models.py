@@ -1,6 +1,9 @@
-"""Constraint stacks for the battery over all models: rows of states, controls, mixtures, forces."""
+"""Constraint stacks, and residuals to limit, for the battery over all models."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -8,6 +11,7 @@ import pinocchio as pin
 from casadi import SX
 
 import trajopt
+from trajopt.residuals import ResidualModelAbstract
 from trajopt.states import StateAbstract
 
 TURNED = pin.exp3(np.array([0.4, -0.3, 0.7]))
@@ -23,7 +27,7 @@ def constraints_of(state: StateAbstract, *, controlled: bool = True) -> trajopt.
     stack = trajopt.ConstraintStack(state).add("near", trajopt.ResidualModelState(state), lower=-1.0, upper=1.0)
     if controlled:
         mixed = trajopt.ResidualModelSymbolic(state, mixture)
-        stack.add("mixed", mixed, upper=[0.5, np.inf, 1.0])
+        stack.add("both", mixed, upper=[0.5, np.inf, 1.0])
         stack.add("torque", trajopt.ResidualModelControl(state), lower=-3.0, upper=3.0)
     if isinstance(state, trajopt.StateMultibody) and "tip" in [frame.name for frame in state.model.frames]:
         stack.add("tip", trajopt.ResidualModelFrameTranslation(state, "tip"), upper=[0.3, 0.2, np.inf])
@@ -41,3 +45,24 @@ def force_constraints(contacts: trajopt.ContactStack | trajopt.ImpulseStack, con
         size = contacts[name].nc
         stack.add(f"push_{name}", trajopt.ResidualModelContactForce(state, name, np.ones(size)), equals=0.0)
     return stack
+
+
+def limited_residuals(state_of: Callable[[str], Any]) -> dict[str, Callable[[], ResidualModelAbstract]]:
+    """Efforts, parts of states, and distances of all pairs of shapes."""
+    drone, rod = lambda: state_of("drone"), [[1.0, 0.5], [0.0, 0.0]]
+    ball, post = trajopt.Sphere(0.2, center=[2, 0, 1]), trajopt.Capsule(0.05, [1.0, 0.1, 0.2], [1.0, 2.0, 0.7])
+    tip = trajopt.Sphere(0.1, frame="tip", center=[0.1, 0.2, 0.3])
+    arm = trajopt.Capsule(0.1, [0.0, 0.0, 0.1], [0.2, 0.1, 0.4], frame="tip")
+    hand = trajopt.Capsule(0.1, [0.0, 0.0, 0.0], [0.0, 0.0, -0.2], frame="gripper_left_joint")
+
+    def effort() -> ResidualModelAbstract:
+        state = state_of("cart-pole")
+        return trajopt.ResidualModelJointEffort(state, trajopt.ActuationModelMatrix(state, rod), [0.3])
+
+    return {
+        "effort": effort,
+        "state-elements": lambda: trajopt.ResidualModelState(drone(), drone().rand(2), elements=[8, 1, 4, 13]),
+        "distance-spheres": lambda: trajopt.ResidualModelPairDistance(drone(), tip, ball),
+        "distance-capsule": lambda: trajopt.ResidualModelPairDistance(drone(), ball, arm),
+        "distance-capsules": lambda: trajopt.ResidualModelPairDistance(state_of("talos_arm"), hand, post),
+    }

@@ -11,7 +11,8 @@ import pinocchio as pin
 import trajopt
 from tests.support.constraint_models import TURNED, force_constraints
 from tests.support.contact_robots import robot_state
-from trajopt.residuals import ResidualModelAbstract
+from tests.support.inverse_dynamics import inverse_model
+from trajopt.residuals import ResidualModelAbstract, ResidualModelEquation
 
 GAINS = (30.0, 4.0)
 
@@ -126,8 +127,11 @@ def contact_differentials() -> dict[str, Callable[[], Any]]:
     models = {"hopper": hopper, "arm": arm, "slider": slider, "four-bar": four_bar, "none": free}
     models["constrained"] = constrained_hopper
     models["constrained-forces"] = lambda: constrained_hopper(simple_costs(), motion=False)
-
-    return {f"contact-{name}": make for name, make in models.items()}
+    inverse = {"hopper": hopper, "arm": arm, "slider": slider, "constrained": constrained_hopper}
+    return {f"contact-{name}": make for name, make in models.items()} | {
+        f"inverse-{name}": lambda make=make: inverse_model(make())  # type: ignore[misc]
+        for name, make in inverse.items()
+    }
 
 
 def impulse_actions() -> dict[str, Callable[[], Any]]:
@@ -152,7 +156,7 @@ def impulse(robot: str, frame: str, *, constrained: bool = False) -> trajopt.Act
     costs.add("cone", trajopt.ResidualModelContactFrictionCone(state, "foot", cone), 0.3)
     constraints = force_constraints(impulses, "foot") if constrained else None
     if constraints is not None:
-        constraints.add("com", trajopt.ResidualModelImpulseCoM(state), lower=0.0)
+        constraints.add("hop", trajopt.ResidualModelImpulseCoM(state), lower=0.0)
     options: dict[str, Any] = {"restitution": 0.4, "damping": 0.01, "constraints": constraints}
     return trajopt.ActionModelImpulseFwdDynamics(state, impulses, costs, **options)
 
@@ -174,6 +178,7 @@ def force_residuals() -> dict[str, Callable[[], ResidualModelAbstract]]:
         "pressure": lambda: trajopt.ResidualModelContactCoPPosition(state(), "foot", box, rotation=TURNED),
         "contact-gravity": load,
         "acceleration": lambda: trajopt.ResidualModelJointAcceleration(state(), np.linspace(0, 1, 8)),
+        "equation": lambda: ResidualModelEquation(state(), "foot_contact", 3),
         "impulse-com": lambda: trajopt.ResidualModelImpulseCoM(state()),
         "momentum-hopper": lambda: trajopt.ResidualModelCentroidalMomentum(state(), np.arange(6.0)),
         "momentum-arm": lambda: trajopt.ResidualModelCentroidalMomentum(robot_state("arm")),

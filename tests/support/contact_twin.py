@@ -177,6 +177,24 @@ def contact_dynamics(
     return a, {name: forces.get(name, np.zeros(size)) for name, size in model.contacts.sizes.items()}
 
 
+def inverse_dynamics(model: Any, x: Reals, u: Reals) -> tuple[Reals, Reals, dict[str, Reals]]:
+    """Torques of motors, torques that no motor gives, and the left-hand side of each contact's equation, of (a, f)."""
+    state, width = model.state, 1e-2
+    body, a = Body(state.model, x[: state.nq], x[state.nq :]), u[: state.nv]
+    torque = body.mass_matrix() @ a + body.bias()
+    if model.friction is not None:
+        torque = torque + state.model.damping * body.v + state.model.friction * np.tanh(body.v / width)
+    left, first, active = {}, state.nv, active_at_first(model.contacts)
+    damping = float(model.parameters()["damping"].default) if "damping" in model.parameters() else 0.0
+    for name, size in model.contacts.sizes.items():
+        J, drift = contact_rows(model.contacts[name], body)
+        force, first = u[first : first + size], first + size
+        torque = torque - J.T @ force
+        left[name] = J @ a + drift + damping * force if name in active else force
+    B = model.actuation.matrix
+    return np.linalg.lstsq(B, torque, rcond=None)[0], torque - B @ (np.linalg.pinv(B) @ torque), left
+
+
 def active_at_first(stack: Any) -> list[str]:
     parameters = stack.parameters()
     return [name for name in stack.names if parameters[f"{stack.kind}s.{name}.active"].default]

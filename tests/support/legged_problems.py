@@ -97,11 +97,11 @@ def trace(name: str) -> dict[str, Any]:
 
 
 @functools.cache
-def models_of(robot: str, integrator: str) -> gaits.GaitModels:
+def models_of(robot: str, integrator: str, dynamics: str = "forward") -> gaits.GaitModels:
     """The models that all gaits of a robot share."""
     loaded = trajopt.load_robot(robot)
     soles = robot == "talos_legs"
-    options = gaits.GaitOptions.crocoddyl(soles=soles, integrator=integrator)
+    options = gaits.GaitOptions.crocoddyl(soles=soles, integrator=integrator, dynamics=dynamics)
     stance = gaits.Stance.of(loaded, FEET[robot], soles=soles)
     models = gaits.GaitModels(loaded, stance, options)
     if integrator == "rk4":  # Crocoddyl's: its derivatives leave out what a step does to the tangent space
@@ -110,13 +110,13 @@ def models_of(robot: str, integrator: str) -> gaits.GaitModels:
     return models
 
 
-def problem_of(name: str) -> ShootingProblem:
+def problem_of(name: str, dynamics: str = "forward") -> ShootingProblem:
     """The problem of a trace, from the trace's x0."""
     if name in HUMANOIDS:
         family, given = HUMANOIDS[name]
         return problems.load(family, **given).problem
     gait, x0 = GAITS[name], np.array(trace(name)["x0"])
-    models = models_of(gait.robot, gait.integrator)
+    models = models_of(gait.robot, gait.integrator, dynamics)
     # Crocoddyl's soles are to be as level and straight ahead as at first, wherever they are now.
     now = gaits.Stance.of(models.robot, FEET[gait.robot], x0)
     places = {foot: now.feet[foot].position for foot in FEET[gait.robot]}

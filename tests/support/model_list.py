@@ -13,9 +13,10 @@ import pinocchio as pin
 from casadi import SX
 
 import trajopt
-from tests.support.constraint_models import constraints_of
+from tests.support.constraint_models import constraints_of, limited_residuals
 from tests.support.contact_models import contact_differentials, force_residuals, impulse_actions
 from tests.support.contact_robots import ROBOTS, robot_state
+from tests.support.inverse_dynamics import inverse_model
 from trajopt.actions import ActionModelTerminal
 from trajopt.dynamics import RobotExpressions
 from trajopt.residuals import ResidualModelAbstract
@@ -252,6 +253,7 @@ RESIDUALS: dict[str, Callable[[], ResidualModelAbstract]] = {
         state_of("drone"), tip_height, parameters={"floor": 0.1}, unit="m"
     ),
     "symbolic-robot-xu": lambda: trajopt.ResidualModelSymbolic(state_of("planar-2r"), torque_above_gravity),
+    **limited_residuals(state_of),
     **force_residuals(),
 }
 
@@ -316,6 +318,7 @@ def free_dynamics(name: str, *, controlled: bool = True, **options: Any) -> Any:
     return trajopt.DifferentialActionModelFreeFwdDynamics(state, actuation, costs, **options)
 
 
+INVERSE = ("planar-3r", "cart-pole", "ball", "drone", "talos_arm")
 DIFFERENTIALS: dict[str, Callable[[], trajopt.DifferentialActionModelAbstract]] = {
     **{
         name: lambda name=name: free_dynamics(name)  # type: ignore[misc]
@@ -327,6 +330,7 @@ DIFFERENTIALS: dict[str, Callable[[], trajopt.DifferentialActionModelAbstract]] 
     "attitude": lambda: Attitude(small_costs(state_of("ball"))),
     "constrained-pendulum": lambda: Pendulum(small_costs(StateVector(2)), constraints=constraints_of(StateVector(2))),
     "constrained-drone": lambda: free_dynamics("drone", constraints=constraints_of(state_of("drone"))),
+    **{f"inverse-{n}": lambda n=n: inverse_model(free_dynamics(n)) for n in INVERSE},  # type: ignore[misc]
     **contact_differentials(),
 }
 

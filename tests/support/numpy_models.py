@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.actions import ActionData, ActionModelAbstract
+from trajopt.constraints import ConstraintStack
 from trajopt.states.base import StateAbstract
 
 Reals = npt.NDArray[np.float64]
@@ -18,10 +19,17 @@ class UnicycleNumpy(ActionModelAbstract):
         state: State of size 3.
         weights: (w₀, w₁).
         step: h [s].
+        constraints: What holds at a knot.
     """
 
-    def __init__(self, state: StateAbstract, weights: tuple[float, float] = (10.0, 1.0), step: float = 0.1) -> None:
-        super().__init__(state, 2)
+    def __init__(
+        self,
+        state: StateAbstract,
+        weights: tuple[float, float] = (10.0, 1.0),
+        step: float = 0.1,
+        constraints: ConstraintStack | None = None,
+    ) -> None:
+        super().__init__(state, 2, constraints=constraints)
         self.squares, self.step = (weights[0] ** 2, weights[1] ** 2), step
 
     def calc(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:

@@ -3,7 +3,10 @@
 import itertools
 
 MOST_ENTRIES = 14
-WITHOUT_UNIT = {"cost", "stopping value", "decrease", "cost of a knot", "cost terms and their sums (◆ terminal)"}
+WITHOUT_UNIT = {
+    *("cost", "stopping value", "decrease", "cost of a knot", "cost terms and their sums (◆ terminal)"),
+    *("stationarity", "violation", "complementarity", "merit decrease"),
+}
 
 
 def check_screen(figure, *, unitless=()):

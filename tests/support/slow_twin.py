@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 import trajopt
-from tests.support.contact_twin import contact_dynamics, impulse_dynamics
+from tests.support.contact_twin import contact_dynamics, impulse_dynamics, inverse_dynamics
+from trajopt.actions.differential import DifferentialActionModelInvDynamicsAbstract
 from trajopt.instant import Instant
 from trajopt.model import Parameter, ParameterLayout
 
@@ -76,17 +77,26 @@ def solution(model: Any, x: Reals, u: Reals) -> Reals:
         motion, forces = impulse_dynamics(model, x)
     elif isinstance(model, trajopt.DifferentialActionModelContactFwdDynamics):
         motion, forces = contact_dynamics(model, x, u)
+    elif isinstance(model, DifferentialActionModelInvDynamicsAbstract):
+        return u
     else:
         return EMPTY
     return np.concatenate([motion, *forces.values()])
+
+
+def seen_control(model: Any, x: Reals, u: Reals) -> Reals:
+    """The control that costs see: with inverse dynamics the torques of the motors."""
+    return inverse_dynamics(model, x, u)[0] if isinstance(model, DifferentialActionModelInvDynamicsAbstract) else u
 
 
 def terms_of(model: Any) -> list[NumericTerm]:
     """The terms of a differential model, or of an impulse, as functions of x, u and z."""
     if isinstance(model, trajopt.ActionModelImpulseFwdDynamics):
         return numeric_terms(model.costs, 0, forces=model.impulses.sizes, motion="velocity_after")
-    if isinstance(model, trajopt.DifferentialActionModelContactFwdDynamics):
-        return numeric_terms(model.costs, model.nu, forces=model.contacts.sizes, motion="acceleration")
+    if isinstance(
+        model, trajopt.DifferentialActionModelContactFwdDynamics | DifferentialActionModelInvDynamicsAbstract
+    ):
+        return numeric_terms(model.costs, model.stage_nu, forces=model.contacts.sizes, motion="acceleration")
     return numeric_terms(model.costs, model.nu)
 
 
@@ -151,8 +161,8 @@ class Twin:
 
     def at(self, y: Reals, u: Reals) -> list[tuple[Reals, float, Reals]]:
         """All terms at an instant."""
-        z = solution(self.differential, y, u)
-        return [term(y, u, z) for term in self.terms]
+        z, control = solution(self.differential, y, u), seen_control(self.differential, y, u)
+        return [term(y, control, z) for term in self.terms]
 
     def values(self, x: Reals, u: Reals) -> tuple[Reals, float]:
         """Next state and cost."""

@@ -10,6 +10,7 @@ from trajopt.actions.lqr import ActionModelLQR
 from trajopt.actions.num_diff import ActionModelNumDiff
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.actions.unicycle import ActionModelUnicycle
+from trajopt.model.calls import explain_calls
 
 __all__ = [
     "ActionData",
@@ -27,3 +28,5 @@ __all__ = [
     "Point",
     "Values",
 ]
+
+explain_calls(__name__)

@@ -6,17 +6,26 @@ in `ActionModelNumDiff`). Models that are expressions derive from `ActionModelEx
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from casadi import SX
 
 from trajopt.actions.data import ActionData
+from trajopt.actions.row_structure import free_of_control, on_one_control
+from trajopt.actions.told import told
 from trajopt.checks import check_array, check_bounds, check_count, check_texts
+from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
+from trajopt.instant import Instant
 from trajopt.model.base import Model
+from trajopt.model.parameters import Parameter
+from trajopt.model.programs import kept
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
@@ -27,8 +36,11 @@ class ActionModelAbstract(Model):
     Args:
         state: The state's manifold.
         nu: Number of controls [-].
-        lower: Lower limits of the controls (nu,), for plots and for solvers that know limits; none by default.
+        lower: Lower limits of the controls (nu,), drawn, reported, and kept by SolverBoxDDP and SolverBoxFDDP.
+            SolverSQP keeps constraints, which `ConstraintStack.of_robot` makes of a robot's limits. None by default.
         upper: Upper limits of the controls (nu,); none by default.
+        constraints: What holds at a knot; none by default. A black box has constraints of x and u alone: it tells no
+            forces.
         control_names: Name of each control, for plots; u0, u1, ... by default.
         control_units: Unit of each control, for plots; "-" by default.
 
@@ -39,6 +51,7 @@ class ActionModelAbstract(Model):
         InvalidArgumentError: An argument has the wrong type or size.
     """
 
+    set_by_base = ("state", "nu")
     instantaneous = False
     keeps_state = True  # a black box may change the attributes that its __init__ has set
 
@@ -49,6 +62,7 @@ class ActionModelAbstract(Model):
         *,
         lower: npt.ArrayLike | None = None,
         upper: npt.ArrayLike | None = None,
+        constraints: ConstraintStack | None = None,
         control_names: list[str] | None = None,
         control_units: list[str] | None = None,
     ) -> None:
@@ -60,17 +74,55 @@ class ActionModelAbstract(Model):
         self.upper = np.full(nu, np.inf) if upper is None else check_bounds("upper", upper, self.nu)
         self.control_names = check_names("control_names", control_names, self.nu)
         self.control_units = check_units("control_units", control_units, self.nu)
+        self.constraints = ConstraintStack.of(constraints, type(self).__name__, state, self.stage_nu)
+        if self.keeps_state:
+            self.constraints.check_solution(self.instant())
 
     def _may_be_set(self, name: str) -> bool:
-        if self.keeps_state and name not in ("state", "nu"):
+        if self.keeps_state and name not in ("state", "nu", "constraints"):
             member = getattr(type(self), name, self)
             return name in self.__dict__ or (member is not self and not hasattr(member, "__get__"))
         return super()._may_be_set(name)
 
     @property
+    def stage_nu(self) -> int:
+        """Number of controls at an instant [-]: that of the knot, unless its control is parametrized."""
+        return self.nu
+
+    def parameters(self) -> dict[str, Parameter]:
+        return {**super().parameters(), **self.constraints.parameters(self.stage_nu)}
+
+    def instant(self) -> Instant:
+        """Symbols of a running knot, at which expressions are made."""
+        return Instant(self.state, self.nu)
+
+    @property
     def nc(self) -> int:
-        """Number of constraint rows [-]; a black box has none."""
-        return 0
+        """Number of constraint rows [-]."""
+        return sum(self.constraints.sizes(self.stage_nu).values())
+
+    @property
+    def row_names(self) -> list[str]:
+        """Name of each constraint row, such as "tool[2]"."""
+        return self.constraints.row_names(self.stage_nu)
+
+    @property
+    def rows_free_of_control(self) -> npt.NDArray[np.bool_]:
+        """Mask (nc,) of the constraint rows that can't depend on the control of their knot; compiles nothing."""
+        free: npt.NDArray[np.bool_] = kept(self, "rows free of control", lambda: free_of_control(self))
+        return free.copy()
+
+    @property
+    def rows_on_one_control(self) -> npt.NDArray[np.int64]:
+        """Number of the control (nc,) that a row is, but for a constant; -1 of other rows. Compiles nothing."""
+        found: npt.NDArray[np.int64] = kept(self, "rows on one control", lambda: on_one_control(self))
+        return found.copy()
+
+    def row_derivative(self) -> SX:
+        """Derivative of the rows, of which the structure counts: by (x, u), and what else they depend on."""
+        instant = self.instant()
+        self.constraints.rows(instant)
+        return self.constraints.derivative(instant)
 
     def create_data(self) -> ActionData:
         """Arrays for one evaluation."""
@@ -78,7 +130,11 @@ class ActionModelAbstract(Model):
 
     @abstractmethod
     def calc(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
-        """Sets `data.xnext` and `data.cost`.
+        """Sets `data.xnext`, all of it, and `data.cost`.
+
+        A point without values is told by NaN or inf in them: a solver that tries a step there refuses the step and
+        takes a shorter one. At the guess, and at states that a solver has taken, values must be finite. An exception
+        ends the solve; so does a field that is not set.
 
         Args:
             data: Where the result goes.
@@ -107,16 +163,27 @@ class ActionModelAbstract(Model):
         Args:
             x: State (nx,).
             parameters: Values of run-time parameters by name that a closed form uses; the first ones by default.
+
+        Raises:
+            ModelEvaluationError: `calc` or `calc_diff` of a black box raised.
         """
         u, data, still = np.zeros(self.nu), self.create_data(), self.state.at_rest(x)
         for _ in range(20):
-            self.calc(data, still, u)
-            self.calc_diff(data, still, u)
+            with self._told("calc"):
+                self.calc(data, still, u)
+            if not np.all(np.isfinite(data.xnext)):
+                break  # a solve that needs it names knot and model
+            with self._told("calc_diff"):
+                self.calc_diff(data, still, u)
             step = np.linalg.lstsq(data.Fu, self.state.difference(data.xnext, still), rcond=None)[0]
             u = u + step
             if not np.abs(step).max(initial=0.0) > 1e-9 * max(1.0, np.abs(u).max(initial=0.0)):
                 break
         return u if np.all(np.isfinite(u)) else np.zeros(self.nu)
+
+    def _told(self, method: str) -> AbstractContextManager[None]:
+        """Names a method of a black box that raises; expressions tell themselves."""
+        return told(self, method) if self.keeps_state else nullcontext()
 
     def time_step(self) -> float | None:
         """First value of the knot's duration [s], its parameter `dt`; None if it has none."""
@@ -131,7 +198,22 @@ class ActionModelAbstract(Model):
 
     def _checked(self, x: Any, u: Any) -> tuple[Reals, Reals | None]:
         x = self.state.check(x, "x")
-        return x, None if u is None else check_array("u", u, (self.nu,))
+        return x, None if u is None else check_array(
+            "u", u, (self.nu,), cure=f"{type(self).__name__} has nu = {self.nu}"
+        )
+
+
+def check_methods(model: ActionModelAbstract) -> None:
+    """Raises InvalidArgumentError unless a user's `calc` and `calc_diff` can be called as a knot calls them."""
+    for name in ("calc", "calc_diff"):
+        signature = inspect.signature(getattr(model, name))
+        try:
+            signature.bind(None, None, None)
+        except TypeError as error:
+            raise InvalidArgumentError(
+                f"{type(model).__name__}.{name}: expected {name}(self, data, x, u=None), got a method that takes "
+                f"({', '.join(signature.parameters)}); it sets fields of data, and returns nothing"
+            ) from error
 
 
 def check_names(argument: str, names: list[str] | None, size: int) -> list[str]:

@@ -12,6 +12,19 @@ from trajopt.errors import ImmutableError, InvalidArgumentError
 UNKNOWN = float("nan")
 """The cost of data on which no `calc` has set one: this object itself, not another NaN."""
 
+_UNSET = np.array(0x7FF8_0000_7472_616A, dtype=np.uint64).view(np.float64)  # a NaN that arithmetic does not make
+
+_SHAPES = {
+    "xnext": "a state (nx,)",
+    "Fx": "a matrix (ndx, ndx)",
+    "Fu": "a matrix (ndx, nu)",
+    "Lx": "a vector (ndx,)",
+    "Lu": "a vector (nu,)",
+    "Lxx": "a matrix (ndx, ndx)",
+    "Lxu": "a matrix (ndx, nu)",
+    "Luu": "a matrix (nu, nu)",
+}
+
 
 class ActionData:
     """Next state, cost and derivatives of an action model at one point.
@@ -57,8 +70,25 @@ class ActionData:
         self.forget()
 
     def forget(self) -> None:
-        """Makes the cost unknown, before a call of `calc` that has to set it."""
+        """Makes next state and cost unknown, before a call of `calc` that has to set them."""
         object.__setattr__(self, "cost", UNKNOWN)
+        self.xnext.fill(_UNSET)
+
+    def forgotten(self, *, end: bool = False) -> str:
+        """Fields that `calc` has not set, with the cure; empty where it has set all.
+
+        Args:
+            end: Whether this is the end of the horizon, where only the cost is asked.
+        """
+        if self.cost is UNKNOWN:
+            return "data.cost; set it, to 0.0 for a knot that costs nothing"
+        unset = np.flatnonzero(self.xnext.view(np.uint64) == _UNSET.view(np.uint64))
+        if end or len(unset) == 0:
+            return ""
+        if len(unset) == self.xnext.size:
+            return "data.xnext; set it to the next state (nx,), or to NaN where there is none"
+        elements = ", ".join(f"data.xnext[{i}]" for i in unset)
+        return f"{elements}; set all {self.xnext.size} elements of the next state"
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "cost":
@@ -70,4 +100,4 @@ class ActionData:
         if name not in self.__slots__:
             raise ImmutableError(f"data has no field {name!r}; its fields are {', '.join(sorted(self.__slots__))}")
         target = getattr(self, name)
-        target[...] = check_shape(f"data.{name}", value, target.shape)
+        target[...] = check_shape(f"data.{name}", value, target.shape, cure=_SHAPES[name])

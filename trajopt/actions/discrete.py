@@ -10,10 +10,11 @@ from casadi import SX
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.lagrangian import lagrangian_hessian, second_derivatives
+from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.functions import named_call
+from trajopt.model.functions import call_user, named_call
 
 
 class ActionModelDiscrete(ActionModelExpression):
@@ -63,8 +64,21 @@ class ActionModelDiscrete(ActionModelExpression):
         return i, self._values(i, terminal=terminal)
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
-        cost = self.terminal_cost(instant.x) if terminal else self.running_cost(instant.x, instant.u)
-        return {"cost": cost}
+        return {"cost": self._cost(instant, terminal=terminal)}
+
+    def _cost(self, i: Instant, *, terminal: bool) -> SX:
+        """The cost as the user wrote it, a scalar."""
+        if terminal:
+            return self._written("terminal_cost", 1, i.x)
+        return self._written("running_cost", 1, i.x, i.u)
+
+    def _written(self, method: str, size: int, *symbols: SX) -> SX:
+        """Expression (size,) of a method that the user wrote."""
+        name = f"{type(self).__name__}.{method}"
+        value = call_user(name, getattr(self, method), *symbols)
+        if value.shape != (size, 1):
+            raise InvalidArgumentError(f"{name}: expected shape ({size}, 1), got {value.shape}")
+        return value
 
     def _instant(self, point: Point) -> Instant:
         return Instant(self.state, 0 if point.u is None else self.nu)
@@ -72,8 +86,9 @@ class ActionModelDiscrete(ActionModelExpression):
     def _values(self, i: Instant, *, terminal: bool) -> dict[str, SX]:
         if terminal:
             self.constraints.check_terminal()
-            return {"cost": self.terminal_cost(i.x)} | self._rows(i)
-        return {"xnext": self.next_state(i.x, i.u), "cost": self.running_cost(i.x, i.u)} | self._rows(i)
+            return {"cost": self._cost(i, terminal=True)} | self._rows(i)
+        xnext = self._written("next_state", self.state.nx, i.x, i.u)
+        return {"xnext": xnext, "cost": self._cost(i, terminal=False)} | self._rows(i)
 
     def _rows(self, i: Instant) -> dict[str, SX]:
         return {"rows": self.constraints.rows(i)} if self.constraints.constraints else {}

@@ -7,7 +7,7 @@ n = ndx + nu, with dx in the tangent space.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from casadi import SX
@@ -43,6 +43,25 @@ class Multipliers:
 
     dynamics: Array | None = None
     rows: Array | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Implicit:
+    """A quantity a(x, u) that r(x, u, a) = 0 defines, as expressions.
+
+    Attributes:
+        symbol: Symbol of a (na,).
+        residual: r (na,) of x, u and the symbol.
+        value: a of x and u.
+        derivative: A = da/d(x, u) in tangent coordinates (na, ndx + nu).
+        adjoint: (∂r/∂a)⁻ᵀ b of b (na,).
+    """
+
+    symbol: SX
+    residual: SX
+    value: SX
+    derivative: SX
+    adjoint: Callable[[SX], SX]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,19 +7,15 @@ from abc import abstractmethod
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.data import ActionData
-from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
-from trajopt.constraints.constraint_stack import ConstraintStack
+from trajopt.actions.expansion import Expansion, Implicit, Multipliers, Point, Values
 from trajopt.errors import UnsupportedOperationError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
-from trajopt.model.parameters import Parameter
 from trajopt.model.programs import kept, outputs_at
-from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
 Named = tuple[dict[str, int], Program]
@@ -29,39 +25,10 @@ Named = tuple[dict[str, int], Program]
 class ActionModelExpression(ActionModelAbstract):
     """An action model whose values and derivatives are steps of a `Program`; all arrays are for one knot.
 
-    Args:
-        state: The state's manifold.
-        nu: Number of controls [-].
-        constraints: What holds at a knot; none by default.
-        lower: As in ActionModelAbstract.
-        upper: As in ActionModelAbstract.
-        control_names: As in ActionModelAbstract.
-        control_units: As in ActionModelAbstract.
+    Arguments are those of ActionModelAbstract.
     """
 
     keeps_state = False
-
-    def __init__(
-        self,
-        state: StateAbstract,
-        nu: int,
-        *,
-        constraints: ConstraintStack | None = None,
-        lower: npt.ArrayLike | None = None,
-        upper: npt.ArrayLike | None = None,
-        control_names: list[str] | None = None,
-        control_units: list[str] | None = None,
-    ) -> None:
-        super().__init__(state, nu, lower=lower, upper=upper, control_names=control_names, control_units=control_units)
-        self.constraints = ConstraintStack.of(constraints, type(self).__name__, state, self.stage_nu)
-
-    @property
-    def stage_nu(self) -> int:
-        """Number of controls at an instant [-]: that of the knot, unless its control is parametrized."""
-        return self.nu
-
-    def parameters(self) -> dict[str, Parameter]:
-        return {**super().parameters(), **self.constraints.parameters(self.stage_nu)}
 
     @abstractmethod
     def values(self, program: Program, point: Point) -> Values:
@@ -103,58 +70,9 @@ class ActionModelExpression(ActionModelAbstract):
             "SolverFDDP or SolverDDP"
         )
 
-    @property
-    def nc(self) -> int:
-        """Number of constraint rows [-]."""
-        return sum(self.constraints.sizes(self.stage_nu).values())
-
-    @property
-    def row_names(self) -> list[str]:
-        """Name of each constraint row, such as "tool[2]"."""
-        return self.constraints.row_names(self.stage_nu)
-
-    @property
-    def rows_free_of_control(self) -> npt.NDArray[np.bool_]:
-        """Mask (nc,) of the constraint rows that can't depend on the control of their knot; compiles nothing."""
-        free: npt.NDArray[np.bool_] = kept(self, "rows free of control", self._find_free_rows)
-        return free.copy()
-
-    def _find_free_rows(self) -> npt.NDArray[np.bool_]:
-        free, instant = np.ones(self.nc, dtype=np.bool_), self.instant()
-        if self.nc and self.nu:
-            self.constraints.rows(instant)
-            rows, columns = self.constraints.derivative(instant).sparsity().get_triplet()
-            free[[row for row, column in zip(rows, columns) if column >= self.state.ndx]] = False
-        return free
-
-    @property
-    def rows_on_one_control(self) -> npt.NDArray[np.int64]:
-        """Number of the control (nc,) that a row is, but for a constant; -1 of other rows. Compiles nothing."""
-        found: npt.NDArray[np.int64] = kept(self, "rows on one control", self._find_rows_on_one_control)
-        return found.copy()
-
-    def _find_rows_on_one_control(self) -> npt.NDArray[np.int64]:
-        found, instant, n = np.full(self.nc, -1, dtype=np.int64), self.instant(), self.state.ndx
-        if self.nc and self.nu:
-            self.constraints.rows(instant)
-            C = self.constraints.derivative(instant)
-            for row in range(self.nc):
-                columns = C[row, :].sparsity().get_triplet()[1]
-                if len(columns) == 1 and n <= columns[0] < n + self.nu and C[row, columns[0]].is_one():
-                    found[row] = columns[0] - n
-        return found
-
-    def row_bounds(self, parameters: Reals) -> tuple[Reals, Reals]:
-        """Lower and upper bounds of the constraint rows, (..., nc) each.
-
-        Args:
-            parameters: Values of all parameters (..., layout.size).
-        """
-        bounds = []
-        for key in ("lower", "upper"):
-            slices = [self.layout.slices[f"{c.name}.{key}"] for c in self.constraints.constraints]
-            bounds.append(parameters[..., [i for s in slices for i in range(s.start, s.stop)]])
-        return bounds[0], bounds[1]
+    def lagrangian_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX], Implicit | None]:
+        """A knot as in `knot_expressions`, where "xnext" may be one of an implicit quantity too, which is the third."""
+        return *self.knot_expressions(terminal=terminal), None
 
     @functools.cached_property
     def lift_size(self) -> int | None:
@@ -180,12 +98,12 @@ class ActionModelExpression(ActionModelAbstract):
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         """Contribution of each named term to the cost of a running knot, or of the end of the horizon."""
 
-    def instant(self) -> Instant:
-        """Symbols of a running knot, for `term_expressions` and `forces`."""
-        return Instant(self.state, self.nu)
-
     def forces(self, instant: Instant) -> dict[str, SX]:
         """Force of each contact, or impulse, of a running knot, in its reference frame; none without contacts."""
+        return {}
+
+    def torques(self, instant: Instant) -> dict[str, SX]:
+        """Torque, or force, of each motor of a running knot [N m, N]; none without a robot's motors."""
         return {}
 
     def program(self, name: str) -> Program:
@@ -238,6 +156,10 @@ class ActionModelExpression(ActionModelAbstract):
         instant = self.instant()
         return self._named("forces", instant, self.forces(instant))
 
+    def _build_torques(self) -> Named:
+        instant = self.instant()
+        return self._named("torques", instant, self.torques(instant))
+
     def _named(self, name: str, instant: Instant, expressions: dict[str, SX]) -> Named:
         symbols = [instant.x, instant.u, self.layout.symbols]
         function = ca.Function(name, symbols, [ca.vertcat(SX(0, 1), *expressions.values())])
@@ -260,6 +182,11 @@ class ActionModelExpression(ActionModelAbstract):
     def force_values(self, xs: Reals, us: Reals, parameters: Reals) -> dict[str, Reals]:
         """Force of each contact at several knots, (n, size of the contact); arguments as in `term_values`."""
         return _evaluate(kept(self, "forces", self._build_forces), xs, us, parameters)
+
+    def torque_values(self, xs: Reals, us: Reals, parameters: Reals) -> dict[str, Reals]:
+        """Torque of each motor at several knots, (n,) each; arguments as in `term_values`."""
+        values = _evaluate(kept(self, "torques", self._build_torques), xs, us, parameters)
+        return {name: value.ravel() for name, value in values.items()}
 
 
 def _evaluate(named: Named, xs: Reals, us: Reals, parameters: Reals) -> dict[str, Reals]:

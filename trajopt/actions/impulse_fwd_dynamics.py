@@ -77,8 +77,7 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
                 )
         impulses.freeze(type(self).__name__)
         costs.freeze(type(self).__name__, 0)
-        others = costs.parameters(0)
-        constraints = ConstraintStack.of(constraints, type(self).__name__, state, 0, others)
+        constraints = ConstraintStack.of(constraints, type(self).__name__, state, 0, costs)
         super().__init__(state, 0, constraints=constraints)
         self.impulses, self.costs = impulses, costs
         for stack in (costs, self.constraints):

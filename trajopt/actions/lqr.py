@@ -51,14 +51,15 @@ class ActionModelLQR(ActionModelDiscrete):
             raise InvalidArgumentError(f"B: expected a matrix (nx, nu), got shape {shape}")
         nx, nu = shape
         super().__init__(StateVector(nx), nu, constraints=constraints)
-        self.A = self.parameter("A", check_array("A", A, (nx, nx)))
+        sizes = f"B has shape ({nx}, {nu}), so nx = {nx} and nu = {nu}"
+        self.A = self.parameter("A", check_array("A", A, (nx, nx), cure=sizes))
         self.B = self.parameter("B", check_array("B", B, (nx, nu)))
         self.Q = self.parameter("Q", _symmetric("Q", Q, nx), convert=lambda name, v: _symmetric(name, v, nx))
         self.R = self.parameter("R", _symmetric("R", R, nu), convert=lambda name, v: _symmetric(name, v, nu))
-        self.N = self.parameter("N", np.zeros((nx, nu)) if N is None else check_array("N", N, (nx, nu)))
-        self.f = self.parameter("f", np.zeros(nx) if f is None else check_array("f", f, (nx,)))
-        self.q = self.parameter("q", np.zeros(nx) if q is None else check_array("q", q, (nx,)))
-        self.r = self.parameter("r", np.zeros(nu) if r is None else check_array("r", r, (nu,)))
+        self.N = self.parameter("N", np.zeros((nx, nu)) if N is None else check_array("N", N, (nx, nu), cure=sizes))
+        self.f = self.parameter("f", np.zeros(nx) if f is None else check_array("f", f, (nx,), cure=sizes))
+        self.q = self.parameter("q", np.zeros(nx) if q is None else check_array("q", q, (nx,), cure=sizes))
+        self.r = self.parameter("r", np.zeros(nu) if r is None else check_array("r", r, (nu,), cure=sizes))
 
     def next_state(self, x: SX, u: SX) -> SX:
         return self.A @ x + self.B @ u + self.f
@@ -72,7 +73,7 @@ class ActionModelLQR(ActionModelDiscrete):
 
 
 def _symmetric(argument: str, value: npt.ArrayLike, size: int) -> Reals:
-    array = check_array(argument, value, (size, size))
+    array = check_array(argument, value, (size, size), cure="B has shape (nx, nu), Q (nx, nx) and R (nu, nu)")
     if np.abs(array - array.T).max(initial=0.0) > 1e-12 * max(1.0, np.abs(array).max(initial=0.0)):
         raise InvalidArgumentError(f"{argument}: expected a symmetric matrix")
     return array

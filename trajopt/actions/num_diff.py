@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions.base import ActionModelAbstract, check_methods
 from trajopt.actions.data import ActionData
-from trajopt.errors import InvalidArgumentError
+from trajopt.actions.told import told_class
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError
 from trajopt.types import Reals
 
 _FIRST = np.finfo(float).eps ** (1 / 3)  # step of central first differences
@@ -20,13 +21,14 @@ class ActionModelNumDiff(ActionModelAbstract):
 
     First derivatives are accurate to about 1e-9, Hessians to about 1e-7, both relative; Hessians are exact ones, not
     Gauss-Newton. It needs 2 (ndx + nu) + 2 (ndx + nu)² evaluations a knot: for prototypes, and to check derivatives.
-    It is a black box: run-time parameters of the model keep their first values.
+    It is a black box: run-time parameters of the model keep their first values, but for those of its constraints,
+    whose derivatives are exact.
 
     Args:
-        model: The model; only its `calc` is used.
+        model: The model; only its `calc` and its constraints are used.
 
     Raises:
-        InvalidArgumentError: `model` is not an action model, or has constraints.
+        InvalidArgumentError: `model` is not an action model, or has constraints of what its dynamics solve for.
     """
 
     def __init__(self, model: ActionModelAbstract) -> None:
@@ -34,11 +36,12 @@ class ActionModelNumDiff(ActionModelAbstract):
             raise InvalidArgumentError(
                 f"model: expected an action model, got {model!r}; integrate a differential model first"
             )
-        if model.nc:
-            raise InvalidArgumentError(f"model: {type(model).__name__} has constraints; differences know costs only")
+        check_methods(model)
         names, units = model.control_names, model.control_units
         bounds = {"lower": model.lower, "upper": model.upper}
-        super().__init__(model.state, model.nu, **bounds, control_names=names, control_units=units)
+        super().__init__(
+            model.state, model.nu, **bounds, constraints=model.constraints, control_names=names, control_units=units
+        )
         self.model = model
         self.instantaneous = model.instantaneous
 
@@ -58,7 +61,9 @@ class ActionModelNumDiff(ActionModelAbstract):
         control = np.zeros(0) if u is None else u
 
         def at(z: Reals) -> tuple[Reals, float]:
+            probe.forget()
             self.model.calc(probe, self.state.integrate(x, z[:n]), None if u is None else control + z[n:])
+            self._check(probe, x, u)
             return probe.xnext.copy(), float(probe.cost)
 
         unit = np.eye(n + m)
@@ -77,3 +82,15 @@ class ActionModelNumDiff(ActionModelAbstract):
         if u is not None:
             data.Fx, data.Fu, data.Lu = jacobian[:, :n], jacobian[:, n:], gradient[n:]
             data.Lxu, data.Luu = hessian[:n, n:], hessian[n:, n:]
+
+    def _check(self, probe: ActionData, x: Reals, u: Reals | None) -> None:
+        """Raises ModelEvaluationError unless `calc` has set all that is asked, beside a point too."""
+        name = told_class(self)
+        forgotten = probe.forgotten(end=u is None)
+        if forgotten:
+            raise ModelEvaluationError(f"{name}.calc has not set {forgotten}")
+        if u is not None and not np.all(np.isfinite(probe.xnext)):
+            raise ModelEvaluationError(
+                f"{name}.calc set data.xnext to a value that is not finite near x = {x}, u = {u}; differences need "
+                "values on both sides"
+            )

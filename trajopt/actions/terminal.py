@@ -35,7 +35,7 @@ class ActionModelTerminal(ActionModelExpression):
         costs.freeze("a terminal model", 0)
         if isinstance(constraints, ConstraintStack):
             constraints.check_terminal()
-        taken = ConstraintStack.of(constraints, "a terminal model", costs.state, 0, costs.parameters(0))
+        taken = ConstraintStack.of(constraints, "a terminal model", costs.state, 0, costs)
         super().__init__(costs.state, 0, constraints=taken)
         self.costs = costs
 

@@ -21,6 +21,8 @@ class ActionModelUnicycle(ActionModelDiscrete):
     Args:
         weights: Weights (w₀, w₁) of state and control [√cost / unit]. Run-time parameter `weights`.
         dt: Time step [s]. Run-time parameter `dt`.
+        lower: Lower limits of (v, ω), which SolverBoxDDP and SolverBoxFDDP keep (2,) [m/s, rad/s]; none by default.
+        upper: Upper limits.
         constraints: What holds at a knot, of a StateVector with these names; none by default.
     """
 
@@ -29,12 +31,18 @@ class ActionModelUnicycle(ActionModelDiscrete):
         weights: npt.ArrayLike = (10.0, 1.0),
         dt: float = 0.1,
         *,
+        lower: npt.ArrayLike | None = None,
+        upper: npt.ArrayLike | None = None,
         constraints: ConstraintStack | None = None,
     ) -> None:
         state = StateVector(3, names=["x", "y", "theta"], units=["m", "m", "rad"])
         names = {"control_names": ["v", "omega"], "control_units": ["m/s", "rad/s"]}
-        super().__init__(state, 2, constraints=constraints, **names)
-        self.weights = self.parameter("weights", check_array("weights", weights, (2,)), unit="√cost / unit")
+        super().__init__(state, 2, lower=lower, upper=upper, constraints=constraints, **names)
+        self.weights = self.parameter(
+            "weights",
+            check_array("weights", weights, (2,), cure="of the state and of the control"),
+            unit="√cost / unit",
+        )
         self.dt = self.parameter("dt", dt, unit="s", convert=_time_step)
 
     def next_state(self, x: SX, u: SX) -> SX:

@@ -28,7 +28,7 @@ class ActivationModelWeightedQuad(ActivationModelAbstract):
         self.weights = self.parameter("weights", weights, convert=self._checked)
 
     def _checked(self, argument: str, value: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        array = check_array(argument, value, (self.size,))
+        array = check_array(argument, value, (self.size,), cure="one weight for each element of the residual")
         if np.any(array < 0):
             raise InvalidArgumentError(f"{argument}: expected weights >= 0, got {array.min()} at {int(array.argmin())}")
         return array

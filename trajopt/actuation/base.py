@@ -7,7 +7,7 @@ import numpy as np
 from casadi import SX
 
 from trajopt.model.base import Model
-from trajopt.states.state_multibody import StateMultibody
+from trajopt.states.state_multibody import NO_LIMIT, StateMultibody
 from trajopt.types import Reals
 
 
@@ -18,6 +18,7 @@ class ActuationModelAbstract(Model):
         state: The robot's state.
         matrix: B, shape (nv, nu) [-].
         nu: Number of controls [-].
+        effort: Effort limits of the joints (nv,) [N m, N]; inf where the robot has none.
         lower: Lower limits of the controls (nu,) [N m, N]; -inf where there is none. A control that drives a single
             joint with factor 1 has the effort limit of that joint.
         upper: Upper limits of the controls (nu,) [N m, N]; inf where there is none.
@@ -31,12 +32,16 @@ class ActuationModelAbstract(Model):
         effort = np.array(
             state.model.upperEffortLimit if hasattr(state.model, "upperEffortLimit") else state.model.effortLimit
         )
-        limit = np.where(effort > 0, effort, np.inf)
+        self.effort = np.where((effort > 0) & (effort < NO_LIMIT), effort, np.inf)
         joints = [_driven_alone(column) for column in matrix.T]
-        self.upper = np.array([np.inf if j is None else limit[j] for j in joints])
+        self.upper = np.array([np.inf if j is None else self.effort[j] for j in joints])
         self.lower = -self.upper
         labels = [name.split(":", 1)[-1] for name in state.tangent_names[: state.nv]]
         self.names = [f"u{i}" if j is None else f"u:{labels[j]}" for i, j in enumerate(joints)]
+
+    def by_motor(self, u: SX) -> dict[str, SX]:
+        """Each of the controls (nu,) by its name, which is that of the joint that it drives alone."""
+        return {name.removeprefix("u:"): u[i] for i, name in enumerate(self.names)}
 
     def torque(self, u: SX) -> SX:
         """Joint torques (nv,) of controls (nu,)."""

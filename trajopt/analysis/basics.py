@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
 
 def check_solution(solution: Any) -> Solution:
     """Returns a solution; raises InvalidArgumentError for anything else."""
-    if not hasattr(solution, "problem"):  # a Solution, which this room does not import
-        raise InvalidArgumentError(f"solution: expected a Solution, got {shown(solution)}")
+    if not (
+        hasattr(solution, "problem") and hasattr(solution, "status")
+    ):  # a Solution, which this room does not import
+        cure = "; Solution.load(path) reads one" if isinstance(solution, (str, PathLike)) else ""
+        raise InvalidArgumentError(f"solution: expected a Solution, got {shown(solution)}{cure}")
     checked: Solution = solution
     return checked
 

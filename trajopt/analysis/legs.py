@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.basics import robot_of, time_axis
-from trajopt.analysis.references import all_terms, com_references, frame_references, knot_values
+from trajopt.analysis.references import all_constraints, all_terms, com_references, frame_references, knot_values
 from trajopt.checks import check_array
 from trajopt.contacts.stack import parameter_name
 from trajopt.errors import InvalidArgumentError
@@ -38,9 +38,10 @@ class Foot:
         torques: Torque of the ground about the frame's origin in world axes, shape (T, 3) [N m]; NaN likewise.
         impulses: Impulse of the ground at a touch-down, shape (T, 3) [N s]; NaN at all other knots.
         normals: Normal of the ground, shape (T, 3) [-].
-        mu: Friction coefficient of the cost terms, shape (T,) [-]; NaN at knots without one.
+        mu: Friction coefficient of cost terms and constraints, shape (T,) [-]; NaN at knots without one.
         outline: Corners of the sole around the frame's origin in world axes, shape (T + 1, 4, 3) [m]; zeros of shape
             (T + 1, 1, 3) for a point foot, and for a sole whose size is not known.
+        lands: Whether its last swing ends on a foothold at the end of the horizon, where it stands no more.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Foot:
     normals: Reals
     mu: Reals
     outline: Reals
+    lands: bool = False
 
     @property
     def on_floor(self) -> bool:
@@ -86,6 +88,18 @@ class Foot:
         """Centre of pressure p + n × τ / f_n, shape (T, 3) [m]; NaN while the normal force is not positive."""
         load = np.where(self.normal_forces > 0, self.normal_forces, np.nan)
         return self.positions[:-1] + np.cross(self.normals, self.torques) / load[:, None]
+
+    @property
+    def sole_use(self) -> Reals:
+        """Distance of the centre of pressure from the sole's middle, in half lengths or widths, shape (T,) [-].
+
+        The larger of the two; beyond 1 the sole tips about an edge. NaN where there is no pressure, and of a point.
+        """
+        if self.outline.shape[1] != 4:
+            return np.full(len(self.stands), np.nan)
+        sides = self.outline[:-1, :1] - self.outline[:-1, [1, 3]]  # (T, 2, 3): along the length and the width
+        place = np.einsum("tk,tik->ti", self.pressures - self.positions[:-1], sides)
+        return np.asarray(2.0 * np.max(np.abs(place) / np.sum(sides**2, axis=2), axis=1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,11 +178,14 @@ class LeggedMotion:
         moved = [np.linalg.norm(foot.positions[a : b + 1] - foot.positions[a], axis=1).max() for a, b in stances]
         return float(max(moved, default=0.0))
 
+    def landings(self, foot: Foot) -> list[int]:
+        """Knots at which a foot begins a stance, and the last one if it lands there."""
+        knots = [first for first, _ in self.intervals(foot, standing=True)]
+        return [*knots, len(foot.positions) - 1] if foot.lands else knots
+
     def footholds(self, foot: Foot) -> Reals:
-        """Position of a foot at the beginning of each stance, shape (n, 3) [m]; empty for a foot against a wall."""
-        if not foot.on_floor:
-            return np.zeros((0, 3))
-        return foot.positions[[first for first, _ in self.intervals(foot, standing=True)]].reshape(-1, 3)
+        """Position of a foot at each of its `landings`, shape (n, 3) [m]; empty for a foot against a wall."""
+        return foot.positions[self.landings(foot)] if foot.on_floor else np.zeros((0, 3))
 
 
 def is_legged(solution: Solution) -> bool:
@@ -181,6 +198,15 @@ def has_contacts(solution: Solution) -> bool:
     if solution.problem is None and solution.description is not None:
         return solution.description.legs is not None
     return bool(_touches(solution.problem))
+
+
+def feet_frames(solution: Solution) -> tuple[str, ...]:
+    """Frames of the feet of a robot with a floating base, in the order of the contacts; none of other solutions."""
+    if not is_legged(solution):
+        return ()
+    if solution.problem is None and solution.description is not None:
+        return tuple(foot.frame for foot in solution.description.legs.feet)  # type: ignore[union-attr]
+    return tuple(_touches(solution.problem))
 
 
 def legged_motion(solution: Solution, sole: Reals | None = None) -> LeggedMotion:
@@ -276,7 +302,24 @@ def _foot(known: _Known, frame: str, items: dict[tuple[str, str], Any], places: 
         normals=surface.normals,
         mu=surface.mu,
         outline=surface.outline,
+        lands=_lands(known.solution, frame, contact, impulse),
     )
+
+
+def _lands(solution: Solution, frame: str, contact: Reals, impulse: Reals) -> bool:
+    """Whether a foot that is in the air at the last knot that takes time touches down at the end.
+
+    The last knot may be that of its touch-down; a schedule's last phase may end with its landing.
+    """
+    hits = np.flatnonzero(np.isfinite(impulse[:, 0]))
+    stands = np.flatnonzero(np.isfinite(contact[:, 0]))
+    last = len(contact) - 1
+    if len(contact) == 0 or (len(stands) and stands[-1] == last):
+        return False
+    if len(hits) and hits[-1] > stands.max(initial=-1) and hits[-1] == last:
+        return True
+    schedule = getattr(solution.problem, "schedule", None)
+    return schedule is not None and any(swing.foot == frame for swing in schedule.phases[-1].swings)
 
 
 @dataclass(frozen=True)
@@ -289,19 +332,19 @@ class _Surface:
 
 
 def _surface(known: _Known, items: dict[tuple[str, str], Any], rotations: Reals) -> _Surface:
-    """Ground below a frame, read from cost terms on its contacts: friction and wrench cones, centre of pressure."""
+    """Ground below a frame, from costs and constraints on its contacts: friction and wrench cones, pressure."""
     T, values = len(rotations) - 1, known.values
     normals, mu, outline = np.tile(_UP, (T, 1)), np.full(T, np.nan), np.zeros((T + 1, 1, 3))
     contacts = {name: item for (kind, name), item in items.items() if kind == "contacts"}
     found = False
     if known.sole is not None and any(item.nc == 6 for item in contacts.values()):
         outline = _corners(known.sole, rotations)
-    for term in all_terms(known.solution.problem):
+    for term in (*all_terms(known.solution.problem), *all_constraints(known.solution.problem)):
         item = contacts.get(getattr(term.residual, "contact", ""))
         if item is None or f"{term.name}.rotation" not in values:
             continue
         turn = values[f"{term.name}.rotation"]
-        here = np.isfinite(turn[:T, 0, 0])
+        here = np.isfinite(turn[:T, 0, 0]) & _bounded(values, term.name, T)
         axes = _held(turn) if item.in_world else rotations @ _held(turn)
         rows = here if found else np.full(T, True)  # touch-downs, which may have no cone, are on the same ground
         normals[rows], found = axes[:T, :, 2][rows], True
@@ -311,6 +354,12 @@ def _surface(known: _Known, items: dict[tuple[str, str], Any], rotations: Reals)
             box = np.nanmax(values[f"{term.name}.box"], axis=0)
             outline = _corners(box, rotations if item.in_world else axes)
     return _Surface(normals, mu, outline)
+
+
+def _bounded(values: Mapping[str, Reals], name: str, T: int) -> Any:
+    """Knots (T,) at which a constraint has a bound; for a cost term all."""
+    bounds = [values[f"{name}.{key}"][:T] for key in ("lower", "upper") if f"{name}.{key}" in values]
+    return np.any([np.isfinite(bound).any(axis=1) for bound in bounds], axis=0) if bounds else np.full(T, True)
 
 
 def _corners(box: Reals, axes: Reals) -> Reals:

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 ROUNDING = 1e-6
 """A value is at its limit, not beyond it, within this part of the limit's size [-]."""
 
+HALF_WAY = 0.5
+"""Angles and positions farther than this on their way from the middle to a limit are worth a word [-]."""
+
 PERCENTAGES = ("control", "force", "torque", "velocity")
-"""Quantities of which the part of the limit that is used says something; that of an angle would not."""
+"""Quantities of which the part of the limit that is used says something; of others the distance from it does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +35,7 @@ class LimitUse:
         unit: Unit of `value` and `limit`; empty if unknown.
         value: The value farthest out.
         limit: The limit on that side.
+        constrained: Whether `limit` is the bound of a constraint at that knot, no wider than the line's own.
         use: Distance from the middle of the two limits in units of half their distance, |value| / limit for limits
             of one size; where there is one limit only, 1 + excess [-].
         knot: Knot of `value` [-].
@@ -48,6 +52,7 @@ class LimitUse:
     knot: int
     time: float | None
     knots: int
+    constrained: bool = False
 
     def __str__(self) -> str:
         where = f"at knot {self.knot}" + ("" if self.time is None else f" ({self.time:.3g} s)")
@@ -60,14 +65,15 @@ class LimitUse:
 def limit_uses(solution: Solution) -> list[LimitUse]:
     """Use of each limit that the problem's state and controls have, the most exceeded one first.
 
-    Limits are those of the robot's file (`problem.state.lower`, `upper`) and of the controls; they are shown, not
-    enforced. A pair of limits without room between them (a file's zeros) is none.
+    Limits are those of the robot's file (`problem.state.lower`, `upper`) and of the controls, which are shown, not
+    enforced, and where they are tighter the bounds of constraints at their knots, as they were in the solve. A pair of
+    limits without room between them (a file's zeros, an equation) is none.
 
     Args:
         solution: A solution with its problem; without one there are no limits to be known.
     """
     times = check_solution(solution).times
-    lines = [line for panel in panels_of(solution) for line in panel if line.lower < line.upper]
+    lines = [line for panel in panels_of(solution) for line in panel]
     uses = [use for line in lines for use in _use(line, times)]
     return sorted(uses, key=lambda use: (use.knots == 0, -use.use))
 
@@ -83,26 +89,61 @@ def limits_report(solution: Solution) -> dict[str, str]:
         return {"limits": f"exceeded: {over[0]}{more}"}
     largest = {use.quantity: use.use for use in reversed(uses)}  # the first of each quantity uses most of it
     words = [f"{name} {100 * largest[name]:.0f} %" for name in sorted(largest) if name in PERCENTAGES]
+    near = [use for use in uses if use.quantity not in PERCENTAGES and use.use > HALF_WAY]
+    if near:
+        nearest = min(near, key=lambda use: abs(use.limit - use.value))
+        unit = f" {nearest.unit}" if nearest.unit else ""
+        words.append(
+            f"{nearest.quantity} of {nearest.name} within {abs(nearest.limit - nearest.value):.3g}{unit} of its limit"
+        )
     return {"limits": "kept" + (f"; at most {', '.join(words)}" if words else "")}
 
 
 def _use(line: Line, times: Reals | None) -> Iterator[LimitUse]:
     """Use of a line's limits; nothing if it has none."""
-    finite = [bound for bound in (line.lower, line.upper) if np.isfinite(bound)]
-    if not finite or not line.values.size:
+    lower, upper = _in_force(line)
+    limited = np.isfinite(lower) | np.isfinite(upper)
+    if not limited.any():
         return
-    beyond = np.maximum(line.values - line.upper, line.lower - line.values)  # > 0 where a limit is exceeded
-    knot = int(np.argmax(beyond))
-    value = float(line.values[knot])
-    half = (line.upper - line.lower) / 2 if len(finite) == 2 else 1.0
+    beyond = np.maximum(line.values - upper, lower - line.values)  # > 0 where a limit is exceeded
+    both = np.isfinite(lower) & np.isfinite(upper)
+    half = np.where(both, np.where(both, upper, 1.0) - np.where(both, lower, -1.0), 2.0) / 2
+    uses = 1.0 + beyond / half
+    knot = int(np.argmax(uses))
+    value, low, high = float(line.values[knot]), float(lower[knot]), float(upper[knot])
+    above = value - high >= low - value
+    sizes = np.maximum(*(np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in (lower, upper)))
     yield LimitUse(
         quantity=line.quantity,
         name=f"{line.owner} {line.name}" if line.owner else line.name,
         unit=line.unit,
         value=value,
-        limit=line.upper if value - line.upper >= line.lower - value else line.lower,
-        use=1.0 + float(beyond[knot]) / half,
+        limit=high if above else low,
+        use=float(uses[knot]),
         knot=knot,
         time=None if times is None else float(times[knot]),
-        knots=int(np.count_nonzero(beyond > ROUNDING * max(1.0, *map(abs, finite)))),
+        knots=int(np.count_nonzero(beyond > ROUNDING * np.maximum(1.0, sizes))),
+        constrained=_constrained(line, knot, above=above),
     )
+
+
+def _constrained(line: Line, knot: int, *, above: bool) -> bool:
+    """Whether the upper, or lower, limit in force at a knot is the bound of a constraint."""
+    if line.least is None or line.most is None or not line.least[knot] < line.most[knot]:
+        return False
+    if line.lower >= line.upper:
+        return bool(np.isfinite((line.most if above else line.least)[knot]))
+    wider = line.most[knot] - line.upper if above else line.lower - line.least[knot]
+    return bool(wider <= ROUNDING * max(1.0, abs(line.upper if above else line.lower)))
+
+
+def _in_force(line: Line) -> tuple[Reals, Reals]:
+    """Lower and upper limits of each value: the line's own, and bounds of constraints that are tighter."""
+    room = line.lower < line.upper
+    lower = np.full(line.values.shape, line.lower if room else -np.inf)
+    upper = np.full(line.values.shape, line.upper if room else np.inf)
+    if line.least is not None and line.most is not None:
+        bounded = line.least < line.most
+        lower = np.where(bounded, np.maximum(lower, line.least), lower)
+        upper = np.where(bounded, np.minimum(upper, line.most), upper)
+    return lower, upper

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.analysis.constraints import ConstraintRows, constraint_rows
 from trajopt.analysis.limbs import limbs_of
+from trajopt.analysis.quantities import STATE_QUANTITIES, control_quantities, efforts_of
+from trajopt.errors import TrajoptError
 from trajopt.shooting import Controls
 from trajopt.shooting import controls as controls_of
+from trajopt.shooting import motors as motors_of
+from trajopt.states import StateVector
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
-
-
-_QUANTITIES = {"m": "position", "rad": "angle", "m/s": "velocity", "rad/s": "velocity"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +29,7 @@ class Line:
     """A coordinate over the knots, shape (T + 1,), or a control, shape (T,), which holds from its knot to the next.
 
     Attributes:
-        group: "configuration", "velocity", "state" or "control".
+        group: "configuration", "velocity", "state", "control", or "torque" of a motor where the controls are others.
         limb: Name of the limb, see `limbs_of`; lines of a limb share a column. Empty for a robot with few joints.
         owner: Name of the joint if it has several coordinates, which then share a panel; else empty.
         quantity: Quantity, for the label of the axis.
@@ -34,6 +38,9 @@ class Line:
         values: Values.
         lower: Lower limit, -inf if there is none.
         upper: Upper limit, inf if there is none.
+        tangent: Tangent coordinate of the state that the line is but for a constant; None for others, and for controls.
+        least: Lower bounds by constraints, one for each value, -inf where there is none; None without any.
+        most: Upper bounds by constraints, likewise.
     """
 
     group: str
@@ -45,6 +52,9 @@ class Line:
     values: Reals
     lower: float = -np.inf
     upper: float = np.inf
+    tangent: int | None = None
+    least: Reals | None = None
+    most: Reals | None = None
 
     @property
     def panel(self) -> tuple[str, ...]:
@@ -61,10 +71,31 @@ def panels_of(solution: Solution) -> list[list[Line]]:
 
 
 def lines_of(solution: Solution) -> tuple[Line, ...]:
-    """Lines of a solution: coordinates of the states in their order, then controls in theirs."""
+    """Lines of a solution: coordinates of the states in their order, then controls in theirs, then torques."""
     if solution.problem is None and solution.description is not None:
         return solution.description.lines
-    return (*_state_lines(solution), *_control_lines(solution))
+    constraints = constraint_rows(solution)
+    return (
+        *(_bounded(line, constraints, line.tangent, "coordinates") for line in _state_lines(solution)),
+        *(_bounded(line, constraints, i, "controls") for i, line in enumerate(_control_lines(solution))),
+        *_torque_lines(solution),
+    )
+
+
+def _bounded(line: Line, constraints: tuple[ConstraintRows, ...], number: int | None, kind: str) -> Line:
+    """A line with the bounds of those rows of constraints that are it but for a constant."""
+    least, most = np.full(line.values.shape, -np.inf), np.full(line.values.shape, np.inf)
+    found, T = False, len(line.values)
+    for constraint in constraints:
+        for row, other in enumerate(getattr(constraint, kind)):
+            if number is None or other != number:
+                continue
+            found = True
+            shift = line.values - constraint.values[:T, row]
+            here = np.isfinite(shift)
+            least[here] = np.maximum(least, constraint.lower[:T, row] + shift)[here]
+            most[here] = np.minimum(most, constraint.upper[:T, row] + shift)[here]
+    return dataclasses.replace(line, least=least, most=most) if found else line
 
 
 def coordinate_units(state: Any) -> tuple[str, ...]:
@@ -76,32 +107,50 @@ def coordinate_units(state: Any) -> tuple[str, ...]:
 def _control_lines(solution: Solution) -> Iterator[Line]:
     problem, us = solution.problem, solution.us
     controls = controls_of(problem) if problem is not None else Controls.unnamed(us.shape[1])
-    efforts = _efforts(problem.state) if problem is not None else {}
+    efforts = control_quantities(problem.state, controls) if problem is not None else [("control", "")] * us.shape[1]
     limbs = _limbs(problem.state) if problem is not None else {}
     for i, name in enumerate(controls.names[: us.shape[1]]):
-        quantity, unit = efforts.get(name, ("control", "" if controls.units[i] == "-" else controls.units[i]))
+        short = name[2:] if name[:2] in ("u:", "a:", "f:") else name
+        quantity, unit = efforts[i]
         yield Line(
             group="control",
-            limb=limbs.get(name.removeprefix("u:"), ""),
+            limb=limbs.get(short, ""),
             quantity=quantity,
             unit=unit,
-            name=name.removeprefix("u:"),
+            name=short,
             values=us[:, i],
             lower=float(controls.lower[i]),
             upper=float(controls.upper[i]),
         )
 
 
+def _torque_lines(solution: Solution) -> Iterator[Line]:
+    """Torques of the motors where controls are accelerations."""
+    problem = solution.problem
+    if problem is None or not any(name.startswith("a:") for name in controls_of(problem).names):
+        return
+    try:
+        values = solution.torques()
+    except TrajoptError:  # such as a state that is not finite, of a solve that failed
+        return
+    known, efforts, limbs = motors_of(problem), efforts_of(problem.state), _limbs(problem.state)
+    for i, name in enumerate(known.names):
+        quantity, unit = efforts.get(f"u:{name}", ("torque", "N m, N"))
+        yield Line(
+            group="torque",
+            limb=limbs.get(name, ""),
+            quantity=quantity,
+            unit=unit,
+            name=name,
+            values=values[name],
+            lower=float(known.lower[i]),
+            upper=float(known.upper[i]),
+        )
+
+
 def _limbs(state: Any) -> dict[str, str]:
     """Limb of each joint of a robot with many joints, by the name of the joint; else empty."""
     return limbs_of(state.model) if hasattr(state, "model") else {}
-
-
-def _efforts(state: Any) -> dict[str, tuple[str, str]]:
-    """Quantity and unit of each control that drives a single joint, by its name, which is "u:JOINT"."""
-    efforts = {"rad/s": ("torque", "N m"), "m/s": ("force", "N")}
-    names = {f"u:{name[2:]}": unit for name, unit in zip(state.tangent_names, state.tangent_units) if name[:2] == "v:"}
-    return {name: efforts[unit] for name, unit in names.items() if unit in efforts}
 
 
 def _state_lines(solution: Solution) -> Iterator[Line]:
@@ -111,16 +160,48 @@ def _state_lines(solution: Solution) -> Iterator[Line]:
         yield from _configuration_lines(state, xs)
         yield from _velocity_lines(state, xs)
         return
-    names = state.coordinate_names if state is not None else [f"x{i}" for i in range(xs.shape[1])]
-    units = state.coordinate_units if state is not None else ["-"] * len(names)
+    names = list(state.coordinate_names) if state is not None else [f"x{i}" for i in range(xs.shape[1])]
+    units = list(state.coordinate_units) if state is not None else ["-"] * len(names)
+    tangents = _added(state) if state is not None else {}
+    for i, (name, unit) in _velocities_of(solution).items():
+        names[i], units[i] = name, unit
     flat = state is not None and state.nx == state.ndx  # otherwise bounds belong to tangent coordinates
     for i, (name, unit) in enumerate(zip(names, units)):
         more: dict[str, Any] = {}
         if state is not None and flat:
             more = {"lower": float(state.lower[i]), "upper": float(state.upper[i])}
-        quantity = "quaternion" if name[-2:] in ("qx", "qy", "qz", "qw") else _QUANTITIES.get(unit, "state")
+        quaternion = not flat and name[-2:] in ("qx", "qy", "qz", "qw")
+        quantity = "quaternion" if quaternion else STATE_QUANTITIES.get(unit, "state")
         unit = "" if unit == "-" else unit
-        yield Line(group="state", quantity="state" if flat else quantity, unit=unit, name=name, values=xs[:, i], **more)
+        yield Line(
+            group="state", quantity=quantity, unit=unit, name=name, values=xs[:, i], tangent=tangents.get(i), **more
+        )
+
+
+def _added(state: Any) -> dict[int, int]:
+    """Tangent coordinate of each coordinate of a state that it just adds to."""
+    found, x, dx = {}, 0, 0
+    for part in getattr(state, "states", [state]):
+        if isinstance(part, StateVector):
+            found.update({x + i: dx + i for i in range(part.nx)})
+        x, dx = x + part.nx, dx + part.ndx
+    return found
+
+
+def _velocities_of(solution: Solution) -> dict[int, tuple[str, str]]:
+    """Name and unit of velocities that their state does not name: those of the positions, by their numbers."""
+    problem = solution.problem
+    models = getattr(problem, "running", ())
+    if problem is None or not any(getattr(getattr(m, "differential", None), "second_order", False) for m in models):
+        return {}
+    state, n = problem.state, problem.state.ndx // 2
+    first = state.nx - n
+    if not all(re.fullmatch(r"(.*\.)?x\d+", name) for name in state.coordinate_names[first:]):
+        return {}
+    if all(re.fullmatch(r"(.*\.)?x\d+", name) for name in state.tangent_names[:n]):
+        return {}
+    known = zip(state.tangent_names[:n], state.tangent_units[:n])
+    return {first + i: (name, "-" if unit == "-" else f"{unit}/s") for i, (name, unit) in enumerate(known)}
 
 
 def _configuration_lines(state: Any, xs: Reals) -> Iterator[Line]:
@@ -140,10 +221,11 @@ def _configuration_lines(state: Any, xs: Reals) -> Iterator[Line]:
         elif isinstance(space, PlanarPoseSpace):
             q, names, units = np.hstack([q[:, :2], _angle(q[:, 2:])]), ["x", "y", "angle"], ["m", "m", "rad"]
         for k, (name, unit) in enumerate(zip(names, units)):
-            bounds = {}
+            bounds: dict[str, Any] = {}
             if isinstance(space, VectorSpace):  # in other spaces bounds are on tangent coordinates, not on these
                 bounds = {"lower": float(state.lower[joint.v][k]), "upper": float(state.upper[joint.v][k])}
-            quantity = _QUANTITIES.get(unit, "quaternion")
+                bounds["tangent"] = joint.v.start + k
+            quantity = STATE_QUANTITIES.get(unit, "quaternion")
             label = name or joint.label
             yield Line(
                 group="configuration",
@@ -168,12 +250,13 @@ def _velocity_lines(state: Any, xs: Reals) -> Iterator[Line]:
                 group="velocity",
                 limb=limbs.get(joint.label, ""),
                 owner=joint.label if joint.space.nv > 1 else "",
-                quantity=_QUANTITIES.get(units[nv + i], "velocity"),
+                quantity=STATE_QUANTITIES.get(units[nv + i], "velocity"),
                 unit=units[nv + i],
                 name=name or joint.label,
                 values=xs[:, nq + i],
                 lower=float(state.lower[nv + i]),
                 upper=float(state.upper[nv + i]),
+                tangent=nv + i,
             )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -76,10 +76,22 @@ def friction_use(motion: LeggedMotion) -> float:
     return largest
 
 
-def reached_words(rows: tuple[Reached, ...]) -> dict[str, str]:
-    """The rows in words, by short names; empty without rows."""
-    words, cure = {}, "as reached(solution) gives them"
-    for i, row in enumerate(check_items("rows", rows, "Reached", cure=cure)):
+def reached_words(rows: Iterable[Reached]) -> dict[str, str]:
+    """Asked and reached in words, by the short names "clearance", "length", "rise", "landing" and "lowest".
+
+    ```python
+    words = reached_words(reached(solution))
+    ```
+
+    Args:
+        rows: What `reached(solution)` returns; without rows there are no words.
+
+    Raises:
+        InvalidArgumentError: They are no rows, such as the solution itself.
+    """
+    words, cure = {}, "write reached_words(reached(solution))"
+    rows = check_items("rows", rows, "Reached", cure=cure)
+    for i, row in enumerate(rows):
         check_instance(f"rows[{i}]", row, Reached, cure)
     for what in ("clearance", "length", "rise"):
         chosen = [row for row in rows if row.what == what]

@@ -1,4 +1,4 @@
-"""References of cost terms for points of the robot, knot by knot."""
+"""Cost terms and constraints of a problem, and references for points of the robot, knot by knot."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
+
+_TOLERANCE = 0.1  # bounds this close to the middle are a tolerance around a goal; wider ones a region [m, rad]
 
 
 def terms_of(model: Any) -> Iterable[Any]:
@@ -29,6 +31,22 @@ def all_terms(problem: Any) -> Iterator[Any]:
                 yield term
 
 
+def constraints_of(model: Any) -> Iterator[Any]:
+    """Constraints of an action model, running or terminal."""
+    for owner in (model, getattr(model, "differential", None)):
+        yield from getattr(getattr(owner, "constraints", None), "constraints", ())
+
+
+def all_constraints(problem: Any) -> Iterator[Any]:
+    """Constraints of a problem, one for each name."""
+    seen: set[str] = set()
+    for model in {id(model): model for model in (*problem.running, problem.terminal)}.values():
+        for constraint in constraints_of(model):
+            if constraint.name not in seen:
+                seen.add(constraint.name)
+                yield constraint
+
+
 def knot_values(solution: Solution) -> Mapping[str, Reals]:
     """Run-time parameters of the solve by name, one row per knot 0..T; NaN at knots without the parameter."""
     problem = solution.problem
@@ -42,8 +60,50 @@ def knot_values(solution: Solution) -> Mapping[str, Reals]:
     return found
 
 
+def asked_values(item: Any, values: Mapping[str, Reals]) -> Reals:
+    """Value that a cost term or a constraint asks its residual to have, shape (T + 1, nr) or (T + 1, 1) [its unit].
+
+    A term asks for 0 where its weight is > 0. A constraint asks for the middle of its bounds where they are equal, or
+    a tolerance: at most 0.1 to either side. NaN elsewhere.
+
+    Args:
+        item: The term or the constraint.
+        values: Parameters of the solution, from `knot_values`.
+    """
+    if f"{item.name}.weight" in values:
+        return np.where(values[f"{item.name}.weight"] > 0, 0.0, np.nan)[:, None]
+    lower, upper = (values[f"{item.name}.{key}"] for key in ("lower", "upper"))
+    with np.errstate(invalid="ignore"):
+        return np.where((upper - lower) / 2 <= _TOLERANCE, (upper + lower) / 2, np.nan)
+
+
+def frame_points(item: Any, values: Mapping[str, Reals]) -> Reals:
+    """Points that a cost term or a constraint asks a frame, or the centre of mass, to be at, shape (T + 1, 3) [m].
+
+    NaN at knots without one. A constraint counts where it asks for all three coordinates, in the axes of its reference
+    for a placement.
+
+    Args:
+        item: The term or the constraint; its residual is of a translation, a placement, or the centre of mass.
+        values: Parameters of the solution, from `knot_values`.
+    """
+    import pinocchio as pin
+
+    reference, asked = values[f"{item.name}.reference"], asked_values(item, values)
+    asked = np.broadcast_to(asked, (len(asked), max(asked.shape[1], 3)))
+    if reference.ndim == 2:
+        return np.asarray(reference + asked[:, :3])
+    points = np.full((len(asked), 3), np.nan)
+    for t in np.flatnonzero(np.isfinite(asked[:, :3]).all(axis=1)):
+        turn = asked[t, 3:] if asked.shape[1] == 6 else np.zeros(3)
+        if np.isfinite(turn).all() or not asked[t, :3].any():  # without a turn the frame's axes are free
+            twist = np.concatenate([asked[t, :3], np.nan_to_num(turn)])
+            points[t] = reference[t, :, 3] + reference[t, :, :3] @ pin.exp6(twist).translation
+    return points
+
+
 def frame_references(solution: Solution, frame: str, values: Mapping[str, Reals]) -> Reals:
-    """Reference positions of a frame, shape (T + 1, 3) [m]; NaN at knots where no term with a weight > 0 has one.
+    """Reference positions of a frame, shape (T + 1, 3) [m]; NaN at knots where no term or constraint asks for one.
 
     Args:
         solution: The solution.
@@ -53,23 +113,29 @@ def frame_references(solution: Solution, frame: str, values: Mapping[str, Reals]
     from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameTranslation
 
     kinds = (ResidualModelFramePlacement, ResidualModelFrameTranslation)
-    terms = [t for t in all_terms(solution.problem) if isinstance(t.residual, kinds) and t.residual.frame == frame]
-    return _asked(len(solution.xs), terms, values)
+    items = [i for i in _all(solution.problem) if isinstance(i.residual, kinds) and i.residual.frame == frame]
+    return _asked(len(solution.xs), items, values)
 
 
 def com_references(solution: Solution, values: Mapping[str, Reals]) -> Reals:
     """Reference positions of the centre of mass, shape (T + 1, 3) [m]; NaN as in `frame_references`."""
     from trajopt.residuals import ResidualModelCoMPosition
 
-    terms = [t for t in all_terms(solution.problem) if isinstance(t.residual, ResidualModelCoMPosition)]
-    return _asked(len(solution.xs), terms, values)
+    items = [item for item in _all(solution.problem) if isinstance(item.residual, ResidualModelCoMPosition)]
+    return _asked(len(solution.xs), items, values)
 
 
-def _asked(knots: int, terms: list[Any], values: Mapping[str, Reals]) -> Reals:
+def _all(problem: Any) -> Iterator[Any]:
+    """Cost terms and constraints of a problem."""
+    yield from all_terms(problem)
+    yield from all_constraints(problem)
+
+
+def _asked(knots: int, items: list[Any], values: Mapping[str, Reals]) -> Reals:
+    """Points (knots, 3) that the first item which asks for one asks for."""
     asked = np.full((knots, 3), np.nan)
-    for term in terms:
-        reference, weight = values[f"{term.name}.reference"], values[f"{term.name}.weight"]
-        points = reference[:, :, 3] if reference.ndim == 3 else reference
-        here = (weight > 0) & np.isnan(asked[:, 0])
+    for item in items:
+        points = frame_points(item, values)
+        here = np.isfinite(points).all(axis=1) & np.isnan(asked[:, 0])
         asked[here] = points[here]
     return asked

@@ -15,19 +15,21 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-def motion_report(solution: Solution, mu: float) -> dict[str, str]:
+FLAT = 1e-5
+"""Centres of pressure beyond the edge of a sole by at most this, under the whole weight, count as on it [m]."""
+
+
+def motion_report(solution: Solution, mu: float | None = None) -> dict[str, str]:
     """Report of a legged motion in words, by short names.
 
     Args:
         solution: A solution of a problem with contacts.
-        mu: Friction coefficient for the margin against sliding [-].
+        mu: Friction coefficient for the margin against sliding [-]; None for those of the problem's cost terms and
+            constraints. Without either there is no margin.
     """
-    motion, mu = legged_motion(solution), check_positive("mu", mu)
-    base, times = solution.xs[:, :3], solution.times
-    step = base[-1] - base[0]
-    words = {"moved": f"{step[0]:+.3f} m forward, {step[1]:+.3f} m to the left"}
-    if times is not None:
-        words["moved"] += f" in {times[-1]:.2f} s"
+    motion, mu = legged_motion(solution), None if mu is None else check_positive("mu", mu)
+    base = solution.xs[:, :3]
+    words = {"moved": moved_words(solution)}
     words |= reached_words(reached(solution, motion))
     words["base"] = f"{base[:, 2].min():.3f} to {base[:, 2].max():.3f} m high"
     worst = max(motion.feet, key=motion.slip)
@@ -37,21 +39,66 @@ def motion_report(solution: Solution, mu: float) -> dict[str, str]:
     words["force"] = (
         f"at most {loads[peak]:.0f} N on one foot ({peak}), {loads[peak] / motion.weight:.2f} of the weight"
     )
-    margin = cone_margin(motion, mu)
-    words["friction"] = (
-        f"{abs(margin):.3g} N {'inside' if margin >= 0 else 'outside'} the cone at worst (mu = {mu:g}); "
-        f"tangential at most {friction_use(motion):.3g} of the normal force"
-    )
-    left = tipping_margin(motion)
-    if np.isfinite(left):
-        where = "inside" if left >= 0 else "outside"
-        words["tipping"] = f"{abs(left):.3g} N m {where} what the soles can take at worst"
+    words["friction"] = _friction_words(motion, mu)
+    words |= tipping_words(solution, motion)
     return words | limits_report(solution)
 
 
-def cone_margin(motion: LeggedMotion, mu: float) -> float:
-    """Smallest μ f_n - |f_t| over all feet in contact [N]; negative if a foot would slide."""
-    margins = [(mu * foot.normal_forces - foot.tangential_forces)[foot.stands] for foot in motion.feet]
+def moved_words(solution: Solution) -> str:
+    """Way of the base from the first knot to the last, in words."""
+    step, times = solution.xs[-1, :3] - solution.xs[0, :3], solution.times
+    words = f"{step[0]:+.3f} m forward, {step[1]:+.3f} m to the left"
+    return words if times is None else f"{words} in {times[-1]:.2f} s"
+
+
+def _friction_words(motion: LeggedMotion, mu: float | None) -> str:
+    """Margin against sliding, where mu is known, and the largest use of friction."""
+    margin, use = cone_margin(motion, mu), f"tangential at most {friction_use(motion):.3g} of the normal force"
+    if not np.isfinite(margin):
+        return use
+    known = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
+    shown = mu if mu is not None else float(known.min())
+    return f"{abs(margin):.3g} N {'inside' if margin >= 0 else 'outside'} the cone at worst (mu = {shown:g}); {use}"
+
+
+def tipping_words(solution: Solution, motion: LeggedMotion) -> dict[str, str]:
+    """Whether soles tip, which one, when and by how much, under the name "tipping"; empty without known soles.
+
+    Soles are those of the problem's costs and constraints, which may be smaller than the robot's.
+
+    Args:
+        solution: The solution.
+        motion: Its motion, from `legged_motion`.
+    """
+    found = tipping(motion)
+    if found is None:
+        return {}
+    foot, knot, margin, pressure, half = found
+    where = f"{foot}, knot {knot}" + ("" if solution.times is None else f", {solution.times[knot]:.3g} s")
+    if margin < -FLAT * motion.weight:
+        return {
+            "tipping": f"the centre of pressure leaves the problem's sole ({where}): {1e3 * pressure:.1f} mm from its "
+            f"middle, half its side is {1e3 * half:.1f} mm; {-margin:.3g} N m outside what it can take"
+        }
+    left = "one is at its edge" if margin < FLAT * motion.weight else f"at least {margin:.3g} N m from tipping"
+    return {"tipping": f"none, forces are within the soles; {left} ({where})"}
+
+
+def tips(motion: LeggedMotion) -> bool:
+    """Whether a sole tips, by more than `FLAT`."""
+    return tipping_margin(motion) < -FLAT * motion.weight
+
+
+def cone_margin(motion: LeggedMotion, mu: float | None = None) -> float:
+    """Smallest μ f_n - |f_t| over all feet in contact [N]; negative if a foot would slide.
+
+    Infinite where no μ is known: the one given, else those of the feet.
+    """
+    margins = [np.zeros(0)]
+    for foot in motion.feet:
+        rough = foot.mu if mu is None else np.full(foot.mu.shape, mu)
+        known = foot.stands & np.isfinite(rough)
+        margins.append((rough * foot.normal_forces - foot.tangential_forces)[known])
     return float(np.min(np.concatenate(margins), initial=np.inf))
 
 
@@ -60,13 +107,28 @@ def tipping_margin(motion: LeggedMotion) -> float:
 
     Negative if a sole would tip; infinite if no sole has a known size.
     """
-    margins = []
+    found = tipping(motion)
+    return np.inf if found is None else found[2]
+
+
+def tipping(motion: LeggedMotion) -> tuple[str, int, float, float, float] | None:
+    """Foot and knot at which a sole is closest to tipping, or tips most; None if no sole has a known size.
+
+    Returns:
+        Name of the foot; knot; min(X f_n - |τ_y|, Y f_n - |τ_x|) there [N m]; distance of the centre of pressure from
+        the middle of the sole along that side [m]; half the side [m].
+    """
+    found = []
     for foot in motion.feet:
-        if foot.outline.shape[1] == 4:
-            corners = foot.outline[:-1]
-            for along, other in ((1, 3), (3, 1)):  # corner 0 to 1 is along x, to 3 along y
-                half = np.linalg.norm(corners[:, 0] - corners[:, along], axis=1) / 2
-                side = corners[:, 0] - corners[:, other]
-                torque = np.abs(np.sum(foot.torques * side, axis=1)) / np.linalg.norm(side, axis=1)
-                margins.append((half * foot.normal_forces - torque)[foot.stands])
-    return float(np.min(np.concatenate([np.zeros(0), *margins]), initial=np.inf))
+        if foot.outline.shape[1] != 4 or not foot.stands.any():
+            continue
+        corners = foot.outline[:-1]
+        for along, other in ((1, 3), (3, 1)):  # corner 0 to 1 is along x, to 3 along y
+            half = np.linalg.norm(corners[:, 0] - corners[:, along], axis=1) / 2
+            side = corners[:, 0] - corners[:, other]
+            torque = np.abs(np.sum(foot.torques * side, axis=1)) / np.linalg.norm(side, axis=1)
+            margin = np.where(foot.stands, half * foot.normal_forces - torque, np.inf)
+            t = int(np.argmin(margin))
+            load = float(foot.normal_forces[t])
+            found.append((foot.name, t, float(margin[t]), float(torque[t]) / load if load > 0 else np.inf, half[t]))
+    return min(found, key=lambda item: item[2], default=None)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from trajopt.errors import InvalidArgumentError
+from trajopt.model.calls import wrong_call
 
 if TYPE_CHECKING:
     from trajopt.shooting import ShootingProblem
@@ -34,6 +35,9 @@ class Callback(ABC):
                 f"callbacks: expected functions of an iteration's record, or objects of classes derived from "
                 f"trajopt.callbacks.Callback, got {callback!r}"
             )
+        fault = wrong_call(callback, (None,), {})
+        if fault is not None:
+            raise InvalidArgumentError(f"callbacks: expected functions of one argument, the record; {fault}")
         return _Function(callback)
 
     def start(self, problem: ShootingProblem, solver_name: str) -> None:  # noqa: B027 (optional: nothing to do here)

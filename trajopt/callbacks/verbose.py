@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from trajopt.callbacks.base import Callback
@@ -31,13 +32,29 @@ _COLUMNS = {
 }
 """Header and width of the columns; 80 characters in all with the blanks between them."""
 
+_CONSTRAINED = {
+    "iter": 4,
+    "cost": 12,
+    "station": 8,
+    "violated": 8,
+    "compl": 8,
+    "gap": 8,
+    "step": 7,
+    "reg": 5,
+    "feas": 4,
+    "s": 6,
+}
+"""Those of a solver that records how far constraints are violated."""
+
 
 class CallbackVerbose(Callback):
     """Prints a table of the iterations, one line each, then the status and the totals.
 
     Columns: iteration, cost after the step, stopping value, step length ("refused" if no step was accepted),
     regularisation, largest gap before the step, predicted and actual decrease of the cost (exp.dV and dV), whether the
-    trajectory is a rollout, seconds since the start. In a pipe or a file the lines are plain text.
+    trajectory is a rollout, seconds since the start. A solver with constraints has stationarity, the largest violation
+    of a constraint and complementarity in place of stopping value and decreases. A dash stands where a solver has no
+    such number. In a pipe or a file the lines are plain text.
 
     Args:
         every: Prints every n-th iteration, >= 1 [-]; the last one is always printed.
@@ -55,6 +72,7 @@ class CallbackVerbose(Callback):
         self._console = console
         self._closing = closing
         self._lines = 0
+        self._columns: dict[str, int] = {}
         self._skipped: IterationRecord | None = None
 
     def start(self, problem: ShootingProblem, solver_name: str) -> None:
@@ -86,9 +104,11 @@ class CallbackVerbose(Callback):
         return f"CallbackVerbose(every={self._every})"
 
     def _draw(self, record: IterationRecord) -> None:
+        if self._lines == 0:
+            self._columns = _COLUMNS if math.isnan(record.constraint_violation) else _CONSTRAINED
         if self._lines % HEADER_EVERY == 0:
-            self._print(" ".join(f"{name:>{width}}" for name, width in _COLUMNS.items()), "bold")
-        self._print(_line(record), "" if record.accepted else "yellow")
+            self._print(" ".join(f"{name:>{width}}" for name, width in self._columns.items()), "bold")
+        self._print(_line(record, self._columns), "" if record.accepted else "yellow")
         self._lines += 1
         self._skipped = None
 
@@ -101,24 +121,36 @@ class CallbackVerbose(Callback):
         self._console.print(text, style=style or None, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
-def _line(record: IterationRecord) -> str:
+def _line(record: IterationRecord, columns: dict[str, int]) -> str:
     """The cells of an iteration, right-aligned under the header."""
-    cells = (
-        f"{record.iteration}",
-        f"{record.cost:.5e}",
-        f"{record.stop:.2e}",
-        _step(record),
-        "0" if record.regularization == 0 else f"{record.regularization:.0e}",
-        "0" if record.gap_norm == 0 else f"{record.gap_norm:.2e}",
-        f"{record.expected_decrease:.1e}",
-        f"{record.decrease:.2e}",
-        "yes" if record.feasible else "no",
-        f"{record.seconds:.3f}" if record.seconds < 100 else f"{record.seconds:.0f}",
-    )
-    return " ".join(f"{cell:>{width}}" for cell, width in zip(cells, _COLUMNS.values()))
+    cells = {
+        "iter": f"{record.iteration}",
+        "cost": f"{record.cost:.5e}",
+        "stop": _number(record.stop, ".2e"),
+        "station": _number(record.stop, ".2e"),
+        "violated": _number(record.constraint_violation, ".2e"),
+        "compl": _number(record.complementarity, ".2e"),
+        "step": _step(record),
+        "reg": _number(record.regularization, ".0e"),
+        "gap": _number(record.gap_norm, ".2e"),
+        "exp.dV": _number(record.expected_decrease, ".1e", zero=False),
+        "dV": _number(record.decrease, ".2e", zero=False),
+        "feas": "yes" if record.feasible else "no",
+        "s": f"{record.seconds:.3f}" if record.seconds < 100 else f"{record.seconds:.0f}",
+    }
+    return " ".join(f"{cells[name]:>{width}}" for name, width in columns.items())
+
+
+def _number(value: float, form: str, *, zero: bool = True) -> str:
+    """A number; a dash for NaN, and where `zero` 0 for zero."""
+    if math.isnan(value):
+        return "-"
+    return "0" if zero and value == 0 else f"{value:{form}}"
 
 
 def _step(record: IterationRecord) -> str:
     if not record.accepted:
         return "refused"
+    if math.isnan(record.step_length):
+        return "-"
     return f"{record.step_length:.3g}" if record.step_length >= 1e-3 else f"{record.step_length:.1e}"

@@ -1,5 +1,9 @@
 """Constraints: rows of residuals within bounds."""
 
-from trajopt.constraints.constraint_stack import Constraint, ConstraintStack
+from trajopt.constraints.constraint import Constraint
+from trajopt.constraints.constraint_stack import ConstraintStack
+from trajopt.model.calls import explain_calls
 
 __all__ = ["Constraint", "ConstraintStack"]
+
+explain_calls(__name__)

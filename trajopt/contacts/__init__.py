@@ -7,6 +7,7 @@ from trajopt.contacts.contact_3d import ContactModel3D
 from trajopt.contacts.contact_6d import ContactModel6D
 from trajopt.contacts.contact_loop import ContactModelLoop
 from trajopt.contacts.stack import ContactStack
+from trajopt.model.calls import explain_calls
 
 __all__ = [
     "ContactModel1D",
@@ -17,3 +18,5 @@ __all__ = [
     "ContactModelLoop",
     "ContactStack",
 ]
+
+explain_calls(__name__)

@@ -41,11 +41,11 @@ class ContactModel1D(ContactModelAbstract):
         gains: Sequence[float] = (0.0, 0.0),
     ) -> None:
         super().__init__(state, [frame], 1, gains=gains, reference_frame=reference_frame)
-        direction = check_array("axis", axis, (3,))
+        direction = check_array("axis", axis, (3,), cure="a direction (x, y, z)")
         if not np.linalg.norm(direction) > 0:
             raise InvalidArgumentError(f"axis: expected a direction, got {direction.tolist()}; up is (0, 0, 1)")
         self.axis = direction / np.linalg.norm(direction)
-        height = check_array("reference", reference, ())
+        height = check_array("reference", reference, (), cure="a height along the axis [m]")
         if self.kp is not None:
             self.reference = self.parameter("reference", height, unit="m")
 

@@ -35,7 +35,7 @@ class ContactModel2D(ContactModelAbstract):
         gains: Sequence[float] = (0.0, 0.0),
     ) -> None:
         super().__init__(state, [frame], 2, gains=gains)
-        position = check_array("reference", reference, (2,))
+        position = check_array("reference", reference, (2,), cure="x and z in the world [m]")
         if self.kp is not None:
             self.reference = self.parameter("reference", position, unit="m")
 

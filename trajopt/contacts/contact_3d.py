@@ -39,7 +39,7 @@ class ContactModel3D(ContactModelAbstract):
         gains: Sequence[float] = (0.0, 0.0),
     ) -> None:
         super().__init__(state, [frame], 3, gains=gains, reference_frame=reference_frame)
-        position = check_array("reference", reference, (3,))
+        position = check_array("reference", reference, (3,), cure="a point (x, y, z) in the world [m]")
         if self.kp is not None:
             self.reference = self.parameter("reference", position, unit="m")
 

@@ -7,6 +7,7 @@ import functools
 import casadi as ca
 from casadi import SX
 
+from trajopt.contacts.holding import held_acceleration, held_derivative
 from trajopt.contacts.implicit_node import ImplicitNode
 from trajopt.contacts.stack import ContactStack
 from trajopt.dynamics.falling import FrameMotion, falling_derivatives, frame_motions
@@ -50,7 +51,7 @@ class ContactNode(ImplicitNode):
 
     def _solve(self) -> tuple[SX, SX]:
         free = self._robot.falling_acceleration(self._torque)
-        drift = ca.substitute(self._with_gravity(self.stack.acceleration(self.motions)), self.w, free)
+        drift = ca.substitute(held_acceleration(self.stack, self.motions), self.w, free)
         return self._system.solve(free, drift)
 
     def _residual_derivatives(self) -> tuple[SX, SX, SX]:
@@ -67,19 +68,6 @@ class ContactNode(ImplicitNode):
 
     def _constraint_derivative(self) -> SX:
         """Derivative of the contacts' accelerations by (x, u) at fixed a', zero for those that are not active."""
-        nc, nv = self.stack.nc, self.w.numel()
-        rows = self.stack.acceleration(self.motions)
-        by_x, _ = self.instant.derivative(rows)
-        for motion in self.motions.values():
-            by_fall = ca.jacobian(rows, motion.fall)
-            by_x = by_x + ca.horzcat(by_fall @ motion.gravity_derivative(), SX(nc, nv))
-        by_x = self._with_gravity(by_x)
+        nc, by_x = self.stack.nc, held_derivative(self.instant, self.stack, self.motions)
         switched = ca.repmat(self.stack.switches(), 1, by_x.shape[1]) * by_x
         return SX(ca.sparsify(ca.horzcat(switched, SX(nc, self.instant.nu))))
-
-    def _with_gravity(self, expression: SX) -> SX:
-        """An expression in which frames fall with gravity."""
-        if not self.motions:
-            return expression
-        symbols, values = zip(*((m.fall, m.gravity) for m in self.motions.values()))
-        return SX(ca.substitute(expression, ca.vertcat(*symbols), ca.vertcat(*values)))

@@ -53,7 +53,7 @@ class TouchStackAbstract(Immutable, Generic[T]):
             raise InvalidArgumentError(f"name: expected an identifier such as 'left_foot', got {name!r}")
         if name in self._items:
             raise DuplicateNameError(
-                f"name: {name!r} is in the stack already; choose a name other than {', '.join(self.names)}"
+                f"name: {name!r} is in the stack already; choose another name, taken are {', '.join(self.names)}"
             )
         if not isinstance(item, self.item):
             example = f"{self.kind.capitalize()}Model3D(state, frame)"

@@ -1,5 +1,8 @@
 """Costs: sums of named, weighted terms."""
 
 from trajopt.costs.cost_stack import CostStack, CostTerm, QuadraticCost
+from trajopt.model.calls import explain_calls
 
 __all__ = ["CostStack", "CostTerm", "QuadraticCost"]
+
+explain_calls(__name__)

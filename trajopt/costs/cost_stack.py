@@ -13,12 +13,11 @@ from casadi import SX
 from trajopt.activations.base import ActivationModelAbstract
 from trajopt.activations.quadratic import ActivationModelQuad
 from trajopt.checks import check_non_negative, shape_of
-from trajopt.errors import DuplicateNameError, InvalidArgumentError, unknown_name
+from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
-from trajopt.model.immutable import Immutable
 from trajopt.model.parameters import Parameter
-from trajopt.residuals.base import ResidualModelAbstract, check_solution
-from trajopt.states.base import StateAbstract
+from trajopt.residuals.base import ResidualModelAbstract
+from trajopt.residuals.stack import ResidualStackAbstract
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,6 +35,9 @@ class CostTerm:
         return (
             f"{self.name}: {float(self.weight.default):g} · {activation}{self.residual.described(without=('state',))}"
         )
+
+    def _cure(self, name: str) -> str:
+        return f"a run-time parameter: problem.set_parameter('{self.name}.weight', value)" if name == "weight" else ""
 
     def parameters(self, nu: int) -> dict[str, Parameter]:
         """Parameters by name within the stack, such as "goal.weight"."""
@@ -75,7 +77,7 @@ class QuadraticCost:
     Lzy: SX
 
 
-class CostStack(Immutable):
+class CostStack(ResidualStackAbstract[CostTerm]):
     """Sum over terms of weight · a(r), with a(r) = ½ rᵀr unless an activation is given [cost].
 
     A term's weight and the parameters of its residual and activation are run-time parameters named "term.weight",
@@ -85,14 +87,7 @@ class CostStack(Immutable):
         state: The state's manifold.
     """
 
-    not_content = ("_user",)  # see `trajopt.model.content`
-
-    def __init__(self, state: StateAbstract) -> None:
-        if not isinstance(state, StateAbstract):
-            raise InvalidArgumentError(f"state: expected StateVector(nx) or StateMultibody(robot), got {state!r}")
-        self.state = state
-        self._terms: dict[str, CostTerm] = {}
-        self._user: str | None = None
+    kind = "cost term"
 
     def add(
         self,
@@ -116,10 +111,12 @@ class CostStack(Immutable):
             DuplicateNameError: The name is taken.
             InvalidArgumentError: Sizes do not fit, or a model uses this stack already.
         """
-        self._check(name, residual, activation)
-        if any(t.residual is residual for t in self._terms.values()):
+        self._check_new(name, residual)
+        if activation is not None and not isinstance(activation, ActivationModelAbstract):
+            raise InvalidArgumentError(f"activation: expected an activation model or None, got {activation!r}")
+        if any(t.residual is residual for t in self.terms):
             residual = residual.clone()  # parameters of its own
-        if activation is not None and any(t.activation is activation for t in self._terms.values()):
+        if activation is not None and any(t.activation is activation for t in self.terms):
             activation = activation.clone()
         if shape_of(weight) != ():
             raise InvalidArgumentError(
@@ -128,69 +125,13 @@ class CostStack(Immutable):
         value = check_non_negative("weight", weight)
         parameter = Parameter("weight", SX.sym(f"{name}.weight"), np.array(value), "cost / unit²", _weight)
         term = CostTerm(name, residual, activation or ActivationModelQuad(), parameter)
-        _check_names_differ(term)
-        if residual.nr is not None:
-            term.check_size(0)
-        self._terms[name] = term
+        self._take(term, ["weight"], residual.parameters(), term.activation.parameters())
         return self
-
-    def _check(self, name: str, residual: ResidualModelAbstract, activation: Any) -> None:
-        if self._user is not None:
-            raise InvalidArgumentError(f"add: {self._user} uses this stack already; add all terms before building it")
-        if not isinstance(name, str) or not name.isidentifier():
-            raise InvalidArgumentError(f"name: expected an identifier such as 'goal', got {name!r}")
-        if name in self._terms:
-            raise DuplicateNameError(
-                f"name: term {name!r} is in the stack already; choose a name other than {', '.join(self._terms)}"
-            )
-        if not isinstance(residual, ResidualModelAbstract):
-            raise InvalidArgumentError(
-                f"residual: expected a residual such as ResidualModelState(state), got {residual!r}; "
-                "a function becomes one by ResidualModelSymbolic(state, function)"
-            )
-        if activation is not None and not isinstance(activation, ActivationModelAbstract):
-            raise InvalidArgumentError(f"activation: expected an activation model or None, got {activation!r}")
-        if residual.state != self.state:
-            raise InvalidArgumentError(
-                f"residual: it is of {residual.state!r}, the stack of {self.state!r}; make both from one state"
-            )
-
-    def freeze(self, user: str, nu: int) -> None:
-        """Called by a model with `nu` controls that takes the stack: no term can be added from here on."""
-        for term in self.terms:
-            term.check_size(nu)
-        self._user = user
 
     @property
     def terms(self) -> tuple[CostTerm, ...]:
         """The terms, in the order in which they were added."""
-        return tuple(self._terms.values())
-
-    def __getitem__(self, name: str) -> CostTerm:
-        if name not in self._terms:
-            raise unknown_name("cost term", name, self._terms)
-        return self._terms[name]
-
-    def parameters(self, nu: int) -> dict[str, Parameter]:
-        """Run-time parameters of all terms where there are `nu` controls."""
-        return {name: p for term in self.terms for name, p in term.parameters(nu).items()}
-
-    def controlled_terms(self) -> list[str]:
-        """Names of the terms that need a control, or what the dynamics solve for."""
-        return [t.name for t in self.terms if t.residual.uses_control or t.residual.uses_solution]
-
-    def check_solution(self, instant: Instant) -> None:
-        """Raises, naming the term, if one needs a force or a motion that is not there at a model's instants."""
-        for term in self.terms:
-            check_solution(f"cost term {term.name!r}", term.residual, instant)
-
-    def check_terminal(self) -> None:
-        """Raises InvalidArgumentError if a term needs a control or a force, which a horizon's end does not have."""
-        if self.controlled_terms():
-            raise InvalidArgumentError(
-                f"terminal: cost terms {', '.join(self.controlled_terms())} need a control, or forces, and the end of "
-                "a horizon has none; give the terminal a CostStack without them"
-            )
+        return tuple(self._items.values())
 
     def values(self, instant: Instant) -> dict[str, SX]:
         """Value of each term [cost]."""
@@ -221,32 +162,9 @@ class CostStack(Immutable):
             Lzy=hessian[s:, :s],
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        terms = [(t.name, t.residual, float(t.weight.default), t.activation) for t in self.terms]
-        return (_rebuild, (self.state, terms, self._user))
-
-    def __repr__(self) -> str:
-        return f"CostStack({self.state!r}; {', '.join(repr(term) for term in self.terms) or 'no terms'})"
-
-
-def _check_names_differ(term: CostTerm) -> None:
-    """Raises DuplicateNameError if two parts of a term have parameters of one name."""
-    names = ["weight", *term.residual.parameters(), *term.activation.parameters()]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise DuplicateNameError(
-            f"cost term {term.name!r}: parameter {twice[0]!r} is there twice (a term's own is 'weight', others are of "
-            "its residual and its activation); choose another name"
-        )
+    def _arguments(self, item: CostTerm) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (item.name, item.residual, float(item.weight.default), item.activation), {}
 
 
 def _weight(argument: str, value: Any) -> npt.NDArray[np.float64]:
     return np.array(check_non_negative(argument, value))
-
-
-def _rebuild(state: StateAbstract, terms: list[tuple[Any, ...]], user: str | None) -> CostStack:
-    stack = CostStack(state)
-    for term in terms:
-        stack.add(*term)
-    stack._user = user
-    return stack

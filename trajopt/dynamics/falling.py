@@ -41,6 +41,19 @@ def falling_derivatives(robot: RobotExpressions, a: SX, wrenches: Mapping[str, S
     return dq - ca.mtimes(armature, shift_q), dv - ca.mtimes(armature, shift_v)
 
 
+def falling_torques(robot: RobotExpressions, a: SX, wrenches: Mapping[str, SX]) -> SX:
+    """M a' + e - Σ Jᵀ f (nv,) [N m, N]: joint torques that give a' (nv,) under wrenches.
+
+    Args:
+        robot: The robot at (q, v).
+        a: a' (nv,).
+        wrenches: Wrench f (6,) on each frame in the frame's axes.
+    """
+    relative = robot.coordinates.accelerations(a)
+    torques = robot.tree_dynamics().newton_euler(relative, _external_forces(robot, wrenches))[1]
+    return robot.coordinates.torques(torques) + robot.armature() * (a - robot.shift()) + robot.friction_torque()
+
+
 def _external_forces(robot: RobotExpressions, wrenches: Mapping[str, SX]) -> dict[int, Spatial]:
     external: dict[int, Spatial] = {}
     for frame, wrench in wrenches.items():

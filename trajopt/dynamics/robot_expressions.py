@@ -125,7 +125,7 @@ class RobotExpressions:
 
         def build() -> SX:
             torques = self.tree_dynamics().newton_euler(self._relative(a))[1]
-            return self.coordinates.torques(torques) + self.armature() * a + self._friction_torque()
+            return self.coordinates.torques(torques) + self.armature() * a + self.friction_torque()
 
         return self._cache.once(("rnea", self._cache.key_of(a)), build)
 
@@ -286,7 +286,7 @@ class RobotExpressions:
                 torques = self.tree_dynamics().quadratic_torques() + ca.mtimes(mass, bias)
             else:
                 torques = self.tree_dynamics().newton_euler(bias)[1]
-            return self.coordinates.torques(torques) + self._friction_torque()
+            return self.coordinates.torques(torques) + self.friction_torque()
 
         return self._cache.once("relative_effects", build)
 
@@ -323,7 +323,8 @@ class RobotExpressions:
         """Rotor inertias (nv,) that the model adds to the mass matrix's diagonal."""
         return SX(np.array(self.model.armature))
 
-    def _friction_torque(self) -> SX:
+    def friction_torque(self) -> SX:
+        """Torques (nv,) against friction in the joints [N m, N]."""
         if self.friction is None or self.v is None:
             return SX(np.zeros(self.model.nv))
         return self.friction.torque(self.model, self.v)

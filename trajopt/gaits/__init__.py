@@ -5,7 +5,7 @@ A trot of a robot without any tuning:
 ```python
 import trajopt
 from trajopt import gaits
-from trajopt.solvers import SolverFDDP
+from trajopt.solvers import SolverFDDP, SolverSQP
 
 robot = trajopt.load_robot("go2")
 stance = gaits.Stance.of(robot, ["FL_foot", "FR_foot", "RL_foot", "RR_foot"])
@@ -14,6 +14,14 @@ print(trot)  # which foot stands, swings and touches down when
 
 problem = gaits.gait_problem(robot, trot)
 solution = SolverFDDP(problem).solve(*gaits.gait_guess(problem, trot))
+```
+
+With hard limits, forces stay within their cones and joints within the robot's limits; the motion without them is a good
+guess:
+
+```python
+limited = gaits.gait_problem(robot, trot, limits=True)
+within = SolverSQP(limited).solve(solution.xs, solution.us)
 ```
 
 A second gait may continue where the first one ends, in one problem:
@@ -38,6 +46,7 @@ from trajopt.gaits.carried import carried_postures
 from trajopt.gaits.foothold import Foothold
 from trajopt.gaits.footsteps import biped_footsteps, footsteps_along
 from trajopt.gaits.guess import gait_guess
+from trajopt.gaits.limits import GaitLimits
 from trajopt.gaits.lip import LinearInvertedPendulum, PendulumPlan, pendulum_plan
 from trajopt.gaits.models import GaitModels, gait_problem
 from trajopt.gaits.options import GaitOptions, StateWeights, holding_gains
@@ -52,10 +61,12 @@ from trajopt.gaits.quadruped import (
 )
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
+from trajopt.model.calls import explain_calls
 
 __all__ = [
     "ContactSchedule",
     "Foothold",
+    "GaitLimits",
     "GaitModels",
     "GaitOptions",
     "LinearInvertedPendulum",
@@ -80,3 +91,5 @@ __all__ = [
     "quadruped_trot",
     "quadruped_walk",
 ]
+
+explain_calls(__name__)

@@ -39,7 +39,7 @@ def jump(
     height, dt = check_positive("jump_height", height, unit="m"), check_positive("dt", dt, unit="s")
     check_count("ground_knots", ground_knots)
     check_count("landed_knots", landed_knots)
-    by = check_array("jump_length", length, (3,))
+    by = check_array("jump_length", length, (3,), cure="forward, left and up [m]")
     start = above_the_feet(stance)
     if not isinstance(flight, str) or flight not in FLIGHTS:
         raise unknown_name("flight:", flight, FLIGHTS)

@@ -13,14 +13,15 @@ import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.actions import ActionModelAbstract, ActionModelImpulseFwdDynamics, ActionModelTerminal
-from trajopt.actions.differential import DifferentialActionModelContactFwdDynamics
 from trajopt.activations import ActivationModelAbstract, ActivationModelQuadraticBarrier, ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelFloatingBase
 from trajopt.checks import as_numbers, check_instance, shape_of
+from trajopt.constraints import ConstraintStack
 from trajopt.contacts import ContactModel3D, ContactModel6D, ContactStack
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError
-from trajopt.gaits.options import INTEGRATORS, GaitOptions, holding_gains
+from trajopt.gaits.limits import GaitLimits, cone_name, constraints_of
+from trajopt.gaits.options import DYNAMICS, INTEGRATORS, GaitOptions, holding_gains
 from trajopt.gaits.parameters import identifiers, knot_parameters
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_frame, standing_configuration
@@ -48,7 +49,8 @@ class GaitModels(Immutable):
     """Action models of a robot's gaits, shared by all problems that it makes.
 
     Cost terms: "com", "FOOT_track", "FOOT_velocity" and "FOOT_cone" for each foot, "state", "control", "bounds".
-    Contacts and impulses have the names of the feet.
+    Contacts and impulses have the names of the feet. Constraints: "positions", "velocities", "torques", and
+    "FOOT_force" for each foot.
 
     Args:
         robot: A robot with a floating base.
@@ -56,9 +58,11 @@ class GaitModels(Immutable):
         options: Weights and contact models; by default `GaitOptions()`.
         costs: Cost terms to add at all knots except touch-downs and the end, on a StateMultibody(robot).
         soft: Whether feet may land without impulses, so that all knots need a cost term for the velocity of feet.
+        limits: Which limits are hard constraints: True for all, False for none, or GaitLimits.
 
     Attributes:
         options: Weights and contact models, with weights for SI units.
+        limits: Which limits are hard constraints.
 
     Raises:
         InvalidArgumentError: The robot has no floating base, or `costs` is on the state of another robot.
@@ -73,6 +77,7 @@ class GaitModels(Immutable):
         *,
         costs: CostStack | None = None,
         soft: bool = False,
+        limits: bool | GaitLimits = False,
     ) -> None:
         self.robot = check_legged(robot)
         self.stance = check_instance("stance", stance, Stance, "Stance.of(robot, feet) makes one")
@@ -90,6 +95,7 @@ class GaitModels(Immutable):
             raise InvalidArgumentError(f"costs: expected a CostStack on StateMultibody({robot.name}), got {costs!r}")
         self.costs = costs
         self.soft = soft
+        self.limits = GaitLimits.of(limits)
 
     def problem(
         self, schedule: ContactSchedule, x0: npt.ArrayLike | None = None, *, posture: npt.ArrayLike | None = None
@@ -131,7 +137,8 @@ class GaitModels(Immutable):
             raise InvalidArgumentError(
                 f"schedule: expected touch-downs at the same {problem.T} knots as the problem's; make another problem"
             )
-        for name, value, knots in knot_parameters(self.options, self.stance, schedule, self.state.nv, soft=self.soft):
+        nv, cones = self.state.nv, self._cones if self.limits.cones else {}
+        for name, value, knots in knot_parameters(self.options, self.stance, schedule, nv, soft=self.soft, cones=cones):
             problem.set_parameter(name, value, knots)
         problem.schedule = schedule
 
@@ -166,11 +173,12 @@ class GaitModels(Immutable):
             gains = holding_gains(1e-2) if o.gains is None else o.gains  # each schedule sets its own
             contact = (ContactModel6D if sole else ContactModel3D)(state, foot, gains=gains)
             contacts.add(key, contact)
-            costs.add(f"{key}_cone", *self._cone(key, sole))
+            costs.add(f"{key}_cone", self._cone(key), o.cone, self._barrier(self._cones[key]))
         costs.add("control", ResidualModelControl(state), o.control)
         for term in self.costs.terms if self.costs is not None else ():
             costs.add(term.name, term.residual, float(term.weight.default), term.activation)
-        dynamics = DifferentialActionModelContactFwdDynamics(state, actuation, contacts, costs, damping=o.damping)
+        limits = self._limits(actuation)
+        dynamics = DYNAMICS[o.dynamics](state, actuation, contacts, costs, constraints=limits, damping=o.damping)
         return INTEGRATORS[o.integrator](dynamics, 1e-2)
 
     @functools.cached_property
@@ -185,13 +193,25 @@ class GaitModels(Immutable):
         weights = ActivationModelWeightedQuad(o.touchdown_state_weights.squared(state.nv))
         costs.add("state", ResidualModelState(state), o.touchdown_state, weights)
         return ActionModelImpulseFwdDynamics(
-            state, impulses, costs, restitution=o.restitution, damping=o.touchdown_damping
+            state,
+            impulses,
+            costs,
+            constraints=self._limits(None),
+            restitution=o.restitution,
+            damping=o.touchdown_damping,
         )
 
     @functools.cached_property
     def terminal(self) -> ActionModelAbstract:
         """Terminal cost, for a last knot with or without a touch-down."""
-        return ActionModelTerminal(self._costs(landing=True))
+        return ActionModelTerminal(
+            self._costs(landing=True), constraints=constraints_of(self.limits, self.state, None, {})
+        )
+
+    def _limits(self, actuation: ActuationModelFloatingBase | None) -> ConstraintStack:
+        """Constraints of a knot with these controls, of a touch-down with None."""
+        cones = {cone_name(key): self._cone(key) for key in self._cones}
+        return constraints_of(self.limits, self.state, actuation, cones)
 
     def _costs(self, *, landing: bool) -> CostStack:
         """Cost terms of the state, which running and terminal knots share; `landing` for knots where feet may land."""
@@ -219,15 +239,23 @@ class GaitModels(Immutable):
         activation = None if self.stance.feet[foot].sole else linear  # a point may turn
         return ResidualModelFrameVelocity(self.state, foot), 0.0, activation
 
-    def _cone(self, key: str, sole: bool) -> tuple[ResidualModelAbstract, float, ActivationModelAbstract]:
-        """Residual, weight and activation of a foot's force."""
+    @functools.cached_property
+    def _cones(self) -> dict[str, FrictionCone | WrenchCone]:
+        """Cone of each foot's force by its identifier."""
         o = self.options
-        if sole:
-            wrench = WrenchCone(o.mu, o.sole, facets=o.facets, inner=o.inner)
-            barrier = self._barrier(wrench)
-            return ResidualModelContactWrenchCone(self.state, key, wrench), o.cone, barrier
-        cone = FrictionCone(o.mu, facets=o.facets, inner=o.inner)
-        return ResidualModelContactFrictionCone(self.state, key, cone), o.cone, self._barrier(cone)
+        return {
+            key: WrenchCone(o.mu, o.sole, facets=o.facets, inner=o.inner)
+            if self.stance.feet[foot].sole
+            else FrictionCone(o.mu, facets=o.facets, inner=o.inner)
+            for foot, key in self.keys.items()
+        }
+
+    def _cone(self, key: str) -> ResidualModelAbstract:
+        """Residual of a foot's force, or impulse."""
+        cone = self._cones[key]
+        if isinstance(cone, WrenchCone):
+            return ResidualModelContactWrenchCone(self.state, key, cone)
+        return ResidualModelContactFrictionCone(self.state, key, cone)
 
     def _barrier(self, cone: FrictionCone | WrenchCone) -> ActivationModelAbstract:
         """Barrier at a cone whose apex is moved up by `min_force`."""
@@ -245,6 +273,7 @@ def gait_problem(
     options: GaitOptions | None = None,
     posture: npt.ArrayLike | None = None,
     costs: CostStack | None = None,
+    limits: bool | GaitLimits = False,
 ) -> ShootingProblem:
     """Shooting problem of a gait. `GaitModels` makes several problems that share their models.
 
@@ -256,9 +285,11 @@ def gait_problem(
         posture: Reference state (nx,) or configuration (nq,) of the state cost; by default the same configuration, or
             x0 if the robot has neither.
         costs: Cost terms to add at all knots except touch-downs and the end, on a StateMultibody(robot).
+        limits: Which limits are hard constraints, for SolverSQP: friction and wrench cones, torques, velocities and
+            positions of the joints. True for all, False for none, or GaitLimits.
     """
     check_instance("schedule", schedule, ContactSchedule)
-    models = GaitModels(robot, schedule.start, options, costs=costs, soft=schedule.soft)
+    models = GaitModels(robot, schedule.start, options, costs=costs, soft=schedule.soft, limits=limits)
     return models.problem(schedule, x0, posture=posture)
 
 
@@ -270,7 +301,7 @@ def _length(robot: Robot, stance: Stance) -> float:
     """
     if stance.com is not None:
         return float(np.linalg.norm(np.subtract(stance.com, stance.centre)))
-    return _length(robot, Stance.of(robot, stance.names))
+    return _length(robot, Stance.of(robot, stance.names, soles=False))
 
 
 def joint_limits(state: StateMultibody) -> ActivationModelQuadraticBarrier:

@@ -12,7 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.actions import ActionModelAbstract
-from trajopt.actions.differential import DifferentialActionModelAbstract
+from trajopt.actions.differential import (
+    DifferentialActionModelAbstract,
+    DifferentialActionModelContactFwdDynamics,
+    DifferentialActionModelContactInvDynamics,
+)
 from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
 from trajopt.checks import (
     check_array,
@@ -30,6 +34,10 @@ INTEGRATORS: dict[str, Callable[[DifferentialActionModelAbstract, float], Action
     "euler": IntegratedActionModelEuler,
     "rk4": IntegratedActionModelRK4,
     "rk4-crocoddyl": functools.partial(IntegratedActionModelRK4, transport=False),
+}
+DYNAMICS: dict[str, Callable[..., DifferentialActionModelAbstract]] = {
+    "forward": DifferentialActionModelContactFwdDynamics,
+    "inverse": DifferentialActionModelContactInvDynamics,
 }
 
 
@@ -123,13 +131,15 @@ class GaitOptions:
         gains: Stiffness and damping that pull a foot in contact back to its foothold [1/s², 1/s]; None for
             `holding_gains` of the schedule's time step.
         integrator: "euler", "rk4", or "rk4-crocoddyl", which adds rates of the base as Crocoddyl does.
+        dynamics: "forward", where controls are torques, or "inverse", where they are accelerations and contact forces
+            under equations, which only solvers that honour constraints can take, such as SolverSQP.
         damping: Regularisation of the contact dynamics, >= 0 [1/kg].
         touchdown_damping: Regularisation of the impact dynamics at touch-downs, >= 0 [1/kg].
         restitution: Coefficient of restitution at touch-downs, 0 to 1 [-].
 
     Raises:
         InvalidArgumentError: An option has a wrong value.
-        UnknownNameError: There is no such integrator.
+        UnknownNameError: There is no such integrator, or no such dynamics.
     """
 
     com: float = 2e5
@@ -156,6 +166,7 @@ class GaitOptions:
     sole: tuple[float, float] = (0.1, 0.05)
     gains: tuple[float, float] | None = None
     integrator: str = "euler"
+    dynamics: str = "forward"
     damping: float = 0.0
     touchdown_damping: float = 1e-12
     restitution: float = 0.0
@@ -191,6 +202,7 @@ class GaitOptions:
         if self.restitution > 1:
             raise InvalidArgumentError(f"restitution: expected a number from 0 to 1, got {self.restitution}")
         check_known("integrator", self.integrator, INTEGRATORS)
+        check_known("dynamics", self.dynamics, DYNAMICS)
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

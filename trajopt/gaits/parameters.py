@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from trajopt.contacts.stack import parameter_name
 from trajopt.errors import DuplicateNameError
+from trajopt.gaits.limits import cone_name, cone_parameters
 from trajopt.gaits.options import GaitOptions, holding_gains
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
+from trajopt.residuals import FrictionCone, WrenchCone
 from trajopt.types import Reals
 
 KnotParameter = tuple[str, Reals | float, list[int]]
@@ -19,7 +21,13 @@ KnotParameter = tuple[str, Reals | float, list[int]]
 
 
 def knot_parameters(
-    options: GaitOptions, stance: Stance, schedule: ContactSchedule, nv: int, *, soft: bool
+    options: GaitOptions,
+    stance: Stance,
+    schedule: ContactSchedule,
+    nv: int,
+    *,
+    soft: bool,
+    cones: Mapping[str, FrictionCone | WrenchCone],
 ) -> Iterator[KnotParameter]:
     """Active contacts, weights, references and time steps at all knots 0..T.
 
@@ -29,6 +37,7 @@ def knot_parameters(
         schedule: The gait.
         nv: Number of velocities of the robot [-].
         soft: Whether all knots have cost terms for the velocity of feet, otherwise touch-downs and the end.
+        cones: Hard cones of feet by their identifiers; none by default.
     """
     touchdown, T = schedule.touchdowns[:-1], schedule.T
     timed, hits = np.flatnonzero(~touchdown).tolist(), np.flatnonzero(touchdown).tolist()
@@ -47,6 +56,11 @@ def knot_parameters(
             yield parameter_name("contacts", key, "reference"), places if sole else places[:, :, 3], timed
         if hits:
             yield parameter_name("impulses", key, "active"), active[hits], hits
+        if key in cones:
+            bounds, force = (cones[key].lower, cones[key].upper), cone_name(key)
+            yield from cone_parameters(force, bounds, active, [*range(T)])
+            if sole:
+                yield f"{force}.rotation", footholds[:-1, i, :, :3], [*range(T)]
         references = schedule.foot_references[:, i]
         guided = ~np.isnan(references[:, 0, 0])
         landed = options.touchdown_foot * _once(schedule)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,10 +18,13 @@ from trajopt.gaits.foothold import Foothold, Vector3, as_point, heading_of, yaw_
 from trajopt.robots import Robot
 from trajopt.types import Reals
 
+_logger = logging.getLogger(__name__)
+
 POSTURES = ("standing", "half_sitting")
 """Names of reference configurations in which a robot stands; the first one that it has counts."""
 
 _FLAT = np.cos(np.radians(15.0))  # cosine of the largest tilt of a sole that counts as flat [-]
+_SOLE = re.compile("sole", re.IGNORECASE)
 _FOOT = re.compile(r"foot|sole|toe|ankle|paw|heel", re.IGNORECASE)
 
 
@@ -59,7 +63,7 @@ class Stance:
         feet: Iterable[str],
         x: npt.ArrayLike | None = None,
         *,
-        soles: bool = False,
+        soles: bool | None = None,
         heading: float | None = None,
     ) -> Self:
         """The stance of a robot in a state.
@@ -68,8 +72,9 @@ class Stance:
             robot: A robot with a floating base.
             feet: Names of the frames of its feet.
             x: State (nx,) or configuration (nq,); by default the configuration "standing" or "half_sitting".
-            soles: Whether the feet are soles, with an orientation, or points. A sole that is tilted by less than 15
-                degrees counts as flat on the ground.
+            soles: Whether the feet are soles, with an orientation, or points, the default, with a warning where names
+                of frames say that they are soles. A sole that is tilted by less than 15 degrees counts as flat on the
+                ground.
             heading: Angle of flat soles about the vertical [rad]; by default the one in this state.
 
         Raises:
@@ -82,11 +87,19 @@ class Stance:
         if twice is not None:
             raise InvalidArgumentError(f"feet: foot {twice!r} is listed twice; name it once")
         model, q = check_legged(robot).model, configuration_of(robot, x)
+        flat = soles is not None and check_flag("soles", soles)
         ids = [foot_frame(robot, name) for name in names]
         data = model.createData()
         pin.framesForwardKinematics(model, data, q)
         com = pin.centerOfMass(model, data, q)
-        places = {name: _place(data.oMf[i], soles, heading) for name, i in zip(names, ids)}
+        named = [name for name in names if _SOLE.search(name)]
+        if soles is None and named:
+            _logger.warning(
+                "feet: %r is called a sole, but becomes a point, which may turn and tip; write Stance.of(robot, feet, "
+                "soles=True), or soles=False for points",
+                named[0],
+            )
+        places = {name: _place(data.oMf[i], flat, heading) for name, i in zip(names, ids)}
         return cls(places, as_point("com", com))
 
     @property
@@ -193,7 +206,7 @@ def foot_frame(robot: Robot, name: str) -> int:
 
 
 def _place(frame: pin.SE3, sole: bool, heading: float | None) -> Foothold:
-    if not check_flag("soles", sole):
+    if not sole:
         return Foothold.of(frame.translation)
     if frame.rotation[2, 2] < _FLAT:
         return Foothold.of(frame)

@@ -36,9 +36,9 @@ def jacobian(expression: SX, variables: SX) -> SX:
     symbols = [variables[i] for i in range(variables.nnz())]
     if not variables.is_valid_input() or len({s.element_hash() for s in symbols}) < len(symbols):
         raise InvalidArgumentError(f"variables: expected distinct symbols (SX.sym), got {variables}")
-    return min((ca.jacobian(expression, variables, mode) for mode in _MODES), key=_length)
+    return min((ca.jacobian(expression, variables, mode) for mode in _MODES), key=length)
 
 
-def _length(expression: SX) -> int:
+def length(expression: SX) -> int:
     """Instructions that compute an expression [-]."""
     return int(ca.Function("length", [ca.vertcat(*ca.symvar(expression))], [expression]).n_instructions())

@@ -33,13 +33,14 @@ class Compiling:
 
     def __enter__(self) -> None:
         with _lock:
-            _work.begin()
+            self._entered = _work
+            self._entered.begin()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         with _lock:
-            _work.end()
+            self._entered.end()
 
 
 class _Work:

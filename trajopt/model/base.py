@@ -35,6 +35,10 @@ class Model(Immutable, ABC):
     """
 
     example = "{}"
+    methods_explain = False  # they are called in inner loops, see `trajopt.model.calls`
+
+    set_by_base: tuple[str, ...] = ()
+    """Attributes that the constructor of a base class sets, which users' classes may forget to call."""
 
     not_content: tuple[str, ...] = ("_arguments",)  # they hold values of parameters, which the hash does not cover
     _arguments: tuple[tuple[Any, ...], dict[str, Any]]
@@ -110,6 +114,13 @@ class Model(Immutable, ABC):
             return super()._cure(name)
         full = self.example.format(name)
         return f"a run-time parameter, which a problem sets: problem.set_parameter({full!r}, value)"
+
+    def _attribute_hint(self, name: str) -> str:
+        if name in self.set_by_base and "_parameters" in vars(self) and name not in vars(self):
+            return (
+                f"the __init__ of {type(self).__name__} has to call super().__init__({self.set_by_base[0]}, ...) first"
+            )
+        return super()._attribute_hint(name)
 
     def parameters(self) -> dict[str, Parameter]:
         """Run-time parameters by their names within this model."""

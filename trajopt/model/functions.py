@@ -2,31 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
+import numpy as np
 from casadi import SX
 
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, TrajoptError, shown
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
+from trajopt.model.calls import wrong_call
 
 
 def call_user(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> SX:
     """Result of a user's function of symbols as one expression; lists are stacked to a column.
 
-    Errors of the function, and of CasADi if the result is no expression, get a note that says what is expected.
+    Raises:
+        InvalidArgumentError: The function raised, or its result is no expression of symbols; the message names it.
     """
     try:
         value = function(*args, **kwargs)
-        return SX(ca.vertcat(*value) if isinstance(value, (list, tuple)) else value)
     except Exception as error:
-        error.add_note(
-            f"in {name}, which is called with casadi.SX symbols: compute with them and numbers, by functions of casadi "
-            "(casadi.sin, casadi.if_else in place of if), and return an SX or a list of them"
+        if isinstance(error, TrajoptError) and not isinstance(error, AttributeError):
+            raise
+        raise InvalidArgumentError(f"{name}: {_happened(error, function, args, kwargs)}") from error
+    return _as_expression(name, value)
+
+
+def _as_expression(name: str, value: Any) -> SX:
+    """A value that a user's function returned as an expression."""
+    if isinstance(value, ca.MX) or (isinstance(value, (list, tuple)) and any(isinstance(v, ca.MX) for v in value)):
+        raise InvalidArgumentError(
+            f"{name}: expected an expression of casadi.SX, got one of casadi.MX; compute with the arguments, all SX"
         )
-        raise
+    try:
+        expression = SX(ca.vertcat(*value) if isinstance(value, (list, tuple)) else value)
+    except Exception as error:
+        cure = "end it with return" if value is None else "casadi.vertcat(a, b) makes one of several"
+        raise InvalidArgumentError(
+            f"{name}: expected an expression (casadi.SX), or a list of them, got {shown(value)}; {cure}"
+        ) from error
+    if _contains_nan(expression):
+        raise InvalidArgumentError(
+            f"{name}: the expression contains the number NaN, which is what math.sin(symbol) or float(symbol) give; "
+            "use functions of casadi, such as casadi.sin"
+        )
+    return expression
+
+
+def _contains_nan(expression: SX) -> bool:
+    """Whether a constant in an expression is NaN; an expression that is NaN for some values only does not count."""
+    symbols = ca.symvar(expression)
+    function = ca.Function("f", symbols, [expression])
+    if np.all(np.isfinite(function.call([0.7] * len(symbols))[0].full())):
+        return False
+    steps = range(function.n_instructions())
+    return any(function.instruction_id(i) == ca.OP_CONST and np.isnan(function.instruction_constant(i)) for i in steps)
+
+
+def _happened(error: Exception, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """Words on an error inside a user's function, with the line that raised it, and on the cure."""
+    text = " ".join(str(error).split())
+    where = _line(error)
+    if wrong_call(function, args, kwargs) is not None:
+        count = len(args) + len(kwargs)
+        return f"expected a function of {count} arguments, got one that takes {inspect.signature(function)}"
+    if "truth value" in text:
+        return (
+            f"an if, while, and, min or max asks whether an expression of symbols is true{where}, which is not known "
+            "before the solve; write casadi.if_else(condition, a, b), casadi.fmin(a, b) or casadi.fmax(a, b)"
+        )
+    if isinstance(error, IndexError) or "out of bounds" in text or "Out of bounds" in text:
+        named = _named(function, args, kwargs).items()
+        sizes = ", ".join(f"{name} has {v.numel()} element{'s' * (v.numel() != 1)}" for name, v in named)
+        return f"an index is out of range{where}: {sizes}"
+    return (
+        f"it raised {type(error).__name__}: {text}{where}; it is called with casadi.SX symbols: compute with them and "
+        "numbers by functions of casadi (casadi.sin), and return an SX or a list of them"
+    )
+
+
+def _named(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, SX]:
+    """The arguments of a call that are symbols, by the names that the function gives them."""
+    bound = inspect.signature(function).bind(*args, **kwargs).arguments
+    return {name: value for name, value in bound.items() if isinstance(value, SX)}
+
+
+def _line(error: Exception) -> str:
+    """The last line of the user's own that an error came through, in brackets."""
+    inside = (str(Path(ca.__file__).parent), str(Path(np.__file__).parent), str(Path(__file__).parents[1]))
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(inside)]
+    if not frames:
+        return ""
+    last = frames[-1]
+    return f" ({Path(last.filename).name}, line {last.lineno}: {(last.line or '')[:80]})"
 
 
 def function_of(name: str, symbols: list[SX], results: list[SX]) -> ca.Function:

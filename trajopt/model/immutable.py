@@ -8,16 +8,19 @@ from collections.abc import Callable
 from typing import Any
 
 from trajopt.errors import ImmutableError
+from trajopt.model.attributes import ExplainsAttributes
+from trajopt.model.calls import EXPLAINED, wrong_call
 
 _BUILDING = "_building"  # in an object's __dict__ while its constructors run: how many of them
 
 
-class Immutable:
+class Immutable(ExplainsAttributes):
     """Base of objects whose public attributes are set in `__init__` only.
 
     Every `__init__` below is wrapped, so that the outermost one ends the construction: a subclass, a user's too, sets
-    attributes in its own `__init__` before and after `super().__init__()`. Afterwards public attributes can be set if
-    they are properties with a setter, or named in `settable`; private ones always, as the object's own memory.
+    attributes in its own `__init__` before and after `super().__init__()`. A wrong call of it is explained, see
+    `trajopt.model.calls`. Afterwards public attributes can be set if they are properties with a setter, or named in
+    `settable`; private ones always, as the object's own memory.
     """
 
     settable: tuple[str, ...] = ()
@@ -26,7 +29,7 @@ class Immutable:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" in cls.__dict__:
-            cls.__init__ = _counted(cls.__init__)  # type: ignore[method-assign]
+            cls.__init__ = _counted(cls.__init__, cls)  # type: ignore[method-assign]
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name.startswith("_") or under_construction(self) or self._may_be_set(name)):
@@ -57,8 +60,8 @@ def under_construction(thing: Immutable) -> bool:
     return _BUILDING in thing.__dict__
 
 
-def _counted(init: Callable[..., None]) -> Callable[..., None]:
-    """A constructor that ends the construction if no other one is under way."""
+def _counted(init: Callable[..., None], cls: type) -> Callable[..., None]:
+    """The constructor of a class, which ends the construction if no other one is under way."""
 
     @functools.wraps(init)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -66,9 +69,16 @@ def _counted(init: Callable[..., None]) -> Callable[..., None]:
         attributes[_BUILDING] = attributes.get(_BUILDING, 0) + 1
         try:
             init(self, *args, **kwargs)
+        except TypeError:
+            outermost = getattr(type(self).__init__, "__wrapped__", None) is init
+            fault = wrong_call(init, (self, *args), kwargs, owner=type(self) if outermost else cls)
+            if fault is None:
+                raise
+            raise fault from None
         finally:
             attributes[_BUILDING] -= 1
             if not attributes[_BUILDING]:
                 del attributes[_BUILDING]
 
+    setattr(wrapper, EXPLAINED, True)
     return wrapper

@@ -55,7 +55,7 @@ class Parameter:
         """
         if self.convert is not None:
             return self.convert(argument, value)
-        return check_array(argument, value, self.shape)
+        return check_array(argument, value, self.shape, cure=f"the shape of its first value [{self.unit}]")
 
     def flat(self, value: Reals) -> Reals:
         """The value as a vector, in the order of the symbol's elements, shape (size,)."""

@@ -5,8 +5,10 @@ writes one. Functions that write a file, and all functions where there is no dis
 draw into a figure of your own, pass it: `plot_solution(solution, figure=plt.figure(layout="constrained"))`.
 """
 
+from trajopt.model.calls import explain_calls
 from trajopt.plotting.animation import animate
 from trajopt.plotting.com import plot_com
+from trajopt.plotting.constraints import plot_constraints
 from trajopt.plotting.convergence import plot_convergence
 from trajopt.plotting.cost_terms import plot_cost_terms
 from trajopt.plotting.feet import plot_feet
@@ -23,6 +25,7 @@ __all__ = [
     "animate",
     "check_picture_path",
     "plot_com",
+    "plot_constraints",
     "plot_contact_forces",
     "plot_convergence",
     "plot_cost_terms",
@@ -35,3 +38,5 @@ __all__ = [
     "plot_strip",
     "plot_summary",
 ]
+
+explain_calls(__name__)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.checks import check_positive
 from trajopt.errors import InvalidArgumentError, MissingDependencyError
@@ -29,12 +30,17 @@ _SHADES = np.linspace(0.0, 0.85, 16)  # of each colour of a GIF, towards white: 
 
 
 def animate(
-    solution: Solution, path: str | os.PathLike[str], *, speed: float = 1.0, frames_per_second: float = 25.0
+    solution: Solution,
+    path: str | os.PathLike[str],
+    *,
+    speed: float = 1.0,
+    frames_per_second: float = 25.0,
+    obstacles: npt.ArrayLike = (),
 ) -> Path:
-    """Writes the motion as a moving picture: stick figure, contacts and their forces, ground, goals and paths.
+    """Writes the motion as a moving picture: stick figure, contacts and their forces, ground, goals, paths, obstacles.
 
     Between two knots points move on straight lines, and forces stay what they are. A robot on feet is seen from its
-    right. Knots without a time step last 50 ms.
+    right; points on its left are shifted forward, so that both sides are visible. Knots without a time step last 50 ms.
 
     Args:
         solution: Solution with a robot, or whose states are poses of a body, or whose model has a method `skeleton`:
@@ -42,19 +48,21 @@ def animate(
         path: File to write: .gif, or .mp4, which needs the program ffmpeg.
         speed: How many times faster than real time it plays [-].
         frames_per_second: Frames a second, > 0 [1/s]; in a GIF rounded to a delay of whole 10 ms, at least 20 ms.
+        obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
 
     Returns:
         The path.
 
     Raises:
-        InvalidArgumentError: The path cannot be written, there is no body to draw, or there would be over 1,500 frames.
+        InvalidArgumentError: The path cannot be written, there is no body to draw, there would be over 1,500 frames,
+            or the obstacles have another shape.
         MissingDependencyError: A .mp4 is asked for, and there is no ffmpeg.
     """
     path = check_animation_path(path)
     speed, rate = check_positive("speed", speed), check_positive("frames_per_second", frames_per_second)
     if path.suffix.lower() == ".gif":
         rate = 100.0 / max(2, round(100.0 / rate))
-    film = film_of(solution)
+    film = film_of(solution, obstacles)
     times = frame_times(film, speed, rate)
     with house_style():
         stage = Stage(film)

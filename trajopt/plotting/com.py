@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
+_AROUND = np.array([0.09, 0.16])  # room around the view from above, for names above and below [-]
 _NARROW = 0.25  # the shorter side of the view from above is at least twice this fraction of the longer side [-]
 
 
@@ -70,7 +71,7 @@ def plot_com(
     with house_style():
         tall = float(np.clip(7.0 * np.ptp(points[:, 1]) / max(np.ptp(points[:, 0]), 1e-6), 3.0, 6.0))
         target = canvas(figure, 8.0, tall + 2.8)
-        above, beside = target.subplots(2, 1, height_ratios=[tall + 0.4, 1.3])
+        above, beside = target.subplots(2, 1, height_ratios=[tall + 0.4, max(1.3, 0.42 * (tall + 0.4))])
         _draw_above(above, motion, points)
         _draw_height(beside, motion)
         mark_phases([beside], phases)
@@ -89,9 +90,7 @@ def _sides(sole: npt.ArrayLike) -> Reals:
 def _shown(motion: LeggedMotion) -> Reals:
     """Points inside the view from above, shape (n, 2) [m]."""
     prints = [
-        (foot.positions[first] + foot.outline[first])[:, :2]
-        for foot in motion.feet
-        for first, _ in motion.intervals(foot, standing=True)
+        (foot.positions[first] + foot.outline[first])[:, :2] for foot in motion.feet for first in motion.landings(foot)
     ]
     pressed = motion.pressures[np.isfinite(motion.pressures[:, 0]), :2]
     return np.concatenate([motion.com[:, :2], pressed, *prints])
@@ -101,7 +100,7 @@ def _draw_above(axes: Axes, motion: LeggedMotion, points: Reals) -> None:
     """Draws the view from above."""
     low, high = points.min(axis=0), points.max(axis=0)
     longer = max(float((high - low).max()), 1e-3)
-    center, half = (low + high) / 2, np.maximum((high - low) / 2, _NARROW * longer) + 0.09 * longer
+    center, half = (low + high) / 2, np.maximum((high - low) / 2, _NARROW * longer) + _AROUND * longer
     axes.set(aspect="equal", xlabel="x [m]", ylabel="y [m]")
     axes.set_xlim(center[0] - half[0], center[0] + half[0])
     axes.set_ylim(center[1] - half[1], center[1] + half[1])
@@ -130,17 +129,35 @@ def _draw_support(axes: Axes, motion: LeggedMotion, phase: SupportPhase) -> None
 
 
 def _draw_footprints(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
-    for i, (first, _) in enumerate(motion.intervals(foot, standing=True)):
-        corners = foot.positions[first] + foot.outline[first]
+    """Draws a print at each landing, and the name of the foot beside the first."""
+    for i, knot in enumerate(motion.landings(foot)):
+        corners = foot.positions[knot] + foot.outline[knot]
         if len(corners) == 1:
             axes.plot(*corners[:, :2].T, "o", color="#333333", markersize=4.5, zorder=3, label="_footprint")
         else:
             axes.fill(*corners[:, :2].T, facecolor="none", edgecolor="#333333", linewidth=1.2, label="_footprint")
         if i == 0:
-            left = foot.positions[first, 1] >= motion.com[0, 1]
-            place = (foot.positions[first, 0], corners[:, 1].max() if left else corners[:, 1].min())
-            axes.annotate(foot.name, place, (0, 4 if left else -4), textcoords="offset points", ha="center", fontsize=8,
-                          va="bottom" if left else "top")  # fmt: skip
+            _write_name(axes, motion, foot, corners)
+
+
+def _write_name(axes: Axes, motion: LeggedMotion, foot: Foot, corners: Reals) -> None:
+    """Writes the name of a foot beside its first print, away from the others."""
+    from matplotlib.patheffects import withStroke
+
+    left = foot.positions[0, 1] >= motion.com[0, 1]
+    place = (float(corners[:, 0].mean()), corners[:, 1].max() if left else corners[:, 1].min())
+    text = axes.annotate(short_names(motion)[foot.name], place, (0, 4 if left else -4), textcoords="offset points",
+                         ha="center", va="bottom" if left else "top", fontsize=8, zorder=7)  # fmt: skip
+    text.set_path_effects([withStroke(linewidth=2.0, foreground="white")])
+
+
+def short_names(motion: LeggedMotion) -> dict[str, str]:
+    """Names of the feet without the ending that all of them share: "FL" of "FL_foot", if they still differ."""
+    names = [foot.name for foot in motion.feet]
+    ends = [name[name.index("_") :] if "_" in name else "" for name in names]
+    short = [name.removesuffix(end) for name, end in zip(names, ends)]
+    fits = len(set(ends)) == 1 and len(names) > 1 and all(short) and len(set(short)) == len(names)
+    return dict(zip(names, short if fits else names))
 
 
 def _draw_height(axes: Axes, motion: LeggedMotion) -> None:
@@ -152,7 +169,7 @@ def _draw_height(axes: Axes, motion: LeggedMotion) -> None:
         motion.abscissa, motion.com_references[:, 2], color=GREY, linestyle="--", linewidth=1.1, label="_reference"
     )
     axes.plot(motion.abscissa, motion.com[:, 2], color=BLUE, label="centre of mass")
-    axes.set_ylabel("CoM height [m]")
+    axes.set_ylabel("CoM height [m]", fontsize=8.0)
 
 
 def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:

@@ -31,9 +31,10 @@ def plot_convergence(
 ) -> Figure:
     """Draws cost, stopping value, predicted and actual decrease, step length, regularisation and gaps by iteration.
 
-    Step length, regularisation and gaps that stay the same throughout get no panel; the legend tells them. Dots are
-    iterations that accepted a step, crosses those that refused it. On a logarithmic axis, zero or a negative decrease
-    is an open triangle on the lower edge.
+    A solver with constraints has stationarity, the largest violation of a constraint and complementarity in place of
+    the stopping value, and the decrease is that of its merit function. Step length, regularisation and gaps that stay
+    the same throughout get no panel; the legend tells them. Dots are iterations that accepted a step, crosses those
+    that refused it. On a logarithmic axis, zero or a negative decrease is an open triangle on the lower edge.
 
     Args:
         solution_or_history: A solution, its history, or a CallbackLogger.
@@ -53,12 +54,29 @@ def plot_convergence(
     if not len(log):
         raise InvalidArgumentError("history: expected at least one iteration, got none; was the guess already optimal?")
     with house_style():
-        varied = _varied(log)
-        names = ["cost", "stopping value", "decrease", *varied]
+        names = [*main_quantities(log, decrease=True), *_varied(log)]
         across = 2 if len(names) == 4 else 3
         target = canvas(figure, 10.0, 0.6 + 2.4 * -(-len(names) // across))
         draw_convergence(target, log, names, across)
         return whole_figure(target)
+
+
+def main_quantities(log: CallbackLogger, *, decrease: bool = False) -> list[str]:
+    """Names of the quantities that say how far a solve has come, for `draw_convergence`; `decrease` adds that."""
+    known = {
+        "cost": log.costs,
+        "stationarity" if _constrained(log) else "stopping value": log.stops,
+        "violation": log.constraint_violations,
+        "complementarity": log.complementarities,
+    }
+    if decrease:
+        known["merit decrease" if _constrained(log) else "decrease"] = log.expected_decreases
+    return [name for name, values in known.items() if name == "cost" or np.isfinite(values).any()]
+
+
+def _constrained(log: CallbackLogger) -> bool:
+    """Whether the solver records how far constraints are violated."""
+    return bool(np.isfinite(log.constraint_violations).any())
 
 
 def draw_convergence(target: Figure | SubFigure, log: CallbackLogger, names: list[str], across: int) -> None:
@@ -67,14 +85,17 @@ def draw_convergence(target: Figure | SubFigure, log: CallbackLogger, names: lis
     Args:
         target: Figure or subfigure to draw into.
         log: The records.
-        names: Quantities: "cost", "stopping value", "decrease", "step length", "regularisation", "largest gap".
+        names: Quantities of `main_quantities`, and "step length", "regularisation", "largest gap".
         across: Number of panels in a row [-].
     """
     panels = list(np.ravel(target.subplots(-(-len(names) // across), across, sharex=True, squeeze=False)))
     for axes in panels[len(names) :]:
         axes.remove()
+    inches = target.bbox.width / whole_figure(target).dpi / across
+    ticks = int(np.clip((inches - 0.6) / 0.28, 2, 9))
     for i, (axes, name) in enumerate(zip(panels, names)):
         _draw_quantity(axes, log, name)
+        integer_axis(axes, ticks)
         if i + across >= len(names):  # the lowest of its column
             axes.set_xlabel("iteration [-]")
             axes.tick_params(labelbottom=True)
@@ -82,16 +103,16 @@ def draw_convergence(target: Figure | SubFigure, log: CallbackLogger, names: lis
 
 
 def _draw_quantity(axes: Axes, log: CallbackLogger, name: str) -> None:
+    main = {"violation": log.constraint_violations, "complementarity": log.complementarities, "cost": log.costs}
     others = _others(log)
-    if name == "decrease":
-        _draw_decreases(axes, log)
+    if "decrease" in name:
+        _draw_decreases(axes, name, log)
     elif name in others:
         _draw_curve(axes, f"{name} [-]", log, others[name], powers=name == "regularisation")
     else:
-        _draw_curve(axes, name, log, log.costs if name == "cost" else log.stops)
+        _draw_curve(axes, name, log, main.get(name, log.stops))
     if name == "step length":
         _halves(axes)
-    integer_axis(axes)
 
 
 def _varied(log: CallbackLogger) -> list[str]:
@@ -128,9 +149,9 @@ def _draw_curve(axes: Axes, title: str, log: CallbackLogger, values: Reals, *, p
         _draw_zeros(axes, log.iterations[np.isfinite(values) & (values <= 0)], BLUE)
 
 
-def _draw_decreases(axes: Axes, log: CallbackLogger) -> None:
+def _draw_decreases(axes: Axes, title: str, log: CallbackLogger) -> None:
     """Draws the predicted decrease (line) and the actual decrease (dots) of each iteration."""
-    axes.set_title("decrease")
+    axes.set_title(title)
     positive = np.concatenate([log.expected_decreases, log.decreases])
     positive = positive[np.isfinite(positive) & (positive > 0)]
     if positive.size:
@@ -214,6 +235,8 @@ def _draw_legend(target: Figure | SubFigure, log: CallbackLogger) -> None:
         zero = Line2D([], [], color=BLUE, marker="v", markerfacecolor="white", linestyle="", label="zero or negative")
         entries.append(zero)
     constant = [(name, values) for name, values in _others(log).items() if name not in _varied(log)]
-    told = ", ".join(f"{name} {values[np.isfinite(values)][:1].sum():g}" for name, values in constant)
+    told = ", ".join(
+        f"{name} {values[np.isfinite(values)][0]:g}" for name, values in constant if np.isfinite(values).any()
+    )
     title = f"{told} throughout" if told else None
     legend_below(target, entries, title).get_title().set_color("#555555")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.basics import check_described, check_solution, time_axis
+from trajopt.plotting.ranges import single_knots
 from trajopt.plotting.style import canvas, house_style, legend_beside, line_look, set_time_axis, whole_figure
 from trajopt.types import Reals
 
@@ -24,9 +25,8 @@ _DECADES = 1e-12  # contributions smaller than this fraction of the largest are 
 def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draws the contribution of each cost term by knot; the diamond at the end is its terminal contribution.
 
-    The legend names the terms with their sums, the largest first; of more than twelve, the least are one together. The
-    axis is logarithmic unless a contribution is
-    negative; zeros are then left out.
+    The legend names the terms with their sums, the largest first; of more than twelve, or than there is room for, the
+    least are one together. The axis is logarithmic unless a contribution is negative; zeros are then left out.
 
     Args:
         solution: Solution to draw, with its problem.
@@ -39,10 +39,11 @@ def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = N
         InvalidArgumentError: The solution has neither its problem nor the description of a file.
     """
     check_described(check_solution(solution))
-    terms = _few(solution.cost_terms())
-    ordered = list(terms)
     with house_style():
         target = canvas(figure, 8.0, 3.6)
+        tall = target.bbox.height / whole_figure(target).dpi  # [inch]
+        terms = _few(solution.cost_terms(), int(np.clip((tall - 0.35) / 0.157, 4, _MOST)))
+        ordered = list(terms)
         axes = target.subplots()
         abscissa, label = time_axis(solution)
         every = np.concatenate([values[np.isfinite(values)] for values in terms.values()] or [np.zeros(0)])
@@ -57,7 +58,7 @@ def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = N
             look, text = line_look(i), f"{name}  {np.nansum(terms[name]):.3g}"
             running = bool(np.isfinite(values[:-1]).any())
             if running:
-                alone = _alone(values[:-1])
+                alone = single_knots(values[:-1])
                 axes.plot(abscissa[:-1], values[:-1], label=text, marker="." if alone else "", markevery=alone, **look)
             if np.isfinite(values[-1]):
                 terminal = "_terminal" if running else text
@@ -83,19 +84,13 @@ def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = N
         return whole_figure(target)
 
 
-def _few(values: Mapping[str, Reals]) -> dict[str, Reals]:
-    """Terms by the size of their sums, the largest first; those beyond the twelfth are one together."""
+def _few(values: Mapping[str, Reals], most: int) -> dict[str, Reals]:
+    """Terms by the size of their sums, the largest first; beyond `most`, the least are one together."""
     terms = {name: np.asarray(rows, dtype=np.float64) for name, rows in values.items()}
     ordered = sorted(terms, key=lambda name: -abs(float(np.nansum(terms[name]))))
     few = {name: terms[name] for name in ordered}
-    if len(ordered) > _MOST:
-        least = np.array([few.pop(name) for name in ordered[_MOST - 1 :]])
+    if len(ordered) > most:
+        least = np.array([few.pop(name) for name in ordered[most - 1 :]])
         known = np.isfinite(least).any(axis=0)
         few[f"{len(least)} others"] = np.where(known, np.nansum(least, axis=0), np.nan)
     return few
-
-
-def _alone(values: Reals) -> list[int]:
-    """Knots whose neighbours have no value, which a line does not show."""
-    known = np.concatenate([[False], np.isfinite(values), [False]])
-    return np.flatnonzero(known[1:-1] & ~known[:-2] & ~known[2:]).tolist()

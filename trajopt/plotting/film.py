@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, time_axis
 from trajopt.analysis.legs import LeggedMotion, has_contacts, is_legged, legged_motion
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.goals import goals_of, pose_goals
+from trajopt.plotting.goals import pose_goals, shown_goals
+from trajopt.plotting.obstacles import check_obstacles
 from trajopt.plotting.path import AXIS, axes_at, poses_of
-from trajopt.plotting.skeleton import ends_of, model_skeleton, skeleton_of
+from trajopt.plotting.projection import OBLIQUE
+from trajopt.plotting.skeleton import model_skeleton, skeleton_of
 from trajopt.robots.skeleton import Skeleton
 from trajopt.types import Reals
 
@@ -32,11 +35,14 @@ class Film:
         label: What the times are: "time [s]" or "knot [-]".
         skeleton: The skeleton.
         axes: Origin and end of each axis of a body whose states are poses (T + 1, 3, 2, 3) [m]; empty for others.
-        trails: Paths of the tool or of other points (n, T + 1, 3) [m].
+        trails: Paths of the tool, of all feet, or of other points (n, T + 1, 3) [m].
         goals: Points to reach (n, 3) [m].
+        obstacles: Balls (x, y, z, radius), shape (n, 4) [m]; z is NaN for upright cylinders.
         motion: Contacts; None without any.
         side: Whether it is seen from the side: a robot on feet.
-        turn: Rotation from the world's axes to these axes (3, 3).
+        turn: Map from the world's axes to these axes (3, 3): a rotation; seen from the side, points on the left are
+            shifted forward, so that left and right legs do not hide each other. Heights are true.
+        facing: The rotation without that shift (3, 3), for forces.
         scale: Length of an arrow per force [m/N].
     """
 
@@ -46,9 +52,11 @@ class Film:
     axes: Reals
     trails: Reals
     goals: Reals
+    obstacles: Reals
     motion: LeggedMotion | None
     side: bool
     turn: Reals
+    facing: Reals
     scale: float
 
     def knot(self, time: float) -> tuple[int, float]:
@@ -72,7 +80,7 @@ class Film:
         t = self.knot(time)[0]
         tips = [f.pressures[t] if np.isfinite(f.pressures[t]).all() else f.positions[t] for f in feet]
         arrows = [self.scale * f.forces[t] for f in feet]
-        return np.reshape(tips, (-1, 3)) @ self.turn.T, np.reshape(arrows, (-1, 3)) @ self.turn.T
+        return np.reshape(tips, (-1, 3)) @ self.turn.T, np.reshape(arrows, (-1, 3)) @ self.facing.T
 
     def soles(self, time: float) -> list[Reals]:
         """Corners (n, 3) [m] of each foot in contact at a time."""
@@ -81,18 +89,25 @@ class Film:
         return [(f.positions[t] + f.outline[t]) @ self.turn.T for f in feet]
 
 
-def film_of(solution: Solution) -> Film:
+def film_of(solution: Solution, obstacles: npt.ArrayLike = ()) -> Film:
     """Film of a solution.
 
+    Args:
+        solution: The solution.
+        obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
+
     Raises:
-        InvalidArgumentError: A state is not finite; or it has no robot and is no pose, and the model has no `skeleton`.
+        InvalidArgumentError: A state is not finite; or it has no robot and is no pose, and the model has no `skeleton`;
+            or obstacles are none.
     """
+    bodies = check_obstacles(obstacles)
     skeleton, trails, goals = _body(check_solution(solution))
     if not np.all(np.isfinite(skeleton.points)):
         raise InvalidArgumentError("solution: expected finite states, got others; explain() says why the solve failed")
     motion = legged_motion(solution) if solution.robot is not None and has_contacts(solution) else None
     side = motion is not None and is_legged(solution)
-    turn = _turn(solution) if side else np.eye(3)
+    facing = _turn(solution) if side else np.eye(3)
+    turn = facing + (OBLIQUE * np.outer([1.0, 0.0, 0.0], facing[1]) if side else 0.0)
     points = skeleton.points @ turn.T
     abscissa, label = time_axis(solution)
     return Film(
@@ -104,11 +119,24 @@ def film_of(solution: Solution) -> Film:
         axes=_axes(solution, points, goals),
         trails=np.reshape(trails, (-1, len(points), 3)) @ turn.T,
         goals=np.reshape(goals, (-1, 3)) @ turn.T,
+        obstacles=_turned(bodies, turn),
         motion=motion,
         side=side,
         turn=turn,
+        facing=facing,
         scale=0.0 if motion is None else _scale(motion, points),
     )
+
+
+def _turned(bodies: Reals, turn: Reals) -> Reals:
+    """Obstacles in the axes of a film, whose third axis is the world's."""
+    places = np.column_stack([bodies[:, :2], np.zeros(len(bodies))]) @ turn.T
+    return np.column_stack([places[:, :2], bodies[:, 2:]])
+
+
+def check_body(solution: Solution) -> None:
+    """Raises InvalidArgumentError if a solution has no body to draw."""
+    _body(solution)
 
 
 def _body(solution: Solution) -> tuple[Skeleton, list[Reals], list[Reals]]:
@@ -124,9 +152,7 @@ def _body(solution: Solution) -> tuple[Skeleton, list[Reals], list[Reals]]:
                 "plot_solution"
             )
         return skeleton, [skeleton.points[:, i] for i in skeleton.tracks], []
-    model, goals = solution.robot.model, goals_of(solution)
-    ends = [name for *_, name in ends_of(model) if name]
-    frames = list(dict.fromkeys(name for name, _ in goals)) or (ends if len(ends) == 1 else [])
+    model, (frames, goals) = solution.robot.model, shown_goals(solution)
     known = list(solution.robot.frame_names)
     qs = solution.xs[:, : model.nq]
     skeleton, paths = skeleton_of(model, qs, [known.index(name) for name in frames])

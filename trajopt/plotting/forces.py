@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 _PUSH: dict[str, Any] = {"color": BLUE, "marker": "^"}
 _PULL: dict[str, Any] = {"color": RED, "marker": "v", "markerfacecolor": "white"}
 _LETTER = 0.008  # width of a letter, as a fraction of the panel [-]
+_SLIGHT = 1e-3  # an impulse that changes the robot's velocity by less is one of a soft touch-down [m/s]
+_GRAVITY = 9.81  # [m/s²]
+_ROOM = 0.16  # room for words above the forces, as a fraction of the panel [-]
+_TIPS = 1.0 + 1e-3  # part of the sole beyond which it tips, but for the digits that are written [-]
+_FULL = 0.999  # part of the cone from which on it counts as used up [-]
 
 
 def plot_contact_forces(
@@ -29,10 +34,14 @@ def plot_contact_forces(
 ) -> Figure:
     """Draws normal and tangential force of each foot over time, and the friction limit of the tangential force.
 
-    The limit is a band up to μ times the normal force, drawn for contacts with a friction or wrench cone in the cost.
+    The limit is a band up to μ times the normal force, drawn for contacts with a friction or wrench cone in the cost or
+    in the constraints.
     Forces are constant over a knot and drawn as steps. The background is grey while a foot is in the air. A triangle is
-    a touch-down, with its normal impulse in N s where there is room for the number; it takes no time and has no force.
-    It points up where the ground pushes; an open one, which points down, is a negative impulse: the ground would pull.
+    a touch-down, with its normal impulse in N s where there is room for the number and it changes the robot's velocity
+    by 1 mm/s or more; it takes no time and has no force. It points up where the ground pushes; an open one, which
+    points down, is a negative impulse: the ground would pull. Each panel tells the largest part of the friction limit
+    that is used; dots are where all of it is. For soles it also tells how far the centre of pressure gets from the
+    middle of the sole, in half lengths or widths: beyond 100 % the foot tips.
 
     Args:
         solution: Solution to draw; its problem has contacts.
@@ -54,6 +63,8 @@ def plot_contact_forces(
         for axes, foot in zip(panels, motion.feet):
             shade_air(axes, motion, foot)
             _draw_foot(axes, motion, foot)
+        low, high = panels[0].get_ylim()  # all panels share it
+        panels[0].set_ylim(low, high + _ROOM * (high - low))
         mark_phases(panels, phases)
         set_time_axis(panels[-1], motion.abscissa, motion.label)
         _draw_legend(target, motion)
@@ -69,16 +80,52 @@ def _draw_foot(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
     axes.plot(times, limit, color=RED, linewidth=0.8, linestyle="--", label="_limit")
     axes.plot(times, normal, color=BLUE, label="normal")
     axes.plot(times, along, color=RED, label="tangential")
+    _draw_use(axes, motion, foot)
     for knot in foot.hits:
         time, impulse = float(motion.abscissa[knot]), float(foot.normal_impulses[knot])
-        look = _PUSH if impulse >= 0 else _PULL
+        slight = abs(impulse) < _slight(motion)
+        look = _PUSH if impulse >= 0 or slight else _PULL
         axes.plot(time, 0.0, markersize=6, transform=axes.get_xaxis_transform(), clip_on=False, zorder=4, linestyle="",
-                  label="_touch-down" if impulse >= 0 else "_pull", **look)  # fmt: skip
+                  label="_touch-down" if impulse >= 0 or slight else "_pull", **look)  # fmt: skip
         number = f"{impulse:.2g} N s" if abs(impulse) < 100 else f"{impulse:.0f} N s"
-        if _has_room(motion, foot, int(knot), len(number)):
+        if not slight and _has_room(motion, foot, int(knot), len(number)):
             axes.annotate(number, (time, 0.0), (-6, 7), xycoords=axes.get_xaxis_transform(),
                           textcoords="offset points", ha="right", va="center", fontsize=7.5,
                           color=look["color"])  # fmt: skip
+
+
+def _draw_use(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
+    """Writes the largest parts of friction limit and sole that a foot uses; marks where it uses all of the former."""
+    from matplotlib.patheffects import withStroke
+
+    words, full = [], np.zeros(0, dtype=np.int64)
+    limit = foot.mu * foot.normal_forces
+    loaded = foot.stands & np.isfinite(limit) & (limit > 1e-3 * motion.weight)
+    if loaded.any():
+        use = np.where(loaded, foot.tangential_forces / np.where(loaded, limit, 1.0), 0.0)
+        words.append(f"friction used {100 * use.max():.0f} %")
+        full = np.flatnonzero(use >= _FULL)
+    tipped = _sole_use(motion, foot)
+    if np.isfinite(tipped):
+        words.append(f"sole used {100 * tipped:.0f} %" + (": tips" if tipped > _TIPS else ""))
+    if not words:
+        return
+    text = axes.annotate(", ".join(words), (1.0, 1.0), (-2, 0), xycoords="axes fraction", textcoords="offset points",
+                         ha="right", va="top", fontsize=7.0, color=RED, zorder=6)  # fmt: skip
+    text.set_path_effects([withStroke(linewidth=2.0, foreground="white")])
+    axes.plot(motion.abscissa[full], foot.tangential_forces[full], ".", color=RED, markersize=5, label="_full")
+
+
+def _sole_use(motion: LeggedMotion, foot: Foot) -> float:
+    """Largest part of its sole that a foot uses while it carries a thousandth of the weight [-]; NaN for a point."""
+    loaded = foot.stands & (np.nan_to_num(foot.normal_forces) > 1e-3 * motion.weight)
+    use = foot.sole_use[loaded]
+    return float(np.nanmax(use)) if np.isfinite(use).any() else np.nan
+
+
+def _slight(motion: LeggedMotion) -> float:
+    """Impulse below which a touch-down is soft [N s]."""
+    return _SLIGHT * motion.weight / _GRAVITY
 
 
 def _has_room(motion: LeggedMotion, foot: Foot, knot: int, letters: int) -> bool:
@@ -109,9 +156,11 @@ def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
         value = f" = {known[0]:g}" if np.ptp(known) == 0 else ""
         entries.append(Patch(facecolor=RED, alpha=0.18, label=f"friction limit (μ{value})"))
     impulses = np.concatenate([foot.normal_impulses[foot.hits] for foot in motion.feet])
-    if np.any(impulses >= 0):
-        entries.append(Line2D([], [], linestyle="", label="touch-down, normal impulse", **_PUSH))
-    if np.any(impulses < 0):
+    slight = np.abs(impulses) < _slight(motion)
+    if np.any(slight | (impulses >= 0)):
+        name = "touch-down" if np.all(slight | (impulses < 0)) else "touch-down, normal impulse"
+        entries.append(Line2D([], [], linestyle="", label=name, **_PUSH))
+    if np.any((impulses < 0) & ~slight):
         entries.append(Line2D([], [], linestyle="", label="negative impulse: pulls", **_PULL))
     if not all(foot.stands[motion.takes_time].all() for foot in motion.feet):
         entries.append(Patch(facecolor=AIR, label="in the air"))

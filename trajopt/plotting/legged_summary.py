@@ -8,19 +8,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.analysis.basics import time_axis
+from trajopt.analysis.constraints import constraint_rows
 from trajopt.analysis.legs import LeggedMotion, legged_motion
+from trajopt.analysis.reached import Reached, reached
+from trajopt.analysis.report import moved_words
 from trajopt.callbacks.logger import CallbackLogger
+from trajopt.plotting.bands import band_entries, draw_bands
 from trajopt.plotting.com import plot_com
-from trajopt.plotting.convergence import draw_convergence
+from trajopt.plotting.convergence import draw_convergence, main_quantities
 from trajopt.plotting.cost_terms import plot_cost_terms
 from trajopt.plotting.feet import plot_feet
 from trajopt.plotting.forces import plot_contact_forces
-from trajopt.plotting.goals import goals_of
+from trajopt.plotting.goals import shown_goals
 from trajopt.plotting.ground import gap_to_ground
 from trajopt.plotting.motion import plot_motion
 from trajopt.plotting.phases import plot_phases
 from trajopt.plotting.strip import plot_strip, strip_height
-from trajopt.plotting.style import SCREEN, split
+from trajopt.plotting.style import SCREEN, legend_below, set_time_axis, split
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -52,15 +57,24 @@ def draw_legged(
     forces, heights, third = split(middle, 1, 3, width_ratios=[1.0, 1.0, 0.9])
     plot_contact_forces(solution, figure=forces)
     plot_feet(solution, side=False, figure=heights)
-    feet = [foot.frame for foot in legged_motion(solution).feet]
-    if frame is not None or targets is not None or any(name not in feet for name, _ in goals_of(solution)):
+    if frame is not None or targets is not None or shown_goals(solution)[1]:
         plot_motion(solution, frame=frame, targets=targets, figure=third)
     else:
         plot_com(solution, figure=third)
-    costs, progress = split(below, 1, 2, width_ratios=[1.3, 1.0])
+    constraints = constraint_rows(solution)
+    costs, *bands, progress = (
+        split(below, 1, 3, width_ratios=[1.2, 1.0, 0.8]) if constraints else split(below, 1, 2, width_ratios=[1.3, 1.0])
+    )
     plot_cost_terms(solution, figure=costs)
+    if bands:
+        axes, (abscissa, label) = bands[0].subplots(), time_axis(solution)
+        draw_bands(axes, constraints, abscissa)
+        set_time_axis(axes, abscissa, label)
+        legend_below(bands[0], band_entries(constraints))
     if solution.history:
-        draw_convergence(progress, CallbackLogger(solution.history), ["cost", "stopping value"], 2)
+        log = CallbackLogger(solution.history)
+        names = main_quantities(log)[:3]
+        draw_convergence(progress, log, names, len(names))
 
 
 def _fitting(solution: Solution) -> int:
@@ -86,26 +100,53 @@ def draw_space(figure: Figure, solution: Solution) -> None:
     plot_com(solution, figure=right)
 
 
-def reached(solution: Solution) -> str:
-    """Line that tells the way of a legged motion, and length, height and landing of its steps beside those asked."""
+def heading(solution: Solution) -> str:
+    """Line that tells the way of a legged motion, and length, height and landing of its steps beside those asked.
+
+    The numbers are those of `motion_report`: asked and reached of the gait's schedule where there is one, else those of
+    the feet's paths and references.
+    """
     motion = legged_motion(solution)
-    way = float(np.hypot(*(motion.com[-1] - motion.com[0])[:2]))
-    words = [f"moved {way:.3g} m in {motion.abscissa[-1] - motion.abscissa[0]:.3g} s"]
-    swings = [(foot, a, b) for foot in motion.feet for a, b in motion.intervals(foot, standing=False)]
+    words = [f"moved {moved_words(solution)}"]
+    rows = reached(solution, motion)
     if any(not phase.feet for phase in motion.phases):
         rise, asked_rise = (float(np.nanmax(z, initial=-np.inf) - motion.com[0, 2]) for z in _com_heights(motion))
+        rises = [row for row in rows if row.what == "rise"]
         told = f" ({1e3 * asked_rise:.0f} asked)" if np.isfinite(asked_rise) else ""
-        words.append(f"centre of mass rises {1e3 * rise:.0f} mm{told}")
-    if swings:
-        landed = [(f, a, b) for f, a, b in swings if b < len(f.stands) - 1 or a < f.hits.max(initial=-1)]
-        lengths = [float(np.hypot(*(f.positions[b] - f.positions[a])[:2])) for f, a, b in landed]
-        rises = [float(f.positions[a : b + 1, 2].max() - f.positions[a, 2]) for f, a, b in swings]
-        guided = [(f, a, b) for f, a, b in swings if np.isfinite(f.references[a:b, 2]).mean() > 0.5]
-        asked = [float(np.nanmax(f.references[a : b + 1, 2]) - f.positions[a, 2]) for f, a, b in guided]
-        words += [f"steps of {_range(lengths)} m"] if lengths else []
-        words += [f"feet rise {_range(rises, 1e3)} mm" + (f" ({_range(asked, 1e3)} asked)" if asked else "")]
-        words += _landing(motion)
+        if rises:
+            rise = max(row.reached for row in rises)
+            asked = _range((row.asked for row in rises), 1e3)
+            told = f" ({asked} asked)"
+        words.append(f"centre of mass rises {_range([rise], 1e3)} mm{told}")
+    words += _scheduled(rows) if rows else _measured(motion)
     return ", ".join(words)
+
+
+def _scheduled(rows: Sequence[Reached]) -> list[str]:
+    """Length and height of the steps, and where they land, beside what the schedule asks."""
+    words = []
+    for what, start, scale, unit in (("length", "steps of", 1.0, "m"), ("clearance", "feet rise", 1e3, "mm")):
+        chosen = [row for row in rows if row.what == what]
+        if chosen:
+            got, asked = (_range((getattr(row, key) for row in chosen), scale) for key in ("reached", "asked"))
+            words.append(f"{start} {got} {unit} ({'as' if ' ' in asked and got == asked else asked} asked)")
+    landings = [row.reached for row in rows if row.what == "landing"]
+    return [*words, *([f"land {_range(landings, 1e3)} mm high"] if landings else [])]
+
+
+def _measured(motion: LeggedMotion) -> list[str]:
+    """Length and height of the steps, and where they land, of a motion without a schedule."""
+    swings = [(foot, a, b) for foot in motion.feet for a, b in motion.intervals(foot, standing=False)]
+    if not swings:
+        return []
+    landed = [(f, a, b) for f, a, b in swings if b < len(f.stands) - 1 or f.lands]
+    lengths = [float(np.hypot(*(f.positions[b] - f.positions[a])[:2])) for f, a, b in landed]
+    rises = [float(f.positions[a : b + 1, 2].max() - f.positions[a, 2]) for f, a, b in swings]
+    guided = [(f, a, b) for f, a, b in swings if np.isfinite(f.references[a:b, 2]).mean() > 0.5]
+    asked = [float(np.nanmax(f.references[a : b + 1, 2]) - f.positions[a, 2]) for f, a, b in guided]
+    words = [f"steps of {_range(lengths)} m"] if lengths else []
+    words += [f"feet rise {_range(rises, 1e3)} mm" + (f" ({_range(asked, 1e3)} asked)" if asked else "")]
+    return words + _landing(motion)
 
 
 def _com_heights(motion: LeggedMotion) -> tuple[Reals, Reals]:
@@ -117,11 +158,12 @@ def _landing(motion: LeggedMotion) -> list[str]:
     """Text with the heights above level ground at which the feet land."""
     first = [(foot, a) for foot in motion.feet for a, _ in motion.intervals(foot, standing=True) if a > 0]
     gaps = [gap_to_ground(motion, foot, knot) for foot, knot in first]
-    return [f"land {_range(gaps, 1e3)} mm above the ground"] if gaps else []
+    return [f"land {_range(gaps, 1e3)} mm high"] if gaps else []
 
 
 def _range(values: Iterable[float], scale: float = 1.0) -> str:
     """Smallest and largest value, or one if they look the same."""
+    values = list(values)
     ends = [f"{scale * pick(values):.{0 if scale > 1 else 3}f}" for pick in (min, max)]
     low, high = (end.replace("-0", "0") if float(end) == 0 else end for end in ends)
     return low if low == high else f"{low} to {high}"

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.analysis.basics import robot_of, time_axis
+from trajopt.analysis.basics import check_solution, robot_of, time_axis
 from trajopt.checks import check_array, check_count, check_texts
-from trajopt.errors import unknown_name
-from trajopt.plotting.goals import goals_of
+from trajopt.errors import InvalidArgumentError, shown, unknown_name
+from trajopt.plotting.goals import shown_goals
+from trajopt.plotting.obstacles import check_obstacles, corners, draw_obstacle
 from trajopt.plotting.scene import Scene, check_points, draw_color_bar, scene_of
-from trajopt.plotting.skeleton import Skeleton, ends_of, skeleton_of
+from trajopt.plotting.skeleton import Skeleton, model_skeleton, skeleton_of
 from trajopt.plotting.style import GREY, RED, canvas, house_style, time_ramp, whole_figure
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -28,6 +30,7 @@ def plot_motion(
     *,
     frame: str | Sequence[str] | None = None,
     targets: npt.ArrayLike | None = None,
+    obstacles: npt.ArrayLike = (),
     view: tuple[float, float] | None = None,
     figure: Figure | SubFigure | None = None,
 ) -> Figure:
@@ -38,12 +41,15 @@ def plot_motion(
     axes is drawn in their plane.
 
     Args:
-        solution: Solution to draw; the state of its problem has a robot.
+        solution: Solution to draw; the state of its problem has a robot, or its model a method `skeleton`: see
+            `trajopt.robots.Skeleton`.
         frames: Number of stick figures, >= 1 [-].
-        frame: Frame, or several, whose path is drawn. By default the frames with a reference in the terminal cost; if
-            there are none, the end of a robot with a single end. An empty sequence draws no path.
-        targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default the references of frames in the
-            terminal cost; an empty sequence marks none.
+        frame: Frame, or several, whose path is drawn. By default all feet and the frames with a goal in the cost or in
+            the constraints of the end; if there are none, the end of a robot with a single end. An empty sequence draws
+            no path. A model's skeleton says itself which paths are drawn.
+        targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default goals of frames that are no feet, in
+            the cost and in the constraints of the end; an empty sequence marks none.
+        obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
         view: Elevation and azimuth of the eye [deg]; by default it looks across the main direction of the motion.
         figure: Figure or subfigure to draw into; by default a new one.
 
@@ -54,37 +60,62 @@ def plot_motion(
         InvalidArgumentError: The solution has no problem, its state has no robot, or an argument has a wrong value.
         UnknownNameError: The robot has no such frame.
     """
-    model = robot_of(solution)
     check_count("frames", frames, least=1, most=1000)
     if view is not None:
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
-    goals = goals_of(solution)
+    skeleton, paths, names, marks = _parts(solution, frame, targets)
+    bodies, points = check_obstacles(obstacles), skeleton.points.reshape(-1, 3)
+    with house_style():
+        target = canvas(figure, 7.2, 6.0)
+        scene = scene_of(
+            target, skeleton.points, np.concatenate([paths.reshape(-1, 3), marks, corners(bodies, points)]), view
+        )
+        knots = np.unique(np.round(np.linspace(0, len(solution.xs) - 1, frames)).astype(int))
+        for body in bodies:
+            draw_obstacle(scene, body, points)
+        _draw_base(scene, skeleton)
+        _draw_figures(scene, skeleton, knots, len(solution.xs) - 1)
+        for i, path in enumerate(paths):
+            label = "_path" if i else f"path of {', '.join(names)}" if names else "path"  # one entry for all paths
+            scene.draw(path, color=RED, linewidth=1.3, label=label, zorder=4)
+        if len(marks):
+            scene.draw(marks, color=RED, marker="*", linestyle="", markersize=12, markeredgecolor="white",
+                       label="target" if len(marks) == 1 else "targets", zorder=6)  # fmt: skip
+        if len(paths) or len(marks):
+            target.legend(loc="outside upper left", ncols=3)
+        draw_color_bar(target, scene.axes, *time_axis(solution))
+        return whole_figure(target)
+
+
+def has_motion(solution: Solution) -> bool:
+    """Whether a solution has a motion to draw: of a robot, or of a model with a method `skeleton`."""
+    return solution.robot is not None or model_skeleton(solution) is not None
+
+
+def _parts(
+    solution: Solution, frame: str | Sequence[str] | None, targets: npt.ArrayLike | None
+) -> tuple[Skeleton, Reals, list[str], Reals]:
+    """Skeleton, paths (n, T + 1, 3), names of the frames that they are of, and targets (m, 3)."""
+    own = None if check_solution(solution).robot is not None else model_skeleton(solution)
+    if own is not None:
+        if frame is not None:
+            raise InvalidArgumentError(
+                f"frame: expected none for a solution without a robot, got {shown(frame)}; its model's skeleton says "
+                "which paths are drawn, by `tracks`"
+            )
+        marks = check_points("targets", () if targets is None else targets)
+        return own, np.reshape([own.points[:, i] for i in own.tracks], (-1, len(own.points), 3)), [], marks
+    model = robot_of(solution)
+    frames, goals = shown_goals(solution)
     marks = check_points("targets", [point for _, point in goals] if targets is None else targets)
-    if frame is None:
-        ends = [name for *_, name in ends_of(model)]
-        frame = list(dict.fromkeys(name for name, _ in goals)) or (ends if len(ends) == 1 and ends[0] else [])
+    frame = frames if frame is None else frame
     names = [frame] if isinstance(frame, str) else list(check_texts("frame", frame))
     known = [f.name for f in model.frames]
     for name in names:
         if name not in known:
             raise unknown_name("frame", name, known)
     skeleton, paths = skeleton_of(model, solution.xs[:, : model.nq], [known.index(name) for name in names])
-    with house_style():
-        target = canvas(figure, 7.2, 6.0)
-        scene = scene_of(target, skeleton.points, np.concatenate([paths.reshape(-1, 3), marks]), view)
-        knots = np.unique(np.round(np.linspace(0, len(solution.xs) - 1, frames)).astype(int))
-        _draw_base(scene, skeleton)
-        _draw_figures(scene, skeleton, knots, len(solution.xs) - 1)
-        for i, path in enumerate(paths):
-            label = "_path" if i else f"path of {', '.join(names)}"  # all paths look the same: one entry in the legend
-            scene.draw(path, color=RED, linewidth=1.3, label=label, zorder=4)
-        if len(marks):
-            scene.draw(marks, color=RED, marker="*", linestyle="", markersize=12, markeredgecolor="white",
-                       label="target" if len(marks) == 1 else "targets", zorder=6)  # fmt: skip
-        if names or len(marks):
-            target.legend(loc="outside upper left", ncols=3)
-        draw_color_bar(target, scene.axes, *time_axis(solution))
-        return whole_figure(target)
+    return skeleton, paths, names, marks
 
 
 def _draw_base(scene: Scene, skeleton: Skeleton) -> None:
@@ -107,6 +138,6 @@ def _draw_figures(scene: Scene, skeleton: Skeleton, knots: npt.NDArray[np.int_],
             scene.draw(np.array(bones[:-1]), color=color, linewidth=width, marker="o", markersize=1.6 * width,
                        solid_capstyle="round", zorder=2 + t / max(last, 1), label="_figure")  # fmt: skip
         if skeleton.sliders:
-            carts = points[skeleton.sliders]
+            carts = points[list(skeleton.sliders)]
             scene.draw(carts, color=color, marker="s", markersize=9, linestyle="", zorder=2 + t / max(last, 1),
                        label="_slider")  # fmt: skip

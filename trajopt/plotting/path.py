@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, time_axis
-from trajopt.checks import as_numbers, check_array, check_count
+from trajopt.checks import check_array, check_count
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.goals import pose_goals
+from trajopt.plotting.obstacles import check_obstacles, corners, draw_obstacle
 from trajopt.plotting.scene import Scene, check_points, draw_color_bar, scene_of
 from trajopt.plotting.style import GREY, PALETTE, RED, canvas, house_style, time_ramp, whole_figure
 from trajopt.types import Reals
@@ -46,8 +47,8 @@ def plot_path(
     Args:
         solution: Solution to draw; the states of its problem are poses, see `StateAbstract.body_poses`.
         frames: Number of knots with axes, >= 1 [-].
-        targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default the references of the terminal cost,
-            and of running costs that hold at a few knots (waypoints); an empty sequence marks none.
+        targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default the goals of costs and
+            constraints of the end, and of those that hold at a few knots (waypoints); an empty sequence marks none.
         obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
         view: Elevation and azimuth of the eye [deg]; by default it looks across the main direction of the path.
         figure: Figure or subfigure to draw into; by default a new one.
@@ -68,15 +69,15 @@ def plot_path(
     if view is not None:
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     marks = check_points("targets", pose_goals(solution) if targets is None else targets)
-    bodies = _obstacles(obstacles)
+    bodies = check_obstacles(obstacles)
     points = poses[:, :3, 3]
     with house_style():
         target = canvas(figure, 7.2, 6.0)
-        everything = np.concatenate([points, marks, _corners(bodies, points)])
+        everything = np.concatenate([points, marks, corners(bodies, points)])
         axes = axes_at(poses[_spread(points, frames)], AXIS * float(np.ptp(everything, axis=0).max()))
         scene = scene_of(target, points[:, None], np.concatenate([everything, axes.reshape(-1, 3)]), view)
         for body in bodies:
-            _draw_obstacle(scene, body, points)
+            draw_obstacle(scene, body, points)
         scene.draw(points, color=GREY, linewidth=1.2, zorder=2, label="path")
         shade = time_ramp()(np.linspace(0.0, 1.0, len(points)) if len(points) > 1 else np.ones(1))
         for t, point in enumerate(points):
@@ -96,27 +97,6 @@ def poses_of(solution: Solution) -> Reals | None:
         return solution.description.poses
     state = getattr(solution.problem, "state", None)
     return None if state is None else state.body_poses(solution.xs)
-
-
-def _obstacles(obstacles: npt.ArrayLike) -> Reals:
-    """Obstacles as rows (x, y, z, radius) [m]; z is NaN for a cylinder."""
-    rows = as_numbers("obstacles", obstacles, "rows (x, y, radius) or (x, y, z, radius)")
-    if rows.size == 0:
-        return np.zeros((0, 4))
-    rows = np.atleast_2d(rows)
-    if rows.ndim != 2 or rows.shape[1] not in (3, 4) or not np.all(np.isfinite(rows)) or not np.all(rows[:, -1] > 0):
-        raise InvalidArgumentError(
-            f"obstacles: expected rows (x, y, radius) or (x, y, z, radius) with radius > 0 [m], got {rows.tolist()}"
-        )
-    return rows if rows.shape[1] == 4 else np.insert(rows, 2, np.nan, axis=1)
-
-
-def _corners(bodies: Reals, points: Reals) -> Reals:
-    """Corners of boxes around obstacles (m, 3) [m]; cylinders are as high as the path."""
-    ends = [body[:3] + sign * body[3] * np.array([1.0, 1.0, 1.0]) for body in bodies for sign in (-1.0, 1.0)]
-    corners = np.array(ends).reshape(-1, 3)
-    corners[:, 2] = np.where(np.isnan(corners[:, 2]), points[0, 2], corners[:, 2])
-    return corners
 
 
 def _spread(points: Reals, frames: int) -> npt.NDArray[np.int_]:
@@ -142,24 +122,3 @@ def _draw_axes(scene: Scene, axes: Reals) -> None:
         if np.any(across[:, list(scene.shown)] > 1e-2 * np.max(across, initial=0.0)):
             lines = np.concatenate([axes[:, i], gap], axis=1).reshape(-1, 3)
             scene.draw(lines, color=color, linewidth=1.8, zorder=4, label=f"body {name}")
-
-
-def _draw_obstacle(scene: Scene, body: Reals, points: Reals) -> None:
-    """Draws a ball, or a cylinder as high as the path; in a plane its outline."""
-    look: dict[str, Any] = {"color": GREY, "linewidth": 0, "alpha": 0.35}
-    angle = np.linspace(0, 2 * np.pi, 49)
-    center, radius = body[:3], body[3]
-    if len(scene.shown) == 2:
-        across, up = (center[i] for i in scene.shown)
-        if np.isnan(up):
-            scene.axes.axvspan(across - radius, across + radius, label="_obstacle", **look)
-        else:
-            scene.axes.fill(across + radius * np.cos(angle), up + radius * np.sin(angle), label="_obstacle", **look)
-        return
-    turn = np.linspace(-1, 1, 25)[:, None]
-    cylinder = bool(np.isnan(center[2]))
-    wide = np.ones_like(turn) if cylinder else np.sqrt(1 - turn**2)
-    low, high = points[:, 2].min(), points[:, 2].max()
-    z = (low + high) / 2 + turn * (high - low) / 2 if cylinder else center[2] + radius * turn
-    x, y = center[0] + radius * wide * np.cos(angle), center[1] + radius * wide * np.sin(angle)
-    scene.axes.plot_surface(x, y, z + 0 * x, shade=True, label="_obstacle", **look)

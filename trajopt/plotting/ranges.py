@@ -1,4 +1,4 @@
-"""Ranges of axes that one spike does not stretch."""
+"""Ranges of axes that one spike does not stretch; values without neighbours."""
 
 from __future__ import annotations
 
@@ -26,3 +26,9 @@ def clear_range(values: Reals) -> tuple[float, float]:
     if usual <= 0 or high - low <= _SPIKE * usual:
         return low, high
     return max(low, first - _AROUND * usual), min(high, last + _AROUND * usual)
+
+
+def single_knots(values: Reals) -> list[int]:
+    """Places of finite values (n,) whose neighbours are none, which a line does not show."""
+    known = np.concatenate([[False], np.isfinite(values), [False]])
+    return np.flatnonzero(known[1:-1] & ~known[:-2] & ~known[2:]).tolist()

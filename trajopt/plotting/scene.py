@@ -21,6 +21,8 @@ _STILL, _FLAT = 1e-4, 0.5
 """Limits for drawing in a plane: largest motion across it, and largest depth, as fractions of the robot's size."""
 
 _AXES = "xyz"
+_LABEL = (36.0, 20.0)  # width and height that the label of a tick takes, at 100 pixels an inch [pixel]
+_SHRINKS = 0.75  # part of its first size that a picture keeps when legends and bars get their place [-]
 _FILL = 0.76  # part of the picture that a box in space fills, the rest is for its labels [-]
 
 
@@ -76,9 +78,9 @@ def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple
     axes.set_box_aspect(half, zoom=_zoom(axes, half))
     axes.zaxis.set_rotate_label(False)
     axes.zaxis.label.set_rotation(90)
-    for axis, extent in zip((axes.xaxis, axes.yaxis, axes.zaxis), half / half.max()):
+    for i, axis in enumerate((axes.xaxis, axes.yaxis, axes.zaxis)):
         axis.set_pane_color((0.97, 0.97, 0.97, 1.0))
-        axis.set_major_locator(_ticks(extent))
+        axis.set_major_locator(_ticks(axes, center, half[i] * np.eye(3)[i]))
         axis.labelpad = 9 if axis is axes.zaxis else 6
     return Scene(axes, (0, 1, 2))
 
@@ -95,10 +97,16 @@ def _zoom(axes: Any, half: Reals) -> float:
     return _FILL / float(np.ptp(seen, axis=0).max())
 
 
-def _ticks(extent: float) -> Any:
+def _ticks(axes: Any, center: Reals, half: Reals) -> Any:
+    """Locator for an axis from center - half to center + half with as many ticks as there is room for labels."""
     from matplotlib.ticker import MaxNLocator
+    from mpl_toolkits.mplot3d import proj3d
 
-    return MaxNLocator(nbins=max(2, round(5 * extent)))
+    x, y, _ = proj3d.proj_transform(*np.stack([center - half, center + half], axis=1), axes.get_proj())
+    across, up = np.abs(np.diff(axes.transData.transform(np.column_stack([x, y])), axis=0))[0]  # [pixel]
+    scale = axes.figure.dpi / 100.0
+    room = _SHRINKS * max(across / (_LABEL[0] * scale), up / (_LABEL[1] * scale))
+    return MaxNLocator(nbins=int(np.clip(room, 1, 6)), steps=[1, 2, 5, 10], min_n_ticks=1)
 
 
 def _azimuth(points: Reals) -> float:

@@ -67,7 +67,7 @@ def model_skeleton(solution: Solution) -> Skeleton | None:
     """
     if solution.problem is None:
         return None if solution.description is None else solution.description.skeleton
-    for model in (*solution.problem.running[:1], solution.problem.terminal):
+    for model in (*getattr(solution.problem, "running", ())[:1], getattr(solution.problem, "terminal", None)):
         owner: Any = model if hasattr(model, "skeleton") else getattr(model, "differential", None)
         if hasattr(owner, "skeleton"):
             values = {**solution.problem.parameter_values(), **solution.parameters}

@@ -8,15 +8,18 @@ import numpy as np
 
 from trajopt.plotting.film import Film
 from trajopt.plotting.ground import draw_ground
+from trajopt.plotting.obstacles import corners, draw_obstacle
 from trajopt.plotting.path import BODY_AXES
-from trajopt.plotting.scene import scene_of
-from trajopt.plotting.style import GREEN, GREY, RAMP, RED
+from trajopt.plotting.scene import Scene, scene_of
+from trajopt.plotting.strip import round_down
+from trajopt.plotting.style import GREEN, GREY, RAMP, RED, legend_below
 from trajopt.plotting.window import new_figure
 from trajopt.types import Reals
 
 _WIDE, _TALL = 7.2, 5.4  # largest size of the picture [inch]
 _LOW, _SLIM = 2.6, 3.6  # smallest height and width [inch]
-_ROOM = 0.9  # for labels [inch]
+_ROOM = 1.25  # for labels and legend [inch]
+_KEY = 0.2  # largest length of the arrow that tells the scale of forces, in widths of the axes [-]
 _MIDDLE = 0.02  # bones this close to the middle belong to no side, in sizes of the robot [-]
 _PEAK = 0.3  # largest room for arrows below the feet, in heights of the robot [-]; a peak of a force may be cut off
 _HEAD = 0.045  # length of an arrow's head, in heights of the robot [-]
@@ -45,9 +48,10 @@ class Stage:
         self._eye = np.eye(3)[1] if film.side else self._line_of_sight()
         points = film.skeleton.points[:, 1 if film.side else 0 :]  # on feet without the world's origin
         self._size = float(np.ptp(points.reshape(-1, 3), axis=0).max())
+        self._groups = self._sides(film.skeleton.points[0])
         self._draw_still()
-        path = GREY if film.axes.size else RED  # a body has a red axis
-        self._trails = [self._curve(color=path, linewidth=1.3, zorder=4) for _ in film.trails]
+        path = _path_look(film)
+        self._trails = [self._curve(zorder=1.5 if film.side else 4, **path) for _ in film.trails]
         self._body = self._curve(color=RAMP[2], marker="o", markersize=8, linestyle="", zorder=6)
         look: dict[str, Any] = {"marker": "o", "solid_capstyle": "round", "linewidth": 3.2, "markersize": 4.5}
         self._bones = [self._curve(color=color, zorder=2 + i, **look) for i, color in enumerate(_SIDES)]
@@ -59,6 +63,8 @@ class Stage:
         self._soles = self._curve(color=RED, marker="o", markersize=5, linewidth=3.2, zorder=7)
         self._arrows = self._curve(color=RED, linewidth=1.8, zorder=8, solid_joinstyle="miter")
         self._clock = self._axes.set_title(" ", loc="left", fontweight="normal", fontsize=10, color="#222222")
+        self._draw_key()
+        self._draw_legend()
         self.canvas.draw()  # lays it out, once
         self.figure.set_layout_engine("none")
 
@@ -68,7 +74,7 @@ class Stage:
         points, knot = film.between(film.skeleton.points, time), film.knot(time)[0]
         self._move(self._body, points if not film.skeleton.bones else np.zeros((0, 3)))
         self._move(self._sliders, points[list(film.skeleton.sliders)])
-        for bones, group in zip(self._bones, self._sides(points)):
+        for bones, group in zip(self._bones, self._groups):
             self._move(bones, _broken([points[list(pair)] for pair in group]))
         for curve, axis in zip(self._axes_of_body, film.between(film.axes, time)):
             self._move(curve, axis)
@@ -81,12 +87,12 @@ class Stage:
         self._clock.set_text(clock)
 
     def _side(self) -> tuple[Any, tuple[int, ...]]:
-        """Axes for a robot on feet, seen from its right, with the ground."""
+        """Axes for a robot on feet, seen from its right and a little from the front, with the ground."""
         film = self.film
         assert film.motion is not None
         points = film.skeleton.points[:, 1:].reshape(-1, 3)  # without the world's origin
         tails = np.concatenate([np.subtract(*film.forces(float(time)))[:, 2] for time in film.times[:-1]])
-        shown = np.concatenate([points, film.goals])[:, [0, 2]]
+        shown = np.concatenate([points, film.goals, corners(film.obstacles, points)])[:, [0, 2]]
         low, high = shown.min(axis=0), shown.max(axis=0)
         tall = float(high[1] - low[1])
         low[1] = np.maximum(tails, low[1] - _PEAK * tall).min(initial=low[1])
@@ -102,7 +108,8 @@ class Stage:
     def _anywhere(self) -> tuple[Any, tuple[int, ...]]:
         """Axes in a plane or in space, as `plot_motion` has them."""
         film = self.film
-        more = np.concatenate([film.trails.reshape(-1, 3), film.axes.reshape(-1, 3), film.goals])
+        around = corners(film.obstacles, film.skeleton.points.reshape(-1, 3))
+        more = np.concatenate([film.trails.reshape(-1, 3), film.axes.reshape(-1, 3), film.goals, around])
         scene = scene_of(self.figure, film.skeleton.points, more, None)
         return scene.axes, scene.shown
 
@@ -124,8 +131,11 @@ class Stage:
         return -np.array([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)])
 
     def _draw_still(self) -> None:
-        """Draws what does not move: base, rails, goals."""
+        """Draws what does not move: base, rails, goals, obstacles."""
         skeleton = self.film.skeleton
+        around = np.concatenate([skeleton.points.reshape(-1, 3), self.film.goals])
+        for body in self.film.obstacles:
+            draw_obstacle(Scene(self._axes, self._shown), body, around)
         for slider in skeleton.sliders:
             track = skeleton.points[:, slider]
             rail = np.stack([track.min(axis=0), track.max(axis=0)])
@@ -137,8 +147,60 @@ class Stage:
             goals = self._curve(color=RED, marker="*", linestyle="", markersize=13, markeredgecolor="white", zorder=5)
             self._move(goals, self.film.goals)
 
+    def _draw_key(self) -> None:
+        """Draws an arrow above the axes, and the force that it stands for."""
+        film = self.film
+        if film.motion is None or len(self._shown) == 3 or not film.scale > 0.0:
+            return
+        (left, right), (low, high) = self._axes.get_xlim(), self._axes.get_ylim()
+        force = round_down(_KEY * (right - left) / film.scale)
+        tip, level = right - 0.01 * (right - left), high + 0.045 * (high - low)
+        line = np.array([tip, 0.0, level])
+        key = self._curve(color=RED, linewidth=1.8, solid_joinstyle="miter", clip_on=False)
+        self._move(key, self._arrow(line, film.scale * force * np.eye(3)[0]))
+        self._axes.annotate(f"force of {force:g} N", (tip - film.scale * force, level), (-5, 0), ha="right",
+                            va="center", textcoords="offset points", fontsize=8, annotation_clip=False)  # fmt: skip
+
+    def _draw_legend(self) -> None:
+        """Draws a legend below: sides of a robot on feet, axes of a body, contacts, path, target."""
+        from matplotlib.lines import Line2D
+
+        film, entries = self.film, []
+        if film.side:
+            used = [bool(group) for group in self._groups]
+            named = [*zip(_SIDES, ("left", "trunk", "right"), used)]
+            entries += [
+                Line2D([], [], color=c, linewidth=3.0, label=name) for c, name, there in reversed(named) if there
+            ]
+        if film.motion is not None:
+            entries.append(Line2D([], [], color=RED, marker="o", markersize=5, linewidth=3.0, label="in contact"))
+            com: dict[str, Any] = {"color": "#333333", "marker": "o", "markerfacecolor": "white", "linestyle": ""}
+            entries.append(Line2D([], [], label="centre of mass", **com))
+        for i, (color, name) in enumerate(BODY_AXES[: film.axes.shape[1]]):
+            if np.ptp(film.axes[:, i][..., list(self._shown)], axis=1).max(initial=0.0) > 1e-9:
+                entries.append(Line2D([], [], color=color, linewidth=2.4, label=f"body {name}"))
+        if len(film.trails):
+            feet = film.side and film.motion is not None and len(film.trails) == len(film.motion.feet)
+            entries.append(Line2D([], [], label="paths of the feet" if feet else "path", **_path_look(film)))
+        if len(film.goals):
+            name = "target" if len(film.goals) == 1 else "targets"
+            star: dict[str, Any] = {
+                "color": RED,
+                "marker": "*",
+                "markersize": 10,
+                "markeredgecolor": "white",
+                "linestyle": "",
+            }
+            entries.append(Line2D([], [], label=name, **star))
+        if entries:
+            legend_below(self.figure, entries)
+
     def _sides(self, points: Reals) -> list[list[tuple[int, int]]]:
-        """Bones on the far side, in the middle and on the near side; all in the middle unless seen from the side."""
+        """Bones that begin on the far side, in the middle and on the near side; all on that unless seen from the side.
+
+        Args:
+            points: Points at the first knot (n, 3) [m].
+        """
         groups: list[list[tuple[int, int]]] = [[], [], []]
         for bone in self.film.skeleton.bones:
             if not self.film.side:
@@ -171,6 +233,11 @@ class Stage:
         """Gives a curve other points (n, 3)."""
         columns = [points[:, i] for i in self._shown]
         curve.set_data(*columns) if len(columns) == 2 else curve.set_data_3d(*columns)
+
+
+def _path_look(film: Film) -> dict[str, Any]:
+    """Look of paths: thin for feet, which are many; grey for these, and for a body, which has a red axis."""
+    return {"color": GREY if film.axes.size or film.side else RED, "linewidth": 0.9 if film.side else 1.3}
 
 
 def _broken(lines: list[Reals]) -> Reals:

@@ -12,6 +12,7 @@ from trajopt.analysis.basics import robot_of
 from trajopt.analysis.legs import LeggedMotion, legged_motion
 from trajopt.checks import check_count
 from trajopt.plotting.ground import draw_ground, gap_to_ground
+from trajopt.plotting.projection import OBLIQUE
 from trajopt.plotting.skeleton import Skeleton, skeleton_of
 from trajopt.plotting.style import GREEN, GREY, RAMP, RED, canvas, house_style, whole_figure
 from trajopt.types import Reals
@@ -30,7 +31,6 @@ _MIDDLE = 0.02  # bones this close to the middle belong to no side, in widths of
 _AROUND = 1.0  # height of legend and labels [inch]
 _SLIM = 0.5  # smallest width of a picture, in heights of the robot [-]
 _WEIGHT, _LONGEST = 0.3, 0.5  # length of the weight's arrow, and of the longest arrow, in heights of the robot [-]
-_OBLIQUE = 0.3  # shift of the far side to the right, in its distance, so that left and right do not hide each other [-]
 _FLOATS = 1e-3  # a foot in contact that is farther from the ground than this is marked [m]
 
 _CONTACT: dict[str, Any] = {"color": RED, "marker": "o", "markersize": 4.5, "linewidth": 3.0, "solid_capstyle": "round"}
@@ -118,7 +118,7 @@ class _Strip:
     def seen(self, number: int, points: Reals) -> Reals:
         """Coordinates of points in the world (n, 3) in picture `number`, shape (n, 2) [m]."""
         around = points - self.skeleton.points[self.knots[number], 1]
-        across = around @ (self.ahead + _OBLIQUE * self.left)
+        across = around @ (self.ahead + OBLIQUE * self.left)
         return np.column_stack([across - self.middle + number * self.width, points[:, 2]])
 
     def heights(self) -> tuple[float, float]:
@@ -151,7 +151,7 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
     knots, peak = _with_peak(motion, timed, knots)
     left = np.array([-ahead[1], ahead[0], 0.0])
     points = skeleton.points[knots, 1:]  # without the world's origin
-    along = (points - points[:, :1]) @ (ahead + _OBLIQUE * left)
+    along = (points - points[:, :1]) @ (ahead + OBLIQUE * left)
     low, high = float(along.min()), float(along.max())
     tall = float(np.max(np.ptp(points[:, :, 2], axis=1)))
     largest = max(float(np.linalg.norm(np.nan_to_num(foot.forces[knots]), axis=1).max()) for foot in motion.feet)
@@ -233,7 +233,7 @@ def _draw_forces(axes: Axes, strip: _Strip) -> None:
     if not arrows:
         return
     quiver = axes.quiver(*np.array(tails).T, *np.array(arrows).T, color=RED, zorder=5, **_ARROW)
-    force = _round(0.3 * float(np.ptp(strip.heights())) / strip.scale)
+    force = round_down(0.3 * float(np.ptp(strip.heights())) / strip.scale)
     length = strip.scale * force / float(np.ptp(axes.get_xlim()))  # of the panel
     above = 1 + 0.16 / (strip.height(10.0) - _AROUND)  # between the panel and the legend
     axes.quiverkey(
@@ -256,7 +256,7 @@ def _write_gaps(axes: Axes, strip: _Strip) -> None:
                               textcoords="offset points", fontsize=7, va="top")  # fmt: skip
 
 
-def _round(value: float) -> float:
+def round_down(value: float) -> float:
     """Largest of 1, 2, 5, 10, 20, ... up to a value > 0."""
     power = 10.0 ** np.floor(np.log10(value))
     return float(max(step * power for step in (1, 2, 5) if step * power <= value * (1 + 1e-9)))

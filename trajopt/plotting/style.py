@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.legend import Legend
 
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")
-"""Colours that colour-blind readers can tell apart (Okabe and Ito 2008, without yellow)."""
+PALETTE = (
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333"),
+    *("#882255", "#999933", "#6A3D9A", "#8C6D46", "#9AD15F"),
+)
+"""Twelve colours, the first seven such that colour-blind readers can tell them apart (Okabe and Ito 2008)."""
 
 BLUE, RED, GREEN, GREY = PALETTE[0], PALETTE[1], PALETTE[2], "#8A8A8A"
 
@@ -127,7 +130,7 @@ def legend_beside(axes: Axes, entries: int) -> None:
     figure = axes.get_figure()
     assert figure is not None
     tall = figure.bbox.height / whole_figure(figure).dpi  # [inch]
-    columns = 1 if entries <= max(10, (tall - 0.6) / 0.15) else 2
+    columns = 1 if entries <= max(10, (tall - 0.35) / 0.157) else 2
     axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1.03), borderaxespad=0.3, ncols=columns, labelspacing=0.3)
 
 
@@ -148,11 +151,11 @@ def time_ramp() -> LinearSegmentedColormap:
     return LinearSegmentedColormap.from_list("time", RAMP)
 
 
-def integer_axis(axes: Axes) -> None:
-    """Restricts the ticks of the horizontal axis to integers."""
+def integer_axis(axes: Axes, most: int = 9) -> None:
+    """Restricts the ticks of the horizontal axis to integers, and their number to about `most`."""
     from matplotlib.ticker import MaxNLocator
 
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=most, steps=[1, 2, 4, 5, 10], integer=True, min_n_ticks=1))
 
 
 def check_picture_path(path: str | os.PathLike[str], argument: str = "path") -> Path:

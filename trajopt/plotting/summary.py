@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,15 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, has_cost_terms, robot_of
-from trajopt.analysis.legs import is_legged, legged_motion
+from trajopt.analysis.constraints import constraint_rows, constraints_report
+from trajopt.analysis.legs import is_legged
 from trajopt.callbacks.logger import CallbackLogger
 from trajopt.checks import check_count, check_text
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.convergence import draw_convergence, plot_convergence
+from trajopt.plotting.constraints import plot_constraints
+from trajopt.plotting.convergence import draw_convergence, main_quantities, plot_convergence
 from trajopt.plotting.cost_terms import plot_cost_terms
-from trajopt.plotting.goals import goals_of
-from trajopt.plotting.legged_summary import draw_contacts, draw_legged, draw_space, reached
-from trajopt.plotting.motion import plot_motion
+from trajopt.plotting.goals import shown_goals
+from trajopt.plotting.legged_summary import draw_contacts, draw_legged, draw_space, heading
+from trajopt.plotting.motion import has_motion, plot_motion
 from trajopt.plotting.path import has_path, plot_path
 from trajopt.plotting.skeleton import skeleton_of
 from trajopt.plotting.style import SCREEN, canvas, check_picture_path, house_style, split, whole_figure
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from trajopt.solution import Solution
+
+
+_LETTERS = 145  # letters in a line of the heading [-]
 
 
 def plot_summary(
@@ -44,9 +50,10 @@ def plot_summary(
 ) -> Figure:
     """Draws motion, trajectory, convergence and cost terms on one screen; `path` writes it to a file.
 
-    A robot is drawn as stick figures, a state that is the pose of a body as its path; other states have no motion. The
-    cost terms are left out without a problem, the convergence without an iteration. A robot with a floating base and
-    contacts has a strip, forces, heights of the feet and balance instead; `plot_pages` draws its joints and more.
+    A robot, and a model with a method `skeleton`, is drawn as stick figures, a state that is the pose of a body as its
+    path; other states have no motion. The cost terms are left out without a problem, the convergence without an
+    iteration. A robot with a floating base and contacts has a strip, forces, heights of the feet and balance instead;
+    `plot_pages` draws its joints and more.
 
     Args:
         solution: Solution to draw.
@@ -55,7 +62,7 @@ def plot_summary(
         frames: Number of stick figures, or of axes of a body, >= 1 [-]; by default as many as fit.
         frame: Frame of the robot, or several, whose path is drawn; by default as in `plot_motion`.
         targets: Points to mark, shape (3,) or (n, 3), in the world [m]; by default as in `plot_motion` or `plot_path`.
-        obstacles: Obstacles beside the path of a body, as in `plot_path`.
+        obstacles: Obstacles beside the motion, as in `plot_path`; none beside a walking robot.
 
     Returns:
         The figure, at most 1,400 x 900 pixels.
@@ -71,18 +78,18 @@ def plot_summary(
         check_text("title", title)
     if frames is not None:
         check_count("frames", frames, least=1, most=1000)
-    has_robot, is_path = solution.robot is not None, has_path(solution)
-    if frame is not None and not has_robot:
+    is_path = has_path(solution) and not has_motion(solution)
+    if frame is not None and solution.robot is None:
         raise InvalidArgumentError("frame: expected none for a solution without a robot; it marks its motion")
-    if targets is not None and not (has_robot or is_path):
+    if targets is not None and not (has_motion(solution) or is_path):
         raise InvalidArgumentError("targets: expected none for a solution without a motion to mark them in")
-    if np.size(obstacles) and not is_path:
-        raise InvalidArgumentError("obstacles: expected none for a solution without a path of a body, see plot_path")
+    if np.size(obstacles) and not (has_motion(solution) or is_path):
+        raise InvalidArgumentError("obstacles: expected none for a solution without a motion, see plot_path")
     picture: Callable[[SubFigure], Any] | None = None
     if is_path:
         picture = partial(_path, solution, frames or 12, targets, obstacles)
-    elif has_robot:
-        picture = partial(_motion, solution, frames or 8, frame, targets)
+    elif has_motion(solution):
+        picture = partial(_motion, solution, frames or 8, frame, targets, obstacles)
     with house_style():
         figure = _screen(solution, title, apart=path is not None)
         if is_legged(solution):
@@ -95,17 +102,22 @@ def plot_summary(
 
 
 def plot_pages(
-    solution: Solution, path: str | os.PathLike[str] | None = None, *, title: str | None = None
+    solution: Solution,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    obstacles: npt.ArrayLike = (),
 ) -> dict[str, Figure]:
     """Draws the summary, and what does not fit on its screen on further pages.
 
-    These are "joints" for a robot with many joints, and "contacts", "space" and "solver" for one with a floating base
-    and contacts.
+    These are "joints" for a robot with many joints, "constraints" for a problem with some, and "contacts", "space" and
+    "solver" for a robot with a floating base and contacts.
 
     Args:
         solution: Solution to draw.
         path: File of the summary (.png, .pdf or .svg); a page is written beside it, to `NAME-joints.png` and so on.
         title: Text before the outcome in the heading.
+        obstacles: Obstacles beside the motion, as in `plot_summary`.
 
     Returns:
         The figures by the name of the page, "summary" first, each at most 1,400 x 900 pixels.
@@ -113,11 +125,13 @@ def plot_pages(
     Raises:
         InvalidArgumentError: `path` cannot be written.
     """
-    pages = {"summary": plot_summary(solution, path, title=title)}
+    pages = {"summary": plot_summary(solution, path, title=title, obstacles=obstacles)}
     file = None if path is None else Path(path)
     drawings: dict[str, Callable[[Figure], Any]] = {}
     if has_limbs(solution):
         drawings["joints"] = lambda figure: plot_solution(solution, figure=figure)
+    if constraint_rows(solution):
+        drawings["constraints"] = lambda figure: plot_constraints(solution, figure=figure)
     if is_legged(solution):
         drawings["contacts"] = lambda figure: draw_contacts(figure, solution)
         drawings["space"] = lambda figure: draw_space(figure, solution)
@@ -138,20 +152,26 @@ def _screen(solution: Solution, title: str | None, *, apart: bool) -> Figure:
     plural = "" if solution.iterations == 1 else "s"
     outcome = f"{solution.solver}: {sentence}, cost {solution.cost:.6g} after {solution.iterations} iteration{plural}"
     lines = [outcome if title is None else f"{title}, {outcome}"]
-    lines.append("; ".join([*([reached(solution)] if is_legged(solution) else []), *_goals(solution)]))
+    facts = [*([heading(solution)] if is_legged(solution) else []), *_goals(solution)]
+    facts += [f"constraints {words.split(';')[0]}" for words in constraints_report(solution).values()]
+    lines += textwrap.wrap("; ".join(facts), _LETTERS)
     figure.suptitle("\n".join(line for line in lines if line), fontsize=10.5, fontweight="bold", x=0.01, ha="left")
     return figure
+
+
+def _millimetres(metres: float) -> str:
+    """Two digits of small lengths, whole millimetres of larger ones."""
+    return f"{1e3 * metres:.0f}" if metres >= 0.1 else f"{1e3 * metres:.2g}"
 
 
 def _goals(solution: Solution) -> list[str]:
     """Distances of frames that are no feet from their goals at the end, each in words."""
     if solution.robot is None:
         return []
-    feet = [foot.frame for foot in legged_motion(solution).feet] if is_legged(solution) else []
-    goals, model = [goal for goal in goals_of(solution) if goal[0] not in feet], robot_of(solution)
+    goals, model = shown_goals(solution)[1], robot_of(solution)
     _, paths = skeleton_of(model, solution.xs[-1:, : model.nq], [model.getFrameId(name) for name, _ in goals])
     ends = [float(np.linalg.norm(path[-1] - goal)) for path, (_, goal) in zip(paths, goals)]
-    return [f"{name} ends {1e3 * far:.2g} mm from its target" for far, (name, _) in zip(ends, goals)]
+    return [f"{name} ends {_millimetres(far)} mm from its target" for far, (name, _) in zip(ends, goals)]
 
 
 def _path(
@@ -165,9 +185,10 @@ def _motion(
     frames: int,
     frame: str | Sequence[str] | None,
     targets: npt.ArrayLike | None,
+    obstacles: npt.ArrayLike,
     figure: SubFigure,
 ) -> None:
-    plot_motion(solution, frames, frame=frame, targets=targets, figure=figure)
+    plot_motion(solution, frames, frame=frame, targets=targets, obstacles=obstacles, figure=figure)
 
 
 def _draw(figure: Figure, solution: Solution, picture: Callable[[SubFigure], Any] | None) -> None:
@@ -186,7 +207,10 @@ def _draw(figure: Figure, solution: Solution, picture: Callable[[SubFigure], Any
     if has_cost_terms(solution):
         plot_cost_terms(solution, figure=costs)
     if solution.history:
-        draw_convergence(lower, CallbackLogger(solution.history), ["cost", "stopping value", "decrease"], 3)
+        log = CallbackLogger(solution.history)
+        names = main_quantities(log)
+        names = names if len(names) > 2 else main_quantities(log, decrease=True)
+        draw_convergence(lower, log, names, len(names))
 
 
 def _draw_solver(figure: Figure, solution: Solution) -> None:

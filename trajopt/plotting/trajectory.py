@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trajopt.analysis.basics import check_solution, time_axis
+from trajopt.analysis.constraints import TOUCH, ConstraintRows, constraint_rows
 from trajopt.analysis.lines import Line, panels_of
-from trajopt.plotting.ranges import clear_range
+from trajopt.plotting.bands import band_entries, bands_height, draw_bands
+from trajopt.plotting.ranges import clear_range, single_knots
 from trajopt.plotting.style import (
     GREY,
     SCREEN,
@@ -38,11 +41,15 @@ _MOST = 12  # entries of a legend [-]
 def plot_solution(solution: Solution, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draws configuration, velocity and control over time, one panel for each quantity and unit.
 
+    Where controls are accelerations and contact forces, the torques of the motors take their place.
+
     A robot with many joints has a column for its base and one for each limb. The region beyond a limit is shaded: in
     grey if all lines of a panel share the limit, else in the colour of the line, and darker where the line is in it. A
-    limit is left out if its line stays far from it. A spike that would flatten all else is cut off, and its peak is
-    written at the edge. Continuous joints, stored as (cos, sin), are drawn as angles. Controls are constant over a knot
-    and drawn as steps. The horizontal axis counts knots if there is no problem or no time step.
+    limit, or a bound that a constraint sets, is left out if its line stays far from it. A spike that would flatten all
+    else is cut off, and its peak is written at the edge. Bounds that constraints set are solid lines, and a line is
+    thick where it is at one; below the panels each constraint has a band that is dark where it is active. Continuous
+    joints, stored as (cos, sin), are drawn as angles. Controls are constant over a knot and drawn as steps. The
+    horizontal axis counts knots if there is no problem or no time step.
 
     Args:
         solution: Solution to draw.
@@ -51,18 +58,19 @@ def plot_solution(solution: Solution, *, figure: Figure | SubFigure | None = Non
     Returns:
         The figure; `figure.savefig("solution.png")` writes it.
     """
-    panels = panels_of(check_solution(solution))
+    panels = _to_draw(solution)
     panels = [panel for panel in panels if any(np.isfinite(line.values).any() for line in panel)]
     columns, by_limb = _columns(panels)
+    constraints = () if by_limb else constraint_rows(solution)
     with house_style():
         rows = max(len(column) for column in columns)
         width = SCREEN[0] if by_limb else 8.0 if len(columns) == 1 else 12.0
-        target = canvas(figure, width, 0.8 + (2.4 if by_limb else 1.9) * rows)
-        drawn = _draw_columns(target, columns, *time_axis(solution))
+        target = canvas(figure, width, 0.8 + (2.4 if by_limb else 1.9) * rows + bands_height(constraints))
+        drawn = _draw_columns(target, columns, constraints, *time_axis(solution))
         if by_limb:
             _name_limbs(drawn)
         else:
-            _draw_legends(target, drawn, len(columns))
+            _draw_legends(target, drawn, len(columns), band_entries(constraints))
         return whole_figure(target)
 
 
@@ -76,30 +84,54 @@ def _columns(panels: list[list[Line]]) -> tuple[list[list[list[Line]]], bool]:
         return [[panel for panel in panels if panel[0].limb == limb] for limb in sorted(limbs, key=bool)], True
     if len(panels) <= 4:
         return [panels], False
-    split = sum(panel[0].group == "configuration" for panel in panels) or len(panels) // 2
+    split = sum(panel[0].group == "configuration" for panel in panels) or -(-len(panels) // 2)
     return [panels[:split], panels[split:]], False
 
 
 def has_limbs(solution: Solution) -> bool:
     """Whether a solution is of a robot with so many joints that each limb has a column."""
-    return _columns(panels_of(solution))[1]
+    return _columns(_to_draw(solution))[1]
+
+
+def _to_draw(solution: Solution) -> list[list[Line]]:
+    """Panels of a solution, with torques in place of controls from which they follow."""
+    panels = panels_of(check_solution(solution))
+    torques = any(panel[0].group == "torque" for panel in panels)
+    return [panel for panel in panels if not (torques and panel[0].group == "control")]
 
 
 _Drawn = list[tuple["Axes", list[Line], bool]]
 """Axes of each panel, its lines, and whether it shows a limit."""
 
 
-def _draw_columns(target: Figure | SubFigure, columns: list[list[list[Line]]], abscissa: Reals, label: str) -> _Drawn:
+def _draw_columns(
+    target: Figure | SubFigure,
+    columns: list[list[list[Line]]],
+    constraints: Sequence[ConstraintRows],
+    abscissa: Reals,
+    label: str,
+) -> _Drawn:
+    """Draws the panels, all of one height unless they are of limbs, and the bands of constraints below the last one."""
+    tall = target.bbox.height / whole_figure(target).dpi  # [inch]
+    band = bands_height(constraints)
+    even = not any(panel[0].limb for column in columns for panel in column)
+    most = max(len(column) for column in columns)
     grid = target.add_gridspec(1, len(columns))
     drawn: _Drawn = []
     first = None
     for i, column in enumerate(columns):
-        cells = grid[i].subgridspec(len(column), 1)
+        rows = most if even else len(column)
+        with_band = bool(constraints) and (i == len(columns) - 1 or len(columns) == 1)
+        heights = [max(tall - 1.0 - band, 1.0) / rows] * rows
+        cells = grid[i].subgridspec(rows + with_band, 1, height_ratios=[*heights, *([band] if with_band else [])])
         for j, panel in enumerate(column):
             axes = target.add_subplot(cells[j], sharex=first)
             first = first or axes
             drawn.append((axes, panel, _draw_panel(axes, panel, abscissa)))
-            axes.tick_params(labelbottom=j == len(column) - 1)
+            axes.tick_params(labelbottom=j == len(column) - 1 and not with_band)
+        if with_band:
+            axes = target.add_subplot(cells[rows], sharex=first)
+            draw_bands(axes, constraints, abscissa)
         set_time_axis(axes, abscissa, label)
     return drawn
 
@@ -127,6 +159,7 @@ def _set_range(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
     """Sets the range of the panel, draws the limits close to its lines; returns whether there are any."""
     values = np.concatenate([line.values for line in panel])
     low, high = clear_range(values)
+    low, high = _with_bounds(panel, low, high)
     extent = max(high - low, 1e-3 * max(abs(low), abs(high)), 1e-9)
     shared = len({(line.lower, line.upper) for line in panel}) == 1
     near: list[tuple[int, float, float]] = []
@@ -146,8 +179,92 @@ def _set_range(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
             axes.axhspan(limit, edge, color=color, alpha=0.12, linewidth=0, label="_beyond")
         for line, look in ((line, line_look(k)) for k, line in enumerate(panel) if shared or k == i):
             _fill_excess(axes, line, limit, side, abscissa, look["color"])
+    held = _draw_bounds(axes, panel, abscissa)
     _mark_peaks(axes, panel, abscissa)
-    return bool(near)
+    return bool(near) or held
+
+
+def _with_bounds(panel: list[Line], low: float, high: float) -> tuple[float, float]:
+    """Range of the panel with those bounds and equations of constraints that are close to it."""
+    reach = _REACH * max(high - low, 1e-9)
+    near = [np.concatenate([_near_bounds(panel, line, reach).ravel(), _equations(line)]) for line in panel]
+    inside = [bound for bounds in near for bound in bounds.tolist() if low - reach < bound < high + reach]
+    return min([low, *inside]), max([high, *inside])
+
+
+def _equations(line: Line) -> Reals:
+    """Values that equations ask of a line, (n,); NaN where there is none."""
+    if line.least is None or line.most is None:
+        return np.zeros(0)
+    return np.where((line.least == line.most) & np.isfinite(line.least), line.least, np.nan)
+
+
+def _near_bounds(panel: list[Line], line: Line, reach: float) -> Reals:
+    """Lower and upper bounds (2, n) that a line, or a line that shares them, comes within reach of; else NaN.
+
+    A bound that its own line stays far from would look like one of the curve beside it. Equations are no bounds.
+    """
+    if line.least is None or line.most is None:
+        return np.full((2, len(line.values)), np.nan)
+    lines = panel if _share_bounds(panel) else [line]
+    found = np.stack([line.least, line.most])
+    found = np.where(np.isfinite(found) & (line.least != line.most), found, np.nan)
+    for bounds in found:
+        distance = min(float(np.nanmin(np.abs(bounds - each.values), initial=np.inf)) for each in lines)
+        if distance > reach:
+            bounds[:] = np.nan
+    return found
+
+
+def _draw_bounds(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
+    """Draws the bounds of constraints, and thick lines where they are touched; returns whether there are any."""
+    found, (bottom, top) = False, axes.get_ylim()
+    shared = len(panel) > 1 and _share_bounds(panel)
+    for i, line in enumerate(panel):
+        if line.least is None or line.most is None:
+            continue
+        look: dict[str, Any] = {"color": line_look(i)["color"]}
+        if len(line.values) < len(abscissa):
+            look["drawstyle"] = "steps-post"
+        for ends in _near_bounds(panel, line, _REACH * (top - bottom)):
+            if np.any((ends >= bottom) & (ends <= top)):
+                found = True
+                if not shared or i == 0:
+                    _draw_bound(axes, abscissa, ends, look | ({"color": GREY} if shared else {}))
+        for bounds in (line.least, line.most):  # equations are drawn where they are touched
+            known = np.where(np.isfinite(bounds), bounds, np.nan)
+            touched = np.abs(line.values - known) <= TOUCH * np.maximum(1.0, np.abs(known))
+            found = found or bool(touched.any())
+            _draw_touched(axes, abscissa, np.where(touched, known, np.nan), look)
+    return found
+
+
+def _share_bounds(panel: list[Line]) -> bool:
+    """Whether constraints set the same bounds for all lines of a panel."""
+    return len({_key(line) for line in panel}) == 1
+
+
+def _key(line: Line) -> tuple[bytes, bytes]:
+    return tuple(b"" if bounds is None else bounds.tobytes() for bounds in (line.least, line.most))  # type: ignore[return-value]
+
+
+def _draw_bound(axes: Axes, abscissa: Reals, bounds: Reals, look: dict[str, Any]) -> None:
+    """Draws a bound (n,), NaN where there is none; at a single knot as a dash."""
+    bounds = bounds if len(bounds) == len(abscissa) else _held(bounds)
+    single = single_knots(bounds)
+    if np.isfinite(bounds).any():
+        axes.plot(abscissa, bounds, linewidth=0.9, alpha=0.9, label="_bound", marker="_" if single else "",
+                  markersize=14, markevery=single or None, clip_on=not single, **look)  # fmt: skip
+
+
+def _draw_touched(axes: Axes, abscissa: Reals, values: Reals, look: dict[str, Any]) -> None:
+    """Draws a thick line where a line touches a bound, at values (n,), NaN elsewhere; at a single knot as a dot."""
+    if np.isfinite(values).any():
+        values = values if len(values) == len(abscissa) else _held(values)
+        single = single_knots(values)
+        axes.plot(abscissa, values, linewidth=4.5, alpha=0.35, solid_capstyle="butt", label="_touched",
+                  marker="o" if single else "", markevery=single or None, markersize=7, clip_on=False,
+                  **look)  # fmt: skip
 
 
 def _near_limits(line: Line, values: Reals, reach: float) -> list[tuple[float, float]]:
@@ -184,7 +301,7 @@ def _mark_peaks(axes: Axes, panel: list[Line], abscissa: Reals) -> None:
         axes.plot(abscissa[knot], edge, "^" if side > 0 else "v", color=color, clip_on=False, zorder=5, label="_peak")
         axes.annotate(f"{side * peaks[i]:.3g}", (abscissa[knot], edge), (-6 if right else 6, 0), color=color,
                       textcoords="offset points", fontsize=8, ha="right" if right else "left",
-                      va="center", annotation_clip=False, zorder=5)  # fmt: skip
+                      va="top" if side > 0 else "bottom", annotation_clip=False, zorder=5)  # fmt: skip
 
 
 def _name_limbs(drawn: _Drawn) -> None:
@@ -209,8 +326,9 @@ def _name_limbs(drawn: _Drawn) -> None:
         axes.legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, -0.32), ncols=ncols, columnspacing=1.0)
 
 
-def _draw_legends(target: Figure | SubFigure, drawn: _Drawn, columns: int) -> None:
+def _draw_legends(target: Figure | SubFigure, drawn: _Drawn, columns: int, more: Sequence[Any]) -> None:
     """Draws one legend for all panels with the same line names, and a row above each other panel."""
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     names = [tuple(line.name for line in panel) for _, panel, _ in drawn]
@@ -220,8 +338,16 @@ def _draw_legends(target: Figure | SubFigure, drawn: _Drawn, columns: int) -> No
     if shared:
         axes = drawn[names.index(shared)][0]
         handles = [h for h in axes.get_lines() if not str(h.get_label()).startswith("_")]
-    if any(near for *_, near in drawn):
+    labels = {
+        str(artist.get_label()) for axes, *_ in drawn for artist in (*axes.lines, *axes.patches, *axes.collections)
+    }
+    if labels & {"_beyond", "_excess"}:
         handles.append(Patch(color=GREY, alpha=0.3, linewidth=0, label="beyond a limit"))
+    if "_bound" in labels:
+        handles.append(Line2D([], [], color=GREY, linewidth=0.9, label="bound of a constraint"))
+    if "_touched" in labels:
+        handles.append(Line2D([], [], color=GREY, linewidth=4.5, alpha=0.5, label="touched"))
+    handles += more
     if handles and columns == 1 and shared:
         target.legend(handles=handles, loc="outside right upper", ncols=1 if len(handles) <= 16 else 2)
     elif handles:

@@ -1,5 +1,6 @@
 """Residuals: vectors r(x, u) that the cost terms penalise."""
 
+from trajopt.model.calls import explain_calls
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.residuals.centroidal_momentum import ResidualModelCentroidalMomentum
 from trajopt.residuals.com_position import ResidualModelCoMPosition
@@ -7,6 +8,7 @@ from trajopt.residuals.contact_control_gravity import ResidualModelContactContro
 from trajopt.residuals.contact_force import ResidualModelContactForce
 from trajopt.residuals.control import ResidualModelControl
 from trajopt.residuals.control_gravity import ResidualModelControlGrav
+from trajopt.residuals.equation import ResidualModelEquation
 from trajopt.residuals.frame_placement import ResidualModelFramePlacement
 from trajopt.residuals.frame_rotation import ResidualModelFrameRotation
 from trajopt.residuals.frame_translation import ResidualModelFrameTranslation
@@ -14,11 +16,15 @@ from trajopt.residuals.frame_velocity import ResidualModelFrameVelocity
 from trajopt.residuals.friction_cone import FrictionCone, ResidualModelContactFrictionCone
 from trajopt.residuals.impulse_com import ResidualModelImpulseCoM
 from trajopt.residuals.joint_acceleration import ResidualModelJointAcceleration
+from trajopt.residuals.joint_effort import ResidualModelJointEffort
+from trajopt.residuals.pair_distance import ResidualModelPairDistance
+from trajopt.residuals.shapes import Capsule, Sphere
 from trajopt.residuals.state import ResidualModelState
 from trajopt.residuals.symbolic import ResidualModelSymbolic
 from trajopt.residuals.wrench_cone import ResidualModelContactCoPPosition, ResidualModelContactWrenchCone, WrenchCone
 
 __all__ = [
+    "Capsule",
     "FrictionCone",
     "ResidualModelAbstract",
     "ResidualModelCentroidalMomentum",
@@ -30,13 +36,19 @@ __all__ = [
     "ResidualModelContactWrenchCone",
     "ResidualModelControl",
     "ResidualModelControlGrav",
+    "ResidualModelEquation",
     "ResidualModelFramePlacement",
     "ResidualModelFrameRotation",
     "ResidualModelFrameTranslation",
     "ResidualModelFrameVelocity",
     "ResidualModelImpulseCoM",
     "ResidualModelJointAcceleration",
+    "ResidualModelJointEffort",
+    "ResidualModelPairDistance",
     "ResidualModelState",
     "ResidualModelSymbolic",
+    "Sphere",
     "WrenchCone",
 ]
+
+explain_calls(__name__)

@@ -13,6 +13,7 @@ from trajopt.kernels.derivatives import jacobian
 from trajopt.model.base import Model
 from trajopt.model.parameters import Parameter
 from trajopt.states.base import StateAbstract, check_state
+from trajopt.types import Reals
 
 
 class ResidualModelAbstract(Model):
@@ -33,6 +34,7 @@ class ResidualModelAbstract(Model):
     """
 
     example = "goal.{}"
+    set_by_base = ("state", "nr")
     uses_control = False
     uses_solution = False
 
@@ -44,6 +46,11 @@ class ResidualModelAbstract(Model):
     def size(self, nu: int) -> int:
         """Size of the residual for a model with `nu` controls [-]."""
         return nu if self.nr is None else self.nr
+
+    @property
+    def own_bounds(self) -> tuple[Reals, Reals] | None:
+        """Bounds (nr,) of a constraint for which none are given; None, the default, if it needs some."""
+        return None
 
     @abstractmethod
     def evaluate(self, instant: Instant) -> SX:

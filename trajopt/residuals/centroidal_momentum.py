@@ -11,6 +11,8 @@ from trajopt.instant import Instant
 from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.states.base import StateAbstract
 
+_PARTS = "the linear part (3,) [kg m/s], then the angular part (3,) [kg m²/s]"
+
 
 class ResidualModelCentroidalMomentum(ResidualModelMultibody):
     """Momentum error: r = h(q, v) - h_ref, shape (6,), linear part first [kg m/s, kg m²/s].
@@ -26,7 +28,7 @@ class ResidualModelCentroidalMomentum(ResidualModelMultibody):
 
     def __init__(self, state: StateAbstract, reference: npt.ArrayLike | None = None) -> None:
         super().__init__(state, 6, unit="kg m/s, kg m²/s")
-        value = np.zeros(6) if reference is None else check_array("reference", reference, (6,))
+        value = np.zeros(6) if reference is None else check_array("reference", reference, (6,), cure=_PARTS)
         self.reference = self.parameter("reference", value, unit=self.unit)
 
     def evaluate(self, instant: Instant) -> SX:

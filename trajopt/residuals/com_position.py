@@ -16,12 +16,13 @@ class ResidualModelCoMPosition(ResidualModelMultibody):
 
     Args:
         state: State of the robot.
-        reference: Reference point (3,) [m]. Run-time parameter `reference`.
+        reference: Reference point (3,) [m], the origin by default. Run-time parameter `reference`.
     """
 
-    def __init__(self, state: StateAbstract, reference: npt.ArrayLike) -> None:
+    def __init__(self, state: StateAbstract, reference: npt.ArrayLike = (0.0, 0.0, 0.0)) -> None:
         super().__init__(state, 3, unit="m")
-        self.reference = self.parameter("reference", check_array("reference", reference, (3,)), unit="m")
+        point = check_array("reference", reference, (3,), cure="a point (x, y, z) in the world [m]")
+        self.reference = self.parameter("reference", point, unit="m")
 
     def evaluate(self, instant: Instant) -> SX:
         return instant.robot.com_position() - self.reference

@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.checks import check_array, check_vector
-from trajopt.errors import InvalidArgumentError
+from trajopt.checks import check_array, check_vector, shape_of
+from trajopt.errors import InvalidArgumentError, shown
 from trajopt.instant import Instant
 from trajopt.model.parameters import Parameter
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
+from trajopt.types import Reals
 
 
 class ResidualModelControl(ResidualModelAbstract):
@@ -28,7 +29,7 @@ class ResidualModelControl(ResidualModelAbstract):
 
     def __init__(self, state: StateAbstract, reference: npt.ArrayLike | None = None) -> None:
         super().__init__(state, None, unit="N m, N")
-        self._reference = None if reference is None else check_vector("reference", reference)
+        self._reference = None if reference is None else _vector(reference)
 
     @functools.cached_property
     def _by_size(self) -> dict[int, Parameter]:
@@ -37,7 +38,7 @@ class ResidualModelControl(ResidualModelAbstract):
 
     def parameters_for(self, nu: int) -> dict[str, Parameter]:
         if nu not in self._by_size:
-            default = np.zeros(nu) if self._reference is None else check_array("reference", self._reference, (nu,))
+            default = np.zeros(nu) if self._reference is None else _checked(self._reference, nu)
             self._by_size[nu] = Parameter("reference", SX.sym("reference", nu), default, self.unit)
         return {"reference": self._by_size[nu]}
 
@@ -50,3 +51,15 @@ class ResidualModelControl(ResidualModelAbstract):
 
     def derivative(self, instant: Instant) -> tuple[SX, SX]:
         return SX(instant.nu, self.state.ndx), SX.eye(instant.nu)
+
+
+def _vector(value: npt.ArrayLike) -> Reals:
+    if shape_of(value) == ():
+        raise InvalidArgumentError(
+            f"reference: expected a vector (nu,), one number a control, got {shown(value)}; leave it out for zero"
+        )
+    return check_vector("reference", value)
+
+
+def _checked(reference: Reals, nu: int) -> Reals:
+    return check_array("reference", reference, (nu,), cure=f"one number for each of the model's {nu} controls")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pinocchio as pin
 from casadi import SX
 
@@ -21,14 +22,16 @@ class ResidualModelFramePlacement(ResidualModelMultibody):
         state: State of the robot.
         frame: Name of the frame.
         reference: Reference placement in the world: a pinocchio.SE3, a homogeneous matrix (4, 4), or position and
-            quaternion xyzw (7,). Run-time parameter `reference`, of shape (3, 4): rotation and position.
+            quaternion xyzw (7,); by default that of the world. Run-time parameter `reference`, of shape (3, 4):
+            rotation and position.
 
     Source: Mastalli et al., Crocoddyl (ICRA 2020); derivative Jlog6 · J_local, Solà et al. 2018, eq. 179.
     """
 
-    def __init__(self, state: StateAbstract, frame: str, reference: Any) -> None:
+    def __init__(self, state: StateAbstract, frame: str, reference: Any = None) -> None:
         super().__init__(state, 6, frame=frame, unit="m, rad")
-        self.reference = self.parameter("reference", reference, unit="-, m", convert=check_placement)
+        value = np.eye(4) if reference is None else reference
+        self.reference = self.parameter("reference", value, unit="-, m", convert=check_placement)
 
     def _error(self, instant: Instant) -> tuple[SX, SX]:
         """Rotation (3, 3) and position (3,) of the frame relative to the reference."""

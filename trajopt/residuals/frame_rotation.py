@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pinocchio as pin
 from casadi import SX
 
@@ -20,12 +21,14 @@ class ResidualModelFrameRotation(ResidualModelMultibody):
     Args:
         state: State of the robot.
         frame: Name of the frame.
-        reference: Reference rotation matrix (3, 3), or quaternion xyzw (4,). Run-time parameter `reference`, (3, 3).
+        reference: Reference rotation matrix (3, 3), or quaternion xyzw (4,); by default the axes of the world. Run-time
+            parameter `reference`, (3, 3).
     """
 
-    def __init__(self, state: StateAbstract, frame: str, reference: Any) -> None:
+    def __init__(self, state: StateAbstract, frame: str, reference: Any = None) -> None:
         super().__init__(state, 3, frame=frame, unit="rad")
-        self.reference = self.parameter("reference", reference, convert=check_rotation)
+        value = np.eye(3) if reference is None else reference
+        self.reference = self.parameter("reference", value, convert=check_rotation)
 
     def _error(self, instant: Instant) -> SX:
         return self.reference.T @ instant.robot.frame_placement(self.frame_id)[0]

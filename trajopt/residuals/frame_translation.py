@@ -23,7 +23,8 @@ class ResidualModelFrameTranslation(ResidualModelMultibody):
 
     def __init__(self, state: StateAbstract, frame: str, reference: npt.ArrayLike = (0.0, 0.0, 0.0)) -> None:
         super().__init__(state, 3, frame=frame, unit="m")
-        self.reference = self.parameter("reference", check_array("reference", reference, (3,)), unit="m")
+        point = check_array("reference", reference, (3,), cure="a point (x, y, z) in the world [m]")
+        self.reference = self.parameter("reference", point, unit="m")
 
     def evaluate(self, instant: Instant) -> SX:
         return instant.robot.frame_placement(self.frame_id)[1] - self.reference

@@ -102,7 +102,8 @@ def check_normal_force(lowest: float, highest: float) -> tuple[float, float]:
 class ResidualModelContactFrictionCone(ResidualModelForce):
     """r = A f of the force f of a contact, (facets + 1,) [N]; without slip r is within [cone.lower, cone.upper].
 
-    For a cost, combine it with `ActivationModelQuadraticBarrier(cone.lower, cone.upper)`.
+    As a constraint it brings these bounds; for a cost, combine it with `ActivationModelQuadraticBarrier(cone.lower,
+    cone.upper)`.
 
     Args:
         state: State of the robot.
@@ -117,6 +118,11 @@ class ResidualModelContactFrictionCone(ResidualModelForce):
         self.cone = cone
         self.mu = self.parameter("mu", cone.mu, convert=lambda n, v: np.array(check_positive(n, v)))
         self.rotation = self.parameter("rotation", cone.rotation, convert=check_rotation)
+
+    @property
+    def own_bounds(self) -> tuple[Reals, Reals]:
+        """Those of the cone."""
+        return self.cone.lower, self.cone.upper
 
     def evaluate(self, instant: Instant) -> SX:
         force = instant.force(self.contact)

@@ -24,7 +24,9 @@ class ResidualModelJointAcceleration(ResidualModelMultibody):
 
     def __init__(self, state: StateAbstract, reference: npt.ArrayLike | None = None) -> None:
         super().__init__(state, check_state(state).ndx // 2, unit="rad/s², m/s²")
-        value = np.zeros(self.state.nv) if reference is None else check_array("reference", reference, (self.state.nv,))
+        nv = self.state.nv
+        cure = "one acceleration for each velocity of the robot"
+        value = np.zeros(nv) if reference is None else check_array("reference", reference, (nv,), cure=cure)
         self.reference = self.parameter("reference", value, unit=self.unit)
 
     def evaluate(self, instant: Instant) -> SX:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
+from trajopt.checks import check_items, check_known, is_integer
+from trajopt.errors import InvalidArgumentError, shown
 from trajopt.instant import Instant
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract, check_state
@@ -19,10 +22,20 @@ class ResidualModelState(ResidualModelAbstract):
     Args:
         state: Manifold of the state.
         reference: Reference state (nx,); by default `state.zero()`. Run-time parameter `reference`.
+        elements: Elements of r that are taken, by their numbers 0..ndx-1 or their names in `state.tangent_names`, such
+            as "v:elbow"; all by default.
     """
 
-    def __init__(self, state: StateAbstract, reference: npt.ArrayLike | None = None) -> None:
-        super().__init__(state, check_state(state).ndx, unit=", ".join(dict.fromkeys(state.tangent_units)))
+    def __init__(
+        self,
+        state: StateAbstract,
+        reference: npt.ArrayLike | None = None,
+        *,
+        elements: Iterable[int | str] | None = None,
+    ) -> None:
+        self.elements = _numbers(check_state(state), elements)
+        units = [state.tangent_units[i] for i in self.elements]
+        super().__init__(state, len(self.elements), unit=", ".join(dict.fromkeys(units)))
         value: Any = state.zero() if reference is None else reference
         self.reference = self.parameter("reference", value, unit=self.unit, convert=self._checked)
 
@@ -30,8 +43,28 @@ class ResidualModelState(ResidualModelAbstract):
         return self.state.check(value, argument)
 
     def evaluate(self, instant: Instant) -> SX:
-        return self.state.sx_difference(self.reference, instant.x)
+        return self.state.sx_difference(self.reference, instant.x)[self.elements]
 
     def derivative(self, instant: Instant) -> tuple[SX, SX]:
         _, second = self.state.sx_jdifference(self.reference, instant.x)
-        return second, SX(self.state.ndx, instant.nu)
+        return second[self.elements, :], SX(len(self.elements), instant.nu)
+
+
+def _numbers(state: StateAbstract, elements: Iterable[int | str] | None) -> list[int]:
+    """Numbers of elements of the tangent space; raises unless each is there, and named once."""
+    if elements is None:
+        return list(range(state.ndx))
+    numbers = []
+    for element in check_items("elements", elements, "numbers or names of elements"):
+        if isinstance(element, str):
+            numbers.append(state.tangent_names.index(check_known("element", element, state.tangent_names)))
+        elif is_integer(element) and 0 <= element < state.ndx:
+            numbers.append(int(element))
+        else:
+            raise InvalidArgumentError(
+                f"elements: expected numbers from 0 to {state.ndx - 1}, or names such as {state.tangent_names[0]!r}, "
+                f"got {shown(element)}"
+            )
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise InvalidArgumentError(f"elements: expected one or more, each once, got {shown(list(elements))}")
+    return numbers

@@ -107,7 +107,7 @@ class ResidualModelSymbolic(ResidualModelAbstract):
                 result = SX(expand(self._function)(*arguments, *self._symbols.values()))
             else:
                 named = dict(zip(self._names, (instant.x, instant.u)))
-                name = getattr(self._function, "__qualname__", "function")
+                name = f"function {getattr(self._function, '__qualname__', '')}".rstrip()
                 result = call_user(name, self._function, **named, **self._symbols, **robot)
         except (RuntimeError, TypeError, NotImplementedError, IndexError) as error:
             raise InvalidArgumentError(

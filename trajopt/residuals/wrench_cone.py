@@ -117,7 +117,8 @@ def wrench_rows(cone: WrenchCone, mu: SX, box: SX) -> SX:
 class ResidualModelContactWrenchCone(ResidualModelForce):
     """r = A w of the wrench w of a sole, (facets + 13,) [N, N m]; without slipping or tipping lower <= r <= upper.
 
-    For a cost, combine it with `ActivationModelQuadraticBarrier(cone.lower, cone.upper)`.
+    As a constraint it brings these bounds; for a cost, combine it with `ActivationModelQuadraticBarrier(cone.lower,
+    cone.upper)`.
 
     Args:
         state: State of the robot.
@@ -134,6 +135,11 @@ class ResidualModelContactWrenchCone(ResidualModelForce):
         self.box = self.parameter("box", cone.box, unit="m", convert=lambda _, v: check_box(v))
         self.rotation = self.parameter("rotation", cone.rotation, convert=check_rotation)
 
+    @property
+    def own_bounds(self) -> tuple[Reals, Reals]:
+        """Those of the cone."""
+        return self.cone.lower, self.cone.upper
+
     def evaluate(self, instant: Instant) -> SX:
         wrench = self.force(instant, 6)
         turned = ca.vertcat(*[ca.mtimes(self.rotation.T, wrench[i : i + 3]) for i in (0, 3)])
@@ -143,7 +149,8 @@ class ResidualModelContactWrenchCone(ResidualModelForce):
 class ResidualModelContactCoPPosition(ResidualModelForce):
     """r = (±τ_x - Y f_z, ±τ_y - X f_z) of a sole's wrench, (4,) [N m]; <= 0 for a centre of pressure on the sole.
 
-    For a cost, combine it with `ActivationModelQuadraticBarrier([-inf] * 4, [0] * 4)`.
+    As a constraint it brings this bound; for a cost, combine it with `ActivationModelQuadraticBarrier([-inf] * 4,
+    [0] * 4)`.
 
     Args:
         state: State of the robot.
@@ -159,6 +166,11 @@ class ResidualModelContactCoPPosition(ResidualModelForce):
         turned = np.eye(3) if rotation is None else rotation
         self.box = self.parameter("box", box, unit="m", convert=lambda _, v: check_box(v))
         self.rotation = self.parameter("rotation", turned, convert=check_rotation)
+
+    @property
+    def own_bounds(self) -> tuple[Reals, Reals]:
+        """Not above zero."""
+        return np.full(4, -np.inf), np.zeros(4)
 
     def evaluate(self, instant: Instant) -> SX:
         wrench = self.force(instant, 6)

@@ -1,5 +1,6 @@
 """Robots from files, from example-robot-data, and small ones defined in code."""
 
+from trajopt.model.calls import explain_calls
 from trajopt.robots.legged import LeggedRobot, configuration_on_ground, legged_robot
 from trajopt.robots.names import unknown_robot
 from trajopt.robots.robot import Robot, load_robot
@@ -14,3 +15,5 @@ __all__ = [
     "load_robot",
     "unknown_robot",
 ]
+
+explain_calls(__name__)

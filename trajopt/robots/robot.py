@@ -24,7 +24,7 @@ from trajopt.checks import (
     check_text,
     check_texts,
 )
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, shown
 from trajopt.model.immutable import Immutable
 from trajopt.robots.builtin import BUILTIN_ROBOTS
 from trajopt.robots.example import load_example_robot
@@ -241,6 +241,10 @@ def load_robot(
         InvalidArgumentError: The file does not exist or cannot be read, or the robot cannot have the base that
             `floating_base` asks for.
     """
+    if not isinstance(source, (str, PathLike)):
+        raise InvalidArgumentError(
+            f"source: expected the name of a robot such as 'ur5', or the path of a .urdf or .xml, got {shown(source)}"
+        )
     text = source if isinstance(source, str) else str(check_path("source", source))
     if name is not None:
         check_text("name", name)

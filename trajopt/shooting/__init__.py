@@ -1,6 +1,7 @@
 """Shooting problems: knots, their parameters, and the arrays that solvers work on."""
 
-from trajopt.shooting.inspection import Controls, contact_forces, controls, cost_terms
+from trajopt.model.calls import explain_calls
+from trajopt.shooting.inspection import Controls, contact_forces, controls, cost_terms, motors, torques
 from trajopt.shooting.problem import ShootingProblem
 from trajopt.shooting.values import ProblemDerivatives, ProblemValues
 
@@ -12,4 +13,8 @@ __all__ = [
     "contact_forces",
     "controls",
     "cost_terms",
+    "motors",
+    "torques",
 ]
+
+explain_calls(__name__)

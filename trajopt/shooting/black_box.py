@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
+import casadi as ca
 import numpy as np
 
 from trajopt.actions.base import ActionModelAbstract
-from trajopt.actions.data import UNKNOWN
+from trajopt.actions.told import told, told_class
 from trajopt.errors import ModelEvaluationError
+from trajopt.instant import Instant
 from trajopt.model.parameters import ParameterLayout
 from trajopt.shooting.kinds import Call, Kind
 from trajopt.types import Reals
@@ -18,29 +22,55 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from trajopt.kernels import Kernel
     from trajopt.shooting.evaluator import Evaluator
+    from trajopt.shooting.linear_trial import LinearTrial
     from trajopt.shooting.trials import Trials
 
 
+_END = "; at the end of the horizon u is None, and only the cost of x is asked: begin with `if u is None:`"
+
+
 class BlackBoxKind(Kind):
-    """A model in Python; it has no run-time parameters, its attributes are its own. Arguments as in `Kind`."""
+    """A model in Python, whose attributes are its own; run-time parameters are those of its constraints alone.
+
+    Arguments as in `Kind`.
+    """
 
     def __init__(self, model: ActionModelAbstract, knots: Sequence[int], *, terminal: bool) -> None:
-        super().__init__(model, knots, terminal=terminal, layout=ParameterLayout({}))
+        if terminal:
+            model.constraints.check_terminal()
+        layout = ParameterLayout(model.constraints.parameters(model.nu))
+        super().__init__(model, knots, terminal=terminal, layout=layout)
+
+    @functools.cached_property
+    def rows_function(self) -> ca.Function:
+        """(x, u, parameters) -> constraint rows (nc,) and their derivative (nc, ndx + nu); without u at the end."""
+        constraints = self.model.constraints
+        instant = Instant(self.model.state, 0 if self.terminal else self.model.nu)
+        results = [constraints.rows(instant), constraints.derivative(instant)]
+        return ca.Function("rows", [instant.x, instant.u, self.layout.symbols], results)
 
     @classmethod
     def expansions(cls, kinds: Sequence[Self], evaluator: Evaluator) -> list[Call]:
-        return [PythonCall({t: _Knot(kind.model, t, evaluator).expand for kind in kinds for t in kind.knots})]
+        return [PythonCall({t: _Knot(kind, t, evaluator).expand for kind in kinds for t in kind.knots})]
 
     def terminal_expansion(self, evaluator: Evaluator) -> Call:
-        return PythonCall({0: _Knot(self.model, evaluator.T, evaluator).expand_end})
+        return PythonCall({0: _Knot(self, evaluator.T, evaluator).expand_end})
 
     @classmethod
     def steps(cls, kinds: Sequence[Self], trials: Trials) -> Call:
-        knots = {t: _Knot(kind.model, t, trials.evaluator) for kind in kinds for t in kind.knots}
+        knots = {t: _Knot(kind, t, trials.evaluator) for kind in kinds for t in kind.knots}
         return PythonCall({t: _in_lanes(knot.step, trials) for t, knot in knots.items()})
 
     def terminal_step(self, trials: Trials) -> Call:
-        return PythonCall({0: _in_lanes(_Knot(self.model, trials.evaluator.T, trials.evaluator).finish, trials)})
+        return PythonCall({0: _in_lanes(_Knot(self, trials.evaluator.T, trials.evaluator).finish, trials)})
+
+    @classmethod
+    def points(cls, kinds: Sequence[Self], trial: LinearTrial) -> list[Call]:
+        knots = {t: _Knot(kind, t, trial.evaluator) for kind in kinds for t in kind.knots}
+        return [PythonCall({t: partial(knot.point, trial) for t, knot in knots.items()})]
+
+    def terminal_point(self, trial: LinearTrial) -> Call:
+        return PythonCall({0: partial(_Knot(self, trial.evaluator.T, trial.evaluator).end_point, trial)})
 
     def quasi_static(self, x: Reals, values: Reals) -> Reals:
         return self.model.quasi_static(x)
@@ -88,41 +118,38 @@ def _in_lanes(step: Callable[[Trials, int], None], trials: Trials) -> Callable[[
 class _Knot:
     """One knot of a black box, which reads and writes the arrays of an evaluator."""
 
-    def __init__(self, model: ActionModelAbstract, t: int, evaluator: Evaluator) -> None:
-        self._model, self._t, self._e = model, t, evaluator
-        self._data = model.create_data()
+    def __init__(self, kind: BlackBoxKind, t: int, evaluator: Evaluator) -> None:
+        self._kind, self._model, self._t, self._e = kind, kind.model, t, evaluator
+        self._data, self._nc = self._model.create_data(), kind.nc
+        self._name = told_class(self._model)
 
-    @contextmanager
-    def _named(self, method: str) -> Iterator[None]:
-        """Errors inside name the knot and the method."""
-        try:
-            yield
-        except ModelEvaluationError:
-            raise
-        except Exception as error:
-            raise ModelEvaluationError(
-                f"knot {self._t}: {type(self._model).__name__}.{method} raised {type(error).__name__}: {error}"
-            ) from error
+    def _named(self, method: str, *, end: bool = False) -> AbstractContextManager[None]:
+        """Errors inside name the knot and the method, and that there is no control at the end of the horizon."""
+        return told(self._model, method, before=f"knot {self._t}: ", after=_END if end else "")
 
     def _calc(self, x: Reals, u: Reals | None) -> None:
-        """Values at a point; a model that sets no cost has forgotten it."""
+        """Values at a point; a model that sets no cost, or no next state, has forgotten it."""
         self._data.forget()
-        with self._named("calc"):
+        with self._named("calc", end=u is None):
             self._model.calc(self._data, x, u)
-        if self._data.cost is UNKNOWN:
-            raise ModelEvaluationError(
-                f"knot {self._t}: {type(self._model).__name__}.calc has not set data.cost; set it, to 0.0 for a knot "
-                "that costs nothing"
-            )
+        forgotten = self._data.forgotten(end=u is None)
+        if forgotten:
+            raise ModelEvaluationError(f"knot {self._t}: {self._name}.calc has not set {forgotten}")
+
+    def _rows(self, x: Reals, u: Reals) -> tuple[Reals, Reals]:
+        """Constraint rows (nc,), of a model that has some, and their derivative (nc, ndx + nu)."""
+        values = self._e.parameters[self._t, : self._kind.layout.size]
+        rows, C = self._kind.rows_function(x, u, values)
+        return np.asarray(rows.full().ravel()), np.asarray(C.full())
 
     def expand(self) -> None:
         """Fills the evaluator's rows of this running knot."""
         e, t, d, n, m = self._e, self._t, self._data, self._e.state.ndx, self._model.nu
         x, u = e.xs[t].copy(), e.us[t, :m].copy()
         self._calc(x, u)
+        self._check(d.xnext, "calc", "data.xnext")
         with self._named("calc_diff"):
             self._model.calc_diff(d, x, u)
-        self._check(d.xnext, "calc", "data.xnext")
         e.xnext[t], e.costs[t] = d.xnext, d.cost
         with self._named("calc"):  # what it set may be no state
             e.f[t + 1] = e.state.difference(e.xs[t + 1], d.xnext)
@@ -131,6 +158,8 @@ class _Knot:
         H = e.H[t]
         H[:n, :n], H[:n, n : n + m], H[n : n + m, :n], H[n : n + m, n : n + m] = d.Lxx, d.Lxu, d.Lxu.T, d.Luu
         np.fill_diagonal(H[n + m :, n + m :], 1.0)
+        if self._nc:
+            e.c[t, : self._nc], e.C[t, : self._nc, : n + m] = self._rows(x, u)
         for name in ("cost", "Fx", "Fu", "Lx", "Lu", "Lxx", "Lxu", "Luu"):
             self._check(getattr(d, name), "calc" if name == "cost" else "calc_diff", f"data.{name}")
 
@@ -138,11 +167,13 @@ class _Knot:
         """Fills the evaluator's terminal arrays."""
         e, d, x = self._e, self._data, self._e.xs[self._t].copy()
         self._calc(x, None)
-        with self._named("calc_diff"):
+        with self._named("calc_diff", end=True):
             self._model.calc_diff(d, x, None)
         e.costs[self._t], e.terminal_g[:], e.terminal_H[:] = d.cost, d.Lx, d.Lxx
+        if self._nc:
+            e.c[self._t, : self._nc], e.terminal_C[: self._nc] = self._rows(x, np.zeros(0))
         for name in ("cost", "Lx", "Lxx"):
-            self._check(getattr(d, name), "calc" if name == "cost" else "calc_diff", f"data.{name}")
+            self._check(getattr(d, name), "calc" if name == "cost" else "calc_diff", f"data.{name}", end=True)
 
     def step(self, trials: Trials, lane: int) -> None:
         """One step of a rollout in one lane, as `programs.step` defines it; not finite if x is not."""
@@ -153,7 +184,11 @@ class _Knot:
             return
         dx = e.state.difference(e.xs[t], x)
         u = e.us[t, :m] - alpha * e.k[t, :m] - e.K[t, :m] @ dx
+        if trials.clipped:
+            u = np.clip(u, trials.lower[t, :m], trials.upper[t, :m])
         self._calc(x, u)
+        if self._nc:
+            trials.c[lane, t, : self._nc] = self._rows(x, u)[0]
         trials.dx[lane, t], trials.us[lane, t, :m], trials.costs[lane, t] = dx, u, d.cost
         finite = bool(np.all(np.isfinite(d.xnext)))
         with self._named("calc"):  # what it set may be no state
@@ -168,9 +203,32 @@ class _Knot:
             return
         self._calc(x, None)
         trials.costs[lane, t], trials.dx[lane, t] = self._data.cost, e.state.difference(e.xs[t], x)
+        if self._nc:
+            trials.c[lane, t, : self._nc] = self._rows(x, np.zeros(0))[0]
 
-    def _check(self, value: Reals, method: str, field: str) -> None:
+    def point(self, trial: LinearTrial) -> None:
+        """This knot of a linear trial, as `programs.point` defines it; not finite if the model is not."""
+        e, t, m, d = self._e, self._t, self._model.nu, self._data
+        x, u, following = trial.state(t), e.us[t, :m] + trial.alpha[0] * trial.du[t, :m], trial.state(t + 1)
+        trial.xs[t], trial.us[t, :m] = x, u
+        self._calc(x, u)
+        trial.costs[t] = d.cost
+        if self._nc:
+            trial.c[t, : self._nc] = self._rows(x, u)[0]
+        finite = bool(np.all(np.isfinite(d.xnext)))
+        with self._named("calc"):  # what it set may be no state
+            trial.f[t + 1] = e.state.difference(following, d.xnext) if finite else np.nan
+
+    def end_point(self, trial: LinearTrial) -> None:
+        """The end of a linear trial."""
+        x = trial.state(self._t)
+        self._calc(x, None)
+        trial.xs[self._t], trial.costs[self._t] = x, self._data.cost
+        if self._nc:
+            trial.c[self._t, : self._nc] = self._rows(x, np.zeros(0))[0]
+
+    def _check(self, value: Reals, method: str, field: str, *, end: bool = False) -> None:
         if not np.all(np.isfinite(value)):
             raise ModelEvaluationError(
-                f"knot {self._t}: {type(self._model).__name__}.{method} set {field} to a value that is not finite"
+                f"knot {self._t}: {self._name}.{method} set {field} to a value that is not finite{_END if end else ''}"
             )

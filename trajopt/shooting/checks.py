@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions.base import ActionModelAbstract, check_methods
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.checks import check_array, check_bounds, check_items, shape_of
@@ -43,6 +43,7 @@ def check_models(running: Sequence[Any], terminal: Any) -> None:
             raise InvalidArgumentError(f"{name}: expected an action model{_cure(name, model)}")
         if model.state != like.state:
             raise InvalidArgumentError(f"{name}: its state {model.state!r} is not that of {first}, {like.state!r}")
+        check_methods(model)
         if name != "terminal":
             _check_running(name, model)
 
@@ -138,7 +139,8 @@ def as_controls(us: Any, kinds: Sequence[Kind], T: int, nu: int) -> Reals:
         sizes = {t: kind.model.nu for kind in kinds for t in kind.knots}
         for t, u in enumerate(check_items("us", us, "controls")):
             size = nu if shape_of(u) == (nu,) else sizes[t]  # padded, or as the model has it
-            controls[t, : sizes[t]] = check_array(f"us[{t}]", u, (size,))[: sizes[t]]
+            cure = f"the model of knot {t} has {sizes[t]} control{'s' * (sizes[t] != 1)}"
+            controls[t, : sizes[t]] = check_array(f"us[{t}]", u, (size,), cure=cure)[: sizes[t]]
     for kind in kinds:
         if kind.model.nu < nu:
             controls[kind.knots, kind.model.nu :] = 0.0

@@ -16,6 +16,7 @@ from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.shooting.evaluator import Evaluator
+    from trajopt.shooting.linear_trial import LinearTrial
     from trajopt.shooting.trials import Trials
 
 
@@ -34,16 +35,6 @@ class CompiledKind(Kind):
         if self.terminal:
             return programs.terminal_expansion(self.model, e.nc)
         return programs.expansion(self.model, e.nu, e.nc, lift=e.lift_size)
-
-    @property
-    def nc(self) -> int:
-        return self.model.nc
-
-    def row_sizes(self) -> dict[str, int]:
-        return self.model.constraints.sizes(self.model.stage_nu)
-
-    def row_bounds(self, values: Reals) -> tuple[Reals, Reals]:
-        return self.model.row_bounds(values)
 
     @property
     def lift_size(self) -> int | None:
@@ -90,6 +81,19 @@ class CompiledKind(Kind):
         outputs = [lane_rows(trials.costs), lane_rows(trials.dx), *([lane_rows(trials.c)] if e.nc else [])]
         return _terminal(programs.terminal_step(self.model, e.nc), trials.width, e.T, inputs + outputs)
 
+    @classmethod
+    def points(cls, kinds: Sequence[Self], trial: LinearTrial) -> list[Call]:
+        groups: dict[int, list[Self]] = {}
+        for kind in kinds:
+            groups.setdefault(1 if kind.model.instantaneous else LANES, []).append(kind)
+        return [_points(trial, group, width) for width, group in groups.items()]
+
+    def terminal_point(self, trial: LinearTrial) -> Call:
+        e = trial.evaluator
+        inputs = [rows(e.xs), rows(trial.dx), Rows(trial.alpha, 0), rows(e.parameters)]
+        outputs = [rows(trial.xs), rows(trial.costs), *([rows(trial.c)] if e.nc else [])]
+        return _terminal(programs.terminal_point(self.model, e.nc), 1, e.T, inputs + outputs)
+
     def quasi_static(self, x: Reals, values: Reals) -> Reals:
         named = {name: p.shaped(values[self.layout.slices[name]]) for name, p in self.parameters.items()}
         return self.model.quasi_static(x, named)
@@ -99,6 +103,9 @@ class CompiledKind(Kind):
 
     def contact_forces(self, xs: Reals, us: Reals, values: Reals) -> dict[str, Reals]:
         return self.model.force_values(xs, us, values)
+
+    def torques(self, xs: Reals, us: Reals, values: Reals) -> dict[str, Reals]:
+        return self.model.torque_values(xs, us, values)
 
 
 def _expansion(e: Evaluator, kinds: Sequence[CompiledKind], width: int, status: bool) -> KernelCall:
@@ -115,6 +122,18 @@ def _expansion(e: Evaluator, kinds: Sequence[CompiledKind], width: int, status: 
     outputs += [rows(e.c), rows(e.C, zeroed=True)] if e.nc else []
     if status:
         outputs.append(rows(e.status))
+    return KernelCall(kernels, numbers, np.concatenate(blocks), inputs + outputs)
+
+
+def _points(trial: LinearTrial, kinds: Sequence[CompiledKind], width: int) -> KernelCall:
+    e = trial.evaluator
+    blocks = [blocks_of(kind.knots, width) for kind in kinds]
+    numbers = np.concatenate([np.full(len(b), i) for i, b in enumerate(blocks)])
+    inputs = [rows(e.xs), rows(e.us), rows(trial.dx), rows(trial.du), rows(e.xs, offset=1), rows(trial.dx, offset=1)]
+    inputs += [Rows(trial.alpha, 0), rows(e.parameters)]
+    outputs = [rows(trial.xs), rows(trial.us), rows(trial.costs), rows(trial.f, offset=1)]
+    outputs += [rows(trial.c)] if e.nc else []
+    kernels = [kernel(programs.point(kind.model, e.nc), width) for kind in kinds]
     return KernelCall(kernels, numbers, np.concatenate(blocks), inputs + outputs)
 
 

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.errors import ModelEvaluationError
 from trajopt.kernels import LANES, KernelCall, ParallelCalls, compile_together
@@ -52,7 +53,7 @@ class Evaluator:
 
     def __init__(self, problem: ShootingProblem) -> None:
         self.state, self.T, self.nu = problem.state, problem.T, problem.nu
-        self.parameters, kinds = problem._table.values, problem._kinds
+        self.parameters, self._rows, kinds = problem._table.values, problem._table.rows, problem._kinds
         self.running, self.terminal = kinds[:-1], kinds[-1]
         self._allocate()
         self.can_fail = any(kind.can_fail(self) for kind in kinds)
@@ -63,12 +64,12 @@ class Evaluator:
         compiled = [call for call in calls if isinstance(call, KernelCall)]  # threads share them
         self._compiled = ParallelCalls(compiled)
         self._others = [call for call in calls if call not in compiled]
-        self._trials: dict[int, Trials] = {}
+        self._trials: dict[tuple[int, bool], Trials] = {}
 
     def _allocate(self) -> None:
         T, n, nx, nu = self.T, self.state.ndx, self.state.nx, self.nu
         s = n + nu
-        self.nc = nc = max(kind.nc for kind in (*self.running, self.terminal))
+        self.nc = nc = self._rows.nc
         self.c, self.C, self.terminal_C = padded((T + 1, nc)), padded((T, nc, s)), padded((nc, n))
         self.xs, self.us, self.xnext = padded((T + 1, nx)), padded((T, nu)), padded((T, nx))
         self.costs, self.f = padded((T + 1,)), padded((T + 1, n))
@@ -115,11 +116,12 @@ class Evaluator:
 
     def row_bounds(self) -> tuple[Reals, Reals]:
         """Lower and upper bounds of the constraint rows (T + 1, nc), infinite where there is none."""
-        lower, upper = np.full_like(self.c, -np.inf), np.full_like(self.c, np.inf)
-        for kind in (*self.running, self.terminal):
-            knots = list(kind.knots)
-            lower[knots, : kind.nc], upper[knots, : kind.nc] = kind.row_bounds(kind.rows(self.parameters))
-        return lower, upper
+        return self._rows.bounds()
+
+    @property
+    def given_rows(self) -> npt.NDArray[np.bool_]:
+        """Mask (nc,) of the rows of knot 0 that follow from its state alone."""
+        return self._rows.given
 
     def expand(self, x0: Reals | None) -> None:
         """Fills everything at `xs`, `us`.
@@ -143,7 +145,7 @@ class Evaluator:
         if x0 is None or x0.tobytes() == self._x_first.tobytes():  # mostly equal, and bytes are compared fast
             self._f_first.fill(0.0)
         else:
-            self._f_first[:] = self.state.difference(self._x_first, x0)
+            self._f_first[:] = self.state._difference(self._x_first, x0)  # both are states, checked before
         return self._compiled
 
     def check_steps(self) -> None:
@@ -158,18 +160,31 @@ class Evaluator:
             u = None if kind.terminal else self.us[t, : kind.model.nu]
             raise no_solution(kind.model, float(self.status[t]), self.xs[t], u, knot)
 
-    def prepare(self) -> None:
-        """Compiles, or loads from the cache, all that a solve needs, so that nothing is compiled during it."""
-        calls = [*self._expansions, self._end, *self.trials(1).calls, *self.trials(LANES).calls]
+    def prepare(self, *, clipped: bool = False) -> None:
+        """Compiles, or loads from the cache, all that a solve needs, so that nothing is compiled during it.
+
+        Args:
+            clipped: Whether its rollouts clip controls to limits.
+        """
+        rollouts = [call for width in (1, LANES) for call in self.trials(width, clipped=clipped).calls]
+        calls = [*self._expansions, self._end, *rollouts]
         compile_together([each for call in calls for each in call.kernels])
         for call in calls:
             call.prepare()
 
-    def trials(self, width: int) -> Trials:
-        """Room for rollouts with `width` step lengths at once, 1 or 8."""
-        if width not in self._trials:
-            self._trials[width] = Trials(self, width)
-        return self._trials[width]
+    def control_limits(self) -> tuple[Reals, Reals]:
+        """Lower and upper limits of the controls, as the models of the knots have them (T, nu); infinite without."""
+        lower, upper = np.full_like(self.us, -np.inf), np.full_like(self.us, np.inf)
+        for kind in self.running:
+            knots, nu = list(kind.knots), kind.model.nu
+            lower[knots, :nu], upper[knots, :nu] = kind.model.lower, kind.model.upper
+        return lower, upper
+
+    def trials(self, width: int, *, clipped: bool = False) -> Trials:
+        """Room for rollouts with `width` step lengths at once, 1 or 8; controls may be clipped to limits."""
+        if (width, clipped) not in self._trials:
+            self._trials[width, clipped] = Trials(self, width, clipped=clipped)
+        return self._trials[width, clipped]
 
     def check_finite(self) -> None:
         """Raises ModelEvaluationError if a value or a derivative is not finite; the message names knot and array."""

@@ -22,7 +22,7 @@ class Controls:
     Attributes:
         names: Name of each.
         units: Unit of each; "-" where it is not known.
-        lower: Lower limits (nu,), -inf where there is none; solvers that know no limits ignore them.
+        lower: Lower limits (nu,), -inf where there is none; SolverBoxDDP and SolverBoxFDDP keep them.
         upper: Upper limits (nu,).
     """
 
@@ -78,6 +78,19 @@ def violations(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -
     """
     v = problem.calc(xs, us)
     beyond = np.abs(v.rows - np.clip(v.rows, v.lower, v.upper))
+    return rows_by_name(problem, beyond)
+
+
+def rows_by_name(problem: ShootingProblem, rows: Reals) -> dict[str, Reals]:
+    """Numbers that belong to constraint rows, by the name of the constraint, (T + 1, n); 0 where a knot has none.
+
+    Args:
+        problem: The problem.
+        rows: The numbers (T + 1, nc).
+
+    Raises:
+        InvalidArgumentError: Constraints of one name have different sizes.
+    """
     found: dict[str, Reals] = {}
     for kind in problem._kinds:
         start = 0
@@ -86,7 +99,7 @@ def violations(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -
             if mine.shape[1] != size:
                 raise InvalidArgumentError(f"{name!r}: constraints of this name have {mine.shape[1]} and {size} rows")
             where = list(kind.knots)
-            mine[where], start = beyond[where, start : start + size], start + size
+            mine[where], start = rows[where, start : start + size], start + size
     return found
 
 
@@ -115,6 +128,40 @@ def contact_forces(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLik
                 raise InvalidArgumentError(f"{name}: {sizes}; give contacts of different sizes different names")
             rows[where] = value
     return forces
+
+
+def motors(problem: ShootingProblem) -> Controls:
+    """Names and limits of a robot's motors, as the first knot with motors has them; none without such a knot.
+
+    A motor that drives a joint alone has the name of the joint.
+    """
+    for model in check_problem(problem).running:
+        actuation = getattr(getattr(model, "differential", None), "actuation", None)
+        if actuation is not None:
+            names = tuple(name.removeprefix("u:") for name in actuation.names)
+            limits = {"lower": actuation.lower.copy(), "upper": actuation.upper.copy()}
+            return Controls(names=names, units=("N m, N",) * len(names), **limits)
+    return Controls.unnamed(0)
+
+
+def torques(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -> dict[str, Reals]:
+    """Torque, or force, of each motor of a robot at the running knots, (T,) [N m, N]; 0 where a knot has none.
+
+    They are the controls of forward dynamics, and follow from accelerations and contact forces of inverse dynamics.
+
+    Args:
+        problem: The problem.
+        xs: States (T + 1, nx).
+        us: Controls (T, nu).
+    """
+    states, inputs = check_problem(problem).check_guess(xs, us)
+    found: dict[str, Reals] = {}
+    for kind in problem._kinds[:-1]:
+        where = list(kind.knots)
+        values = kind.torques(states[where], inputs[where, : kind.model.nu], kind.rows(problem._table.values))
+        for name, value in values.items():
+            found.setdefault(name, np.zeros(problem.T))[where] = value
+    return found
 
 
 def check_problem(problem: Any) -> ShootingProblem:

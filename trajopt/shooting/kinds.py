@@ -6,11 +6,10 @@ else asks which one a model is.
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, Self
-
-import numpy as np
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.model.parameters import Parameter, ParameterLayout
@@ -19,6 +18,7 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from trajopt.kernels import Kernel
     from trajopt.shooting.evaluator import Evaluator
+    from trajopt.shooting.linear_trial import LinearTrial
     from trajopt.shooting.trials import Trials
 
 
@@ -67,18 +67,22 @@ class Kind(ABC):
         """Whether a step of its programs may fail, such as an iteration."""
         return False
 
-    @property
+    @functools.cached_property
     def nc(self) -> int:
         """Number of constraint rows of its model [-]."""
-        return 0
+        return self.model.nc
 
     def row_sizes(self) -> dict[str, int]:
         """Number of rows of each constraint of its model, by name [-]."""
-        return {}
+        return self.model.constraints.sizes(self.model.stage_nu)
 
     def row_bounds(self, values: Reals) -> tuple[Reals, Reals]:
         """Lower and upper bounds of its constraint rows (n, nc), with parameter values as of `rows`."""
-        return np.zeros((len(self.knots), 0)), np.zeros((len(self.knots), 0))
+        return self.model.constraints.row_bounds(self.model.stage_nu, self.layout, values)
+
+    def row_softness(self, values: Reals) -> tuple[Reals, Reals]:
+        """Linear and quadratic weights of the slacks of its rows (n, nc), see `ConstraintStack.row_softness`."""
+        return self.model.constraints.row_softness(self.model.stage_nu, self.layout, values)
 
     @property
     def lift_size(self) -> int | None:
@@ -105,6 +109,15 @@ class Kind(ABC):
     def terminal_step(self, trials: Trials) -> Call:
         """Call that ends a rollout."""
 
+    @classmethod
+    @abstractmethod
+    def points(cls, kinds: Sequence[Self], trial: LinearTrial) -> list[Call]:
+        """Calls that fill a linear trial at all running knots of these kinds."""
+
+    @abstractmethod
+    def terminal_point(self, trial: LinearTrial) -> Call:
+        """Call that fills a linear trial at the end."""
+
     # Numbers, for inspection
 
     @abstractmethod
@@ -124,6 +137,10 @@ class Kind(ABC):
     @abstractmethod
     def contact_forces(self, xs: Reals, us: Reals, values: Reals) -> dict[str, Reals]:
         """Force of each contact, or impulse, at all knots of the kind, (n, size) each; arguments as in `cost_terms`."""
+
+    def torques(self, xs: Reals, us: Reals, values: Reals) -> dict[str, Reals]:
+        """Torque of each motor at all knots of the kind, (n,) each; arguments as in `cost_terms`."""
+        return {}
 
 
 def by_class(kinds: Iterable[Kind]) -> dict[type[Kind], list[Kind]]:

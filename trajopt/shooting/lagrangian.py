@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from trajopt.errors import UnsupportedOperationError
@@ -34,16 +36,20 @@ class LagrangianHessian:
         kinds = [kind for kind in e.running if isinstance(kind, CompiledKind)]
         if not self.available(e):
             raise UnsupportedOperationError("a model of the problem has no Hessian of the Lagrangian")
-        kernels = [kernel(programs.lagrangian(kind.model, e.nu, e.nc), LANES) for kind in kinds]
-        blocks = [blocks_of(kind.knots, LANES) for kind in kinds]
-        numbers = np.concatenate([np.full(len(b), i) for i, b in enumerate(blocks)])
-        inputs = [rows(e.xs), rows(e.us), rows(e.parameters), rows(self.lam, offset=1), rows(self.y)]
-        self._calls = [KernelCall(kernels, numbers, np.concatenate(blocks), [*inputs, rows(self.H, zeroed=True)])]
+        self._calls = [self._running(kinds)] if kinds else []
         end = e.terminal
         assert isinstance(end, CompiledKind)
         inputs = [rows(e.xs), rows(e.parameters), rows(self.y), Rows(self.terminal_H, 0)]
         program = programs.terminal_lagrangian(end.model, e.nc)
         self._calls.append(KernelCall([kernel(program, 1)], np.zeros(1, dtype=np.int64), np.full((1, 1), e.T), inputs))
+
+    def _running(self, kinds: Sequence[CompiledKind]) -> KernelCall:
+        e = self.evaluator
+        kernels = [kernel(programs.lagrangian(kind.model, e.nu, e.nc), LANES) for kind in kinds]
+        blocks = [blocks_of(kind.knots, LANES) for kind in kinds]
+        numbers = np.concatenate([np.full(len(b), i) for i, b in enumerate(blocks)])
+        inputs = [rows(e.xs), rows(e.us), rows(e.parameters), rows(self.lam, offset=1), rows(self.y)]
+        return KernelCall(kernels, numbers, np.concatenate(blocks), [*inputs, rows(self.H, zeroed=True)])
 
     @staticmethod
     def available(evaluator: Evaluator) -> bool:

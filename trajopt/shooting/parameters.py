@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.checks import check_known, shape_of
-from trajopt.errors import InvalidArgumentError
+from trajopt.checks import shape_of
+from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.model.parameters import Parameter
 from trajopt.shooting.kinds import Kind
 from trajopt.shooting.knots import Knots, describe, knot_numbers
+from trajopt.shooting.row_values import RowTable
 from trajopt.types import Reals
 
 
@@ -42,6 +43,7 @@ class ParameterTable:
 
     Attributes:
         values: Shape (T + 1, largest number of scalars); the array never moves.
+        rows: Bounds and slacks of the constraint rows that follow from them.
     """
 
     def __init__(self, kinds: Sequence[Kind], T: int) -> None:
@@ -53,6 +55,7 @@ class ParameterTable:
         for kind in kinds:
             for name, parameter in kind.parameters.items():
                 self.values[list(kind.knots), kind.layout.slices[name]] = parameter.flat(parameter.default)
+        self.rows = RowTable(kinds, self.values)
 
     @functools.cached_property
     def infos(self) -> dict[str, ParameterInfo]:
@@ -110,8 +113,11 @@ class ParameterTable:
             flat = {key: p.flat(p.check(name, value)) for key, p in kinds.items()}
             return [flat[id(self._kind_of[t])] for t in where]
         if len(value) != len(where):
+            extra = len(value) == self._T + 1 and where == list(range(self._T))
+            end = f"; {name} is at the running knots 0..{self._T - 1}, the end has its own model" if extra else ""
             raise InvalidArgumentError(
-                f"value: expected one value of {name}, or one for each of {len(where)} knots, got {len(value)} values"
+                f"value: expected one value of {name}, or one for each of {len(where)} knots, got {len(value)} "
+                f"values{end}"
             )
         parameters = [self._kind_of[t].parameters[name] for t in where]
         return [p.flat(p.check(f"{name} at knot {t}", v)) for t, p, v in zip(where, parameters, value)]
@@ -122,7 +128,9 @@ class ParameterTable:
 
     def _where(self, name: str, knots: Knots) -> list[int]:
         infos = self.infos
-        check_known("parameter", name, infos)
+        if not isinstance(name, str) or name not in infos:
+            of_term = [known for known in infos if known.startswith(f"{name}.")]
+            raise unknown_name("parameter", name, infos, suggest=of_term[:4])
         having = infos[name].knots
         if knots is None:
             return list(having)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.terminal import ActionModelTerminal
+from trajopt.actions.told import told_class
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError
 from trajopt.model.immutable import Immutable
@@ -48,7 +49,7 @@ class ShootingProblem(Immutable):
         terminal: An action model, evaluated without control, or a CostStack.
         start: "fixed", x_0 = x0; "free"; or bounds (lower, upper) on x_0, counted as those of the state are:
             lower <= x_0 ⊖ state.zero() <= upper, each (ndx,), ±inf where there is none; equal where a coordinate is
-            fixed. SolverDDP and SolverFDDP take a fixed start.
+            fixed. SolverDDP, SolverFDDP and those with control limits take a fixed start.
 
     Attributes:
         schedule: Contact schedule that the parameters were set for, which reports compare a motion with; None for a
@@ -108,11 +109,33 @@ class ShootingProblem(Immutable):
 
     def row_bounds(self) -> tuple[Reals, Reals]:
         """Lower and upper bounds of the constraint rows (T + 1, nc), infinite where there is none."""
-        lower, upper = np.full((self.T + 1, self.nc), -np.inf), np.full((self.T + 1, self.nc), np.inf)
-        for kind in self._kinds:
-            knots = list(kind.knots)
-            lower[knots, : kind.nc], upper[knots, : kind.nc] = kind.row_bounds(kind.rows(self._table.values))
-        return lower, upper
+        return self._table.rows.bounds()
+
+    def row_softness(self) -> tuple[Reals, Reals]:
+        """Weights (linear, quadratic) of the slacks of the constraint rows (T + 1, nc), inf and 0 of hard rows.
+
+        A soft row may be beyond its bounds by s >= 0, which costs linear · s + ½ quadratic · s². It is no part of the
+        costs of `calc`, of cost terms or of a solution.
+        """
+        return self._table.rows.softness()
+
+    def check_rows(self) -> None:
+        """Checks bounds and weights of the constraint rows as they are now; solvers call it.
+
+        Raises:
+            InvalidArgumentError: Bounds cross, or a soft row costs nothing; the message names constraint and knot.
+        """
+        if self.nc:
+            self._table.rows.check()
+
+    def warn_of_given_rows(self, rows: Reals) -> None:
+        """Warns of equations at knot 0 that a given x0 violates: rows free of u are not enforced there.
+
+        Args:
+            rows: The constraint rows at knot 0 (nc,).
+        """
+        if self._start == "fixed" and self.nc:
+            self._table.rows.warn_of_given(rows)
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
@@ -120,9 +143,15 @@ class ShootingProblem(Immutable):
         return tuple(dict.fromkeys(name for kind in self._kinds for name in kind.row_sizes()))
 
     @property
+    def soft_constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraints that are soft at some knot."""
+        stacks = [kind.model.constraints for kind in self._kinds]
+        return tuple(dict.fromkeys(c.name for stack in stacks for c in stack.constraints if c.soft is not None))
+
+    @property
     def nc(self) -> int:
         """Largest number of constraint rows of a knot [-]."""
-        return max(kind.nc for kind in self._kinds)
+        return self._table.rows.nc
 
     @property
     def running(self) -> tuple[ActionModelAbstract, ...]:
@@ -293,12 +322,18 @@ class ShootingProblem(Immutable):
         """The control that holds a state at a knot."""
         try:
             return kind.quasi_static(x, values)
-        except ModelEvaluationError:
-            raise
+        except ModelEvaluationError as error:
+            if str(error).startswith("knot "):
+                raise
+            raise ModelEvaluationError(f"knot {t}: {error}") from error.__cause__ or error
+        except InvalidArgumentError as error:  # of a user's expression
+            raise ModelEvaluationError(f"knot {t}: {error}") from error
         except Exception as error:
+            missing = isinstance(error, NotImplementedError)
+            cure = "; to solve without it, write quasi_static, or pass us to the solve" if missing else ""
             raise ModelEvaluationError(
-                f"knot {t}: {type(kind.model).__name__} raised {type(error).__name__}: {error}, asked for the control "
-                "that holds a state at rest; write quasi_static, or pass us to the solve"
+                f"knot {t}: {told_class(kind.model)}.quasi_static, the control that holds a state at rest, raised "
+                f"{type(error).__name__}: {error}{cure}"
             ) from error
 
     # Receding horizons

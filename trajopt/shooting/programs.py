@@ -131,6 +131,51 @@ def step(model: ActionModelExpression, nc: int = 0, *, clipped: int = 0) -> Prog
 
 
 @_once
+def point(model: ActionModelExpression, nc: int = 0) -> Program:
+    """One knot of a linear trial, which depends on no other knot.
+
+    (x_ref, u_ref, dx, du, x_ref of the next knot, its dx, step length α, parameters) -> (x, u, cost, gap, constraint
+    rows), with x = x_ref ⊕ α dx, u = u_ref + α du, gap = f(x, u) ⊖ x of the next knot, padded to `nc` rows.
+    """
+    state, m = model.state, model.nu
+    program = Program(f"{type(model).__name__}: point")
+    x_ref, u_ref, dx, du = (program.input(size) for size in (state.nx, m, state.ndx, m))
+    following, dx_following = program.input(state.nx), program.input(state.ndx)
+    alpha, p = program.input(1), program.input(model.layout.size)
+    (x,) = program.call(_partial_step(state), x_ref, dx, alpha)
+    (u,) = program.call(_scaled_sum(m), u_ref, du, alpha)
+    reached = model.values(program, Point(x=x, u=u, parameters=p))
+    assert reached.xnext is not None
+    (x_following,) = program.call(_partial_step(state), following, dx_following, alpha)
+    (gap,) = program.call(_gap(state), x_following, reached.xnext)
+    rows = _rows(program, model, nc, (reached.rows,), (1,))
+    program.output(x, u, _cost_unless_failed(program, reached.cost), gap, *rows)
+    return program
+
+
+@_once
+def terminal_point(model: ActionModelExpression, nc: int = 0) -> Program:
+    """(x_ref, dx, step length α, parameters) -> (x, cost, constraint rows) of the end, as in `point`."""
+    state = model.state
+    program = Program(f"{type(model).__name__}: terminal point")
+    x_ref, dx, alpha = program.input(state.nx), program.input(state.ndx), program.input(1)
+    (x,) = program.call(_partial_step(state), x_ref, dx, alpha)
+    end = model.values(program, Point(x=x, u=None, parameters=program.input(model.layout.size)))
+    rows = _rows(program, model, nc, (end.rows,), (1,))
+    program.output(x, _cost_unless_failed(program, end.cost), *rows)
+    return program
+
+
+@_once
+def retraction(model: ActionModelExpression) -> Program:
+    """(x, dx) -> x ⊕ dx."""
+    program = Program(f"{type(model.state).__name__}: retraction")
+    x, dx = program.input(model.state.nx), program.input(model.state.ndx)
+    program.output(*program.call(_integrate(model.state), x, dx))
+    return program
+
+
+@_once
 def terminal_step(model: ActionModelExpression, nc: int = 0) -> Program:
     """(x, x_ref, parameters) -> (cost, dx = x ⊖ x_ref, constraint rows), padded to `nc` rows."""
     program = Program(f"{type(model).__name__}: terminal step")
@@ -200,6 +245,16 @@ def _integrate(state: StateAbstract) -> ca.Function:
 def _partial_gap(state: StateAbstract) -> ca.Function:
     x, gap, alpha = SX.sym("x", state.nx), SX.sym("gap", state.ndx), SX.sym("alpha")
     return ca.Function("partial_gap", [x, gap, alpha], [state.sx_integrate(x, (alpha - 1) * gap)])
+
+
+def _partial_step(state: StateAbstract) -> ca.Function:
+    x, dx, alpha = SX.sym("x", state.nx), SX.sym("dx", state.ndx), SX.sym("alpha")
+    return ca.Function("partial_step", [x, dx, alpha], [state.sx_integrate(x, alpha * dx)])
+
+
+def _scaled_sum(size: int) -> ca.Function:
+    u, du, alpha = SX.sym("u", size), SX.sym("du", size), SX.sym("alpha")
+    return ca.Function("scaled_sum", [u, du, alpha], [u + alpha * du])
 
 
 def _feedback(state: StateAbstract, nu: int) -> ca.Function:

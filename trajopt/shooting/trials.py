@@ -97,7 +97,8 @@ class Trials:
             self.gaps[:] = gaps
             if gaps[0].any():
                 for lane in range(self.width):
-                    self._starts[lane] = self.evaluator.state.integrate(x0, (self._lengths[lane] - 1.0) * gaps[0])
+                    part = (self._lengths[lane] - 1.0) * gaps[0]
+                    self._starts[lane] = self.evaluator.state._integrate(x0, part)  # without checks of what was checked
 
     def totals(self, count: int) -> list[float]:
         """Costs of the first `count` lanes [cost]."""

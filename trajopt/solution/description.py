@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.analysis.constraints import ConstraintRows, constraint_rows
 from trajopt.analysis.legs import LeggedMotion, has_contacts, legged_motion
 from trajopt.analysis.lines import Line, lines_of
 from trajopt.analysis.reached import Reached, reached
@@ -47,6 +48,7 @@ class Description:
         poses: Poses (T + 1, 4, 4) [-, m] of a body whose states are poses; else None.
         pose_goals: Positions that the body is to reach (n, 3) [m].
         reached: What a gait was asked to do, and did; empty for other problems.
+        constraints: Constraints with values, bounds and multipliers; empty for problems without any.
     """
 
     times: Reals | None
@@ -64,6 +66,7 @@ class Description:
     poses: Reals | None
     pose_goals: Reals
     reached: tuple[Reached, ...] = ()
+    constraints: tuple[ConstraintRows, ...] = ()
 
 
 def describe(solution: Solution) -> Description | None:
@@ -74,10 +77,12 @@ def describe(solution: Solution) -> Description | None:
     forces: Mapping[str, Reals] | None = None
     legs: LeggedMotion | None = None
     skeleton: Skeleton | None = None
+    constraints: tuple[ConstraintRows, ...] = ()
     try:
         skeleton = None if solution.robot is not None else model_skeleton(solution)
         terms, forces = solution.cost_terms(), solution.contact_forces()
         legs = legged_motion(solution) if has_contacts(solution) else None
+        constraints = constraint_rows(solution)
     except TrajoptError as error:  # such as a black box that fails on the trajectory of a solve that failed
         _LOG.warning("the file lacks what pictures need: %s", error)
     poses = poses_of(solution)
@@ -97,4 +102,5 @@ def describe(solution: Solution) -> Description | None:
         poses=poses,
         pose_goals=np.zeros((0, 3)) if poses is None else pose_goals(solution),
         reached=() if legs is None else reached(solution, legs),
+        constraints=constraints,
     )

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.analysis import friction_use, legged_motion, limit_uses, reached, reached_words
+from trajopt.analysis import (
+    ConstraintRows,
+    constraint_rows,
+    friction_use,
+    legged_motion,
+    limit_uses,
+    reached,
+    reached_words,
+)
 from trajopt.analysis.basics import has_cost_terms
+from trajopt.analysis.constraints import HELD
+from trajopt.analysis.report import tipping_words, tips
 from trajopt.shooting import inspection
+from trajopt.solution.advice import gap_left, has_black_boxes, other_solvers
+from trajopt.solution.explained_constraints import constraint_lines, relaxation, softening
+from trajopt.solution.misses import misses, out_of_reach
 from trajopt.solution.record import SolverStatus
 
 if TYPE_CHECKING:
@@ -16,25 +30,34 @@ if TYPE_CHECKING:
 
 MOST_LIMITS = 8
 """Number of exceeded limits that are listed."""
-HELD = 1e-6  # violations below it count as held
 
 
 def explain(solution: Solution) -> str:
     """See `Solution.explain`."""
     lines = [f"{solution.solver}: {solution.status}.", _numbers(solution)]
     lines += _terms(solution)
+    constraints = constraint_rows(solution)
+    lines += constraint_lines(solution, constraints)
     if solution.problem is not None:
-        lines += _constraints(solution)
         lines += _optimality(solution)
     lines += _gait(solution)
     lines += _limits(solution)
-    lines += [f"-> {advice}" for advice in _advice(solution)]
+    lines += [f"-> {advice}" for advice in (*_advice(solution, constraints), *misses(solution))]
+    if solution.problem is None:
+        lines.append("loaded without its problem: Solution.load(path, problem) also tells gaps and the gradient")
     return "\n".join(lines)
 
 
 def _numbers(solution: Solution) -> str:
     last = f", last step length {solution.history[-1].step_length:g}" if solution.history else ""
-    return f"cost {solution.cost:.7g} after {solution.iterations} iterations in {solution.seconds:.3g} s{last}"
+    plural = "" if solution.iterations == 1 else "s"
+    return f"cost {solution.cost:.7g} after {solution.iterations} iteration{plural} in {solution.seconds:.3g} s{last}"
+
+
+def _at(solution: Solution, knot: int) -> str:
+    """A knot and its time in words."""
+    times = solution.times
+    return f"knot {knot}" + ("" if times is None else f" ({times[knot]:.3g} s)")
 
 
 def _terms(solution: Solution) -> list[str]:
@@ -46,40 +69,27 @@ def _terms(solution: Solution) -> list[str]:
     lines = []
     for name, values in sorted(terms.items(), key=lambda item: -np.abs(item[1]).sum())[:3]:
         worst, share = int(np.abs(values).argmax()), 100 * float(np.abs(values).sum()) / total
-        end = " (the terminal)" if worst == len(values) - 1 else ""
+        end = ", the terminal" if worst == len(values) - 1 else ""
         lines.append(
             f"  term {name!r}: {values.sum():.4g}, {share:.0f} % of the cost; "
-            f"largest at knot {worst}{end}: {values[worst]:.4g}"
+            f"largest at {_at(solution, worst)}{end}: {values[worst]:.4g}"
         )
     return lines
 
 
-def _constraints(solution: Solution) -> list[str]:
-    """The constraint that is violated most, and the one with the largest multiplier."""
-    violations = {name: v for name, v in solution.violations().items() if v.size}
-    if not violations:
-        return []
-    name = max(violations, key=lambda each: float(violations[each].max()))
-    knot, row = (int(i) for i in np.unravel_index(violations[name].argmax(), violations[name].shape))
-    worst = float(violations[name][knot, row])
-    if worst < HELD:
-        return [f"  all constraints hold (largest violation {worst:.1g})"]
-    return [f"  constraint {name!r}, row {row}, is violated most: by {worst:.3g} at knot {knot}"]
-
-
 def _optimality(solution: Solution) -> list[str]:
     gaps, slope = np.abs(solution.gaps()), np.abs(solution.stationarity())
-    line = f"  largest gap {gaps.max():.2g} before knot {int(gaps.max(axis=1).argmax())}; "
+    line = f"  largest gap {gaps.max():.2g} before {_at(solution, int(gaps.max(axis=1).argmax()))}; "
     if slope.size == 0:
         return [line + "there is no control"]
     knot, control = (int(i) for i in np.unravel_index(slope.argmax(), slope.shape))
     name = inspection.controls(solution.problem).names[control] if solution.problem is not None else f"u{control}"
-    return [line + f"steepest control {name!r} at knot {knot}: dJ/du = {slope.max():.2g}"]
+    return [line + f"steepest control {name!r} at {_at(solution, knot)}: dJ/du = {slope.max():.2g}"]
 
 
 def _limits(solution: Solution) -> list[str]:
-    """The limits that are exceeded, the worst first; nothing if all are kept."""
-    over = [use for use in limit_uses(solution) if use.knots]
+    """The limits that are exceeded, the worst first, without bounds of constraints; nothing if all are kept."""
+    over = [use for use in limit_uses(solution) if use.knots and not use.constrained]
     if not over:
         return []
     more = [f"    and {len(over) - MOST_LIMITS} more"] if len(over) > MOST_LIMITS else []
@@ -87,8 +97,29 @@ def _limits(solution: Solution) -> list[str]:
         f"  limits exceeded ({len(over)}):",
         *(f"    {use}" for use in over[:MOST_LIMITS]),
         *more,
-        "-> limits are not enforced: weigh torques and velocities more, or take longer for the motion",
+        f"-> {_cure_of_limits(solution, {use.quantity for use in over})}",
     ]
+
+
+def _cure_of_limits(solution: Solution, quantities: set[str]) -> str:
+    """Line of code that makes limits of these quantities constraints, or another solver that keeps them."""
+    controls = quantities <= {"control", "force", "torque"} and not any(
+        name.startswith("a:") for name in solution.control_names
+    )
+    if getattr(solution.problem, "schedule", None) is not None:
+        code = "gait_problem(..., limits=True)"
+    elif solution.robot is not None:
+        code = "constraints=ConstraintStack.of_robot(state, actuation) of the dynamics"
+    elif controls:
+        code = 'ConstraintStack(state).add("limits", ResidualModelControl(state), lower=..., upper=...)'
+    else:
+        code = 'ConstraintStack(state).add("limits", ResidualModelState(state), lower=..., upper=...)'
+    box = ", or SolverBoxFDDP, which keeps lower and upper of the controls" if controls else ""
+    named = ", ".join(sorted(quantities))
+    return (
+        f"limits are not enforced unless they are constraints: {code}, with SolverSQP{box}; else give {named} more "
+        "weight in the cost, or take longer for the motion"
+    )
 
 
 def _gait(solution: Solution) -> list[str]:
@@ -100,10 +131,14 @@ def _gait(solution: Solution) -> list[str]:
     lines = [f"  {name}: {text}" for name, text in reached_words(rows).items()]
     known = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
     limit = f" (mu = {known.min():g})" if len(known) else ""
-    return [*lines, f"  friction: tangential at most {friction_use(motion):.3g} of the normal force{limit}"]
+    lines.append(f"  friction: tangential at most {friction_use(motion):.3g} of the normal force{limit}")
+    lines += [f"  {name}: {text}" for name, text in tipping_words(solution, motion).items()]
+    if tips(motion):
+        lines.append("-> to keep the forces within the soles: gait_problem(..., limits=True), with SolverSQP")
+    return lines
 
 
-def _advice(solution: Solution) -> list[str]:
+def _advice(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
     """Advice by status."""
     status, history = solution.status, solution.history
     if status is SolverStatus.CONVERGED:
@@ -111,39 +146,56 @@ def _advice(solution: Solution) -> list[str]:
     if status is SolverStatus.INDEFINITE_QUU:
         return [_indefinite(solution)]
     if status is SolverStatus.LINE_SEARCH_FAILED:
-        return [
-            "the decrease that the model promises does not come: look for a term that is not smooth where its cost is "
-            "largest (above), or check a black box with ActionModelNumDiff"
-        ]
+        return [_no_decrease(solution, constraints)]
     if status is SolverStatus.INFEASIBLE:
+        relaxed, gap = relaxation(solution, constraints), gap_left(solution)
+        left = f"{gap}: no motion keeps all constraints" if gap else "constraints and dynamics exclude one another"
+        cure = softening(constraints) or "soften a constraint: add(..., soft=(linear, quadratic))"
         return [
-            "no change of the controls brings the constraint above closer: relax its bounds, those of the controls, or "
-            "give the motion more time; soften it with a cost, such as ActivationModelQuadraticBarrier"
+            f"no change of the controls brings the violated constraint closer: {relaxed}" if relaxed else left,
+            cure if out_of_reach(solution) else f"give the motion more time, or {cure}",
         ]
     if status is SolverStatus.DIVERGED:
-        where = f" (first at knot {solution.failed_knot})" if solution.failed_knot is not None else ""
+        where = f" (first at {_at(solution, solution.failed_knot)})" if solution.failed_knot is not None else ""
         return [f"the value function grew without bound{where}: shorten dt, scale the weights down, or start closer"]
     if status is SolverStatus.UNBOUNDED:
         return [_unbounded(solution)]
     advice = []
     recent = history[-10:]
     if recent and recent[-1].constraint_violation > HELD:
-        advice.append(
-            "constraints are still violated: where the one above can't be met, relax its bounds, those of the "
-            "controls, or give the motion more time; otherwise start closer to a motion that meets it"
-        )
+        far = out_of_reach(solution)
+        relaxed = relaxation(solution, constraints) or "relax their bounds"
+        more = "" if far else ", or give the motion more time; otherwise start closer to a motion that meets them"
+        advice.append(f"constraints are still violated: where they can't be met, {relaxed}{more}")
     if len(recent) > 1:
         fall = recent[0].cost - recent[-1].cost
         if fall > 1e-3 * abs(recent[-1].cost):
             advice.append(
-                f"the cost still fell by {fall:.2g} in the last {len(recent)} iterations: raise max_iterations"
+                f"the cost still fell by {fall:.2g} in the last {len(recent)} iterations: raise max_iterations, or "
+                "start from a better guess"
             )
         if np.median([r.step_length for r in recent]) < 0.1:
-            advice.append(
-                "the last steps were short: try another of SolverDDP, SolverFDDP and SolverSQP, or a guess closer to "
-                "the goal"
-            )
+            others = f"{other_solvers(solution)}, or " if other_solvers(solution) else ""
+            advice.append(f"the last steps were short: try {others}a guess closer to the goal")
+    if status is SolverStatus.MAX_ITERATIONS and not advice:
+        advice.append("raise max_iterations, or start from a better guess")
     return advice
+
+
+def _no_decrease(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
+    """Advice where no step was good enough: gaps that a program with constraints has left, else the costs."""
+    gap = gap_left(solution) if constraints else ""
+    if gap:
+        others = other_solvers(solution)
+        return (
+            f"{gap}: no motion may keep all constraints; relax them, give the motion more time, or start closer to a "
+            f"motion that keeps them{f', or ask {others}, which names the constraint to relax' if others else ''}"
+        )
+    boxes = ", or check a black box with ActionModelNumDiff" if has_black_boxes(solution) else ""
+    return (
+        "the decrease that the model promises does not come: look for a term that is not smooth where its cost is "
+        f"largest (above){boxes}"
+    )
 
 
 def _unbounded(solution: Solution) -> str:
@@ -169,6 +221,6 @@ def _indefinite(solution: Solution) -> str:
     values, vectors = np.linalg.eigh(Luu)
     control = inspection.controls(problem).names[int(np.abs(vectors[:, 0]).argmax())]
     return (
-        f"at knot {t} the cost has curvature {values[0]:.2g} along control {control!r}: give it a cost > 0, such as "
-        "ResidualModelControl with a small weight"
+        f"at {_at(solution, t)} the cost has curvature {values[0]:.2g} along control {control!r}: give it a cost > 0, "
+        "such as ResidualModelControl with a small weight"
     )

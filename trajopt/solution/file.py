@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,9 +54,8 @@ def read(path: str | Path) -> dict[str, Any]:
     from trajopt.solution.plain import unpack
 
     path = check_path("path", path)
+    arrays = _arrays(path)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
         facts = json.loads(str(arrays.pop("facts")))
         if facts["format"] > FORMAT:
             raise ValueError(f"it has format {facts['format']}, and this version knows formats up to {FORMAT}")
@@ -67,9 +67,30 @@ def read(path: str | Path) -> dict[str, Any]:
             "history": _history(arrays),
             "description": unpack(json.loads(str(arrays.pop("description", "null"))), arrays),
         }
-    except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise InvalidArgumentError(f"path: {path} cannot be read as a saved solution: {error}") from error
     return found | {"parameters": _named(arrays, "parameter"), "multipliers": _named(arrays, "multiplier")}
+
+
+def _arrays(path: Path) -> dict[str, Any]:
+    """All arrays of a saved solution."""
+    if not path.is_file():
+        raise InvalidArgumentError(
+            f"path: expected a file that Solution.save wrote, there is none at {shown(str(path))}"
+        )
+    try:
+        with zipfile.ZipFile(path):
+            pass
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise InvalidArgumentError(f"path: {path} cannot be read as a saved solution: {error}") from error
+    if "facts" not in arrays:
+        held = ", ".join(sorted(arrays)[:8]) or "nothing"
+        raise InvalidArgumentError(
+            f"path: expected a file that Solution.save wrote, got {path}, which holds other arrays: {held}"
+        )
+    return arrays
 
 
 def _history(arrays: dict[str, Reals]) -> tuple[IterationRecord, ...]:
@@ -88,12 +109,12 @@ def check_npz(path: str | Path) -> Path:
     """A path to write a solution to, with the suffix .npz.
 
     Raises:
-        InvalidArgumentError: The folder does not exist, or the suffix is another.
+        InvalidArgumentError: The folder does not exist or cannot be written, or the suffix is another.
     """
+    from trajopt.plotting.style import check_output_path
+
     path = check_path("path", path)
     path = path.with_suffix(".npz") if path.suffix == "" and path.name else path
-    if path.suffix != ".npz":
-        raise InvalidArgumentError(f"path: expected a file name ending in .npz, got {path}")
-    if not path.parent.is_dir() or len(path.name) > 255:
-        raise InvalidArgumentError(f"path: expected a file in a folder that exists, got {shown(str(path))}")
-    return path
+    if len(path.name) > 255:
+        raise InvalidArgumentError(f"path: expected a shorter file name, got {shown(str(path))}")
+    return check_output_path(path, "path", (".npz",))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from trajopt.analysis.constraints import ConstraintRows
 from trajopt.analysis.legs import Foot, LeggedMotion
 from trajopt.analysis.lines import Line
 from trajopt.analysis.reached import Reached
@@ -18,7 +19,7 @@ from trajopt.robots.skeleton import Skeleton
 from trajopt.solution.description import Description
 from trajopt.types import Reals
 
-_CLASSES = {cls.__name__: cls for cls in (Description, Foot, LeggedMotion, Line, Reached, Skeleton)}
+_CLASSES = {cls.__name__: cls for cls in (ConstraintRows, Description, Foot, LeggedMotion, Line, Reached, Skeleton)}
 _LOG = logging.getLogger(__name__)
 
 

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.analysis.basics import robot_of
 from trajopt.analysis.lines import coordinate_units, lines_of
 from trajopt.checks import check_flag
 from trajopt.errors import InvalidArgumentError
+from trajopt.model.attributes import ExplainsAttributes
 from trajopt.robots import Robot
 from trajopt.shooting import inspection
 from trajopt.solution import file
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solution:
+class Solution(ExplainsAttributes):
     """A trajectory, how it was found, and what the solver knows beside it.
 
     Attributes:
@@ -50,7 +52,8 @@ class Solution:
         k: Feed-forward part of the last direction, shape (T, nu); None if the solver has none.
         Vx: Gradient of the value function, shape (T + 1, ndx) [cost]; None if the solver has none.
         Vxx: Hessian of the value function, shape (T + 1, ndx, ndx) [cost]; None if the solver has none.
-        multipliers: Lagrange multipliers by name, if the solver has them: "dynamics" (T + 1, ndx), and others.
+        multipliers: Lagrange multipliers by kind, if the solver has them: "constraints" (T + 1, nc), of which `prices`
+            has each constraint's, and "dynamics" (T + 1, ndx) of SolverSQP.
         problem: The problem; None after `load` without one.
         description: Names, units and numbers of the problem that a file keeps for tables and pictures; else None.
         parameters: Values of the problem's parameters when it was solved, by name: one row a knot that has it.
@@ -194,8 +197,23 @@ class Solution:
 
     def violations(self) -> dict[str, Reals]:
         """By how much each constraint is beyond its bounds, by name: (T + 1, n), 0 where it holds."""
+        if self.problem is None and self.description is not None:
+            return {rows.name: rows.violations for rows in self.description.constraints}
         with self._as_solved() as problem:
             return inspection.violations(problem, self.xs, self.us)
+
+    def prices(self) -> dict[str, Reals]:
+        """Lagrange multipliers of each constraint by name: (T + 1, n) [cost per unit of the row], 0 where inactive.
+
+        Positive at an upper bound, negative at a lower one; the cost falls by its size for each unit by which the bound
+        is moved away. 0 also where a knot has no such row. Empty if the solver has no multipliers.
+        """
+        if self.problem is None and self.description is not None:
+            known = {rows.name: rows.multipliers for rows in self.description.constraints}
+            return {name: np.nan_to_num(each) for name, each in known.items() if each is not None}
+        with self._as_solved() as problem:
+            y = self.multipliers.get("constraints")
+            return {} if y is None else inspection.rows_by_name(problem, y)
 
     def cost_terms(self) -> dict[str, Reals]:
         """Contribution of each cost term by knot, (T + 1,) [cost]; NaN where a knot has no such term."""
@@ -211,6 +229,18 @@ class Solution:
         with self._as_solved() as problem:
             return inspection.contact_forces(problem, self.xs, self.us)
 
+    def torques(self) -> dict[str, Reals]:
+        """Torque, or force, of each motor of the robot by its joint's name, (T,) [N m, N]; empty without motors.
+
+        They are the controls of forward dynamics, and follow from those of inverse dynamics; see
+        `trajopt.shooting.torques`.
+        """
+        if self.problem is None and self.description is not None:
+            efforts = ("torque", "force")
+            return {line.name: line.values.copy() for line in self.description.lines if line.quantity in efforts}
+        with self._as_solved() as problem:
+            return inspection.torques(problem, self.xs, self.us)
+
     def explain(self) -> str:
         """Why the solver stopped, which terms and knots the cost comes from, and which knob to turn."""
         from trajopt.solution.explanation import explain
@@ -223,17 +253,20 @@ class Solution:
 
         return plot_summary(self, path)
 
-    def animate(self, path: str | Path, *, speed: float = 1.0, frames_per_second: float = 25.0) -> Path:
+    def animate(
+        self, path: str | Path, *, speed: float = 1.0, frames_per_second: float = 25.0, obstacles: npt.ArrayLike = ()
+    ) -> Path:
         """Writes the motion as a moving picture (.gif, .mp4); see `trajopt.plotting.animate`.
 
         Args:
             path: File to write; a .mp4 needs the program ffmpeg.
             speed: How many times faster than real time it plays [-].
             frames_per_second: Frames a second [1/s].
+            obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius), to be drawn [m].
         """
         from trajopt.plotting import animate
 
-        return animate(self, path, speed=speed, frames_per_second=frames_per_second)
+        return animate(self, path, speed=speed, frames_per_second=frames_per_second, obstacles=obstacles)
 
     @contextlib.contextmanager
     def _as_solved(self) -> Iterator[ShootingProblem]:
@@ -248,8 +281,10 @@ class Solution:
     def to_csv(self, path: str | Path) -> Path:
         """Writes a table to a .csv file and returns its path: one row a knot, a header of names and units.
 
-        Columns are the knot, its time if the problem has times, the coordinates of the state and the controls, whose
-        cells are empty at the last knot.
+        Columns are the knot, its time if the problem has times, the coordinates of the state, the controls, and the
+        elements of each contact's force, as `contact_forces` gives them: "lf_foot fz [N]"; at a touch-down that is an
+        impulse the same column has it, in N s. Cells of controls and forces are empty at the last knot, those of forces
+        also where a knot has no such contact.
 
         Raises:
             InvalidArgumentError: The folder does not exist or cannot be written, or the suffix is another.
@@ -271,7 +306,8 @@ class Solution:
     def save(self, path: str | Path) -> Path:
         """Writes everything but the problem's functions to a .npz file and returns its path; `load` reads it.
 
-        The file keeps what tables and pictures need: times, names, units, limits, cost terms, forces, the robot.
+        The file keeps what tables, pictures and `explain` need: times, names, units, limits, constraints, cost terms,
+        forces, the robot.
 
         Raises:
             InvalidArgumentError: The folder does not exist, or the suffix is another.

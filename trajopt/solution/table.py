@@ -6,10 +6,17 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from trajopt.plotting.style import check_output_path
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
+
+_FORCE, _TORQUE = ("fx [N]", "fy [N]", "fz [N]"), ("tx [N m]", "ty [N m]", "tz [N m]")
+_AXES = {1: ("f [N]",), 2: ("fx [N]", "fz [N]"), 3: _FORCE, 6: (*_FORCE, *_TORQUE)}
+"""Headers of the elements of a contact's force, by their number."""
 
 
 def write_csv(path: str | Path, solution: Solution) -> Path:
@@ -19,13 +26,39 @@ def write_csv(path: str | Path, solution: Solution) -> Path:
     head = ["knot [-]", *([] if times is None else ["time [s]"])]
     head += [f"{name} [{unit}]" for name, unit in zip(solution.coordinate_names, solution.coordinate_units)]
     head += [f"{name} [{unit}]" for name, unit in zip(solution.control_names, solution.control_units)]
+    forces = _forces(solution)
+    head += list(forces)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(head)
         for t, x in enumerate(solution.xs):
             u = solution.us[t].tolist() if t < len(solution.us) else [""] * solution.us.shape[1]
-            writer.writerow([t, *([] if times is None else [float(times[t])]), *x.tolist(), *u])
+            pushes = [_cell(column, t) for column in forces.values()]
+            writer.writerow([t, *([] if times is None else [float(times[t])]), *x.tolist(), *u, *pushes])
     return path
+
+
+def _forces(solution: Solution) -> dict[str, Reals]:
+    """Elements of contact forces (T,) by their headers, those of impulses apart; none where they are not known."""
+    if solution.problem is None and (solution.description is None or solution.description.contact_forces is None):
+        return {}
+    columns: dict[str, Reals] = {}
+    times = solution.times
+    sudden = np.full(len(solution.us), False) if times is None else np.diff(times) == 0.0  # touch-downs
+    for name, rows in solution.contact_forces().items():
+        axes = _AXES.get(rows.shape[1], tuple(f"{i} [N]" for i in range(rows.shape[1])))
+        hits = sudden & np.isfinite(rows).any(axis=1)
+        parts = [("", axes, ~hits)] if (~hits & np.isfinite(rows).any(axis=1)).any() or not hits.any() else []
+        if hits.any():
+            parts.append((" impulse", tuple(axis.replace("]", " s]") for axis in axes), hits))
+        for kind, heads, here in parts:
+            columns |= {f"{name}{kind} {head}": np.where(here, rows[:, i], np.nan) for i, head in enumerate(heads)}
+    return columns
+
+
+def _cell(column: Reals, t: int) -> float | str:
+    """A number; nothing at the last knot, and where a knot has no such contact."""
+    return float(column[t]) if t < len(column) and np.isfinite(column[t]) else ""
 
 
 def as_dict(solution: Solution) -> dict[str, Any]:

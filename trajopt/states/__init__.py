@@ -1,5 +1,6 @@
 """State manifolds: vectors, rotations, poses, products, and configurations with velocities of robots."""
 
+from trajopt.model.calls import explain_calls
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody
 from trajopt.states.state_product import StateProduct
@@ -8,3 +9,5 @@ from trajopt.states.state_so3 import StateSO3
 from trajopt.states.state_vector import StateVector
 
 __all__ = ["StateAbstract", "StateMultibody", "StateProduct", "StateSE3", "StateSO3", "StateVector"]
+
+explain_calls(__name__)

@@ -14,6 +14,7 @@ from casadi import SX
 
 from trajopt.checks import check_array, check_count
 from trajopt.errors import ImmutableError, InvalidArgumentError, shown
+from trajopt.model.attributes import ExplainsAttributes
 from trajopt.robots.placements import NORM_TOLERANCE
 from trajopt.states import derived
 from trajopt.states.arguments import check_names, check_tangent_bounds
@@ -23,7 +24,7 @@ from trajopt.types import Reals
 Which = Literal["both", "first", "second"]
 
 
-class StateAbstract(ABC):
+class StateAbstract(ExplainsAttributes, ABC):
     """A manifold of states x (nx,) with tangent vectors dx (ndx,); immutable after construction.
 
     To write one, give four methods: `__init__`, which sets attributes of its own and then calls this one, `zero`,
@@ -131,7 +132,7 @@ class StateAbstract(ABC):
 
     def integrate(self, x: npt.ArrayLike, dx: npt.ArrayLike) -> Reals:
         """x ⊕ dx, shape (nx,)."""
-        return self._integrate(self.check(x), check_array("dx", dx, (self.ndx,)))
+        return self._integrate(self.check(x), check_array("dx", dx, (self.ndx,), cure="as long as a tangent vector"))
 
     def difference(self, x0: npt.ArrayLike, x1: npt.ArrayLike) -> Reals:
         """x1 ⊖ x0, shape (ndx,): x0 ⊕ (x1 ⊖ x0) = x1."""
@@ -143,7 +144,10 @@ class StateAbstract(ABC):
         (x ⊕ a) ⊕ dx = (x ⊕ dx) ⊕ J₁ a and x ⊕ (dx + b) = (x ⊕ dx) ⊕ J₂ b, to first order in a and b.
         """
         _check_which(which)
-        return _select(self._jintegrate(self.check(x), check_array("dx", dx, (self.ndx,))), which)
+        return _select(
+            self._jintegrate(self.check(x), check_array("dx", dx, (self.ndx,), cure="as long as a tangent vector")),
+            which,
+        )
 
     def jdifference(self, x0: npt.ArrayLike, x1: npt.ArrayLike, which: Which = "both") -> Reals | tuple[Reals, Reals]:
         """Derivatives of x1 ⊖ x0 in x0 ("first") and in x1 ("second"), shape (ndx, ndx) each.
@@ -284,6 +288,16 @@ class StateAbstract(ABC):
         x, dx = SX.sym("x", self.nx), SX.sym("dx", self.ndx)
         away = [ca.sparsify(J - SX.eye(self.ndx)).sparsity().get_triplet() for J in self.sx_jintegrate(x, dx)]
         return not odd and all(i < half for rows, columns in away for i in (*rows, *columns))
+
+    @functools.cached_property
+    def curved_directions(self) -> npt.NDArray[np.bool_]:
+        """Mask (ndx,) of the directions along which x ⊕ dx has a second derivative: those of rotations."""
+        x, dx = SX.sym("x", self.nx), SX.sym("dx", self.ndx)
+        reached = self.sx_integrate(x, dx)
+        along = [ca.jacobian(ca.jacobian(reached, dx[i]), dx[i]) for i in range(self.ndx)]
+        curved = np.array([second.nnz() > 0 for second in along], dtype=np.bool_)
+        curved.flags.writeable = False
+        return curved
 
     @functools.cached_property
     def _derivatives(self) -> dict[str, ca.Function]:

@@ -21,7 +21,7 @@ from trajopt.states.sampling import random_generator, uniform_within
 from trajopt.states.spaces import VectorSpace
 from trajopt.types import Reals
 
-_NO_LIMIT = 1e300
+NO_LIMIT = 1e300
 """Limits beyond this are none: Pinocchio writes the largest double where a file gives no limit."""
 
 
@@ -205,7 +205,7 @@ class StateMultibody(StateAbstract):
 
     def are_states(self, xs: Reals) -> bool:
         norms = [np.linalg.norm(xs[:, where], axis=1) for _, where, _ in self._rotations(xs[0])]
-        return super().are_states(xs) and all(np.all(np.abs(norm - 1) <= NORM_TOLERANCE) for norm in norms)
+        return bool(np.all(np.isfinite(xs))) and all(np.all(np.abs(norm - 1) <= NORM_TOLERANCE) for norm in norms)
 
     def _shape_hint(self) -> str:
         return f"a state of {self.robot.name!r} is (q, v) with nq = {self.nq} and nv = {self.nv}"
@@ -224,7 +224,7 @@ def _limits(model: pin.Model, joints: tuple[JointSpace, ...]) -> tuple[Reals, Re
     # lowerVelocityLimit is not usable: Pinocchio 4.1 fills it with the positive limit.
     fastest = np.array(model.velocityLimit)
     lower, upper = np.concatenate([lower, -fastest]), np.concatenate([upper, fastest])
-    return np.where(lower < -_NO_LIMIT, -np.inf, lower), np.where(upper > _NO_LIMIT, np.inf, upper)
+    return np.where(lower < -NO_LIMIT, -np.inf, lower), np.where(upper > NO_LIMIT, np.inf, upper)
 
 
 def _name(kind: str, label: str, part: str) -> str:

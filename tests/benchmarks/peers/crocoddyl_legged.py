@@ -21,7 +21,7 @@ import example_robot_data
 import numpy as np
 from crocoddyl.utils.biped import SimpleBipedGaitProblem
 from crocoddyl.utils.quadruped import SimpleQuadrupedalGaitProblem
-from crocoddyl_reference import Reference, references
+from crocoddyl_reference import Reference, references, scaled_effort
 
 Phase = tuple[Any, ...]
 
@@ -71,6 +71,14 @@ def problem_of(builder: Any, gait: str, x0: np.ndarray, numbers: list[Any]) -> c
     """One phase from the state x0 (nx,); the builder of a jump overwrites the displacement that it is given."""
     copies = [np.array(number) if isinstance(number, tuple) else number for number in numbers]
     return getattr(builder, f"create{gait}Problem")(x0, *copies)
+
+
+def walk_with_half_the_torque() -> crocoddyl.ShootingProblem:
+    """ANYmal's walk in Crocoddyl's example quadrupedal_walk_ubound: its first phase."""
+    model = scaled_effort(example_robot_data.load("anymal").model, 0.5)
+    x0 = np.concatenate([model.referenceConfigurations["standing"], np.zeros(model.nv)])
+    builder = SimpleQuadrupedalGaitProblem(model, *FEET["anymal"])
+    return problem_of(builder, "Walking", x0, [0.25, 0.25, 1e-2, 25, 2])
 
 
 def phase_references(
@@ -142,6 +150,14 @@ LEGGED_REFERENCES: dict[str, Reference] = {
     **phase_references("anymal", ANYMAL, KNOWN, chained=True),
     **phase_references("anymal", {"walk-rk4": ANYMAL["walk"]}, KNOWN, integrator="rk4"),
     **phase_references("anymal", {"com": ("CoM", 0.1, 1e-2, 25)}, KNOWN),
+    **references(
+        "anymal-walk-limits",
+        walk_with_half_the_torque,
+        {"box-ddp": (13, 1035.892152046), "box-fddp": (13, 1035.892152046)},
+        guess="quasi-static",
+        max_iterations=100,
+        initial_regularization=0.1,
+    ),
     **phase_references("hyq", HYQ, KNOWN, initial_regularization=0.1, max_iterations=200),
     **phase_references("go2", SMALL, KNOWN),
     **phase_references("talos_legs", {name: TALOS[name] for name in ("walk", "jump")}, KNOWN, stop=1e-7),

@@ -17,7 +17,7 @@ from crocoddyl.utils.pendulum import ActuationModelDoublePendulum, CostModelDoub
 from crocoddyl_cart_pole import ActionModelCartPole
 from crocoddyl_humanoid import HUMANOID_REFERENCES
 from crocoddyl_legged import LEGGED_REFERENCES
-from crocoddyl_reference import references
+from crocoddyl_reference import references, scaled_effort
 
 
 def unicycle(x0: tuple[float, float, float], knots: int) -> crocoddyl.ShootingProblem:
@@ -29,6 +29,14 @@ def unicycle(x0: tuple[float, float, float], knots: int) -> crocoddyl.ShootingPr
     model.dt = 0.1
     model.costWeights = np.array([10.0, 1.0])
     return crocoddyl.ShootingProblem(np.array(x0), [model] * knots, model)
+
+
+def unicycle_with_limits() -> crocoddyl.ShootingProblem:
+    """The same from (-1, -1, 1) in 40 steps, with |v| <= 0.8 m/s and |ω| <= 1.2 rad/s."""
+    problem = unicycle((-1.0, -1.0, 1.0), 40)
+    limits = np.array([0.8, 1.2])
+    problem.runningModels[0].u_lb, problem.runningModels[0].u_ub = -limits, limits
+    return problem
 
 
 def cart_pole() -> crocoddyl.ShootingProblem:
@@ -73,6 +81,7 @@ def reach(
     terminal_pose: float,
     rest: str = "zero",
     integrator: str = "euler",
+    effort: float = 1.0,
 ) -> crocoddyl.ShootingProblem:
     """A fully actuated arm moves a frame to the pose T* = (identity, target), u the joint torques [N m].
 
@@ -92,8 +101,9 @@ def reach(
         terminal_pose: Weight w_terminal of the last placement.
         rest: x_rest, "zero" for the state's zero, "x0" for the initial state.
         integrator: "euler" (semi-implicit) or "rk4".
+        effort: Largest torques, which only box solvers keep, in units of the robot's [-].
     """
-    model = example_robot_data.load(robot).model
+    model = scaled_effort(example_robot_data.load(robot).model, effort)
     state = crocoddyl.StateMultibody(model)
     actuation = crocoddyl.ActuationModelFull(state)
     q0 = model.referenceConfigurations[q0] if isinstance(q0, str) else q0
@@ -150,7 +160,13 @@ def kinova() -> crocoddyl.ShootingProblem:
 
 
 def talos_arm(
-    knots: int, step: float, pose: float, regularisation: float, terminal_pose: float, integrator: str = "euler"
+    knots: int,
+    step: float,
+    pose: float,
+    regularisation: float,
+    terminal_pose: float,
+    integrator: str = "euler",
+    effort: float = 1.0,
 ) -> crocoddyl.ShootingProblem:
     """The left arm of Talos moves `gripper_left_joint` to (0, 0, 0.4) m; arguments as in `reach`."""
     return reach(
@@ -164,6 +180,7 @@ def talos_arm(
         regularisation=regularisation,
         terminal_pose=terminal_pose,
         integrator=integrator,
+        effort=effort,
     )
 
 
@@ -204,6 +221,13 @@ REFERENCES = {
         "arm-seed-rk4",
         partial(talos_arm, knots=250, step=1e-3, pose=1e-3, regularisation=1e-7, terminal_pose=1.0, integrator="rk4"),
         {"ddp": (90, 7.630372058133e-04)},
+        guess="quasi-static",
+    ),
+    **references("unicycle-limits", unicycle_with_limits, {"box-ddp": None, "box-fddp": None}),
+    **references(
+        "arm-limits",
+        partial(talos_arm, knots=100, step=1e-2, pose=1.0, regularisation=0.1, terminal_pose=1e3, effort=0.4),
+        {"box-ddp": None, "box-fddp": None},
         guess="quasi-static",
     ),
     **LEGGED_REFERENCES,

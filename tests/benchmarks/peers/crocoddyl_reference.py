@@ -7,7 +7,12 @@ from typing import Any
 import crocoddyl
 import numpy as np
 
-SOLVERS = {"ddp": crocoddyl.SolverDDP, "fddp": crocoddyl.SolverFDDP, "box-fddp": crocoddyl.SolverBoxFDDP}
+SOLVERS = {
+    "ddp": crocoddyl.SolverDDP,
+    "fddp": crocoddyl.SolverFDDP,
+    "box-ddp": crocoddyl.SolverBoxDDP,
+    "box-fddp": crocoddyl.SolverBoxFDDP,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +22,7 @@ class Reference:
     build: Callable[[], crocoddyl.ShootingProblem]
     """Makes the shooting problem."""
     solver: str
-    """"ddp", "fddp" or "box-fddp"."""
+    """A name in `SOLVERS`."""
     expected: tuple[int, float] | None = None
     """(Directions computed [-], final cost [cost]) of the 3.2.1 wheel; None where they depend on rounding, or where no
     figure was known before the trace was made."""
@@ -57,6 +62,12 @@ def one_thread(problem: crocoddyl.ShootingProblem) -> crocoddyl.ShootingProblem:
     if problem.nthreads != 1:  # once a model in Python exists, setting it again only warns
         problem.nthreads = 1
     return problem
+
+
+def scaled_effort(model: Any, factor: float) -> Any:
+    """The Pinocchio model with its largest torques scaled."""
+    model.effortLimit = factor * np.array(model.effortLimit)
+    return model
 
 
 def references(

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds a virtual environment in which Crocoddyl runs, apart from ours: its 3.2.1 wheel is linked against
-# Pinocchio 4.0.0 and crashes with the newest pin, which our own environment follows.
+# Builds a virtual environment in which Crocoddyl and mim-solvers run, apart from ours: Crocoddyl's 3.2.1 wheel is linked
+# against Pinocchio 4.0.0 and crashes with the newest pin, which our own environment follows.
 #
 #   make_env.sh DIR && DIR/bin/python crocoddyl_times.py arm-t100
 #
@@ -16,12 +16,13 @@ python=$directory/bin/python
 
 "${PYTHON:-python3}" -m venv "$directory"
 "$python" -m pip install --quiet --disable-pip-version-check \
-  pin==4.0.0 libpinocchio==4.0.0 crocoddyl==3.2.1 example-robot-data==5.0.0 numpy
+  pin==4.0.0 libpinocchio==4.0.0 crocoddyl==3.2.1 mim-solvers==0.3.0 example-robot-data==5.0.0 numpy
 
 "$python" - <<'PYTHON'
 import pinocchio
 import crocoddyl
 import example_robot_data
+import mim_solvers  # only after the other two
 
 wanted = {"crocoddyl": "3.2.1", "pinocchio": "4.0.0"}
 found = {"crocoddyl": crocoddyl.__version__, "pinocchio": pinocchio.__version__}

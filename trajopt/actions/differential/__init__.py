@@ -2,12 +2,18 @@
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.differential.contact_fwd_dynamics import DifferentialActionModelContactFwdDynamics
+from trajopt.actions.differential.contact_inv_dynamics import DifferentialActionModelContactInvDynamics
 from trajopt.actions.differential.free_fwd_dynamics import DifferentialActionModelFreeFwdDynamics
+from trajopt.actions.differential.free_inv_dynamics import DifferentialActionModelFreeInvDynamics
+from trajopt.actions.differential.inv_dynamics import DifferentialActionModelInvDynamicsAbstract
 from trajopt.actions.differential.symbolic import DifferentialActionModelSymbolic
 
 __all__ = [
     "DifferentialActionModelAbstract",
     "DifferentialActionModelContactFwdDynamics",
+    "DifferentialActionModelContactInvDynamics",
     "DifferentialActionModelFreeFwdDynamics",
+    "DifferentialActionModelFreeInvDynamics",
+    "DifferentialActionModelInvDynamicsAbstract",
     "DifferentialActionModelSymbolic",
 ]

@@ -12,7 +12,7 @@ from casadi import SX
 
 from trajopt.actions.base import check_names, check_units
 from trajopt.actions.data import ActionData
-from trajopt.actions.expansion import Stage, StageExpansion, StageValues
+from trajopt.actions.expansion import Implicit, Stage, StageExpansion, StageValues
 from trajopt.checks import check_array, check_bounds, check_count
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.costs.cost_stack import CostStack
@@ -24,7 +24,7 @@ from trajopt.model.base import Model
 from trajopt.model.functions import named_call
 from trajopt.model.parameters import Parameter
 from trajopt.model.programs import kept, outputs_at
-from trajopt.states.base import StateAbstract
+from trajopt.states.base import StateAbstract, check_state
 from trajopt.types import Reals
 
 
@@ -39,15 +39,19 @@ class DifferentialActionModelAbstract(Model):
         nu: Number of controls [-].
         costs: Costs of each instant [cost/s]; frozen from here on.
         constraints: Constraints of each knot; none by default. Frozen from here on.
-        lower: Lower limits of the controls (nu,), for plots; none by default.
+        lower: Lower limits of the controls (nu,), for plots and for SolverBoxDDP and SolverBoxFDDP, which keep them;
+            other solvers don't: SolverSQP keeps rows of `constraints` on ResidualModelControl. None by default.
         upper: Upper limits of the controls (nu,).
         control_names: Name of each control, for plots.
         control_units: Unit of each control, for plots; "-" by default.
     """
 
+    set_by_base = ("state", "nu", "costs", "constraints")
     second_order = True
     exact_hessian = False
     """Whether second derivatives of the dynamics are short enough to be written as one expression."""
+    implicit_hessian = False
+    """Whether `implicit` gives the dynamics, by which an Euler step has second derivatives."""
 
     def __init__(
         self,
@@ -61,6 +65,7 @@ class DifferentialActionModelAbstract(Model):
         control_names: list[str] | None = None,
         control_units: list[str] | None = None,
     ) -> None:
+        check_state(state)
         if not isinstance(costs, CostStack):
             raise InvalidArgumentError(f"costs: expected a CostStack, got {costs!r}")
         if costs.state != state:
@@ -69,12 +74,11 @@ class DifferentialActionModelAbstract(Model):
             )
         self.state = state
         self.nu = check_count("nu", nu, most=10_000)
-        costs.freeze(type(self).__name__, self.nu)
-        costs.check_solution(self.instant())
+        costs.freeze(type(self).__name__, self.stage_nu)
+        costs.check_solution(self.seen(self.instant()))
         self.costs = costs
-        name, others = type(self).__name__, costs.parameters(self.nu)
-        self.constraints = ConstraintStack.of(constraints, name, state, self.nu, others)
-        self.constraints.check_solution(self.instant())
+        self.constraints = ConstraintStack.of(constraints, type(self).__name__, state, self.stage_nu, costs)
+        self.constraints.check_solution(self.seen(self.instant()))
         self.lower = np.full(nu, -np.inf) if lower is None else check_bounds("lower", lower, nu)
         self.upper = np.full(nu, np.inf) if upper is None else check_bounds("upper", upper, nu)
         self.control_names = check_names("control_names", control_names, self.nu)
@@ -85,6 +89,19 @@ class DifferentialActionModelAbstract(Model):
         """Size of `dynamics` [-]."""
         return self.state.ndx // 2 if self.second_order else self.state.ndx
 
+    def implicit(self, instant: Instant) -> Implicit | None:
+        """The dynamics as what r(x, u, a) = 0 defines, where that has shorter second derivatives; else None."""
+        return None
+
+    @property
+    def stage_nu(self) -> int:
+        """Number of controls that costs and constraints see [-]: `nu`, but torques with inverse dynamics."""
+        return self.nu
+
+    def seen(self, instant: Instant) -> Instant:
+        """The instant at which costs and constraints are evaluated: itself, unless they see torques instead of u."""
+        return instant
+
     @abstractmethod
     def dynamics(self, instant: Instant) -> SX:
         """Acceleration (ndx / 2,) of a second-order system, rate of the state (ndx,) of a first-order one."""
@@ -92,6 +109,9 @@ class DifferentialActionModelAbstract(Model):
     def dynamics_derivative(self, instant: Instant) -> tuple[SX, SX]:
         """Its derivatives along the tangent space, (n, ndx), and the control, (n, nu)."""
         return instant.derivative(self.dynamics(instant))
+
+    def check_expression(self) -> None:
+        """Raises InvalidArgumentError if the model can't be evaluated, as far as integrators want to know it early."""
 
     def instant(self, *, derivatives: bool = False) -> Instant:
         """Symbols of an instant at which this model is evaluated."""
@@ -104,6 +124,16 @@ class DifferentialActionModelAbstract(Model):
     def row_values(self, instant: Instant) -> SX:
         """Constraint rows as an expression of (x, u), (nc,)."""
         return self.constraints.rows(instant)
+
+    def row_derivative(self) -> SX:
+        """Derivative of the rows, of which the structure counts: by (x, u), and what else they depend on."""
+        instant = self.instant()
+        self.constraints.rows(instant)
+        return self.constraints.derivative(instant)
+
+    def torques(self, instant: Instant) -> dict[str, SX]:
+        """Torque, or force, of each motor as an expression of (x, u) [N m, N]; none without a robot's motors."""
+        return {}
 
     def forces(self, instant: Instant) -> dict[str, SX]:
         """Force of each contact as an expression of (x, u), in its reference frame [N, N m]; none without contacts."""
@@ -136,7 +166,8 @@ class DifferentialActionModelAbstract(Model):
         return named_call(program, type(self).__name__, inputs, results)
 
     def parameters(self) -> dict[str, Parameter]:
-        return {**super().parameters(), **self.costs.parameters(self.nu), **self.constraints.parameters(self.nu)}
+        n = self.stage_nu
+        return {**super().parameters(), **self.costs.parameters(n), **self.constraints.parameters(n)}
 
     def create_data(self) -> ActionData:
         """Arrays for one evaluation; `xnext` holds the rate of the state in the tangent space (ndx,)."""
@@ -178,7 +209,8 @@ class DifferentialActionModelAbstract(Model):
 
     def _evaluate(self, name: str, x: Reals, u: Reals) -> tuple[Reals, ...]:
         program = kept(self, name, lambda: self._build_program(name))
-        return outputs_at(self, program, self.state.check(x, "x"), check_array("u", u, (self.nu,)))
+        control = check_array("u", u, (self.nu,), cure=f"{type(self).__name__} has nu = {self.nu}")
+        return outputs_at(self, program, self.state.check(x, "x"), control)
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals | None:
         """Control that balances the system at rest, if there is a closed form; None if not.

@@ -107,6 +107,9 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         torque, by_u = self.actuation.torque(instant.u), SX(ca.sparsify(ca.DM(self.actuation.matrix)))
         return ContactNode(instant, self.contacts, torque, by_u, friction=self.friction, damping=self.damping)
 
+    def torques(self, instant: Instant) -> dict[str, SX]:
+        return self.actuation.by_motor(instant.u)
+
     def dynamics(self, instant: Instant) -> SX:
         node = self.node(instant)
         return node.insert({"f": node.motion})["f"]

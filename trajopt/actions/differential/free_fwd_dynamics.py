@@ -9,6 +9,7 @@ import numpy as np
 from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
+from trajopt.actions.expansion import Implicit
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.costs.cost_stack import CostStack
@@ -18,6 +19,7 @@ from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.model.programs import kept
 from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import check_robot_state
 from trajopt.types import Reals
 
 
@@ -37,6 +39,8 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
     Source: derivatives -M⁻¹ ∂RNEA, Carpentier and Mansard, RSS 2018.
     """
 
+    implicit_hessian = True
+
     def __init__(
         self,
         state: StateAbstract,
@@ -46,6 +50,7 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
         constraints: ConstraintStack | None = None,
         friction: SmoothFriction | str | None = None,
     ) -> None:
+        check_robot_state(type(self).__name__, state)
         if not isinstance(actuation, ActuationModelAbstract):
             raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
         if actuation.state != state:
@@ -62,6 +67,9 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
         self.actuation = actuation
         self.friction = SmoothFriction.of(friction)
 
+    def torques(self, instant: Instant) -> dict[str, SX]:
+        return self.actuation.by_motor(instant.u)
+
     def dynamics(self, instant: Instant) -> SX:
         return instant.robot_with(self.friction).forward_dynamics(self.actuation.torque(instant.u))
 
@@ -69,6 +77,18 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
         robot, torque = instant.robot_with(self.friction), self.actuation.torque(instant.u)
         by_q, by_v, by_torque = robot.forward_dynamics_derivatives(torque)
         return ca.horzcat(by_q, by_v), by_torque @ SX(ca.sparsify(ca.DM(self.actuation.matrix)))
+
+    def implicit(self, instant: Instant) -> Implicit:
+        """RNEA(q, v, a) - B u = 0."""
+        robot, torque = instant.robot_with(self.friction), self.actuation.torque(instant.u)
+        a = SX.sym("a", self.size)
+        return Implicit(
+            symbol=a,
+            residual=robot.rnea(a) - torque,
+            value=robot.forward_dynamics(torque),
+            derivative=SX(ca.horzcat(*self.dynamics_derivative(instant))),
+            adjoint=robot.solve_mass_matrix,
+        )
 
     def _build_gravity(self) -> Program:
         """x -> g(q)."""

@@ -34,11 +34,17 @@ class DifferentialActionModelSymbolic(DifferentialActionModelAbstract):
     def second_order(self) -> bool:  # type: ignore[override]
         return type(self).acceleration is not DifferentialActionModelSymbolic.acceleration
 
+    def check_expression(self) -> None:
+        """Raises InvalidArgumentError unless the user's expression can be made; called when the model is complete."""
+        self.dynamics(self.instant())
+
     def dynamics(self, instant: Instant) -> SX:
         name = "acceleration" if self.second_order else "xdot"
         size = self.state.ndx // 2 if self.second_order else self.state.ndx
         if not self.second_order and type(self).xdot is DifferentialActionModelSymbolic.xdot:
-            raise InvalidArgumentError(f"{type(self).__name__}: write acceleration(x, u) or xdot(x, u)")
+            raise InvalidArgumentError(
+                f"{type(self).__name__}: expected dynamics, got none; write acceleration(x, u) or xdot(x, u)"
+            )
         if self.second_order and not self.state.has_velocities:
             raise InvalidArgumentError(
                 f"{type(self).__name__}: acceleration needs a state (q, v) of positions and then as many velocities, "
@@ -46,5 +52,8 @@ class DifferentialActionModelSymbolic(DifferentialActionModelAbstract):
             )
         value = call_user(f"{type(self).__name__}.{name}", getattr(self, name), instant.x, instant.u)
         if value.shape != (size, 1):
-            raise InvalidArgumentError(f"{type(self).__name__}.{name}: expected shape ({size}, 1), got {value.shape}")
+            what = f"one row for each {'velocity' if self.second_order else 'tangent coordinate'}"
+            raise InvalidArgumentError(
+                f"{type(self).__name__}.{name}: expected shape ({size}, 1), got {value.shape}; {what} of {self.state!r}"
+            )
         return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,11 +24,22 @@ from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.parameters import Parameter
+from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
+
+_LONG = 1.0  # time step of a robot that is hardly meant [s]
+_LOG = logging.getLogger(__name__)
 
 
 def _time_step(argument: str, value: Any) -> Reals:
     return np.array(check_positive(argument, value, unit="s"))
+
+
+def _time_step_of_robot(argument: str, value: Any) -> Reals:
+    step = _time_step(argument, value)
+    if step > _LONG:
+        _LOG.warning("%s: %g s is long for a time step of a robot; steps are in seconds, such as 0.01", argument, step)
+    return step
 
 
 class IntegratedActionModelAbstract(ActionModelExpression):
@@ -44,6 +56,7 @@ class IntegratedActionModelAbstract(ActionModelExpression):
         if not isinstance(differential, DifferentialActionModelAbstract):
             raise InvalidArgumentError(f"differential: expected a differential action model, got {differential!r}")
         d = differential
+        d.check_expression()
         self.differential = d
         c = self.control = ControlParametrizationPolyZero(d.nu)
         bounds = {"lower": c.bounds(d.lower), "upper": c.bounds(d.upper)}
@@ -54,14 +67,18 @@ class IntegratedActionModelAbstract(ActionModelExpression):
                 f"differential: {type(d).__name__} has a parameter 'dt', the name of the time step; choose another name"
             )
         step = check_non_negative("dt", dt, unit="s")
-        self.dt = self.parameter("dt", step, unit="s", convert=_time_step if step > 0 else None)
+        convert = _time_step_of_robot if isinstance(d.state, StateMultibody) else _time_step
+        self.dt = self.parameter("dt", step, unit="s", convert=convert if step > 0 else None)
 
     def parameters(self) -> dict[str, Parameter]:
         return {**super().parameters(), **self.differential.parameters()}
 
     @property
     def stage_nu(self) -> int:
-        return self.differential.nu
+        return self.differential.stage_nu
+
+    def row_derivative(self) -> SX:
+        return self.differential.row_derivative()
 
     def values(self, program: Program, point: Point) -> Values:
         if point.u is None:
@@ -86,13 +103,17 @@ class IntegratedActionModelAbstract(ActionModelExpression):
         return self.differential.exact_hessian
 
     def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
-        i = Instant(self.state, 0) if terminal else self.instant()
-        values = {"cost": sum(self.term_expressions(i, terminal=terminal).values(), SX(0))}
         if not terminal:
-            values["xnext"] = self._step_expression(i)
-        if self.constraints.constraints:
-            values["rows"] = self.constraints.rows(i)
-        return i, values
+            i = self.instant()
+            return i, {**self._values_beside_the_step(i), "xnext": self._step_expression(i)}
+        i = Instant(self.state, 0)
+        values = {"cost": sum(self.term_expressions(i, terminal=True).values(), SX(0))}
+        return i, values | ({"rows": self.constraints.rows(i)} if self.constraints.constraints else {})
+
+    def _values_beside_the_step(self, i: Instant) -> dict[str, SX]:
+        """Expressions "cost" and, if there are any, "rows" of a running knot."""
+        values = {"cost": sum(self.term_expressions(i, terminal=False).values(), SX(0))}
+        return values | ({"rows": self.differential.row_values(i)} if self.constraints.constraints else {})
 
     @abstractmethod
     def _step_expression(self, instant: Instant) -> SX:
@@ -131,6 +152,9 @@ class IntegratedActionModelAbstract(ActionModelExpression):
 
     def forces(self, instant: Instant) -> dict[str, SX]:
         return self.differential.forces(instant)
+
+    def torques(self, instant: Instant) -> dict[str, SX]:
+        return self.differential.torques(instant)
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         closed = self.differential.quasi_static(x, parameters)

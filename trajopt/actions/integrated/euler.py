@@ -7,7 +7,7 @@ import functools
 import casadi as ca
 from casadi import SX
 
-from trajopt.actions.expansion import Expansion, Lift, Point, Values
+from trajopt.actions.expansion import Expansion, Implicit, Lift, Point, Values
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract, symbol_of
 from trajopt.actions.lift import lift_size
 from trajopt.instant import Instant
@@ -55,8 +55,22 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         return Expansion(xnext=xnext, F=F, lift=lifted, cost=e.cost, g=e.g, H=e.H, rows=e.rows, C=e.C)
 
     def _step_expression(self, instant: Instant) -> SX:
-        f = self.differential.dynamics(instant)
+        return self._step_of(instant, self.differential.dynamics(instant))
+
+    def _step_of(self, instant: Instant, f: SX) -> SX:
         return self.state.sx_integrate(instant.x, self._tangent(instant.x, f))
+
+    @property
+    def has_lagrangian_hessian(self) -> bool:
+        return self.differential.exact_hessian or self.differential.implicit_hessian
+
+    def lagrangian_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX], Implicit | None]:
+        if terminal or not self.differential.implicit_hessian:
+            return super().lagrangian_expressions(terminal=terminal)
+        i = self.differential.instant(derivatives=True)
+        implicit = self.differential.implicit(i)
+        assert implicit is not None
+        return i, {**self._values_beside_the_step(i), "xnext": self._step_of(i, implicit.symbol)}, implicit
 
     def _tangent(self, x: SX, f: SX) -> SX:
         """The step in the tangent space, (ndx,)."""

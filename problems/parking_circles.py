@@ -1,0 +1,84 @@
+"""A car drives to its place between circles."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.checks import check_array, check_count, check_positive
+from trajopt.constraints import ConstraintStack
+from trajopt.problems.car import ActionModelCar, state_of_car
+from trajopt.problems.case import ProblemCase
+from trajopt.problems.circles import check_circles, clearance, outside_circles
+from trajopt.problems.family import Family
+from trajopt.problems.runge_kutta import ends_at
+from trajopt.residuals import ResidualModelControl
+from trajopt.shooting import ShootingProblem
+from trajopt.solution import Solution
+from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.types import Reals
+
+GOAL = np.array([3.0, 3.0, 0.0])  # [m, m, rad]
+CIRCLES = ((0.75, 0.75, 0.425), (1.5, 1.5, 0.425), (2.25, 2.25, 0.425))  # [m, m, m]
+
+
+def build(
+    *,
+    T: int = 100,
+    dt: float = 0.05,
+    start: npt.ArrayLike = (0.0, 0.0, 0.0),
+    circles: npt.ArrayLike = CIRCLES,
+    speed: float = 3.0,
+) -> ProblemCase:
+    """minimise Σ dt ½ (|x - goal|² + ½ |u|²) of a car that ends at (3 m, 3 m, 0), without backing, outside of circles.
+
+    0 <= v <= `speed` and |ω| <= `speed`; Runge-Kutta steps. The circles stand on the straight way; each may be passed
+    on either side, which makes several local optima. Of those that are known, the defaults lead SolverSQP to the best,
+    and IPOPT to one of 12.04.
+
+    Args:
+        T: Number of knots [-].
+        dt: Time step [s].
+        start: First state (3,) [m, m, rad].
+        circles: Rows (x, y, radius), shape (n, 3) [m]. Between knots, 15 cm apart at full speed, the car may cut into a
+            circle by a few millimetres, see the report.
+        speed: Largest speed, > 0 [m/s, rad/s].
+
+    Source: Altro.jl, problems/3obs.jl.
+    """
+    state, most, bodies = state_of_car(), check_positive("speed", speed), check_circles(circles)
+    rows = ConstraintStack(state).add("speed", ResidualModelControl(state), lower=[0.0, -most], upper=most)
+    if len(bodies):
+        rows.add("circles", outside_circles(state, bodies), lower=0.0)
+    model = ActionModelCar(rows, dt=dt, goal=GOAL, weight=1.0, effort=0.5)
+    count, first = check_count("T", T, least=1), check_array("start", start, (3,))
+    return ProblemCase(
+        name=FAMILY.name,
+        description=FAMILY.description,
+        problem=ShootingProblem(first, [model] * count, ends_at(state, GOAL)),
+        xs=np.zeros((count + 1, 3)),
+        us=np.full((count, 2), 0.01),
+        solver=SolverSQP,
+        options=SQPOptions(),
+        reference_cost=FAMILY.reference_cost,
+        reference_source=FAMILY.reference_source,
+        report=functools.partial(report, bodies),
+        obstacles=bodies,
+    )
+
+
+def report(circles: Reals, solution: Solution) -> dict[str, str]:
+    """Distance of the car from its place at the end, and from the circles between knots."""
+    words = {"distance": f"{1e3 * np.linalg.norm(solution.xs[-1] - GOAL):.2g} mm, rad/1000"}
+    return words | ({"clearance": f"{1e3 * clearance(solution.xs, circles):.3g} mm"} if len(circles) else {})
+
+
+FAMILY = Family(
+    name="parking-circles",
+    description="A car drives to its place between three circles.",
+    build=build,
+    reference_cost=9.4337504,
+    reference_source="IPOPT, warm-started",
+)

@@ -1,0 +1,117 @@
+"""A pendulum swings up with a motor that is too weak to lift it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.checks import check_array, check_count, check_non_negative, check_positive
+from trajopt.constraints import ConstraintStack
+from trajopt.problems.case import ProblemCase
+from trajopt.problems.family import Family
+from trajopt.problems.pendulum import GRAVITY
+from trajopt.problems.runge_kutta import ActionModelRungeKutta, ends_at
+from trajopt.residuals import ResidualModelControl
+from trajopt.robots.skeleton import Skeleton
+from trajopt.shooting import ShootingProblem
+from trajopt.solution import Solution
+from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.states import StateVector
+from trajopt.types import Reals
+
+START = (0.0, 0.0)  # [rad, rad/s]
+UPRIGHT = np.array([np.pi, 0.0])
+
+
+class ActionModelPendulum(ActionModelRungeKutta):
+    """Damped pendulum under a torque: m l² dv/dt = u - m g l sin q - b v, with x = (q, v), q = 0 hanging.
+
+    Args:
+        constraints: What holds at a knot.
+        dt: As in ActionModelRungeKutta.
+        weight: As in ActionModelRungeKutta, about upright.
+        effort: As in ActionModelRungeKutta.
+        mass: Point mass m, > 0 [kg]. Run-time parameter.
+        length: Rod length l, > 0 [m]. Run-time parameter.
+        damping: b, >= 0 [N m s/rad]. Run-time parameter.
+    """
+
+    def __init__(
+        self,
+        constraints: ConstraintStack,
+        *,
+        dt: float,
+        weight: float,
+        effort: float,
+        mass: float = 1.0,
+        length: float = 0.5,
+        damping: float = 0.1,
+    ) -> None:
+        names = {"control_names": ["torque"], "control_units": ["N m"]}
+        super().__init__(1, constraints, dt=dt, goal=UPRIGHT, weight=weight, effort=effort, **names)
+        self.mass = self.parameter("mass", check_positive("mass", mass), unit="kg")
+        self.length = self.parameter("length", check_positive("length", length), unit="m")
+        self.damping = self.parameter("damping", check_non_negative("damping", damping), unit="N m s/rad")
+
+    def rate(self, x: SX, u: SX) -> SX:
+        inertia = self.mass * self.length**2  # [kg m²]
+        return SX(ca.vertcat(x[1], (u - self.damping * x[1]) / inertia - GRAVITY / self.length * ca.sin(x[0])))
+
+    def skeleton(self, xs: Reals, parameters: Mapping[str, Reals]) -> Skeleton:
+        """Pivot and point mass in the x-z plane, for animations."""
+        bob = float(parameters["length"]) * np.stack([np.sin(xs[:, 0]), 0.0 * xs[:, 0], -np.cos(xs[:, 0])], axis=1)
+        return Skeleton(points=np.stack([0.0 * bob, bob], axis=1), bones=[(0, 1)], fixed=[(0, 0)], tracks=[1])
+
+
+def build(
+    *, T: int = 50, dt: float = 0.06, start: npt.ArrayLike = START, torque: float = 3.0, effort: float = 1e-3
+) -> ProblemCase:
+    """minimise Σ dt ½ (1e-3 |x - (π, 0)|² + w_u u²), |u| at most `torque`, x_T = (π, 0); 1 kg at 0.5 m, Runge-Kutta.
+
+    Gravity's torque is 4.9 N m with the rod level, so the pendulum has to swing to and fro.
+
+    Args:
+        T: Number of knots [-].
+        dt: Time step [s].
+        start: First state (2,) [rad, rad/s].
+        torque: Largest torque, > 0 [N m]; 1.5 are too weak for 3 s.
+        effort: w_u, > 0 [cost / (N m)² / s].
+
+    Source: Altro.jl, problems/pendulum.jl.
+    """
+    state = StateVector(2, names=["q", "v"], units=["rad", "rad/s"])
+    most = check_positive("torque", torque, unit="N m")
+    limits = ConstraintStack(state).add("torque", ResidualModelControl(state), lower=-most, upper=most)
+    model = ActionModelPendulum(limits, dt=dt, weight=1e-3, effort=effort)
+    count, first = check_count("T", T, least=1), check_array("start", start, (2,))
+    return ProblemCase(
+        name=FAMILY.name,
+        description=FAMILY.description,
+        problem=ShootingProblem(first, [model] * count, ends_at(state, UPRIGHT)),
+        xs=np.zeros((count + 1, 2)),
+        us=np.full((count, 1), 0.1),
+        solver=SolverSQP,
+        options=SQPOptions(),
+        reference_cost=FAMILY.reference_cost,
+        reference_source=FAMILY.reference_source,
+        report=report,
+    )
+
+
+def report(solution: Solution) -> dict[str, str]:
+    """Angle from upright at the end, and the largest torque."""
+    angle = np.degrees(abs(np.angle(-np.exp(1j * solution.xs[-1, 0]))))
+    return {"angle": f"{angle:.2g} deg from upright", "torque": f"at most {np.abs(solution.us).max():.4g} N m"}
+
+
+FAMILY = Family(
+    name="pendulum-limits",
+    description="A pendulum swings up with a motor too weak to lift it at once.",
+    build=build,
+    reference_cost=0.0184046275,
+    reference_source="IPOPT and fatrop",
+)

@@ -1,0 +1,22 @@
+"""Feasibility-driven differential dynamic programming with control limits."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from trajopt.solvers.box_options import BoxFDDPOptions
+from trajopt.solvers.fddp import FDDPSolverAbstract
+from trajopt.solvers.options import SolverOptions
+
+
+class SolverBoxFDDP(FDDPSolverAbstract):
+    """FDDP that keeps the control limits of the models as SolverBoxDDP does.
+
+    While there are gaps the steps ignore the limits, and rollouts clip to them.
+
+    Source: Mastalli et al., A feasibility-driven approach to control-limited DDP, Autonomous Robots 2022.
+    """
+
+    options_type: ClassVar[type[SolverOptions]] = BoxFDDPOptions
+    options: BoxFDDPOptions
+    keeps_limits = True

@@ -1,0 +1,50 @@
+"""Control limits of the models of a problem, as the rollout family keeps them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.shooting.evaluator import Evaluator
+from trajopt.solvers.box_options import BoxOptions
+from trajopt.solvers.options import SolverOptions
+from trajopt.solvers.recursion import BOX_OPTIONS
+from trajopt.solvers.riccati import Box
+from trajopt.solvers.searches import LineSearch
+from trajopt.types import Reals
+
+
+class ControlLimits:
+    """Limits of all controls, and of the steps from the controls of an evaluator.
+
+    Args:
+        evaluator: Whose controls they limit.
+        options: The options, which are `BoxOptions`.
+
+    Attributes:
+        options: The options.
+        lower: Lower limits (T, nu), infinite where there are none.
+        upper: Upper limits.
+        box: Limits of du, about the controls of the last `centre`.
+    """
+
+    def __init__(self, evaluator: Evaluator, options: SolverOptions) -> None:
+        assert isinstance(options, BoxOptions)
+        self._e, self.options = evaluator, options
+        self.lower, self.upper = evaluator.control_limits()
+        numbers = np.array([float(getattr(options, f"box_{name}")) for name in BOX_OPTIONS])
+        self.box = Box(np.empty_like(self.lower), np.empty_like(self.upper), numbers)
+
+    def begin(self, search: LineSearch) -> None:
+        """Reads the limits anew, for a search too, and forgets the last feed-forward."""
+        self.lower[:], self.upper[:] = self._e.control_limits()
+        search.limit(self.lower, self.upper)
+        self._e.k[:] = 0.0
+
+    def centre(self) -> None:
+        """Limits of du about the evaluator's controls."""
+        np.subtract(self.lower, self._e.us, out=self.box.lower)
+        np.subtract(self.upper, self._e.us, out=self.box.upper)
+
+    def clip(self, us: Reals) -> Reals:
+        """Controls (T, nu) within the limits."""
+        return np.clip(us, self.lower, self.upper)

@@ -1,0 +1,50 @@
+"""Certificates of infeasibility: multipliers that prove that no trajectory keeps the hard rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from trajopt.solvers.qp.residual import Iterate, Residual
+from trajopt.solvers.qp.stage_qp import StageQP
+from trajopt.solvers.weighted_rows import WeightedRows
+from trajopt.types import Reals
+
+TOLERANCE = 1e-6  # of a gradient, and least amount of a contradiction, relative to the multipliers
+
+
+class Certificate:
+    """Farkas' lemma along the dynamics.
+
+    Multipliers λ, y with Cᵀy + Fᵀ λ' - λ = 0 make Σ y · C z = Σ λ · f along every trajectory, and within its bounds a
+    row cannot have more than y⁺ upper - y⁻ lower. So no trajectory keeps them all if Σ λ · f is larger than their sum.
+
+    Args:
+        qp: The program; its arrays must not move.
+        rows: Its rows, whose lists are taken.
+    """
+
+    def __init__(self, qp: StageQP, rows: WeightedRows) -> None:
+        self._qp = qp
+        lq = qp.lq
+        without = replace(lq, g=np.zeros_like(lq.g), terminal_g=np.zeros_like(lq.terminal_g))
+        self._y, self._at = np.zeros(qp.lower.shape), Iterate(lq)
+        self._residual = Residual(without, rows, self._at, self._y, np.zeros(qp.lower.shape))
+
+    def proves(self, lam: Reals, y: Reals) -> bool:
+        """Whether these multipliers, of any scale, prove that nothing keeps the hard rows."""
+        qp = self._qp
+        hard = (qp.delta == 0.0) & np.isinf(qp.soft_linear)
+        size = float(np.abs(y[hard]).max(initial=0.0))
+        if not 0.0 < size < np.inf or not np.isfinite(lam).all():
+            return False
+        np.multiply(y, hard / size, out=self._y)
+        self._y[((self._y > 0.0) & np.isinf(qp.upper)) | ((self._y < 0.0) & np.isinf(qp.lower))] = 0.0
+        np.divide(lam, size, out=self._at.lam)
+        self._residual.measure()
+        up, down = self._y > 0.0, self._y < 0.0
+        most = float(self._y[up] @ qp.upper[up] + self._y[down] @ qp.lower[down])
+        least = float((self._at.lam * qp.lq.f).sum())
+        scale = float(np.abs(self._y[up] * qp.upper[up]).sum() + np.abs(self._y[down] * qp.lower[down]).sum())
+        return self._residual.stationarity < TOLERANCE and least - most > TOLERANCE * max(1.0, scale)

@@ -1,0 +1,200 @@
+"""Machine code of the interior-point method: what a Newton step does to each row.
+
+A row has two sides, upper (sign 1) and lower (sign -1), each with a slack t and a multiplier y, both positive, and if
+it is soft with a slack s that costs a s + ½ b s², and its own multiplier w = a + b s - y:
+
+    sign C z - bound + t - s - δ y + shift = 0,  t y = μ,  s w = μ
+
+An equation has a multiplier of either sign, C z - bound - δ y + shift = 0. From Newton's equations
+dy = D (sign C dz + e), 1/D = t/y + δ + s / (w + b s); so D is the row's weight in the Hessian.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trajopt.solvers.recursion.flat import DECLARATIONS, Cell, Flat, Value, where_negative
+
+SIDES = {"upper": 1.0, "lower": -1.0}
+ROW = {"h": 0.0, "values": 0.0, "at_values": 0.0, "weights": 0.0, "y": 0.0, "delta": 0.0, "shift": 0.0}
+EQUATION = {"equal": 0.0, "equal_weight": 0.0, "equal_bound": 0.0, "equal_delta": 0.0, "equal_y": 0.0, "missed": 0.0}
+SIDE = {"on": 0.0, "bound": 0.0, "t": 1.0, "y": 1.0, "residual": 0.0, "D": 0.0, "dt": 0.0, "dy": 0.0, "second": 0.0}
+SOFT = {"soft": 0.0, "linear": 0.0, "quadratic": 0.0}
+SOFT_SIDE = {"s": 0.0, "w": 1.0, "ds": 0.0, "dw": 0.0, "second_soft": 0.0}
+
+ARRAYS = ROW | EQUATION | {f"{side}_{name}": value for side in SIDES for name, value in SIDE.items()}
+SOFT_ARRAYS = ARRAYS | SOFT | {f"{side}_{name}": value for side in SIDES for name, value in SOFT_SIDE.items()}
+"""Name and first value of each array, without and with soft rows; see `InteriorRows`."""
+
+NUMBERS = ("count", "floor", "gap", "missed", "target", "mean", "length", "product", "largest")
+PREPARE, CENTER, ADVANCE = "trajopt_ipm_prepare", "trajopt_ipm_center", "trajopt_ipm_advance"
+SHRINK = 0.995  # part of the way to the boundary, at least
+
+
+def interior_point_text(soft: bool) -> str:
+    """Three functions `i64 name(block, size, numbers)`, to be called before, between and after the two solves."""
+    return "\n".join([*(write(soft) for write in (_prepare, _center, _advance)), DECLARATIONS])
+
+
+@dataclass
+class _Side:
+    """One side of eight rows."""
+
+    row: Cell
+    name: str
+    soft: bool
+
+    @property
+    def sign(self) -> float:
+        """1 of the upper side, -1 of the lower one."""
+        return SIDES[self.name]
+
+    def __getitem__(self, name: str) -> Value:
+        return self.row[f"{self.name}_{name}"]
+
+    def __setitem__(self, name: str, value: Value) -> None:
+        self.row[f"{self.name}_{name}"] = value
+
+    def stiffness(self) -> Value:
+        """w + b s."""
+        return self["w"] + self.row["quadratic"] * self["s"]
+
+    def moved(self, target: Value | None, second: bool) -> tuple[Value, Value | None]:
+        """Wanted changes of t y and s w."""
+        change = -(self["t"] * self["y"])
+        if second:
+            change = change - self["second"]
+        if target is not None:
+            change = change + target
+        if not self.soft:
+            return change, None
+        slack = -(self["s"] * self["w"])
+        if second:
+            slack = slack - self["second_soft"]
+        if target is not None:
+            slack = slack + self.row["soft"] * target
+        return change, slack
+
+    def missing(self, change: Value, slack: Value | None) -> Value:
+        """e: what the Newton step of the rows has to make up for."""
+        e = self["residual"] + change / self["y"]
+        return e if slack is None else e - slack / self.stiffness()
+
+    def step(self, rows: Value, change: Value, slack: Value | None) -> list[tuple[str, Value, str, Value]]:
+        """Changes of t and y, and of s and w."""
+        dy = self["D"] * (self.sign * rows + self.missing(change, slack))
+        steps = [("t", self["on"] * ((change - self["t"] * dy) / self["y"]), "y", dy)]
+        if slack is not None:
+            on = self.row["soft"] * self["on"]
+            ds = on * ((slack + self["s"] * dy) / self.stiffness())
+            steps.append(("s", ds, "w", on * (self.row["quadratic"] * ds - dy)))
+        return steps
+
+    def longest(self, steps: list[tuple[str, Value, str, Value]]) -> None:
+        """Shortens the step to where t, y, s and w stay positive."""
+        for first, change, second, other in steps:
+            for name, step in ((first, change), (second, other)):
+                self.row.least("longest", where_negative(step, -self[name] / step, 1.0))
+
+
+def _sides(row: Cell, soft: bool) -> list[_Side]:
+    return [_Side(row, name, soft) for name in SIDES]
+
+
+def _function(name: str, soft: bool) -> Flat:
+    return Flat(name, list(SOFT_ARRAYS if soft else ARRAYS), NUMBERS)
+
+
+def _prepare(soft: bool) -> str:
+    """Residuals of the rows, their weights, and h of the predictor."""
+    f = _function(PREPARE, soft)
+    with f.cells(gap="sum", missed="max") as row:
+        values = row["at_values"]
+        missed = row["equal"] * (values - row["equal_bound"] - row["equal_delta"] * row["equal_y"] + row["shift"])
+        row["missed"] = missed
+        row.most("missed", abs(missed))
+        weights, h = row["equal_weight"], row["equal_weight"] * missed
+        for side in _sides(row, soft):
+            t, y, on = side["t"], side["y"], side["on"]
+            residual = side.sign * values - side["bound"] + t - row["delta"] * y + side.sign * row["shift"]
+            compliance = t / y + row["delta"]
+            row.add("gap", on * (t * y))
+            if soft:
+                residual = residual - side["s"]
+                compliance = compliance + side["s"] / side.stiffness()
+                row.add("gap", row["soft"] * on * (side["s"] * side["w"]))
+            side["residual"], side["D"] = on * residual, on / compliance
+            row.most("missed", abs(on * residual))
+            D = side["D"]
+            weights, h = weights + D, h + side.sign * (D * side.missing(*side.moved(None, False)))
+        row["weights"], row["h"] = weights, h
+    f.set("gap", row.results["gap"])
+    f.set("missed", row.results["missed"])
+    return f.text()
+
+
+def _center(soft: bool) -> str:
+    """Target of the products by what the predictor reaches, and h of the corrector (Mehrotra, 1992)."""
+    f = _function(CENTER, soft)
+    b = f.b
+    with f.cells(longest="min", first="sum", second="sum") as row:
+        for side in _sides(row, soft):
+            steps = side.step(row["values"], *side.moved(None, False))
+            side.longest(steps)
+            for (name, change, other_name, other), second in zip(steps, ("second", "second_soft")):
+                product = change * other
+                row.add("first", side[name] * other + side[other_name] * change)
+                row.add("second", product)
+                side[second] = product
+    longest = b.op(f"call double @llvm.minimum.f64(double {row.results['longest']}, double 1.0)")
+    curvature = row.results["second"]
+    gap, count = f.scalar("gap"), f.scalar("count")
+    slope = b.op(f"fadd double {row.results['first']}, {b.op(f'fmul double {longest}, {curvature}')}")
+    reached = b.op(f"fadd double {gap}, {b.op(f'fmul double {longest}, {slope}')}")
+    part, mean = b.op(f"fdiv double {reached}, {gap}"), b.op(f"fdiv double {gap}, {count}")
+    cube = b.op(f"fmul double {part}, {b.op(f'fmul double {part}, {part}')}")
+    wanted = b.op(f"fmul double {mean}, {cube}")
+    target = b.op(f"call double @llvm.maximum.f64(double {wanted}, double {f.scalar('floor')})")
+    f.set("target", target)
+    f.set("mean", mean)
+    every = f.splat(target)
+    with f.cells() as row:
+        h = row["equal_weight"] * row["missed"]
+        for side in _sides(row, soft):
+            h = h + side.sign * (side["D"] * side.missing(*side.moved(every, True)))
+        row["h"] = h
+    return f.text()
+
+
+def _advance(soft: bool) -> str:
+    """Goes along the corrector's step, as far as slacks and multipliers stay positive."""
+    f = _function(ADVANCE, soft)
+    b, target = f.b, f.number("target")
+    with f.cells(longest="min") as row:
+        for side in _sides(row, soft):
+            steps = side.step(row["values"], *side.moved(target, True))
+            side.longest(steps)
+            for first, change, second, other in steps:
+                side[f"d{first}"], side[f"d{second}"] = change, other
+    longest = row.results["longest"]
+    short = b.op(f"fcmp olt double {longest}, 1.0")
+    near = b.op(f"fsub double 1.0, {f.scalar('mean')}")
+    near = b.op(f"call double @llvm.maximum.f64(double {near}, double {SHRINK})")
+    length = b.op(f"select i1 {short}, double {b.op(f'fmul double {longest}, {near}')}, double 1.0")
+    f.set("length", length)
+    step = f.splat(length)
+    with f.cells(product="max", largest="max") as row:
+        change = row["equal_weight"] * (row["values"] + row["missed"])
+        row["equal_y"] = y = row["equal_y"] + step * change
+        for side in _sides(row, soft):
+            pairs = (("t", "y"), ("s", "w")) if soft else (("t", "y"),)
+            for first, second in pairs:
+                one, other = side[first] + step * side[f"d{first}"], side[second] + step * side[f"d{second}"]
+                side[first], side[second] = one, other
+                row.most("product", side["on"] * (one * other))
+            row.most("largest", side["on"] * side["y"])
+            y = y + side.sign * (side["on"] * side["y"])
+        row["y"] = y
+    f.set("product", row.results["product"])
+    f.set("largest", row.results["largest"])
+    return f.text()

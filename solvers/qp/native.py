@@ -1,0 +1,45 @@
+"""Machine code of loops over the rows of a program, for this process."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from trajopt import source
+from trajopt.kernels import compiler
+from trajopt.solvers.qp.admm_kernel import REPEAT, admm_text
+from trajopt.solvers.qp.interior_point_kernel import ADVANCE, CENTER, PREPARE, interior_point_text
+from trajopt.solvers.recursion import flat
+
+
+@functools.cache
+def interior_point(soft: bool) -> tuple[Any, Any, Any]:
+    """`prepare`, `center` and `advance`: (block, size, numbers) → 0."""
+    names = (PREPARE, CENTER, ADVANCE)
+    library = _library(lambda: interior_point_text(soft), names, f"soft {soft}")
+    arguments = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
+    prepare, center, advance = (_function(library, name, *arguments) for name in names)
+    return prepare, center, advance
+
+
+@functools.cache
+def admm() -> Any:
+    """Iterations of ADMM: (block, size, numbers, table, solve, forward, count) → what `Riccati.solve` says."""
+    pointers = (ctypes.c_void_p,) * 4
+    library = _library(admm_text, (REPEAT,), "")
+    return _function(library, REPEAT, ctypes.c_void_p, ctypes.c_int64, *pointers, ctypes.c_int64)
+
+
+def _library(write: Callable[[], str], names: tuple[str, ...], variant: str) -> compiler.Library:
+    folders = (Path(__file__).parent, Path(flat.__file__).parent)
+    about = (*names, variant, *(source.digest(folder).hex() for folder in folders))
+    return compiler.link([compiler.object_code(write, *about)], names, {})
+
+
+def _function(library: compiler.Library, name: str, *arguments: Any) -> Any:
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(library[name])
+    function.library = library  # type: ignore[attr-defined]
+    return function

@@ -1,0 +1,197 @@
+"""Loops over flat arrays of one length, written as formulas: what a step does to each row of a program.
+
+The arrays lie one behind the other in a block, each of `size` doubles in whole cells of 8.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from trajopt.kernels.builder import Builder
+from trajopt.kernels.products import declarations, multiply_add
+
+WIDTH = 8
+REAL, TRUTH = f"<{WIDTH} x double>", f"<{WIDTH} x i1>"
+REDUCE = {"sum": "fadd", "max": "fmaximum", "min": "fminimum"}
+NEUTRAL = {"sum": "0.0", "max": "0xFFF0000000000000", "min": "0x7FF0000000000000"}
+
+
+class Flat:
+    """Writes a function `i64 name(ptr block, i64 size, ptr numbers)` on named flat arrays and named numbers.
+
+    Args:
+        name: Symbol.
+        arrays: Names of the arrays of the block, in order.
+        numbers: Names of the numbers.
+    """
+
+    def __init__(self, name: str, arrays: Sequence[str], numbers: Sequence[str]) -> None:
+        self.b = Builder(f"define i64 @{name}(ptr noalias %block, i64 %size, ptr noalias %numbers)")
+        self._places = {name: self._start(i) for i, name in enumerate(arrays)}
+        self._numbers = {name: i for i, name in enumerate(numbers)}
+
+    def _start(self, number: int) -> str:
+        return self.b.at("%block", ("%size", number))
+
+    def number(self, name: str) -> Value:
+        """A number in all places."""
+        return self.splat(self.scalar(name))
+
+    def scalar(self, name: str) -> str:
+        """A number, as a double."""
+        return self.b.load(self.b.at("%numbers", self._numbers[name]))
+
+    def set(self, name: str, value: str) -> None:
+        """Writes a number."""
+        self.b.store(value, self.b.at("%numbers", self._numbers[name]))
+
+    def splat(self, value: str) -> Value:
+        """A double in all places."""
+        first = self.b.op(f"insertelement {REAL} poison, double {value}, i32 0")
+        all_places = f"<{WIDTH} x i32> zeroinitializer"
+        return Value(self.b, self.b.op(f"shufflevector {REAL} {first}, {REAL} poison, {all_places}"))
+
+    @contextlib.contextmanager
+    def cells(self, **reductions: str) -> Iterator[Cell]:
+        """A loop over all cells; reductions of a name by "sum", "max" or "min" start neutral.
+
+        They are the cell's `results` after the loop, as doubles.
+        """
+        starts = [(REAL, f"splat (double {NEUTRAL[kind]})") for kind in reductions.values()]
+        some = self.b.op("icmp sgt i64 %size, 0")
+        with self.b.loop(0, "%size", WIDTH, carried=starts, only_if=some) as loop:
+            cell = Cell(self.b, self._places, loop.index)
+            cell.totals = {name: Value(self.b, value) for name, value in zip(reductions, loop.values)}
+            yield cell
+            loop.carry(*[cell.totals[name].name for name in reductions])
+        for (name, kind), value in zip(reductions.items(), loop.results):
+            start = "double 0.0, " if kind == "sum" else ""
+            call = f"call double @llvm.vector.reduce.{REDUCE[kind]}.v{WIDTH}f64({start}{REAL} {value})"
+            cell.results[name] = self.b.op(call)
+
+    def text(self) -> str:
+        """The function, which returns 0."""
+        return self.b.text("ret i64 0")
+
+
+@dataclass
+class Cell:
+    """Eight neighbouring places of all arrays.
+
+    Attributes:
+        totals: Reductions so far; set them.
+        results: Reductions over all cells, after the loop.
+    """
+
+    b: Builder
+    places: dict[str, str]
+    index: str
+    totals: dict[str, Value] = field(default_factory=dict)
+    results: dict[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Value:
+        return Value(self.b, self.b.load(self.b.at(self.places[name], (self.index, 1)), REAL, 64))
+
+    def __setitem__(self, name: str, value: Value) -> None:
+        self.b.store(value.name, self.b.at(self.places[name], (self.index, 1)), REAL, 64)
+
+    def add(self, name: str, value: Value) -> None:
+        """Adds to a sum."""
+        self.totals[name] = self.totals[name] + value
+
+    def most(self, name: str, value: Value) -> None:
+        """Raises a largest value."""
+        self.totals[name] = maximum(self.totals[name], value)
+
+    def least(self, name: str, value: Value) -> None:
+        """Lowers a smallest value."""
+        self.totals[name] = minimum(self.totals[name], value)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value of eight places in the function that is being written."""
+
+    b: Builder
+    name: str
+
+    def _op(self, op: str, other: Value | float, *, swapped: bool = False) -> Value:
+        names = self.name, _name(other)
+        return Value(self.b, self.b.op(f"{op} {REAL} {', '.join(reversed(names) if swapped else names)}"))
+
+    def __add__(self, other: Value | float) -> Value:
+        return self._op("fadd", other)
+
+    def __sub__(self, other: Value | float) -> Value:
+        return self._op("fsub", other)
+
+    def __rsub__(self, other: float) -> Value:
+        return self._op("fsub", other, swapped=True)
+
+    def __mul__(self, other: Value | float) -> Value:
+        return self._op("fmul", other)
+
+    def __rmul__(self, other: float) -> Value:
+        return self._op("fmul", other)
+
+    def __truediv__(self, other: Value | float) -> Value:
+        return self._op("fdiv", other)
+
+    def __rtruediv__(self, other: float) -> Value:
+        return self._op("fdiv", other, swapped=True)
+
+    def __neg__(self) -> Value:
+        return Value(self.b, self.b.op(f"fneg {REAL} {self.name}"))
+
+    def __abs__(self) -> Value:
+        return Value(self.b, self.b.op(f"call {REAL} @llvm.fabs.v{WIDTH}f64({REAL} {self.name})"))
+
+
+def _name(value: Value | float) -> str:
+    return value.name if isinstance(value, Value) else f"splat (double {value!r})"
+
+
+def times_plus(x: Value, y: Value, z: Value) -> Value:
+    """x y + z."""
+    return Value(x.b, multiply_add(x.b, REAL, x.name, y.name, z.name))
+
+
+def maximum(x: Value, y: Value | float) -> Value:
+    """The larger one, NaN if one is."""
+    return _call("maximum", x, y)
+
+
+def minimum(x: Value, y: Value | float) -> Value:
+    """The smaller one, NaN if one is."""
+    return _call("minimum", x, y)
+
+
+def with_sign(x: Value, sign: Value) -> Value:
+    """|x| with the sign of another value."""
+    return _call("copysign", x, sign)
+
+
+def _call(name: str, x: Value, y: Value | float) -> Value:
+    return Value(x.b, x.b.op(f"call {REAL} @llvm.{name}.v{WIDTH}f64({REAL} {x.name}, {REAL} {_name(y)})"))
+
+
+def where_negative(x: Value, yes: Value, no: Value | float) -> Value:
+    """`yes` where x < 0, else `no`."""
+    truth = x.b.op(f"fcmp olt {REAL} {x.name}, zeroinitializer")
+    return Value(x.b, x.b.op(f"select {TRUTH} {truth}, {REAL} {yes.name}, {REAL} {_name(no)}"))
+
+
+DECLARATIONS = "\n".join(
+    [
+        declarations(REAL),
+        *(f"declare {REAL} @llvm.{f}.v{WIDTH}f64({REAL}, {REAL})" for f in ("maximum", "minimum", "copysign")),
+        *(f"declare double @llvm.{f}.f64(double, double)" for f in ("maximum", "minimum")),
+        f"declare {REAL} @llvm.fabs.v{WIDTH}f64({REAL})",
+        f"declare double @llvm.vector.reduce.fadd.v{WIDTH}f64(double, {REAL})",
+        *(f"declare double @llvm.vector.reduce.{f}.v{WIDTH}f64({REAL})" for f in ("fmaximum", "fminimum")),
+        "",
+    ]
+)
+"""What functions of flat arrays call."""

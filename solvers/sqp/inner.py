@@ -1,0 +1,151 @@
+"""The solver of the quadratic programs, by name, with the gains and costates that go with its solution."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from trajopt.solvers.norms import largest
+from trajopt.solvers.qp import (
+    ADMM,
+    ADMMOptions,
+    Conic,
+    InteriorPoint,
+    InteriorPointOptions,
+    Osqp,
+    QPSolution,
+    QPSolverAbstract,
+    QPStatus,
+    StageQP,
+)
+from trajopt.solvers.riccati import LinearStep, Riccati
+from trajopt.solvers.sqp.feedback import Policy
+from trajopt.types import Reals
+
+OWN = ("ipm", "admm")
+"""Names of solvers on a Riccati recursion: they see where a Hessian is indefinite along the dynamics."""
+DIVERGED = 1e10  # multipliers of ADMM that no convex program has
+CONVEX = -1e-9  # least eigenvalue of a stage, relative to the largest, that counts as none below 0
+
+
+class Recursion(QPSolverAbstract):
+    """A program without rows: one recursion.
+
+    Args:
+        qp: The program; its arrays must not move.
+        riccati: The recursion on them.
+    """
+
+    def __init__(self, qp: StageQP, riccati: Riccati) -> None:
+        super().__init__(qp)
+        self._riccati = riccati
+        self._nothing = np.zeros(qp.lower.shape)
+
+    def solve(self) -> QPSolution:
+        """The solution for what the arrays hold now."""
+        outcome = self._riccati.factor()
+        failed, step = outcome.failure is not None, self._riccati.step
+        if not failed:
+            self._riccati.forward()
+        return QPSolution(
+            status=QPStatus.INDEFINITE if failed else QPStatus.SOLVED,
+            iterations=1,
+            dx=step.dx,
+            du=step.du,
+            lam=step.lam,
+            y=self._nothing,
+            rows=self._nothing,
+            K=self._riccati.K,
+            failed_knot=outcome.failed_knot,
+        )
+
+
+class InnerSolver:
+    """The solver of a program, and what goes with its solution.
+
+    Args:
+        qp: The program.
+        name: "ipm", "admm", "osqp", or a solver that comes with CasADi.
+        iterations: Largest number of its iterations; its default if None.
+
+    Attributes:
+        K: Gains of the last solution (T, m, n).
+    """
+
+    def __init__(self, qp: StageQP, name: str, iterations: int | None) -> None:
+        self._qp, self._foreign = qp, name not in OWN
+        self._policy = Policy(qp)
+        self.K = self._policy.K
+        self._solver = _solver(qp, name, iterations, self._policy.riccati)
+
+    def solve(self, y: Reals, *, convex: bool) -> QPSolution:
+        """The solution for what the arrays hold now; K becomes its gains.
+
+        Args:
+            y: Multipliers of the rows to start from, where the solver can (T + 1, nc).
+            convex: Whether the Hessian is known to have no negative curvature.
+        """
+        if not convex and not self._sees_convexity(y):
+            return self._indefinite
+        if isinstance(self._solver, ADMM):
+            self._solver.y[:] = y
+        found = self._solver.solve()
+        if not convex and self._diverges(found):
+            return self._indefinite
+        if found.K is self.K:
+            return found
+        if found.K is not None:
+            self.K[:] = found.K
+        elif found.status is not QPStatus.INDEFINITE and not self._policy.keep(found.y, hard=False):
+            self.K[:] = 0.0
+        return found
+
+    def _sees_convexity(self, y: Reals) -> bool:
+        """Whether the program is convex along what is active, or its solver sees where it is not."""
+        if self._foreign:
+            return is_convex(self._qp)
+        return not isinstance(self._solver, ADMM) or self._policy.keep(y, hard=False)
+
+    def _diverges(self, found: QPSolution) -> bool:
+        """Whether the weights of all rows have hidden a direction of negative curvature from ADMM."""
+        return isinstance(self._solver, ADMM) and not largest(found.y) < DIVERGED
+
+    @functools.cached_property
+    def _indefinite(self) -> QPSolution:
+        """Outcome of a program that is not convex."""
+        lq, rows = self._qp.lq, np.zeros(self._qp.lower.shape)
+        step = LinearStep.zeros(lq.T, lq.n, lq.m, 0)
+        return QPSolution(
+            status=QPStatus.INDEFINITE, iterations=0, dx=step.dx, du=step.du, lam=step.lam, y=rows, rows=rows
+        )
+
+    def keep(self, y: Reals) -> bool:
+        """Makes K the gains that keep the rows that multipliers y (T + 1, nc) show as active; whether there are any."""
+        return self._policy.keep(y, hard=True)
+
+    def adjoint(self, running: Reals, end: Reals, y: Reals) -> tuple[Reals, Reals]:
+        """Gradient along each control (T, m) of a function, and its costates (T + 1, n); see `Policy`."""
+        return self._policy.adjoint(running, end, y)
+
+
+def _solver(qp: StageQP, name: str, iterations: int | None, riccati: Riccati) -> QPSolverAbstract:
+    """The solver of a name; the recursion where there are no rows."""
+    if qp.nc == 0 and name in OWN:
+        return Recursion(qp, riccati)
+    if name == "ipm":
+        return InteriorPoint(qp, InteriorPointOptions(max_iterations=iterations) if iterations else None)
+    if name == "admm":
+        return ADMM(qp, ADMMOptions(max_iterations=iterations, check=iterations, polish=False) if iterations else None)
+    if name == "osqp":
+        return Osqp(qp, **({} if iterations is None else {"max_iter": iterations}))
+    return Conic(qp, name)
+
+
+def is_convex(qp: StageQP) -> bool:
+    """Whether no stage has a direction of negative curvature, which solvers from other packages ask for."""
+    for H in (qp.lq.H, qp.lq.terminal_H[None]):
+        values = np.linalg.eigvalsh(H)  # it reads the lower triangle
+        if values.size and np.any(values[:, 0] < CONVEX * np.maximum(1.0, values[:, -1])):
+            return False
+    return True

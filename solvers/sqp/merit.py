@@ -1,0 +1,79 @@
+"""Merit of steps: the augmented Lagrangian of rollouts, cost and infeasibility of linear steps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from trajopt.shooting.evaluator import Evaluator
+from trajopt.solvers.norms import total
+from trajopt.solvers.qp import QPSolution
+from trajopt.solvers.sqp.progress import SQPProgress
+from trajopt.solvers.sqp.rows import ConstraintRows
+from trajopt.types import Reals
+
+DECREASE = 1e-4  # part of the promised decrease of the merit that must come with the Hessian of the Lagrangian, and
+DECREASE_GAUSS_NEWTON = 0.1  # with Gauss-Newton's: full steps to a mirrored point bring none
+ROUNDING = 1e-12  # increase of the merit that rounding may bring, relative to it
+LEAST_MERIT = 1e-3  # of which rounding is counted
+
+
+@dataclass(frozen=True)
+class Taken:
+    """An accepted step.
+
+    Attributes:
+        length: Its step length [-].
+        xs: States (T + 1, nx).
+        us: Controls (T, nu).
+        c: Constraint rows (T + 1, nc).
+        merit: The merit after it.
+        step: The solution of the quadratic program that it is a part of.
+        expanded: Whether the evaluator is there, with derivatives.
+    """
+
+    length: float
+    xs: Reals
+    us: Reals
+    c: Reals
+    merit: float
+    step: QPSolution
+    expanded: bool = False
+
+
+def merit(run: SQPProgress, rows: ConstraintRows, cost: float, c: Reals) -> float:
+    """Scaled cost and slacks, of rollouts with the augmented Lagrangian of rows c (T + 1, nc); inf if no number."""
+    if not math.isfinite(cost):
+        return math.inf
+    if not c.size or (run.linear and not rows.any_soft):
+        return run.scale * cost
+    with np.errstate(over="ignore", invalid="ignore"):
+        reached = run.scale * (cost + rows.slack_cost(c))
+        if not run.linear:
+            reached += run.penalty.value(rows.penalized(c))
+    return reached if math.isfinite(reached) else math.inf
+
+
+def merit_slope(run: SQPProgress, rows: ConstraintRows, e: Evaluator, step: QPSolution) -> float:
+    """Derivative of the merit at the evaluator's trajectory along a step; that of slacks is their decrease."""
+    n = e.state.ndx
+    cost = np.vdot(e.g[:, :n], step.dx[:-1]) + np.vdot(e.g[:, n:], step.du) + e.terminal_g @ step.dx[-1]
+    slacks = rows.slack_cost(e.c + step.rows) - rows.slack_cost(e.c) if rows.any_soft else 0.0
+    slope = run.scale * (float(cost) + slacks)
+    if run.linear:
+        return slope
+    return slope + float((run.penalty.gradient(rows.penalized(e.c)) * rows.of_general(step.rows)).sum())
+
+
+def sufficient(run: SQPProgress, before: float, slope: float, length: float) -> float:
+    """Largest merit that is acceptable after a step of this length (Armijo), up to rounding."""
+    part = DECREASE if run.blend > 0.0 else DECREASE_GAUSS_NEWTON
+    return before + part * length * min(slope, 0.0) + ROUNDING * max(LEAST_MERIT, abs(before))
+
+
+def infeasibility(rows: ConstraintRows, f: Reals, c: Reals) -> float:
+    """Σ |f| + Σ |v| of gaps f (T + 1, ndx) and violations v of rows c (T + 1, nc); infinite if that is no number."""
+    found = total(f) + (total(rows.beyond(c)) if c.size else 0.0)
+    return found if math.isfinite(found) else math.inf

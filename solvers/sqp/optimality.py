@@ -1,0 +1,52 @@
+"""Distance of a trajectory from optimality, and whether it can get closer to its constraints."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.shooting.evaluator import Evaluator
+from trajopt.solvers.norms import largest, total
+from trajopt.solvers.options import SQPOptions
+from trajopt.solvers.sqp.progress import SQPProgress
+from trajopt.solvers.sqp.quadratic_model import QuadraticModel
+from trajopt.solvers.sqp.rows import ConstraintRows
+
+SLIGHT = 0.01  # part of the squared violations; a promise below it counts as none
+LARGE = 100.0  # mean of the multipliers, of the scaled cost, beyond which stationarity is relative to it
+
+LARGEST = 1e4  # times smaller than it is stationarity is taken at most: multipliers of a wild trajectory say nothing
+
+
+def measure(run: SQPProgress, e: Evaluator, rows: ConstraintRows, model: QuadraticModel) -> None:
+    """Sets gap, violation, stationarity and complementarity of a trajectory that was expanded.
+
+    The last two are relative to the multipliers where these are large (Wächter, Biegler, On the implementation of an
+    interior-point filter line-search algorithm, 2006, eq. 6).
+    """
+    run.gap, run.violation = largest(e.f), rows.violation(e.c)
+    controls, start, costates = model.gradient(run)
+    mean = (total(run.y) + total(costates)) / (run.y.size + costates.size)
+    large = min(max(mean / LARGE, 1.0), LARGEST)
+    run.stationarity = max(largest(controls), largest(start)) / large
+    highest = max(large, largest(run.y) / LARGE)  # as interior points end relative to it
+    run.complementarity = rows.complementarity(e.c, run.y, run.scale) / highest
+
+
+def cannot_get_closer(
+    run: SQPProgress, e: Evaluator, rows: ConstraintRows, model: QuadraticModel, options: SQPOptions
+) -> bool:
+    """Whether rows stay violated under the largest penalty, and no controls within their limits promise otherwise.
+
+    What they promise is the largest decrease of Σ ½ w v² to first order, with v the violations and w the stiffness of
+    their rows, as the penalty weighs them; each control, and each coordinate of a chosen start, moves by at most its
+    own size, or 1.
+    """
+    if run.violation <= options.feasibility or np.any(run.penalty.mu < options.max_penalty * run.stiffness):
+        return False
+    v, w = rows.beyond(e.c), rows.start_beyond()
+    stiff = run.stiffness * v
+    controls, start = model.slope_of_violation(stiff, w)
+    room = np.maximum(1.0, np.abs(e.us))
+    up, down = np.minimum(rows.u_upper - e.us, room), np.maximum(rows.u_lower - e.us, -room)
+    promised = np.where(controls < 0.0, -controls * up, -controls * down).sum() + np.abs(start).sum()
+    return bool(promised < SLIGHT * ((stiff * v).sum() + (w**2).sum()))

@@ -1,0 +1,138 @@
+"""Line search by rollouts of a policy, with controls clipped to their limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from trajopt.kernels import LANES
+from trajopt.shooting.evaluator import Evaluator
+from trajopt.shooting.trials import Trials
+from trajopt.solvers.qp import QPSolution
+from trajopt.solvers.sqp.merit import Taken, merit, sufficient
+from trajopt.solvers.sqp.progress import SQPProgress
+from trajopt.solvers.sqp.rows import ConstraintRows
+from trajopt.types import Reals
+
+WILD = 1e3  # times the merit of the guess's rollout: what the first rollout of a policy must not exceed
+NOISE = 1.2  # second differences over first ones: √3 of white noise, at most 0.8 of a gait's quasi-static guess
+CLOSE = 0.1  # gaps over steps of a guess that is nearly a motion
+FAR = 1.5  # largest rotation of a state by one step [rad]; without a limit drones ended with a needless full turn
+
+
+class PolicySearch:
+    """Rolls out x⁺ = f(x, clip(u + α du - K (x ⊖ xs ⊖ α dx))), one step length first, then eight at once.
+
+    A start that is to be chosen is xs_0 ⊕ α dx_0, within its bounds.
+
+    Args:
+        evaluator: Whose trajectory, and feedback law, it uses.
+        lengths: Step lengths, decreasing [-].
+    """
+
+    def __init__(self, evaluator: Evaluator, lengths: tuple[float, ...]) -> None:
+        self._e, self._lengths = evaluator, lengths
+        self._rotations = np.flatnonzero(evaluator.state.curved_directions)
+        self._trials = [Trials(evaluator, width, clipped=True) for width in (1, LANES)]
+
+    def prepare(self) -> None:
+        """Compiles what it runs."""
+        for trials in self._trials:
+            for call in trials.calls:
+                call.prepare()
+
+    def limit(self, rows: ConstraintRows) -> None:
+        """Takes the limits of the controls."""
+        for trials in self._trials:
+            trials.lower[:], trials.upper[:] = rows.u_lower, rows.u_upper
+
+    def roll_out(self, x0: Reals, us: Reals) -> bool:
+        """Makes the evaluator's trajectory the rollout of controls, or of none where that diverges.
+
+        Returns:
+            Whether there is one; the evaluator keeps its trajectory otherwise.
+        """
+        e, trials = self._e, self._trials[0]
+        kept = e.us.copy()
+        for controls in (us, np.clip(np.zeros_like(us), trials.lower, trials.upper)):
+            e.us[:], e.k[:], e.K[:] = controls, 0.0, 0.0
+            (cost,) = trials.roll_out(x0, [1.0], None)
+            if trials.in_range(0, cost):
+                e.xs[:], e.us[:] = trials.xs[0], trials.us[0]
+                return True
+        e.us[:] = kept
+        return False
+
+    def along(
+        self, run: SQPProgress, rows: ConstraintRows, step: QPSolution, before: float, slope: float
+    ) -> Taken | None:
+        """The first rollout with enough decrease of the merit that turns no state by more than FAR.
+
+        From a guess with gaps, whose merit says little, it is the first one that is not far worse than the rollout of
+        the guess's controls, or that rollout.
+        """
+        e, plain = self._e, None if run.repaired else self._plain(run, rows, step)
+        wild = math.inf if plain is None else WILD * abs(plain.merit)
+        assert step.K is not None
+        e.K[:] = step.K
+        e.k[:] = -step.du - (step.K @ step.dx[:-1, :, None])[:, :, 0]
+        for trials, lane, length, cost in self._tried(rows, step):
+            reached = merit(run, rows, cost, trials.c[lane])
+            enough = sufficient(run, before, slope, length) if run.repaired else wild
+            if math.isfinite(reached) and reached <= enough and self._turned(trials, lane) <= FAR:
+                return _taken(trials, lane, length, reached, step)
+        return plain
+
+    def _turned(self, trials: Trials, lane: int) -> float:
+        """Largest rotation of a lane's states from the trajectory, about one axis [rad]."""
+        return float(np.abs(trials.dx[lane][:, self._rotations]).max(initial=0.0))
+
+    def _plain(self, run: SQPProgress, rows: ConstraintRows, step: QPSolution) -> Taken | None:
+        """The rollout of the guess's controls or that of none, whichever has the smaller merit; None if both diverge.
+
+        Controls that hold an underactuated system at rest may drive it far from there.
+        """
+        e, trials, found = self._e, self._trials[0], []
+        kept, e.k[:], e.K[:] = e.us.copy(), 0.0, 0.0
+        for us in (kept, np.clip(np.zeros_like(kept), trials.lower, trials.upper)):
+            e.us[:] = us
+            (cost,) = trials.roll_out(e.xs[0], [1.0], None)
+            found.append(_taken(trials, 0, 0.0, merit(run, rows, cost, trials.c[0]), step))
+        e.us[:] = kept
+        best = min(found, key=lambda taken: taken.merit)
+        return best if math.isfinite(best.merit) else None
+
+    def _tried(self, rows: ConstraintRows, step: QPSolution) -> Iterator[tuple[Trials, int, float, float]]:
+        e, (single, many) = self._e, self._trials
+        turns = [(single, self._lengths[:1])]
+        turns += [(many, self._lengths[i : i + LANES]) for i in range(1, len(self._lengths), LANES)]
+        for trials, lengths in turns:
+            trials.begin(e.xs[0], lengths, None)
+            if rows.chosen:
+                for lane, alpha in enumerate(trials.alphas[:, 0]):
+                    trials.xs[lane, 0] = rows.within_start(e.state.integrate(e.xs[0], alpha * step.dx[0]))
+            trials.run()
+            for lane, cost in enumerate(trials.totals(len(lengths))):
+                yield trials, lane, lengths[lane], cost
+
+
+def _taken(trials: Trials, lane: int, length: float, reached: float, step: QPSolution) -> Taken:
+    """The rollout of a lane."""
+    return Taken(length, trials.xs[lane].copy(), trials.us[lane].copy(), trials.c[lane].copy(), reached, step)
+
+
+def is_noisy(xs: Reals) -> bool:
+    """Whether states (T + 1, nx) are noise rather than a motion: second differences exceed the first ones."""
+    steps, bends = (float(np.linalg.norm(np.diff(xs, order, axis=0), axis=1).sum()) for order in (1, 2))
+    return bends > NOISE * steps
+
+
+def is_nearly_a_motion(xs: Reals, gaps: Reals, least: float) -> bool:
+    """Whether states (T + 1, nx) have gaps (T + 1, ndx) above `least`, but small ones, as a shifted solution has.
+
+    A rollout would leave such a motion where it is unstable.
+    """
+    steps, jumps = np.linalg.norm(np.diff(xs, axis=0), axis=1).sum(), np.linalg.norm(gaps[1:], axis=1).sum()
+    return bool(least < jumps < CLOSE * steps)

@@ -1,0 +1,180 @@
+"""The arrays of the quadratic program of a step, from those of an evaluator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from trajopt.shooting.evaluator import Evaluator
+from trajopt.shooting.lagrangian import LagrangianHessian
+from trajopt.solvers.linear_quadratic import LinearQuadratic
+from trajopt.solvers.qp import QPSolution, StageQP
+from trajopt.solvers.sqp.rows import ConstraintRows
+from trajopt.types import Reals
+
+PROXIMAL = 1e-8  # curvature along a start that nothing else holds
+
+
+class StepProgram:
+    """The quadratic program of a step.
+
+    A start that is to be chosen is the control of a stage before the first: dx_0 = du_{-1}, within its bounds. Stages
+    have as many controls then as the larger of nu and ndx; those that a stage does not have are held at 0.
+
+    The program's cost is that of the problem times `scale`. Where that is 1 and nothing is added to the Hessian it is
+    solved on the evaluator's own arrays.
+
+    Args:
+        evaluator: Whose trajectory the step starts from.
+        chosen: Whether the start is to be chosen.
+        bounded: Whether it has bounds.
+        shared: Whether the Hessian is the evaluator's own array, which nothing is to be added to.
+
+    Attributes:
+        qp: The program.
+        shared: Whether the Hessian is the evaluator's.
+        scale: What the cost is multiplied by [1/cost].
+    """
+
+    def __init__(self, evaluator: Evaluator, *, chosen: bool, bounded: bool, shared: bool) -> None:
+        e = self._e = evaluator
+        self.shared, self.scale, self.chosen = shared and not chosen, 1.0, chosen
+        n, s, first = e.state.ndx, e.state.ndx + e.nu, int(chosen)
+        lq = self._extended() if chosen else self._own(e)
+        nc = max(e.nc, n if bounded else 0)
+        qp = self.qp = StageQP.zeros(lq, nc)
+        if not chosen:
+            qp = self.qp = replace(qp, C=e.C, terminal_C=e.terminal_C)
+        self._bounded, self._first = bounded, first
+        self._g, self._H = lq.g[first:, :s], lq.H[first:, :s, :s]
+        self._F, self._f = lq.F[first:, :, :s], lq.f[first:]
+        self._C, self._end = qp.C[first:, : e.nc, :s], qp.terminal_C[: e.nc]
+        stages = slice(first, None), slice(None, e.nc)
+        self._lower, self._upper = qp.lower[stages], qp.upper[stages]
+        self._delta, self._y_ref = qp.delta[stages], qp.y_ref[stages]
+        self._soft = qp.soft_linear[stages], qp.soft_quadratic[stages]
+        self._diagonal = np.einsum("tii->ti", lq.H)[first:, n:s]
+
+    def _own(self, e: Evaluator) -> LinearQuadratic:
+        """The evaluator's program with own gradients, and an own Hessian if it is not shared."""
+        lq = LinearQuadratic.of(e)
+        lq = replace(lq, g=lq.g.copy(), terminal_g=lq.terminal_g.copy())
+        return lq if self.shared else replace(lq, H=lq.H.copy(), terminal_H=lq.terminal_H.copy())
+
+    def _extended(self) -> LinearQuadratic:
+        """A program with a stage before the first."""
+        e, n = self._e, self._e.state.ndx
+        m = max(e.nu, n)
+        lq = LinearQuadratic.zeros(e.T + 1, n, m)
+        lq.F[0, :, n : 2 * n] = np.eye(n)
+        padding = np.einsum("tii->ti", lq.H)
+        padding[0, n:], padding[0, n : 2 * n], padding[1:, n + e.nu :] = 1.0, PROXIMAL, 1.0
+        return lq
+
+    def take(self, scale: float, rows: ConstraintRows) -> None:
+        """Takes gradients, rows and gaps of the evaluator."""
+        e, qp = self._e, self.qp
+        self.scale = scale
+        np.multiply(e.g, scale, out=self._g)
+        np.multiply(e.terminal_g, scale, out=qp.lq.terminal_g)
+        if self.chosen:
+            self._f[:] = e.f
+            self._F[:] = LinearQuadratic.of(e).full_F()
+            self._C[:], self._end[:] = e.C, e.terminal_C
+        if e.nc:
+            self._bound(rows, e.c)
+        if self._bounded:
+            n = e.state.ndx
+            zero, x = e.state.zero(), e.xs[0]
+            at = e.state.difference(zero, x)
+            qp.C[0, :n, n : 2 * n] = e.state.jdifference(zero, x, "second")
+            qp.lower[0, :n], qp.upper[0, :n] = rows.start_lower - at, rows.start_upper - at
+
+    def set_hessian(self, exact: LagrangianHessian | None, blend: float, ridge: float) -> None:
+        """θ H + (1 - θ) H_GN + δ I on the controls, with θ = blend and δ = ridge."""
+        if self.shared:
+            return
+        e, lq, scale = self._e, self.qp.lq, self.scale
+        if exact is not None and blend == 1.0:
+            np.multiply(exact.H, scale, out=self._H)
+            np.multiply(exact.terminal_H, scale, out=lq.terminal_H)
+        else:
+            np.multiply(e.H, (1.0 - blend) * scale, out=self._H)
+            np.multiply(e.terminal_H, (1.0 - blend) * scale, out=lq.terminal_H)
+            if exact is not None and blend > 0.0:
+                self._H += blend * scale * exact.H
+                lq.terminal_H[:] += blend * scale * exact.terminal_H
+        if ridge > 0.0:
+            self._diagonal += ridge
+        if self.chosen:
+            n = e.state.ndx
+            np.einsum("ii->i", lq.H[0])[n : 2 * n] = PROXIMAL + ridge
+
+    def set_proximal(self, delta: Reals | float, y_ref: Reals | float) -> None:
+        """Takes δ and the multipliers that proximal rows start from, (T + 1, nc) each, or one number for all."""
+        self._delta[:], self._y_ref[:] = delta, y_ref
+
+    def set_soft(self, linear: Reals, quadratic: Reals) -> None:
+        """Takes the weights of slacks (T + 1, nc), of the program's cost."""
+        self._soft[0][:], self._soft[1][:] = linear, quadratic
+
+    def correct(self, f: Reals, c: Reals, rows: ConstraintRows, step: QPSolution) -> None:
+        """Adds to gaps and rows what a full step has missed: a second-order correction.
+
+        Args:
+            f: Gaps after the step (T + 1, ndx).
+            c: Rows after it (T + 1, nc).
+            rows: Their bounds.
+            step: The step.
+        """
+        self._f += f
+        self._bound(rows, c - step.rows)
+
+    def restore(self, f: Reals, rows: ConstraintRows) -> None:
+        """Takes back what `correct` has added, to gaps f (T + 1, ndx)."""
+        self._f[:] = f
+        self._bound(rows, self._e.c)
+
+    def _bound(self, rows: ConstraintRows, c: Reals) -> None:
+        """Bounds of a change of rows c."""
+        np.subtract(rows.lower, c, out=self._lower)
+        np.subtract(rows.upper, c, out=self._upper)
+
+    def padded_rows(self, y: Reals, start: Reals) -> Reals:
+        """Multipliers of all rows of the program, from those of the problem (T + 1, nc) and of the start (ndx,)."""
+        if not self.chosen:
+            return y
+        found = np.zeros(self.qp.lower.shape)
+        found[self._first :, : self._e.nc] = y
+        if self._bounded:
+            found[0, : len(start)] = start
+        return found
+
+    def step(self, found: QPSolution) -> QPSolution:
+        """A solution without what is padded, but for its gains."""
+        if not self.chosen:
+            return found
+        e, o = self._e, self._first
+        return replace(
+            found,
+            dx=found.dx[o:],
+            du=found.du[o:, : e.nu],
+            lam=found.lam[o:],
+            y=found.y[o:, : e.nc],
+            rows=found.rows[o:, : e.nc],
+        )
+
+    def controls(self, along: Reals) -> tuple[Reals, Reals]:
+        """Parts of values (T, m) that belong to controls (T, nu), and to a chosen start (ndx,), else nothing (0,)."""
+        e, o = self._e, self._first
+        return along[o:, : e.nu], along[0, : e.state.ndx] if o else np.zeros(0)
+
+    def gains(self, K: Reals) -> Reals:
+        """Gains (T, nu, ndx), of those of the program."""
+        return K[self._first :, : self._e.nu]
+
+    def start_multipliers(self, found: QPSolution) -> Reals:
+        """Multipliers of the bounds of the start (ndx,), 0 without any."""
+        n = self._e.state.ndx
+        return found.y[0, :n].copy() if self._bounded else np.zeros(n)

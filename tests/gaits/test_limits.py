@@ -1,0 +1,149 @@
+"""Gaits with hard limits, checked by Pinocchio alone: forces, torques, velocities, positions, standing feet."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import trajopt
+from tests.support.limits_physics import excess_of
+from trajopt import gaits, problems
+from trajopt.errors import InvalidArgumentError
+from trajopt.robots import legged_robot
+from trajopt.shooting import ShootingProblem
+from trajopt.solution import Solution
+from trajopt.solvers import SolverFDDP, SolverSQP
+
+FEET = ("lf_foot", "rf_foot", "lh_foot", "rh_foot")
+NAMES = ("positions", "velocities", "torques")
+
+
+def check_limits(case: problems.ProblemCase, solution: Solution, robot: str) -> None:
+    """Cones to 1e-6 of the weight, limits of joints to 1e-6, feet that stand to 1 mm; forces explain the motion."""
+    schedule = case.problem.schedule
+    excess = excess_of(trajopt.load_robot(robot), schedule, solution, 0.7, legged_robot(robot).sole)
+    assert excess.imbalance < 1e-9
+    for limit in ("friction", "pull", "tipping", "torque", "velocity", "position"):
+        assert getattr(excess, limit) < 1e-6, limit
+    assert excess.slip < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "robot", "cost"),
+    [
+        ("quadruped-trot", "small-quadruped", 125.092109),
+        ("quadruped-walk", "small-quadruped", 152.406916),
+        ("quadruped-jump", "small-quadruped", 518.549707),
+        ("quadruped-pace", "go2", 394.921219),
+        ("quadruped-bound", "go2", 656.313431),
+        ("quadruped-walk", "solo12", 208.057084),
+        ("quadruped-trot", "anymal", 214.582209),
+        ("biped-walk", "small-biped", 243.37432),
+    ],
+)
+def test_limits_hold(name: str, robot: str, cost: float) -> None:
+    case = problems.load(name, robot, limits=True)
+    assert case.solver is SolverSQP
+    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    assert solution.converged
+    assert solution.iterations <= 20
+    assert solution.cost == pytest.approx(cost, rel=1e-6)
+    check_limits(case, solution, robot)
+
+
+@pytest.fixture(scope="module")
+def robot() -> trajopt.Robot:
+    return trajopt.load_robot("small-quadruped")
+
+
+@pytest.fixture(scope="module")
+def stance(robot: trajopt.Robot) -> gaits.Stance:
+    return gaits.Stance.of(robot, FEET)
+
+
+@pytest.fixture(scope="module")
+def trot(stance: gaits.Stance) -> gaits.ContactSchedule:
+    return gaits.quadruped_trot(stance, step_length=0.1, step_height=0.05)
+
+
+@pytest.fixture(scope="module")
+def limited(robot: trajopt.Robot, trot: gaits.ContactSchedule) -> ShootingProblem:
+    return gaits.gait_problem(robot, trot, limits=True)
+
+
+def test_without_limits_forces_leave_their_cones(
+    robot: trajopt.Robot, trot: gaits.ContactSchedule, limited: ShootingProblem
+) -> None:
+    """So the limits are no idle ones: the same gait as a cost alone."""
+    free = gaits.gait_problem(robot, trot)
+    assert free.constraint_names == ()
+    solution = SolverFDDP(free).solve(*gaits.gait_guess(free, trot))
+    excess = excess_of(robot, trot, solution, 0.7, None)
+    assert max(excess.friction, excess.pull) > 1e-6
+
+
+def test_torques_that_bind(robot: trajopt.Robot, trot: gaits.ContactSchedule, limited: ShootingProblem) -> None:
+    """Motors with 0.9 of the largest torque of the trot: it is done with what they have."""
+    case = problems.load("quadruped-trot", "small-quadruped", limits=True)
+    problem = case.problem
+    strong = SolverSQP(problem).solve(case.xs, case.us)
+    largest = np.abs(strong.us).max()
+    for side, sign in (("lower", -1.0), ("upper", 1.0)):
+        problem.set_parameter(f"torques.{side}", np.full(12, sign * 0.9 * largest), "all")
+    weak = SolverSQP(problem).solve(strong.xs, strong.us)
+    assert weak.converged
+    assert np.abs(weak.us).max() == pytest.approx(0.9 * largest, abs=1e-6)
+    assert weak.cost > strong.cost
+    check_limits(case, weak, "small-quadruped")
+
+
+def test_rows_of_feet_in_the_air_are_off(trot: gaits.ContactSchedule, limited: ShootingProblem) -> None:
+    for i, foot in enumerate(FEET):
+        for t in range(trot.T):
+            lower = limited.get_parameter(f"{foot}_force.lower", t)
+            upper = limited.get_parameter(f"{foot}_force.upper", t)
+            on = bool(trot.active[t, i])
+            np.testing.assert_array_equal(upper, [*[0.0 if on else np.inf] * 4, np.inf])
+            np.testing.assert_array_equal(lower, [*[-np.inf] * 4, 0.0 if on else -np.inf])
+
+
+def test_each_limit_can_be_left_out(robot: trajopt.Robot, trot: gaits.ContactSchedule) -> None:
+    cones = tuple(f"{foot}_force" for foot in FEET)
+    every = (*NAMES, *cones)
+    assert gaits.gait_problem(robot, trot, limits=True).constraint_names == every
+    assert gaits.gait_problem(robot, trot, limits=gaits.GaitLimits.none()).constraint_names == ()
+    for field, gone in (("cones", cones), *((name, (name,)) for name in NAMES)):
+        limits = dataclasses.replace(gaits.GaitLimits(), **{field: False})
+        assert gaits.gait_problem(robot, trot, limits=limits).constraint_names == tuple(
+            name for name in every if name not in gone
+        )
+    problem = gaits.gait_problem(robot, trot, limits=gaits.GaitLimits(cones=False, velocities=False, torques=False))
+    assert problem.constraint_names == ("positions",)
+    assert problem.terminal.constraints.names == ("positions",)
+    assert problem.running[trot.touchdowns.argmax()].constraints.names == ("positions",)
+
+
+def test_another_schedule_moves_the_limits(
+    robot: trajopt.Robot, stance: gaits.Stance, trot: gaits.ContactSchedule
+) -> None:
+    models = gaits.GaitModels(robot, stance, limits=True)
+    problem = models.problem(trot)
+    left = trot.active[:-1, 0].argmin()
+    assert problem.get_parameter("lf_foot_force.lower", int(left))[-1] == -np.inf
+    other = gaits.quadruped_com_shift(stance, knots=trot.T // 2)
+    standing = models.problem(other)
+    assert {float(standing.get_parameter("lf_foot_force.lower", t)[-1]) for t in range(other.T)} == {0.0}
+
+
+def test_bad_limits_are_refused(robot: trajopt.Robot, trot: gaits.ContactSchedule) -> None:
+    for bad in ("yes", 1, None, [True]):
+        with pytest.raises(InvalidArgumentError, match="limits: expected True, False or GaitLimits"):
+            gaits.gait_problem(robot, trot, limits=bad)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="torques"):
+        gaits.GaitLimits(torques="yes")  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="can't honour constraints.*SolverSQP"):
+        SolverFDDP(gaits.gait_problem(robot, trot, limits=True))
+    with pytest.raises(InvalidArgumentError, match="limits"):
+        problems.load("quadruped-trot", "small-quadruped", limits="yes")

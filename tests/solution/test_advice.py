@@ -1,0 +1,114 @@
+"""Advice of explain() where gaps are what is left, and advice that fits the problem."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from casadi import SX
+
+import trajopt
+from trajopt.shooting import ShootingProblem
+from trajopt.solution import IterationRecord, Solution, SolverStatus
+from trajopt.solvers import SolverFatrop, SolverFDDP, SolverIpopt
+
+KNOTS = 4
+
+
+class Move(trajopt.ActionModelDiscrete):
+    """x⁺ = x + u with cost ½ u²; no cost at the end."""
+
+    def next_state(self, x: SX, u: SX) -> SX:
+        return x + u
+
+    def running_cost(self, x: SX, u: SX) -> SX:
+        return 0.5 * u**2
+
+    def terminal_cost(self, x: SX) -> SX:
+        return 0.0 * x
+
+
+def move(*, limited: bool = True, boxed: bool = False) -> ShootingProblem:
+    """To x = 10 in four steps of at most 1, which can't be."""
+    state = trajopt.StateVector(1)
+    motor = trajopt.ConstraintStack(state).add("motor", trajopt.ResidualModelControl(state), lower=-1.0, upper=1.0)
+    goal = trajopt.ConstraintStack(state).add("goal", trajopt.ResidualModelState(state, [10.0]), equals=0.0)
+    knot: trajopt.ActionModelAbstract = Move(state, 1, constraints=motor) if limited else Move(state, 1)
+    end: trajopt.ActionModelAbstract = Move(state, 1, constraints=goal) if limited else Move(state, 1)
+    if boxed:
+        knot = trajopt.ActionModelNumDiff(knot)
+    return ShootingProblem([0.0], [knot] * KNOTS, end)
+
+
+def left(problem: ShootingProblem, status: SolverStatus, solver: str, *, gap: float, short: bool = False) -> Solution:
+    """A trajectory of steps of 1 with a gap before knot 2, and steps that were short."""
+    xs = np.array([[0.0], [1.0], [2.0 + gap], [3.0 + gap], [4.0 + gap]])
+    record = IterationRecord(iteration=1, cost=2.0, seconds=0.0, step_length=0.01 if short else 1.0)
+    return Solution(
+        xs=xs, us=np.ones((KNOTS, 1)), cost=2.0, status=status, iterations=1, history=(record,) * 12, solver=solver,
+        seconds=0.1, x0=xs[0], problem=problem, parameters=problem.parameter_values(),
+    )  # fmt: skip
+
+
+def advice(solution: Solution) -> str:
+    return "\n".join(line for line in solution.explain().splitlines() if line.startswith("->"))
+
+
+def test_gaps_that_are_left_make_a_problem_infeasible() -> None:
+    solution = left(move(), SolverStatus.INFEASIBLE, "SolverIpopt", gap=6.0)
+    assert "all constraints hold" in solution.explain()
+    assert "the dynamics are left with a gap of 6 before knot 2: no motion keeps all constraints" in advice(solution)
+    assert "closer: \n" not in solution.explain()
+
+
+def test_infeasible_without_its_problem_ends_with_words() -> None:
+    solution = left(move(), SolverStatus.INFEASIBLE, "SolverIpopt", gap=6.0)
+    bare = dataclasses.replace(solution, problem=None)
+    assert "-> constraints and dynamics exclude one another" in advice(bare)
+
+
+@pytest.mark.parametrize("solver", [SolverIpopt, SolverFatrop])
+def test_programs_that_fail_speak_of_what_is_left_and_not_of_black_boxes(solver: type[Any]) -> None:
+    solution = solver(move()).solve()
+    assert not solution.converged
+    text = advice(solution)
+    assert "black box" not in text
+    assert "SolverFDDP" not in text
+    assert "goal" in text or "the dynamics are left with a gap of" in text
+
+
+def test_no_decrease_with_a_gap_asks_for_the_constraint_to_relax() -> None:
+    text = advice(left(move(), SolverStatus.LINE_SEARCH_FAILED, "SolverFatrop", gap=6.0))
+    assert "the dynamics are left with a gap of 6 before knot 2" in text
+    assert "or ask SolverSQP, which names the constraint to relax" in text
+
+
+@pytest.mark.parametrize("boxed", [False, True])
+def test_black_boxes_are_spoken_of_where_there_are_some(boxed: bool) -> None:
+    problem = move(limited=False, boxed=boxed)
+    text = advice(left(problem, SolverStatus.LINE_SEARCH_FAILED, "SolverFDDP", gap=0.0))
+    assert "look for a term that is not smooth" in text
+    assert ("black box" in text) == boxed
+
+
+@pytest.mark.parametrize(
+    ("limited", "solver", "says"),
+    [
+        (False, "SolverFDDP", "try SolverDDP and SolverSQP, or a guess closer"),
+        (True, "SolverSQP", "try a guess closer"),
+        (True, "SolverIpopt", "try SolverSQP, or a guess closer"),
+    ],
+)
+def test_only_solvers_that_take_the_problem_are_recommended(limited: bool, solver: str, says: str) -> None:
+    solution = left(move(limited=limited), SolverStatus.MAX_ITERATIONS, solver, gap=0.0, short=True)
+    assert f"the last steps were short: {says}" in advice(solution)
+    if not limited:
+        assert SolverFDDP(move(limited=False)).solve().converged
+
+
+def test_one_iteration_is_one() -> None:
+    solution = left(move(), SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0)
+    assert "after 1 iteration in " in solution.explain()
+    assert "after 2 iterations in " in dataclasses.replace(solution, iterations=2).explain()

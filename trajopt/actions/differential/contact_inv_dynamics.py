@@ -1,0 +1,92 @@
+"""Inverse dynamics of a robot in contact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import casadi as ca
+import numpy as np
+from casadi import SX
+
+from trajopt.actions.differential.inv_dynamics import DifferentialActionModelInvDynamicsAbstract
+from trajopt.actuation.base import ActuationModelAbstract
+from trajopt.checks import check_non_negative
+from trajopt.constraints.constraint_stack import ConstraintStack
+from trajopt.contacts.redundancy import check_independent, statics
+from trajopt.contacts.stack import ContactStack
+from trajopt.costs.cost_stack import CostStack
+from trajopt.dynamics.falling import frame_motions
+from trajopt.dynamics.friction import SmoothFriction
+from trajopt.instant import Instant
+from trajopt.kernels.program import Program
+from trajopt.model.programs import kept
+from trajopt.states.base import StateAbstract
+from trajopt.types import Reals
+
+
+class DifferentialActionModelContactInvDynamics(DifferentialActionModelInvDynamicsAbstract):
+    """dv/dt = a with controls u = (a, f), accelerations (nv,) and forces (nc,) of contacts; torques follow.
+
+    M a + h - Jᵀ λ = B τ gives the torques τ of the motors. Equations are constraints of the model: "unactuated", the
+    torques that no motor gives; "NAME_contact", what DifferentialActionModelContactFwdDynamics solves for where the
+    contact is active, and f = 0 where it is not. Costs and constraints see τ where they would see the control of
+    forward dynamics, a as the acceleration and f as the forces, so that both take the same ones. Solve such problems
+    with SolverSQP.
+
+    Args:
+        state: A robot's state.
+        actuation: How motors make torques; B has independent columns.
+        contacts: The contacts; frozen from here on. Forces are in the contacts' reference frames.
+        costs: What each instant costs; frozen from here on.
+        constraints: Further constraints of each knot; none by default. Their residuals get parameters of their own.
+        damping: μ [1/kg], >= 0, as in DifferentialActionModelContactFwdDynamics. Run-time parameter `damping`.
+        friction: As in DifferentialActionModelFreeFwdDynamics.
+
+    Raises:
+        InvalidArgumentError: States differ, B has dependent columns, a term needs a force of another size, or the
+            contacts that are active at first are redundant, without damping.
+        DuplicateNameError: A constraint has the name of an equation.
+        UnknownNameError: A term needs the force of a contact that is not in the stack.
+
+    Source: Mastalli et al., "Inverse-dynamics MPC via nullspace resolution", T-RO 2023, eqs. 5 and 6.
+    """
+
+    def __init__(
+        self,
+        state: StateAbstract,
+        actuation: ActuationModelAbstract,
+        contacts: ContactStack,
+        costs: CostStack,
+        *,
+        constraints: ConstraintStack | None = None,
+        damping: float = 0.0,
+        friction: SmoothFriction | str | None = None,
+    ) -> None:
+        self.damping = self.parameter(
+            "damping", damping, unit="1/kg", convert=lambda name, value: np.array(check_non_negative(name, value))
+        )
+        super().__init__(state, actuation, contacts, costs, constraints=constraints, friction=friction)
+        if not damping > 0:
+            check_independent(self, contacts, "damping")
+
+    @property
+    def _damping(self) -> SX:
+        return self.damping
+
+    def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
+        """(0, f): forces of the smallest (τ, λ) with B τ + Jᵀ λ = g(q), for the active contacts, shape (nu,)."""
+        values = {name: p.default for name, p in self.contacts.parameters().items()} | dict(parameters or {})
+        active = [float(values[key]) for key in self.contacts.active_names().values()]
+        gravity, jacobian = statics(self, self.contacts).evaluate(x, active)
+        columns = np.hstack([self.actuation.matrix, jacobian.T])
+        multipliers = (np.linalg.pinv(columns) @ gravity.ravel())[self.actuation.nu :]
+        forces = kept(self, "forces", self._build_forces).evaluate(x, multipliers)[0].ravel()
+        return np.concatenate([np.zeros(self.state.nv), forces])
+
+    def _build_forces(self) -> Program:
+        """(x, λ) -> T λ."""
+        instant, multipliers = Instant(self.state, 0), SX.sym("multipliers", self.contacts.nc)
+        turn = self.contacts.force_map(frame_motions(instant.robot, SX(np.zeros(self.state.nv)), self.contacts.frames))
+        forces = multipliers if turn is None else ca.mtimes(turn, multipliers)
+        function = ca.Function("forces", [instant.x, multipliers], [forces])
+        return Program.of(f"{type(self).__name__}: forces", function)

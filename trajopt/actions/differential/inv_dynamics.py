@@ -1,0 +1,208 @@
+"""Base of inverse dynamics: accelerations and contact forces are the controls, torques follow, equations hold."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from casadi import SX
+
+from trajopt.actions.differential.base import DifferentialActionModelAbstract
+from trajopt.actions.expansion import Stage, StageExpansion
+from trajopt.actuation.base import ActuationModelAbstract
+from trajopt.constraints.constraint_stack import ConstraintStack
+from trajopt.contacts.inverse_node import UNACTUATED, InverseNode, equation_name
+from trajopt.contacts.stack import ContactStack
+from trajopt.costs.cost_stack import CostStack
+from trajopt.dynamics.friction import SmoothFriction
+from trajopt.errors import InvalidArgumentError
+from trajopt.instant import Instant
+from trajopt.kernels.program import Program
+from trajopt.model.parameters import Parameter
+from trajopt.residuals.equation import ResidualModelEquation
+from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import StateMultibody, check_robot_state
+from trajopt.types import Reals
+
+
+class DifferentialActionModelInvDynamicsAbstract(DifferentialActionModelAbstract):
+    """dv/dt = a, with the control (a, f) of accelerations and contact forces, under equations of the dynamics.
+
+    Costs and constraints see the torques of the motors as their control, so that those of forward dynamics fit as they
+    are. Equations are the first constraints: "unactuated", and "NAME_contact" for each contact.
+
+    Args:
+        state: A robot's state.
+        actuation: How motors make torques; B has independent columns.
+        contacts: The contacts, maybe none; frozen from here on.
+        costs: What each instant costs; frozen from here on.
+        constraints: Further constraints of each knot; none by default.
+        friction: "smooth", a SmoothFriction, or None for no friction.
+
+    Raises:
+        InvalidArgumentError: States differ, B has dependent columns, or a term needs a force of another size.
+        DuplicateNameError: A constraint has the name of an equation.
+        UnknownNameError: A term needs the force of a contact that is not in the stack.
+    """
+
+    state: StateMultibody
+
+    def __init__(
+        self,
+        state: StateAbstract,
+        actuation: ActuationModelAbstract,
+        contacts: ContactStack,
+        costs: CostStack,
+        *,
+        constraints: ConstraintStack | None,
+        friction: SmoothFriction | str | None,
+    ) -> None:
+        robot_state = check_robot_state(type(self).__name__, state)
+        if not isinstance(actuation, ActuationModelAbstract):
+            raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
+        if not isinstance(contacts, ContactStack):
+            raise InvalidArgumentError(f"contacts: expected a ContactStack, got {contacts!r}")
+        for name, part in (("actuation", actuation), ("contacts", contacts)):
+            if part.state != state:
+                raise InvalidArgumentError(
+                    f"{name}: it is of {part.state!r}, the model of {state!r}; make both from one state"
+                )
+        contacts.freeze(type(self).__name__)
+        self.actuation, self.contacts = actuation, contacts
+        self.friction = SmoothFriction.of(friction)
+        self._motors, self._idle = _split(actuation.matrix)
+        names, units = _control_names(robot_state, contacts)
+        super().__init__(
+            state,
+            robot_state.nv + contacts.nc,
+            costs,
+            constraints=_with_equations(constraints, robot_state, contacts, len(self._idle)),
+            control_names=names,
+            control_units=units,
+        )
+
+    @property
+    @abstractmethod
+    def _damping(self) -> SX:
+        """μ of the contacts [1/kg]."""
+
+    @property
+    def stage_nu(self) -> int:
+        return self.actuation.nu
+
+    def parameters(self) -> dict[str, Parameter]:
+        return {**super().parameters(), **self.contacts.parameters()}
+
+    def node(self, instant: Instant) -> InverseNode:
+        """Torques and equations at an instant; built once for it."""
+        return instant.once("inverse", lambda: self._node(instant))
+
+    def _node(self, instant: Instant) -> InverseNode:
+        parts: dict[str, Any] = {"friction": self.friction, "damping": self._damping}
+        return InverseNode(instant, self.contacts, self._motors, self._idle, **parts)
+
+    def seen(self, instant: Instant) -> Instant:
+        return self.node(instant).seen
+
+    def dynamics(self, instant: Instant) -> SX:
+        return instant.u[: self.state.nv]
+
+    def dynamics_derivative(self, instant: Instant) -> tuple[SX, SX]:
+        nv = self.state.nv
+        return SX(nv, 2 * nv), ca.horzcat(SX.eye(nv), SX(nv, self.contacts.nc))
+
+    def term_values(self, instant: Instant) -> dict[str, SX]:
+        return self.node(instant).insert(self.costs.values(self.seen(instant)))
+
+    def row_values(self, instant: Instant) -> SX:
+        return self.node(instant).insert({"rows": self.constraints.rows(self.seen(instant))})["rows"]
+
+    def row_derivative(self) -> SX:
+        instant = self.instant()
+        self.constraints.rows(self.seen(instant))
+        return self._row_derivative(instant)
+
+    def _row_derivative(self, instant: Instant) -> SX:
+        """Derivative of the rows (nc, n), of what is seen."""
+        node = self.node(instant)
+        return SX(ca.sparsify(self.constraints.derivative(node.seen) @ node.chain(self.state.ndx)))
+
+    def forces(self, instant: Instant) -> dict[str, SX]:
+        """Force of each contact, in its reference frame [N, N m]."""
+        return self.node(instant).forces
+
+    def torques(self, instant: Instant) -> dict[str, SX]:
+        return self.actuation.by_motor(self.node(instant).torque)
+
+    def expansion(self, program: Program, stage: Stage) -> StageExpansion:
+        instant, w = self.instant(derivatives=True), SX.sym("weight")
+        node, held = self.node(instant), stage.at_knot and bool(self.constraints.constraints)
+        rows = self.constraints.rows(node.seen) if held else SX(0, 1)  # first: it may ask for the acceleration
+        q = self.costs.quadratic(node.seen)
+        chain = node.chain(self.state.ndx)
+        hessian = ca.blockcat([[q.Lyy, q.Lzy.T], [q.Lzy, q.Lzz]])
+        results = {
+            "f": self.dynamics(instant),
+            "Df": SX(ca.horzcat(*self.dynamics_derivative(instant))),
+            "cost": w * q.cost,
+            "g": w * (chain.T @ ca.vertcat(q.Ly, q.Lz)),
+            "H": w * ca.triu2symm(ca.triu(chain.T @ (hessian @ chain))),
+        }
+        if held:
+            results |= {"rows": rows, "C": self._row_derivative(instant)}
+        sparse = {name: SX(ca.sparsify(value)) for name, value in node.insert(results).items()}
+        return StageExpansion(**self._call(program, stage, instant, w, sparse))
+
+    def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
+        """(0, f): no acceleration, and no force without contacts, (nu,)."""
+        return np.zeros(self.nu)
+
+
+def _split(matrix: Reals) -> tuple[Reals, Reals]:
+    """B⁺ (nu, nv) and Nᵀ (nv - nu, nv) with Nᵀ B = 0 of B (nv, nu): unit vectors if the columns of B are.
+
+    Raises:
+        InvalidArgumentError: B has dependent columns.
+    """
+    nv, nu = matrix.shape
+    if np.linalg.matrix_rank(matrix) < nu:
+        raise InvalidArgumentError(
+            f"actuation: expected independent columns of B, got {nu} of rank {np.linalg.matrix_rank(matrix)}: inverse "
+            "dynamics can't tell how motors share a torque; take forward dynamics"
+        )
+    if np.array_equal(matrix.T @ matrix, np.eye(nu)) and np.isin(matrix, (0.0, 1.0)).all():
+        return matrix.T.copy(), np.eye(nv)[~matrix.any(axis=1)]
+    orthogonal, _ = np.linalg.qr(matrix, mode="complete")
+    return np.array(np.linalg.pinv(matrix), dtype=np.float64), np.array(orthogonal[:, nu:].T, dtype=np.float64)
+
+
+def _control_names(state: StateMultibody, contacts: ContactStack) -> tuple[list[str], list[str]]:
+    """Name and unit of each control: "a:JOINT", and "f:CONTACT.x" and so on."""
+    nv = state.nv
+    names = [f"a:{name.split(':', 1)[-1]}" for name in state.tangent_names[nv:]]
+    units = [unit.replace("/s", "/s²") for unit in state.tangent_units[nv:]]
+    for contact, size in contacts.sizes.items():
+        parts = {1: [""], 2: [".x", ".z"], 3: [".x", ".y", ".z"]}.get(size, [".x", ".y", ".z", ".mx", ".my", ".mz"])
+        names += [f"f:{contact}{part}" for part in parts]
+        units += ["N"] * min(size, 3) + ["N m"] * (size - min(size, 3))
+    return names, units
+
+
+def _with_equations(
+    constraints: ConstraintStack | None, state: StateMultibody, contacts: ContactStack, idle: int
+) -> ConstraintStack:
+    """The equations, then the constraints that are given."""
+    stack = ConstraintStack(state)
+    sizes = ({UNACTUATED: idle} if idle else {}) | {equation_name(name): n for name, n in contacts.sizes.items()}
+    for name, size in sizes.items():
+        stack.add(name, ResidualModelEquation(state, name, size), equals=0.0)
+    if constraints is None:
+        return stack
+    if not isinstance(constraints, ConstraintStack) or constraints.state != state:
+        return constraints  # the base refuses it, and says why
+    for c in constraints.constraints:
+        stack.add(c.name, c.residual, lower=c.lower, upper=c.upper, soft=c.soft)
+    return stack

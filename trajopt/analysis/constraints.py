@@ -1,0 +1,297 @@
+"""Constraints of a solution, knot by knot: values, bounds, what is violated, active, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.analysis.basics import check_solution
+from trajopt.analysis.quantities import control_quantities
+from trajopt.checks import check_count, check_items, check_shape, check_text, check_texts, shape_of
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.residuals import ResidualModelState
+from trajopt.shooting import inspection
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.shooting.kinds import Kind
+    from trajopt.shooting.problem import ShootingProblem
+    from trajopt.shooting.values import ProblemDerivatives
+    from trajopt.solution import Solution
+
+Flags = npt.NDArray[np.bool_]
+
+HELD = 1e-6
+"""A row holds that is beyond a bound by at most this [unit of the row]."""
+TOUCH = 1e-6
+"""A row is at a bound within this distance, relative to bounds larger than 1 [unit of the row]."""
+
+_MOST = 4  # constraints that a report lists [-]
+_AXES = {"ResidualModelFrameTranslation": "xyz", "ResidualModelCoMPosition": "xyz"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConstraintRows:
+    """Rows of one constraint over the knots 0..T; the last is the end.
+
+    Attributes:
+        name: Name of the constraint.
+        rows: Name of each row (n,), such as that of its control or coordinate; else its number.
+        units: Unit of each row (n,); empty where it is not known.
+        values: Values, shape (T + 1, n); NaN at knots that have no such constraint.
+        lower: Lower bounds, shape (T + 1, n); -inf where there is none.
+        upper: Upper bounds, shape (T + 1, n); inf where there is none.
+        enforced: Whether a solver can keep a row, shape (T + 1, n): it has a bound, and is not fixed by a given x0.
+        multipliers: Lagrange multipliers, shape (T + 1, n) [cost per unit of the row]: > 0 at an upper bound, < 0 at a
+            lower one; None if the solver has none.
+        controls: Control that each row is but for a constant (n,); -1 for other rows.
+        coordinates: Tangent coordinate of the state that each row is but for a constant (n,); -1 for other rows.
+        prices: What the slack of each row costs, shape (T + 1, n) [cost]; 0 where it has none. None of hard rows.
+    """
+
+    name: str
+    rows: tuple[str, ...]
+    units: tuple[str, ...]
+    values: Reals
+    lower: Reals
+    upper: Reals
+    enforced: Flags
+    multipliers: Reals | None
+    controls: tuple[int, ...]
+    coordinates: tuple[int, ...]
+    prices: Reals | None = None
+
+    def __post_init__(self) -> None:
+        check_text("name", self.name)
+        n = len(check_texts("rows", self.rows))
+        for name in ("units", "controls", "coordinates"):
+            if len(check_items(name, getattr(self, name), "items, one a row")) != n:
+                raise InvalidArgumentError(f"{name}: expected {n}, one a row, got {shown(getattr(self, name))}")
+        knots = shape_of(self.values)[:1]
+        for name in ("values", "lower", "upper", "enforced", *self._given("multipliers", "prices")):
+            check_shape(name, getattr(self, name), (*knots, n), cure="one row a knot")
+
+    def _given(self, *names: str) -> tuple[str, ...]:
+        return tuple(name for name in names if getattr(self, name) is not None)
+
+    @property
+    def soft(self) -> bool:
+        """Whether rows may be beyond their bounds by a slack that costs something."""
+        return self.prices is not None
+
+    @property
+    def violations(self) -> Reals:
+        """By how much each row is beyond its bounds, shape (T + 1, n); 0 where it holds, and where a knot has none."""
+        beyond = np.maximum(np.maximum(self.lower - self.values, self.values - self.upper), 0.0)
+        return np.where(np.isnan(beyond), 0.0, beyond)
+
+    @property
+    def violated(self) -> Flags:
+        """Whether each row is beyond a bound by more than rounding, shape (T + 1, n)."""
+        return np.asarray(self.violations > HELD)
+
+    @property
+    def active(self) -> Flags:
+        """Whether each row is at a bound, or beyond it, shape (T + 1, n)."""
+        with np.errstate(invalid="ignore"):
+            distance = np.minimum(self.values - self.lower, self.upper - self.values)
+            return np.asarray(distance <= TOUCH * np.maximum(1.0, _size(self.lower, self.upper)))
+
+    @property
+    def equations(self) -> Flags:
+        """Whether the bounds of each row are equal, shape (T + 1, n)."""
+        return np.asarray((self.lower == self.upper) & np.isfinite(self.lower))
+
+    @property
+    def knots(self) -> npt.NDArray[np.int64]:
+        """Knots at which a row has a bound."""
+        bounded = np.isfinite(self.lower) | np.isfinite(self.upper)
+        return np.flatnonzero((bounded & np.isfinite(self.values)).any(axis=1))
+
+    def title(self, row: int) -> str:
+        """Name of a row for a reader: "motor", or "tool[z]" of a constraint with several rows.
+
+        Raises:
+            InvalidArgumentError: There is no such row.
+        """
+        row = check_count("row", row, most=len(self.rows) - 1)
+        return self.name if len(self.rows) == 1 else f"{self.name}[{self.rows[row]}]"
+
+    def largest(self, values: Reals) -> tuple[int, int, float]:
+        """Knot, row and size of the largest of values (T + 1, n); NaN counts as none."""
+        sizes = np.where(np.isfinite(values), np.abs(values), -1.0)
+        knot, row = (int(i) for i in np.unravel_index(int(sizes.argmax()), sizes.shape))
+        return knot, row, float(max(sizes[knot, row], 0.0))
+
+
+def _size(lower: Reals, upper: Reals) -> Reals:
+    """Size of the larger bound; 0 without any."""
+    ends = [np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in (lower, upper)]
+    return np.asarray(np.maximum(*ends))
+
+
+def constraint_rows(solution: Solution) -> tuple[ConstraintRows, ...]:
+    """Constraints of a solution, in the order of the knots that have them first; those of its file without a problem.
+
+    Values, bounds and derivatives are computed from the problem with the parameters of the solve.
+
+    Args:
+        solution: The solution.
+
+    Raises:
+        InvalidArgumentError: A state or a control is not finite.
+    """
+    problem = check_solution(solution).problem
+    if problem is None:
+        return () if solution.description is None else solution.description.constraints
+    if getattr(problem, "nc", 0) == 0:
+        return ()
+    with inspection.with_values(problem, solution.parameters, solution.x0):
+        d, softness = problem.calc_diff(solution.xs, solution.us), problem.row_softness()
+    y = solution.multipliers.get("constraints")
+    return tuple(_rows_of(problem, d, y, softness, name) for name in problem.constraint_names)
+
+
+def constraints_report(solution: Solution) -> dict[str, str]:
+    """One line on constraints in words, under the name "constraints"; empty if the problem has none.
+
+    It names the constraint that is violated most, else those that are at a bound, those at most knots first.
+
+    Args:
+        solution: The solution.
+    """
+    constraints = constraint_rows(solution)
+    if not constraints:
+        return {}
+    found = [(rows, *rows.largest(np.where(rows.enforced, rows.violations, 0.0))) for rows in constraints]
+    rows, knot, row, excess = max(found, key=lambda item: (not item[0].soft and item[3] > HELD, item[3]))
+    if excess > HELD:
+        unit = f" {rows.units[row]}" if rows.units[row] else ""
+        kind = "soft one gives way" if rows.soft else "violated"
+        return {"constraints": f"{kind}: {rows.title(row)} by {excess:.3g}{unit} at knot {knot}"}
+    at_bound = {rows.name: (rows.active & rows.enforced & ~rows.equations).any(axis=1).sum() for rows in constraints}
+    words = [
+        f"{name} {at_bound[name]}" for name in sorted(at_bound, key=lambda name: -at_bound[name]) if at_bound[name]
+    ]
+    more = ", ..." if len(words) > _MOST else ""
+    return {"constraints": "hold" + (f"; knots at a bound: {', '.join(words[:_MOST])}{more}" if words else "")}
+
+
+def _rows_of(
+    problem: ShootingProblem, d: ProblemDerivatives, y: Reals | None, softness: tuple[Reals, Reals], name: str
+) -> ConstraintRows:
+    """Rows of the constraint `name`, from all kinds of knots that have it."""
+    places = _places(problem, name)
+    n = places[0][1].stop - places[0][1].start
+    shape = (problem.T + 1, n)
+    values, lower, upper = np.full(shape, np.nan), np.full(shape, -np.inf), np.full(shape, np.inf)
+    given = np.zeros(shape, dtype=np.bool_)
+    multipliers = None if y is None else np.full(shape, np.nan)
+    prices = np.zeros(shape) if name in problem.soft_constraint_names else None
+    for kind, place in places:
+        knots = list(kind.knots)
+        values[knots], lower[knots], upper[knots] = (array[knots, place] for array in (d.rows, d.lower, d.upper))
+        if multipliers is not None and y is not None:
+            multipliers[knots] = y[knots, place]
+        if prices is not None:
+            prices[knots] = _prices(*(array[knots, place] for array in (d.rows, d.lower, d.upper, *softness)))
+        if 0 in kind.knots and problem.start == "fixed":
+            given[0] = _free_of_control(kind, n, place)
+    controls, coordinates = _coordinates(problem, d, places)
+    rows, units = _names(problem, places[0][0].model, name, controls, coordinates)
+    bounded = (np.isfinite(lower) | np.isfinite(upper)) & np.isfinite(values)
+    return ConstraintRows(
+        name=name,
+        rows=rows,
+        units=units,
+        values=values,
+        lower=lower,
+        upper=upper,
+        enforced=bounded & ~given,
+        multipliers=multipliers,
+        controls=controls,
+        coordinates=coordinates,
+        prices=prices,
+    )
+
+
+def _prices(rows: Reals, lower: Reals, upper: Reals, linear: Reals, quadratic: Reals) -> Reals:
+    """Cost of slacks, linear · s + ½ quadratic · s²; 0 of hard rows."""
+    slack = np.maximum(np.maximum(lower - rows, rows - upper), 0.0)
+    soft = np.isfinite(linear) & np.isfinite(slack)
+    slack = np.where(soft, slack, 0.0)
+    return np.asarray(np.where(soft, linear, 0.0) * slack + 0.5 * quadratic * slack**2)
+
+
+def _places(problem: ShootingProblem, name: str) -> list[tuple[Kind, slice]]:
+    """Kinds of knots that have a constraint, each with its place among the rows of the kind."""
+    found = []
+    for kind in problem._kinds:
+        start = 0
+        for other, size in kind.row_sizes().items():
+            if other == name:
+                found.append((kind, slice(start, start + size)))
+            start += size
+    return found
+
+
+def _free_of_control(kind: Kind, n: int, place: slice) -> Flags:
+    """Whether each of the n rows can't depend on the control of its knot."""
+    free = getattr(kind.model, "rows_free_of_control", None)  # a black box may not say
+    return np.zeros(n, dtype=np.bool_) if free is None or kind.terminal else np.asarray(free)[place]
+
+
+def _coordinates(
+    problem: ShootingProblem, d: ProblemDerivatives, places: Sequence[tuple[Kind, slice]]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Control, and tangent coordinate, that each row is but for a constant at all its knots; -1 for other rows."""
+    ndx, nu = problem.state.ndx, problem.nu
+    gradients = []
+    for kind, place in places:
+        for t in kind.knots:
+            by_control = np.zeros((place.stop - place.start, nu)) if kind.terminal else d.Cu[t, place]
+            gradients.append(np.hstack([d.Cx[t, place], by_control]))
+    rows = np.array(gradients)  # (knots, n, ndx + nu)
+    same = np.ptp(rows, axis=0).max(axis=-1) < 1e-12
+    unit = same & (np.count_nonzero(rows[0], axis=-1) == 1) & (np.abs(rows[0].sum(axis=-1) - 1.0) < 1e-12)
+    found = np.where(unit, rows[0].argmax(axis=-1), -1)
+    controls = tuple(int(i) - ndx if i >= ndx else -1 for i in found)
+    return controls, tuple(int(i) if 0 <= i < ndx else -1 for i in found)
+
+
+def _names(
+    problem: ShootingProblem, model: Any, name: str, controls: Sequence[int], coordinates: Sequence[int]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Name and unit of each row: of the control or the coordinate that it is, else its number and the residual's."""
+    known, state = inspection.controls(problem), problem.state
+    efforts = control_quantities(state, known)
+    residual = _residual(model, name)
+    axes = _AXES.get(type(residual).__name__, "")
+    unit = getattr(residual, "unit", "-")
+    names, units = [], []
+    if isinstance(residual, ResidualModelState) and len(controls) == state.ndx:
+        coordinates = range(state.ndx)  # of a manifold, where rows are more than coordinates and constants
+    for row, (control, coordinate) in enumerate(zip(controls, coordinates)):
+        if control >= 0:
+            names.append(known.names[control].removeprefix("u:"))
+            units.append(efforts[control][1])
+        elif coordinate >= 0:
+            names.append(state.tangent_names[coordinate])
+            units.append(state.tangent_units[coordinate])
+        else:
+            names.append(axes[row] if len(axes) == len(controls) else str(row))
+            units.append("-" if "," in unit else unit)
+    return tuple(names), tuple("" if each == "-" else each for each in units)
+
+
+def _residual(model: Any, name: str) -> Any:
+    """Residual of a constraint of a model; None where the model does not tell."""
+    for owner in (model, getattr(model, "differential", None)):
+        for constraint in getattr(getattr(owner, "constraints", None), "constraints", ()):
+            if constraint.name == name:
+                return constraint.residual
+    return None

@@ -1,0 +1,50 @@
+"""Limits that a robot's file gives: positions, velocities and efforts of its joints."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.actuation.base import ActuationModelAbstract
+from trajopt.checks import check_flag
+from trajopt.residuals.base import ResidualModelAbstract
+from trajopt.residuals.joint_effort import ResidualModelJointEffort
+from trajopt.residuals.state import ResidualModelState
+from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import check_robot_state
+from trajopt.types import Reals
+
+Limits = dict[str, tuple[ResidualModelAbstract, Reals, Reals]]
+
+
+def robot_limits(
+    state: StateAbstract,
+    actuation: ActuationModelAbstract | None,
+    *,
+    positions: bool,
+    velocities: bool,
+    torques: bool,
+) -> Limits:
+    """Residual, lower and upper bounds by name; arguments and errors are those of `ConstraintStack.of_robot`."""
+    robot = check_robot_state("of_robot", state)
+    base = robot.model.joints[1].nv if robot.robot.floating_base else 0
+    found: Limits = {}
+    for name, wanted, first in (("positions", positions, 0), ("velocities", velocities, robot.nv)):
+        elements = range(first + base, first + robot.nv)
+        if check_flag(name, wanted) and len(elements):
+            _add(found, name, ResidualModelState(state, elements=elements), *_of_state(robot, list(elements)))
+    if check_flag("torques", torques) and actuation is not None:
+        effort = ResidualModelJointEffort(state, actuation)
+        _add(found, "torques", effort, *effort.own_bounds)
+    return found
+
+
+def _of_state(state: StateAbstract, elements: list[int]) -> tuple[Reals, Reals]:
+    return state.lower[elements], state.upper[elements]
+
+
+def _add(found: Limits, name: str, residual: ResidualModelAbstract, lower: Reals, upper: Reals) -> None:
+    """Adds what has limits; a pair of limits without room between them (a file's zeros) is none."""
+    room = lower < upper
+    low, high = np.where(room, lower, -np.inf), np.where(room, upper, np.inf)
+    if np.any(np.isfinite(low) | np.isfinite(high)):
+        found[name] = (residual, low, high)

@@ -1,0 +1,106 @@
+"""Limits of a gait that are hard constraints: forces within cones, torques, velocities and positions of the joints."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from trajopt.actuation import ActuationModelAbstract
+from trajopt.checks import check_flag
+from trajopt.constraints import ConstraintStack
+from trajopt.errors import InvalidArgumentError
+from trajopt.residuals import ResidualModelAbstract
+from trajopt.states import StateMultibody
+from trajopt.types import Reals
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaitLimits:
+    """Choice of the limits of a gait that are hard constraints, for SolverSQP and other solvers that keep them.
+
+    Attributes:
+        cones: Forces of feet, and impulses at touch-downs, stay within their friction cones, those of soles within
+            their wrench cones, and push only. Those of feet in the air have no limits.
+        torques: Torques of the joints stay within the robot's limits.
+        velocities: So do velocities of the joints, also at touch-downs, before and after, and at the end.
+        positions: So do positions of the joints.
+
+    Raises:
+        InvalidArgumentError: A value is neither True nor False.
+    """
+
+    cones: bool = True
+    torques: bool = True
+    velocities: bool = True
+    positions: bool = True
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            object.__setattr__(self, field.name, check_flag(field.name, getattr(self, field.name)))
+
+    @classmethod
+    def none(cls) -> GaitLimits:
+        """No limits."""
+        return cls(cones=False, torques=False, velocities=False, positions=False)
+
+    @classmethod
+    def of(cls, limits: bool | GaitLimits) -> GaitLimits:
+        """All limits for True, none for False.
+
+        Raises:
+            InvalidArgumentError: It is something else.
+        """
+        if isinstance(limits, GaitLimits):
+            return limits
+        if not isinstance(limits, (bool, np.bool_)):
+            raise InvalidArgumentError(
+                f"limits: expected True, False or GaitLimits(...), got {limits!r}; such as GaitLimits(positions=False)"
+            )
+        return cls() if limits else cls.none()
+
+
+def constraints_of(
+    limits: GaitLimits,
+    state: StateMultibody,
+    actuation: ActuationModelAbstract | None,
+    cones: dict[str, ResidualModelAbstract],
+) -> ConstraintStack:
+    """Constraints of a knot: "positions", "velocities", "torques", and a cone for each foot.
+
+    Args:
+        limits: Which of them there are.
+        state: State of the robot.
+        actuation: Map from controls to torques; None at knots without controls.
+        cones: Residual of each foot's cone by the name of the constraint.
+    """
+    torques = limits.torques and actuation is not None
+    stack = ConstraintStack.of_robot(
+        state, actuation, positions=limits.positions, velocities=limits.velocities, torques=torques
+    )
+    for name, cone in cones.items() if limits.cones else ():
+        stack.add(name, cone)
+    return stack
+
+
+def cone_name(key: str) -> str:
+    """Name of the constraint on a foot's force, or impulse, from the foot's identifier."""
+    return f"{key}_force"
+
+
+def cone_parameters(
+    name: str, bounds: tuple[Reals, Reals], active: Reals, knots: list[int]
+) -> Iterator[tuple[str, Reals, list[int]]]:
+    """Bounds of a foot's cone at knots: its own where the foot is in contact, elsewhere none.
+
+    Args:
+        name: Name of the constraint.
+        bounds: Lower and upper bounds of the cone (rows,) [N, N m].
+        active: Whether the foot is in contact at each knot (T + 1,).
+        knots: The knots.
+    """
+    on = np.asarray(active, dtype=np.bool_)[knots, None]
+    for key, own, free in (("lower", bounds[0], -np.inf), ("upper", bounds[1], np.inf)):
+        yield f"{name}.{key}", np.where(on, own, free), knots

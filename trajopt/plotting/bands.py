@@ -1,0 +1,114 @@
+"""Bands under a time axis: where each constraint is at a bound, and where it is violated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.analysis.constraints import ConstraintRows
+from trajopt.plotting.style import BLUE, GREY, RED
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST = 8
+"""Number of bands that are drawn."""
+BAND = 0.17
+"""Height of a band in a figure [inch]."""
+_LOOKS = ((BLUE, "at a bound"), (GREY, "equation"), (RED, "violated"))
+_EMPTY = "#EDEDED"
+_LETTERS = 24  # longest name of a band [-]
+
+
+def bands_height(constraints: Sequence[ConstraintRows]) -> float:
+    """Height of the bands of constraints in a figure [inch]; 0 without constraints."""
+    return BAND * min(len(constraints), MOST) + 0.06 if constraints else 0.0
+
+
+def draw_bands(axes: Axes, constraints: Sequence[ConstraintRows], abscissa: Reals) -> None:
+    """Draws a band for each constraint: pale where a knot has it, dark where it is active, red where it is violated.
+
+    A knot's part of a band ends where the next knot begins; a knot without duration, such as a touch-down and the end
+    of the horizon, is a diamond. Of more than eight constraints those that are violated or active are drawn.
+
+    Args:
+        axes: Axes to draw into.
+        constraints: The constraints.
+        abscissa: Time of each knot (T + 1,) [s], or its number.
+    """
+    chosen = _chosen(constraints)
+    for level, rows in enumerate(reversed(chosen)):
+        known = np.zeros(len(abscissa), dtype=np.bool_)
+        known[rows.knots] = True
+        _fill(axes, level, known, abscissa, {"color": _EMPTY, "zorder": 1})
+        for (color, _), flags in zip(_LOOKS, _flags(rows)):
+            _fill(axes, level, flags, abscissa, {"color": color, "zorder": 2, "label": "_band"})
+        if rows.knots.tolist() == [len(abscissa) - 1]:
+            words, color = _words(rows)
+            axes.annotate(words, (float(abscissa[-1]), level), (-8, 0), textcoords="offset points", ha="right",
+                          va="center", fontsize=7.5, color=color, annotation_clip=False)  # fmt: skip
+    axes.set_yticks(range(len(chosen)), labels=[_short(rows.name) for rows in reversed(chosen)], fontsize=7.5)
+    axes.set_ylim(-0.6, len(chosen) - 0.4)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(False)
+    axes.spines["left"].set_visible(False)
+
+
+def band_entries(constraints: Sequence[ConstraintRows]) -> list[Any]:
+    """Entries of a legend for those colours that the bands of constraints have."""
+    from matplotlib.patches import Patch
+
+    used = [any(_flags(rows)[i].any() for rows in _chosen(constraints)) for i in range(len(_LOOKS))]
+    return [Patch(color=color, linewidth=0, label=name) for (color, name), there in zip(_LOOKS, used) if there]
+
+
+def _chosen(constraints: Sequence[ConstraintRows]) -> list[ConstraintRows]:
+    """Those that are drawn, in their order."""
+    weights = [(rows.violated.any(), int(rows.active.any(axis=1).sum())) for rows in constraints]
+    first = sorted(range(len(constraints)), key=lambda i: weights[i], reverse=True)[:MOST]
+    return [constraints[i] for i in sorted(first)]
+
+
+def _flags(rows: ConstraintRows) -> tuple[npt.NDArray[np.bool_], ...]:
+    """Knots of each colour."""
+    violated = (rows.violated & rows.enforced).any(axis=1)
+    active = (rows.active & ~rows.equations & rows.enforced).any(axis=1) & ~violated
+    equations = (rows.equations & rows.enforced).any(axis=1) & ~violated & ~active
+    return tuple(np.asarray(flags) for flags in (active, equations, violated))
+
+
+def _fill(axes: Axes, level: int, flags: npt.NDArray[np.bool_], abscissa: Reals, look: dict[str, Any]) -> None:
+    """Draws those parts of a band that have a flag (T + 1,)."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags[:-1].astype(int), [0]])))
+    spans = [(abscissa[a], abscissa[b] - abscissa[a]) for a, b in zip(edges[::2], edges[1::2])]
+    lasting = [span for span in spans if span[1] > 0.0]
+    if lasting:
+        axes.broken_barh(lasting, (level - 0.36, 0.72), linewidth=0, **look)
+    moments = [begin for begin, length in spans if length == 0.0] + ([abscissa[-1]] if flags[-1] else [])
+    if moments:
+        mark = {"marker": "D", "markersize": 5, "linestyle": "", "clip_on": False, **look}
+        axes.plot(moments, [level] * len(moments), **{**mark, "zorder": look["zorder"] + 2})
+
+
+def _words(rows: ConstraintRows) -> tuple[str, str]:
+    """Text on a constraint of the end, and its colour: by how much it is violated, or its largest multiplier."""
+    knot, row, excess = rows.largest(np.where(rows.violated & rows.enforced, rows.violations, 0.0))
+    unit = f" {rows.units[row]}" if rows.units[row] else ""
+    if excess > 0.0:
+        return f"{_row(rows, row)}off by {excess:.3g}{unit}", RED
+    if rows.multipliers is None:
+        return "", GREY
+    knot, row, size = rows.largest(rows.multipliers)
+    return (f"{_row(rows, row)}multiplier {rows.multipliers[knot, row]:.3g}" if size > 0.0 else ""), "#555555"
+
+
+def _row(rows: ConstraintRows, row: int) -> str:
+    return "" if len(rows.rows) == 1 else f"{rows.rows[row]}: "
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LETTERS else f"{name[: _LETTERS - 3]}..."

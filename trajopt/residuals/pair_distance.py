@@ -1,0 +1,117 @@
+"""Residual of the distance between two bodies, or between a body and an obstacle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.checks import check_array
+from trajopt.errors import InvalidArgumentError
+from trajopt.instant import Instant
+from trajopt.residuals.multibody import ResidualModelMultibody
+from trajopt.residuals.shapes import Capsule, Sphere, check_ends, closest_points
+from trajopt.states.base import StateAbstract
+from trajopt.types import Reals
+
+ROUND_OFF = 1e-9  # keeps the derivative finite where centres coincide [m]
+
+
+class ResidualModelPairDistance(ResidualModelMultibody):
+    """r = |p1 - p2| - (ρ1 + ρ2), shape (1,): distance between two spheres or capsules [m].
+
+    It is negative, by how deep they overlap, where they do. p1 and p2 are the closest points of their centres or axes,
+    in closed form. The derivative is continuous but where
+    the axes of two capsules are parallel, or meet. As a constraint it brings the bound r >= 0.
+
+    Args:
+        state: State of the robot.
+        first: A Sphere or a Capsule, carried by a frame or fixed in the world.
+        second: The other one, in another frame. Run-time parameters `first` and `second` are the centre (3,) of a
+            sphere or the ends (2, 3) of a capsule, in the axes of its frame [m]; `radii` are ρ1 and ρ2 (2,) [m].
+
+    Raises:
+        InvalidArgumentError: A shape is none, or both are in one frame, or in the world.
+
+    Source: the derivative, that of the distance of p1 and p2 as points of their bodies, is Danskin's theorem.
+    """
+
+    def __init__(self, state: StateAbstract, first: Sphere | Capsule, second: Sphere | Capsule) -> None:
+        super().__init__(state, 1, unit="m")
+        shapes = {"first": first, "second": second}
+        for name, shape in shapes.items():
+            if not isinstance(shape, (Sphere, Capsule)):
+                raise InvalidArgumentError(
+                    f'{name}: expected a Sphere or a Capsule such as Sphere(0.1, frame="tool0"), got {shape!r}'
+                )
+        if first.frame == second.frame:
+            where = "the world" if first.frame is None else f"frame {first.frame!r}"
+            raise InvalidArgumentError(
+                f"second: expected a shape in another frame than the first one, got both in {where}, where their "
+                "distance does not change"
+            )
+        self._frames = [None if s.frame is None else self.state.robot.frame_id(s.frame) for s in shapes.values()]
+        self._points = [self._declared(name, shape) for name, shape in shapes.items()]
+        self.radii = self.parameter("radii", [first.radius, second.radius], unit="m", convert=_check_radii)
+
+    def _declared(self, name: str, shape: Sphere | Capsule) -> SX:
+        """The symbols of the points of a shape (n, 3)."""
+        if isinstance(shape, Sphere):
+            return self.parameter(name, shape.points[0], unit="m").T
+        return self.parameter(name, shape.points, unit="m", convert=_check_points)
+
+    @property
+    def own_bounds(self) -> tuple[Reals, Reals]:
+        """The shapes do not overlap: 0 <= r."""
+        return np.zeros(1), np.full(1, np.inf)
+
+    def evaluate(self, instant: Instant) -> SX:
+        p1, p2 = self._closest(instant)
+        return SX(_norm(p1 - p2) - self.radii[0] - self.radii[1])
+
+    def derivative(self, instant: Instant) -> tuple[SX, SX]:
+        p1, p2 = self._closest(instant)
+        normal = (p1 - p2) / _norm(p1 - p2)
+        moving = self._velocity(instant, 0, p1) - self._velocity(instant, 1, p2)
+        return self.pad(normal.T @ moving), SX(1, instant.nu)
+
+    def _closest(self, instant: Instant) -> tuple[SX, SX]:
+        """p1 and p2, (3,) each."""
+        first, second = (self._in_world(instant, i) for i in (0, 1))
+        weights = closest_points(first, second)
+        return first.T @ weights[0], second.T @ weights[1]
+
+    def _in_world(self, instant: Instant, i: int) -> SX:
+        """Points of a shape (n, 3)."""
+        frame = self._frames[i]
+        if frame is None:
+            return self._points[i]
+        rotation, position = instant.robot.frame_placement(frame)
+        return SX((rotation @ self._points[i].T + position).T)
+
+    def _velocity(self, instant: Instant, i: int, point: SX) -> SX:
+        """Derivative of a point (3,) that moves with its frame, with respect to q, (3, nv)."""
+        frame = self._frames[i]
+        if frame is None:
+            return SX(3, self.state.nv)
+        jacobian = instant.robot.frame_jacobian(frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+        arm = point - instant.robot.frame_placement(frame)[1]
+        return SX(jacobian[:3, :] - ca.skew(arm) @ jacobian[3:, :])
+
+
+def _norm(vector: SX) -> SX:
+    return ca.sqrt(ca.dot(vector, vector) + ROUND_OFF**2)
+
+
+def _check_radii(argument: str, value: Any) -> Reals:
+    radii = check_array(argument, value, (2,))
+    if not np.all(radii > 0.0):
+        raise InvalidArgumentError(f"{argument}: expected radii > 0 [m], got {radii}")
+    return radii
+
+
+def _check_points(argument: str, value: Any) -> Reals:
+    return check_ends(argument, check_array(argument, value, (2, 3)))

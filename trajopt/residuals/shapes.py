@@ -1,0 +1,122 @@
+"""Spheres and capsules, and the points at which two of them are closest."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.checks import check_array, check_positive, check_text
+from trajopt.errors import InvalidArgumentError
+
+SHORTEST = 1e-6  # of capsules [m]
+PARALLEL = 1e-12  # sine squared below which axes count as parallel [-]
+
+
+@dataclass(frozen=True, eq=False)
+class Sphere:
+    """A ball around a point of a frame, or of the world.
+
+    Attributes:
+        radius: Its radius, > 0 [m].
+        frame: Name of the frame that carries it; None if it is fixed in the world.
+        center: Its centre in the frame's axes (3,) [m].
+    """
+
+    radius: float
+    _: KW_ONLY
+    frame: str | None = None
+    center: npt.ArrayLike = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        _set_common(self)
+        object.__setattr__(self, "center", check_array("center", self.center, (3,)))
+
+    @property
+    def points(self) -> npt.NDArray[np.float64]:
+        """Its centre (1, 3) [m]."""
+        return np.asarray(self.center)[None]
+
+
+@dataclass(frozen=True, eq=False)
+class Capsule:
+    """All points within a distance of a segment between two points of a frame, or of the world.
+
+    Attributes:
+        radius: The distance, > 0 [m].
+        start: One end of the segment in the frame's axes (3,) [m].
+        end: The other one, at least 1e-6 m away (3,) [m].
+        frame: Name of the frame that carries it; None if it is fixed in the world.
+    """
+
+    radius: float
+    start: npt.ArrayLike
+    end: npt.ArrayLike
+    _: KW_ONLY
+    frame: str | None = None
+
+    def __post_init__(self) -> None:
+        _set_common(self)
+        start, end = check_array("start", self.start, (3,)), check_array("end", self.end, (3,))
+        check_ends("end", np.array([start, end]))
+        object.__setattr__(self, "start", start)
+        object.__setattr__(self, "end", end)
+
+    @property
+    def points(self) -> npt.NDArray[np.float64]:
+        """Its ends (2, 3) [m]."""
+        return np.array([self.start, self.end])
+
+
+def _set_common(shape: Sphere | Capsule) -> None:
+    object.__setattr__(shape, "radius", check_positive("radius", shape.radius, unit="m"))
+    if shape.frame is not None:
+        check_text("frame", shape.frame, such_as="tool0")
+
+
+def check_ends(argument: str, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Returns a capsule's ends (2, 3); raises InvalidArgumentError if they are one point."""
+    if np.linalg.norm(points[1] - points[0]) < SHORTEST:
+        raise InvalidArgumentError(
+            f"{argument}: expected the ends of a capsule to be apart, got {points[0]} and {points[1]}; a capsule "
+            "without length is a Sphere"
+        )
+    return points
+
+
+def closest_points(first: SX, second: SX) -> tuple[SX, SX]:
+    """Weights (n,), not negative and of sum 1, of the points (n, 3) of two shapes at which these are closest.
+
+    Two segments: the distance is convex in both parameters, so that clamping one and then solving for the other, twice,
+    is exact. Of parallel ones, that have no single pair, it gives one.
+
+    Source: Ericson, Real-Time Collision Detection, 2005, sections 5.1.2 and 5.1.9.
+    """
+    if first.shape[0] == second.shape[0] == 1:
+        return SX(1), SX(1)
+    if first.shape[0] == 1:
+        return SX(1), _weights(_along(second, first.T))
+    if second.shape[0] == 1:
+        return _weights(_along(first, second.T)), SX(1)
+    d1, d2, r = (first[1, :] - first[0, :]).T, (second[1, :] - second[0, :]).T, (first[0, :] - second[0, :]).T
+    a, b, e, c, f = ca.dot(d1, d1), ca.dot(d1, d2), ca.dot(d2, d2), ca.dot(d1, r), ca.dot(d2, r)
+    s = _clamped((b * f - c * e) / (a * e - b * b + PARALLEL * a * e))
+    t = _clamped((b * s + f) / e)
+    return _weights(_clamped((b * t - c) / a)), _weights(t)
+
+
+def _along(segment: SX, point: SX) -> SX:
+    """Part of a segment (2, 3) after which it is closest to a point (3,)."""
+    start, direction = segment[0, :].T, (segment[1, :] - segment[0, :]).T
+    return _clamped(ca.dot(point - start, direction) / ca.dot(direction, direction))
+
+
+def _clamped(value: SX) -> SX:
+    return ca.fmin(ca.fmax(value, 0.0), 1.0)
+
+
+def _weights(part: SX) -> SX:
+    return SX(ca.vertcat(1.0 - part, part))

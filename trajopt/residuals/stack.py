@@ -1,0 +1,162 @@
+"""Named residuals that a model uses together: what stacks of costs and of constraints have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from trajopt.errors import DuplicateNameError, InvalidArgumentError, unknown_name
+from trajopt.instant import Instant
+from trajopt.model.immutable import Immutable
+from trajopt.model.parameters import Parameter
+from trajopt.residuals.base import ResidualModelAbstract, check_solution
+from trajopt.states.base import StateAbstract
+
+
+class Named(Protocol):
+    """A residual of a stack by name, with what the stack does with it."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the stack."""
+
+    @property
+    def residual(self) -> ResidualModelAbstract:
+        """The residual."""
+
+    def parameters(self, nu: int) -> dict[str, Parameter]:
+        """Run-time parameters by name within the stack, where there are `nu` controls."""
+
+    def check_size(self, nu: int) -> None:
+        """Raises InvalidArgumentError if its parts do not fit each other where there are `nu` controls."""
+
+
+Item = TypeVar("Item", bound=Named)
+
+
+class ResidualStackAbstract(Immutable, ABC, Generic[Item]):
+    """Named residuals of one state; fixed once a model uses the stack, which several models may do.
+
+    Args:
+        state: The state's manifold.
+    """
+
+    kind: ClassVar[str]
+    """What an item is called in messages."""
+    not_content = ("_user",)  # see `trajopt.model.content`
+
+    def __init__(self, state: StateAbstract) -> None:
+        if not isinstance(state, StateAbstract):
+            raise InvalidArgumentError(f"state: expected StateVector(nx) or StateMultibody(robot), got {state!r}")
+        self.state = state
+        self._items: dict[str, Item] = {}
+        self._user: str | None = None
+
+    @abstractmethod
+    def _arguments(self, item: Item) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments of `add` that make this item."""
+
+    def _check_new(self, name: str, residual: ResidualModelAbstract) -> None:
+        """Raises unless a residual can be added under this name."""
+        if self._user is not None:
+            raise InvalidArgumentError(
+                f"add: {self._user} uses this stack already; add all {self.kind}s before building it"
+            )
+        if not isinstance(name, str) or not name.isidentifier():
+            raise InvalidArgumentError(f"name: expected an identifier such as 'goal', got {name!r}")
+        if name in self._items:
+            known = ", ".join(self._items)
+            raise DuplicateNameError(
+                f"name: {self.kind} {name!r} is in the stack already; choose another name, taken are {known}"
+            )
+        if not isinstance(residual, ResidualModelAbstract):
+            raise InvalidArgumentError(
+                f"residual: expected a residual such as ResidualModelState(state), got {residual!r}; "
+                "a function becomes one by ResidualModelSymbolic(state, function)"
+            )
+        if residual.state != self.state:
+            raise InvalidArgumentError(
+                f"residual: it is of {residual.state!r}, the stack of {self.state!r}; make both from one state"
+            )
+
+    def _take(self, item: Item, own: Iterable[str], *parts: Iterable[str]) -> None:
+        """Adds an item.
+
+        Args:
+            item: The item.
+            own: Names of its own parameters.
+            parts: Names of the parameters of each of its parts.
+
+        Raises:
+            DuplicateNameError: Two of its parameters have one name.
+            InvalidArgumentError: Its parts do not fit each other.
+        """
+        own = tuple(own)
+        names = [*own, *(name for part in parts for name in part)]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise DuplicateNameError(
+                f"{self.kind} {item.name!r}: parameter {twice[0]!r} is there twice (its own are {', '.join(own)}, "
+                "others are of its residual and its activation); choose another name"
+            )
+        if item.residual.nr is not None:
+            item.check_size(0)
+        self._items[item.name] = item
+
+    def freeze(self, user: str, nu: int) -> None:
+        """Called by a model with `nu` controls that takes the stack: nothing can be added from here on."""
+        for item in self._items.values():
+            item.check_size(nu)
+        self._user = self._user or user
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the items, in the order in which they were added."""
+        return tuple(self._items)
+
+    def _attribute_hint(self, name: str) -> str:
+        return f"write stack[{name!r}]" if name in vars(self).get("_items", ()) else super()._attribute_hint(name)
+
+    def __getitem__(self, name: str) -> Item:
+        if name not in self._items:
+            raise unknown_name(self.kind, name, self._items)
+        return self._items[name]
+
+    def parameters(self, nu: int) -> dict[str, Parameter]:
+        """Run-time parameters of all items where there are `nu` controls."""
+        return {name: p for item in self._items.values() for name, p in item.parameters(nu).items()}
+
+    def controlled(self) -> list[str]:
+        """Names of the items that need a control, or what the dynamics solve for."""
+        return [i.name for i in self._items.values() if i.residual.uses_control or i.residual.uses_solution]
+
+    def check_solution(self, instant: Instant) -> None:
+        """Raises, naming the item, if one needs a force or a motion that is not there at a model's instants."""
+        for item in self._items.values():
+            check_solution(f"{self.kind} {item.name!r}", item.residual, instant)
+
+    def check_terminal(self) -> None:
+        """Raises InvalidArgumentError if one needs a control or a force, which a horizon's end does not have."""
+        if self.controlled():
+            raise InvalidArgumentError(
+                f"terminal: {self.kind}s {', '.join(self.controlled())} need a control, or forces, and the end of a "
+                f"horizon has none; give the terminal a {type(self).__name__} without them"
+            )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (type(self), self.state, [self._arguments(i) for i in self._items.values()], self._user))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self._items.values()))
+        return f"{type(self).__name__}({self.state!r}; {shown or f'no {self.kind}s'})"
+
+
+def _rebuild(
+    cls: Any, state: StateAbstract, added: list[tuple[tuple[Any, ...], dict[str, Any]]], user: str | None
+) -> Any:
+    stack = cls(state)
+    for args, kwargs in added:
+        stack.add(*args, **kwargs)
+    stack._user = user
+    return stack

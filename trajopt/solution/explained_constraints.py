@@ -1,0 +1,234 @@
+"""Constraints of a solution in words: what is violated, what is active where, what it costs, what to relax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.analysis.constraints import HELD, ConstraintRows
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+MOST = 8
+"""Number of constraints that are listed."""
+NOISE = 1e-3
+"""Violations, and forces, of at most this part of the largest one are not worth a word [-]."""
+_RANGES = 4  # runs of knots that are written out [-]
+
+
+def constraint_lines(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
+    """Lines on the constraints of a solution; none without any.
+
+    Args:
+        solution: The solution.
+        constraints: Its constraints, see `constraint_rows`.
+    """
+    if not constraints:
+        return []
+    lines = _violated(solution, constraints)
+    listed = sorted(constraints, key=lambda rows: -int(_held_back(rows).any(axis=1).sum()))[:MOST]
+    priced = not _by_violation(constraints)  # else multipliers are those of a penalty that grows without end
+    lines += [f"    {_use(solution, rows, priced=priced)}" for rows in listed if len(rows.knots)]
+    if len(constraints) > MOST:
+        lines.append(f"    and {len(constraints) - MOST} more")
+    return lines + _dearest(solution, constraints)
+
+
+def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
+    """Advice to relax the constraint that is violated most, and what is in its way; empty where none is violated."""
+    ordered = _by_violation(constraints)
+    if not ordered:
+        return ""
+    first = ordered[0]
+    knot, row, excess = first.largest(_enforced(first))
+    least = max(HELD, NOISE * excess)
+    here = [(rows, int(i)) for rows in ordered for i in np.flatnonzero(_enforced(rows)[knot] > least)]
+    together = [f"{r.title(i)} by {r.violations[knot, i]:.3g}{_unit(solution, r, knot, i)}" for r, i in here]
+    others = _in_the_way(constraints, first, knot)
+    unit = _unit(solution, first, knot, row)
+    words = f"relax {first.title(row)!r} by {excess:.3g}{unit} at knot {knot}{_time(solution, knot)}"
+    if len(together) > 1:
+        words += f" (violated together there: {', '.join(together)})"
+    if others:
+        words += f", or make room where others are at their bounds until then: {'; '.join(others)}"
+    return words
+
+
+def softening(constraints: Sequence[ConstraintRows]) -> str:
+    """Advice to soften the constraint that is violated most, as code; empty where none is violated."""
+    ordered = _by_violation(constraints)
+    return f'soften it with a slack: add("{ordered[0].name}", ..., soft=(linear, quadratic))' if ordered else ""
+
+
+def _in_the_way(constraints: Sequence[ConstraintRows], first: ConstraintRows, knot: int) -> list[str]:
+    """The other constraints that are at their bounds before a knot, those at most knots first."""
+    found = []
+    for rows in constraints:
+        count = int(_held_back(rows)[: knot + 1].any(axis=1).sum())
+        if rows is not first and count and not rows.violated.any():
+            known = int((rows.knots <= knot).sum())
+            found.append((count, f"{rows.name!r} at {count} of {known} knot{'' if known == 1 else 's'}"))
+    return [words for _, words in sorted(found, reverse=True)[:3]]
+
+
+def _enforced(rows: ConstraintRows) -> npt.NDArray[np.float64]:
+    """Violations of rows that a solver can keep."""
+    return np.where(rows.enforced, rows.violations, 0.0)
+
+
+def _held_back(rows: ConstraintRows) -> npt.NDArray[np.bool_]:
+    """Rows that are at a bound, equations left out."""
+    return rows.active & rows.enforced & ~rows.equations
+
+
+def _by_violation(constraints: Sequence[ConstraintRows]) -> list[ConstraintRows]:
+    """The violated hard constraints, the worst first; those that are but noise beside it are left out."""
+    worst = max((float(_enforced(rows).max(initial=0.0)) for rows in constraints if not rows.soft), default=0.0)
+    least = max(HELD, NOISE * worst)
+    violated = [rows for rows in constraints if not rows.soft and _enforced(rows).max(initial=0.0) > least]
+    return sorted(violated, key=lambda rows: -_enforced(rows).max())
+
+
+def _violated(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
+    """The constraint that is violated most, the other violated ones, soft ones, and those that x0 violates."""
+    hard = [rows for rows in constraints if not rows.soft]
+    worst = max((float(_enforced(rows).max(initial=0.0)) for rows in hard), default=0.0)
+    kind = "" if len(hard) == len(constraints) else " hard"
+    lines = [] if worst > HELD or not hard else [f"  all{kind} constraints hold (largest violation {worst:.1g})"]
+    ordered = _by_violation(constraints)
+    for rows in ordered[:MOST]:
+        _, row, words = _worst(solution, rows)
+        named = "" if len(rows.rows) == 1 or rows.rows[row] == str(row) else f"{rows.rows[row]} "
+        if rows is ordered[0]:
+            lines.append(f"  constraint {rows.name!r}, row {row}, is violated most: {named}{words}")
+        else:
+            lines.append(f"    also violated: {rows.title(row)!r}, {words}")
+    for rows in constraints:
+        if rows.prices is not None and _enforced(rows).max(initial=0.0) > HELD:
+            _, row, words = _worst(solution, rows)
+            price = float(rows.prices.sum())
+            lines.append(f"  soft constraint {rows.title(row)!r} gives way {words}; its slacks cost {price:.4g} in all")
+    for rows in constraints:
+        given = np.where(rows.enforced, 0.0, rows.violations)[0]
+        if given.max(initial=0.0) > HELD:
+            row = int(given.argmax())
+            beyond = f"{given[row]:.3g}{_unit(solution, rows, 0, row)}"
+            lines.append(f"  x0 itself violates {rows.title(row)!r} by {beyond}: no control changes that")
+    return lines
+
+
+def _worst(solution: Solution, rows: ConstraintRows) -> tuple[int, int, str]:
+    """Knot and row that are violated most, and by how much, in words."""
+    knot, row, excess = rows.largest(_enforced(rows))
+    beyond, unit = _beyond(rows, knot, row), _unit(solution, rows, knot, row)
+    return knot, row, f"by {excess:.3g}{unit} at knot {knot}{_time(solution, knot)}: {beyond}"
+
+
+def _beyond(rows: ConstraintRows, knot: int, row: int) -> str:
+    value, low, high = (float(array[knot, row]) for array in (rows.values, rows.lower, rows.upper))
+    side, bound = ("below", low) if value < low else ("above", high)
+    return f"{value:.4g} is {side} {bound:.4g}"
+
+
+def _use(solution: Solution, rows: ConstraintRows, *, priced: bool) -> str:
+    """Knots at which a constraint is active, else how close it comes; its largest multiplier if it is a price."""
+    active, known = _held_back(rows).any(axis=1), rows.knots
+    words = ["soft"] if rows.soft else []
+    equations = np.flatnonzero((rows.equations & rows.enforced).any(axis=1))
+    if len(equations):
+        words.append(f"equation at knot{'' if len(equations) == 1 else 's'} {_runs(equations)}")
+    if active.any():
+        count = int(active.sum())
+        plural = "" if len(known) == 1 else "s"
+        words.append(f"at a bound at {count} of {len(known)} knot{plural} ({_runs(np.flatnonzero(active))})")
+    elif len(equations) == 0:
+        words.append(f"never at a bound ({len(known)} knot{'' if len(known) == 1 else 's'}){_closest(solution, rows)}")
+    if rows.multipliers is not None and priced:
+        knot, row, size = rows.largest(_loaded(solution, rows))
+        if size > 0.0 and (active.any() or len(equations)):
+            words.append(f"largest multiplier {rows.multipliers[knot, row]:.3g} at knot {knot}")
+    return f"{rows.name!r}: {', '.join(words)}"
+
+
+def _closest(solution: Solution, rows: ConstraintRows) -> str:
+    """Least distance from a bound of rows that are never at one: a part of bounds of one size, else a distance."""
+    free = rows.enforced & ~rows.equations
+    if not free.any():
+        return ""
+    distances = np.where(free, np.minimum(rows.values - rows.lower, rows.upper - rows.values), np.inf)
+    equal = bool(np.all(rows.lower[free] == -rows.upper[free]))
+    measure = distances / np.where(free & (rows.upper > 0), rows.upper, 1.0) if equal else distances
+    knot, row = (int(i) for i in np.unravel_index(int(measure.argmin()), measure.shape))
+    named = "" if len(rows.rows) == 1 else f"{rows.rows[row]}, "
+    unit = _unit(solution, rows, knot, row)
+    near = f"{100 * (1 - measure[knot, row]):.0f} % of" if equal else f"{distances[knot, row]:.3g}{unit} from"
+    return f"; closest: {near} its bound ({named}knot {knot}{_time(solution, knot)})"
+
+
+def _loaded(solution: Solution, rows: ConstraintRows) -> npt.NDArray[np.float64]:
+    """Multipliers of active rows (T + 1, n), NaN elsewhere, and at bounds 0 of next to no force.
+
+    At the apex of a cone every force is at all bounds, and their multipliers say nothing.
+    """
+    assert rows.multipliers is not None
+    multipliers = np.where(rows.enforced & rows.active, rows.multipliers, np.nan)
+    forces = [unit in ("N", "N m") for unit in rows.units]
+    times = solution.times
+    if not any(forces) or times is None or not len(rows.knots):
+        return multipliers
+    steps = np.append(np.diff(times), 0.0)
+    sizes = np.nan_to_num(np.abs(rows.values)).max(axis=1)
+    timed = steps[: len(sizes)] > 0.0
+    timed[-1] = True
+    largest = float(sizes[timed].max(initial=0.0))
+    negligible = sizes <= NOISE * largest * np.where(timed, 1.0, steps.max(initial=0.0))  # impulses: force times step
+    bounds = np.where(rows.multipliers > 0, rows.upper, rows.lower)
+    return np.where(negligible[:, None] & np.array(forces) & (bounds == 0.0), np.nan, multipliers)
+
+
+def _dearest(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
+    """The bound with the largest multiplier, and what it costs; none where constraints are violated."""
+    known = [rows for rows in constraints if rows.multipliers is not None and rows.active.any()]
+    if not known or _by_violation(constraints):
+        return []
+    found = [(rows, *rows.largest(_loaded(solution, rows))) for rows in known]
+    rows, knot, row, size = max(found, key=lambda item: item[3])
+    if size == 0.0 or rows.multipliers is None:
+        return []
+    price = float(rows.multipliers[knot, row])
+    unit = _unit(solution, rows, knot, row)
+    per = f" per{unit}" if unit else " per unit"
+    if rows.equations[knot, row]:
+        its = "its equation"
+    else:
+        side, bounds = ("upper", rows.upper) if price > 0 else ("lower", rows.lower)
+        its = f"its {side} bound {bounds[knot, row]:.4g}{unit}"
+    return [
+        f"  largest multiplier: {price:.3g} of {rows.title(row)!r} at knot {knot}{_time(solution, knot)}; {its} costs "
+        f"about {size:.3g}{per}"
+    ]
+
+
+def _unit(solution: Solution, rows: ConstraintRows, knot: int, row: int) -> str:
+    """Unit of a row with a space before it; at a knot that takes no time, a touch-down, forces are impulses."""
+    unit, times = rows.units[row], solution.times
+    if unit in ("N", "N m") and times is not None and knot + 1 < len(times) and times[knot + 1] == times[knot]:
+        unit = f"{unit} s"
+    return f" {unit}" if unit else ""
+
+
+def _time(solution: Solution, knot: int) -> str:
+    times = solution.times
+    return "" if times is None else f" ({times[knot]:.3g} s)"
+
+
+def _runs(knots: npt.NDArray[np.int64]) -> str:
+    """Numbers as runs: "0-4, 7, 9-12"."""
+    edges = np.flatnonzero(np.diff(knots) > 1)
+    firsts, lasts = knots[np.append(0, edges + 1)], knots[np.append(edges, len(knots) - 1)]
+    runs = [f"{a}" if a == b else f"{a}-{b}" for a, b in zip(firsts, lasts)]
+    return ", ".join(runs[:_RANGES]) + (", ..." if len(runs) > _RANGES else "")
