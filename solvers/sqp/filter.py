@@ -39,10 +39,11 @@ class FilterSearch:
     Args:
         evaluator: Whose trajectory it uses.
         lengths: Step lengths, decreasing [-].
+        rough: Whether programs are cut short on purpose; such a step is not corrected.
     """
 
-    def __init__(self, evaluator: Evaluator, lengths: tuple[float, ...]) -> None:
-        self._e, self._lengths = evaluator, lengths
+    def __init__(self, evaluator: Evaluator, lengths: tuple[float, ...], *, rough: bool) -> None:
+        self._e, self._lengths, self._rough = evaluator, lengths, rough
         self._trial = LinearTrial(evaluator)
         certain = Retraction.available(evaluator) and not evaluator.can_fail
         self._retraction = Retraction(evaluator) if certain and lengths[0] == 1.0 else None
@@ -70,7 +71,8 @@ class FilterSearch:
             taken, theta = self._tried(run, rows, step, length)
             if judge.accepts(theta, taken.merit, length):
                 return taken
-            if length == self._lengths[0] == 1.0 and theta >= at and step.status is not QPStatus.MAX_ITERATIONS:
+            cut = self._rough and step.status is QPStatus.MAX_ITERATIONS
+            if length == self._lengths[0] == 1.0 and theta >= at and not cut:
                 corrected = correct(self._trial.f, self._trial.c)
                 if corrected.status is QPStatus.SOLVED:
                     taken, theta = self._tried(run, rows, corrected, length)

@@ -113,7 +113,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         e = Evaluator(self.problem)
         self._model = QuadraticModel(e, self.problem, self.options)
         self._search = PolicySearch(e, self.options.step_lengths)
-        self._filter = FilterSearch(e, self.options.step_lengths)
+        self._filter = FilterSearch(e, self.options.step_lengths, rough=self.options.qp_iterations is not None)
         e.prepare()
         self._model.prepare()
         self._search.prepare()

@@ -141,10 +141,10 @@ def test_jacobian_is_sparse_and_takes_the_shorter_mode() -> None:
     fan = ca.vertcat(*[ca.sin(k * inner) for k in range(30)])
     for expression, variables in ((total, x), (fan, y)):
         result = jacobian(expression, variables)
-        lengths = [derivatives._length(ca.jacobian(expression, variables, m)) for m in (FORWARD, REVERSE)]
+        lengths = [derivatives.length(ca.jacobian(expression, variables, m)) for m in (FORWARD, REVERSE)]
         assert (lengths[0] < lengths[1]) == (expression is fan)
         assert lengths[0] != lengths[1]
-        assert derivatives._length(result) == min(lengths)
+        assert derivatives.length(result) == min(lengths)
     assert jacobian(ca.sin(x), x).nnz() == 30
     assert jacobian(total, y).shape == (1, 3)
     assert jacobian(SX([1.0, 2.0]), y).nnz() == 0

@@ -57,9 +57,12 @@ class LimitUse:
     def __str__(self) -> str:
         where = f"at knot {self.knot}" + ("" if self.time is None else f" ({self.time:.3g} s)")
         unit = f" {self.unit}" if self.unit else ""
-        excess = f"{abs(self.value - self.limit):.3g}{unit} beyond the limit {self.limit:.4g}"
+        away = f"{abs(self.value - self.limit):.3g}{unit}"
         count = f"{self.knots} knot{'' if self.knots == 1 else 's'}"
-        return f"{self.quantity} of {self.name}: {self.value:.4g}{unit} {where}, {excess} ({count})"
+        place = f"{away} beyond the limit {self.limit:.4g} ({count})"
+        if self.knots == 0:
+            place = f"{away} within the limit {self.limit:.4g}"
+        return f"{self.quantity} of {self.name}: {self.value:.4g}{unit} {where}, {place}"
 
 
 def limit_uses(solution: Solution) -> list[LimitUse]:

@@ -25,7 +25,8 @@ class SolverStatus(Enum):
         "no step length decreased the cost at max_regularization: the guess may be a minimum, or costs are not smooth"
     )
     INFEASIBLE = (
-        "no step brings the constraints closer to their bounds: they exclude one another, or a limit is too tight"
+        "no step brings the constraints closer to their bounds: they exclude one another, a limit is too tight, or "
+        "another guess is needed"
     )
     TIME_LIMIT = "stopped at time_limit"
     INTERRUPTED = "interrupted by the user: the best iterate so far is returned"
