@@ -67,6 +67,8 @@ def test_example_robot_configurations_and_base() -> None:
     assert (arm.nq, arm.nv, arm.floating_base) == (7, 7, False)
     assert (hyq.nq, hyq.nv, hyq.floating_base) == (19, 18, True)
     assert list(arm.configurations) == ["half_sitting"]
+    with pytest.raises(UnknownNameError, match="half_siting.*half_sitting"):
+        arm.configurations["half_siting"]
     np.testing.assert_allclose(np.linalg.norm(hyq.configuration("standing")[3:7]), 1.0, atol=1e-15)
     fixed = load_robot("hyq", floating_base=False)
     assert (fixed.nq, fixed.nv) == (12, 12)

@@ -287,6 +287,14 @@ def test_values_reach_the_costs_of_their_knots_and_nothing_is_compiled() -> None
     np.testing.assert_allclose(problem.times, [0, 0.01, 0.02, 0.03, 0.04, 0.54])
 
 
+def test_an_array_of_no_dimension_is_one_value() -> None:
+    problem = arm_problem()
+    with pytest.raises(InvalidArgumentError, match=r"goal.reference"):
+        problem.set_parameter("goal.reference", np.array(1.0))
+    problem.set_parameter("goal.weight", np.array(2.0), "all")
+    np.testing.assert_array_equal(problem.parameter_values()["goal.weight"], np.full(T + 1, 2.0))
+
+
 def test_values_survive_pickling() -> None:
     problem = arm_problem()
     problem.set_parameter("goal.reference", [PLACE] * T, "running")

@@ -168,6 +168,11 @@ def test_paths_are_those_of_pinocchio(make: Callable[[], Solution], tmp_path: Pa
     np.testing.assert_array_equal(reloaded(solution, tmp_path).frame_path(frame), path)
 
 
+def test_a_name_that_is_too_long_is_no_file() -> None:
+    with pytest.raises(InvalidArgumentError, match="path: expected a file that Solution.save wrote, there is none at"):
+        Solution.load("a" * 5000)
+
+
 def test_paths_name_what_is_missing() -> None:
     with pytest.raises(UnknownNameError, match="frame 'tol' not found; did you mean 'tool'"):
         arm().frame_path("tol")

@@ -24,7 +24,7 @@ from trajopt.checks import (
     check_text,
     check_texts,
 )
-from trajopt.errors import InvalidArgumentError, shown
+from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.model.immutable import Immutable
 from trajopt.robots.builtin import BUILTIN_ROBOTS
 from trajopt.robots.example import load_example_robot
@@ -32,6 +32,13 @@ from trajopt.robots.placements import NORM_TOLERANCE
 from trajopt.types import Reals
 
 _FILE_SUFFIXES = (".urdf", ".xml", ".mjcf")
+
+
+class _Configurations(dict[str, Reals]):
+    """Configurations by name, whose unknown names are told with the known ones."""
+
+    def __missing__(self, name: str) -> Reals:
+        raise unknown_name("configuration", name, self)
 
 
 class Robot(Immutable):
@@ -320,7 +327,7 @@ def _load_floating_mjcf(path: str) -> pin.Model:
 
 
 def _reference_configurations(model: pin.Model) -> dict[str, Reals]:
-    return {entry.key(): np.array(entry.data()) for entry in model.referenceConfigurations}
+    return _Configurations({entry.key(): np.array(entry.data()) for entry in model.referenceConfigurations})
 
 
 def _check_configuration(model: pin.Model, argument: str, q: npt.ArrayLike) -> Reals:

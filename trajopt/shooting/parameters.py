@@ -195,7 +195,8 @@ class ParameterValues(Mapping[str, Reals]):
 
 def _is_sequence(parameter: Parameter, value: Any) -> bool:
     """Whether `value` holds one value a knot, and is not one value itself."""
-    if _fits(parameter, value) or not isinstance(value, (list, tuple, np.ndarray)) or len(value) == 0:
+    single = isinstance(value, np.ndarray) and value.ndim == 0
+    if single or _fits(parameter, value) or not isinstance(value, (list, tuple, np.ndarray)) or len(value) == 0:
         return False
     return _fits(parameter, value[0]) or all(shape_of(v) == parameter.shape for v in value)
 

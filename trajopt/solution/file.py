@@ -6,6 +6,7 @@ Format 1 had gains and value functions always, no multipliers, and the columns o
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 import zlib
 from dataclasses import fields
@@ -74,7 +75,7 @@ def read(path: str | Path) -> dict[str, Any]:
 
 def _arrays(path: Path) -> dict[str, Any]:
     """All arrays of a saved solution."""
-    if not path.is_file():
+    if not os.path.isfile(path):  # Path.is_file raises for names that are too long
         raise InvalidArgumentError(
             f"path: expected a file that Solution.save wrote, there is none at {shown(str(path))}"
         )
