@@ -81,16 +81,12 @@ def build(
     dynamics = DifferentialActionModelFreeFwdDynamics(state, actuation, running, constraints=box)
     node = IntegratedActionModelEuler(dynamics, check_positive("dt", dt, unit="s"))
     count = check_count("T", T, least=1)
-    return ProblemCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
+    return FAMILY.case(
         problem=ShootingProblem(x0, [node] * count, ActionModelTerminal(end, constraints=box)),
         xs=np.tile(x0, (count + 1, 1)),
         us=np.zeros((count, state.nv)),
         solver=SolverSQP,
         options=SQPOptions(),
-        reference_cost=FAMILY.reference_cost,
-        reference_source=FAMILY.reference_source,
         report=functools.partial(report, arm, goal),
     )
 

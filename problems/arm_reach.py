@@ -129,8 +129,7 @@ def build(
     terminal.add("stop", velocities, weight=STOP, activation=still)
     dynamics = DifferentialActionModelFreeFwdDynamics(state, ActuationModelFull(state), running)
     node = IntegratedActionModelEuler(dynamics, dt=dt)
-    return ProblemCase(
-        name=FAMILY.name,
+    return FAMILY.case(
         description=f"{arm.name}: {tool} moves to its goal in {T * dt:g} s.",
         problem=ShootingProblem(x0, [node] * T, terminal),
         solver=SolverFDDP,

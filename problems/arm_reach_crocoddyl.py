@@ -93,8 +93,7 @@ def build(
     check_positive("dt", dt, unit="s")
     arm = load_robot(robot)
     problem = reach_problem(arm, reach, T=T, dt=dt, goal=1.0, regularization=weight, end=1e3)
-    return ProblemCase(
-        name=FAMILY.name,
+    return FAMILY.case(
         description=f"{robot}: {reach.frame} moves to its goal in {T * dt:g} s.",
         problem=problem,
         solver=SolverFDDP,

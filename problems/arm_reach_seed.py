@@ -37,14 +37,11 @@ def build(*, integrator: str = "euler", T: int = 250) -> ProblemCase:
         end=1.0,
         integrator=integrator,
     )
-    return ProblemCase(
-        name=FAMILY.name,
+    return FAMILY.case(
         description=f"Talos' left arm moves its gripper to (0, 0, 0.4) m in {T} ms ({integrator}).",
         problem=problem,
         solver=SolverFDDP,
         options=FDDPOptions(),
-        reference_cost=FAMILY.reference_cost,
-        reference_source=FAMILY.reference_source,
         report=functools.partial(distance_report, arm, reach.frame, reach.goal),
     )
 

@@ -14,11 +14,11 @@ from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics
 from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelFull
-from trajopt.checks import as_numbers, check_array, check_count, check_non_negative, check_positive
+from trajopt.checks import check_array, check_count, check_non_negative, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
-from trajopt.errors import InvalidArgumentError, shown
 from trajopt.problems.case import ProblemCase
+from trajopt.problems.circles import check_bodies
 from trajopt.problems.family import Family
 from trajopt.residuals import Capsule, ResidualModelControl, ResidualModelPairDistance, ResidualModelState, Sphere
 from trajopt.robots import Robot, load_robot
@@ -65,7 +65,10 @@ def build(
     """
     state = StateMultibody(load_robot(robot))
     start, end = (np.concatenate([check_array("goal", q, (state.nq,)), np.zeros(state.nv)]) for q in (START, goal))
-    balls, least = check_spheres(spheres), check_non_negative("margin", margin, unit="m")
+    balls, least = (
+        check_bodies("spheres", spheres, ("x", "y", "z", "radius")),
+        check_non_negative("margin", margin, unit="m"),
+    )
     actuation = ActuationModelFull(state)
     limits = ConstraintStack.of_robot(state, actuation)
     for i, (*center, radius) in enumerate(balls):
@@ -79,33 +82,14 @@ def build(
     node = IntegratedActionModelEuler(dynamics, check_positive("dt", dt, unit="s"))
     last = ConstraintStack(state).add("goal", ResidualModelState(state, end), equals=0.0)
     count = check_count("T", T, least=1)
-    return ProblemCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
+    return FAMILY.case(
         problem=ShootingProblem(start, [node] * count, ActionModelTerminal(CostStack(state), constraints=last)),
         xs=np.linspace(start, end, count + 1),
         solver=SolverSQP,
         options=SQPOptions(),
-        reference_cost=FAMILY.reference_cost,
-        reference_source=FAMILY.reference_source,
         report=functools.partial(report, state.robot, balls),
         obstacles=balls,
     )
-
-
-def check_spheres(spheres: npt.ArrayLike) -> Reals:
-    """Rows (x, y, z, radius), shape (n, 4) [m].
-
-    Raises:
-        InvalidArgumentError: They are none.
-    """
-    rows = as_numbers("spheres", spheres, "rows (x, y, z, radius)")
-    rows = np.zeros((0, 4)) if rows.size == 0 else np.atleast_2d(rows)
-    if rows.ndim != 2 or rows.shape[1] != 4 or not np.all(np.isfinite(rows)) or not np.all(rows[:, 3] > 0):
-        raise InvalidArgumentError(
-            f"spheres: expected rows (x, y, z, radius) with radius > 0 [m], got {shown(rows.tolist())}"
-        )
-    return rows
 
 
 def clearance(robot: Robot, qs: Reals, spheres: Reals) -> float:

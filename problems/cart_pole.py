@@ -97,14 +97,10 @@ def build(
     terminal = CostStack(state).add("upright", residual, weight=check_positive("end", end), activation=upright)
     node = IntegratedActionModelEuler(DifferentialActionModelCartPole(running), dt=STEP)
     first = check_array("start", start, (4,))
-    return ProblemCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
+    return FAMILY.case(
         problem=ShootingProblem(first, [node] * check_count("T", T, least=1), terminal),
         solver=SolverFDDP,
         options=FDDPOptions(max_iterations=300),
-        reference_cost=FAMILY.reference_cost,
-        reference_source=FAMILY.reference_source,
         report=report,
     )
 

@@ -104,16 +104,12 @@ def build(
         rows.add("rail", ResidualModelState(state), lower=[-value for value in end], upper=end)
     model = ActionModelCartPole(rows, dt=dt, goal=UPRIGHT, weight=1e-2, effort=effort)
     count, first = check_count("T", T, least=1), check_array("start", start, (4,))
-    return ProblemCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
+    return FAMILY.case(
         problem=ShootingProblem(first, [model] * count, ends_at(state, UPRIGHT)),
         xs=np.zeros((count + 1, 4)),
         us=np.full((count, 1), 0.01),
         solver=SolverSQP,
         options=SQPOptions(),
-        reference_cost=FAMILY.reference_cost,
-        reference_source=FAMILY.reference_source,
         report=report,
     )
 

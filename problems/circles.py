@@ -1,4 +1,4 @@
-"""Circles in the plane, or pillars in space, that a body stays outside of."""
+"""Circles in the plane, pillars or balls in space, that a body stays outside of."""
 
 from __future__ import annotations
 
@@ -30,19 +30,23 @@ def outside(x: SX, circles: SX) -> SX:
     return SX((x[0] - circles[:, 0]) ** 2 + (x[1] - circles[:, 1]) ** 2 - circles[:, 2] ** 2)
 
 
-def check_circles(circles: npt.ArrayLike) -> Reals:
-    """Rows (x, y, radius), shape (n, 3) [m].
+def check_bodies(argument: str, value: npt.ArrayLike, columns: tuple[str, ...]) -> Reals:
+    """Rows of coordinates and, last, a radius > 0, such as (x, y, radius), shape (n, number of columns) [m].
 
     Raises:
         InvalidArgumentError: They are none.
     """
-    rows = as_numbers("circles", circles, "rows (x, y, radius)")
-    rows = np.zeros((0, 3)) if rows.size == 0 else np.atleast_2d(rows)
-    if rows.ndim != 2 or rows.shape[1] != 3 or not np.all(np.isfinite(rows)) or not np.all(rows[:, 2] > 0):
-        raise InvalidArgumentError(
-            f"circles: expected rows (x, y, radius) with radius > 0 [m], got {shown(rows.tolist())}"
-        )
+    row, size = f"({', '.join(columns)})", len(columns)
+    rows = as_numbers(argument, value, f"rows {row}")
+    rows = np.zeros((0, size)) if rows.size == 0 else np.atleast_2d(rows)
+    if rows.ndim != 2 or rows.shape[1] != size or not np.all(np.isfinite(rows)) or not np.all(rows[:, -1] > 0):
+        raise InvalidArgumentError(f"{argument}: expected rows {row} with radius > 0 [m], got {shown(rows.tolist())}")
     return rows
+
+
+def check_circles(circles: npt.ArrayLike) -> Reals:
+    """Rows (x, y, radius), shape (n, 3) [m]; raises InvalidArgumentError if they are none."""
+    return check_bodies("circles", circles, ("x", "y", "radius"))
 
 
 def clearance(xs: Reals, circles: Reals) -> float:

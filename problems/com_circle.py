@@ -113,14 +113,10 @@ def build(
     problem = ShootingProblem(x0, [IntegratedActionModelEuler(model, step)] * count, ActionModelTerminal(costs(step)))
     for t in range(count):
         problem.set_parameter("com.reference", path[t], knots=t)
-    return ProblemCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
+    return FAMILY.case(
         problem=problem,
         solver=SolverSQP,
         options=SQPOptions(tolerance=1e-5, feasibility=1e-6),
-        reference_cost=FAMILY.reference_cost,
-        reference_source=FAMILY.reference_source,
         report=functools.partial(report, quadruped, path, mu),
     )
 

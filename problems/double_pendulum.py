@@ -48,14 +48,10 @@ def build(*, T: int = 100, start: npt.ArrayLike = START, hessian: str = "gauss-n
     actuation = ActuationModelMatrix(state, [[1.0], [0.0]])
     node = IntegratedActionModelEuler(DifferentialActionModelFreeFwdDynamics(state, actuation, running), dt=STEP)
     first = check_array("start", start, (4,))
-    return ProblemCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
+    return FAMILY.case(
         problem=ShootingProblem(first, [node] * check_count("T", T, least=1), terminal),
         solver=SolverFDDP,
         options=FDDPOptions(),
-        reference_cost=FAMILY.reference_cost,
-        reference_source=FAMILY.reference_source,
         report=report,
     )
 

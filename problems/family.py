@@ -66,6 +66,11 @@ class Family:
             reference_source=self.reference_source,
         )
 
+    def case(self, **fields: Any) -> ProblemCase:
+        """A case with the family's name, description and reference, and these fields of ProblemCase."""
+        own = ("name", "description", "reference_cost", "reference_source")
+        return ProblemCase(**{name: getattr(self, name) for name in own} | fields)
+
     def load(self, robot: str | None, options: dict[str, Any]) -> ProblemCase:
         """Builds a case.
 

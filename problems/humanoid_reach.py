@@ -58,14 +58,11 @@ def build(
         limits=limits,
         cone=check_non_negative("cone", cone),
     )
-    return ProblemCase(
-        name=FAMILY.name,
+    return FAMILY.case(
         description=f"{robot}: {HAND} moves to its goal in {T * dt:g} s, both soles on the ground.",
         problem=problem,
         solver=SolverFDDP,
         options=FDDPOptions(max_iterations=500, initial_regularization=0.1),
-        reference_cost=FAMILY.reference_cost,
-        reference_source=FAMILY.reference_source,
         report=functools.partial(report, humanoid, {HAND: goal}),
     )
 

@@ -65,14 +65,11 @@ def build(
         cone=check_non_negative("cone", cone),
     )
     left = "left_sole_link"
-    return ProblemCase(
-        name=FAMILY.name,
+    return FAMILY.case(
         description=f"{robot} reaches with {HAND}, and stands on one foot for {2 * knots * dt:g} s.",
         problem=problem,
         solver=SolverFDDP,
         options=FDDPOptions(max_iterations=500),
-        reference_cost=FAMILY.reference_cost,
-        reference_source=FAMILY.reference_source,
         report=functools.partial(report, humanoid, {HAND: goal, left: places["lifted"]}),
     )
 

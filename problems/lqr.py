@@ -37,9 +37,7 @@ def build(*, nx: int = 8, nu: int = 3, T: int = 50, seed: int = 0) -> ProblemCas
     f, q, r, x0 = (0.1 * rng.normal(size=size) for size in (nx, nx, nu, nx))
     x0 = 10.0 * x0
     model = ActionModelLQR(A, B, Q, R, N=N, f=f, q=q, r=r)
-    return ProblemCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
+    return FAMILY.case(
         problem=ShootingProblem(x0, [model] * T, model),
         solver=SolverFDDP,
         options=FDDPOptions(),

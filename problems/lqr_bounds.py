@@ -68,14 +68,10 @@ def build(*, T: int = 20, dt: float = 0.5, wall: float = 0.4, ceiling: float = 0
     state = StateVector(4, names=["x", "y", "vx", "vy"], units=["m", "m", "m/s", "m/s"])
     walls = ConstraintStack(state).add("walls", ResidualModelState(state), upper=[wall, ceiling, np.inf, np.inf])
     model = ActionModelPointMass(walls, dt)
-    return ProblemCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
+    return FAMILY.case(
         problem=ShootingProblem(np.zeros(4), [model] * check_count("T", T, least=1), model),
         solver=SolverSQP,
         options=SQPOptions(),
-        reference_cost=FAMILY.reference_cost,
-        reference_source=FAMILY.reference_source,
         report=report,
     )
 

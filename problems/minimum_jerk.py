@@ -62,9 +62,7 @@ def build(*, T: int = 50, dt: float = 0.02, distance: float = 1.0) -> ProblemCas
     state = StateVector(3, names=["p", "v", "a"], units=["m", "m/s", "m/s²"])
     goal = np.array([way, 0.0, 0.0])
     problem = ShootingProblem(np.zeros(3), [ActionModelTripleIntegrator(state, step)] * count, ends_at(state, goal))
-    return ProblemCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
+    return FAMILY.case(
         problem=problem,
         solver=SolverSQP,
         options=SQPOptions(feasibility=1e-10),

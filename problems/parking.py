@@ -42,16 +42,12 @@ def build(
     rows.add("lane", ResidualModelState(state), lower=lower, upper=upper)
     model = ActionModelCar(rows, dt=dt, goal=GOAL, weight=1e-2, effort=1e-2)
     count, first = check_count("T", T, least=1), check_array("start", start, (3,))
-    return ProblemCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
+    return FAMILY.case(
         problem=ShootingProblem(first, [model] * count, ends_at(state, GOAL)),
         xs=np.zeros((count + 1, 3)),
         us=np.full((count, 2), 0.1),
         solver=SolverSQP,
         options=SQPOptions(),
-        reference_cost=FAMILY.reference_cost,
-        reference_source=FAMILY.reference_source,
         report=report,
     )
 

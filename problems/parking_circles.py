@@ -54,16 +54,12 @@ def build(
         rows.add("circles", outside_circles(state, bodies), lower=0.0)
     model = ActionModelCar(rows, dt=dt, goal=GOAL, weight=1.0, effort=0.5)
     count, first = check_count("T", T, least=1), check_array("start", start, (3,))
-    return ProblemCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
+    return FAMILY.case(
         problem=ShootingProblem(first, [model] * count, ends_at(state, GOAL)),
         xs=np.zeros((count + 1, 3)),
         us=np.full((count, 2), 0.01),
         solver=SolverSQP,
         options=SQPOptions(),
-        reference_cost=FAMILY.reference_cost,
-        reference_source=FAMILY.reference_source,
         report=functools.partial(report, bodies),
         obstacles=bodies,
     )

@@ -76,15 +76,11 @@ def build(*, T: int = 100, dt: float = 2e-2, start: npt.ArrayLike = START, effor
     terminal = CostStack(state).add("upright", residual, weight=100.0)
     node = IntegratedActionModelEuler(DifferentialActionModelPendulum(running), dt=check_positive("dt", dt, unit="s"))
     first = check_array("start", start, (2,))
-    return ProblemCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
+    return FAMILY.case(
         problem=ShootingProblem(first, [node] * check_count("T", T, least=1), terminal),
         xs=np.linspace(first, [np.pi, 0.0], T + 1),
         solver=SolverFDDP,
         options=FDDPOptions(),
-        reference_cost=FAMILY.reference_cost,
-        reference_source=FAMILY.reference_source,
         report=report,
     )
 

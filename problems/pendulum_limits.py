@@ -88,16 +88,12 @@ def build(
     limits = ConstraintStack(state).add("torque", ResidualModelControl(state), lower=-most, upper=most)
     model = ActionModelPendulum(limits, dt=dt, weight=1e-3, effort=effort)
     count, first = check_count("T", T, least=1), check_array("start", start, (2,))
-    return ProblemCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
+    return FAMILY.case(
         problem=ShootingProblem(first, [model] * count, ends_at(state, UPRIGHT)),
         xs=np.zeros((count + 1, 2)),
         us=np.full((count, 1), 0.1),
         solver=SolverSQP,
         options=SQPOptions(),
-        reference_cost=FAMILY.reference_cost,
-        reference_source=FAMILY.reference_source,
         report=report,
     )
 

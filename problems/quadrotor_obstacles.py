@@ -63,15 +63,11 @@ def build(
     end = ConstraintStack(state).add("goal", ResidualModelState(state, hovering(GOAL)), equals=0.0)
     terminal = ActionModelTerminal(CostStack(state), constraints=end)
     count = check_count("T", T, least=1)
-    return ProblemCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
+    return FAMILY.case(
         problem=ShootingProblem(hovering(START), [node] * count, terminal),
         xs=bow(count),
         solver=SolverSQP,
         options=SQPOptions(),
-        reference_cost=FAMILY.reference_cost,
-        reference_source=FAMILY.reference_source,
         report=functools.partial(report, bodies),
         obstacles=bodies,
     )

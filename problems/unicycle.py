@@ -32,14 +32,10 @@ def build(
     """
     model = ActionModelUnicycle(weights=weights, dt=dt)
     first = check_array("start", start, (3,))
-    return ProblemCase(
-        name=FAMILY.name,
-        description=FAMILY.description,
+    return FAMILY.case(
         problem=ShootingProblem(first, [model] * check_count("T", T, least=1), model),
         solver=SolverFDDP,
         options=FDDPOptions(),
-        reference_cost=FAMILY.reference_cost,
-        reference_source=FAMILY.reference_source,
         report=report,
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
+from trajopt.actions.differential.robot_parts import check_parts
 from trajopt.actions.expansion import Stage, StageExpansion
 from trajopt.actions.implicit import implicit_results
 from trajopt.actuation.base import ActuationModelAbstract
@@ -19,12 +20,11 @@ from trajopt.contacts.redundancy import check_independent, statics
 from trajopt.contacts.stack import ContactStack
 from trajopt.costs.cost_stack import CostStack
 from trajopt.dynamics.friction import SmoothFriction
-from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.model.parameters import Parameter
 from trajopt.states.base import StateAbstract
-from trajopt.states.state_multibody import StateMultibody, check_robot_state
+from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
 
 
@@ -65,16 +65,7 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         damping: float = 0.0,
         friction: SmoothFriction | str | None = None,
     ) -> None:
-        check_robot_state(type(self).__name__, state)
-        if not isinstance(actuation, ActuationModelAbstract):
-            raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
-        if not isinstance(contacts, ContactStack):
-            raise InvalidArgumentError(f"contacts: expected a ContactStack, got {contacts!r}")
-        for name, part in (("actuation", actuation), ("contacts", contacts)):
-            if part.state != state:
-                raise InvalidArgumentError(
-                    f"{name}: it is of {part.state!r}, the model of {state!r}; make both from one state"
-                )
+        check_parts(type(self).__name__, state, actuation, contacts)
         contacts.freeze(type(self).__name__)
         self.actuation, self.contacts = actuation, contacts
         self.friction = SmoothFriction.of(friction)

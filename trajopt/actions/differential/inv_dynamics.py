@@ -11,6 +11,7 @@ import numpy as np
 from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
+from trajopt.actions.differential.robot_parts import check_parts
 from trajopt.actions.expansion import Stage, StageExpansion
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.constraints.constraint_stack import ConstraintStack
@@ -24,7 +25,7 @@ from trajopt.kernels.program import Program
 from trajopt.model.parameters import Parameter
 from trajopt.residuals.equation import ResidualModelEquation
 from trajopt.states.base import StateAbstract
-from trajopt.states.state_multibody import StateMultibody, check_robot_state
+from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
 
 
@@ -60,16 +61,7 @@ class DifferentialActionModelInvDynamicsAbstract(DifferentialActionModelAbstract
         constraints: ConstraintStack | None,
         friction: SmoothFriction | str | None,
     ) -> None:
-        robot_state = check_robot_state(type(self).__name__, state)
-        if not isinstance(actuation, ActuationModelAbstract):
-            raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
-        if not isinstance(contacts, ContactStack):
-            raise InvalidArgumentError(f"contacts: expected a ContactStack, got {contacts!r}")
-        for name, part in (("actuation", actuation), ("contacts", contacts)):
-            if part.state != state:
-                raise InvalidArgumentError(
-                    f"{name}: it is of {part.state!r}, the model of {state!r}; make both from one state"
-                )
+        robot_state = check_parts(type(self).__name__, state, actuation, contacts)
         contacts.freeze(type(self).__name__)
         self.actuation, self.contacts = actuation, contacts
         self.friction = SmoothFriction.of(friction)
