@@ -10,7 +10,7 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions import ActionModelDiscrete, ActionModelTerminal
-from trajopt.checks import as_numbers, check_array, check_non_negative, check_positive
+from trajopt.checks import check_array, check_non_negative, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.residuals import ResidualModelState
@@ -75,18 +75,3 @@ def ends_at(state: StateVector, goal: Reals) -> ActionModelTerminal:
     """An end without a cost at which the state is `goal` (nx,)."""
     last = ConstraintStack(state).add("goal", ResidualModelState(state, goal), equals=0.0)
     return ActionModelTerminal(CostStack(state), constraints=last)
-
-
-def check_limit(argument: str, value: Any, size: int = 1) -> Reals:
-    """A limit (size,) > 0, from one number or one a control.
-
-    Raises:
-        InvalidArgumentError: It is none.
-    """
-    numbers = as_numbers(argument, value)
-    if numbers.ndim == 0:
-        return check_array(argument, [check_positive(argument, value)] * size, (size,))
-    limits = check_array(argument, value, (size,))
-    for limit in limits:
-        check_positive(argument, float(limit))
-    return limits

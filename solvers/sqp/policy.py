@@ -18,7 +18,7 @@ from trajopt.types import Reals
 
 WILD = 1e3  # times the merit of the guess's rollout: what the first rollout of a policy must not exceed
 NOISE = 1.2  # second differences over first ones: √3 of white noise, at most 0.8 of a gait's quasi-static guess
-CLOSE = 0.1  # gaps over steps of a guess that is nearly a motion
+NEARLY = 0.1  # gaps over steps of a guess that is nearly a motion
 FAR = 1.5  # largest rotation of a state by one step [rad]; without a limit drones ended with a needless full turn
 
 
@@ -135,4 +135,4 @@ def is_nearly_a_motion(xs: Reals, gaps: Reals, least: float) -> bool:
     A rollout would leave such a motion where it is unstable.
     """
     steps, jumps = np.linalg.norm(np.diff(xs, axis=0), axis=1).sum(), np.linalg.norm(gaps[1:], axis=1).sum()
-    return bool(least < jumps < CLOSE * steps)
+    return bool(least < jumps < NEARLY * steps)

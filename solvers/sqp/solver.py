@@ -52,7 +52,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
     Steps are rollouts of its policy, in which other rows are proximal, so that the step is that of an augmented
     Lagrangian, which is the merit function. Or they are linear ones, evaluated at all knots at once, in which all rows
     are hard, judged by a filter; where the program has no solution its rows become proximal, and where the filter finds
-    no step the solve goes on with rollouts.
+    no step the solve goes on with rollouts. A guess that is nearly a motion, such as a solution that is shifted by a
+    knot, is followed with linear steps until its gaps are closed.
 
     Arguments are those of SolverAbstract.
     """
@@ -88,6 +89,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         run.stiffness = units.stiffness(e, run.scale, self.options.path_penalty_ratio)
         near = not run.repaired and is_nearly_a_motion(e.xs, e.f, self.options.feasibility)
         run.linear = near or self.options.steps == "linear"
+        if near:
+            self._filter.prepare()
         self._begin(run, e)
         e.check_finite()
         if self.problem.nu == 0 and self.problem.start == "fixed":  # there is nothing to choose
