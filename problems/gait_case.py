@@ -11,13 +11,14 @@ from typing import Generic
 import numpy.typing as npt
 
 from trajopt.analysis import motion_report
-from trajopt.checks import check_flag
+from trajopt.checks import check_flag, check_non_negative
 from trajopt.gaits import ContactSchedule, GaitModels, GaitOptions, Stance, gait_guess
+from trajopt.gaits.posing import lowered
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.gait_tables import Leap, Row, Steps, changed
 from trajopt.robots import configuration_on_ground, legged_robot, load_robot
-from trajopt.solvers import FDDPOptions, SolverFDDP, SolverSQP, SQPOptions
+from trajopt.solvers import BoxFDDPOptions, FDDPOptions, SolverBoxFDDP, SolverFDDP, SolverSQP, SQPOptions
 
 _OPTIONS = {
     "step_length": "length",
@@ -29,6 +30,7 @@ _OPTIONS = {
     "jump_length": "length",
     "ground_knots": "ground",
     "flying_knots": "flying",
+    "crouch": "crouch",
     "dt": "dt",
 }
 """Options of gaits, and the columns of `gait_tables` that have the values of a robot."""
@@ -143,6 +145,7 @@ def jump_case(
     jump_length: npt.ArrayLike | None = None,
     ground_knots: int | None = None,
     flying_knots: int | None = None,
+    crouch: float | None = None,
     dt: float | None = None,
     mu: float = 0.7,
     limits: bool = False,
@@ -156,6 +159,7 @@ def jump_case(
         jump_length: Displacement of the feet, forward, left and up (3,) [m].
         ground_knots: Number of knots on the ground before the jump; after it as many, or half as many for a biped [-].
         flying_knots: Number of knots on the way up, and again on the way down [-].
+        crouch: Distance by which the robot stands lower before and after the jump than it usually does, >= 0 [m].
         dt: Time step [s].
         mu: Friction coefficient [-].
         limits: Whether friction and wrench cones, torques, velocities and positions of the joints are hard constraints,
@@ -167,6 +171,7 @@ def jump_case(
         length=jump_length,
         ground=ground_knots,
         flying=flying_knots,
+        crouch=None if crouch is None else check_non_negative("crouch", crouch, unit="m"),
         dt=dt,
     )
     schedule = functools.partial(
@@ -194,13 +199,15 @@ def _gait_case(
 ) -> ProblemCase:
     """The case of a robot that starts from rest; the guess follows the references, or stands still as Crocoddyl's.
 
-    With limits it is the motion without them, where they are costs: few iterations are left then. Steps are linear, as
-    rollouts of a bound whose torques are cut off fall over.
+    With limits it is the motion of a box solver, which keeps the torques, where the other limits are costs: few
+    iterations are left then. From the motion without limits, ANYmal's bound falls over when its torques are cut off.
     """
     legged, walker = legged_robot(robot), load_robot(robot)
     q0 = configuration_on_ground(walker, legged.feet, legged.configuration)
-    motion = schedule(Stance.of(walker, legged.feet, q0, soles=legged.sole is not None))
     soles = legged.sole is not None
+    if isinstance(known, Leap) and known.crouch:
+        q0 = lowered(walker, Stance.of(walker, legged.feet, q0, soles=soles), q0, known.crouch)
+    motion = schedule(Stance.of(walker, legged.feet, q0, soles=soles))
     options = GaitOptions.crocoddyl(soles=soles, mu=mu) if gait.crocoddyl else GaitOptions(mu=mu)
     if legged.sole is not None:
         options = dataclasses.replace(options, sole=legged.sole)
@@ -209,8 +216,9 @@ def _gait_case(
     xs, us = gait_guess(problem, motion, "standing" if gait.crocoddyl else None)
     solver_options = FDDPOptions(max_iterations=200, tolerance=gait.tolerance)
     if limits:
-        free = SolverFDDP(problem, solver_options).solve(xs, us)
-        xs, us = free.xs, free.us
+        box_options = BoxFDDPOptions(max_iterations=200, tolerance=gait.tolerance)
+        within = SolverBoxFDDP(problem, box_options).solve(xs, us)
+        xs, us = within.xs, within.us
         problem = GaitModels(walker, motion.start, options, limits=True).problem(motion, q0, posture=q0)
     return ProblemCase(
         name=gait.name,
@@ -219,7 +227,7 @@ def _gait_case(
         xs=xs,
         us=us,
         solver=SolverSQP if limits else SolverFDDP,
-        options=SQPOptions(steps="linear") if limits else solver_options,
+        options=SQPOptions() if limits else solver_options,
         reference_cost=known.cost,
         reference_source=known.source if known.cost is not None else "",
         report=functools.partial(motion_report, mu=mu),

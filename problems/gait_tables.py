@@ -43,6 +43,9 @@ class Leap:
         length: Displacement of the feet (3,) [m].
         ground: Number of knots on the ground before the jump [-].
         flying: Number of knots on the way up, and on the way down [-]; None for those that the height takes.
+        crouch: Distance by which the centre of mass is lower than in the robot's configuration, from the start to the
+            landed robot [m]. Knees that are bent lift it faster: upright legs would turn the robot in the air, or be
+            beyond the speed of their joints.
         dt: Time step [s].
         flight: References in the air, "ballistic" or "crocoddyl"; see `trajopt.gaits.quadruped_jump`.
         cost: Cost of a known solution; None if none is known [cost].
@@ -53,6 +56,7 @@ class Leap:
     length: tuple[float, float, float]
     ground: int = 60
     flying: int | None = None
+    crouch: float = 0.0
     dt: float = 5e-3
     flight: str = "ballistic"
     cost: float | None = None
@@ -185,6 +189,8 @@ BIPED_WALK = {
     "small-biped": Steps(length=0.2, height=0.05, knots=25, support=6, dt=2e-2, cost=240.73881),
 }
 BIPED_JUMP = {
-    "talos_legs": Leap(height=0.05, length=(0.1, 0.0, 0.0), ground=80, cost=901.60185),
-    "small-biped": Leap(height=0.04, length=(0.1, 0.0, 0.0), ground=80, cost=301.06447),
+    "talos_legs": Leap(
+        height=0.01, length=(0.0, 0.0, 0.0), ground=80, crouch=0.12, cost=108.900281
+    ),  # no upper body to swing
+    "small-biped": Leap(height=0.04, length=(0.05, 0.0, 0.0), ground=120, crouch=0.1, cost=187.292087),
 }

@@ -5,6 +5,7 @@ from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.box_ddp import SolverBoxDDP
 from trajopt.solvers.box_fddp import SolverBoxFDDP
 from trajopt.solvers.box_options import BoxDDPOptions, BoxFDDPOptions
+from trajopt.solvers.continuation import continuation
 from trajopt.solvers.ddp import SolverDDP
 from trajopt.solvers.fddp import SolverFDDP
 from trajopt.solvers.nlp import SolverFatrop, SolverIpopt
@@ -29,6 +30,7 @@ __all__ = [
     "SolverIpopt",
     "SolverOptions",
     "SolverSQP",
+    "continuation",
 ]
 
 explain_calls(__name__)

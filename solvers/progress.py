@@ -29,6 +29,8 @@ class Progress:
         started: When the solve began, after compiling, by time.perf_counter() [s].
     """
 
+    methods_explain = ()  # solvers call them in each iteration, see `trajopt.model.calls`
+
     x0: Reals
     trajectory: tuple[Reals, Reals]
     feasible: bool
@@ -47,11 +49,7 @@ class Progress:
 
     def record(self, **columns: Any) -> IterationRecord:
         """The record of this iteration: its number, the cost and the time, and the columns that the solver gives."""
-        return IterationRecord.of(
-            iteration=self.iterations,
-            cost=self.cost,
-            seconds=self.seconds,
-            feasible=self.feasible,
-            kept=(weakref.ref(self.trajectory[0]), weakref.ref(self.trajectory[1])),
-            **columns,
-        )
+        xs, us = self.trajectory
+        columns["iteration"], columns["cost"], columns["feasible"] = self.iterations, self.cost, self.feasible
+        columns["seconds"], columns["kept"] = self.seconds, (weakref.ref(xs), weakref.ref(us))
+        return IterationRecord.of(columns)

@@ -45,6 +45,9 @@ _FAILURES = {
 }
 
 
+_WAIT = slice(-len(recursion.WAIT), None)
+
+
 class _Arguments(ctypes.Structure):
     """Arguments of the backward pass, see `recursion.factor`."""
 
@@ -71,7 +74,7 @@ class Box:
     options: Reals
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: that takes three times as long to make
 class RiccatiOutcome:
     """Outcome of a backward pass.
 
@@ -218,6 +221,7 @@ class Riccati:
         feasible: bool = False,
         regularize_value: bool = True,
         after: ParallelCalls | None = None,
+        fill: tuple[int, int] | None = None,
     ) -> RiccatiOutcome:
         """Backward pass on what the arrays hold now: gains and value functions.
 
@@ -226,6 +230,8 @@ class Riccati:
             feasible: Whether all gaps count as zero.
             regularize_value: Whether ρ is added to the diagonal of Vxx too.
             after: What fills the arrays first. On several threads a knot is passed as soon as it is filled.
+            fill: What fills the arrays of a knot t just before it is passed, as far as it comes: addresses of a
+                function `void fill(void *job, long t)` and of its job.
         """
         self._with_gaps = 0 if feasible else 1
         numbers = (regularization, regularization if regularize_value else 0.0, self._with_gaps)
@@ -233,15 +239,21 @@ class Riccati:
             return self._outcome(self._factored_during(after, *numbers))
         if after is not None:
             after()
-        return self._outcome(self._factor(self._address, *numbers))
+        if fill is None:
+            return self._outcome(self._factor(self._address, *numbers))
+        try:
+            self._table[_WAIT] = list(fill)
+            return self._outcome(self._factor(self._address, *numbers))
+        finally:
+            self._table[_WAIT] = [0, 0]
 
     def _factored_during(self, calls: ParallelCalls, *numbers: float) -> int:
-        arguments, wait = _Arguments(self._address, *numbers), slice(-len(recursion.WAIT), None)
+        arguments = _Arguments(self._address, *numbers)
         try:
-            self._table[wait] = list(calls.ready)
+            self._table[_WAIT] = list(calls.ready)
             return calls.read_by(self._factor_after, ctypes.addressof(arguments))
         finally:
-            self._table[wait] = [0, 0]
+            self._table[_WAIT] = [0, 0]
 
     def solve(self, *, feasible: bool = False, same_gaps: bool = False, proximal: float = 0.0) -> RiccatiOutcome:
         """Backward pass on what the vectors g, f, d and terminal_g hold now, with the matrices of the last `factor`.

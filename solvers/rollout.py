@@ -128,7 +128,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         (cost,) = trials.roll_out(run.x0, (0.0,), None)
         if not trials.in_range(0, cost):
             return None
-        return Rolled((trials.xs[0].copy(), trials.us[0].copy()), cost, float(np.abs(trials.costs[0]).sum()))
+        return Rolled(trials.trajectory(0), cost, float(np.abs(trials.costs[0]).sum()))
 
     def go_on_from(self, run: RolloutProgress, rolled: Rolled) -> None:
         """Replaces the trajectory."""
@@ -208,12 +208,12 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         e = self._evaluator
         e.check_steps()
         run.expanded = True
-        run.cost = float(e.costs.sum())
+        run.cost = e.cost
         if not run.history:
             self._check_guess(run)
         if run.feasible:
-            e.f[:] = 0.0
-        run.gap_norm = 0.0 if run.feasible else float(np.abs(e.f).max())
+            e.f.fill(0.0)
+        run.gap_norm = 0.0 if run.feasible else e.largest_gap
 
     def _check_guess(self, run: RolloutProgress) -> None:
         e = self._evaluator

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from trajopt.kernels import LANES
@@ -70,11 +69,12 @@ class LineSearch:
     ) -> None:
         self._acceptance, self._last, self._growth = acceptance, lengths[-1], growth
         self.single, eight = (evaluator.trials(width, clipped=clipped) for width in (1, LANES))
-        alone: list[tuple[float, ...]] = [(length,) for length in lengths[:ALONE]]
+        alone = [(length,) for length in lengths[:ALONE]]
         singles = [self.single, *(Trials(evaluator, 1, clipped=clipped) for _ in alone[1:])]
-        many, self._rooms = Turn([eight]), [*singles, eight]
-        self._turns: list[tuple[Turn, list[tuple[float, ...]]]] = [(Turn(singles[: len(alone)]), alone)]
-        self._turns += [(many, [lengths[i : i + LANES]]) for i in range(ALONE, len(lengths), LANES)]
+        self._rooms = [*singles, eight]
+        turns = [Turn(list(zip(singles, alone)))]
+        turns += [Turn([(eight, lengths[i : i + LANES])]) for i in range(ALONE, len(lengths), LANES)]
+        self._tries = [(turn, i, *trials) for turn in turns for i, trials in enumerate(turn.trials)]
 
     def limit(self, lower: Reals, upper: Reals) -> None:
         """Takes the limits (T, nu) that controls are clipped to."""
@@ -91,17 +91,17 @@ class LineSearch:
             feasible: Whether that is a rollout.
         """
         latest, expected, decrease, unbounded = promise, math.nan, math.nan, False
-        for trials, lane, length, reached in self._tried(x0, promise.gaps):
-            if not abs(reached) < LARGEST:
-                unbounded = unbounded or reached <= -LARGEST
-                continue
-            latest = promise.at(trials.dx[lane])
-            expected, decrease = latest.decrease(length), cost - reached
-            accepted = self._acceptance.accepts(latest, expected, decrease, feasible=feasible)
-            if accepted and trials.in_range(lane, reached):
-                trajectory = (trials.xs[lane].copy(), trials.us[lane].copy())
-                step = Step(length, True, trajectory, reached, decrease, expected, latest)
-                return self._grown(step, x0, cost) if feasible and self._is_to_grow(step) else step
+        for turn, number, trials, lengths in self._tries:
+            for lane, reached in enumerate(turn.roll_out(number, x0, promise.gaps)):
+                if not abs(reached) < LARGEST:
+                    unbounded = unbounded or reached <= -LARGEST
+                    continue
+                latest, length = promise.at(trials.dx[lane]), lengths[lane]
+                expected, decrease = latest.decrease(length), cost - reached
+                accepted = self._acceptance.accepts(latest, expected, decrease, feasible=feasible)
+                if accepted and trials.in_range(lane, reached):
+                    step = Step(length, True, trials.trajectory(lane), reached, decrease, expected, latest)
+                    return self._grown(step, x0, cost) if feasible and self._is_to_grow(step) else step
         return Step(self._last, False, None, cost, decrease, expected, latest, unbounded)
 
     def _is_to_grow(self, step: Step) -> bool:
@@ -116,13 +116,6 @@ class LineSearch:
             (reached,) = trials.roll_out(x0, (length,), None)
             if not (reached < best.cost and trials.in_range(0, reached)):
                 return replace(best, unbounded=reached <= -LARGEST)
-            trajectory, expected = (trials.xs[0].copy(), trials.us[0].copy()), full.promise.decrease(length)
-            best = Step(length, True, trajectory, reached, cost - reached, expected, full.promise)
+            expected = full.promise.decrease(length)
+            best = Step(length, True, trials.trajectory(0), reached, cost - reached, expected, full.promise)
             length *= self._growth
-
-    def _tried(self, x0: Reals, gaps: Reals | None) -> Iterator[tuple[Trials, int, float, float]]:
-        """Trial, lane, step length and cost of one step length after the other, rolled out when it is asked for."""
-        for turn, lengths in self._turns:
-            for some, (trials, costs) in zip(lengths, turn.roll_out(x0, lengths, gaps)):
-                for lane, (length, reached) in enumerate(zip(some, costs)):
-                    yield trials, lane, length, reached

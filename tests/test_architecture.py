@@ -30,7 +30,7 @@ LOWER = (
     *("trajopt.model", "trajopt.robots", "trajopt.dynamics", "trajopt.states", "trajopt.instant"),
     *("trajopt.contacts", "trajopt.activations", "trajopt.actuation", "trajopt.residuals", "trajopt.costs"),
     *("trajopt.constraints",),
-    *("trajopt.actions", "trajopt.shooting", "trajopt.analysis", "trajopt.callbacks"),
+    *("trajopt.actions", "trajopt.shooting", "trajopt.simulator", "trajopt.analysis", "trajopt.callbacks"),
     *("trajopt.plotting", "trajopt.solution", "trajopt.gaits"),
 )
 """Rooms from the ground up: each imports of these only what stands before it, or itself."""

@@ -50,7 +50,7 @@ def error_of(*arguments):
 
 
 def test_limits_are_an_option_of_the_problem(asked):
-    run("solve", "lqr", "--limits", "--set", "T=3", "-q")
+    run("solve", "quadruped-trot", "--limits", "--set", "T=3", "-q")
     assert asked["problem"] == {"T": 3, "limits": True}
     asked.clear()
     run("solve", "lqr", "-q")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from trajopt.simulator import Rollout
 from trajopt.solution import Solution, SolverStatus
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("[0-9]*.py"))
@@ -33,6 +34,13 @@ def test_example(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(text.splitlines()) <= 80
     module = load(path)
     solution = module.main(plot=False)  # type: ignore[attr-defined]
+    height = re.search(r"Expected height: ([0-9.]+) m[ .;]", module.__doc__ or "")
+    if height:
+        assert isinstance(solution, Rollout)
+        printed = re.search(r"is ([0-9.]+) m above the floor", capsys.readouterr().out)
+        assert printed is not None
+        assert float(printed.group(1)) == pytest.approx(float(height.group(1)), abs=2e-3)
+        return
     assert isinstance(solution, Solution)
     expected = re.search(r"Expected cost: ([0-9.]+)[ .;]", module.__doc__ or "")
     if expected:

@@ -40,8 +40,8 @@ def lines_of(text: str) -> list[str]:
 
 
 def test_every_block_has_a_test() -> None:
-    """Hello world, a model of one's own, a gait; install, solve, options, tests."""
-    assert len(blocks("python")) == 4
+    """Hello world, own model, constraints, gait, simulation, inverse kinematics; install, solve, options, tests."""
+    assert len(blocks("python")) == 6
     assert len(blocks("bash")) == 4
 
 
@@ -71,6 +71,22 @@ def test_hello_world_has_at_most_twenty_lines() -> None:
     assert len(lines_of(blocks("python")[0])) <= 20
 
 
+def test_the_simulated_robot_lands_on_its_feet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # it writes drop.png
+    names = run_block(4)
+    rollout = names["rollout"]
+    assert rollout.xs[-1, 2] == pytest.approx(0.32, abs=0.01)  # [m]
+    assert all(force[0, 2] == pytest.approx(0.0, abs=0.1) for force in rollout.forces.values())
+    carried = sum(force[-1, 2] for force in rollout.forces.values())
+    mass = sum(inertia.mass for inertia in names["robot"].model.inertias)
+    assert carried == pytest.approx(mass * 9.81, rel=0.05)  # [N]
+    assert (tmp_path / "drop.png").stat().st_size > 10_000
+    nv = names["robot"].nv
+    assert names["Dqdq"].shape == (2 * nv, 2 * nv)
+    assert names["Dtau"].shape == (2 * nv, nv)
+    assert np.allclose(names["xs_next"][100], names["x_next"], rtol=0, atol=1e-12)
+
+
 def test_own_model_is_ten_lines_swings_up_and_compiles_nothing_for_another_mass() -> None:
     names = run_block(1)
     text = blocks("python")[1]
@@ -96,6 +112,16 @@ def test_the_gait_converges_and_its_feet_carry_the_robot() -> None:
     carried = sum(np.nan_to_num(force)[:, 2] for force in forces.values())  # the last knot of a step is an impulse
     mass = sum(inertia.mass for inertia in weight.inertias)
     assert np.median(carried) == pytest.approx(9.81 * mass, rel=0.25)
+
+
+def test_inverse_kinematics_reaches_its_targets() -> None:
+    names = run_block(5)
+    result, best, batch, robot = (names[name] for name in ("result", "best", "batch", "robot"))
+    assert result.solved
+    assert best.solved
+    np.testing.assert_allclose(robot.placement(best.q, "panda_hand")[:3, 3], [0.4, 0.2, 0.5], atol=1e-5)
+    assert best.cost <= 0.5 * np.sum((robot.placement(result.q, "panda_link4")[:3, 3] - [0.2, 0.0, 0.6]) ** 2)
+    assert batch.solved.mean() >= 0.99
 
 
 def test_the_table_of_what_compiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -193,13 +219,13 @@ def test_ready_problems_of_the_gallery_exist_and_are_all_there() -> None:
 def test_names_of_the_readme_exist() -> None:
     """Those of the tables too, but for what stands in the column of Crocoddyl's names."""
     import trajopt
-    from trajopt import gaits, solvers
+    from trajopt import gaits, simulator, solvers
 
     own = re.sub(r"(?m)^\| `.*?\| ", "| ", README)  # the first cell of a table's row
     found = set(re.findall(r"`((?:Solver|Action|Integrated|Differential|Cost|Shooting|Activation|Contact)\w+)\b", own))
     found |= {f"{name}" for name in re.findall(r"^\| `(Solver\w+)` \|", README, flags=re.MULTILINE)}
     assert {"SolverFDDP", "SolverAbstract", "CostStack", "IntegratedActionModelRK4"} <= found
-    assert not [name for name in found if not any(hasattr(room, name) for room in (trajopt, solvers, gaits))]
+    assert not [name for name in found if not any(hasattr(room, name) for room in (trajopt, solvers, gaits, simulator))]
 
 
 def test_constraints_hold() -> None:

@@ -82,7 +82,10 @@ from trajopt.residuals import (
     ResidualModelImpulseCoM,
     ResidualModelJointAcceleration,
     ResidualModelJointEffort,
+    ResidualModelLookAt,
+    ResidualModelManipulability,
     ResidualModelPairDistance,
+    ResidualModelRelativePlacement,
     ResidualModelState,
     ResidualModelSymbolic,
     Sphere,
@@ -95,13 +98,14 @@ from trajopt.states import StateAbstract, StateMultibody, StateProduct, StateSE3
 
 if TYPE_CHECKING:
     import trajopt.gaits as gaits
+    import trajopt.kinematics as kinematics
     import trajopt.plotting as plotting
     import trajopt.problems as problems
     import trajopt.solvers as solvers
 
 __version__ = "0.1.0"
 
-_LAZY = ("gaits", "plotting", "problems", "solvers")
+_LAZY = ("gaits", "kinematics", "plotting", "problems", "solvers")
 
 __all__ = [
     "ActionData",
@@ -166,7 +170,10 @@ __all__ = [
     "ResidualModelImpulseCoM",
     "ResidualModelJointAcceleration",
     "ResidualModelJointEffort",
+    "ResidualModelLookAt",
+    "ResidualModelManipulability",
     "ResidualModelPairDistance",
+    "ResidualModelRelativePlacement",
     "ResidualModelState",
     "ResidualModelSymbolic",
     "Robot",
@@ -186,6 +193,7 @@ __all__ = [
     "WrenchCone",
     "gaits",
     "get_num_threads",
+    "kinematics",
     "load_robot",
     "plotting",
     "problems",

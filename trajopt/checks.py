@@ -6,6 +6,7 @@ numbers, and what CasADi reads are arrays of float64 (its SX of a long double en
 
 from __future__ import annotations
 
+import math
 import numbers
 import os
 from collections.abc import Iterable, Mapping
@@ -99,11 +100,17 @@ def check_number(argument: str, value: Any) -> float:
 def check_array(argument: str, value: Any, shape: tuple[int, ...], *, cure: str = "") -> Reals:
     """Returns `value` as a new finite float array of `shape`; raises InvalidArgumentError if it is not one."""
     array = check_shape(argument, value, shape, cure=cure)
-    if not np.all(np.isfinite(array)):
+    if not all_finite(array):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         tail = f"; {cure}" if cure else ""
         raise InvalidArgumentError(f"{argument}: expected finite numbers, got {array[where]} at index {where}{tail}")
     return array
+
+
+def all_finite(values: Reals) -> bool:
+    """Whether all numbers are finite."""
+    square = float(np.vdot(values, values))  # in a third of the time, unless it is too large
+    return math.isfinite(square) or bool(np.isfinite(values).all())
 
 
 def check_vector(argument: str, value: Any) -> Reals:

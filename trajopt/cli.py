@@ -1,6 +1,7 @@
-"""Command line `trajopt`: solves ready problems, lists them, and shows or clears the cache of compiled code.
+"""Command line `trajopt`: solves ready problems, lists them, simulates, finds joint angles, shows or clears the cache.
 
-Exit codes of `solve`: 0 if the solver converged, 2 if it did not, 1 for an invalid argument.
+Exit codes of `solve` and `ik`: 0 if it converged, 2 if it did not, 1 for an invalid argument. Longer than 400 lines,
+because every command has its options and their help here.
 """
 
 from __future__ import annotations
@@ -132,6 +133,91 @@ def solve(
     raise typer.Exit(0 if solution.converged else 2)
 
 
+@app.command()
+def simulate(
+    robot: Annotated[str, typer.Argument(help="Robot: a name, such as hyq, or a .urdf.")],
+    mode: Annotated[str, typer.Option(help="Step: RK1F, RK1I, RK2I, RK4I, BACKWARD_RK1F or BACKWARD_RK1I.")] = "RK1F",
+    duration: Annotated[float, typer.Option(help="Duration \\[s].")] = 1.0,
+    dt: Annotated[float, typer.Option(help="Time step \\[s].")] = 1e-3,
+    height: Annotated[float, typer.Option(help="Height of the lowest foot above the floor at the start \\[m].")] = 0.1,
+    configuration: Annotated[str | None, typer.Option(help="Posture to hold, such as standing.")] = None,
+    kp: Annotated[float | None, typer.Option(help="Stiffness of all joints [N m/rad].")] = None,
+    kd: Annotated[float | None, typer.Option(help="Damping of all joints [N m s/rad].")] = None,
+    base: Annotated[str | None, typer.Option(help="Base: free_flyer, euler, planar or fixed.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Picture: .png, .pdf or .svg.")] = None,
+    animate: Annotated[Path | None, typer.Option(help="Moving picture to write: .gif, or .mp4 by ffmpeg.")] = None,
+) -> None:
+    """Let a robot fall on a floor while its joints hold a posture."""
+    from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
+    from trajopt.plotting.style import PICTURE_SUFFIXES, check_output_path
+    from trajopt.simulator.diffne import DiffNERobotModel
+    from trajopt.simulator.diffne.drop import Drop, stepping_mode
+
+    with _clean_errors():
+        if plot is not None:
+            check_output_path(plot, "--plot", PICTURE_SUFFIXES)
+        if animate is not None:
+            check_output_path(animate, "--animate", (".gif", ".mp4"))
+        console, begin = _console(), time.perf_counter()
+        drop = Drop(configuration=configuration, height=height, duration=duration, dt=dt, kp=kp, kd=kd)
+        m = DiffNERobotModel(None, robot, base=base)
+        m.create_simulator(mode=stepping_mode(mode))
+        with console.status(f"simulating {robot} ..."):
+            rollout = drop.run(m)
+        for key, words in rollout_report(rollout).items():
+            _row(console, key, words)
+        _row(console, "time", f"{time.perf_counter() - begin:.2f} s")
+        if plot is not None:
+            plot_rollout(rollout).savefig(plot)
+            _row(console, "picture", str(plot))
+        if animate is not None:
+            animate_rollout(rollout, animate)
+            _row(console, "animation", str(animate))
+
+
+@app.command("ik")
+def inverse_kinematics(
+    robot: Annotated[str, typer.Option(help="Robot, or its file.")],
+    frame: Annotated[str, typer.Option(help="Frame of the robot that is to be somewhere.")],
+    position: Annotated[
+        tuple[float, float, float], typer.Option(metavar="X Y Z", help="Where its origin is to be [m].")
+    ],
+    quaternion: Annotated[
+        tuple[float, float, float, float] | None,
+        typer.Option(metavar="X Y Z W", help="How its axes are to be turned; any way if it is left out."),
+    ] = None,
+    limits: Annotated[bool, typer.Option("--limits/--no-limits", help="Keep the robot's joint limits.")] = True,
+    starts: Annotated[int, typer.Option(help="Largest number of starts.")] = 32,
+    plot: Annotated[Path | None, typer.Option(help="Picture of the robot: .png, .pdf or .svg.")] = None,
+) -> None:
+    """Find joint angles for a frame's place. Exit code: 0 found, 2 out of reach (the nearest one is shown), 1 error."""
+    from trajopt import ConstraintStack, ResidualModelFramePlacement, ResidualModelFrameTranslation, StateMultibody
+    from trajopt.kinematics import ik
+    from trajopt.plotting.style import PICTURE_SUFFIXES, check_output_path
+    from trajopt.robots import load_robot
+
+    with _clean_errors():
+        if plot is not None:
+            check_output_path(plot, "--plot", PICTURE_SUFFIXES)
+        console, state = _console(), StateMultibody(load_robot(robot))
+        residual = (
+            ResidualModelFrameTranslation(state, frame, position)
+            if quaternion is None
+            else ResidualModelFramePlacement(state, frame, [*position, *quaternion])
+        )
+        tasks = ConstraintStack(state).add(frame if frame.isidentifier() else "frame", residual, equals=0.0)
+        with console.status("solving ..."):
+            result = ik.solve(state.robot, tasks, limits=limits, starts=starts)
+        console.print(str(result), markup=False, highlight=False, soft_wrap=True)
+        if plot is not None:
+            from trajopt.plotting import plot_configurations
+
+            target = {"points": [position]} if quaternion is None else {"placements": [[*position, *quaternion]]}
+            plot_configurations(state.robot, result.q, **target).savefig(plot)
+            _row(console, "picture", str(plot))
+    raise typer.Exit(0 if result.solved else 2)
+
+
 @app.command("list")
 def list_problems(
     name: Annotated[str | None, typer.Argument(help="Problem, to list its robots and options.")] = None,
@@ -250,6 +336,10 @@ def _load(console: Console, name: str, robot: str | None, values: dict[str, Any]
         raise unknown_name("problem", name, problems.names())
     if "robot" in values:
         raise InvalidArgumentError(f"--set: a robot has an option of its own: --robot {values['robot']}")
+    if "limits" in values and "limits" not in problems.describe(name).options:
+        limited = f"{name}-limits"
+        cure = f"{limited} is the problem with limits" if limited in problems.names() else "leave it out"
+        raise InvalidArgumentError(f"--limits: expected a gait, got {name}, which has no such option; {cure}")
     with console.status(f"building {name} ..."):
         return problems.load(name, robot, **values)
 
@@ -296,6 +386,7 @@ def _solver_and_options(case: ProblemCase, name: str | None, values: dict[str, A
 def _report(console: Console, case: ProblemCase, solution: Solution, building: float) -> None:
     """Prints the result in a few lines."""
     from trajopt.analysis import constraints_report, limits_report
+    from trajopt.solution.misses import misses
 
     _row(console, "status", str(solution.status), "bold green" if solution.converged else "bold yellow")
     _row(console, "cost", f"{solution.cost:.8g}")
@@ -307,6 +398,8 @@ def _report(console: Console, case: ProblemCase, solution: Solution, building: f
     _row(console, "time", f"{building:.2f} s to build and compile, {solution.seconds:.3f} s to solve")
     for key, value in (case.report(solution) | limits_report(solution) | constraints_report(solution)).items():
         _row(console, key, value)
+    for words in misses(solution):
+        _row(console, "goal", words)
 
 
 def _row(console: Console, key: str, value: str, style: str | None = None) -> None:

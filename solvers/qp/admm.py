@@ -15,7 +15,6 @@ import numpy as np
 
 from trajopt.checks import check_count, check_flag, check_instance, check_non_negative, check_positive
 from trajopt.errors import InvalidArgumentError
-from trajopt.solvers.norms import largest
 from trajopt.solvers.qp.active_set import ActiveSet
 from trajopt.solvers.qp.admm_rows import ADMMRows
 from trajopt.solvers.qp.certificate import Certificate
@@ -66,13 +65,14 @@ class ADMM(QPSolverAbstract):
     Args:
         qp: The program; its arrays must not move.
         options: Options.
+        K: Where to write the gains; an own array by default.
     """
 
-    def __init__(self, qp: StageQP, options: ADMMOptions | None = None) -> None:
+    def __init__(self, qp: StageQP, options: ADMMOptions | None = None, *, K: Reals | None = None) -> None:
         super().__init__(qp)
         self.options = ADMMOptions() if options is None else check_instance("options", options, ADMMOptions)
         self._rows = ADMMRows(qp, self.options.relaxation, self.options.proximal)
-        self._riccati = Riccati(qp.lq, rows=self._rows.rows, inverse=True)
+        self._riccati = Riccati(qp.lq, K=K, rows=self._rows.rows, inverse=True)
         self._rho = self.options.rho
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -112,10 +112,11 @@ class ADMM(QPSolverAbstract):
             if settled and primal >= 1.0 and last is not None and self._proves(last):
                 return self._solution(QPStatus.INFEASIBLE, iteration)
             if not 0.2 < ratio < 5.0:
-                self._rho = float(np.clip(self._rho * ratio, 1e-6, 1e6))
+                self._rho = min(max(self._rho * ratio, 1e-6), 1e6)
                 if iteration < options.max_iterations:
                     self._factor()
-            last = rows.y.copy(), riccati.step.lam.copy()
+            if iteration + options.check <= options.max_iterations:
+                last = rows.y.copy(), riccati.step.lam.copy()
         rest = options.max_iterations % options.check
         if rest:
             rows.iterate(riccati, rest)
@@ -127,7 +128,7 @@ class ADMM(QPSolverAbstract):
 
     def _factor(self) -> int | None:
         """Factors with the ρ of now; the knot at which that fails."""
-        self._rows.weigh(self.qp, self._rho)
+        self._rows.weigh(self._rho)
         return self._riccati.factor(self.options.proximal).failed_knot
 
     def _residuals(self) -> tuple[float, float, float]:
@@ -137,7 +138,7 @@ class ADMM(QPSolverAbstract):
         active.y[:] = rows.y
         active.newton.residual.measure()
         dual, pull = active.newton.residual.stationarity, active.newton.residual.pull
-        primal, size = largest(rows.values - rows.z), max(largest(rows.values), largest(rows.z))
+        primal, size = rows.residual()
         allowed = [options.tolerance + options.relative_tolerance * part for part in (size, pull)]
         ratio = math.sqrt(max(primal / max(size, 1e-10), 1e-12) / max(dual / max(pull, 1e-10), 1e-12))
         return primal / allowed[0], dual / allowed[1], ratio

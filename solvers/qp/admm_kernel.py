@@ -1,24 +1,57 @@
-"""Machine code of ADMM: what an iteration does to each row, and a loop of whole iterations."""
+"""Machine code of ADMM: what a start and an iteration do to each row, and a loop of whole iterations."""
 
 from __future__ import annotations
 
-from trajopt.solvers.recursion.flat import DECLARATIONS, Flat, maximum, times_plus, with_sign
+import math
+
+from trajopt.solvers.recursion.flat import DECLARATIONS, Flat, maximum, minimum, times_plus, where_equal, with_sign
 from trajopt.solvers.recursion.frame import SHORT, WITH_GAPS
 
-ARRAYS = ("h", "values", "z", "y", "weights", "inverse", "kappa", "lower", "upper", "shift", "linear", "quadratic")
+ARRAYS = (
+    *("h", "values", "z", "y", "weights", "inverse", "kappa", "lower", "upper", "shift", "linear", "quadratic"),
+    *("delta", "factors"),
+)
 """Arrays of all rows; see `ADMMRows`."""
 
-NUMBERS = ("relaxation", "minus_sigma")
-REPEAT = "trajopt_admm"
+NUMBERS = ("relaxation", "minus_sigma", "rho")
+START, WEIGH, REPEAT = "trajopt_admm_start", "trajopt_admm_weigh", "trajopt_admm"
+EQUATION, FREE = 1e3, 1e-6  # times ρ
 
 
 def admm_text() -> str:
     """`i64 trajopt_admm(block, size, numbers, table, solve, forward, count)`: iterations, the last one with costates.
 
     It returns 0, or what `solve` does where it fails. `solve` and `forward` are passes of the Riccati recursion, and
-    `table` is theirs.
+    `table` is theirs. Before come `start` and `weigh` of (block, size, numbers).
     """
-    return _update_text() + _LOOP + DECLARATIONS
+    return _start_text() + _weigh_text() + _update_text() + _LOOP + DECLARATIONS
+
+
+def _start_text() -> str:
+    """Factors of ρ from the bounds: large of an equation, tiny of a row that is switched off; z the nearest to 0."""
+    f = Flat(START, ARRAYS, NUMBERS)
+    zero = f.splat("0.0")
+    with f.cells() as row:
+        lower, upper = row["lower"], row["upper"]
+        hard = where_equal(abs(row["linear"]), math.inf, EQUATION, 1.0)
+        bounded = where_equal(lower, upper, hard, 1.0)
+        half = where_equal(abs(upper), math.inf, FREE, bounded)
+        row["factors"] = where_equal(abs(lower), math.inf, half, bounded)
+        row["values"] = zero
+        row["z"] = minimum(maximum(lower, 0.0), upper)
+    return f.text()
+
+
+def _weigh_text() -> str:
+    """Weights, their inverses, κ = 1/ρ + δ, and h."""
+    f = Flat(WEIGH, ARRAYS, NUMBERS)
+    rho = f.number("rho")
+    with f.cells() as row:
+        weights = row["factors"] * rho
+        inverse = 1.0 / weights
+        row["weights"], row["inverse"], row["kappa"] = weights, inverse, inverse + row["delta"]
+        row["h"] = row["y"] - weights * row["z"]
+    return f.text()
 
 
 def _update_text() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trajopt.kernels import InTurn, Reduction
 from trajopt.solvers.qp import native
 from trajopt.solvers.qp.admm_kernel import ARRAYS, NUMBERS
 from trajopt.solvers.qp.block import Block
@@ -11,8 +12,8 @@ from trajopt.solvers.qp.stage_qp import StageQP
 from trajopt.solvers.riccati import Riccati
 from trajopt.solvers.weighted_rows import WeightedRows
 
-FIRST = {"weights": 1.0, "inverse": 1.0, "kappa": 1.0, "lower": -np.inf, "upper": np.inf, "linear": np.inf}
-EQUATION, FREE = 1e3, 1e-6  # times ρ
+ONE = dict.fromkeys(("weights", "inverse", "kappa", "factors"), 1.0)
+FIRST = ONE | {"lower": -np.inf, "upper": np.inf, "linear": np.inf}
 
 
 class ADMMRows:
@@ -33,35 +34,36 @@ class ADMMRows:
     def __init__(self, qp: StageQP, relaxation: float, proximal: float) -> None:
         self._block = block = Block({name: FIRST.get(name, 0.0) for name in ARRAYS}, qp.lower.shape)
         self._numbers = np.zeros(len(NUMBERS))
-        self._numbers[:] = relaxation, -proximal
+        self._numbers[:] = relaxation, -proximal, 1.0
         self._arguments = block.address, block.size, int(self._numbers.ctypes.data)
-        self._repeat = native.admm()
+        self._start, self._weigh, self._repeat = native.admm()
         self.z, self.y, self.values = block["z"], block["y"], block["values"]
-        self._soft = False
         bounds, own = (block["lower"], block["upper"]), {name: block[name] for name in ("weights", "h", "values")}
         self.rows = WeightedRows.zeros(qp.lq, qp.C, qp.terminal_C, *bounds, **own)
-        self._factors = np.ones(qp.lower.shape)
+        self._missed = np.zeros(qp.lower.shape)
+        flat = [array.reshape(1, -1) for array in (self._missed, self.values, self.z)]
+        self._sizes = [Reduction(array, "largest size") for array in flat]
+        self._largest = InTurn(self._sizes)
 
     def start(self, qp: StageQP) -> None:
         """Bounds and slacks as they are now; z the nearest to a trajectory at zero."""
         block = self._block
         block["lower"][:], block["upper"][:] = qp.lower, qp.upper
         block["linear"][:], block["quadratic"][:] = qp.soft_linear, qp.soft_quadratic
+        block["delta"][:] = qp.delta
         np.multiply(qp.delta, qp.y_ref, out=block["shift"])
-        free = np.isinf(qp.lower) & np.isinf(qp.upper)
-        self._factors[:] = 1.0
-        self._factors[(qp.lower == qp.upper) & np.isinf(qp.soft_linear)] = EQUATION
-        self._factors[free] = FREE
-        self.values[:] = 0.0
-        np.clip(self.values, qp.lower, qp.upper, out=self.z)
+        self._start(*self._arguments)
 
-    def weigh(self, qp: StageQP, rho: float) -> None:
+    def weigh(self, rho: float) -> None:
         """ρ of each row: large of an equation, tiny of a row that is switched off."""
-        block = self._block
-        weights = np.multiply(self._factors, rho, out=block["weights"])
-        inverse = np.divide(1.0, weights, out=block["inverse"])
-        np.add(inverse, qp.delta, out=block["kappa"])
-        np.subtract(self.y, weights * self.z, out=block["h"])
+        self._numbers[-1] = rho
+        self._weigh(*self._arguments)
+
+    def residual(self) -> tuple[float, float]:
+        """Largest difference between rows C z and what they are to become, and the largest of both."""
+        np.subtract(self.values, self.z, out=self._missed)
+        self._largest()
+        return self._sizes[0].latest()[0], max(size.latest()[0] for size in self._sizes[1:])
 
     def iterate(self, riccati: Riccati, count: int) -> None:
         """So many iterations, with the matrices of the last factorisation; the last one has costates."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from trajopt import source
 from trajopt.kernels import compiler
-from trajopt.solvers.qp.admm_kernel import REPEAT, admm_text
+from trajopt.solvers.qp.admm_kernel import REPEAT, START, WEIGH, admm_text
 from trajopt.solvers.qp.interior_point_kernel import ADVANCE, CENTER, PREPARE, interior_point_text
 from trajopt.solvers.recursion import flat
 
@@ -26,11 +26,16 @@ def interior_point(soft: bool) -> tuple[Any, Any, Any]:
 
 
 @functools.cache
-def admm() -> Any:
-    """Iterations of ADMM: (block, size, numbers, table, solve, forward, count) → what `Riccati.solve` says."""
+def admm() -> tuple[Any, Any, Any]:
+    """`start` and `weigh`: (block, size, numbers) → 0.
+
+    Then iterations of ADMM: (block, size, numbers, table, solve, forward, count) → what `Riccati.solve` says.
+    """
     pointers = (ctypes.c_void_p,) * 4
-    library = _library(admm_text, (REPEAT,), "")
-    return _function(library, REPEAT, ctypes.c_void_p, ctypes.c_int64, *pointers, ctypes.c_int64)
+    library = _library(admm_text, (START, WEIGH, REPEAT), "")
+    arguments = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
+    start, weigh = (_function(library, name, *arguments) for name in (START, WEIGH))
+    return start, weigh, _function(library, REPEAT, ctypes.c_void_p, ctypes.c_int64, *pointers, ctypes.c_int64)
 
 
 def _library(write: Callable[[], str], names: tuple[str, ...], variant: str) -> compiler.Library:

@@ -9,7 +9,9 @@ import casadi as ca
 import numpy as np
 from scipy import sparse
 
+from trajopt.checks import check_positive
 from trajopt.errors import InvalidArgumentError
+from trajopt.solvers.qp.coordinates import Coordinates
 from trajopt.solvers.qp.stage_qp import QPSolution, QPSolverAbstract, QPStatus, StageQP
 from trajopt.types import Ints, Reals
 
@@ -75,28 +77,41 @@ class SparseQP:
 
 
 class Osqp(QPSolverAbstract):
-    """The package osqp.
+    """The package osqp, on the program in its `Coordinates`.
+
+    It is solved to 1000 · tolerance and polished; where that misses the tolerance, osqp goes on to it.
 
     Args:
         qp: The program.
-        settings: Settings of osqp; by default it is solved to 1e-9 and polished.
+        tolerance: Largest primal and dual residual, also relative, > 0 [-].
+        settings: Further settings of osqp.
     """
 
-    def __init__(self, qp: StageQP, **settings: Any) -> None:
+    def __init__(self, qp: StageQP, *, tolerance: float = 1e-9, **settings: Any) -> None:
         super().__init__(qp)
-        self._settings = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 100_000, "polishing": True, **settings}
+        self._tolerance = check_positive("tolerance", tolerance)
+        self._settings = {"max_iter": 100_000, "polishing": True, "polish_refine_iter": 10, **settings}
 
     def solve(self) -> QPSolution:
         """The solution for what the arrays hold now."""
         import osqp
 
-        program, solver = SparseQP.of(self.qp), osqp.OSQP()
-        P = sparse.triu(program.P, format="csc")
-        solver.setup(P, program.q, program.A, program.lower, program.upper, verbose=False, **self._settings)
+        coordinates = Coordinates.of(self.qp.lq)
+        qp = coordinates.program(self.qp)
+        program, solver = SparseQP.of(qp), osqp.OSQP()
+        P, rows = sparse.triu(program.P, format="csc"), (program.A, program.lower, program.upper)
+        exact, rough = ({"eps_abs": eps, "eps_rel": eps} for eps in (self._tolerance, 1e3 * self._tolerance))
+        solver.setup(P, program.q, *rows, verbose=False, **rough, **self._settings)
         found = solver.solve(raise_error=False)
+        iterations = int(found.info.iter)
+        if found.info.status == "solved" and max(found.info.prim_res, found.info.dual_res) > self._tolerance:
+            solver.update_settings(**exact)
+            found = solver.solve(raise_error=False)
+            iterations += int(found.info.iter)
         statuses = {"solved": QPStatus.SOLVED, "primal infeasible": QPStatus.INFEASIBLE}
         status = statuses.get(found.info.status, QPStatus.MAX_ITERATIONS)
-        return program.solution(self.qp, np.asarray(found.x), np.asarray(found.y), status, int(found.info.iter))
+        solution = program.solution(qp, np.asarray(found.x), np.asarray(found.y), status, iterations)
+        return coordinates.solution(solution)
 
 
 class Conic(QPSolverAbstract):

@@ -106,7 +106,7 @@ class QPStatus(Enum):
         return self.value
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(eq=False, kw_only=True, slots=True)  # not frozen: that takes three times as long to make
 class QPSolution:
     """Solution of a StageQP; its arrays are the solver's, and the next solve overwrites them.
 

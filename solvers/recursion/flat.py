@@ -6,6 +6,7 @@ The arrays lie one behind the other in a block, each of `size` doubles in whole 
 from __future__ import annotations
 
 import contextlib
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -150,7 +151,9 @@ class Value:
 
 
 def _name(value: Value | float) -> str:
-    return value.name if isinstance(value, Value) else f"splat (double {value!r})"
+    if isinstance(value, Value):
+        return value.name
+    return f"splat (double 0x{struct.pack('>d', value).hex()})"
 
 
 def times_plus(x: Value, y: Value, z: Value) -> Value:
@@ -181,6 +184,12 @@ def where_negative(x: Value, yes: Value, no: Value | float) -> Value:
     """`yes` where x < 0, else `no`."""
     truth = x.b.op(f"fcmp olt {REAL} {x.name}, zeroinitializer")
     return Value(x.b, x.b.op(f"select {TRUTH} {truth}, {REAL} {yes.name}, {REAL} {_name(no)}"))
+
+
+def where_equal(x: Value, y: Value | float, yes: Value | float, no: Value | float) -> Value:
+    """`yes` where x = y, else `no`."""
+    truth = x.b.op(f"fcmp oeq {REAL} {x.name}, {_name(y)}")
+    return Value(x.b, x.b.op(f"select {TRUTH} {truth}, {REAL} {_name(yes)}, {REAL} {_name(no)}"))
 
 
 DECLARATIONS = "\n".join(

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from trajopt.solvers.norms import largest
+from trajopt.solvers.norms import largest, total
 from trajopt.solvers.qp import StageQP
 from trajopt.solvers.riccati import Riccati
+from trajopt.solvers.sqp.hessian import BlendedHessian
 from trajopt.solvers.weighted_rows import WeightedRows
 from trajopt.types import Reals
 
@@ -35,31 +36,42 @@ class Policy:
         if qp.nc:
             self._lq = replace(qp.lq, g=np.zeros_like(qp.lq.g), terminal_g=np.zeros_like(qp.lq.terminal_g))
             self._rows = WeightedRows.zeros(self._lq, qp.C, qp.terminal_C, qp.lower, qp.upper)
+        self._active, self._any_delta = np.zeros(qp.lower.shape), False
         self.riccati = Riccati(self._lq, rows=self._rows)
         self.K = self.riccati.K
+        self._kept = np.zeros(self.K.shape)
 
-    def keep(self, y: Reals, *, hard: bool) -> bool:
-        """Makes K the gains that keep the rows that multipliers show as active; whether there are any.
+    def activate(self, y: Reals) -> None:
+        """Finds the rows that multipliers (T + 1, nc) show as active."""
+        if self._rows is not None:
+            sizes = np.abs(y)
+            active = sizes > SIGNIFICANT * max(largest(sizes), TINY)
+            active |= self._qp.lower == self._qp.upper
+            self._active[:] = active
+            self._any_delta = bool(np.count_nonzero(self._qp.delta))
+            self._rows.h.fill(0.0)
+            self.riccati.find_rows()
+
+    def keep(self, *, hard: bool, hessian: BlendedHessian | None = None) -> bool:
+        """Makes K the gains that keep the rows that are active; whether there are any.
 
         Args:
-            y: Multipliers (T + 1, nc).
             hard: Whether proximal rows count as hard ones, as they are at an optimum.
+            hessian: What is to write the Hessian, up to where there are none; None where it is there.
         """
-        qp = self._qp
-        active = (qp.lower == qp.upper) | (np.abs(y) > SIGNIFICANT * max(largest(y), TINY))
         if self._rows is not None:
-            size = max(self._diagonal.size, 1)
-            stiff = STIFF * max(1.0, float(np.add.reduce(np.abs(self._diagonal), axis=None)) / size)
+            mean = hessian.mean_size() if hessian is not None else total(self._diagonal) / max(self._diagonal.size, 1)
+            stiff, delta = STIFF * max(1.0, mean), self._qp.delta
             weights: Reals | float = stiff
-            if not hard and qp.delta.any():
-                weights = np.divide(1.0, qp.delta, out=np.full_like(qp.delta, stiff), where=qp.delta > 0.0)
-            np.multiply(weights, active, out=self._rows.weights)
-            self._rows.h[:] = 0.0
-            self.riccati.find_rows()
-        kept = self.K.copy()
-        if self.riccati.factor().failure is None:
+            if not hard and self._any_delta:
+                weights = np.divide(1.0, delta, out=np.full_like(delta, stiff), where=delta > 0.0)
+            np.multiply(weights, self._active, out=self._rows.weights)
+        np.copyto(self._kept, self.K)
+        outcome = self.riccati.factor(fill=None if hessian is None else hessian.ready)
+        if outcome.failure is None:
             return True
-        self.K[:] = kept
+        changed = slice(outcome.failed_knot, None)  # it goes from the end to where it fails
+        self.K[changed] = self._kept[changed]
         return False
 
     def adjoint(self, running: Reals, end: Reals, y: Reals) -> tuple[Reals, Reals]:

@@ -58,8 +58,7 @@ class FilterSearch:
         self, run: SQPProgress, rows: ConstraintRows, step: QPSolution, before: float, slope: float, correct: Correct
     ) -> Taken | None:
         """The first step that is acceptable; None if there is none."""
-        e = self._e
-        at = infeasibility(rows, e.f, e.c)
+        at = run.infeasibility
         if run.largest == math.inf:
             run.largest = LARGEST * max(1.0, at)
         judge = _Judge(run, at, before, slope)
@@ -83,14 +82,14 @@ class FilterSearch:
     def _expanded(self, run: SQPProgress, rows: ConstraintRows, step: QPSolution, judge: _Judge) -> Taken | None:
         """The full step, expanded, if it is acceptable."""
         e, x0 = self._e, None if rows.chosen else run.x0
-        kept = e.xs.copy(), e.us.copy()
         assert self._retraction is not None
         self._retraction.move(step.dx, rows.within_limits(step.du, e.us))
         e.expand(x0)
-        reached, theta = merit(run, rows, float(e.costs.sum()), e.c), infeasibility(rows, e.f, e.c)
+        reached = merit(run, rows, e.cost, e.c)
+        theta = infeasibility(e.sum_of_gaps, rows.sum_of_violations(e.c))
         if judge.accepts(theta, reached, 1.0):
             return Taken(1.0, e.xs.copy(), e.us.copy(), e.c, reached, step, expanded=True)
-        e.xs[:], e.us[:] = kept
+        e.xs[:], e.us[:] = run.trajectory
         e.expand(x0)
         return None
 
@@ -99,7 +98,7 @@ class FilterSearch:
         trial = self._trial
         trial.dx[:], trial.du[:] = step.dx, rows.within_limits(step.du, self._e.us)
         reached = merit(run, rows, trial.go(length), trial.c)
-        theta = infeasibility(rows, trial.f, trial.c)
+        theta = infeasibility(trial.sum_of_gaps, rows.sum_of_violations(trial.c))
         return Taken(length, trial.xs.copy(), trial.us.copy(), trial.c.copy(), reached, step), theta
 
 

@@ -21,6 +21,7 @@ from trajopt.solvers.qp import (
 )
 from trajopt.solvers.riccati import LinearStep, Riccati
 from trajopt.solvers.sqp.feedback import Policy
+from trajopt.solvers.sqp.hessian import BlendedHessian
 from trajopt.types import Reals
 
 OWN = ("ipm", "admm")
@@ -78,18 +79,28 @@ class InnerSolver:
         self._policy = Policy(qp)
         self.K = self._policy.K
         self._solver = _solver(qp, name, iterations, self._policy.riccati)
+        self.start_from(np.zeros(qp.lower.shape))
 
-    def solve(self, y: Reals, *, convex: bool) -> QPSolution:
+    def start_from(self, y: Reals) -> None:
+        """Takes multipliers (T + 1, nc) that the next solves start from, where the solver can.
+
+        They show which rows are active. Until the next call of this, rows and bounds must stay as they are.
+        """
+        self._y, self._is_new = y, True
+
+    def solve(self, *, convex: bool, hessian: BlendedHessian | None = None) -> QPSolution:
         """The solution for what the arrays hold now; K becomes its gains.
 
         Args:
-            y: Multipliers of the rows to start from, where the solver can (T + 1, nc).
             convex: Whether the Hessian is known to have no negative curvature.
+            hessian: What is to write the Hessian first; None where it is there.
         """
-        if not convex and not self._sees_convexity(y):
+        if hessian is not None and (convex or not isinstance(self._solver, ADMM)):
+            hessian.write()
+        if not convex and not self._sees_convexity(hessian):
             return self._indefinite
         if isinstance(self._solver, ADMM):
-            self._solver.y[:] = y
+            self._solver.y[:] = self._y
         found = self._solver.solve()
         if not convex and self._diverges(found):
             return self._indefinite
@@ -97,15 +108,23 @@ class InnerSolver:
             return found
         if found.K is not None:
             self.K[:] = found.K
-        elif found.status is not QPStatus.INDEFINITE and not self._policy.keep(found.y, hard=False):
+        elif found.status is not QPStatus.INDEFINITE and not self._keeps(found.y, hard=False):
             self.K[:] = 0.0
         return found
 
-    def _sees_convexity(self, y: Reals) -> bool:
-        """Whether the program is convex along what is active, or its solver sees where it is not."""
+    def _sees_convexity(self, hessian: BlendedHessian | None) -> bool:
+        """Whether the program is convex along what is active, or its solver sees where it is not.
+
+        Before ADMM a recursion tries the Hessian, which is written as far as that comes.
+        """
         if self._foreign:
             return is_convex(self._qp)
-        return not isinstance(self._solver, ADMM) or self._policy.keep(y, hard=False)
+        if not isinstance(self._solver, ADMM):
+            return True
+        if self._is_new:
+            self._policy.activate(self._y)
+            self._is_new = False
+        return self._policy.keep(hard=False, hessian=hessian)
 
     def _diverges(self, found: QPSolution) -> bool:
         """Whether the weights of all rows have hidden a direction of negative curvature from ADMM."""
@@ -122,7 +141,11 @@ class InnerSolver:
 
     def keep(self, y: Reals) -> bool:
         """Makes K the gains that keep the rows that multipliers y (T + 1, nc) show as active; whether there are any."""
-        return self._policy.keep(y, hard=True)
+        return self._keeps(y, hard=True)
+
+    def _keeps(self, y: Reals, *, hard: bool) -> bool:
+        self._policy.activate(y)
+        return self._policy.keep(hard=hard)
 
     def adjoint(self, running: Reals, end: Reals, y: Reals) -> tuple[Reals, Reals]:
         """Gradient along each control (T, m) of a function, and its costates (T + 1, n); see `Policy`."""
@@ -136,7 +159,8 @@ def _solver(qp: StageQP, name: str, iterations: int | None, riccati: Riccati) ->
     if name == "ipm":
         return InteriorPoint(qp, InteriorPointOptions(max_iterations=iterations) if iterations else None)
     if name == "admm":
-        return ADMM(qp, ADMMOptions(max_iterations=iterations, check=iterations, polish=False) if iterations else None)
+        cut = ADMMOptions(max_iterations=iterations, check=iterations, polish=False) if iterations else None
+        return ADMM(qp, cut, K=riccati.K)
     if name == "osqp":
         return Osqp(qp, **({} if iterations is None else {"max_iter": iterations}))
     return Conic(qp, name)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.shooting.evaluator import Evaluator
-from trajopt.solvers.norms import total
 from trajopt.solvers.qp import QPSolution
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.rows import ConstraintRows
@@ -20,7 +19,7 @@ ROUNDING = 1e-12  # increase of the merit that rounding may bring, relative to i
 LEAST_MERIT = 1e-3  # of which rounding is counted
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)  # not frozen, see `QPSolution`
 class Taken:
     """An accepted step.
 
@@ -73,7 +72,7 @@ def sufficient(run: SQPProgress, before: float, slope: float, length: float) -> 
     return before + part * length * min(slope, 0.0) + ROUNDING * max(LEAST_MERIT, abs(before))
 
 
-def infeasibility(rows: ConstraintRows, f: Reals, c: Reals) -> float:
-    """Σ |f| + Σ |v| of gaps f (T + 1, ndx) and violations v of rows c (T + 1, nc); infinite if that is no number."""
-    found = total(f) + (total(rows.beyond(c)) if c.size else 0.0)
+def infeasibility(gaps: float, violations: float) -> float:
+    """Σ |f| + Σ |v|, sums of gaps f and of violations v of rows; infinite if no number."""
+    found = gaps + violations
     return found if math.isfinite(found) else math.inf

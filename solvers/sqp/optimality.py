@@ -7,6 +7,7 @@ import numpy as np
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers.norms import largest, total
 from trajopt.solvers.options import SQPOptions
+from trajopt.solvers.sqp.merit import infeasibility
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.quadratic_model import QuadraticModel
 from trajopt.solvers.sqp.rows import ConstraintRows
@@ -18,18 +19,18 @@ LARGEST = 1e4  # times smaller than it is stationarity is taken at most: multipl
 
 
 def measure(run: SQPProgress, e: Evaluator, rows: ConstraintRows, model: QuadraticModel) -> None:
-    """Sets gap, violation, stationarity and complementarity of a trajectory that was expanded.
+    """Sets gap, violation, infeasibility, stationarity and complementarity of a trajectory that was expanded.
 
     The last two are relative to the multipliers where these are large (Wächter, Biegler, On the implementation of an
     interior-point filter line-search algorithm, 2006, eq. 6).
     """
-    run.gap, run.violation = largest(e.f), rows.violation(e.c)
+    violations, run.violation, multiplier, product = rows.sizes(e.c, run.y, run.scale)
+    run.gap, run.infeasibility = e.largest_gap, infeasibility(e.sum_of_gaps, violations)
     controls, start, costates = model.gradient(run)
     mean = (total(run.y) + total(costates)) / (run.y.size + costates.size)
     large = min(max(mean / LARGE, 1.0), LARGEST)
-    run.stationarity = max(largest(controls), largest(start)) / large
-    highest = max(large, largest(run.y) / LARGE)  # as interior points end relative to it
-    run.complementarity = rows.complementarity(e.c, run.y, run.scale) / highest
+    run.stationarity = (max(largest(controls), largest(start)) if start.size else largest(controls)) / large
+    run.complementarity = product / max(large, multiplier / LARGE)  # as interior points end relative to it
 
 
 def cannot_get_closer(

@@ -19,6 +19,8 @@ from trajopt.types import Reals
 WILD = 1e3  # times the merit of the guess's rollout: what the first rollout of a policy must not exceed
 NOISE = 1.2  # second differences over first ones: √3 of white noise, at most 0.8 of a gait's quasi-static guess
 NEARLY = 0.1  # gaps over steps of a guess that is nearly a motion
+FLAT = 1e-7  # promised decrease of the merit, relative to it, near the end
+LEAP, LEAPS = 1e-3, 5  # increase of the merit by a leap, relative to it, and number of leaps in a solve, at most
 FAR = 1.5  # largest rotation of a state by one step [rad]; without a limit drones ended with a needless full turn
 
 
@@ -70,8 +72,8 @@ class PolicySearch:
     ) -> Taken | None:
         """The first rollout with enough decrease of the merit that turns no state by more than FAR.
 
-        From a guess with gaps, whose merit says little, it is the first one that is not far worse than the rollout of
-        the guess's controls, or that rollout.
+        Near the end it may be one without, see `_leap`. From a guess with gaps, whose merit says little, it is the
+        first one that is not far worse than the rollout of the guess's controls, or that rollout.
         """
         e, plain = self._e, None if run.repaired else self._plain(run, rows, step)
         wild = math.inf if plain is None else WILD * abs(plain.merit)
@@ -83,7 +85,23 @@ class PolicySearch:
             enough = sufficient(run, before, slope, length) if run.repaired else wild
             if math.isfinite(reached) and reached <= enough and self._turned(trials, lane) <= FAR:
                 return _taken(trials, lane, length, reached, step)
-        return plain
+        return plain if plain is not None else self._leap(run, rows, step, before, slope)
+
+    def _leap(
+        self, run: SQPProgress, rows: ConstraintRows, step: QPSolution, before: float, slope: float
+    ) -> Taken | None:
+        """The full step though it raises the merit, near the end, where no part of it lowers it: a few times.
+
+        It leads past a bend of the cost, such as a quadratic barrier's at its bound, to where the Hessian has it.
+        """
+        trials, size = self._trials[0], max(1.0, abs(before))
+        if rows.general.size or run.leaps >= LEAPS or abs(slope) >= FLAT * size:
+            return None
+        reached = merit(run, rows, trials.totals(1)[0], trials.c[0])
+        if not reached - before < LEAP * size or self._turned(trials, 0) > FAR:
+            return None
+        run.leaps += 1
+        return _taken(trials, 0, self._lengths[0], reached, step)
 
     def _turned(self, trials: Trials, lane: int) -> float:
         """Largest rotation of a lane's states from the trajectory, about one axis [rad]."""
@@ -120,7 +138,7 @@ class PolicySearch:
 
 def _taken(trials: Trials, lane: int, length: float, reached: float, step: QPSolution) -> Taken:
     """The rollout of a lane."""
-    return Taken(length, trials.xs[lane].copy(), trials.us[lane].copy(), trials.c[lane].copy(), reached, step)
+    return Taken(length, *trials.trajectory(lane), trials.c[lane].copy(), reached, step)
 
 
 def is_noisy(xs: Reals) -> bool:

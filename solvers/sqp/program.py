@@ -10,6 +10,7 @@ from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import QPSolution, StageQP
+from trajopt.solvers.sqp.hessian import BlendedHessian
 from trajopt.solvers.sqp.rows import ConstraintRows
 from trajopt.types import Reals
 
@@ -27,6 +28,7 @@ class StepProgram:
 
     Args:
         evaluator: Whose trajectory the step starts from.
+        exact: The Hessian of the Lagrangian there, H; None without it, then θ is 0.
         chosen: Whether the start is to be chosen.
         bounded: Whether it has bounds.
         shared: Whether the Hessian is the evaluator's own array, which nothing is to be added to.
@@ -35,9 +37,12 @@ class StepProgram:
         qp: The program.
         shared: Whether the Hessian is the evaluator's.
         scale: What the cost is multiplied by [1/cost].
+        hessian: What writes the Hessian; None where it is shared.
     """
 
-    def __init__(self, evaluator: Evaluator, *, chosen: bool, bounded: bool, shared: bool) -> None:
+    def __init__(
+        self, evaluator: Evaluator, exact: LagrangianHessian | None, *, chosen: bool, bounded: bool, shared: bool
+    ) -> None:
         e = self._e = evaluator
         self.shared, self.scale, self.chosen = shared and not chosen, 1.0, chosen
         n, s, first = e.state.ndx, e.state.ndx + e.nu, int(chosen)
@@ -47,14 +52,14 @@ class StepProgram:
         if not chosen:
             qp = self.qp = replace(qp, C=e.C, terminal_C=e.terminal_C)
         self._bounded, self._first = bounded, first
-        self._g, self._H = lq.g[first:, :s], lq.H[first:, :s, :s]
+        self._g = lq.g[first:, :s]
         self._F, self._f = lq.F[first:, :, :s], lq.f[first:]
         self._C, self._end = qp.C[first:, : e.nc, :s], qp.terminal_C[: e.nc]
         stages = slice(first, None), slice(None, e.nc)
         self._lower, self._upper = qp.lower[stages], qp.upper[stages]
         self._delta, self._y_ref = qp.delta[stages], qp.y_ref[stages]
-        self._soft = qp.soft_linear[stages], qp.soft_quadratic[stages]
-        self._diagonal = np.einsum("tii->ti", lq.H)[first:, n:s]
+        self._soft, self._any_soft = (qp.soft_linear[stages], qp.soft_quadratic[stages]), False
+        self.hessian = None if self.shared else BlendedHessian(e, exact, lq, first)
 
     def _own(self, e: Evaluator) -> LinearQuadratic:
         """The evaluator's program with own gradients, and an own Hessian if it is not shared."""
@@ -91,33 +96,27 @@ class StepProgram:
             qp.C[0, :n, n : 2 * n] = e.state.jdifference(zero, x, "second")
             qp.lower[0, :n], qp.upper[0, :n] = rows.start_lower - at, rows.start_upper - at
 
-    def set_hessian(self, exact: LagrangianHessian | None, blend: float, ridge: float) -> None:
-        """θ H + (1 - θ) H_GN + δ I on the controls, with θ = blend and δ = ridge."""
-        if self.shared:
+    def set_hessian(self, blend: float, ridge: float) -> None:
+        """θ H + (1 - θ) H_GN + δ I on the controls, with θ = blend and δ = ridge; `hessian` writes it."""
+        if self.hessian is None:
             return
-        e, lq, scale = self._e, self.qp.lq, self.scale
-        if exact is not None and blend == 1.0:
-            np.multiply(exact.H, scale, out=self._H)
-            np.multiply(exact.terminal_H, scale, out=lq.terminal_H)
-        else:
-            np.multiply(e.H, (1.0 - blend) * scale, out=self._H)
-            np.multiply(e.terminal_H, (1.0 - blend) * scale, out=lq.terminal_H)
-            if exact is not None and blend > 0.0:
-                self._H += blend * scale * exact.H
-                lq.terminal_H[:] += blend * scale * exact.terminal_H
-        if ridge > 0.0:
-            self._diagonal += ridge
+        self.hessian.blend(blend, self.scale, ridge)
         if self.chosen:
-            n = e.state.ndx
-            np.einsum("ii->i", lq.H[0])[n : 2 * n] = PROXIMAL + ridge
+            n = self._e.state.ndx
+            np.einsum("ii->i", self.qp.lq.H[0])[n : 2 * n] = self.hessian.diagonals[0, n : 2 * n] = PROXIMAL + ridge
 
     def set_proximal(self, delta: Reals | float, y_ref: Reals | float) -> None:
         """Takes δ and the multipliers that proximal rows start from, (T + 1, nc) each, or one number for all."""
         self._delta[:], self._y_ref[:] = delta, y_ref
 
-    def set_soft(self, linear: Reals, quadratic: Reals) -> None:
-        """Takes the weights of slacks (T + 1, nc), of the program's cost."""
-        self._soft[0][:], self._soft[1][:] = linear, quadratic
+    def set_soft(self, rows: ConstraintRows) -> None:
+        """Takes the weights of slacks, times the scale of the cost."""
+        if not (rows.any_soft or self._any_soft):  # they are those of hard rows
+            return
+        linear, quadratic = self._soft
+        self._any_soft = rows.any_soft
+        np.multiply(rows.soft_linear, self.scale, out=linear)
+        np.multiply(rows.soft_quadratic, self.scale, out=quadratic)
 
     def correct(self, f: Reals, c: Reals, rows: ConstraintRows, step: QPSolution) -> None:
         """Adds to gaps and rows what a full step has missed: a second-order correction.
@@ -175,6 +174,5 @@ class StepProgram:
         return K[self._first :, : self._e.nu]
 
     def start_multipliers(self, found: QPSolution) -> Reals:
-        """Multipliers of the bounds of the start (ndx,), 0 without any."""
-        n = self._e.state.ndx
-        return found.y[0, :n].copy() if self._bounded else np.zeros(n)
+        """Multipliers of the bounds of the start (ndx,)."""
+        return found.y[0, : self._e.state.ndx].copy()

@@ -44,14 +44,17 @@ class SQPProgress(Progress):
         ridge: What the next QP begins with on the diagonal of Huu.
         failures: Searches without a step, one after the other [-].
         full: Whether the last step was a full one.
+        partial: Whether it was a part of one, of a problem without rows.
         shorts: Short steps, one after the other [-].
         restarted: Whether it has begun anew.
         left: What it has left then.
         gap: Largest gap of the trajectory.
         stationarity: Largest gradient of the Lagrangian along the controls.
         violation: Largest violation of a row.
+        infeasibility: Sum of all gaps and violations, see `merit.infeasibility`.
         complementarity: Largest product of a multiplier and the distance from its bound.
         stuck: Iterations in a row at which nothing promises to reduce the violation [-].
+        leaps: Steps that were taken though they raised the merit [-].
     """
 
     guess: tuple[Reals, Reals] = field(default_factory=lambda: (np.zeros(0), np.zeros((0, 0))))
@@ -71,11 +74,14 @@ class SQPProgress(Progress):
     ridge: float = 0.0
     failures: int = 0
     full: bool = False
+    partial: bool = False
     shorts: int = 0
     restarted: bool = False
     left: Left | None = None
     gap: float = 0.0
     stationarity: float = math.nan
     violation: float = math.nan
+    infeasibility: float = math.nan
     complementarity: float = math.nan
     stuck: int = 0
+    leaps: int = 0

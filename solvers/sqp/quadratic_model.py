@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from trajopt.shooting import ShootingProblem
@@ -39,7 +37,7 @@ class QuadraticModel:
         self._exact = LagrangianHessian(e) if LagrangianHessian.available(e) else None
         self._chosen, self._bounded = problem.start != "fixed", not isinstance(problem.start, str)
         constrained = e.nc > 0 or self._bounded
-        self._scaled = constrained and options.qp == "ipm"  # its first slacks and multipliers are for costs of size 1
+        self._scaled = constrained and options.qp in ("ipm", "osqp")  # these begin as for costs of size 1
         self._simple = self._exact is None and not self._chosen and not self._scaled
         self._kept: dict[bool, tuple[StepProgram, InnerSolver]] = {}
         self._program, self._inner = self._pair(shared=self._simple)
@@ -47,7 +45,7 @@ class QuadraticModel:
     def _pair(self, *, shared: bool) -> tuple[StepProgram, InnerSolver]:
         """The program with the evaluator's own Hessian or a copy of it, and its solver."""
         if shared not in self._kept:
-            program = StepProgram(self._e, chosen=self._chosen, bounded=self._bounded, shared=shared)
+            program = StepProgram(self._e, self._exact, chosen=self._chosen, bounded=self._bounded, shared=shared)
             inner = InnerSolver(program.qp, self._options.qp, self._options.qp_iterations)
             self._kept[shared] = program, inner
         return self._kept[shared]
@@ -72,16 +70,17 @@ class QuadraticModel:
         """
         blend, ridge, increased = 0.0, run.ridge, False
         if self._exact is not None and (run.repaired or run.warm):
-            self._exact.lam[:], self._exact.y[:] = run.lam / run.scale, run.y / run.scale
+            np.divide(run.lam, run.scale, out=self._exact.lam)
+            np.divide(run.y, run.scale, out=self._exact.y)
             self._exact()
             blend = 1.0
         self._set_rows(run, rows, proximal=proximal)
-        y = self._padded(run)
+        self._inner.start_from(self._padded(run))
         while True:
             if ridge > 0.0 and self._program.shared:  # it can't be added to the evaluator's array
                 self._leave_shared(run, rows, proximal=proximal)
-            self._program.set_hessian(self._exact, blend, ridge / (run.scale / self._program.scale))
-            found = self._inner.solve(y, convex=blend == 0.0)
+            self._program.set_hessian(blend, ridge / (run.scale / self._program.scale))
+            found = self._inner.solve(convex=blend == 0.0, hessian=self._program.hessian)
             if found.status is not QPStatus.INDEFINITE or ridge > LARGEST_RIDGE:
                 run.blend = blend
                 return self._unpacked(run, found), ridge
@@ -97,6 +96,7 @@ class QuadraticModel:
         self._program, self._inner = self._pair(shared=False)
         self._program.take(scale, rows)
         self._set_rows(run, rows, proximal=proximal)
+        self._inner.start_from(self._padded(run))
 
     def _set_rows(self, run: SQPProgress, rows: ConstraintRows, *, proximal: bool) -> None:
         """Hands slacks and proximal rows to the program."""
@@ -104,7 +104,7 @@ class QuadraticModel:
             return
         program = self._program
         ratio = run.scale / program.scale
-        program.set_soft(rows.soft_linear * program.scale, rows.soft_quadratic * program.scale)
+        program.set_soft(rows)
         if proximal:
             general, penalty = rows.general, run.penalty
             program.set_proximal(np.where(general, ratio / penalty.mu, 0.0), np.where(general, penalty.y / ratio, 0.0))
@@ -116,16 +116,27 @@ class QuadraticModel:
         before = self._e.f.copy()
         try:
             self._program.correct(f, c, rows, step)
-            return self._unpacked(run, self._inner.solve(self._padded(run), convex=run.blend == 0.0))
+            self._inner.start_from(self._padded(run))
+            return self._unpacked(run, self._inner.solve(convex=run.blend == 0.0))
         finally:
             self._program.restore(before, rows)
 
     def _unpacked(self, run: SQPProgress, found: QPSolution) -> QPSolution:
         """The solution in terms of the problem, with multipliers of the scaled cost; its arrays stay."""
         step, ratio = self._program.step(found), run.scale / self._program.scale
-        run.start_y = self._program.start_multipliers(found) * ratio
-        K = self._program.gains(self._inner.K)
-        return replace(step, dx=step.dx.copy(), du=step.du.copy(), lam=step.lam * ratio, y=step.y * ratio, K=K)
+        if self._bounded:
+            run.start_y = self._program.start_multipliers(found) * ratio
+        return QPSolution(
+            status=step.status,
+            iterations=step.iterations,
+            dx=step.dx.copy(),
+            du=step.du.copy(),
+            lam=step.lam * ratio,
+            y=step.y * ratio,
+            rows=step.rows,
+            K=self._program.gains(self._inner.K),
+            failed_knot=step.failed_knot,
+        )
 
     def gradient(self, run: SQPProgress) -> tuple[Reals, Reals, Reals]:
         """Gradient of the Lagrangian of the scaled cost along controls (T, nu) and start, and costates (T + 1, ndx).
@@ -151,4 +162,4 @@ class QuadraticModel:
     def _padded(self, run: SQPProgress) -> Reals:
         """The last multipliers of all rows of the program."""
         ratio = run.scale / self._program.scale
-        return self._program.padded_rows(run.y / ratio, run.start_y / ratio)
+        return self._program.padded_rows(run.y / ratio, run.start_y / ratio if self._bounded else run.start_y)

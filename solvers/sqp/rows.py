@@ -9,6 +9,7 @@ from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.kinds import Kind
 from trajopt.solvers.norms import largest
+from trajopt.solvers.sqp.row_sizes import RowSizes
 from trajopt.types import Reals
 
 
@@ -60,6 +61,7 @@ class ConstraintRows:
         if not self.chosen:
             self.lower[0, e.given_rows], self.upper[0, e.given_rows] = -np.inf, np.inf
         self.general, self.any_soft = ~self.limits & ~self.soft, bool(np.any(self.soft))
+        self._sizes = RowSizes(self.lower, self.upper, self.soft) if self.lower.size else None
 
     def _find_limits(self, e: Evaluator, kind: Kind) -> None:
         control = kind.model.rows_on_one_control
@@ -95,6 +97,8 @@ class ConstraintRows:
 
     def beyond(self, c: Reals) -> Reals:
         """By how much hard rows c (T + 1, nc) are beyond their bounds, negative below the lower one."""
+        if not c.size:
+            return c
         beyond = c - np.minimum(np.maximum(c, self.lower), self.upper)  # half the time of np.clip on few rows
         if self.any_soft:
             beyond[self.soft] = 0.0
@@ -107,10 +111,30 @@ class ConstraintRows:
         slack = np.abs(c - np.clip(c, self.lower, self.upper))[self.soft]
         return float((self.soft_linear[self.soft] * slack + 0.5 * self.soft_quadratic[self.soft] * slack**2).sum())
 
-    def violation(self, c: Reals) -> float:
-        """Largest violation at rows c (T + 1, nc), or of a bound of the start."""
-        worst = largest(self.beyond(c)) if c.size else 0.0
-        return max(worst, largest(self.start_beyond())) if self.bounded else worst
+    def sum_of_violations(self, c: Reals) -> float:
+        """Σ |v| with v how far hard rows c (T + 1, nc) are beyond their bounds."""
+        return 0.0 if self._sizes is None else self._sizes.sum_of_violations(c)
+
+    def sizes(self, c: Reals, y: Reals, scale: float) -> tuple[float, float, float, float]:
+        """Σ |v|, largest violation, of a bound of the start too, largest multiplier, and complementarity.
+
+        The latter is the largest product of a multiplier and the distance from its bound, of rows within their bounds.
+        Of soft rows beyond a bound it is that of the slack and what the multiplier misses of its price.
+
+        Args:
+            c: Rows (T + 1, nc).
+            y: Multipliers (T + 1, nc).
+            scale: What the cost is multiplied by in y [1/cost].
+        """
+        nothing = 0.0, 0.0, 0.0, 0.0
+        total, violation, multiplier, worst = nothing if self._sizes is None else self._sizes.all(c, y)
+        if self.bounded:
+            violation = max(violation, largest(self.start_beyond()))
+        if self.any_soft:
+            slack = np.abs(c - np.clip(c, self.lower, self.upper))[self.soft]
+            price = scale * (self.soft_linear[self.soft] + self.soft_quadratic[self.soft] * slack)
+            worst = max(worst, float((slack * np.abs(price - np.abs(y[self.soft]))).max(initial=0.0)))
+        return total, violation, multiplier, worst
 
     def start_beyond(self) -> Reals:
         """By how much the evaluator's start is beyond its bounds (ndx,)."""
@@ -131,25 +155,4 @@ class ConstraintRows:
 
     def within_limits(self, du: Reals, us: Reals) -> Reals:
         """Steps of the controls us (T, nu), cut so that they stay within their limits."""
-        return np.clip(du, self.u_lower - us, self.u_upper - us)
-
-    def complementarity(self, c: Reals, y: Reals, scale: float) -> float:
-        """Largest product of a multiplier and the distance from its bound, of rows within their bounds.
-
-        Of soft rows beyond a bound it is that of the slack and what the multiplier misses of its price.
-
-        Args:
-            c: Rows (T + 1, nc).
-            y: Multipliers (T + 1, nc).
-            scale: What the cost is multiplied by in y [1/cost].
-        """
-        if not y.size:
-            return 0.0
-        distance = np.where(y > 0.0, self.upper - c, c - self.lower)
-        product = np.abs(y) * np.where(np.isfinite(distance), np.maximum(distance, 0.0), 0.0)
-        worst = float(product.max(initial=0.0))
-        if self.any_soft:
-            slack = np.abs(c - np.clip(c, self.lower, self.upper))[self.soft]
-            price = scale * (self.soft_linear[self.soft] + self.soft_quadratic[self.soft] * slack)
-            worst = max(worst, float((slack * np.abs(price - np.abs(y[self.soft]))).max(initial=0.0)))
-        return worst
+        return np.minimum(np.maximum(du, self.u_lower - us), self.u_upper - us)

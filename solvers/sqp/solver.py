@@ -22,7 +22,7 @@ from trajopt.solvers.sqp import units
 from trajopt.solvers.sqp.filter import FilterSearch
 from trajopt.solvers.sqp.merit import Taken, merit, merit_slope
 from trajopt.solvers.sqp.optimality import cannot_get_closer, measure
-from trajopt.solvers.sqp.policy import PolicySearch, is_nearly_a_motion, is_noisy
+from trajopt.solvers.sqp.policy import FLAT, PolicySearch, is_nearly_a_motion, is_noisy
 from trajopt.solvers.sqp.progress import Left, SQPProgress
 from trajopt.solvers.sqp.quadratic_model import FIRST_RIDGE, QuadraticModel
 from trajopt.solvers.sqp.rows import ConstraintRows
@@ -31,6 +31,7 @@ from trajopt.types import Reals
 STUCK = 3  # iterations in a row after which what cannot get closer counts as infeasible
 NEAR = 1e-6  # promised decrease of the merit, relative to it, below which a solve is about to end
 INCREASE = 10.0  # times relative_tolerance: as products of slacks and multipliers are not quite 0, a QP may promise it
+PARTIAL = 0.03  # times relative_tolerance, where the last promise was too much: it is exact without rows
 FAILURES = 3  # searches without a step, or linear steps that are short, after which it goes on in another way
 SHORT = 0.2  # length of a short step
 ROUNDED = 1e-12  # gap of a rollout
@@ -140,7 +141,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         self._penalize(run, self._rows.of_general(run.y), weight)
         run.filter, run.largest = [], math.inf
         run.trajectory, run.feasible = (e.xs.copy(), e.us.copy()), run.repaired
-        run.ridge, run.failures, run.full, run.shorts = 0.0, 0, False, 0
+        run.ridge, run.failures, run.full, run.partial, run.shorts = 0.0, 0, False, False, 0
         self._judge(run, e)
         run.repaired = run.repaired or (run.warm and run.gap < self.options.feasibility)
 
@@ -227,8 +228,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         ridge: float,
     ) -> None:
         was_repaired, run.repaired = run.repaired, True
-        flat = abs(slope) < 1e-7 * max(1.0, abs(before))
-        if taken is None and (run.linear or not flat):
+        flat = abs(slope) < FLAT * max(1.0, abs(before))
+        if taken is None and (run.linear or not flat or not e.nc):
             self._after_failure(run, e, ridge)
             return
         used = found if taken is None else taken.step
@@ -237,6 +238,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         run.lam, run.y = used.lam, used.y
         run.K = run.K if used.K is None else used.K
         run.full = taken is not None and taken.length == 1.0
+        run.partial = taken is not None and taken.length < 1.0 and not e.nc
         if taken is not None:
             if not taken.expanded:
                 e.xs[:], e.us[:] = taken.xs, taken.us
@@ -305,7 +307,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
 
     def _judge(self, run: SQPProgress, e: Evaluator) -> None:
         """Hands what was expanded to the quadratic model, and measures how far it is from optimal."""
-        run.cost = float(e.costs.sum())
+        run.cost = e.cost
         self._model.take(run, self._rows)
         measure(run, e, self._rows, self._model)
 
@@ -316,7 +318,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         feasible = closed and max(run.violation, run.complementarity) < options.feasibility
         size = max(1.0, abs(run.scale * run.cost))
         solved = found.status in (QPStatus.SOLVED, QPStatus.ROUNDING) or options.qp_iterations is not None
-        rounding = options.relative_tolerance * size
+        rounding = options.relative_tolerance * size * (PARTIAL if run.partial else 1.0)
         flat = solved and -INCREASE * rounding < promised < rounding
         if (run.feasible or run.linear) and feasible and (flat or run.stationarity < options.tolerance):
             run.status = SolverStatus.CONVERGED

@@ -1,14 +1,18 @@
 """Measures this library on this machine.
 
     python -m tests.benchmarks                       speed, a second thread, quadratic programs, models of one's own,
-                                                     convergence, memory, gaits
+                                                     convergence, memory, gaits, simulator, inverse kinematics
     tests/benchmarks/peers/make_env.sh DIR           once: an environment for Crocoddyl, mim-solvers
     python -m tests.benchmarks --peers DIR           ... beside them, on the same problems in the same run
     python -m tests.benchmarks --startup             ... and start-up, cold and warm
+    python -m tests.benchmarks -o limits             limits of every legged problem that has some, by Pinocchio
+    python -m tests.benchmarks -o simulator          steps of the simulator alone; beside MuJoCo with --mujoco DIR,
+                                                     an environment of tests/benchmarks/peers/make_mujoco_env.sh
+    python -m tests.benchmarks -o ik --pink DIR      ... inverse kinematics beside pin-pink (peers/make_ik_env.sh DIR)
     python -m tests.benchmarks -o robustness         random guesses and samples of constrained and of large problems
 
 Times drift on a machine that does other things too: trust ratios, and what two runs agree on. The exit status is 1 if
-the two sides did not solve the same problem; a bar that is not reached is printed only.
+the two sides did not solve the same problem, or a limit is not kept; other bars that are not reached are printed only.
 """
 
 from __future__ import annotations
@@ -25,11 +29,14 @@ from tests.benchmarks import (
     extensibility,
     gaits,
     inside,
+    inverse_kinematics,
+    limits,
     linear_steps,
     memory,
     quadratic,
     robustness,
     robustness_pictures,
+    simulator,
     speed,
     startup,
     threads,
@@ -48,10 +55,13 @@ SECTIONS = (
     "convergence",
     "memory",
     "gaits",
+    "limits",
+    "simulator",
+    "ik",
     "robustness",
     "startup",
 )
-SLOW = {"robustness", "startup"}  # which take minutes, and are left out unless asked for
+SLOW = {"limits", "robustness", "startup"}  # which take minutes, and are left out unless asked for
 
 
 def parse() -> argparse.Namespace:
@@ -59,6 +69,8 @@ def parse() -> argparse.Namespace:
     style = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__, formatter_class=style)
     parser.add_argument("--peers", type=Path, metavar="DIR", help="environment of make_env.sh: also run Crocoddyl")
+    parser.add_argument("--mujoco", type=Path, metavar="DIR", help="environment of make_mujoco_env.sh: also run MuJoCo")
+    parser.add_argument("--pink", type=Path, metavar="DIR", help="environment of make_ik_env.sh: also run pin-pink")
     parser.add_argument("--startup", action="store_true", help="also measure start-up (minutes)")
     parser.add_argument(
         *("--only", "-o"),
@@ -106,6 +118,13 @@ def main() -> int:
         _show(figures, "memory", memory.measure(), memory.report)
     if "gaits" in sections:
         _show(figures, "gaits", gaits.measure(), gaits.report)
+    if "limits" in sections:
+        _show(figures, "limits", limits.measure(), limits.report)
+        status |= int(any(limits.failures(known) for known in figures["limits"].values()))
+    if "simulator" in sections:
+        _show(figures, "simulator", simulator.measure(options.mujoco, rounds=options.rounds), simulator.report)
+    if "ik" in sections:
+        _show(figures, "ik", inverse_kinematics.measure(options.pink), inverse_kinematics.report)
     if "robustness" in sections:
         counts = {} if options.count is None else {"count": options.count, "samples": options.count}
         _show(figures, "robustness", robustness.measure(options.peers, **counts), robustness.report)

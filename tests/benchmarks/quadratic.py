@@ -16,9 +16,9 @@ from tests.benchmarks.constrained import EXAMPLES, PROGRAMS, Constrained
 from tests.benchmarks.ours import wait_until_optimised
 from tests.benchmarks.peer_process import PeerProcess
 from tests.benchmarks.table import bar, number, table
+from tests.support.first_programs import first_program
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers import SolverSQP, SQPOptions
-from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import ADMM, ADMMOptions, InteriorPoint, StageQP
 from trajopt.solvers.qp.sparse import SparseQP, Stages
 
@@ -56,22 +56,8 @@ def measure(environment: Path | None, *, rounds: int) -> Figures:
     return figures
 
 
-def first_program(case: Constrained) -> StageQP:
-    """The quadratic program at the guess, with the first state given and rows that are free of u not enforced there."""
-    e = Evaluator(case.problem)
-    e.prepare()
-    wait_until_optimised()
-    e.xs[:], e.us[:] = case.xs, case.us
-    e.expand(case.problem.x0)
-    qp = replace(StageQP.zeros(LinearQuadratic.of(e), e.nc), C=e.C, terminal_C=e.terminal_C)
-    lower, upper = e.row_bounds()
-    qp.lower[:], qp.upper[:] = lower - e.c, upper - e.c
-    free = ~np.any(e.C[0, :, e.state.ndx :], axis=1)
-    qp.lower[0, free], qp.upper[0, free] = -np.inf, np.inf
-    return qp
-
-
 def _beside_hpipm(qp: StageQP, rounds: int) -> dict[str, float]:
+    wait_until_optimised()
     program = SparseQP.of(qp)
     stages = Stages.of(qp, program)
     arguments = stages.arguments(program)

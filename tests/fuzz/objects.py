@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import trajopt
+from tests.fuzz.simulated import FIXED_SIMULATED
 from tests.fuzz.valid import PARTS
 from tests.fuzz.worlds import Swinging, World, speed, world
 from tests.support import constrained
@@ -16,6 +17,7 @@ from trajopt.robots import LeggedRobot
 from trajopt.solvers import qp
 
 FIXED: dict[str, Callable[[World, Random], Any]] = {
+    **FIXED_SIMULATED,
     "Solution": lambda w, rng: w.solution,
     "ProblemCase": lambda w, rng: problems.load("lqr"),
     "ProblemInfo": lambda w, rng: problems.describe("lqr"),

@@ -26,6 +26,8 @@ ROOMS = (
     "trajopt.residuals",
     "trajopt.robots",
     "trajopt.shooting",
+    "trajopt.simulator",
+    "trajopt.simulator.diffne",
     "trajopt.solution",
     "trajopt.solvers",
     "trajopt.solvers.qp",
@@ -51,11 +53,12 @@ BY_THE_PACKAGE = {
 RESULTS = {
     *("IterationRecord", "Solution", "ProblemCase", "ProblemInfo", "ProblemValues", "ProblemDerivatives", "Controls"),
     *("PendulumPlan", "LimitUse", "Reached", "QPSolution", "ConstraintRows"),
+    *("Rollout", "ArticulatedBody", "BodyJoint", "EndEffector"),
     "DifferentialActionModelSymbolic",  # to derive from
 }
 """Plain data that the package makes: their constructors take what they are given."""
 
-TAKING_RECORDS = {"friction_use"}
+TAKING_RECORDS = {"friction_use", "Simulator.simulate_batched", "DiffNERobotModel.simulate_batched"}
 """Functions for users although what they take is made by the package."""
 
 NOT_CALLED = {"set_num_threads", "SolverStatus", "ActionData", "Progress", "Family", "SupportPhase", "Callback"}

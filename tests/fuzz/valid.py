@@ -13,6 +13,7 @@ import numpy as np
 import pinocchio as pin
 
 import trajopt
+from tests.fuzz.simulated import SIMULATED, rollout_of_arm
 from tests.fuzz.worlds import T, World, folder, speed, world
 from tests.support import constrained
 from trajopt import analysis, gaits, problems, solvers
@@ -149,8 +150,14 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "ResidualModelFrameVelocity.reference": _numbers(6),
     "ResidualModelJointAcceleration.reference": lambda w, rng: np.zeros(w.robot.nv),
     "ResidualModelJointEffort.reference": lambda w, rng: None,
+    "ResidualModelManipulability.rows": _one_of((0, 2), [2]),
+    "ResidualModelManipulability.reference": _one_of(0.0, 0.3),
+    "ResidualModelLookAt.axis": _one_of((0.0, 0.0, 1.0), [1.0, 2.0, 0.0]),
     "ResidualModelPairDistance.first": lambda w, rng: trajopt.Sphere(0.1, frame=w.frames[-1]),
     "ResidualModelPairDistance.second": lambda w, rng: rng.choice([trajopt.Sphere(0.1), trajopt.Sphere(0.2)]),
+    "ResidualModelRelativePlacement.frame": lambda w, rng: w.frames[-1],
+    "ResidualModelRelativePlacement.base": lambda w, rng: "universe",
+    "ResidualModelRelativePlacement.reference": _placement,
     "ResidualModelState.elements": _one_of(None, [0], (1,)),
     "Sphere.center": _numbers(3),
     "ResidualModelState.reference": lambda w, rng: w.x(rng),
@@ -239,6 +246,10 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "load_robot.name": _one_of("a", "b"),
     "pendulum_plan.com": lambda w, rng: None,
     "constraints_report.solution": _any_solution,
+    "plot_configurations.configurations": lambda w, rng: pin.neutral(w.robot.model),
+    "plot_configurations.points": _targets,
+    "plot_configurations.placements": _placement,
+    "plot_configurations.view": lambda w, rng: rng.choice([None, (20.0, 30.0)]),
     "plot_constraints.solution": lambda w, rng: constrained.torn_mass(),
     "plot_motion.frame": lambda w, rng: None,
     "plot_motion.targets": _targets,
@@ -248,6 +259,14 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "plot_path.obstacles": _obstacles,
     "plot_path.solution": lambda w, rng: world("vector").drive,
     "plot_path.view": lambda w, rng: rng.choice([None, (20.0, 30.0)]),
+    "plot_rollout.rollout": rollout_of_arm,
+    "animate_rollout.rollout": rollout_of_arm,
+    "animate_rollout.path": lambda w, rng: folder() / "rollout.gif",
+    "with_base.model": lambda w, rng: trajopt.load_robot("small-quadruped").model,
+    "with_base.base": _one_of("free_flyer", "euler", "planar", "fixed"),
+    "load_geometry.source": _one_of("four-limbs", "planar-2r"),
+    "load_geometry.model": lambda w, rng: trajopt.load_robot("four-limbs").model,
+    "load_geometry.kind": _one_of("collision", "visual"),
     "plot_summary.obstacles": _obstacles,
     "plot_summary.frame": lambda w, rng: None,
     "plot_summary.targets": _targets,
@@ -392,6 +411,8 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "float": _up_to(1.0),
     "str": _one_of("one", "two"),
 }
+
+VALID |= SIMULATED
 
 for _name, _state in PARTS.items():
     for _door in ("at_rest.x", "check.x", "normalize.x", "integrate.x", "jintegrate.x"):

@@ -16,6 +16,7 @@ from trajopt.kernels import Array, Kernel, Program, Step, compilations, emission
 from trajopt.kernels.builder import Builder
 from trajopt.kernels.entry import EntryWriter
 from trajopt.kernels.instructions import read_instructions
+from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.steps import Known
 
 
@@ -36,7 +37,7 @@ class Cubic(Step):
     content = property(lambda self: (*(x.number for x in (*self.reads, *self.writes)), self.limit))
     work = property(lambda self: 12 * self.limit)
 
-    def evaluate(self, known: Known) -> None:
+    def evaluate(self, known: Known, numbers: Numbers) -> None:
         a, b, z = (known[x.number][0, 0] for x in self.reads)
         with np.errstate(all="ignore"):
             for _ in range(self.limit):
@@ -181,7 +182,7 @@ class Given(Step):
     content = property(lambda self: (self.value.number, self.result.number))  # it does not tell the sign
     work = property(lambda self: 1)
 
-    def evaluate(self, known: Known) -> None:
+    def evaluate(self, known: Known, numbers: Numbers) -> None:
         known[self.result.number] = known[self.value.number].copy()
 
     def write(self, writer: EntryWriter) -> None:
@@ -229,7 +230,7 @@ class Reversed(Step):
     functions = property(lambda self: self.call.functions)
     scratch = property(lambda self: self.vector.size)
 
-    def evaluate(self, known: Known) -> None:
+    def evaluate(self, known: Known, numbers: Numbers) -> None:
         known[self.result.number] = np.array(self.functions[0].function(known[self.vector.number][::-1]))
 
     def write(self, writer: EntryWriter) -> None:

@@ -97,6 +97,10 @@ def test_limbs_of_a_humanoid_are_chains_and_small_ones_are_one():
     assert not limbs_of(load_robot("planar-3r").model)
 
 
+def test_two_fingers_have_one_name_above_their_column():
+    assert set(limbs_of(load_robot("panda").model).values()) == {"panda_joint", "panda_finger_joint"}
+
+
 # --- spikes -----------------------------------------------------------------------------------------------------------
 
 

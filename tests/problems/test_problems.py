@@ -49,6 +49,9 @@ CONSTRAINED = [
 ]
 """Those with constraints, which are SolverSQP's: tests/problems/test_constrained.py."""
 
+SIMULATED = ["block-on-incline", "cart-push", "hopper", "puck", "stand-up"]
+"""Those through contacts that are found: tests/problems/test_simulated.py."""
+
 JUMPS = ["biped-jump", "quadruped-jump", "crocoddyl-biped-jump", "crocoddyl-quadruped-jump"]
 """FDDP solves them; to DDP, whose every trajectory is a rollout, the flight says little: it ends elsewhere or not."""
 
@@ -79,7 +82,7 @@ def solution_of(variant: str, solver: type[SolverAbstract]) -> Solution:
 
 
 def test_names() -> None:
-    assert problems.names() == sorted([*FAMILIES, *CONSTRAINED])
+    assert problems.names() == sorted([*FAMILIES, *CONSTRAINED, *SIMULATED])
 
 
 @pytest.mark.parametrize("solver", [SolverFDDP, SolverDDP])

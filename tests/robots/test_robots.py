@@ -143,6 +143,11 @@ def test_mjcf(tmp_path: Path) -> None:
         load_robot(sliding, floating_base=True)
 
 
+def test_joints_are_locked_where_pinocchio_fills_in_wrong_limits() -> None:
+    legs = load_robot("talos_legs")
+    assert legs.lock_joints("leg_left_6_joint").nv == legs.nv - 1
+
+
 def test_lock_joints_keeps_the_kinematics() -> None:
     robot = load_robot("talos_arm")
     q = robot.configuration("half_sitting")
@@ -236,7 +241,7 @@ def test_repr() -> None:
     assert "... (13)" in repr(load_robot("hyq"))
 
 
-@pytest.mark.parametrize("name", sorted(set(BUILTIN_ROBOTS) - {"small-quadruped", "small-biped"}))
+@pytest.mark.parametrize("name", sorted(set(BUILTIN_ROBOTS) - {"small-quadruped", "small-biped", "four-limbs"}))
 def test_builtin_robots_move_in_the_vertical_plane(name: str) -> None:
     robot = load_robot(name)
     data = robot.model.createData()

@@ -287,3 +287,30 @@ def test_differences_name_the_model_inside() -> None:
 def test_a_black_box_that_knows_the_end_is_solved() -> None:
     model = WithoutEnd("nothing")
     assert SolverFDDP(ShootingProblem([1.0], [model] * 3, model)).solve(us=np.zeros((3, 1))).converged
+
+
+class Careless(ActionModelAbstract):
+    """Changes what it is given."""
+
+    def __init__(self, state: trajopt.StateVector, what: str) -> None:
+        super().__init__(state, 1)
+        self.what = what
+
+    def calc(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
+        data.cost = 0.0
+        if self.what == "x" or u is not None:
+            array = x if self.what == "x" else u
+            array[0] += 1.0  # type: ignore[index]
+        data.xnext = x.copy()
+
+    def calc_diff(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
+        data.Lxx, data.Luu, data.Fx = np.eye(2), np.eye(1), np.eye(2)
+
+
+@pytest.mark.parametrize("what", ["x", "u"])
+def test_a_black_box_that_overwrites_what_it_is_given_is_told_so(what: str) -> None:
+    model = Careless(trajopt.StateVector(2), what)
+    problem = ShootingProblem([0.0, 0.0], [model] * 3, model)
+    message = r"knot 0: Careless.calc raised ValueError: .*read-only; x and u are not to be changed: .* x = x.copy\(\)"
+    with pytest.raises(ModelEvaluationError, match=message):
+        problem.calc(np.zeros((4, 2)), np.zeros((3, 1)))

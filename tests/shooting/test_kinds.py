@@ -13,6 +13,7 @@ from tests.shooting.test_problem import X0, Kick, alone, mixed_problem, pendulum
 from tests.support.model_list import BlackBox, costs_of, free_dynamics, reference_of
 from tests.support.slow_twin import assert_close
 from trajopt.kernels import KernelCall
+from trajopt.kernels.in_turn import Together
 from trajopt.shooting.arrays import padded
 from trajopt.shooting.black_box import BlackBoxKind, PythonCall
 from trajopt.shooting.compiled import CompiledKind
@@ -22,16 +23,21 @@ from trajopt.shooting.linear_trial import LinearTrial
 
 
 @pytest.fixture
-def native_calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int | None]]:
-    """The ranges of blocks of every native call from here on."""
-    calls: list[tuple[int, int | None]] = []
-    original = KernelCall.__call__
+def native_calls(monkeypatch: pytest.MonkeyPatch) -> list[str | tuple[int, int | None]]:
+    """Every native call from here on: its range of blocks, or that it is for several calls together."""
+    calls: list[str | tuple[int, int | None]] = []
+    original, together = KernelCall.__call__, Together.__call__
 
     def counted(self: KernelCall, first: int = 0, end: int | None = None) -> None:
         calls.append((first, end))
         original(self, first, end)
 
+    def counted_together(self: Together) -> None:
+        calls.append("together")
+        together(self)
+
     monkeypatch.setattr(KernelCall, "__call__", counted)
+    monkeypatch.setattr(Together, "__call__", counted_together)
     return calls
 
 
@@ -39,14 +45,14 @@ def test_compiled_knots_are_one_native_call_between_black_boxes(native_calls: An
     one, other, box = pendulum(), pendulum(mass=2.0), BlackBox()
     compiled = Evaluator(trajopt.ShootingProblem(X0, [one, other, one, one, other], stack(control=False)))
     compiled.trials(1).run()
-    assert native_calls == [(0, 5), (0, None)]  # the running knots, the end
+    assert native_calls == ["together"]  # the running knots, the end, the sum of the costs
     native_calls.clear()
     compiled.expand(np.array(X0))
-    assert native_calls == [(0, None), (0, None)]
+    assert native_calls == ["together"]
     native_calls.clear()
     mixed = Evaluator(trajopt.ShootingProblem(X0, [one, other, box, one, box, box, other], box))
     mixed.trials(8).run()
-    assert native_calls == [(0, 2), (3, 4), (6, 7)]
+    assert native_calls == [(0, 2), (3, 4), (6, 7), "together"]
 
 
 def test_models_get_their_kind_once() -> None:

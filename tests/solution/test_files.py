@@ -133,6 +133,22 @@ def test_csv_of_a_robot_has_the_names_of_its_joints(tmp_path: Path) -> None:
     assert text.endswith(",rh_foot impulse fz [N s]")  # at touch-downs
 
 
+def test_csv_has_round_times_and_no_negative_zeros_of_feet_in_the_air(tmp_path: Path) -> None:
+    solution = trot()
+    with solution.to_csv(tmp_path / "trot.csv").open(newline="") as file:
+        head, *rows = csv.reader(file)
+    assert solution.times is not None
+    assert max(len(row[1]) for row in rows) <= 5  # such as 0.145; sums of steps have up to 19 letters
+    assert max(len(str(time)) for time in solution.times.tolist()) > 5
+    np.testing.assert_allclose([float(row[1]) for row in rows], solution.times, atol=1e-12)
+    forces = [i for i, name in enumerate(head) if " f" in name and "[N" in name]
+    cells = {row[i] for row in rows for i in forces}
+    assert "0.0" in cells
+    assert "-0.0" not in cells
+    assert np.any(np.signbit(solution.contact_forces()["lf_foot"]) & (solution.contact_forces()["lf_foot"] == 0.0))
+    assert all(len(str(time)) <= 5 for time in solution.to_dict()["times"])
+
+
 def test_csv_names_another_suffix(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match=r"path: expected a file ending in \.csv, got .*one\.txt"):
         pendulum().to_csv(tmp_path / "one.txt")

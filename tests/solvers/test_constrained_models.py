@@ -234,11 +234,15 @@ def test_a_torque_that_is_just_enough_to_stand(steps: str) -> None:
 def test_crossed_bounds_at_one_knot() -> None:
     problem = arm(lambda rows: rows.add("tool", TOOL, lower=-1.0, upper=[1.0, 1.0, 0.5]), T=4)
     problem.set_parameter("tool.lower", [-1.0, -1.0, 0.7], knots=2)
-    message = r"constraint tool\[2\] at knot 2: expected lower <= upper, got 0.7 and 0.5; set tool.lower or tool.upper"
+    problem.set_parameter("tool.lower", [-1.0, -1.0, 0.7], knots=3)
+    message = (
+        r"constraint tool\[2\] at knot 2: expected lower <= upper, got 0.7 and 0.5; raise tool.upper to at least 0.7, "
+        r"or lower tool.lower to at most 0.5: problem.set_parameter\('tool.upper', value, knots=\[2, 3\]\)"
+    )
     for solver in (SolverSQP(problem), SolverIpopt(problem)):
         with pytest.raises(InvalidArgumentError, match=message):
             solver.solve()
-    problem.set_parameter("tool.upper", [1.0, 1.0, 0.8], knots=2)
+    problem.set_parameter("tool.upper", [1.0, 1.0, 0.8], knots=[2, 3])
     assert SolverSQP(problem).solve().status is not None
 
 

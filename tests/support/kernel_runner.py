@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 
 import casadi as ca
@@ -76,3 +77,28 @@ def assert_same_bits(got: Sequence[Reals], expected: Sequence[Reals]) -> None:
         assert not len(wrong), (
             f"output {i} differs in {len(wrong)} places, first {wrong[0]}: {a[*wrong[0]]!r} {b[*wrong[0]]!r}"
         )
+
+
+GUARD = 7.25
+
+
+def run_guarded(kernel: Kernel) -> Reals:
+    """Runs a kernel once, on arrays and a scratch full of `GUARD`; fails if it writes behind one of them.
+
+    Returns:
+        The scratch.
+    """
+
+    def room(doubles: int) -> Reals:
+        raw = np.full(doubles + 16, GUARD)
+        first = -raw.ctypes.data // 8 % 8
+        return raw[first : first + doubles + 8]
+
+    arrays = [room(length * kernel.width) for length in kernel.lengths]
+    scratch = room((kernel.scratch_bytes - 64) // 8)  # 64 bytes are for its alignment
+    addresses = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
+    entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(kernel.address)
+    entry(ctypes.addressof(addresses), scratch.ctypes.data)
+    for array in (*arrays, scratch):
+        assert np.all(array[-8:] == GUARD)
+    return scratch

@@ -8,11 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.gaits import ContactSchedule
-from trajopt.robots import Robot
+from trajopt.gaits import ContactSchedule, Phase, Stance
+from trajopt.problems import ProblemCase, com_circle
+from trajopt.robots import Robot, legged_robot, load_robot
 from trajopt.solution import Solution
 
 Reals = npt.NDArray[np.float64]
+LIMIT, SLIP, BALANCE = 1e-6, 1e-3, 1e-8
+"""Bars: beyond a limit [of the weight, N m, rad/s, rad], how far a foot that stands moves [m], and forces that contacts
+do not explain, of the weight [-]."""
+LIMITS = ("friction", "pull", "tipping", "torque", "velocity", "position")
 FRAME = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
 
 
@@ -40,6 +45,23 @@ class Excess:
     position: float
     slip: float
     imbalance: float
+
+    def failures(self) -> list[str]:
+        """Names of the bars that are not reached."""
+        kept = {limit: getattr(self, limit) < LIMIT for limit in LIMITS}
+        kept |= {"slip": self.slip < SLIP, "imbalance": self.imbalance < BALANCE}
+        return [name for name, holds in kept.items() if not holds]
+
+
+def excess_of_case(case: ProblemCase, solution: Solution, robot: str) -> Excess:
+    """By how much a solution of a ready problem is beyond its limits."""
+    legs, walker = legged_robot(robot), load_robot(robot)
+    schedule, mu = case.problem.schedule, 0.7
+    if schedule is None:  # all feet stand
+        stance, mu = Stance.of(walker, com_circle.FEET, np.array(com_circle.POSTURE)), 0.8
+        still = Phase(name="circle", knots=case.problem.T + 1, stance=stance.names)
+        schedule = ContactSchedule(start=stance, phases=(still,), dt=float(case.problem.times[1]))
+    return excess_of(walker, schedule, solution, mu, legs.sole)
 
 
 def excess_of(

@@ -1,4 +1,7 @@
-"""Every model of the library by name; one battery (test_models*.py) runs over all. New models are added here."""
+"""Every model of the library by name; one battery (test_models*.py) runs over all. New models are added here.
+
+Longer than a file should be, because it is one list.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from tests.support.constraint_models import constraints_of, limited_residuals
 from tests.support.contact_models import contact_differentials, force_residuals, impulse_actions
 from tests.support.contact_robots import ROBOTS, robot_state
 from tests.support.inverse_dynamics import inverse_model
+from tests.support.kinematic_residuals import kinematic_residuals
 from trajopt.actions import ActionModelTerminal
 from trajopt.dynamics import RobotExpressions
 from trajopt.residuals import ResidualModelAbstract
@@ -237,6 +241,7 @@ RESIDUALS: dict[str, Callable[[], ResidualModelAbstract]] = {
         for name in ("ball", "drone", "talos_arm", "solo12")
         for key, make in _multibody_residuals(name).items()
     },
+    **kinematic_residuals(state_of),
     "rotation-quaternion": lambda: trajopt.ResidualModelFrameRotation(state_of("ball"), "tip", _QUATERNION),
     "placement-vector": lambda: trajopt.ResidualModelFramePlacement(state_of("ball"), "tip", [1, 2, 3, *_QUATERNION]),
     "symbolic-x": lambda: trajopt.ResidualModelSymbolic(state_of("vector"), swing),

@@ -38,4 +38,6 @@ def told(model: object, method: str, *, before: str = "", after: str = "") -> It
         if isinstance(error, UnsupportedOperationError) and not before:
             raise
         words = f"{told_class(model)}.{method} raised {type(error).__name__}: {error}"
+        if isinstance(error, ValueError) and "read-only" in str(error):
+            words += "; x and u are not to be changed: work on a copy, such as x = x.copy()"
         raise ModelEvaluationError(f"{before}{words}{after}") from error

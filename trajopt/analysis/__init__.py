@@ -4,6 +4,7 @@ from trajopt.analysis.constraints import ConstraintRows, constraint_rows, constr
 from trajopt.analysis.legs import Foot, LeggedMotion, SupportPhase, legged_motion
 from trajopt.analysis.limits import LimitUse, limit_uses, limits_report
 from trajopt.analysis.reached import Reached, friction_use, reached, reached_words
+from trajopt.analysis.replay import replay
 from trajopt.analysis.report import motion_report
 from trajopt.model.calls import explain_calls
 
@@ -23,6 +24,7 @@ __all__ = [
     "motion_report",
     "reached",
     "reached_words",
+    "replay",
 ]
 
 explain_calls(__name__)

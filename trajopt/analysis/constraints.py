@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution
 from trajopt.analysis.quantities import control_quantities
+from trajopt.analysis.row_names import row_names
 from trajopt.checks import check_count, check_items, check_shape, check_text, check_texts, shape_of
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.residuals import ResidualModelState
@@ -31,7 +32,6 @@ TOUCH = 1e-6
 """A row is at a bound within this distance, relative to bounds larger than 1 [unit of the row]."""
 
 _MOST = 4  # constraints that a report lists [-]
-_AXES = {"ResidualModelFrameTranslation": "xyz", "ResidualModelCoMPosition": "xyz"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +178,21 @@ def constraints_report(solution: Solution) -> dict[str, str]:
         f"{name} {at_bound[name]}" for name in sorted(at_bound, key=lambda name: -at_bound[name]) if at_bound[name]
     ]
     more = ", ..." if len(words) > _MOST else ""
-    return {"constraints": "hold" + (f"; knots at a bound: {', '.join(words[:_MOST])}{more}" if words else "")}
+    hold = "hold" + "".join(
+        f", but x0 violates {rows.title(row)}" for rows, row, _ in violated_at_start(constraints)[:1]
+    )
+    return {"constraints": hold + (f"; knots at a bound: {', '.join(words[:_MOST])}{more}" if words else "")}
+
+
+def violated_at_start(constraints: Sequence[ConstraintRows]) -> list[tuple[ConstraintRows, int, float]]:
+    """Constraints that x0 violates in rows that no control changes, with the worst of these rows and its violation."""
+    found = []
+    for rows in constraints:
+        given = np.where(rows.enforced, 0.0, rows.violations)[0]
+        row = int(given.argmax())
+        if given[row] > HELD:
+            found.append((rows, row, float(given[row])))
+    return sorted(found, key=lambda item: -item[2])
 
 
 def _rows_of(
@@ -270,8 +284,7 @@ def _names(
     known, state = inspection.controls(problem), problem.state
     efforts = control_quantities(state, known)
     residual = _residual(model, name)
-    axes = _AXES.get(type(residual).__name__, "")
-    unit = getattr(residual, "unit", "-")
+    own = row_names(residual, len(controls))
     names, units = [], []
     if isinstance(residual, ResidualModelState) and len(controls) == state.ndx:
         coordinates = range(state.ndx)  # of a manifold, where rows are more than coordinates and constants
@@ -283,8 +296,8 @@ def _names(
             names.append(state.tangent_names[coordinate])
             units.append(state.tangent_units[coordinate])
         else:
-            names.append(axes[row] if len(axes) == len(controls) else str(row))
-            units.append("-" if "," in unit else unit)
+            names.append(own[row][0])
+            units.append(own[row][1])
     return tuple(names), tuple("" if each == "-" else each for each in units)
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trajopt.analysis.basics import robot_of, time_axis
+from trajopt.analysis.feet import Foot, LeggedMotion, SupportPhase
 from trajopt.analysis.references import all_constraints, all_terms, com_references, frame_references, knot_values
+from trajopt.analysis.spheres import simulated_contacts, sphere_motion
 from trajopt.checks import check_array
 from trajopt.contacts.stack import parameter_name
 from trajopt.errors import InvalidArgumentError
@@ -21,171 +22,9 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
+__all__ = ["Foot", "LeggedMotion", "SupportPhase", "feet_frames", "has_contacts", "is_legged", "legged_motion"]
+
 _UP = (0.0, 0.0, 1.0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Foot:
-    """One foot over all knots: a frame of the robot that touches the world.
-
-    Attributes:
-        name: Name of its contact.
-        frame: Name of the frame.
-        positions: Positions of the frame, shape (T + 1, 3) [m].
-        references: Reference positions of the cost terms, shape (T + 1, 3) [m]; NaN at knots without one.
-        stands: Whether the foot is in contact from a knot to the next, shape (T,).
-        forces: Force of the ground on the foot in world axes, shape (T, 3) [N]; NaN while it is not in contact.
-        torques: Torque of the ground about the frame's origin in world axes, shape (T, 3) [N m]; NaN likewise.
-        impulses: Impulse of the ground at a touch-down, shape (T, 3) [N s]; NaN at all other knots.
-        normals: Normal of the ground, shape (T, 3) [-].
-        mu: Friction coefficient of cost terms and constraints, shape (T,) [-]; NaN at knots without one.
-        outline: Corners of the sole around the frame's origin in world axes, shape (T + 1, 4, 3) [m]; zeros of shape
-            (T + 1, 1, 3) for a point foot, and for a sole whose size is not known.
-        lands: Whether its last swing ends on a foothold at the end of the horizon, where it stands no more.
-    """
-
-    name: str
-    frame: str
-    positions: Reals
-    references: Reals
-    stands: npt.NDArray[np.bool_]
-    forces: Reals
-    torques: Reals
-    impulses: Reals
-    normals: Reals
-    mu: Reals
-    outline: Reals
-    lands: bool = False
-
-    @property
-    def on_floor(self) -> bool:
-        """Whether the foot touches a floor (its normal is within 60 degrees of the vertical) and not a wall."""
-        return bool(np.median(self.normals[:, 2]) > 0.5)
-
-    @property
-    def normal_forces(self) -> Reals:
-        """Normal component of the force, shape (T,) [N]."""
-        return np.asarray(np.sum(self.forces * self.normals, axis=1))
-
-    @property
-    def tangential_forces(self) -> Reals:
-        """Magnitude of the tangential component of the force, shape (T,) [N]."""
-        along = self.forces - self.normal_forces[:, None] * self.normals
-        return np.asarray(np.linalg.norm(along, axis=1))
-
-    @property
-    def normal_impulses(self) -> Reals:
-        """Normal component of the impulse, shape (T,) [N s]."""
-        return np.asarray(np.sum(self.impulses * self.normals, axis=1))
-
-    @property
-    def hits(self) -> npt.NDArray[np.int64]:
-        """Knots at which the foot touches down with an impulse."""
-        return np.flatnonzero(np.isfinite(self.impulses[:, 0]))
-
-    @property
-    def pressures(self) -> Reals:
-        """Centre of pressure p + n × τ / f_n, shape (T, 3) [m]; NaN while the normal force is not positive."""
-        load = np.where(self.normal_forces > 0, self.normal_forces, np.nan)
-        return self.positions[:-1] + np.cross(self.normals, self.torques) / load[:, None]
-
-    @property
-    def sole_use(self) -> Reals:
-        """Distance of the centre of pressure from the sole's middle, in half lengths or widths, shape (T,) [-].
-
-        The larger of the two; beyond 1 the sole tips about an edge. NaN where there is no pressure, and of a point.
-        """
-        if self.outline.shape[1] != 4:
-            return np.full(len(self.stands), np.nan)
-        sides = self.outline[:-1, :1] - self.outline[:-1, [1, 3]]  # (T, 2, 3): along the length and the width
-        place = np.einsum("tk,tik->ti", self.pressures - self.positions[:-1], sides)
-        return np.asarray(2.0 * np.max(np.abs(place) / np.sum(sides**2, axis=2), axis=1))
-
-
-@dataclass(frozen=True, kw_only=True)
-class SupportPhase:
-    """An interval of the motion during which the same feet are in contact.
-
-    Attributes:
-        first: Knot at which it begins.
-        last: Knot at which it ends.
-        feet: Indices of the feet in contact.
-    """
-
-    first: int
-    last: int
-    feet: tuple[int, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class LeggedMotion:
-    """Motion of a robot on feet.
-
-    Attributes:
-        abscissa: Time of each knot, or its number if the problem has no times, shape (T + 1,) [s] or [-].
-        label: Label of the time axis.
-        takes_time: Whether a knot takes time, shape (T,); the knot of an impulse takes none.
-        feet: The feet, in the order of the contacts.
-        com: Centre of mass, shape (T + 1, 3) [m].
-        com_references: Reference positions of the centre of mass, shape (T + 1, 3) [m]; NaN at knots without one.
-        weight: Weight of the robot [N].
-    """
-
-    abscissa: Reals
-    label: str
-    takes_time: npt.NDArray[np.bool_]
-    feet: tuple[Foot, ...]
-    com: Reals
-    com_references: Reals
-    weight: float
-
-    @property
-    def pressures(self) -> Reals:
-        """Centre of pressure Σ c_i f_n,i / Σ f_n,i of the feet on the floor, shape (T, 3) [m].
-
-        NaN while these feet carry at most a thousandth of the weight.
-        """
-        feet = [foot for foot in self.feet if foot.on_floor]
-        if not feet:
-            return np.full((len(self.takes_time), 3), np.nan)
-        loads = np.array([np.where(foot.normal_forces > 0, foot.normal_forces, 0.0) for foot in feet])
-        points = np.array([np.nan_to_num(foot.pressures) for foot in feet])
-        total = loads.sum(axis=0)
-        total[total <= 1e-3 * self.weight] = np.nan
-        return np.asarray(np.einsum("it,itk->tk", loads, points) / total[:, None])
-
-    @property
-    def phases(self) -> list[SupportPhase]:
-        """The support phases, in order."""
-        knots = np.flatnonzero(self.takes_time)
-        flags = np.array([foot.stands[knots] for foot in self.feet]).T
-        edges = [0, *(np.flatnonzero(np.any(np.diff(flags, axis=0), axis=1)) + 1).tolist(), len(knots)]
-        return [
-            SupportPhase(first=int(knots[a]), last=int(knots[b - 1]) + 1, feet=tuple(np.flatnonzero(flags[a]).tolist()))
-            for a, b in itertools.pairwise(edges)
-        ]
-
-    def intervals(self, foot: Foot, *, standing: bool) -> list[tuple[int, int]]:
-        """First and last knot of each interval in which a foot is in contact (`standing`), or in the air."""
-        knots = np.flatnonzero(self.takes_time)
-        flags = np.concatenate([[False], foot.stands[knots] == standing, [False]]).astype(int)
-        edges = np.flatnonzero(np.diff(flags))
-        return [(int(knots[a]), int(knots[b - 1]) + 1) for a, b in zip(edges[::2], edges[1::2])]
-
-    def slip(self, foot: Foot) -> float:
-        """Largest distance of a foot from its position at the beginning of a stance, over all its stances [m]."""
-        stances = self.intervals(foot, standing=True)
-        moved = [np.linalg.norm(foot.positions[a : b + 1] - foot.positions[a], axis=1).max() for a, b in stances]
-        return float(max(moved, default=0.0))
-
-    def landings(self, foot: Foot) -> list[int]:
-        """Knots at which a foot begins a stance, and the last one if it lands there."""
-        knots = [first for first, _ in self.intervals(foot, standing=True)]
-        return [*knots, len(foot.positions) - 1] if foot.lands else knots
-
-    def footholds(self, foot: Foot) -> Reals:
-        """Position of a foot at each of its `landings`, shape (n, 3) [m]; empty for a foot against a wall."""
-        return foot.positions[self.landings(foot)] if foot.on_floor else np.zeros((0, 3))
 
 
 def is_legged(solution: Solution) -> bool:
@@ -197,7 +36,7 @@ def has_contacts(solution: Solution) -> bool:
     """Whether a contact or an impulse of a solution touches the world."""
     if solution.problem is None and solution.description is not None:
         return solution.description.legs is not None
-    return bool(_touches(solution.problem))
+    return bool(simulated_contacts(solution) or _touches(solution.problem))
 
 
 def feet_frames(solution: Solution) -> tuple[str, ...]:
@@ -228,6 +67,8 @@ def legged_motion(solution: Solution, sole: Reals | None = None) -> LeggedMotion
         )
     if solution.problem is None:
         return _described(solution, sole)
+    if simulated_contacts(solution):
+        return _simulated(solution)
     touches = _touches(solution.problem)
     data, qs = model.createData(), solution.xs[:, : model.nq]
     com, places = np.empty((len(qs), 3)), np.empty((len(touches), len(qs), 3, 4))
@@ -246,6 +87,18 @@ def legged_motion(solution: Solution, sole: Reals | None = None) -> LeggedMotion
     weight = float(pin.computeTotalMass(model) * np.linalg.norm(model.gravity.linear))
     return LeggedMotion(abscissa=abscissa, label=label, takes_time=timed, feet=tuple(feet), com=com, weight=weight,
                         com_references=com_references(solution, values))  # fmt: skip
+
+
+def _simulated(solution: Solution) -> LeggedMotion:
+    """Motion of the spheres of a simulator, of those that touch something at any time."""
+    times, label = time_axis(solution)
+    values, contacts = knot_values(solution), simulated_contacts(solution)
+    friction = {c.name: values[f"contacts.{c.name}.friction"][:-1] for c in contacts}
+    motion = sphere_motion(
+        robot_of(solution), contacts, solution.xs, times, label, forces=solution.contact_forces(), friction=friction
+    )
+    feet = tuple(foot for foot in motion.feet if foot.stands.any()) or motion.feet
+    return dataclasses.replace(motion, feet=feet)
 
 
 def _described(solution: Solution, sole: Reals | None) -> LeggedMotion:

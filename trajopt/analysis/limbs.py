@@ -30,7 +30,7 @@ def limbs_of(model: Any) -> dict[str, str]:
     if len(first) <= _FEW or len(chains) < 2:
         return {}
     small = [chain for chain in chains.values() if len(chain) <= _SMALL]
-    together = ", ".join(_name(model, chain) for chain in small)
+    together = ", ".join(dict.fromkeys(_name(model, chain) for chain in small))  # two fingers have one name
     named = {}
     for chain in chains.values():
         name = together if chain in small else _name(model, chain)

@@ -36,6 +36,7 @@ class LimitUse:
         value: The value farthest out.
         limit: The limit on that side.
         constrained: Whether `limit` is the bound of a constraint at that knot, no wider than the line's own.
+        bounded: Whether a constraint has a bound at that knot and side, which may be wider.
         use: Distance from the middle of the two limits in units of half their distance, |value| / limit for limits
             of one size; where there is one limit only, 1 + excess [-].
         knot: Knot of `value` [-].
@@ -53,6 +54,7 @@ class LimitUse:
     time: float | None
     knots: int
     constrained: bool = False
+    bounded: bool = False
 
     def __str__(self) -> str:
         where = f"at knot {self.knot}" + ("" if self.time is None else f" ({self.time:.3g} s)")
@@ -115,6 +117,7 @@ def _use(line: Line, times: Reals | None) -> Iterator[LimitUse]:
     knot = int(np.argmax(uses))
     value, low, high = float(line.values[knot]), float(lower[knot]), float(upper[knot])
     above = value - high >= low - value
+    bounds = line.most if above else line.least
     sizes = np.maximum(*(np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in (lower, upper)))
     yield LimitUse(
         quantity=line.quantity,
@@ -127,6 +130,7 @@ def _use(line: Line, times: Reals | None) -> Iterator[LimitUse]:
         time=None if times is None else float(times[knot]),
         knots=int(np.count_nonzero(beyond > ROUNDING * np.maximum(1.0, sizes))),
         constrained=_constrained(line, knot, above=above),
+        bounded=bounds is not None and bool(np.isfinite(bounds[knot])),
     )
 
 

@@ -178,7 +178,7 @@ class ImplicitNode(ABC):
             (Z,) = program.call(_stack(motion, Z), motion, Z)
             felt = Groups(((0, motion.shape[0]), *_groups(motion.shape[0], sizes)), r["solved_felt"])
         if "Lz" in r:
-            _add_cost_of_solution(program, r, Z, felt)
+            add_cost_of_solution(program, r, Z, felt)
         if "Rz" in r:
             program.accumulate(r["C"], r["Rz"], Z, inner=felt)
         return motion
@@ -195,8 +195,15 @@ def _motion_steps(program: Program, r: Mapping[str, Array], active: Groups) -> t
     return motion, B
 
 
-def _add_cost_of_solution(program: Program, r: Mapping[str, Array], Z: Array, felt: Groups) -> None:
-    """Adds to g and H what a cost depends on z."""
+def add_cost_of_solution(program: Program, r: Mapping[str, Array], Z: Array, felt: Groups | None) -> None:
+    """Adds to g and H what a cost depends on z.
+
+    Args:
+        program: Where the steps go.
+        r: Arrays g, H, Lz, Lzz and Lzy.
+        Z: Derivative of z (nz, n).
+        felt: Groups of z that something depends on; None for all.
+    """
     middle = program.matmul(r["Lzz"], Z, rows=felt, inner=felt)
     program.accumulate(r["g"], Z, r["Lz"], transpose_a=True, inner=felt)
     if program.pattern(r["Lzy"]).any():

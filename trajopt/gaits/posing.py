@@ -5,12 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from trajopt.checks import check_instance
+from trajopt.checks import check_instance, check_non_negative
+from trajopt.errors import InvalidArgumentError
+from trajopt.gaits.foothold import as_point
+from trajopt.gaits.phase import Phase
 from trajopt.gaits.schedule import ContactSchedule
+from trajopt.gaits.stance import Stance
 from trajopt.robots import Robot
 from trajopt.types import Reals
 
 FEET, COM, UPRIGHT, POSTURE = 1e2, 1e2, 1e0, 1e-1  # weights of errors [1/m, 1/rad]
+REACHED = 1e-3
+"""A centre of mass this close is where it is asked to be [m]."""
 
 
 def foot_paths(schedule: ContactSchedule) -> Reals:
@@ -92,3 +98,30 @@ def _foot_rows(model: pin.Model, data: pin.Data, frame: int, goal: Reals, sole: 
     error = pin.SE3(goal[:, :3], goal[:, 3]).actInv(data.oMf[frame])
     local = pin.getFrameJacobian(model, data, frame, pin.ReferenceFrame.LOCAL)
     return FEET * pin.log6(error).vector, FEET * (pin.Jlog6(error) @ local)
+
+
+def lowered(robot: Robot, stance: Stance, q0: Reals, by: float) -> Reals:
+    """Configuration (nq,) with the feet of a stance and its centre of mass lower by a distance.
+
+    Args:
+        robot: The robot.
+        stance: Where it stands.
+        q0: Its configuration there (nq,).
+        by: The distance [m].
+
+    Raises:
+        InvalidArgumentError: There is no such configuration.
+    """
+    start = check_instance("stance", stance, Stance).com or (0.0, 0.0, 0.0)
+    com = np.array(start) - [0.0, 0.0, check_non_negative("by", by, unit="m")]
+    down = Phase(name="down", knots=10, stance=stance.names, com=as_point("com", com), com_start=start)
+    schedule = ContactSchedule(start=stance, phases=(down,), dt=0.1)
+    q = poses(robot, schedule, schedule.com_references, q0)[-1]
+    low, high = robot.model.lowerPositionLimit[7:], robot.model.upperPositionLimit[7:]
+    beyond = (low < high) & ((q[7:] < low) | (q[7:] > high))
+    if beyond.any() or np.abs(robot.com(q) - com).max() > REACHED:
+        raise InvalidArgumentError(
+            f"crouch: expected a distance by which {robot.name} can lower its centre of mass on its feet and within "
+            f"the limits of its joints, got {by:g} m of {start[2]:.3g} m; give a smaller one"
+        )
+    return q

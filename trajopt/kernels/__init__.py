@@ -2,19 +2,23 @@
 
 from trajopt.kernels.compiler import compilations
 from trajopt.kernels.driver import LANES, KernelCall, Rows, blocks_of, lane_rows, rows
+from trajopt.kernels.in_turn import InTurn
 from trajopt.kernels.machine import Kernel, compile_together, forget, kernel
 from trajopt.kernels.parallel import ParallelCalls, SideBySide
 from trajopt.kernels.program import Program
+from trajopt.kernels.reductions import Reduction
 from trajopt.kernels.steps import Array, Step
 from trajopt.kernels.threads import get_num_threads, set_num_threads
 
 __all__ = [
     "LANES",
     "Array",
+    "InTurn",
     "Kernel",
     "KernelCall",
     "ParallelCalls",
     "Program",
+    "Reduction",
     "Rows",
     "SideBySide",
     "Step",

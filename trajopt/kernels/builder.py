@@ -15,11 +15,17 @@ class Loop:
         index: The loop's variable.
         values: Values carried from one pass to the next, as they are at the start of a pass.
         results: The same after the last pass; valid when the loop has been closed.
+        condition: See `only_while`.
     """
 
     index: str
     values: list[str]
     results: list[str] = field(default_factory=list)
+    condition: str | None = None
+
+    def only_while(self, condition: str) -> None:
+        """Sets an i1, computed in a pass, without which that pass is the last one."""
+        self.condition = condition
 
     def carry(self, *values: str) -> None:
         """Sets the carried values at the end of a pass."""
@@ -118,8 +124,10 @@ class Builder:
             phis.append(f"{name} = phi {real} [{start}, %{before}], [{result}, %{last}]")
         self.lines[place:place] = phis
         self.do(f"{following} = add i64 {index}, {step}")
-        self.do(f"%{stem}.more = icmp slt i64 {following}, {end}")
-        self.do(f"br i1 %{stem}.more, label %{stem}, label %{stem}.done")
+        more = self.op(f"icmp slt i64 {following}, {end}")
+        if loop.condition:
+            more = self.op(f"and i1 {more}, {loop.condition}")
+        self.do(f"br i1 {more}, label %{stem}, label %{stem}.done")
         self.label(f"{stem}.done")
         if only_if:
             ends = [(real, start, result) for (real, start), result in zip(carried, loop.results)]

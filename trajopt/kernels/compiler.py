@@ -82,6 +82,12 @@ def has_fma() -> bool:
     return "+fma" in host()[1].split(",") or codegen.triple().startswith(("aarch64", "arm64"))
 
 
+@functools.cache
+def has_wide_registers() -> bool:
+    """Whether the processor has 32 registers of 8 doubles."""
+    return "+avx512f" in host()[1].split(",")
+
+
 def object_code(write: Callable[[], str], *about: str) -> bytes:
     """Machine code of a module, from the cache, or written and compiled now.
 

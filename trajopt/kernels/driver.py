@@ -29,18 +29,19 @@ __all__ = ["LANES", "KernelCall", "Rows", "aligned", "blocks_of", "lane_rows", "
 
 ONE_LANE = 1 / 3  # time of an instruction with one lane, in those with eight
 
-_FIRST, _END = CALL.index("first"), CALL.index("end")
+_FIRST, _END, _SCRATCH = (CALL.index(name) for name in ("first", "end", "scratch"))
 
 
 @functools.cache
-def _drivers() -> dict[int, tuple[Any, int, int]]:
-    """By width: the function that runs a call, and the addresses of those that run it, or a block, in a job."""
+def _drivers() -> dict[int, tuple[Any, int, int, int]]:
+    """By width: the function that runs a call; addresses of those that run it, one block, and a range of blocks."""
     image = compiler.object_code(driver_text, "driver")
-    names = {w: [f"trajopt_{what}_{w}" for what in ("run", "whole", "block")] for w in WIDTHS}
+    names = {w: [f"trajopt_{what}_{w}" for what in ("run", "whole", "block", "blocks")] for w in WIDTHS}
     addresses = compiler.load([image], [name for each in names.values() for name in each], {})
     prototype, drivers = ctypes.CFUNCTYPE(None, ctypes.c_void_p), {}
-    for width, (run, whole, block) in names.items():
-        drivers[width] = prototype(addresses[run]), addresses[whole], addresses[block]
+    for width, (run, *others) in names.items():
+        whole, block, blocks = (addresses[name] for name in others)
+        drivers[width] = prototype(addresses[run]), whole, block, blocks
     return drivers
 
 
@@ -70,7 +71,7 @@ class KernelCall:
         self._indices = np.ascontiguousarray(indices, dtype=np.int64)
         check_call(self._kernels, self._kinds, self._indices, self._arguments)
         width = self._kernels[0].width
-        self._run, self._run_whole, self._run_block = _drivers()[width]
+        self._run, self._run_whole, self._run_block, self._run_blocks = _drivers()[width]
         self._tables = self._make_tables()
         self._call = np.zeros(len(CALL), dtype=np.int64)  # what the driver is given
         self._address = int(self._call.ctypes.data)
@@ -125,6 +126,11 @@ class KernelCall:
         return [(rows, (self._run_block, self._address, b)) for b, rows in enumerate(self._indices)]
 
     @property
+    def unit(self) -> tuple[int, int, int, int, int]:
+        """All blocks in order, as a unit of `in_turn_text`; once it is prepared."""
+        return self._run_blocks, self._address, 0, len(self._kinds), int(self._call[_SCRATCH])
+
+    @property
     def work(self) -> float:
         """Work of all blocks, counted in instructions of eight lanes."""
         work = np.array([k.program.work for k in self._kernels])
@@ -132,7 +138,8 @@ class KernelCall:
 
     def __call__(self, first: int = 0, end: int | None = None) -> None:
         """Runs blocks first..end-1 in order."""
-        self.aim(first, end)
+        if not self.settled or (first, end) != self._range:  # mostly it is aimed there
+            self.aim(first, end)
         self._run(self._address)
 
     def aim(self, first: int = 0, end: int | None = None) -> tuple[int, int, int]:

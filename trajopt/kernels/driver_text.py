@@ -35,7 +35,7 @@ define void @trajopt_block_{W}(ptr %call, i64 %first, ptr %scratch) nounwind {{
   ret void
 }}
 
-define internal void @trajopt_blocks_{W}(ptr %call, i64 %first, i64 %end, ptr %scratch) nounwind {{
+define void @trajopt_blocks_{W}(ptr %call, i64 %first, i64 %end, ptr %scratch) nounwind {{
 entry:
 {tables}
   %rows = alloca [{W} x ptr], align 64
@@ -149,7 +149,8 @@ def driver_text() -> str:
     """LLVM text of the drivers for one lane and for eight.
 
     `trajopt_run_W` runs a call's range of blocks, and so does `trajopt_whole_W`; `trajopt_block_W` runs one block with
-    scratch of its own. The latter two are called as units of a job are, see `team_text`.
+    scratch of its own. The latter two are called as units of a job are, see `team_text`; `trajopt_blocks_W`, which runs
+    any range of blocks, is one of `in_turn_text`.
     """
     fields = {"range": _fields(CALL[len(TABLES) :]), "tables": _fields(TABLES)}
     one = _RUN.format(W=1, **fields, arrange=_ONE_LANE, finish="  br label %block.done")

@@ -6,47 +6,24 @@ import contextlib
 import hashlib
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels.expression import Expression
 from trajopt.kernels.functions import symbol_of
+from trajopt.kernels.layout import layout
 from trajopt.kernels.operations import LaneType
 from trajopt.kernels.program import Program
-from trajopt.kernels.steps import Array, Groups
+from trajopt.kernels.steps import Array, Groups, Step
 from trajopt.kernels.steps.groups import nonzero_name, nonzero_text
 
 OURS = __name__.rpartition(".")[0]
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Layout of a kernel's scratch, in bytes from its start.
-
-    Attributes:
-        arrays: The arrays that are neither inputs nor outputs, by number.
-        steps: Scratch of the step that runs.
-        functions: Scratch of the function that runs; the end of what the entry itself needs.
-    """
-
-    arrays: dict[int, int]
-    steps: int
-    functions: int
-
-
-def layout(program: Program, width: int) -> Layout:
-    """Layout of the scratch of a program's entry."""
-    outside = {array.number for array in (*program.inputs, *program.outputs)}
-    offsets, end = {}, 0
-    for array in program.arrays:
-        if array.number not in outside:
-            offsets[array.number] = end
-            end += _room(array.size, width)
-    return Layout(offsets, end, end + _room(max((step.scratch for step in program.steps), default=0), width))
-
-
 def entry_text(program: Program, width: int) -> str:
-    """LLVM text of `void trajopt_entry(double **arrays, double *scratch)`; see `Layout` for the scratch."""
+    """LLVM text of `void trajopt_entry(double **arrays, double *scratch)`.
+
+    In the scratch lie what `Layout` says, then that of the function that runs.
+    """
     return EntryWriter(program, width).text()
 
 
@@ -57,9 +34,17 @@ def content(program: Program, width: int) -> tuple[str, ...]:
     programs are told apart by the text as it is now.
     """
     about = (program.digest(), str(width))
-    if all(type(step).__module__.startswith(f"{OURS}.") for step in program.steps):
+    if all(type(step).__module__.startswith(f"{OURS}.") for step in _steps(program)):
         return about
     return (*about, hashlib.sha256(entry_text(program, width).encode()).hexdigest())
+
+
+def _steps(program: Program) -> Iterator[Step]:
+    """The steps of a program, and of the programs that they run."""
+    for step in program.steps:
+        yield step
+        for inner in step.programs:
+            yield from _steps(inner)
 
 
 class EntryWriter:
@@ -84,31 +69,38 @@ class EntryWriter:
     def __init__(self, program: Program, width: int) -> None:
         self.width, self.lanes = width, LaneType(width)
         self._program = program
-        self._lines = ["define void @trajopt_entry(ptr %args, ptr %scratch) nounwind {"]
+        self._lines: list[str] = []
         self._pieces: dict[str, str] = {}  # what is declared and defined beside the entry, by symbol
         self._masks: dict[tuple[object, ...], str] = {}  # of groups, by their identity
         self._numbers = itertools.count()
 
     def text(self) -> str:
         """The entry, and what it calls."""
+        end = layout(self._program).end * 8 * self.width
+        spill = f"%spill = getelementptr i8, ptr %scratch, i64 {end}"
+        entry = self._function("define void @trajopt_entry(ptr %args, ptr %scratch)", spill)
+        return "\n".join([entry, *self._pieces.values()])
+
+    def _function(self, signature: str, *beginning: str) -> str:
+        """The function of the program that it writes."""
+        self.do(f"{signature} nounwind {{", *beginning)
         self._place()
         for step in self._program.steps:
             step.write(self)
             changed = {array.number for array in step.writes}  # groups by these are tested again
             self._masks = {key: mask for key, mask in self._masks.items() if key[1] not in changed}
-        return "\n".join([*self._lines, "ret void", "}", *self._pieces.values()])
+        return "\n".join([*self._lines, "ret void", "}"])
 
     def _place(self) -> None:
         """Names the address of each array."""
         for i, array in enumerate((*self._program.inputs, *self._program.outputs)):
             self.do(f"%p{array.number} = getelementptr ptr, ptr %args, i64 {i}")
             self.do(f"%a{array.number} = load ptr, ptr %p{array.number}")
-        where = layout(self._program, self.width)
+        where, size = layout(self._program), 8 * self.width
         for number, offset in where.arrays.items():
-            self.do(f"%a{number} = getelementptr i8, ptr %scratch, i64 {offset}")
-        if where.steps < where.functions:
-            self.do(f"%room = getelementptr i8, ptr %scratch, i64 {where.steps}")
-        self.do(f"%spill = getelementptr i8, ptr %scratch, i64 {where.functions}")
+            self.do(f"%a{number} = getelementptr i8, ptr %scratch, i64 {offset * size}")
+        if where.steps < where.end:
+            self.do(f"%room = getelementptr i8, ptr %scratch, i64 {where.steps * size}")
 
     def do(self, *lines: str) -> None:
         """Writes instructions into the entry."""
@@ -156,6 +148,19 @@ class EntryWriter:
         self.define(symbol, f"declare void @{symbol}({', '.join(['ptr'] * (arrays + 1))})")
         return symbol
 
+    def program(self, body: Program) -> str:
+        """Symbol of the function of a program that the step runs and names in `Step.programs`, defined.
+
+        It is `void (double **arrays, double *scratch, double *spill)`: the addresses of inputs and outputs; the end of
+        its `layout`, in scalars of W lanes, is the room that it needs; and `spill`.
+        """
+        about = repr((body.digest(), self.width))
+        symbol = f"trajopt_program_{hashlib.sha256(about.encode()).hexdigest()[:16]}"
+        writer = EntryWriter(body, self.width)
+        writer._pieces = self._pieces
+        self.define(symbol, writer._function(f"define internal void @{symbol}(ptr %args, ptr %scratch, ptr %spill)"))
+        return symbol
+
     def clear(self, array: Array) -> None:
         """Writes zeros into an array whose structural zeros are read: before a step that does not write them."""
         if self._program.needs_zeros(array):
@@ -196,8 +201,3 @@ class EntryWriter:
             f"{stem} = or i64 {mask}, {stem}.here",
         )
         return stem
-
-
-def _room(scalars: int, width: int) -> int:
-    """Bytes of whole 64 for this many scalars of W lanes."""
-    return -(-scalars * width * 8 // 64) * 64

@@ -21,9 +21,10 @@ from trajopt import cache
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import compiler, functions, workers
 from trajopt.kernels.compiler import OPTIMISED, QUICK
-from trajopt.kernels.entry import content, entry_text, layout
+from trajopt.kernels.entry import content, entry_text
 from trajopt.kernels.functions import Wanted
 from trajopt.kernels.interrupts import Heard, Held
+from trajopt.kernels.layout import layout
 from trajopt.kernels.program import Program
 from trajopt.kernels.recent import Recent, clear_all
 
@@ -187,7 +188,7 @@ class Kernel:
         about = ("entry", *content(self.program, self.width))
         image = compiler.object_code(lambda: entry_text(self.program, self.width), *about)
         entry = compiler.link([image], ["trajopt_entry"], imports)
-        scratch = layout(self.program, self.width).functions + spilled * self.width * 8 + 64
+        scratch = (layout(self.program).end + spilled) * self.width * 8 + 64
         tier = "optimised" if level == OPTIMISED else "quick"
         return _Code(tier, entry["trajopt_entry"], scratch, (entry, *codes))
 

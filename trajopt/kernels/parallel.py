@@ -10,6 +10,8 @@ import numpy as np
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import team
 from trajopt.kernels.driver import KernelCall, aligned
+from trajopt.kernels.in_turn import InTurn
+from trajopt.kernels.reductions import Reduction
 from trajopt.kernels.rows import Ints, Reals
 from trajopt.kernels.team_text import JOB
 from trajopt.kernels.threads import get_num_threads
@@ -57,10 +59,12 @@ class ParallelCalls:
 
     Args:
         calls: The calls; whoever has them in one of these does not run them otherwise at the same time.
+        then: Sums and such of what they write.
     """
 
-    def __init__(self, calls: Sequence[KernelCall]) -> None:
-        self.calls = list(calls)
+    def __init__(self, calls: Sequence[KernelCall], then: Sequence[Reduction] = ()) -> None:
+        self.calls, self._then = list(calls), list(then)
+        self._in_turn = InTurn([*self.calls, *self._then])
         blocks = sorted((block for call in self.calls for block in call.blocks), key=lambda block: -block[0].max())
         self._worth = min(int(sum(call.work for call in self.calls) / SMALL_WORK), len(blocks))
         unit_of = np.full(1 + max((int(rows.max()) for rows, _ in blocks), default=-1), -1, dtype=np.int64)
@@ -77,15 +81,14 @@ class ParallelCalls:
     @property
     def shared(self) -> bool:
         """Whether there are threads to share with, and enough to do."""
-        return self._count > 1
+        return self._worth > 1 and self._count > 1
 
     def __call__(self) -> None:
         """Runs all blocks of all calls."""
-        if (count := self._count) > 1:
-            self._share(count)
+        if self.shared:
+            self._share(self._count)
         else:
-            for call in self.calls:
-                call()
+            self._in_turn()
 
     @property
     def ready(self) -> tuple[int, int]:
@@ -116,7 +119,10 @@ class ParallelCalls:
         for call in self.calls:
             if not call.settled:
                 call.prepare()
-        return self._job.share(count, self._scratch_bytes, read, matter)
+        result = self._job.share(count, self._scratch_bytes, read, matter)
+        for sums in self._then:
+            sums()
+        return result
 
     @functools.cached_property
     def _scratch_bytes(self) -> int:

@@ -1,19 +1,20 @@
-"""A program: expressions called one after another on named arrays, with matrix products in between.
+"""A program: expressions called one after another on named arrays, with dense algebra and iterations in between.
 
 Most kernels are a single expression. A Runge-Kutta step calls one stage four times and chains the derivatives by matrix
 products; a step of a rollout calls the feedback law, then the action. A program is data: `Kernel` turns it into machine
-code for W lanes, `evaluate` runs it with CasADi's evaluator and numpy, for inspection and as the reference of tests.
+code for W lanes, `evaluate` runs it step by step, for inspection and as the reference of tests: in doubles, or in more
+digits.
 """
 
 from __future__ import annotations
 
+import copy
 import functools
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import casadi as ca
-import numpy as np
-import numpy.typing as npt
 from casadi import SX
 
 from trajopt.errors import InvalidArgumentError
@@ -21,11 +22,23 @@ from trajopt.kernels import patterns
 from trajopt.kernels.expression import Expression
 from trajopt.kernels.instructions import expand
 from trajopt.kernels.interrupts import Heard
-from trajopt.kernels.steps import Array, Call, Groups, Known, MatrixProduct, Step, Sum
+from trajopt.kernels.numbers import FLOAT64, Numbers, Values
+from trajopt.kernels.steps import (
+    Array,
+    Call,
+    Factorisation,
+    Groups,
+    Iteration,
+    Known,
+    MatrixProduct,
+    Solution,
+    Step,
+    Sum,
+)
 
 
 class Program:
-    """Straight sequence of steps: calls of functions, matrix products, sums, and steps of any other kind.
+    """Straight sequence of steps: calls of functions, dense algebra, iterations, and steps of any other kind.
 
     Args:
         name: For messages.
@@ -54,12 +67,14 @@ class Program:
         return program
 
     def close(self) -> None:
-        """Makes the program final: a kernel of it exists."""
+        """Makes the program final: a kernel of it exists, or a step runs it."""
         self._closed = True
 
     def _check_open(self) -> None:
         if self._closed:
-            raise InvalidArgumentError(f"program {self.name!r} has a kernel already; build a new program")
+            raise InvalidArgumentError(
+                f"program {self.name!r} has a kernel already, or other programs run it; build a new program"
+            )
 
     def _check_mine(self, argument: str, *arrays: Array) -> None:
         for array in arrays:
@@ -222,6 +237,62 @@ class Program:
         """
         self.add_step(Sum.new(self, target, a, rows))
 
+    def factor(self, a: Array) -> Array:
+        """The factors of a symmetric positive definite matrix (n, n), for `solve`; its lower triangle is read.
+
+        A pivot that is not positive makes them, and all solutions, NaN.
+        """
+        step = Factorisation.new(self, a)
+        self.add_step(step)
+        return step.factors
+
+    def solve(self, factors: Array, b: Array) -> Array:
+        """The solution x (n, m) of A x = b.
+
+        Args:
+            factors: Those of A, by `factor`.
+            b: Right-hand sides (n, m).
+        """
+        step = Solution.new(self, factors, b)
+        self.add_step(step)
+        return step.x
+
+    def iterate(self, body: Program, state: Sequence[Array], given: Sequence[Array] = (), *, limit: int) -> Array:
+        """Runs a program again and again, in each lane until nothing is left to do.
+
+        A lane is done when `left` is 0; it has failed when `left` is NaN, and stops too. The state of either is that
+        after its last pass, whatever other lanes do. A body with steps that may fail, such as an iteration, is not done
+        in a pass in which one of them fails: their status is added to `left`.
+
+        Args:
+            body: Its inputs are `state`, then `given`; its outputs the new state, then `left` (1, 1), a measure >= 0 of
+                what is left to do. It is final from here on.
+            state: Arrays that hold the start, and then the result; not inputs: copy those by a call of a function.
+            given: Arrays that it only reads.
+            limit: Largest number of passes, >= 1.
+
+        Returns:
+            `left` (1, 1) after the last pass, which is the status of the step.
+
+        Raises:
+            InvalidArgumentError: Shapes are not as said, or an array occurs twice.
+        """
+        step = Iteration.new(self, body, tuple(state), tuple(given), limit)
+        self.add_step(step)
+        return step.left
+
+    def judged(self) -> Program:
+        """The program, final, with its status, where it has one, added to its last output."""
+        judged = self
+        if self._status is not None:
+            judged = copy.copy(self)
+            vars(judged).update({key: copy.copy(value) for key, value in vars(self).items()}, _closed=False)
+            (left,) = judged.call(_added(), judged.outputs.pop(), self._status)
+            judged.output(left)
+        self.close()
+        judged.close()
+        return judged
+
     def output(self, *arrays: Array) -> None:
         """Declares the next outputs; each array is an output once at most, and not an input."""
         self._check_open()
@@ -235,8 +306,11 @@ class Program:
 
     @property
     def functions(self) -> list[Expression]:
-        """The expressions that steps call, each once."""
-        return list({e.digest: e for step in self.steps for e in step.functions}.values())
+        """The expressions that steps and their programs call, each once."""
+        found = {e.digest: e for step in self.steps for e in step.functions}
+        for body in (body for step in self.steps for body in step.programs):
+            found |= {e.digest: e for e in body.functions}
+        return list(found.values())
 
     @property
     def instructions(self) -> int:
@@ -259,23 +333,25 @@ class Program:
         digest.update(repr([[a.number for a in arrays] for arrays in (self.inputs, self.outputs)]).encode())
         return digest.hexdigest()
 
-    def evaluate(self, *values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], ...]:
-        """Runs the program on one set of inputs with CasADi's evaluator.
+    def evaluate(self, *values: Any, numbers: Numbers = FLOAT64) -> tuple[Values, ...]:
+        """Runs the program on one set of inputs.
 
-        Bits are those of compiled code, unless there are matrix products: their terms are summed in another order.
+        In doubles expressions run with CasADi's evaluator, and bits are those of compiled code, unless there are matrix
+        products: their terms are summed in another order. In `HighPrecision(bits)` results are arrays of mpfr.
 
         Args:
             values: One array an input, of its shape or its size.
+            numbers: The arithmetic.
 
         Returns:
             One array an output, (rows, columns).
         """
         known: Known = {}
-        for array, value in zip(self.inputs, values, strict=True):
-            known[array.number] = np.asarray(value, dtype=np.float64).reshape(array.shape)
-        with Heard():
+        with Heard(), numbers.context():
+            for array, value in zip(self.inputs, values, strict=True):
+                known[array.number] = numbers.array(value, array.shape)
             for step in self.steps:
-                step.evaluate(known)
+                step.evaluate(known, numbers)
         return tuple(known[a.number] for a in self.outputs)
 
 
@@ -284,3 +360,10 @@ def _worse() -> ca.Function:
     """The worse one of two statuses; infinite if one is NaN."""
     a, b = SX.sym("a"), SX.sym("b")
     return ca.Function("worse", [a, b], [ca.if_else(a >= b, a, ca.if_else(b > a, b, ca.inf))])
+
+
+@functools.cache
+def _added() -> ca.Function:
+    """Adds a status that is not 0 to the measure of what is left to do."""
+    left, status = SX.sym("left"), SX.sym("status")
+    return ca.Function("added", [left, status], [ca.if_else(status == 0, left, left + status)])

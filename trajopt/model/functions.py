@@ -24,6 +24,8 @@ def call_user(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any
     Raises:
         InvalidArgumentError: The function raised, or its result is no expression of symbols; the message names it.
     """
+    if not callable(function):
+        raise InvalidArgumentError(f"{name}: expected a function, got {shown(function)}")
     try:
         value = function(*args, **kwargs)
     except Exception as error:

@@ -8,6 +8,7 @@ draw into a figure of your own, pass it: `plot_solution(solution, figure=plt.fig
 from trajopt.model.calls import explain_calls
 from trajopt.plotting.animation import animate
 from trajopt.plotting.com import plot_com
+from trajopt.plotting.configurations import plot_configurations
 from trajopt.plotting.constraints import plot_constraints
 from trajopt.plotting.convergence import plot_convergence
 from trajopt.plotting.cost_terms import plot_cost_terms
@@ -16,6 +17,7 @@ from trajopt.plotting.forces import plot_contact_forces
 from trajopt.plotting.motion import plot_motion
 from trajopt.plotting.path import plot_path
 from trajopt.plotting.phases import plot_phases
+from trajopt.plotting.rollout import animate_rollout, plot_rollout
 from trajopt.plotting.strip import plot_strip
 from trajopt.plotting.style import check_picture_path
 from trajopt.plotting.summary import plot_pages, plot_summary
@@ -23,8 +25,10 @@ from trajopt.plotting.trajectory import plot_solution
 
 __all__ = [
     "animate",
+    "animate_rollout",
     "check_picture_path",
     "plot_com",
+    "plot_configurations",
     "plot_constraints",
     "plot_contact_forces",
     "plot_convergence",
@@ -34,6 +38,7 @@ __all__ = [
     "plot_pages",
     "plot_path",
     "plot_phases",
+    "plot_rollout",
     "plot_solution",
     "plot_strip",
     "plot_summary",

@@ -59,10 +59,16 @@ def animate(
         MissingDependencyError: A .mp4 is asked for, and there is no ffmpeg.
     """
     path = check_animation_path(path)
+    film = film_of(solution, obstacles)
+    write_film(film, path, speed, frames_per_second)
+    return path
+
+
+def write_film(film: Film, path: Path, speed: float, frames_per_second: float) -> None:
+    """Writes a film as a moving picture, see `animate`."""
     speed, rate = check_positive("speed", speed), check_positive("frames_per_second", frames_per_second)
     if path.suffix.lower() == ".gif":
         rate = 100.0 / max(2, round(100.0 / rate))
-    film = film_of(solution, obstacles)
     times = frame_times(film, speed, rate)
     with house_style():
         stage = Stage(film)
@@ -74,7 +80,6 @@ def animate(
                 take()
             for _ in range(round(_HOLD * rate) if path.suffix.lower() == ".mp4" else 0):
                 take()
-    return path
 
 
 def check_animation_path(path: str | os.PathLike[str], argument: str = "path") -> Path:

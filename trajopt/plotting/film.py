@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from trajopt.robots.skeleton import Skeleton
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.robots import Robot
     from trajopt.solution import Solution
 
 KNOT = 0.05  # time of a knot that has none [s]
@@ -104,22 +106,62 @@ def film_of(solution: Solution, obstacles: npt.ArrayLike = ()) -> Film:
     skeleton, trails, goals = _body(check_solution(solution))
     if not np.all(np.isfinite(skeleton.points)):
         raise InvalidArgumentError("solution: expected finite states, got others; explain() says why the solve failed")
-    motion = legged_motion(solution) if solution.robot is not None and has_contacts(solution) else None
-    side = motion is not None and is_legged(solution)
-    facing = _turn(solution) if side else np.eye(3)
+    robot = solution.robot
+    legged = robot is not None and has_contacts(solution)
+    abscissa, label = time_axis(solution)
+    return filmed(
+        skeleton,
+        legged_motion(solution) if legged else None,
+        facing=facing_of(robot, solution.xs[0]) if robot is not None and is_legged(solution) else None,
+        times=abscissa if label.startswith("time") else KNOT * abscissa,
+        label=label,
+        axes=_axes(solution, skeleton.points, goals),
+        trails=trails,
+        goals=goals,
+        obstacles=bodies,
+    )
+
+
+def filmed(
+    skeleton: Skeleton,
+    motion: LeggedMotion | None,
+    *,
+    facing: Reals | None,
+    times: Reals,
+    label: str,
+    axes: Reals,
+    trails: Sequence[Reals],
+    goals: Sequence[Reals],
+    obstacles: Reals,
+) -> Film:
+    """Film of a body, whose parts are given in the world's axes.
+
+    Args:
+        skeleton: The skeleton.
+        motion: Contacts; None without any.
+        facing: Rotation to axes whose first one is the direction that a robot on feet faces, which is then seen from
+            the side (3, 3); None for others.
+        times: Time of each knot (T + 1,) [s].
+        label: What the times are.
+        axes: As in `Film`.
+        trails: Paths (T + 1, 3) [m].
+        goals: Points (3,) [m].
+        obstacles: As in `Film`.
+    """
+    side = facing is not None
+    facing = np.eye(3) if facing is None else facing
     turn = facing + (OBLIQUE * np.outer([1.0, 0.0, 0.0], facing[1]) if side else 0.0)
     points = skeleton.points @ turn.T
-    abscissa, label = time_axis(solution)
     return Film(
-        times=abscissa if label.startswith("time") else KNOT * abscissa,
+        times=times,
         label=label,
         skeleton=Skeleton(
             points=points, bones=skeleton.bones, fixed=() if side else skeleton.fixed, sliders=skeleton.sliders
         ),
-        axes=_axes(solution, points, goals),
+        axes=axes,
         trails=np.reshape(trails, (-1, len(points), 3)) @ turn.T,
         goals=np.reshape(goals, (-1, 3)) @ turn.T,
-        obstacles=_turned(bodies, turn),
+        obstacles=_turned(obstacles, turn),
         motion=motion,
         side=side,
         turn=turn,
@@ -169,13 +211,12 @@ def _axes(solution: Solution, points: Reals, goals: list[Reals]) -> Reals:
     return axes if len(axes) else np.zeros((len(points), 0, 2, 3))
 
 
-def _turn(solution: Solution) -> Reals:
-    """Rotation to axes whose first one is the horizontal direction that the base faces at the start."""
-    assert solution.robot is not None
-    x, y = solution.robot.placement(solution.xs[0, : solution.robot.nq], solution.robot.joint_names[0])[:2, 0]
+def facing_of(robot: Robot, x: Reals, base: int = 1) -> Reals:
+    """Rotation (3, 3) to axes whose first one is the horizontal direction that the base, a joint, faces in a state."""
+    x, y = robot.placement(x[: robot.nq], robot.model.names[base])[:2, 0]
     length = float(np.hypot(x, y))
-    x, y = (x / length, y / length) if length > 0.1 else (1.0, 0.0)
-    return np.array([[x, y, 0.0], [-y, x, 0.0], [0.0, 0.0, 1.0]])
+    forward, left = (float(x) / length, float(y) / length) if length > 0.1 else (1.0, 0.0)
+    return np.array([[forward, left, 0.0], [-left, forward, 0.0], [0.0, 0.0, 1.0]])
 
 
 def _scale(motion: LeggedMotion, points: Reals) -> float:

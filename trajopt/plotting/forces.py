@@ -59,16 +59,21 @@ def plot_contact_forces(
     phases = phases_of(motion, schedule)
     with house_style():
         target = canvas(figure, 8.0, 1.0 + 1.15 * len(motion.feet))
-        panels = list(target.subplots(len(motion.feet), sharex=True, sharey=True, squeeze=False)[:, 0])
-        for axes, foot in zip(panels, motion.feet):
-            shade_air(axes, motion, foot)
-            _draw_foot(axes, motion, foot)
-        low, high = panels[0].get_ylim()  # all panels share it
-        panels[0].set_ylim(low, high + _ROOM * (high - low))
-        mark_phases(panels, phases)
-        set_time_axis(panels[-1], motion.abscissa, motion.label)
-        _draw_legend(target, motion)
+        mark_phases(draw_forces(target, motion), phases)
         return whole_figure(target)
+
+
+def draw_forces(target: Figure | SubFigure, motion: LeggedMotion) -> list[Axes]:
+    """Draws the forces of each foot as `plot_contact_forces` describes; returns the panels."""
+    panels = list(target.subplots(len(motion.feet), sharex=True, sharey=True, squeeze=False)[:, 0])
+    for axes, foot in zip(panels, motion.feet):
+        shade_air(axes, motion, foot)
+        _draw_foot(axes, motion, foot)
+    low, high = panels[0].get_ylim()  # all panels share it
+    panels[0].set_ylim(low, high + _ROOM * (high - low))
+    set_time_axis(panels[-1], motion.abscissa, motion.label)
+    _draw_legend(target, motion)
+    return panels
 
 
 def _draw_foot(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:

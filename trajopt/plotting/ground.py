@@ -19,9 +19,11 @@ GROUND, EARTH = "#8A8A8A", "#E9E4DC"
 def ground_level(motion: LeggedMotion) -> float | None:
     """Height of level ground [m]; None if the ground is not level, or if there are no footholds.
 
-    It is that of the feet which stand at the start; one that lands higher later floats above it. Without such feet it
-    is the height of the lowest foothold.
+    Where the motion does not know it, it is that of the feet which stand at the start; one that lands higher later
+    floats above it. Without such feet it is the height of the lowest foothold.
     """
+    if motion.ground is not None:
+        return motion.ground
     heights = np.concatenate([motion.footholds(foot)[:, 2] for foot in motion.feet])
     if not heights.size:
         return None

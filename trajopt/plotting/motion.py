@@ -9,13 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, robot_of, time_axis
+from trajopt.analysis.spheres import simulated_contacts
 from trajopt.checks import check_array, check_count, check_texts
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.plotting.goals import shown_goals
+from trajopt.plotting.ground import GROUND
 from trajopt.plotting.obstacles import check_obstacles, corners, draw_obstacle
 from trajopt.plotting.scene import Scene, check_points, draw_color_bar, scene_of
 from trajopt.plotting.skeleton import Skeleton, model_skeleton, skeleton_of
 from trajopt.plotting.style import GREY, RED, canvas, house_style, time_ramp, whole_figure
+from trajopt.simulator import Plane
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -73,8 +76,9 @@ def plot_motion(
         knots = np.unique(np.round(np.linspace(0, len(solution.xs) - 1, frames)).astype(int))
         for body in bodies:
             draw_obstacle(scene, body, points)
-        _draw_base(scene, skeleton)
-        _draw_figures(scene, skeleton, knots, len(solution.xs) - 1)
+        draw_base(scene, skeleton)
+        _draw_planes(scene, solution, points)
+        draw_figures(scene, skeleton, knots, len(solution.xs) - 1)
         for i, path in enumerate(paths):
             label = "_path" if i else f"path of {', '.join(names)}" if names else "path"  # one entry for all paths
             scene.draw(path, color=RED, linewidth=1.3, label=label, zorder=4)
@@ -118,7 +122,8 @@ def _parts(
     return skeleton, paths, names, marks
 
 
-def _draw_base(scene: Scene, skeleton: Skeleton) -> None:
+def draw_base(scene: Scene, skeleton: Skeleton) -> None:
+    """Draws what never moves: the base, and rails of sliders."""
     for slider in skeleton.sliders:
         track = skeleton.points[:, slider]
         rail = np.stack([track.min(axis=0), track.max(axis=0)])
@@ -128,7 +133,18 @@ def _draw_base(scene: Scene, skeleton: Skeleton) -> None:
         scene.draw(base, color=GREY, linewidth=3.0, marker="s", markersize=5, zorder=1, label="_base")
 
 
-def _draw_figures(scene: Scene, skeleton: Skeleton, knots: npt.NDArray[np.int_], last: int) -> None:
+def _draw_planes(scene: Scene, solution: Solution, points: Reals) -> None:
+    """Draws planes of the world that contacts of a simulator may touch, each as a line below the motion."""
+    planes = [contact.surface for contact in simulated_contacts(solution) if contact.surface.body is None]
+    rows = {tuple(np.ravel(plane.coefficients)) for plane in planes if isinstance(plane, Plane)}
+    for a, _, c, d in (row for row in rows if row[2] > 0 and row[1] == 0):
+        ends = np.array([points[:, 0].min(), points[:, 0].max()])
+        line = np.c_[ends, 0.0 * ends, -(a * ends + d) / c]
+        scene.draw(line, color=GROUND, linewidth=1.2, zorder=1, label="_ground")
+
+
+def draw_figures(scene: Scene, skeleton: Skeleton, knots: npt.NDArray[np.int_], last: int) -> None:
+    """Draws stick figures at some knots, those before the `last` one lighter."""
     ramp = time_ramp()
     for t in knots:
         color, width = ramp(t / last if last else 1.0), 2.6 if t == last else 2.0

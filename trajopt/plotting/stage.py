@@ -18,7 +18,7 @@ from trajopt.types import Reals
 
 _WIDE, _TALL = 7.2, 5.4  # largest size of the picture [inch]
 _LOW, _SLIM = 2.6, 3.6  # smallest height and width [inch]
-_ROOM = 1.25  # for labels and legend [inch]
+_ROOM, _MARGIN = 1.35, 0.75  # for labels and legend above and below, and for labels beside [inch]
 _KEY = 0.2  # largest length of the arrow that tells the scale of forces, in widths of the axes [-]
 _MIDDLE = 0.02  # bones this close to the middle belong to no side, in sizes of the robot [-]
 _PEAK = 0.3  # largest room for arrows below the feet, in heights of the robot [-]; a peak of a force may be cut off
@@ -118,8 +118,8 @@ class Stage:
         if len(self._shown) == 3:
             return
         ratio = float(np.ptp(self._axes.get_ylim()) / np.ptp(self._axes.get_xlim()))
-        height = float(np.clip(ratio * (_WIDE - _ROOM) + _ROOM, _LOW, _TALL))
-        width = float(np.clip((height - _ROOM) / ratio + _ROOM, _SLIM, _WIDE))
+        height = float(np.clip(ratio * (_WIDE - _MARGIN) + _ROOM, _LOW, _TALL))
+        width = float(np.clip((height - _ROOM) / ratio + _MARGIN, _SLIM, _WIDE))
         self.figure.set_size_inches(0.02 * round(width / 0.02), 0.02 * round(height / 0.02))  # even pixels, for videos
 
     def _line_of_sight(self) -> Reals:

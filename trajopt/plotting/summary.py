@@ -14,13 +14,15 @@ import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, has_cost_terms, robot_of
 from trajopt.analysis.constraints import constraint_rows, constraints_report
-from trajopt.analysis.legs import is_legged
+from trajopt.analysis.legs import is_legged, legged_motion
+from trajopt.analysis.spheres import simulated_contacts
 from trajopt.callbacks.logger import CallbackLogger
 from trajopt.checks import check_count, check_text
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.constraints import plot_constraints
 from trajopt.plotting.convergence import draw_convergence, main_quantities, plot_convergence
 from trajopt.plotting.cost_terms import plot_cost_terms
+from trajopt.plotting.forces import draw_forces
 from trajopt.plotting.goals import shown_goals
 from trajopt.plotting.legged_summary import draw_contacts, draw_legged, draw_space, heading
 from trajopt.plotting.motion import has_motion, plot_motion
@@ -111,7 +113,7 @@ def plot_pages(
     """Draws the summary, and what does not fit on its screen on further pages.
 
     These are "joints" for a robot with many joints, "constraints" for a problem with some, and "contacts", "space" and
-    "solver" for a robot with a floating base and contacts.
+    "solver" for a robot with a floating base and contacts; "solver" for other contacts of a simulator too.
 
     Args:
         solution: Solution to draw.
@@ -135,6 +137,7 @@ def plot_pages(
     if is_legged(solution):
         drawings["contacts"] = lambda figure: draw_contacts(figure, solution)
         drawings["space"] = lambda figure: draw_space(figure, solution)
+    if is_legged(solution) or simulated_contacts(solution):
         drawings["solver"] = lambda figure: _draw_solver(figure, solution)
     with house_style():
         for name, draw in drawings.items():
@@ -194,10 +197,12 @@ def _motion(
 def _draw(figure: Figure, solution: Solution, picture: Callable[[SubFigure], Any] | None) -> None:
     """Draws the motion and the convergence on the left, states and cost terms on the right.
 
-    Without a motion states are on the left.
+    Without a motion states are on the left. Forces of a simulator's contacts replace the convergence.
     """
     left, right = split(figure, 1, 2, wspace=0.02)
-    upper, lower = (left, right) if picture is None else split(left, 2, 1, height_ratios=[2.3, 1.0])
+    touches = len(legged_motion(solution).feet) if simulated_contacts(solution) else 0
+    tall = 1.3 - 0.15 * min(touches, 4) if touches else 2.3
+    upper, lower = (left, right) if picture is None else split(left, 2, 1, height_ratios=[tall, 1.0])
     states, costs = (left, right) if picture is None else split(right, 2, 1, height_ratios=[2.0, 1.0])
     if picture is not None:
         picture(upper)
@@ -206,7 +211,9 @@ def _draw(figure: Figure, solution: Solution, picture: Callable[[SubFigure], Any
     plot_solution(solution, figure=states)
     if has_cost_terms(solution):
         plot_cost_terms(solution, figure=costs)
-    if solution.history:
+    if touches:
+        draw_forces(lower, legged_motion(solution))
+    elif solution.history:
         log = CallbackLogger(solution.history)
         names = main_quantities(log)
         names = names if len(names) > 2 else main_quantities(log, decrease=True)

@@ -17,7 +17,10 @@ from trajopt.residuals.friction_cone import FrictionCone, ResidualModelContactFr
 from trajopt.residuals.impulse_com import ResidualModelImpulseCoM
 from trajopt.residuals.joint_acceleration import ResidualModelJointAcceleration
 from trajopt.residuals.joint_effort import ResidualModelJointEffort
+from trajopt.residuals.look_at import ResidualModelLookAt
+from trajopt.residuals.manipulability import ResidualModelManipulability
 from trajopt.residuals.pair_distance import ResidualModelPairDistance
+from trajopt.residuals.relative_placement import ResidualModelRelativePlacement
 from trajopt.residuals.shapes import Capsule, Sphere
 from trajopt.residuals.state import ResidualModelState
 from trajopt.residuals.symbolic import ResidualModelSymbolic
@@ -44,7 +47,10 @@ __all__ = [
     "ResidualModelImpulseCoM",
     "ResidualModelJointAcceleration",
     "ResidualModelJointEffort",
+    "ResidualModelLookAt",
+    "ResidualModelManipulability",
     "ResidualModelPairDistance",
+    "ResidualModelRelativePlacement",
     "ResidualModelState",
     "ResidualModelSymbolic",
     "Sphere",

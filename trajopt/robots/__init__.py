@@ -1,6 +1,8 @@
 """Robots from files, from example-robot-data, and small ones defined in code."""
 
 from trajopt.model.calls import explain_calls
+from trajopt.robots.bases import with_base
+from trajopt.robots.geometry import load_geometry
 from trajopt.robots.legged import LeggedRobot, configuration_on_ground, legged_robot
 from trajopt.robots.names import unknown_robot
 from trajopt.robots.robot import Robot, load_robot
@@ -12,8 +14,10 @@ __all__ = [
     "Skeleton",
     "configuration_on_ground",
     "legged_robot",
+    "load_geometry",
     "load_robot",
     "unknown_robot",
+    "with_base",
 ]
 
 explain_calls(__name__)

@@ -1,4 +1,4 @@
-"""Small robots defined in code: planar arms, a double pendulum, a cart-pole, and a table with the legged ones too.
+"""Robots defined in code: planar arms, a double pendulum, a cart-pole, and a table with the legged ones too.
 
 The robots of this file move in the world's x-z plane (z up). A positive angle turns from x to z, which is a rotation
 about -y: the first joint has its z axis along the world's -y.
@@ -14,6 +14,7 @@ import pinocchio as pin
 from trajopt.checks import check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots.builtin_legged import small_biped, small_quadruped
+from trajopt.robots.builtin_limbs import four_limbs, four_limbs_geometry
 
 _X_ALONG_WORLD_X = pin.SE3(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]), np.zeros(3))
 """Placement of a joint with axes (x, y, z) along the world's (x, z, -y): at angle 0 the link is horizontal, along x."""
@@ -113,8 +114,12 @@ BUILTIN_ROBOTS: dict[str, Callable[[], pin.Model]] = {
     "cart-pole": cart_pole,
     "small-quadruped": small_quadruped,
     "small-biped": small_biped,
+    "four-limbs": four_limbs,
 }
 """Robots that `load_robot` builds without a file, by name."""
+
+BUILTIN_GEOMETRIES: dict[str, Callable[[pin.Model], pin.GeometryModel]] = {"four-limbs": four_limbs_geometry}
+"""Collision geometry of those robots that have one."""
 
 
 def _positive_pairs(lengths: Sequence[float], masses: Sequence[float]) -> tuple[list[float], list[float]]:

@@ -38,9 +38,7 @@ def load_example_robot(name: str, floating_base: bool | None = None) -> pin.Mode
         InvalidArgumentError: The robot cannot have the base that `floating_base` asks for.
     """
     loaders = _import_loaders(name)
-    if name not in loaders.ROBOTS:
-        raise unknown_robot("robot", name, [*BUILTIN_ROBOTS, *loaders.ROBOTS])
-    loader = loaders.ROBOTS[name]
+    loader = _loader(loaders, name)
     free_flyer = loader.free_flyer if floating_base is None else floating_base
     steps_in_constructor = loader.__init__ is not loaders.RobotLoader.__init__
     if free_flyer != loader.free_flyer and (steps_in_constructor or loader.sdf_filename):
@@ -50,7 +48,7 @@ def load_example_robot(name: str, floating_base: bool | None = None) -> pin.Mode
         )
     if loader.sdf_filename or (steps_in_constructor and name not in _OWN_STEPS):
         return _load_with_meshes(loaders, name)
-    folder = Path(loaders.getModelPath(f"{loader.path}/{loader.urdf_subpath}/{loader.urdf_filename}")) / loader.path
+    folder = _folder(loaders, loader)
     root = (pin.JointModelFreeFlyer(),) if free_flyer else ()
     model = pin.buildModelFromUrdf(str(folder / loader.urdf_subpath / loader.urdf_filename), *root)
     if name == "talos_legs":
@@ -62,6 +60,35 @@ def load_example_robot(name: str, floating_base: bool | None = None) -> pin.Mode
     if free_flyer:
         _limit_free_flyer(model)
     return model
+
+
+def example_robot_files(name: str) -> tuple[Path, Path]:
+    """URDF of a robot of example-robot-data, and the folder that "package://" stands for in it.
+
+    Raises:
+        UnknownNameError: The package has no robot of this name.
+        MissingDependencyError: The package is not installed.
+        InvalidArgumentError: The robot is no URDF.
+    """
+    loaders = _import_loaders(name)
+    loader = _loader(loaders, name)
+    if loader.sdf_filename:
+        raise InvalidArgumentError(
+            f"robot: expected one with a URDF, got {name!r}, which is an SDF; take another robot"
+        )
+    folder = _folder(loaders, loader)
+    return folder / loader.urdf_subpath / loader.urdf_filename, folder.parent.parent.parent
+
+
+def _loader(loaders: Any, name: str) -> Any:
+    if name not in loaders.ROBOTS:
+        raise unknown_robot("robot", name, [*BUILTIN_ROBOTS, *loaders.ROBOTS])
+    return loaders.ROBOTS[name]
+
+
+def _folder(loaders: Any, loader: Any) -> Path:
+    path = loaders.getModelPath(f"{loader.path}/{loader.urdf_subpath}/{loader.urdf_filename}")
+    return Path(path) / loader.path
 
 
 def _import_loaders(name: str) -> ModuleType:

@@ -26,6 +26,7 @@ from trajopt.checks import (
 )
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.model.immutable import Immutable
+from trajopt.robots.bases import floats, without_joints
 from trajopt.robots.builtin import BUILTIN_ROBOTS
 from trajopt.robots.example import load_example_robot
 from trajopt.robots.placements import NORM_TOLERANCE
@@ -91,7 +92,7 @@ class Robot(Immutable):
     @property
     def floating_base(self) -> bool:
         """Whether the first joint is a free flyer."""
-        return _floats(self._model)
+        return floats(self._model)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -206,7 +207,7 @@ class Robot(Immutable):
             q = self.configuration(configuration)
         else:
             q = _check_configuration(self._model, "configuration", configuration)
-        return Robot(pin.buildReducedModel(self._model, sorted(set(locked)), q), name=self._name)
+        return Robot(without_joints(self._model, locked, q), name=self._name)
 
     def __reduce__(self) -> tuple[Callable[..., Robot], tuple[pin.Model, str]]:
         return _rebuild, (self._model, self._name)
@@ -232,10 +233,10 @@ def load_robot(
     """Loads a robot from a file or by its name.
 
     Args:
-        source: Path of a URDF (.urdf) or MJCF (.xml, .mjcf) file, or a name: one of the small robots defined in code
-            ("planar-2r", "planar-3r", "double-pendulum", "cart-pole", "small-quadruped", "small-biped"), or one of
-            example-robot-data ("talos_arm", "talos_legs", "anymal", "hyq", "solo12", "kinova", ...) if that package is
-            installed.
+        source: Path of a URDF (.urdf) or MJCF (.xml, .mjcf) file, or a name: one of the robots defined in code
+            ("planar-2r", "planar-3r", "double-pendulum", "cart-pole", "small-quadruped", "small-biped", "four-limbs"),
+            or one of example-robot-data ("talos_arm", "talos_legs", "anymal", "hyq", "solo12", "kinova", ...) if that
+            package is installed.
         floating_base: True adds a free flyer named "root_joint" above the root link, False leaves the root link
             fixed. By default the base of a robot from a file is that of the file (fixed for a URDF), and the base of an
             example robot is that of example-robot-data (floating for legged and flying robots).
@@ -297,12 +298,12 @@ def _load_file(path: Path, floating_base: bool | None) -> pin.Model:
             root = (pin.JointModelFreeFlyer(),) if floating_base else ()
             return pin.buildModelFromUrdf(str(path), *root)
         model = pin.buildModelFromMJCF(str(path))
-        has_floating_base = _floats(model)
+        has_floating_base = floats(model)
         if floating_base and not has_floating_base:
             model = _load_floating_mjcf(str(path))
     except (ValueError, RuntimeError) as error:
         raise InvalidArgumentError(f"source: expected a valid robot in {str(path)!r}, got: {error}") from error
-    if floating_base and not _floats(model):
+    if floating_base and not floats(model):
         raise InvalidArgumentError(
             f"floating_base: expected None or False, got True; the first body in {str(path)!r} already has the joint "
             f"{model.names[1]!r}, replace it by a <freejoint/> in the file"
@@ -313,10 +314,6 @@ def _load_file(path: Path, floating_base: bool | None) -> pin.Model:
             "lock it with Robot.lock_joints"
         )
     return model
-
-
-def _floats(model: pin.Model) -> bool:
-    return model.njoints > 1 and model.joints[1].shortname() == "JointModelFreeFlyer"
 
 
 def _load_floating_mjcf(path: str) -> pin.Model:

@@ -13,6 +13,14 @@ def padded(shape: tuple[int, ...]) -> Reals:
     return np.zeros(size + 32)[:size].reshape(shape)
 
 
+def in_one_piece(*shapes: tuple[int, ...]) -> tuple[Reals, list[Reals]]:
+    """Arrays of zeros as `padded` has them, and the piece of memory that holds all of them and nothing else."""
+    sizes = [int(np.prod(shape)) for shape in shapes]
+    starts = np.cumsum([0, *(-(-size // 8) * 8 + 32 for size in sizes)])
+    piece = padded((int(starts[-1]),))
+    return piece, [piece[at : at + size].reshape(shape) for at, size, shape in zip(starts, sizes, shapes)]
+
+
 def lifted(Fv: Reals, dt: Reals, J0: Reals, J1dt: Reals) -> Reals:
     """F with all rows (T, ndx, n), from its velocity rows Fv (T, ndx / 2, n) and a lift, see `trajopt.actions.Lift`."""
     T, half, n = Fv.shape

@@ -128,7 +128,10 @@ class _Knot:
         return told(self._model, method, before=f"knot {self._t}: ", after=_END if end else "")
 
     def _calc(self, x: Reals, u: Reals | None) -> None:
-        """Values at a point; a model that sets no cost, or no next state, has forgotten it."""
+        """Values at a point, which is read-only; a model that sets no cost, or no next state, has forgotten it."""
+        x.flags.writeable = False
+        if u is not None:
+            u.flags.writeable = False
         self._data.forget()
         with self._named("calc", end=u is None):
             self._model.calc(self._data, x, u)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from trajopt.actions.base import ActionModelAbstract, check_methods
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.terminal import ActionModelTerminal
-from trajopt.checks import check_array, check_bounds, check_items, shape_of
+from trajopt.checks import all_finite, check_array, check_bounds, check_items, shape_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.shooting.kinds import Kind
 from trajopt.states.base import StateAbstract
@@ -134,7 +134,7 @@ def as_controls(us: Any, kinds: Sequence[Kind], T: int, nu: int) -> Reals:
     """
     check_length("us", us, T, "controls (T)")
     controls = _as_rows(us, (T, nu))
-    if controls is None or not np.isfinite(controls).all():
+    if controls is None or not all_finite(controls):
         controls = np.zeros((T, nu))
         sizes = {t: kind.model.nu for kind in kinds for t in kind.knots}
         for t, u in enumerate(check_items("us", us, "controls")):

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.errors import ModelEvaluationError
-from trajopt.kernels import LANES, KernelCall, ParallelCalls, compile_together
+from trajopt.kernels import LANES, KernelCall, ParallelCalls, Reduction, compile_together
 from trajopt.model.programs import no_solution
-from trajopt.shooting.arrays import lifted, padded
+from trajopt.shooting.arrays import in_one_piece, lifted, padded
 from trajopt.shooting.kinds import by_class
 from trajopt.shooting.trials import Trials
 from trajopt.types import Ints, Reals
@@ -62,7 +62,7 @@ class Evaluator:
         self._end = self.terminal.terminal_expansion(self)
         calls = [*self._expansions, self._end]
         compiled = [call for call in calls if isinstance(call, KernelCall)]  # threads share them
-        self._compiled = ParallelCalls(compiled)
+        self._compiled = ParallelCalls(compiled, then=[self._cost, self._sum_of_gaps, self._largest_gap])
         self._others = [call for call in calls if call not in compiled]
         self._trials: dict[tuple[int, bool], Trials] = {}
 
@@ -70,15 +70,18 @@ class Evaluator:
         T, n, nx, nu = self.T, self.state.ndx, self.state.nx, self.nu
         s = n + nu
         self.nc = nc = self._rows.nc
-        self.c, self.C, self.terminal_C = padded((T + 1, nc)), padded((T, nc, s)), padded((nc, n))
-        self.xs, self.us, self.xnext = padded((T + 1, nx)), padded((T, nu)), padded((T, nx))
-        self.costs, self.f = padded((T + 1,)), padded((T + 1, n))
         self.lift_size = _common_lift([kind.lift_size for kind in self.running])
         nb, rows = self.lift_size or 0, n if self.lift_size is None else n // 2
-        self.F, self.g, self.H = padded((T, rows, s)), padded((T, s)), padded((T, s, s))
+        shapes = [(T, nx), (T + 1,), (T, rows, s), (T, s), (T, s, s), (n,), (n, n), (T + 1, nc), (T, nc, s)]
+        piece, arrays = in_one_piece(*shapes)
+        self.xnext, self.costs, self.F, self.g, self.H, self.terminal_g, self.terminal_H, self.c, self.C = arrays
+        self.xs, self.us, self.f = padded((T + 1, nx)), padded((T, nu)), padded((T + 1, n))
+        self.terminal_C = padded((nc, n))
         self.dt, self.J0, self.J1dt = padded((T,)), padded((T, nb, nb)), padded((T, nb, nb))
-        self.terminal_g, self.terminal_H = padded((n,)), padded((n, n))
         self.k, self.K, self.status = padded((T, nu)), padded((T, nu, n)), padded((T + 1,))
+        flat = self.f.reshape(1, -1)
+        self._cost, self._sum_of_results = Reduction(self.costs[None]), Reduction(piece[None])
+        self._sum_of_gaps, self._largest_gap = Reduction(flat, "sum of sizes"), Reduction(flat, "largest size")
         self._x_first, self._f_first = self.xs[0], self.f[0]
         self._results = {
             "next state": self.xnext,
@@ -148,6 +151,21 @@ class Evaluator:
             self._f_first[:] = self.state._difference(self._x_first, x0)  # both are states, checked before
         return self._compiled
 
+    @property
+    def cost(self) -> float:
+        """Cost of the trajectory that was expanded [cost]."""
+        return self._cost.latest()[0]
+
+    @property
+    def sum_of_gaps(self) -> float:
+        """Σ |f| of the trajectory that was expanded [-]."""
+        return self._sum_of_gaps.latest()[0]
+
+    @property
+    def largest_gap(self) -> float:
+        """max |f| of the trajectory that was expanded [-]."""
+        return self._largest_gap.latest()[0]
+
     def check_steps(self) -> None:
         """Raises ModelEvaluationError if a step has failed; the message names knot, model and residual."""
         if not self.can_fail:
@@ -188,7 +206,8 @@ class Evaluator:
 
     def check_finite(self) -> None:
         """Raises ModelEvaluationError if a value or a derivative is not finite; the message names knot and array."""
-        if math.isfinite(sum(float(np.add.reduce(array, axis=None)) for array in self._results.values())):
+        self._sum_of_results()
+        if math.isfinite(self._sum_of_results.latest()[0]):
             return
         for name, array in self._results.items():  # a sum of finite numbers may overflow
             bad = np.flatnonzero(~np.isfinite(array).reshape(len(array), -1).all(axis=1))

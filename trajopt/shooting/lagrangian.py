@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trajopt.errors import UnsupportedOperationError
-from trajopt.kernels import LANES, KernelCall, Rows, blocks_of, compile_together, kernel, rows
+from trajopt.kernels import LANES, InTurn, KernelCall, Rows, blocks_of, compile_together, kernel, rows
 from trajopt.shooting import programs
 from trajopt.shooting.arrays import padded
 from trajopt.shooting.compiled import CompiledKind
@@ -42,6 +42,7 @@ class LagrangianHessian:
         inputs = [rows(e.xs), rows(e.parameters), rows(self.y), Rows(self.terminal_H, 0)]
         program = programs.terminal_lagrangian(end.model, e.nc)
         self._calls.append(KernelCall([kernel(program, 1)], np.zeros(1, dtype=np.int64), np.full((1, 1), e.T), inputs))
+        self._run = InTurn(self._calls)
 
     def _running(self, kinds: Sequence[CompiledKind]) -> KernelCall:
         e = self.evaluator
@@ -65,5 +66,4 @@ class LagrangianHessian:
 
     def __call__(self) -> None:
         """Fills the Hessians."""
-        for call in self._calls:
-            call()
+        self._run()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.actions.expression import ActionModelExpression
-from trajopt.kernels import LANES, KernelCall, ParallelCalls, blocks_of, compile_together, kernel, rows
+from trajopt.kernels import LANES, KernelCall, ParallelCalls, Reduction, blocks_of, compile_together, kernel, rows
 from trajopt.shooting import programs
 from trajopt.shooting.arrays import padded
 from trajopt.shooting.kinds import by_class
@@ -27,9 +27,9 @@ class Retraction:
     def __init__(self, evaluator: Evaluator) -> None:
         e, model = evaluator, evaluator.terminal.model
         assert isinstance(model, ActionModelExpression)
-        self._e, self._dx, self._xs = e, padded((e.T + 1, e.state.ndx)), padded((e.T + 1, e.state.nx))
+        self._e, self._dx = e, padded((e.T + 1, e.state.ndx))
         blocks = blocks_of(range(e.T + 1), LANES)
-        arguments = [rows(e.xs), rows(self._dx), rows(self._xs)]
+        arguments = [rows(e.xs), rows(self._dx), rows(e.xs)]
         kernels = [kernel(programs.retraction(model), LANES)]
         self._call = KernelCall(kernels, np.zeros(len(blocks), dtype=np.int64), blocks, arguments)
 
@@ -46,7 +46,6 @@ class Retraction:
         """xs := xs ⊕ dx, us := us + du."""
         self._dx[:] = dx
         self._call()
-        self._e.xs[:] = self._xs
         self._e.us += du
 
 
@@ -74,10 +73,12 @@ class LinearTrial:
         self.dx, self.du = padded((T + 1, n)), padded((T, e.nu))
         self.xs, self.us = padded((T + 1, e.state.nx)), padded((T, e.nu))
         self.costs, self.f, self.c = padded((T + 1,)), padded((T + 1, n)), padded((T + 1, e.nc))
+        self._cost, self._sum_of_gaps = Reduction(self.costs[None]), Reduction(self.f.reshape(1, -1), "sum of sizes")
         families = by_class(e.running).items()
         running = [call for family, kinds in families for call in family.points(kinds, self)]
         self.calls = [*running, e.terminal.terminal_point(self)]
-        self._compiled = ParallelCalls([call for call in self.calls if isinstance(call, KernelCall)])
+        compiled = [call for call in self.calls if isinstance(call, KernelCall)]
+        self._compiled = ParallelCalls(compiled, then=[self._cost, self._sum_of_gaps])
         self._others = [call for call in self.calls if not isinstance(call, KernelCall)]
 
     def prepare(self) -> None:
@@ -97,4 +98,9 @@ class LinearTrial:
         for call in self._others:
             call()
         self._compiled()
-        return float(self.costs.sum())
+        return self._cost.latest()[0]
+
+    @property
+    def sum_of_gaps(self) -> float:
+        """Σ |f| of the last trial [-]."""
+        return self._sum_of_gaps.latest()[0]

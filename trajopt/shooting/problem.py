@@ -83,6 +83,7 @@ class ShootingProblem(Immutable):
         self._x0 = check_x0(x0, self.state)
         self._start = check_start(start, self.state)
         self._kinds = kinds_of(self._running, self._terminal)
+        self._nu = max((kind.model.nu for kind in self._kinds[:-1]), default=0)
         self._table = ParameterTable(self._kinds, self.T)
         self._evaluator: Evaluator | None = None
         self.schedule: ContactSchedule | None = None
@@ -99,7 +100,7 @@ class ShootingProblem(Immutable):
     @property
     def nu(self) -> int:
         """Largest number of controls of a knot [-]."""
-        return max((kind.model.nu for kind in self._kinds[:-1]), default=0)
+        return self._nu
 
     def _cure(self, name: str) -> str:
         meant = [each for each in self.parameters if name in each.split(".")]
@@ -246,7 +247,7 @@ class ShootingProblem(Immutable):
         lower, upper = e.row_bounds()
         copies = {"costs": e.costs, "xnext": e.xnext, "gaps": e.f, "rows": e.c}
         named = {name: array.copy() for name, array in copies.items()}
-        return {"cost": float(e.costs.sum()), **named, "lower": lower, "upper": upper}
+        return {"cost": e.cost, **named, "lower": lower, "upper": upper}
 
     def calc_diff(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> ProblemDerivatives:
         """Values and derivatives along states (T + 1, nx) and controls (T, nu)."""
@@ -363,7 +364,8 @@ class ShootingProblem(Immutable):
         if all(a is b for a, b in zip(self._running, moved._running)):
             old[:] = values  # evaluators stay as they are
             return
-        self._running, self._kinds, self._table, self._evaluator = moved._running, moved._kinds, moved._table, None
+        self._running, self._kinds, self._nu = moved._running, moved._kinds, moved._nu
+        self._table, self._evaluator = moved._table, None
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{len(k.knots)} x {type(k.model).__name__}" for k in self._kinds[:-1])

@@ -101,10 +101,13 @@ class RowTable:
         for t, row in np.argwhere(now.lower > now.upper):
             name = _name(self._kinds, t, row)
             which = name.split("[")[0]
+            crossed = [int(k) for k in np.flatnonzero(now.lower[:, row] > now.upper[:, row])]
+            crossed = [k for k in crossed if _name(self._kinds, k, row) == name]
+            low, high = now.lower[t, row], now.upper[t, row]
             raise InvalidArgumentError(
-                f"constraint {name} at knot {t}: expected lower <= upper, got {now.lower[t, row]:g} and "
-                f"{now.upper[t, row]:g}; set {which}.lower or {which}.upper anew: "
-                f"problem.set_parameter('{which}.upper', value, knots={t})"
+                f"constraint {name} at knot {t}: expected lower <= upper, got {low:g} and {high:g}; raise "
+                f"{which}.upper to at least {low:g}, or lower {which}.lower to at most {high:g}: problem.set_parameter("
+                f"'{which}.upper', value, knots={crossed[0] if len(crossed) == 1 else crossed})"
             )
         for t, row in np.argwhere((now.linear == 0.0) & (now.quadratic == 0.0)):
             which = _name(self._kinds, t, row).split("[")[0]

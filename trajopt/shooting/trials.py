@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from trajopt.kernels import KernelCall, SideBySide
+from trajopt.kernels import InTurn, KernelCall, Reduction, SideBySide
 from trajopt.shooting.arrays import padded
-from trajopt.shooting.kinds import by_class
+from trajopt.shooting.kinds import Call, by_class
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.shooting.evaluator import Evaluator
 
 LARGEST = 1e30  # of costs and states; what is beyond has diverged. As Crocoddyl 3.2.1
+_SQUARE = LARGEST**2
 
 
 class Trials:
@@ -38,6 +37,8 @@ class Trials:
         lower, upper: Limits of the controls (T, nu) if they are clipped; set by the caller.
         gaps: Gaps of which a step of length α closes the part α (T + 1, ndx); set by the caller.
         calls: What a rollout runs: the running knots, and the end.
+        run: Rolls out from row 0 of `xs` in every lane.
+        finish: Its last part, after the running knots.
     """
 
     def __init__(self, evaluator: Evaluator, width: int, *, clipped: bool = False) -> None:
@@ -49,28 +50,23 @@ class Trials:
         self.costs, self.dx = padded((width, T + 1)), padded((width, T + 1, state.ndx))
         self.c = padded((width, T + 1, e.nc))
         self.gaps = padded((T + 1, state.ndx))
-        self._states = [states.reshape(-1) for states in self.xs]
+        self._of_lanes = list(zip(self.xs, self.us))
+        self._sums, self._squares = Reduction(self.costs), Reduction(self.xs.reshape(width, -1), "sum of squares")
         self._lengths, self._starts = self.alphas[:, 0], self.xs[:, 0]
         calls = {family: family.steps(kinds, self) for family, kinds in by_class(e.running).items()}
         end = e.terminal.terminal_step(self)
         self.calls = [*calls.values(), end]
         family_at = {t: type(kind) for kind in e.running for t in kind.knots}
-        self._parts: list[Callable[[], None]] = []
-        for family, knots in groupby(range(T), key=family_at.__getitem__):
-            span = list(knots)
-            self._parts.append(partial(calls[family], span[0], span[-1] + 1))
-        self._parts.append(end)
+        spans = [(family, list(knots)) for family, knots in groupby(range(T), key=family_at.__getitem__)]
+        running: list[Callable[[], None]] = [partial(calls[f], span[0], span[-1] + 1) for f, span in spans]
+        last: list[Call | Reduction] = [end, self._sums, self._squares]
+        self.finish, self.run = InTurn(last), InTurn([*(running if len(spans) > 1 else calls.values()), *last])
 
     @property
     def compiled_run(self) -> KernelCall | None:
         """The call of the running knots, if there is one for all of them, and it is compiled."""
         call = self.calls[0]
         return call if len(self.calls) == 2 and isinstance(call, KernelCall) else None
-
-    def run(self) -> None:
-        """Rolls out from row 0 of `xs` in every lane."""
-        for part in self._parts:
-            part()
 
     def roll_out(self, x0: Reals, lengths: Sequence[float], gaps: Reals | None) -> list[float]:
         """Rolls out with step lengths, at most `width` of them, and gives their costs [cost].
@@ -101,15 +97,17 @@ class Trials:
                     self._starts[lane] = self.evaluator.state._integrate(x0, part)  # without checks of what was checked
 
     def totals(self, count: int) -> list[float]:
-        """Costs of the first `count` lanes [cost]."""
-        costs: list[float] = np.add.reduce(self.costs, axis=1)[:count].tolist()
-        return costs
+        """Costs of the first `count` lanes of the last run [cost]."""
+        return self._sums.latest()[:count]
+
+    def trajectory(self, lane: int) -> tuple[Reals, Reals]:
+        """States (T + 1, nx) and controls (T, nu) of a lane, as copies."""
+        xs, us = self._of_lanes[lane]
+        return xs.copy(), us.copy()
 
     def in_range(self, lane: int, cost: float) -> bool:
-        """Whether the cost [cost] and the norm of all states of a lane are finite and below LARGEST."""
-        states = self._states[lane]
-        norm = np.vdot(states, states)  # unlike dot, it overflows without a warning
-        return abs(cost) < LARGEST and bool(norm < LARGEST**2)
+        """Whether the cost [cost] and the norm of all states of a lane of the last run are finite and below LARGEST."""
+        return abs(cost) < LARGEST and self._squares.latest()[lane] < _SQUARE
 
 
 class Turn:
@@ -118,26 +116,26 @@ class Turn:
     Where a thread is free they are rolled out at once, before anybody knows whether all of them are needed.
 
     Args:
-        trials: The trials, each with arrays of its own if there are several.
+        trials: Trials, each with arrays of its own if there are several, and the step lengths of each.
+
+    Attributes:
+        trials: The same.
     """
 
-    def __init__(self, trials: Sequence[Trials]) -> None:
-        self._trials = list(trials)
-        runs = [each.compiled_run for each in self._trials]
+    def __init__(self, trials: Sequence[tuple[Trials, tuple[float, ...]]]) -> None:
+        self.trials = list(trials)
+        runs = [each.compiled_run for each, _ in self.trials]
         calls = [call for call in runs if call is not None]
         self._together = SideBySide(calls) if len(calls) == len(runs) > 1 else None
 
-    def roll_out(
-        self, x0: Reals, lengths: Sequence[Sequence[float]], gaps: Reals | None
-    ) -> Iterator[tuple[Trials, list[float]]]:
-        """Gives trial by trial its costs [cost]; `lengths` has the step lengths of each, other arguments as there."""
+    def roll_out(self, number: int, x0: Reals, gaps: Reals | None) -> list[float]:
+        """Costs [cost] of the trials of this number, after those before it; other arguments as there."""
+        trials, lengths = self.trials[number]
         if self._together is None or not self._together.shared:
-            for trials, some in zip(self._trials, lengths):
-                yield trials, trials.roll_out(x0, some, gaps)
-            return
-        for trials, some in zip(self._trials, lengths):
-            trials.begin(x0, some, gaps)
-        self._together()
-        for trials, some in zip(self._trials, lengths):
-            trials.calls[-1]()
-            yield trials, trials.totals(len(some))
+            return trials.roll_out(x0, lengths, gaps)
+        if number == 0:
+            for each, some in self.trials:
+                each.begin(x0, some, gaps)
+            self._together()
+        trials.finish()
+        return trials.totals(len(lengths))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.analysis.constraints import HELD, ConstraintRows
+from trajopt.analysis.constraints import HELD, ConstraintRows, violated_at_start
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -18,6 +18,7 @@ MOST = 8
 NOISE = 1e-3
 """Violations, and forces, of at most this part of the largest one are not worth a word [-]."""
 _RANGES = 4  # runs of knots that are written out [-]
+_NAMED = 3  # rows that are named [-]
 
 
 def constraint_lines(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
@@ -58,6 +59,20 @@ def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str
     return words
 
 
+def moving_the_start(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
+    """Advice to move an initial state that is beyond a bound; empty if it is not."""
+    given = violated_at_start(constraints)
+    if not given:
+        return ""
+    rows, row, excess = given[0]
+    low, high = float(rows.lower[0, row]), float(rows.upper[0, row])
+    side, bound = ("above", high) if rows.values[0, row] > high else ("below", low)
+    return (
+        f"move x0, which is {excess:.3g}{_unit(solution, rows, 0, row)} {side} {bound:.4g} of {rows.title(row)!r}, or "
+        "widen that bound until the motion is within it"
+    )
+
+
 def softening(constraints: Sequence[ConstraintRows]) -> str:
     """Advice to soften the constraint that is violated most, as code; empty where none is violated."""
     ordered = _by_violation(constraints)
@@ -68,8 +83,8 @@ def _in_the_way(constraints: Sequence[ConstraintRows], first: ConstraintRows, kn
     """The other constraints that are at their bounds before a knot, those at most knots first."""
     found = []
     for rows in constraints:
-        count = int(_held_back(rows)[: knot + 1].any(axis=1).sum())
-        if rows is not first and count and not rows.violated.any():
+        count = int((_held_back(rows) & ~rows.violated)[: knot + 1].any(axis=1).sum())
+        if rows is not first and count:
             known = int((rows.knots <= knot).sum())
             found.append((count, f"{rows.name!r} at {count} of {known} knot{'' if known == 1 else 's'}"))
     return [words for _, words in sorted(found, reverse=True)[:3]]
@@ -98,7 +113,9 @@ def _violated(solution: Solution, constraints: Sequence[ConstraintRows]) -> list
     hard = [rows for rows in constraints if not rows.soft]
     worst = max((float(_enforced(rows).max(initial=0.0)) for rows in hard), default=0.0)
     kind = "" if len(hard) == len(constraints) else " hard"
-    lines = [] if worst > HELD or not hard else [f"  all{kind} constraints hold (largest violation {worst:.1g})"]
+    given = violated_at_start(constraints)
+    but = ", but for x0" if given else ""
+    lines = [] if worst > HELD or not hard else [f"  all{kind} constraints hold{but} (largest violation {worst:.1g})"]
     ordered = _by_violation(constraints)
     for rows in ordered[:MOST]:
         _, row, words = _worst(solution, rows)
@@ -112,12 +129,9 @@ def _violated(solution: Solution, constraints: Sequence[ConstraintRows]) -> list
             _, row, words = _worst(solution, rows)
             price = float(rows.prices.sum())
             lines.append(f"  soft constraint {rows.title(row)!r} gives way {words}; its slacks cost {price:.4g} in all")
-    for rows in constraints:
-        given = np.where(rows.enforced, 0.0, rows.violations)[0]
-        if given.max(initial=0.0) > HELD:
-            row = int(given.argmax())
-            beyond = f"{given[row]:.3g}{_unit(solution, rows, 0, row)}"
-            lines.append(f"  x0 itself violates {rows.title(row)!r} by {beyond}: no control changes that")
+    for rows, row, excess in given:
+        beyond = f"{excess:.3g}{_unit(solution, rows, 0, row)}"
+        lines.append(f"  x0 itself violates {rows.title(row)!r} by {beyond}: no control changes that")
     return lines
 
 
@@ -140,11 +154,12 @@ def _use(solution: Solution, rows: ConstraintRows, *, priced: bool) -> str:
     words = ["soft"] if rows.soft else []
     equations = np.flatnonzero((rows.equations & rows.enforced).any(axis=1))
     if len(equations):
-        words.append(f"equation at knot{'' if len(equations) == 1 else 's'} {_runs(equations)}")
+        words.append(f"equation at knot{'' if len(equations) == 1 else 's'} {runs(equations)}")
     if active.any():
         count = int(active.sum())
         plural = "" if len(known) == 1 else "s"
-        words.append(f"at a bound at {count} of {len(known)} knot{plural} ({_runs(np.flatnonzero(active))})")
+        which = f"{_rows_at_a_bound(rows)} " if len(rows.rows) > 1 else ""
+        words.append(f"{which}at a bound at {count} of {len(known)} knot{plural} ({runs(np.flatnonzero(active))})")
     elif len(equations) == 0:
         words.append(f"never at a bound ({len(known)} knot{'' if len(known) == 1 else 's'}){_closest(solution, rows)}")
     if rows.multipliers is not None and priced:
@@ -152,6 +167,13 @@ def _use(solution: Solution, rows: ConstraintRows, *, priced: bool) -> str:
         if size > 0.0 and (active.any() or len(equations)):
             words.append(f"largest multiplier {rows.multipliers[knot, row]:.3g} at knot {knot}")
     return f"{rows.name!r}: {', '.join(words)}"
+
+
+def _rows_at_a_bound(rows: ConstraintRows) -> str:
+    """Names of the rows that are at a bound, those at most knots first; the first ones of many."""
+    counts = _held_back(rows).sum(axis=0)
+    order = [int(row) for row in np.argsort(-counts, kind="stable") if counts[row]]
+    return ", ".join(rows.rows[row] for row in order[:_NAMED]) + (", ..." if len(order) > _NAMED else "")
 
 
 def _closest(solution: Solution, rows: ConstraintRows) -> str:
@@ -226,7 +248,7 @@ def _time(solution: Solution, knot: int) -> str:
     return "" if times is None else f" ({times[knot]:.3g} s)"
 
 
-def _runs(knots: npt.NDArray[np.int64]) -> str:
+def runs(knots: npt.NDArray[np.int64]) -> str:
     """Numbers as runs: "0-4, 7, 9-12"."""
     edges = np.flatnonzero(np.diff(knots) > 1)
     firsts, lasts = knots[np.append(0, edges + 1)], knots[np.append(edges, len(knots) - 1)]

@@ -9,6 +9,7 @@ import numpy as np
 
 from trajopt.analysis import (
     ConstraintRows,
+    LimitUse,
     constraint_rows,
     friction_use,
     legged_motion,
@@ -21,7 +22,8 @@ from trajopt.analysis.constraints import HELD
 from trajopt.analysis.report import tipping_words, tips
 from trajopt.shooting import inspection
 from trajopt.solution.advice import gap_left, has_black_boxes, other_solvers
-from trajopt.solution.explained_constraints import constraint_lines, relaxation, softening
+from trajopt.solution.clamped import clamped_controls, clamped_words
+from trajopt.solution.explained_constraints import constraint_lines, moving_the_start, relaxation, softening
 from trajopt.solution.misses import misses, out_of_reach
 from trajopt.solution.record import SolverStatus
 
@@ -78,13 +80,16 @@ def _terms(solution: Solution) -> list[str]:
 
 
 def _optimality(solution: Solution) -> list[str]:
-    gaps, slope = np.abs(solution.gaps()), np.abs(solution.stationarity())
+    gaps, slope = np.abs(solution.gaps()), solution.stationarity()
+    clamped = clamped_controls(solution, slope)
+    slope = np.abs(np.where(clamped, 0.0, slope))
     line = f"  largest gap {gaps.max():.2g} before {_at(solution, int(gaps.max(axis=1).argmax()))}; "
     if slope.size == 0:
         return [line + "there is no control"]
     knot, control = (int(i) for i in np.unravel_index(slope.argmax(), slope.shape))
     name = inspection.controls(solution.problem).names[control] if solution.problem is not None else f"u{control}"
-    return [line + f"steepest control {name!r} at {_at(solution, knot)}: dJ/du = {slope.max():.2g}"]
+    steepest = line + f"steepest control {name!r} at {_at(solution, knot)}: dJ/du = {slope.max():.2g}"
+    return [steepest, *clamped_words(solution, clamped)]
 
 
 def _limits(solution: Solution) -> list[str]:
@@ -97,8 +102,21 @@ def _limits(solution: Solution) -> list[str]:
         f"  limits exceeded ({len(over)}):",
         *(f"    {use}" for use in over[:MOST_LIMITS]),
         *more,
-        f"-> {_cure_of_limits(solution, {use.quantity for use in over})}",
+        *(f"-> {cure}" for cure in _cures_of_limits(solution, over)),
     ]
+
+
+def _cures_of_limits(solution: Solution, over: Sequence[LimitUse]) -> list[str]:
+    """Advice on limits that are no constraints, and on those whose constraints have wider bounds."""
+    idle = {use.quantity for use in over if not use.bounded}
+    wide = sorted({use.quantity for use in over if use.bounded})
+    cures = [_cure_of_limits(solution, idle)] if idle else []
+    if wide:
+        cures.append(
+            f"bounds of constraints on {', '.join(wide)} are wider than these limits: narrow them with "
+            'problem.set_parameter("NAME.lower", ...) and "NAME.upper"'
+        )
+    return cures
 
 
 def _cure_of_limits(solution: Solution, quantities: set[str]) -> str:
@@ -139,10 +157,15 @@ def _gait(solution: Solution) -> list[str]:
 
 
 def _advice(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
-    """Advice by status."""
-    status, history = solution.status, solution.history
-    if status is SolverStatus.CONVERGED:
+    """Advice by status; a start beyond a bound comes first."""
+    if solution.status is SolverStatus.CONVERGED:
         return []
+    start = moving_the_start(solution, constraints)
+    return [*([start] if start else []), *_advice_by_status(solution, constraints)]
+
+
+def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
+    status, history = solution.status, solution.history
     if status is SolverStatus.INDEFINITE_QUU:
         return [_indefinite(solution)]
     if status is SolverStatus.LINE_SEARCH_FAILED:
@@ -160,16 +183,15 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[s
         return [f"the value function grew without bound{where}: shorten dt, scale the weights down, or start closer"]
     if status is SolverStatus.UNBOUNDED:
         return [_unbounded(solution)]
-    advice = []
+    advice, far = [], out_of_reach(solution)
     recent = history[-10:]
     if recent and recent[-1].constraint_violation > HELD:
-        far = out_of_reach(solution)
         relaxed = relaxation(solution, constraints) or "relax their bounds"
         more = "" if far else ", or give the motion more time; otherwise start closer to a motion that meets them"
         advice.append(f"constraints are still violated: where they can't be met, {relaxed}{more}")
     if len(recent) > 1:
         fall = recent[0].cost - recent[-1].cost
-        if fall > 1e-3 * abs(recent[-1].cost):
+        if fall > 1e-3 * abs(recent[-1].cost) and not far:
             advice.append(
                 f"the cost still fell by {fall:.2g} in the last {len(recent)} iterations: raise max_iterations, or "
                 "start from a better guess"
@@ -177,7 +199,7 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[s
         if np.median([r.step_length for r in recent]) < 0.1:
             others = f"{other_solvers(solution)}, or " if other_solvers(solution) else ""
             advice.append(f"the last steps were short: try {others}a guess closer to the goal")
-    if status is SolverStatus.MAX_ITERATIONS and not advice:
+    if status is SolverStatus.MAX_ITERATIONS and not advice and not far:
         advice.append("raise max_iterations, or start from a better guess")
     return advice
 

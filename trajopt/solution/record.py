@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
 from typing import Any
@@ -74,10 +75,10 @@ class IterationRecord(ExplainsAttributes):
     kept: tuple[weakref.ref[Reals], weakref.ref[Reals]] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of(cls, **values: Any) -> IterationRecord:
-        """`IterationRecord(**values)` in half the time: solvers make one an iteration."""
+    def of(cls, columns: Mapping[str, Any]) -> IterationRecord:
+        """`IterationRecord(**columns)` in a quarter of the time: solvers make one an iteration."""
         record = object.__new__(cls)
-        vars(record).update(_DEFAULTS, **values)
+        object.__setattr__(record, "__dict__", {**_DEFAULTS, **columns})
         return record
 
     @property

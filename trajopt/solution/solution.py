@@ -177,7 +177,8 @@ class Solution(ExplainsAttributes):
     def stationarity(self) -> Reals:
         """Gradient of the Lagrangian along each control, Lu + Fuᵀ λ + Cuᵀ y, shape (T, nu) [cost per unit of u].
 
-        It is 0 at an optimum. y are the multipliers of the constraints, if the solver has any.
+        It is 0 at an optimum, but along controls that a box solver holds at their limits. y are the multipliers of the
+        constraints, if the solver has any.
 
         λ_T = Lx, λ_t = Lx + Fxᵀ λ_{t+1} - Kᵀ (Lu + Fuᵀ λ_{t+1}): after a change of one control, later ones follow the
         feedback K. At an optimum λ is the costate, whatever K is; elsewhere, without feedback, a robot that falls would
@@ -196,7 +197,10 @@ class Solution(ExplainsAttributes):
         return gradient
 
     def violations(self) -> dict[str, Reals]:
-        """By how much each constraint is beyond its bounds, by name: (T + 1, n), 0 where it holds."""
+        """By how much each constraint is beyond its bounds, by name: (T + 1, n), 0 where it holds.
+
+        Rows that the control can't change at knot 0, where x0 is given, are reported, though no solver enforces them.
+        """
         if self.problem is None and self.description is not None:
             return {rows.name: rows.violations for rows in self.description.constraints}
         with self._as_solved() as problem:
@@ -282,9 +286,9 @@ class Solution(ExplainsAttributes):
         """Writes a table to a .csv file and returns its path: one row a knot, a header of names and units.
 
         Columns are the knot, its time if the problem has times, the coordinates of the state, the controls, and the
-        elements of each contact's force, as `contact_forces` gives them: "lf_foot fz [N]"; at a touch-down that is an
-        impulse the same column has it, in N s. Cells of controls and forces are empty at the last knot, those of forces
-        also where a knot has no such contact.
+        elements of each contact's force, as `contact_forces` gives them: "lf_foot fz [N]"; impulses of touch-downs have
+        columns of their own: "lf_foot impulse fz [N s]". Cells of controls and forces are empty at the last knot, those
+        of forces also where a knot has no such contact; the force of a foot in the air is 0.
 
         Raises:
             InvalidArgumentError: The folder does not exist or cannot be written, or the suffix is another.

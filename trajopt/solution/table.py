@@ -34,7 +34,7 @@ def write_csv(path: str | Path, solution: Solution) -> Path:
         for t, x in enumerate(solution.xs):
             u = solution.us[t].tolist() if t < len(solution.us) else [""] * solution.us.shape[1]
             pushes = [_cell(column, t) for column in forces.values()]
-            writer.writerow([t, *([] if times is None else [float(times[t])]), *x.tolist(), *u, *pushes])
+            writer.writerow([t, *([] if times is None else [_time(times[t])]), *x.tolist(), *u, *pushes])
     return path
 
 
@@ -58,7 +58,12 @@ def _forces(solution: Solution) -> dict[str, Reals]:
 
 def _cell(column: Reals, t: int) -> float | str:
     """A number; nothing at the last knot, and where a knot has no such contact."""
-    return float(column[t]) if t < len(column) and np.isfinite(column[t]) else ""
+    return float(column[t]) + 0.0 if t < len(column) and np.isfinite(column[t]) else ""  # -0.0 becomes 0.0
+
+
+def _time(time: float) -> float:
+    """A sum of time steps without its rounding: 0.6 instead of 0.6000000000000002."""
+    return float(f"{time:.12g}")
 
 
 def as_dict(solution: Solution) -> dict[str, Any]:
@@ -72,7 +77,7 @@ def as_dict(solution: Solution) -> dict[str, Any]:
         "iterations": solution.iterations,
         "seconds": float(solution.seconds),
         "robot": None if solution.robot is None else solution.robot.name,
-        "times": None if solution.times is None else solution.times.tolist(),
+        "times": None if solution.times is None else [_time(time) for time in solution.times],
         "states": {name: column.tolist() for name, column in zip(states, solution.xs.T)},
         "controls": {name: column.tolist() for name, column in zip(controls, solution.us.T)},
         "state_units": dict(zip(states, solution.coordinate_units)),

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.checks import check_array, check_count
+from trajopt.checks import all_finite, check_array, check_count
 from trajopt.errors import ImmutableError, InvalidArgumentError, shown
 from trajopt.model.attributes import ExplainsAttributes
 from trajopt.robots.placements import NORM_TOLERANCE
@@ -190,7 +190,7 @@ class StateAbstract(ExplainsAttributes, ABC):
 
     def are_states(self, xs: Reals) -> bool:
         """Whether all rows of xs (n, nx) pass `check`."""
-        if not np.all(np.isfinite(xs)):
+        if not all_finite(xs):
             return False
         return self.nx == self.ndx or all(self._is_near(x) for x in xs)
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.checks import check_array
+from trajopt.checks import all_finite, check_array
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots.placements import NORM_TOLERANCE
 from trajopt.states import rotations
@@ -94,7 +94,7 @@ class StateLieGroup(StateAbstract):
 
     def are_states(self, xs: Reals) -> bool:
         norms = np.linalg.norm(xs[:, self._quaternion], axis=1)
-        return bool(np.all(np.isfinite(xs)) and np.all(np.abs(norms - 1) <= NORM_TOLERANCE))
+        return bool(all_finite(xs) and np.all(np.abs(norms - 1) <= NORM_TOLERANCE))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()

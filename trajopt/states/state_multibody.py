@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.checks import check_array, shape_of
+from trajopt.checks import all_finite, check_array, shape_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots import Robot
 from trajopt.robots.placements import NORM_TOLERANCE
@@ -205,7 +205,7 @@ class StateMultibody(StateAbstract):
 
     def are_states(self, xs: Reals) -> bool:
         norms = [np.linalg.norm(xs[:, where], axis=1) for _, where, _ in self._rotations(xs[0])]
-        return bool(np.all(np.isfinite(xs))) and all(np.all(np.abs(norm - 1) <= NORM_TOLERANCE) for norm in norms)
+        return all_finite(xs) and all(np.all(np.abs(norm - 1) <= NORM_TOLERANCE) for norm in norms)
 
     def _shape_hint(self) -> str:
         return f"a state of {self.robot.name!r} is (q, v) with nq = {self.nq} and nv = {self.nv}"

@@ -2,8 +2,22 @@
 
 from trajopt.kernels.steps.base import Array, Known, PatternOf, Step
 from trajopt.kernels.steps.call import Call
+from trajopt.kernels.steps.factorisation import Factorisation, Solution
 from trajopt.kernels.steps.groups import Groups
+from trajopt.kernels.steps.iteration import Iteration
 from trajopt.kernels.steps.product import MatrixProduct
 from trajopt.kernels.steps.sum import Sum
 
-__all__ = ["Array", "Call", "Groups", "Known", "MatrixProduct", "PatternOf", "Step", "Sum"]
+__all__ = [
+    "Array",
+    "Call",
+    "Factorisation",
+    "Groups",
+    "Iteration",
+    "Known",
+    "MatrixProduct",
+    "PatternOf",
+    "Solution",
+    "Step",
+    "Sum",
+]

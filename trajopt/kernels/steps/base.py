@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
 from trajopt.kernels.expression import Expression
+from trajopt.kernels.numbers import Numbers, Values
 from trajopt.kernels.patterns import Pattern
 
 if TYPE_CHECKING:
     from trajopt.kernels.entry import EntryWriter
+    from trajopt.kernels.program import Program
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Array:
         return self.shape[0] * self.shape[1]
 
 
-Known = dict[int, npt.NDArray[np.float64]]
+Known = dict[int, Values]
 """Values of arrays, by number, where a program is evaluated step by step."""
 
 PatternOf = Callable[[Array], Pattern]
@@ -77,6 +76,11 @@ class Step(ABC):
         return ()
 
     @property
+    def programs(self) -> tuple[Program, ...]:
+        """Programs that it runs, for `EntryWriter.program`; their functions are compiled too."""
+        return ()
+
+    @property
     def scratch(self) -> int:
         """Scalars, of W lanes each, that it needs at `EntryWriter.scratch` while it runs."""
         return 0
@@ -108,8 +112,13 @@ class Step(ABC):
         return self.reads
 
     @abstractmethod
-    def evaluate(self, known: Known) -> None:
-        """Runs it on one knot with CasADi's evaluator or numpy, as the reference: reads from `known` and adds to it."""
+    def evaluate(self, known: Known, numbers: Numbers) -> None:
+        """Runs it on one knot, as the reference: reads from `known` and adds to it.
+
+        Args:
+            known: Values of arrays, which may be those of a caller: they are replaced, not changed.
+            numbers: The arithmetic of these values.
+        """
 
     @abstractmethod
     def write(self, writer: EntryWriter) -> None:

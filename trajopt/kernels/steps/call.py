@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import casadi as ca
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import patterns
 from trajopt.kernels.expression import Expression
+from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.steps.base import Array, Known, PatternOf, Step
 
 if TYPE_CHECKING:
@@ -73,12 +73,9 @@ class Call(Step):
             if np.any(read & ~pattern_of(array)):
                 yield array
 
-    def evaluate(self, known: Known) -> None:
-        function = self.expression.function
-        shaped = [known[a.number].reshape(function.size_in(i)) for i, a in enumerate(self.inputs)]
-        results = function.call([ca.DM(v) for v in shaped])
-        for array, result in zip(self.outputs, results):
-            known[array.number] = np.array(result.full(), dtype=np.float64).reshape(array.shape)
+    def evaluate(self, known: Known, numbers: Numbers) -> None:
+        results = numbers.call(self.expression, [known[a.number] for a in self.inputs])
+        known.update((array.number, result) for array, result in zip(self.outputs, results))
 
     def write(self, writer: EntryWriter) -> None:
         for array in self.outputs:

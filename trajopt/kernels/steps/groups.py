@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels.builder import Builder
+from trajopt.kernels.numbers import Values
 from trajopt.kernels.operations import LaneType
 from trajopt.kernels.products import Ranges
 from trajopt.kernels.steps.base import Array, Known
@@ -40,11 +41,11 @@ class Groups:
                 f"got {self}"
             )
 
-    def matter(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    def matter(self, values: Values) -> npt.NDArray[np.bool_]:
         """Mask of the indices that matter with these values of the array."""
         chosen = np.zeros(len(values), dtype=np.bool_)
         for first, end in self.ranges:
-            chosen[first:end] = np.any(values[first:end])
+            chosen[first:end] = np.any(values[first:end] != 0)
         return chosen
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import patterns, products
+from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.operations import LaneType
 from trajopt.kernels.products import Block
 from trajopt.kernels.steps.base import Array, Known, PatternOf, Step
@@ -133,8 +134,8 @@ class MatrixProduct(Step):
         initial = () if self.initial is None else (self.initial,)
         return (*initial, *((self.a, self.b) if self.symmetric else ()), *arrays_of(self.rows, self.inner))
 
-    def evaluate(self, known: Known) -> None:
-        result = np.zeros(self.result.shape) if self.initial is None else known[self.initial.number].copy()
+    def evaluate(self, known: Known, numbers: Numbers) -> None:
+        result = numbers.zeros(self.result.shape) if self.initial is None else known[self.initial.number].copy()
         a, b = known[self.a.number].T if self.transpose_a else known[self.a.number], known[self.b.number]
         rows, inner = matter(self.rows, known, len(a)), matter(self.inner, known, len(b))
         product = a[np.ix_(rows, inner)] @ b[inner]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import patterns, products
 from trajopt.kernels.builder import Builder
+from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.operations import LaneType
 from trajopt.kernels.products import Ranges
 from trajopt.kernels.steps.base import Array, Known, PatternOf, Step
@@ -63,7 +64,7 @@ class Sum(Step):
     def zeros_read(self, pattern_of: PatternOf) -> Iterable[Array]:
         return (self.target, *arrays_of(self.rows))
 
-    def evaluate(self, known: Known) -> None:
+    def evaluate(self, known: Known, numbers: Numbers) -> None:
         rows, total = matter(self.rows, known, self.target.shape[0]), known[self.target.number].copy()
         total[rows] += known[self.a.number][rows]
         known[self.target.number] = total

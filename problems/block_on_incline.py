@@ -1,0 +1,111 @@
+"""A block is pushed up an incline and stays where it is let go, held by friction."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pinocchio as pin
+
+from trajopt.activations import ActivationModelWeightedQuad
+from trajopt.actuation import ActuationModelMatrix
+from trajopt.checks import check_count, check_non_negative, check_positive
+from trajopt.costs import CostStack
+from trajopt.problems.bodies import add_body
+from trajopt.problems.case import TRAJOPT, ProblemCase
+from trajopt.problems.family import Family
+from trajopt.residuals import ResidualModelControl, ResidualModelState
+from trajopt.robots import Robot
+from trajopt.shooting import ShootingProblem
+from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator
+from trajopt.solution import Solution
+from trajopt.solvers import FDDPOptions, SolverFDDP
+from trajopt.states import StateMultibody
+from trajopt.types import Reals
+
+RADIUS, STRENGTH = 0.05, 1e7  # [m], [N/m³]
+GRAVITY = 9.81  # [m/s²]
+
+
+def block(mass: float = 1.0) -> pin.Model:
+    """A block that moves along x and z without turning.
+
+    Args:
+        mass: Its mass, > 0 [kg].
+    """
+    model = pin.Model()
+    model.name = "block"
+    nothing = pin.Inertia(1e-6, np.zeros(3), np.zeros((3, 3)))
+    slider = add_body(model, 0, pin.JointModelPX(), "x", nothing)
+    add_body(model, slider, pin.JointModelPZ(), "z", pin.Inertia.FromBox(mass, 0.1, 0.1, 0.1))
+    return model
+
+
+def build(
+    *,
+    T: int = 100,
+    dt: float = 0.01,
+    angle: float = 0.35,
+    distance: float = 0.5,
+    friction: float = 0.6,
+    v_tol: float = 1e-4,
+) -> ProblemCase:
+    """minimise ∫ ½ 1e-3 u² dt + ½ (1e3 |p - p₁|² + 10 |v|²) at the end; the block starts at rest, u pushes along x.
+
+    p₁ is `distance` up the incline. The guess does not push.
+
+    Args:
+        T: Number of knots [-].
+        dt: Time step [s].
+        angle: Slope of the incline, >= 0 [rad].
+        distance: Way up the incline, > 0 [m].
+        friction: Friction coefficient; the block slides down if it is below tan(angle) [-].
+        v_tol: Speed at which a resting contact may creep; the barrier weight is m g v_tol [m/s].
+    """
+    count, step = check_count("T", T, least=2), check_positive("dt", dt, unit="s")
+    slope, way = check_non_negative("angle", angle, unit="rad"), check_positive("distance", distance, unit="m")
+    robot = Robot(block())
+    normal, up = np.array([-np.sin(slope), 0.0, np.cos(slope)]), np.array([np.cos(slope), 0.0, np.sin(slope)])
+    surface = (*normal, 0.0)
+    contact = MDPContact("z_link", radius=RADIUS, surface=surface, friction=friction, strength=STRENGTH, name="incline")
+    state = StateMultibody(robot)
+    start = (RADIUS - resting_depth(1.0 * GRAVITY * np.cos(slope))) * normal
+    x0, x1 = (state.at_rest(place[[0, 2]]) for place in (start, start + way * up))
+    actuation = ActuationModelMatrix(state, [[1.0], [0.0]])
+    running = CostStack(state).add("effort", ResidualModelControl(state), weight=1e-3)
+    model = ActionModelSimulator(Simulator(robot, [contact], v_tol=v_tol), running, dt=step, actuation=actuation)
+    ends = ActivationModelWeightedQuad(np.array([1e3, 1e3, 10.0, 10.0]))
+    end = CostStack(state).add("goal", ResidualModelState(state, x1), weight=1.0, activation=ends)
+    return FAMILY.case(
+        problem=ShootingProblem(x0, [model] * count, end),
+        xs=np.tile(x0, (count + 1, 1)),
+        us=np.zeros((count, 1)),
+        solver=SolverFDDP,
+        options=FDDPOptions(),
+        report=functools.partial(report, x0, up[[0, 2]], way),
+    )
+
+
+def resting_depth(load: float, strength: float = STRENGTH, rays: int = 6) -> float:
+    """Depth d at which a contact at rest carries a load [N]: strength d³ = load (n + 1) / n, with n rays."""
+    return float(np.cbrt((rays + 1) / rays * load / strength))
+
+
+def report(x0: Reals, up: Reals, distance: float, solution: Solution) -> dict[str, str]:
+    """Way up the incline, the push, and how fast the block is at the end."""
+    way, times = (solution.xs[:, :2] - x0[:2]) @ up, solution.times
+    assert times is not None
+    pushes = np.flatnonzero(np.abs(solution.us[:, 0]) > 1.0)
+    return {
+        "way": f"{way[-1]:.3f} m up, asked for {distance:g} m, at {np.linalg.norm(solution.xs[-1, 2:]):.1e} m/s",
+        "push": f"at most {solution.us.max():.3g} N, below 1 N from {times[pushes.max(initial=-1) + 1]:.2f} s on",
+    }
+
+
+FAMILY = Family(
+    name="block-on-incline",
+    description="A block is pushed up an incline and stays there, held by friction.",
+    build=build,
+    reference_cost=0.05687526785,
+    reference_source=TRAJOPT,
+)

@@ -1,0 +1,120 @@
+"""A cart pushes a box to a target, and lets it go."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pinocchio as pin
+
+from trajopt.activations import ActivationModelWeightedQuad
+from trajopt.actuation import ActuationModelMatrix
+from trajopt.checks import check_count, check_positive
+from trajopt.costs import CostStack
+from trajopt.problems.block_on_incline import resting_depth
+from trajopt.problems.bodies import add_body
+from trajopt.problems.case import TRAJOPT, ProblemCase
+from trajopt.problems.family import Family
+from trajopt.residuals import ResidualModelControl, ResidualModelState
+from trajopt.robots import Robot
+from trajopt.shooting import ShootingProblem
+from trajopt.simulator import ActionModelSimulator, MDPContact, Plane, Simulator
+from trajopt.solution import Solution
+from trajopt.solvers import FDDPOptions, SolverFDDP
+from trajopt.states import StateMultibody
+
+HALF, NOSE, ROUND = 0.15, 0.2, 0.01  # half a side of the box, front of the cart, radius of the box's corners [m]
+MASS, GRAVITY, STRENGTH = 2.0, 9.81, 1e7  # of the box [kg], [m/s²], [N/m³]
+TOUCH = 0.002  # depth of the box in the cart's front at the start [m]
+
+
+def cart_and_box() -> pin.Model:
+    """A cart of 3 kg on a rail along x, and a box of 2 kg that moves and turns in the x-z plane."""
+    model = pin.Model()
+    model.name = "cart-push"
+    add_body(model, 0, pin.JointModelPX(), "cart", pin.Inertia.FromBox(3.0, 2 * NOSE, 0.2, 0.2), at=(0.0, 0.0, HALF))
+    nothing = pin.Inertia(1e-6, np.zeros(3), np.zeros((3, 3)))
+    slide = add_body(model, 0, pin.JointModelPX(), "slide", nothing)
+    lift = add_body(model, slide, pin.JointModelPZ(), "lift", nothing)
+    add_body(model, lift, pin.JointModelRY(), "box", pin.Inertia.FromBox(MASS, 2 * HALF, 2 * HALF, 2 * HALF))
+    return model
+
+
+def build(
+    *,
+    T: int = 100,
+    dt: float = 0.01,
+    target: float = 0.5,
+    friction: float = 0.4,
+    v_tol: float = 1e-4,
+) -> ProblemCase:
+    """minimise ∫ ½ (0.1 ẋ² + 1e-3 u²) dt + ½ (10 x² + ẋ² + 1e3 (y - target)² + 100 ẏ²) at the end, cart x and box y.
+
+    The cart starts at 0, touches the box, and is to be back there at the end. Four corners of the box are spheres on
+    the ground, of which two also touch the cart's front, friction 0.3. The guess pushes nothing.
+
+    Args:
+        T: Number of knots [-].
+        dt: Time step [s].
+        target: Way of the box, > 0 [m].
+        friction: Friction coefficient of box and ground [-].
+        v_tol: Speed at which a resting contact may creep; the barrier weight is m g v_tol [m/s].
+    """
+    count, step = check_count("T", T, least=2), check_positive("dt", dt, unit="s")
+    way = check_positive("target", target, unit="m")
+    robot = Robot(cart_and_box())
+    state = StateMultibody(robot)
+    front = Plane((1.0, 0.0, 0.0, -NOSE), body="cart_link")
+    inner = HALF - ROUND
+    contacts = []
+    for name, x, z in (("rear", -1, -1), ("ahead", 1, -1)):
+        place = (x * inner, 0.0, z * inner)
+        contacts.append(
+            MDPContact("box_link", place, ROUND, friction=friction, strength=STRENGTH, name=f"floor_{name}")
+        )
+    for name, z in (("low", -1), ("high", 1)):
+        place = (-inner, 0.0, z * inner)
+        contacts.append(
+            MDPContact("box_link", place, ROUND, front, friction=0.3, strength=STRENGTH, name=f"cart_{name}")
+        )
+    sunk = resting_depth(MASS * GRAVITY / 2)
+    start = np.array([0.0, NOSE + HALF - TOUCH, HALF - sunk, 0.0])
+    x0, x1 = (state.at_rest(start + np.array([0.0, y, 0.0, 0.0])) for y in (0.0, way))
+    weights = ActivationModelWeightedQuad(np.array([0.0, 0.0, 0.0, 0.0, 0.1, 0.0, 0.0, 0.0]))
+    ends = ActivationModelWeightedQuad(np.array([10.0, 1e3, 0.0, 0.0, 1.0, 1e2, 0.0, 0.0]))
+    running = CostStack(state).add("speed", ResidualModelState(state, x0), weight=1.0, activation=weights)
+    running.add("effort", ResidualModelControl(state), weight=1e-3)
+    actuation = ActuationModelMatrix(state, [[1.0], [0.0], [0.0], [0.0]])
+    model = ActionModelSimulator(Simulator(robot, contacts, v_tol=v_tol), running, dt=step, actuation=actuation)
+    end = CostStack(state).add("goal", ResidualModelState(state, x1), weight=1.0, activation=ends)
+    return FAMILY.case(
+        problem=ShootingProblem(x0, [model] * count, end),
+        xs=np.tile(x0, (count + 1, 1)),
+        us=np.zeros((count, 1)),
+        solver=SolverFDDP,
+        options=FDDPOptions(),
+        report=functools.partial(report, way),
+    )
+
+
+def report(target: float, solution: Solution) -> dict[str, str]:
+    """Way of the box, when the cart lets go, and how far the box tilts."""
+    ys, times, forces = solution.xs[:, 1] - solution.xs[0, 1], solution.times, solution.contact_forces()
+    assert times is not None
+    pushes = np.flatnonzero(forces["cart_low"][:, 0] + forces["cart_high"][:, 0] > 0.1)
+    last = int(pushes[-1]) + 1 if len(pushes) else 0
+    return {
+        "box": f"{ys[-1]:.3f} m, asked for {target:g} m, at {abs(solution.xs[-1, 5]):.1e} m/s",
+        "pushed": f"until {times[last]:.2f} s, {ys[last]:.3f} m far",
+        "tilt": f"at most {np.abs(solution.xs[:, 3]).max():.3f} rad",
+        "cart": f"ends {abs(solution.xs[-1, 0]):.3f} m from its start, force at most {np.abs(solution.us).max():.3g} N",
+    }
+
+
+FAMILY = Family(
+    name="cart-push",
+    description="A cart pushes a box to a target, and comes back.",
+    build=build,
+    reference_cost=0.2618862014,
+    reference_source=TRAJOPT,
+)

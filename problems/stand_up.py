@@ -1,0 +1,196 @@
+"""A quadruped stands up from its belly; which feet push, and when, is found by the solver."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from trajopt.activations import ActivationModelWeightedQuad
+from trajopt.actuation import ActuationModelFloatingBase
+from trajopt.checks import check_count, check_flag, check_positive
+from trajopt.constraints import ConstraintStack
+from trajopt.costs import CostStack
+from trajopt.problems.case import TRAJOPT, ProblemCase
+from trajopt.problems.family import Family
+from trajopt.residuals import ResidualModelControl, ResidualModelState
+from trajopt.robots import Robot, legged_robot, load_robot
+from trajopt.shooting import ShootingProblem
+from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator
+from trajopt.solution import Solution
+from trajopt.solvers import FDDPOptions, SolverFDDP, SolverSQP, SQPOptions
+from trajopt.states import StateMultibody
+from trajopt.types import Reals
+
+BASE = 6  # velocities of the base [-]
+GAINS = (30.0, 1.0)  # with which joints keep folded while the robot sinks into the ground [N m/rad, N m s/rad]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Body:
+    """Spheres of a quadruped, and how it lies and stands.
+
+    Attributes:
+        legs: Names of the legs as its joints and frames have them: the front ones first.
+        joints: Names of hip, thigh and knee joints, with {} for the leg.
+        knee: Frame of the knees, with {} for the leg.
+        radii: Of the spheres at feet, knees and belly [m].
+        belly: Place of a sphere at the belly, front left, of four (3,) [m].
+        lying: Angles of hip, thigh and knee of a front leg when it lies [rad].
+        standing: The same when it stands [rad].
+        mirrored: Whether hind legs bend the other way.
+        strength: Strength of the ground [N/m³].
+    """
+
+    legs: tuple[str, ...]
+    joints: tuple[str, str, str]
+    knee: str
+    radii: tuple[float, float, float]
+    belly: tuple[float, float, float]
+    lying: tuple[float, float, float]
+    standing: tuple[float, float, float]
+    mirrored: bool = False
+    strength: float = 1e7
+
+
+BODIES = {
+    "small-quadruped": Body(
+        legs=("lf", "rf", "lh", "rh"),
+        joints=("{}_haa", "{}_hfe", "{}_kfe"),
+        knee="{}_kfe_link",
+        radii=(0.02, 0.025, 0.03),
+        belly=(0.18, 0.08, -0.05),
+        lying=(0.0, 2.4, -2.6),
+        standing=(0.0, 0.75, -1.5),
+        mirrored=True,
+    ),
+}
+"""Quadrupeds by name."""
+
+
+def build(
+    *,
+    robot: str = "small-quadruped",
+    T: int = 70,
+    dt: float = 0.01,
+    v_tol: float = 0.1,
+    limits: bool = False,
+    torque: float = 4.0,
+) -> ProblemCase:
+    """minimise ∫ ½ (|W (x ⊖ x₁)|² + 0.03 |u|²) dt + ½ |W' (x ⊖ x₁)|² at the end, where x₁ stands at rest.
+
+    W² = (30, 10, 1; 1, 0.3), W'² = (100, 100, 10; 1, 0.1) for position and rotation of the base and joints, velocities
+    of the base and of the joints. It starts where it lies at rest with folded legs; the guess stays there without any
+    torque. Feet, knees and four points of the belly are spheres on the ground, friction 0.7. With limits steps
+    are linear, 39 iterations; rollouts of the program's policy take 228 or more: the robot falls where torques are cut.
+
+    Args:
+        robot: A quadruped.
+        T: Number of knots [-].
+        dt: Time step [s].
+        v_tol: Speed at which a resting contact may creep; the barrier weight is m g v_tol [m/s].
+        limits: Whether torques are limited, which SolverSQP keeps.
+        torque: The limit of all joints [N m].
+    """
+    count, step = check_count("T", T, least=2), check_positive("dt", dt, unit="s")
+    body, quadruped = BODIES[robot], load_robot(robot)
+    if check_flag("limits", limits):
+        quadruped = _limited(quadruped, check_positive("torque", torque, unit="N m"))
+    state = StateMultibody(quadruped)
+    simulator = Simulator(quadruped, spheres(quadruped, body), v_tol=v_tol)
+    start, goal = (posture(quadruped, body, angles) for angles in (body.lying, body.standing))
+    x0 = lying(simulator, start)
+    x1 = state.at_rest(goal)
+    actuation = ActuationModelFloatingBase(state)
+    rows = ConstraintStack.of_robot(state, actuation, positions=False, velocities=False)
+    running = _costs(state, x1, (30.0, 10.0, 1.0, 1.0, 0.3)).add("effort", ResidualModelControl(state), weight=0.03)
+    constraints = rows if limits else None
+    model = ActionModelSimulator(simulator, running, dt=step, constraints=constraints, actuation=actuation)
+    return FAMILY.case(
+        problem=ShootingProblem(x0, [model] * count, _costs(state, x1, (100.0, 100.0, 10.0, 1.0, 0.1))),
+        xs=np.tile(x0, (count + 1, 1)),
+        us=np.zeros((count, actuation.nu)),
+        solver=SolverSQP if limits else SolverFDDP,
+        options=SQPOptions(steps="linear") if limits else FDDPOptions(),
+        report=functools.partial(report, x1),
+    )
+
+
+def _limited(robot: Robot, torque: float) -> Robot:
+    """The robot, with this torque limit at all joints."""
+    model = robot.model.copy()
+    model.effortLimit = np.r_[np.full(BASE, np.inf), np.full(model.nv - BASE, torque)]
+    return Robot(model)
+
+
+def spheres(robot: Robot, body: Body) -> list[MDPContact]:
+    """Contacts of feet, knees and belly with the ground z = 0."""
+    foot, knee, belly = body.radii
+    frames = legged_robot(robot.name).feet
+    found = [MDPContact(frame, radius=foot, strength=body.strength, name=f"foot_{i}") for i, frame in enumerate(frames)]
+    knees = [body.knee.format(leg) for leg in body.legs]
+    found += [MDPContact(frame, radius=knee, strength=body.strength, name=f"knee_{i}") for i, frame in enumerate(knees)]
+    for i, signs in enumerate(((1, 1, 1), (1, -1, 1), (-1, 1, 1), (-1, -1, 1))):
+        place = np.multiply(signs, body.belly)
+        name = robot.model.frames[_root_frame(robot)].name
+        found.append(MDPContact(name, place, belly, strength=body.strength, name=f"belly_{i}"))
+    return found
+
+
+def _root_frame(robot: Robot) -> int:
+    """Index of the frame of the trunk."""
+    return next(i for i, f in enumerate(robot.model.frames) if f.parentJoint == 1)
+
+
+def posture(robot: Robot, body: Body, angles: tuple[float, float, float]) -> Reals:
+    """Configuration (nq,) with these angles of a front leg, its lowest sphere at z = 0."""
+    model, q = robot.model, pin.neutral(robot.model)
+    for i, leg in enumerate(body.legs):
+        sign = -1.0 if body.mirrored and i >= 2 else 1.0
+        for name, angle in zip(body.joints, np.multiply((1.0, sign, sign), angles)):
+            q[model.joints[model.getJointId(name.format(leg))].idx_q] = angle
+    centres = [robot.placement(q[None], c.frame)[0] for c in spheres(robot, body)]
+    low = [(T[:3, :3] @ c.offset + T[:3, 3])[2] - c.radius for T, c in zip(centres, spheres(robot, body))]
+    q[2] -= min(low)
+    return np.asarray(q)
+
+
+def lying(simulator: Simulator, q: Reals) -> Reals:
+    """State (nx,) at rest into which a configuration sinks while its joints are held."""
+    held = simulator.copy()
+    held.set_PD_controller(*GAINS, q)
+    state = simulator.state
+    end = held.rollout(state.at_rest(q), None, 1000, 2e-3).xs[-1]
+    return np.asarray(state.at_rest(end[: state.nq]))
+
+
+def _costs(state: StateMultibody, goal: Reals, weights: tuple[float, ...]) -> CostStack:
+    """½ |W (x ⊖ goal)|², W² of position, rotation, joints, and velocities of base and joints."""
+    spread = np.repeat(weights, (3, 3, state.nv - BASE, BASE, state.nv - BASE))
+    activation = ActivationModelWeightedQuad(spread)
+    return CostStack(state).add("posture", ResidualModelState(state, goal), weight=1.0, activation=activation)
+
+
+def report(goal: Reals, solution: Solution) -> dict[str, str]:
+    """Height of the base, when the belly leaves the ground, and the largest torque."""
+    forces, times, heights = solution.contact_forces(), solution.times, solution.xs[:, 2]
+    assert times is not None
+    belly = np.any([f[:, 2] > 1.0 for name, f in forces.items() if name.startswith("belly")], axis=0)
+    last = int(np.max(np.flatnonzero(belly), initial=-1)) + 1
+    return {
+        "height": f"from {heights[0]:.3f} to {heights[-1]:.3f} m, asked for {goal[2]:.3f} m",
+        "belly": f"off the ground from {times[last]:.2f} s on",
+        "torque": f"at most {np.abs(solution.us).max():.3g} N m",
+    }
+
+
+FAMILY = Family(
+    name="stand-up",
+    description="A quadruped stands up from its belly, by contacts that the simulator finds.",
+    build=build,
+    robots=tuple(BODIES),
+    reference_cost=5.778500106,
+    reference_source=TRAJOPT,
+)

@@ -1,0 +1,146 @@
+"""Pictures of rollouts show what the rollout has; the command that makes them."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from trajopt import cli
+from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
+from trajopt.plotting.rollout_motion import rollout_motion, thinned
+from trajopt.robots import load_robot
+from trajopt.simulator import MDPContact, Rollout, Simulator
+from trajopt.simulator.diffne import DiffNERobotModel
+from trajopt.simulator.diffne.drop import Drop
+
+
+@functools.cache
+def fall(name: str = "small-quadruped", base: str | None = None) -> Rollout:
+    m = DiffNERobotModel(None, name, base=base)
+    m.create_simulator()
+    return Drop(height=0.02, duration=0.3).run(m)
+
+
+def test_motion_has_the_forces_and_the_contact_points() -> None:
+    rollout = fall()
+    motion = rollout_motion(rollout)
+    assert motion is not None
+    assert motion.ground == 0.0
+    assert motion.weight == pytest.approx(12.0 * 9.81)
+    for foot in motion.feet:
+        force = np.linalg.norm(rollout.forces[foot.name], axis=1)
+        np.testing.assert_array_equal(foot.stands, force > 1e-3 * motion.weight)
+        assert not foot.stands[0]
+        assert foot.stands[-1]
+        np.testing.assert_array_equal(foot.forces[foot.stands], rollout.forces[foot.name][foot.stands])
+        assert np.isnan(foot.forces[~foot.stands]).all()
+        assert np.all(foot.positions[:-1, 2][foot.stands] < 0.0)
+        assert np.all(foot.mu == 0.7)
+    expected = rollout.robot.placement(rollout.xs[5, :19], "lf_foot")[:3, 3]
+    np.testing.assert_allclose(motion.feet[0].positions[5], expected, atol=1e-15)
+
+
+def test_a_sphere_touches_below_its_centre() -> None:
+    """Against the normal of its plane, by its radius; the ground of a slope is not level."""
+    robot = load_robot("four-limbs")
+    x = np.concatenate([robot.configuration("standing"), np.zeros(robot.nv)])
+    normal = np.array([0.6, 0.0, 0.8])
+    contact = MDPContact("limb1_link7", (0.15, 0, 0), 0.04, (*(2 * normal), 0.3))
+    rollout = Rollout(robot=robot, contacts=[contact], times=np.array([0.0, 0.1]), xs=np.array([x, x]),
+                      taus=np.zeros((1, robot.nv)), friction={}, forces={"limb1_link7": np.ones((1, 3))})  # fmt: skip
+    motion = rollout_motion(rollout)
+    assert motion is not None
+    assert motion.ground is None
+    foot = robot.placement(x[: robot.nq], "limb1_foot")[:3, 3]
+    np.testing.assert_allclose(motion.feet[0].positions, [foot - 0.04 * normal] * 2, atol=1e-15)
+    np.testing.assert_allclose(motion.feet[0].normals, [normal], atol=1e-15)
+    assert np.isnan(motion.feet[0].mu).all()
+
+
+def test_thinned_keeps_the_first_time_and_the_step() -> None:
+    rollout = fall()
+    few = thinned(rollout, 0.01)
+    np.testing.assert_allclose(few.times, 0.01 * np.arange(31), atol=1e-12)
+    np.testing.assert_array_equal(few.xs, rollout.xs[::10])
+    np.testing.assert_array_equal(few.forces["lf_kfe"], rollout.forces["lf_kfe"][::10])
+    assert thinned(rollout, 1e-9).xs.shape == rollout.xs.shape
+    assert len(thinned(rollout, 0.15).times) == 3
+
+
+@pytest.mark.parametrize("base", [None, "euler", "planar"])
+def test_the_picture_shows_base_joints_and_forces(base: str | None) -> None:
+    rollout = fall(base=base)
+    figure = plot_rollout(rollout)
+    panels = {axes.get_ylabel(): axes for axes in figure.axes}
+    (line,) = panels["base z [m]"].lines
+    heights = rollout.robot.placement(rollout.xs[:, : rollout.robot.nq], "base_link")[:, 2, 3]
+    np.testing.assert_allclose(line.get_ydata(), heights, atol=1e-12)
+    names = {line.get_label() for axes in figure.axes for line in axes.lines}
+    assert {f"{leg}_{joint}" for leg in ("lf", "rf", "lh", "rh") for joint in ("haa", "hfe", "kfe")} <= names
+    forces = panels["lf_kfe\nforce [N]"]
+    normal = next(line for line in forces.lines if line.get_label() == "normal")
+    drawn = np.asarray(normal.get_ydata(), dtype=float)
+    assert np.nanmax(drawn) == pytest.approx(rollout.forces["lf_kfe"][:, 2].max())
+
+
+def test_robots_without_contacts_and_bases() -> None:
+    simulator = Simulator(load_robot("cart-pole"))
+    rollout = simulator.rollout([0.0, 0.1, 0.0, 0.0], None, 10, 1e-2)
+    assert rollout_motion(rollout) is None
+    figure = plot_rollout(rollout)
+    assert [axes.get_ylabel() for axes in figure.axes] == ["joints [m]", "joints [rad]"]
+    assert list(rollout_report(rollout)) == ["robot", "duration", "speed"]
+
+
+def test_the_report_tells_what_carries() -> None:
+    words = rollout_report(fall())
+    assert words["duration"] == "0.3 s in 300 steps"
+    assert words["base"].startswith("from 0.313 to ")
+    assert words["contacts"].startswith("4 of 4 at the end, which carry ")
+
+
+@pytest.mark.parametrize("base", [None, "planar"])
+def test_the_animation_plays_in_real_time(tmp_path: Path, base: str | None) -> None:
+    path = animate_rollout(fall(base=base), tmp_path / "fall.gif", frames_per_second=20.0)
+    with Image.open(path) as image:
+        assert image.n_frames == 7  # type: ignore[attr-defined]
+
+
+def test_an_animation_without_contacts(tmp_path: Path) -> None:
+    rollout = Simulator(load_robot("planar-2r")).rollout(np.zeros(4), None, 10, 1e-2)
+    assert animate_rollout(rollout, tmp_path / "arm.gif").stat().st_size > 0
+
+
+def test_the_command(tmp_path: Path) -> None:
+    plot, film = tmp_path / "fall.png", tmp_path / "fall.gif"
+    arguments = ["simulate", "small-quadruped", "--mode", "RK1F", "--duration", "0.3", "--height", "0.02"]
+    done = CliRunner().invoke(cli.app, [*arguments, "--plot", str(plot), "--animate", str(film)])
+    assert done.exit_code == 0, done.output
+    for words in ("small-quadruped, 18 degrees", "0.3 s in 300 steps", "4 of 4 at the end", str(plot), str(film)):
+        assert words in done.output
+    assert plot.stat().st_size > 10_000
+    assert film.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["hyk"], "robot 'hyk' not found; did you mean 'hyq'"),
+        (["small-quadruped", "--mode", "RK3F"], "mode 'RK3F' not found"),
+        (["small-quadruped", "--duration", "0"], "duration: expected a number > 0"),
+        (["small-quadruped", "--configuration", "sitting"], "configuration 'sitting' not found"),
+        (["small-quadruped", "--base", "wheels"], "base 'wheels' not found"),
+        (["small-quadruped", "--plot", "fall.txt"], "--plot: expected a file ending in .png"),
+        (["small-quadruped", "--animate", "fall.png"], "--animate: expected a file ending in .gif"),
+        (["nowhere.urdf"], "expected an existing file, got 'nowhere.urdf'"),
+    ],
+)
+def test_wrong_arguments_of_the_command(arguments: list[str], message: str) -> None:
+    done = CliRunner().invoke(cli.app, ["simulate", *arguments])
+    assert done.exit_code == 1
+    assert message in " ".join(done.output.split())

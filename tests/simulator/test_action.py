@@ -1,0 +1,101 @@
+"""Optimal control through the simulator: derivatives, forces and accelerations in costs, every solver."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from tests.simulator.bodies import simulator, state
+from trajopt import ActuationModelMatrix, ConstraintStack, CostStack, ShootingProblem
+from trajopt.errors import InvalidArgumentError
+from trajopt.model.programs import outputs_at
+from trajopt.residuals import (
+    ResidualModelContactForce,
+    ResidualModelControl,
+    ResidualModelJointAcceleration,
+    ResidualModelState,
+)
+from trajopt.simulator import ActionModelSimulator, Simulator
+from trajopt.solvers import SolverBoxDDP, SolverBoxFDDP, SolverDDP, SolverFDDP, SolverSQP
+
+DT = 5e-3
+
+
+def model(sim: Simulator, *, forces: bool = True) -> ActionModelSimulator:
+    """A pushed block: two forces on the base and the motor of the pendulum."""
+    costs = CostStack(sim.state)
+    goal = sim.state.at_rest(state(0.0, tilt=0.0)[:8])
+    costs.add("state", ResidualModelState(sim.state, goal), weight=1.0)
+    costs.add("effort", ResidualModelControl(sim.state, reference=np.zeros(3)), weight=1e-2)
+    constraints = ConstraintStack(sim.state)
+    if forces:
+        costs.add("push", ResidualModelContactForce(sim.state, "corner1", np.array([0.0, 0.0, 5.0])), weight=1e-3)
+        costs.add("smooth", ResidualModelJointAcceleration(sim.state), weight=1e-4)
+        constraints.add("load", ResidualModelContactForce(sim.state, "corner0", np.zeros(3)), upper=[99.0] * 3)
+    motors = ActuationModelMatrix(sim.state, np.eye(7)[:, [0, 1, 6]])
+    return ActionModelSimulator(sim, costs, dt=DT, constraints=constraints, actuation=motors)
+
+
+@pytest.mark.parametrize("mode", ["FORWARD_RK1F", "FORWARD_RK1I", "FORWARD_RK2I"])
+def test_derivatives(mode: str) -> None:
+    """Central differences of values, costs and rows; their error is ε^⅔ of large numbers."""
+    sim = simulator(mode)
+    action = model(sim, forces=mode == "FORWARD_RK1F")
+    x, u, n = state(0.01), np.array([1.0, -2.0, 0.5]), 14
+    _, _, F, g, _, *rows = outputs_at(action, action.program("calc_diff"), x, u)
+
+    def at(dz: np.ndarray) -> np.ndarray:
+        xnext, cost, *c = outputs_at(action, action.program("calc"), sim.state.integrate(x, dz[:n]), u + dz[n:])
+        base = outputs_at(action, action.program("calc"), x, u)[0].ravel()
+        return np.concatenate([sim.state.difference(base, xnext.ravel()), cost.ravel(), *(r.ravel() for r in c)])
+
+    step = 1e-6
+    numeric = np.array([(at(step * e) - at(-step * e)) / (2 * step) for e in np.eye(n + 3)]).T
+    exact = np.vstack([F, g.T, *rows[1:]])
+    assert np.abs(exact - numeric).max() <= 1e-6 * max(1.0, np.abs(exact).max())
+
+
+def test_every_solver_finds_the_same_push() -> None:
+    action, costs = model(simulator(strength=1e5), forces=False), []
+    x0 = state(0.002, tilt=0.0, speed=0.0)
+    end = CostStack(action.state).add("goal", action.costs["state"].residual, weight=10.0)
+    for solver in (SolverFDDP, SolverDDP, SolverBoxFDDP, SolverBoxDDP, SolverSQP):
+        solution = solver(ShootingProblem(x0 + np.r_[0.05, np.zeros(14)], [action] * 15, end)).solve()
+        assert solution.converged, solver
+        costs.append(solution.cost)
+    assert np.ptp(costs) <= 1e-7 * costs[0]
+
+
+def test_forces_are_told_by_name() -> None:
+    sim = simulator()
+    action, x, u = model(sim), state(0.01), np.array([1.0, -2.0, 0.5])
+    told = action.force_values(x[None], u[None], action.layout.column()[None])
+    tau = np.array([1.0, -2.0, 0, 0, 0, 0, 0.5])
+    for name, force in sim.contact_forces(DT, x, tau).items():
+        assert np.allclose(told[name][0], force, atol=1e-9)
+    terms = action.term_values(x[None], u[None], action.layout.column()[None])
+    _, cost, *_ = outputs_at(action, action.program("calc"), x, u)
+    assert sum(value.item() for value in terms.values()) == pytest.approx(cost.item())
+    assert repr(pickle.loads(pickle.dumps(action))) == repr(action)
+
+
+def test_what_is_set_later_has_no_effect() -> None:
+    sim = simulator()
+    sim.set_parameter("contacts.corner2.friction", 0.3)
+    action = model(sim)
+    sim.set_parameter("contacts.corner2.friction", 0.9)
+    assert action.parameters()["contacts.corner2.friction"].default == 0.3
+    assert action.time_step() == DT
+
+
+def test_modes_without_a_next_state_are_refused() -> None:
+    for mode in ("FORWARD_I", "BACKWARD_RK1F"):
+        sim = simulator(mode)
+        with pytest.raises(InvalidArgumentError, match="simulator: expected a mode that gives the next state"):
+            ActionModelSimulator(sim, CostStack(sim.state))
+    sim = simulator("FORWARD_RK1I")
+    costs = CostStack(sim.state).add("f", ResidualModelContactForce(sim.state, "corner1", np.zeros(3)), weight=1.0)
+    with pytest.raises(InvalidArgumentError, match="f"):
+        ActionModelSimulator(sim, costs)

@@ -1,0 +1,211 @@
+"""Friction of a mass against closed forms: creep, acceleration on inclines, sliding to a stop, dilation, symmetry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.simulator.cases import Case, box, incline, point
+from tests.simulator.stepping import bisect, trajectory
+from tests.simulator.twin import Sphere, plane
+from tests.simulator.twin_mechanisms import GRAVITY, FreeBox
+
+DT = 1e-3
+ANGLES = 2 * np.pi * np.arange(6) / 6
+
+
+def creep(slope: float, friction: float) -> tuple[float, float]:
+    """Steady creep down a slope along a ray: σ = k dt μ_F s/μ with the speed s, and Σ w.
+
+    With no normal velocity w_j = 1/(σ cos θ_j + ν), ν = 1/(1 - Σ w); friction balances gravity where
+    tan(slope) Σ w = -μ_F Σ w_j cos θ_j.
+    """
+
+    def weights(sigma: float) -> np.ndarray:
+        cosines = sigma * np.cos(ANGLES)
+        low = max(1.0, -cosines.min())
+
+        def excess(nu: float) -> float:
+            return 1 - 1 / nu - float(np.sum(1 / (cosines + nu)))
+
+        return 1 / (cosines + bisect(excess, low * (1 + 1e-15) + 1e-15, low + 100.0))
+
+    def surplus(sigma: float) -> float:
+        w = weights(sigma)
+        return float(-friction * w @ np.cos(ANGLES) - np.tan(slope) * w.sum())
+
+    sigma = bisect(surplus, 0.0, 1e4)
+    return sigma, float(weights(sigma).sum())
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A body that slides without turning: a mass on prismatic joints, or a box on a free flyer.
+
+    The box has four spheres in a plane through its centre of mass, so that friction has no torque.
+
+    Attributes:
+        case: The body on its plane.
+        count: Number of its contacts.
+        down: Direction along which the plane falls (3,).
+        normal: Normal of the plane (3,).
+    """
+
+    case: Case
+    count: int
+    down: np.ndarray
+    normal: np.ndarray
+
+    @property
+    def mass(self) -> float:
+        """Mass [kg]."""
+        return float(self.case.mechanism.mass)
+
+    def depth(self, k: float) -> float:
+        """Depth of all contacts where together they have the strength k [N]."""
+        sphere = self.case.spheres[0]
+        return float((k / self.count / sphere.strength) ** (1 / sphere.exponent))
+
+    def state(self, position: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+        """(q, v) of a position and a velocity."""
+        turn, spin = ([0, 0, 0, 1], [0, 0, 0]) if self.count == 4 else ([], [])
+        return np.array([*position, *turn, *velocity, *spin], dtype=float)
+
+    def velocities(self, xs: np.ndarray) -> np.ndarray:
+        """Velocity (..., 3) of states; the box's axes are the world's, which is checked."""
+        nq = self.case.mechanism.nq
+        assert np.abs(xs[..., 3:6]).max() < 1e-9 or self.count == 1
+        return np.asarray(xs[..., nq : nq + 3])
+
+
+def slider(body: str, slope: float, **options: Any) -> Slider:
+    """A "point" or a "box" on a plane that falls along x by an angle [rad]."""
+    down, normal = np.array([np.cos(slope), 0, -np.sin(slope)]), np.array(incline(slope)[:3])
+    ground = plane(*incline(slope))
+    if body == "point":
+        return Slider(point(strength=1e6, ground=ground, **options), 1, down, normal)
+    corners = [a * 0.1 * down + b * 0.1 * np.array([0, 1, 0]) for a in (-1, 1) for b in (-1, 1)]
+    spheres = tuple(Sphere(frame="body", offset=tuple(c), strength=1e6, ground=ground, **options) for c in corners)
+    return Slider(Case(mechanism=FreeBox(), spheres=spheres, q=np.zeros(7), v=np.zeros(6)), 4, down, normal)
+
+
+BODIES = pytest.mark.parametrize("body", ["point", "box"])
+
+
+@BODIES
+@pytest.mark.parametrize("v_tol", [1e-2, 1e-3, 1e-4])
+def test_creep_on_an_incline(v_tol: float, body: str) -> None:
+    """A mass that sticks creeps with s = σ β/(k μ_F), k Σ w = m g cos: proportional to β, 20 degrees, μ_F = 0.7.
+
+    The state with that speed and depth repeats itself but for its place along the plane. Rounding, and the tolerance of
+    the program: 1e-8 relative. Of n contacts each has its n-th of k, and so creeps n times as fast for the same β.
+    """
+    slope, friction = np.radians(20), 0.7
+    s = slider(body, slope, friction=friction)
+    sigma, total = creep(slope, friction)
+    k = s.mass * GRAVITY * np.cos(slope) / total
+    speed = sigma * s.count * s.mass * GRAVITY * v_tol / (k * friction)
+    assert 11 < speed / v_tol / s.count < 13  # the constant that the formulation gives for this slope
+    x = s.state(-s.depth(k) * s.normal, speed * s.down)
+    after, _, _ = s.case.simulator(v_tol=v_tol).simulate(DT, x)
+    np.testing.assert_allclose(s.velocities(after), speed * s.down, rtol=0, atol=1e-8 * speed)
+    np.testing.assert_allclose(after[:3], x[:3] + DT * s.velocities(after), rtol=0, atol=1e-15)
+
+
+@BODIES
+@pytest.mark.parametrize("v_tol", [1e-2, 3e-3])
+def test_creep_is_reached_from_rest(v_tol: float, body: str) -> None:
+    """The depth settles with τ = d/(p v_tol n (n+1)) or so; after 3 s, 60 τ and more, speed is that of steady creep."""
+    slope, friction = np.radians(20), 0.7
+    s = slider(body, slope, friction=friction)
+    sigma, total = creep(slope, friction)
+    k = s.mass * GRAVITY * np.cos(slope) / total
+    xs = trajectory(s.case.simulator(v_tol=v_tol / s.count), DT, s.state(np.zeros(3), np.zeros(3)), 3000)
+    wanted = sigma * s.mass * GRAVITY * v_tol / (k * friction)
+    assert np.linalg.norm(s.velocities(xs)[-1]) == pytest.approx(wanted, rel=1e-6)
+
+
+@BODIES
+def test_sliding_down_an_incline(body: str) -> None:
+    """45 degrees, μ_F = 0.3: g (sin - μ_F cos), to 0.2 %; the tangential is μ_F times the normal impulse, to 1e-6.
+
+    Rays away from the slip keep k w_j = β/(b_jᵀv̂), where b_jᵀv̂ is μ_F s (1 + cos θ_j) with the speed s: all five take
+    less than 4 β/(μ_F s) from the normal force of a contact, and twice μ_F of that from friction. Mean acceleration
+    also has μ_F Δv_n/t, with a normal velocity of millimetres per second.
+    """
+    slope, friction, v_tol = np.radians(45), 0.3, 1e-8
+    s = slider(body, slope, friction=friction)
+    xs = trajectory(s.case.simulator(v_tol=v_tol), DT, s.state(-0.01 * s.normal, 0.5 * s.down), 1500)
+    along, across = s.velocities(xs) @ s.down, s.velocities(xs) @ s.normal
+    impulse_t = GRAVITY * DT * np.sin(slope) - np.diff(along)  # for 1 kg
+    impulse_n = np.diff(across) + GRAVITY * DT * np.cos(slope)
+    lost = 8 * GRAVITY * v_tol * s.count * DT / along[1:]
+    assert np.all(np.abs(impulse_t - friction * impulse_n) <= lost + 1e-13)  # 1e-13: rounding of v
+    assert impulse_t.sum() == pytest.approx(friction * impulse_n.sum(), rel=1e-6)
+    mean = (along[-1] - along[500]) / (1000 * DT)
+    assert mean == pytest.approx(GRAVITY * (np.sin(slope) - friction * np.cos(slope)), rel=2e-3)
+
+
+@BODIES
+@pytest.mark.parametrize("heading", [0.0, 30.0])
+def test_sliding_to_a_stop(heading: float, body: str) -> None:
+    """v0 = 5 m/s, μ_F = 0.5: stops after v0/(μ g) and v0²/(2 μ g) within 1.2 %; between two rays μ = μ_F cos(π/n).
+
+    The normal velocity of dilation, μ_F v_t at most while k lasts, is what the 1.2 % are for.
+    """
+    friction, start = 0.5, 5.0
+    s = slider(body, 0.0, friction=friction)
+    effective = friction * (np.cos(np.pi / 6) if heading else 1.0)
+    ahead = np.array([np.cos(np.radians(heading)), np.sin(np.radians(heading)), 0.0])
+    x = s.state(np.array([0, 0, -s.depth(7 / 6 * s.mass * GRAVITY)]), start * ahead)
+    time = start / (effective * GRAVITY)
+    xs = trajectory(s.case.simulator(v_tol=1e-6), DT, x, int(1.1 * time / DT))
+    along = s.velocities(xs) @ ahead
+    stopped = int(np.argmax(along < 1e-3)) * DT
+    assert stopped == pytest.approx(time, rel=0.012)
+    assert xs[-1, :3] @ ahead == pytest.approx(start**2 / (2 * effective * GRAVITY), rel=0.012)
+    assert np.abs(np.cross(s.velocities(xs), ahead)[:, 2]).max() < 1e-6  # straight ahead: the rays lie evenly
+
+
+def test_dilation() -> None:
+    """With all the budget that it wants, a sliding mass is lifted: impulse p = m (g dt + μ_F v)/(1 + μ_F²) in one step.
+
+    v_t⁺ = v - μ_F p/m, v_n⁺ = μ_F v_t⁺. What the barrier adds is μ/p at the ray, and the other five μ/(k dt b_jᵀv̂).
+    """
+    friction, speed, mu = 0.5, 2.0, 1e-12
+    case = point(strength=1e8, friction=friction)
+    after, _, _ = case.simulator(barrier_weight=mu / DT).simulate(DT, np.array([0, 0, -0.05, speed, 0, 0]))
+    push = case.mechanism.mass * (GRAVITY * DT + friction * speed) / (1 + friction**2)
+    wanted = speed - friction * push / case.mechanism.mass
+    np.testing.assert_allclose(after[3:], [wanted, 0, friction * wanted], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("rays", [3, 4, 6])
+def test_a_turn_by_the_angle_between_rays(rays: int) -> None:
+    """Turns every velocity: to the program's tolerance, 1e-9 of the speed."""
+    angle = 2 * np.pi / rays
+    R = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
+    simulator = point(rays=rays).simulator()
+    for v in ([0.5, 0.2, -0.3], [2.0, -1.0, 0.1], [1e-4, 2e-4, 0.0]):
+        first, _, _ = simulator.simulate(DT, np.array([0, 0, -0.01, *v]))
+        turned, _, _ = simulator.simulate(DT, np.array([0, 0, -0.01, *(R @ v)]))
+        np.testing.assert_allclose(turned[3:], R @ first[3:], rtol=0, atol=1e-9)
+
+
+def test_a_turned_box_slides_alike() -> None:
+    """A free flyer with spheres of 4 rays on a floor, turned by 90 degrees: the same twist in its own axes."""
+    case = box()
+    spheres = tuple(type(s)(frame="body", offset=s.offset, radius=s.radius, rays=4, strength=1e5) for s in case.spheres)
+    simulator = type(case)(mechanism=case.mechanism, spheres=spheres, q=case.q, v=case.v).simulator()
+    half = np.sqrt(0.5)
+    ahead = np.array([0.0, 0.0, 0.04, 0.02, 0.05, 0.0, 0.0])
+    ahead[6] = np.sqrt(1 - ahead[3:6] @ ahead[3:6])
+    x, y, z, w = ahead[3:]
+    turned = np.array([0, 0, 0.04, half * (x - y), half * (y + x), half * (z + w), half * (w - z)])  # (0, 0, h, h) q
+    first, _, _ = simulator.simulate(DT, np.concatenate([ahead, case.v]))
+    second, _, _ = simulator.simulate(DT, np.concatenate([turned, case.v]))
+    assert np.abs(first[7:] - case.v).max() > 1e-2  # contacts push
+    np.testing.assert_allclose(second[7:], first[7:], rtol=0, atol=1e-9)

@@ -1,0 +1,74 @@
+"""Every mode's value and derivatives against 60-digit arithmetic.
+
+Bound 1e-9, of derivatives relative to max(1, |J|); values are held to 1e-9 relative to max(1, |value|), since residuals
+of the backward modes are forces of a thousand newtons. The twin's own errors are below 1e-25.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tests.simulator.cases import EXACT_CASES, Case
+from tests.simulator.twin import MODES
+from tests.simulator.twin_numbers import doubles, exact
+
+Reals = npt.NDArray[np.float64]
+
+BOUND = 1e-9
+DT = 2e-3  # [s]
+VARIANTS = {mode: ("projected", "readme", "source") for mode in MODES if mode.endswith(("RK1I", "RK2I", "RK4I"))}
+WAYS = [
+    *((mode, {}) for mode in MODES if mode not in VARIANTS or mode.startswith("BACKWARD")),
+    *((mode, {"variant": v}) for mode, all_of in VARIANTS.items() if mode.startswith("FORWARD") for v in all_of),
+]
+SLOW = {("FORWARD_RK4I", "readme"), ("FORWARD_RK4I", "source"), ("FORWARD_RK2I", "readme")}
+"""Ways that take the twin many programs of 60 digits: on the box a minute, so that it goes without."""
+
+ALL = [(n, m, o) for n in EXACT_CASES for m, o in WAYS if n != "box" or (m, o.get("variant")) not in SLOW]
+STATES = {"touching": 1.0, "sliding": 10.0, "slow": 0.01}
+"""Factors of a case's velocity."""
+
+
+def arguments(case: Case, mode: str) -> tuple[Reals, Reals]:
+    """[q, v, ...] as a mode takes it, and torques."""
+    rng = np.random.default_rng(3)
+    tau, more = rng.normal(size=(2, case.mechanism.nv))
+    longer = mode.startswith(("INVERSE", "BACKWARD"))
+    return (np.concatenate([case.x, more]) if longer else case.x), tau
+
+
+def with_speed(name: str, state: str) -> Case:
+    """A case with another velocity."""
+    case = EXACT_CASES[name]()
+    return case.at(case.q, STATES[state] * case.v)
+
+
+@functools.cache
+def reference(name: str, state: str, mode: str, options: tuple[tuple[str, str], ...]) -> tuple[Reals, Reals, Reals]:
+    """Value, Dqdq and Dtau of the twin, rounded."""
+    case = with_speed(name, state)
+    x, tau = arguments(case, mode)
+    twin = case.twin()
+    value = twin.step(mode, DT, exact(x), exact(tau), **dict(options))
+    return doubles(value), *map(doubles, twin.jacobians(mode, DT, exact(x), exact(tau), **dict(options)))
+
+
+@pytest.mark.parametrize(("name", "mode", "options"), ALL, ids=["-".join([n, m, *o.values()]) for n, m, o in ALL])
+def test_values_and_derivatives(name: str, mode: str, options: dict[str, str]) -> None:
+    states = ("touching",) if name == "box" or (mode, options.get("variant")) in SLOW else tuple(STATES)
+    for state in states:
+        case = with_speed(name, state)
+        x, tau = arguments(case, mode)
+        takes_torque = mode not in ("INVERSE_I", "INVERSE_LF")
+        simulator = case.simulator(mode, **options)
+        value, Dqdq, Dtau = simulator.simulate(DT, x, tau if takes_torque else None, Dqdq=True, Dtau=takes_torque)
+        wanted, by_state, by_torque = reference(name, state, mode, tuple(options.items()))
+        pairs = [(value, wanted), (Dqdq, by_state)] + ([(Dtau, by_torque)] if takes_torque else [])
+        for what, (found, right) in zip(("value", "Dqdq", "Dtau"), pairs):
+            assert found.shape == right.shape, what
+            error = np.abs(found - right).max() / max(1, np.abs(right).max())
+            assert error <= BOUND, f"{state}, {what}: off by {error:.1e}"

@@ -1,0 +1,179 @@
+"""What explain() says of starts beyond a bound, of rows by their names, of clamped controls and of widened bounds."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+
+import casadi as ca
+import numpy as np
+from casadi import SX
+
+import trajopt
+from tests.support.constrained import Mass, pendulum, weak_pendulum
+from trajopt import gaits
+from trajopt.analysis import constraint_rows, constraints_report, limit_uses
+from trajopt.analysis.row_names import row_names
+from trajopt.residuals import (
+    FrictionCone,
+    ResidualModelContactCoPPosition,
+    ResidualModelContactFrictionCone,
+    ResidualModelContactWrenchCone,
+    WrenchCone,
+)
+from trajopt.shooting import ShootingProblem
+from trajopt.solution import Solution, SolverStatus
+from trajopt.solvers import SolverBoxDDP, SolverSQP, SQPOptions
+
+FEET = ("lf_foot", "rf_foot", "lh_foot", "rh_foot")
+
+
+def advice(solution: Solution) -> list[str]:
+    return [line for line in solution.explain().splitlines() if line.startswith("->")]
+
+
+def walled(start: float, *, most: float = 1.0, goal: float = -1.0) -> Solution:
+    """A mass left of a wall at all knots, also at the end, where it is to be at `goal`; pushed by at most `most`."""
+    state = trajopt.StateVector(2, names=["p", "v"], units=["m", "m/s"])
+    force, p = trajopt.ResidualModelControl(state), trajopt.ResidualModelSymbolic(state, lambda x: x, unit="m")
+    rows = trajopt.ConstraintStack(state).add("wall", p, upper=[0.5, 3.0]).add("motor", force, lower=-most, upper=most)
+    end = trajopt.ConstraintStack(state).add("wall", p, upper=[0.5, 3.0])
+    end.add("goal", trajopt.ResidualModelState(state, [goal, 0.0]), equals=0.0)
+    problem = ShootingProblem([start, 0.0], [Mass(state, 1, constraints=rows)] * 40, Mass(state, 1, constraints=end))
+    return SolverSQP(problem, SQPOptions(max_iterations=100)).solve()
+
+
+def test_a_start_beyond_a_bound_is_to_be_moved_first() -> None:
+    solution = walled(2.0)
+    assert not solution.converged  # the mass starts 1.5 m behind the wall, and can't be before it at knot 1
+    first = advice(solution)[0]
+    assert first.startswith("-> move x0, which is 1.5 m above 0.5 of 'wall[p]', or widen that bound until")
+    assert "move x0" not in "".join(advice(weak_pendulum()))
+
+
+def test_rows_that_only_x0_violates_are_told_and_do_not_count() -> None:
+    """x0 is where it is: its rows are in violations(), and in the words, but nothing else is said to be violated."""
+    solution = walled(0.0)
+    assert solution.converged
+    tighter = dict(solution.parameters)
+    tighter["wall.upper"] = tighter["wall.upper"].copy()
+    tighter["wall.upper"][0] = [-0.3, 3.0]
+    moved = dataclasses.replace(solution, parameters=tighter)
+    assert moved.violations()["wall"][0].tolist() == [0.3, 0.0]
+    assert not any(violations[1:].max() > 1e-6 for violations in moved.violations().values())
+    text = moved.explain()
+    assert re.search(r"all constraints hold, but for x0 \(largest violation ", text)
+    assert "x0 itself violates 'wall[p]' by 0.3 m: no control changes that" in text
+    assert constraints_report(moved)["constraints"].startswith("hold, but x0 violates wall[p]")
+    assert "but for x0" not in pendulum().explain()
+
+
+def test_rows_at_a_bound_are_named() -> None:
+    solution = walled(-2.0, most=2.0, goal=0.5)
+    assert solution.converged
+    (wall,) = [rows for rows in constraint_rows(solution) if rows.name == "wall"]
+    count = int((wall.active & wall.enforced).any(axis=1).sum())
+    assert count
+    assert f"    'wall': p at a bound at {count} of 41 knot" in solution.explain()
+
+
+def test_constraints_that_also_stand_at_the_end_may_be_in_the_way() -> None:
+    """A goal behind the wall: the wall, at the end too, keeps the mass from it, and is violated there itself."""
+    solution = walled(0.0, goal=2.0)
+    assert not solution.converged
+    worst = dict.fromkeys(solution.violations(), 0.0) | {k: float(v.max()) for k, v in solution.violations().items()}
+    assert worst["wall"] > 1e-3
+    bent = dataclasses.replace(solution, xs=solution.xs.copy(), status=SolverStatus.INFEASIBLE)
+    bent.xs[20:30, 0] = 0.5  # at the wall
+    text = "\n".join(advice(bent))
+    assert re.search(r"make room where others are at their bounds until then: .*'wall' at \d+ of 41 knots", text)
+
+
+def test_rows_of_cones_have_names_and_units() -> None:
+    robot = trajopt.load_robot("small-quadruped")
+    state = trajopt.StateMultibody(robot)
+    pyramid = row_names(ResidualModelContactFrictionCone(state, "foot", FrictionCone(0.7)), 5)
+    sides = ["friction +x", "friction -x", "friction +y", "friction -y"]
+    assert pyramid == [*((side, "N") for side in sides), ("normal", "N")]
+    cone = WrenchCone(0.7, (0.2, 0.1), facets=8)
+    names, units = zip(*row_names(ResidualModelContactWrenchCone(state, "foot", cone), 21))
+    directions = [np.arctan2(row[1], row[0]) for row in cone.matrix[:8]]
+    told = [float(name.removeprefix("friction ").removesuffix(" deg")) for name in names[:8]]
+    np.testing.assert_allclose(np.exp(1j * np.deg2rad(told)), np.exp(1j * np.array(directions)), atol=1e-12)
+    assert names[8:13] == ("normal", "tipping +x", "tipping -x", "tipping +y", "tipping -y")
+    for i, name in enumerate(names[9:13]):  # a torque about this axis is what the row limits
+        torque = cone.matrix[9 + i, 3:]
+        assert torque["xyz".index(name[-1])] == (1.0 if name[-2] == "+" else -1.0)
+    assert (units[:9], units[9:]) == (("N",) * 9, ("N m",) * 12)
+    assert row_names(ResidualModelContactCoPPosition(state, "foot", (0.2, 0.1)), 4)[3] == ("tipping -y", "N m")
+    assert row_names(None, 2) == [("0", "-"), ("1", "-")]
+
+
+def test_a_gait_names_the_sides_of_its_cones() -> None:
+    robot = trajopt.load_robot("small-quadruped")
+    stance = gaits.Stance.of(robot, FEET)
+    trot = gaits.quadruped_trot(stance, step_length=0.1, step_height=0.05)
+    problem = gaits.gait_problem(robot, trot, limits=True)
+    guess = gaits.gait_guess(problem, trot)
+    solution = SolverSQP(problem, SQPOptions(max_iterations=1)).solve(*guess)
+    (rows,) = [rows for rows in constraint_rows(solution) if rows.name == "lf_foot_force"]
+    assert rows.title(4) == "lf_foot_force[normal]"
+    assert rows.units == ("N",) * 5
+
+
+class Push(trajopt.ActionModelDiscrete):
+    """A mass on a line, whose force has limits."""
+
+    def next_state(self, x: SX, u: SX) -> SX:
+        return SX(x + 0.1 * ca.vertcat(x[1], u))
+
+    def running_cost(self, x: SX, u: SX) -> SX:
+        return 1e-3 * u**2 + (x[0] - 1.0) ** 2
+
+    def terminal_cost(self, x: SX) -> SX:
+        return 1e2 * (x[0] - 1.0) ** 2 + 1e2 * x[1] ** 2
+
+
+@functools.cache
+def boxed() -> Solution:
+    model = Push(trajopt.StateVector(2, names=["p", "v"]), 1, control_names=["F"], lower=[-2.0], upper=[2.0])
+    return SolverBoxDDP(ShootingProblem([0.0, 0.0], [model] * 20, model)).solve()
+
+
+def test_clamped_controls_of_box_solvers_are_active_limits_and_not_steep() -> None:
+    solution = boxed()
+    assert solution.converged
+    slope, clamped = solution.stationarity(), np.abs(solution.us[:, 0]) == 2.0
+    assert 0 < clamped.sum() < 20
+    free = np.abs(slope[~clamped]).max()
+    assert np.abs(slope).max() > 1e3 * free
+    text = solution.explain()
+    assert f"dJ/du = {free:.2g}" in text
+    assert re.search(rf"^  limit of 'F' is active at {clamped.sum()} of 20 knots \(0-", text, re.M)
+    other = dataclasses.replace(solution, solver="SolverDDP")  # which would not have kept it
+    assert f"dJ/du = {np.abs(slope).max():.2g}" in other.explain()
+    assert "is active" not in other.explain()
+
+
+def test_bounds_that_are_wider_than_limits_are_to_be_narrowed() -> None:
+    model = trajopt.load_robot("planar-2r").model.copy()
+    model.effortLimit = np.array([9.0, 4.0])
+    robot = trajopt.Robot(model)
+    state = trajopt.StateMultibody(robot)
+    actuation = trajopt.ActuationModelFull(state)
+    costs = trajopt.CostStack(state).add("effort", trajopt.ResidualModelControl(state), weight=1e-3)
+    costs.add("still", trajopt.ResidualModelState(state, [0.0, 0.0, 0.0, 0.0]), weight=1.0)
+    limits = trajopt.ConstraintStack.of_robot(state, actuation, positions=False, velocities=False)
+    dynamics = trajopt.DifferentialActionModelFreeFwdDynamics(state, actuation, costs, constraints=limits)
+    node = trajopt.IntegratedActionModelEuler(dynamics, dt=0.01)
+    problem = ShootingProblem(np.zeros(4), [node] * 5, trajopt.ActionModelTerminal(trajopt.CostStack(state)))
+    effort = robot.model.effortLimit
+    for side, sign in (("lower", -3.0), ("upper", 3.0)):
+        problem.set_parameter(f"torques.{side}", sign * effort, "all")
+    solution = SolverSQP(problem).solve()
+    strong = dataclasses.replace(solution, us=np.tile(2.0 * effort, (5, 1)))
+    assert any(use.bounded and use.knots for use in limit_uses(strong))
+    text = strong.explain()
+    assert "bounds of constraints on torque are wider than these limits: narrow them with" in text
+    assert "not enforced unless" not in text

@@ -1,0 +1,55 @@
+"""Names and units of the rows of residuals: axes of points, sides of friction and wrench cones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from trajopt.residuals import (
+    ResidualModelCoMPosition,
+    ResidualModelContactCoPPosition,
+    ResidualModelContactFrictionCone,
+    ResidualModelContactWrenchCone,
+    ResidualModelFrameTranslation,
+)
+
+Names = list[tuple[str, str]]
+"""Name and unit of each row."""
+
+_TIPPING: Names = [(f"tipping {axis}", "N m") for axis in ("+x", "-x", "+y", "-y")]
+_SIDES = ("+x", "-x", "+y", "-y")
+
+
+def row_names(residual: Any, n: int) -> Names:
+    """Name and unit of each of n rows of a constraint; numbers where the residual, or None, has no names for them."""
+    name_rows = _NAMES.get(type(residual))
+    found = [] if name_rows is None else name_rows(residual)
+    if len(found) == n:
+        return found
+    unit = getattr(residual, "unit", "-")
+    return [(str(row), "-" if "," in unit else unit) for row in range(n)]
+
+
+def _axes(residual: Any) -> Names:
+    return [(axis, residual.unit) for axis in "xyz"]
+
+
+def _friction(facets: int) -> Names:
+    """Sides of a pyramid by their directions, then the normal force."""
+    angles = [(360 * (i // 2) / facets + 180 * (i % 2)) % 360 for i in range(facets)]
+    sides = _SIDES if facets == 4 else [f"{angle:g} deg" for angle in angles]
+    return [*((f"friction {side}", "N") for side in sides), ("normal", "N")]
+
+
+def _wrench(residual: Any) -> Names:
+    """Friction and normal force, tipping about an axis of the sole, and turning about its normal."""
+    return [*_friction(residual.cone.facets), *_TIPPING, *((f"yaw {i}", "N m") for i in range(8))]
+
+
+_NAMES: dict[type, Callable[[Any], Names]] = {
+    ResidualModelFrameTranslation: _axes,
+    ResidualModelCoMPosition: _axes,
+    ResidualModelContactFrictionCone: lambda residual: _friction(residual.cone.facets),
+    ResidualModelContactWrenchCone: _wrench,
+    ResidualModelContactCoPPosition: lambda _: _TIPPING,
+}

@@ -1,0 +1,112 @@
+"""Spheres of a simulator as feet: where they touch, when, and with which force."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from trajopt.analysis.feet import Foot, LeggedMotion
+from trajopt.simulator import ActionModelSimulator, MDPContact
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+_TOUCHES = 1e-3  # a contact with a smaller force is in the air, in weights of the robot [-]
+
+
+def simulated_contacts(solution: Solution) -> tuple[MDPContact, ...]:
+    """The spheres of the simulator at the first knot of a problem; none of other problems."""
+    first = next(iter(getattr(solution.problem, "running", ())), None)
+    contacts = first.simulator.contacts if isinstance(first, ActionModelSimulator) else ()
+    return tuple(contact for contact in contacts if isinstance(contact, MDPContact))
+
+
+def sphere_motion(
+    model: pin.Model,
+    contacts: Sequence[MDPContact],
+    xs: Reals,
+    times: Reals,
+    label: str,
+    *,
+    forces: Mapping[str, Reals],
+    friction: Mapping[str, npt.ArrayLike],
+) -> LeggedMotion:
+    """Motion of spheres that may touch something; their positions are those of the points that touch first.
+
+    Args:
+        model: The robot.
+        contacts: The spheres.
+        xs: States (T + 1, nx).
+        times: Time of each state (T + 1,) [s].
+        label: Label of the time axis.
+        forces: Force of each contact by its name (T, 3), in the world's axes [N].
+        friction: Friction coefficient by the contact's name, one or (T,) [-].
+    """
+    data, T = model.createData(), len(xs) - 1
+    centres, com = {c.name: np.empty((T + 1, 3)) for c in contacts}, np.empty((T + 1, 3))
+    seen = {c.name: np.empty((T + 1, 3)) for c in contacts}  # centres in the axes of their surfaces
+    turns = {c.name: np.tile(np.eye(3), (T + 1, 1, 1)) for c in contacts}
+    for t, x in enumerate(xs):
+        pin.framesForwardKinematics(model, data, x[: model.nq])
+        com[t] = pin.centerOfMass(model, data, x[: model.nq])
+        for c in contacts:
+            centres[c.name][t] = seen[c.name][t] = data.oMf[model.getFrameId(c.frame)].act(c.offset)
+            if c.surface.body is not None:
+                body = data.oMf[model.getFrameId(c.surface.body)]
+                turns[c.name][t], seen[c.name][t] = body.rotation, body.actInv(centres[c.name][t])
+    weight = float(pin.computeTotalMass(model) * np.linalg.norm(model.gravity.linear))
+    feet = []
+    for c in contacts:
+        normals = np.einsum("tij,tj->ti", turns[c.name], _normals(c, seen[c.name]))
+        place = centres[c.name] - c.radius * normals
+        touches = np.linalg.norm(forces[c.name][:, :3], axis=1) > _TOUCHES * weight
+        mu = np.broadcast_to(np.asarray(friction.get(c.name, np.nan), dtype=np.float64), T)
+        feet.append(_foot(c, place, normals[:-1], forces[c.name][:, :3], touches, mu))
+    return LeggedMotion(
+        abscissa=times,
+        label=label,
+        takes_time=np.ones(T, dtype=np.bool_),
+        feet=tuple(feet),
+        com=com,
+        com_references=np.full((T + 1, 3), np.nan),
+        weight=weight,
+        ground=_level(contacts),
+    )
+
+
+def _normals(contact: MDPContact, points: Reals) -> Reals:
+    """Normals of the contact's surface, in its axes, at points (n, 3), as (n, 3)."""
+    p = ca.SX.sym("p", 3)
+    normal = ca.Function("normal", [p], [ca.densify(contact.surface.normal(p))])
+    return np.array(normal(points.T)).T
+
+
+def _level(contacts: Sequence[MDPContact]) -> float | None:
+    """Height of the level plane of the world that contacts touch [m]; None if there is none, or several."""
+    fixed = [c.surface for c in contacts if c.surface.body is None]
+    planes = [np.asarray(getattr(surface, "coefficients", np.zeros(4))) for surface in fixed]
+    same = bool(planes) and all(np.array_equal(plane, planes[0]) for plane in planes)
+    return -float(planes[0][3]) if same and np.allclose(planes[0][:3], [0.0, 0.0, 1.0]) else None
+
+
+def _foot(contact: Any, place: Reals, normals: Reals, force: Reals, touches: npt.NDArray[np.bool_], mu: Reals) -> Foot:
+    T, touching = len(force), touches[:, None]
+    return Foot(
+        name=contact.name,
+        frame=contact.frame,
+        positions=place,
+        references=np.full((T + 1, 3), np.nan),
+        stands=touches,
+        forces=np.where(touching, force, np.nan),
+        torques=np.where(touching, np.zeros(3), np.nan),
+        impulses=np.full((T, 3), np.nan),
+        normals=normals,
+        mu=mu,
+        outline=np.zeros((T + 1, 1, 3)),
+    )

@@ -1,0 +1,214 @@
+"""Sums and maxima of rows, to the bit as NumPy has them, at a part of the time that its calls take on few numbers."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+
+import numpy as np
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.kernels import compiler
+from trajopt.kernels.rows import Reals
+
+LEAST, PIECE = 8, 128  # numbers from which they are added eight side by side, and from which a half after the other
+
+_SIZE = "  %term = call {type} @llvm.fabs.{suffix}({type} %x)\n  ret {type} %term"
+_TERMS = {
+    "sum": "  ret {type} %x",
+    "sum of squares": "  %term = fmul {type} %x, %x\n  ret {type} %term",
+    "sum of sizes": _SIZE,
+    "largest size": _SIZE,
+}
+_ADD = "  %both = fadd {type} %x, %y\n  ret {type} %both"
+_MAX = "  %both = call {type} @llvm.maximum.{suffix}({type} %x, {type} %y)\n  ret {type} %both"
+_TYPES = {"one": {"type": "double", "suffix": "f64"}, "eight": {"type": "<8 x double>", "suffix": "v8f64"}}
+
+_HELPERS = """
+define internal {type} @{symbol}_{width}({type} %x) alwaysinline nounwind {{
+{term}
+}}
+
+define internal {type} @{symbol}_join_{width}({type} %x, {type} %y) alwaysinline nounwind {{
+{join}
+}}
+"""
+
+_TEXT = """
+define internal double @{symbol}_in_order(double %start, ptr %numbers, i64 %first, i64 %end) nounwind {{
+entry:
+  %some = icmp slt i64 %first, %end
+  br i1 %some, label %add, label %done
+add:
+  %i = phi i64 [%first, %entry], [%i.next, %add]
+  %so.far = phi double [%start, %entry], [%sum, %add]
+  %at = getelementptr double, ptr %numbers, i64 %i
+  %number = load double, ptr %at
+  %term = call double @{symbol}_one(double %number)
+  %sum = call double @{symbol}_join_one(double %so.far, double %term)
+  %i.next = add i64 %i, 1
+  %more = icmp slt i64 %i.next, %end
+  br i1 %more, label %add, label %done
+done:
+  %total = phi double [%start, %entry], [%sum, %add]
+  ret double %total
+}}
+
+define internal double @{symbol}_side_by_side(ptr %numbers, i64 %count) nounwind {{
+entry:
+  %whole = and i64 %count, -8
+  %number = load <8 x double>, ptr %numbers, align 8
+  %eight = call <8 x double> @{symbol}_eight(<8 x double> %number)
+  %some = icmp slt i64 8, %whole
+  br i1 %some, label %add, label %pairs
+add:
+  %i = phi i64 [8, %entry], [%i.next, %add]
+  %so.far = phi <8 x double> [%eight, %entry], [%sum, %add]
+  %at = getelementptr double, ptr %numbers, i64 %i
+  %next = load <8 x double>, ptr %at, align 8
+  %term = call <8 x double> @{symbol}_eight(<8 x double> %next)
+  %sum = call <8 x double> @{symbol}_join_eight(<8 x double> %so.far, <8 x double> %term)
+  %i.next = add i64 %i, 8
+  %more = icmp slt i64 %i.next, %whole
+  br i1 %more, label %add, label %pairs
+pairs:
+  %all = phi <8 x double> [%eight, %entry], [%sum, %add]
+{pairs}
+  %total = call double @{symbol}_in_order(double %r7, ptr %numbers, i64 %whole, i64 %count)
+  ret double %total
+}}
+
+define internal double @{symbol}_of_row(ptr %numbers, i64 %count) nounwind {{
+entry:
+  %few = icmp slt i64 %count, {least}
+  br i1 %few, label %in.order, label %many
+in.order:
+  %ordered = call double @{symbol}_in_order(double -0.0, ptr %numbers, i64 0, i64 %count)
+  ret double %ordered
+many:
+  %small = icmp sle i64 %count, {piece}
+  br i1 %small, label %side.by.side, label %halves
+side.by.side:
+  %sided = call double @{symbol}_side_by_side(ptr %numbers, i64 %count)
+  ret double %sided
+halves:
+  %half = lshr i64 %count, 1
+  %first = and i64 %half, -8
+  %second = sub i64 %count, %first
+  %rest = getelementptr double, ptr %numbers, i64 %first
+  %left = call double @{symbol}_of_row(ptr %numbers, i64 %first)
+  %right = call double @{symbol}_of_row(ptr %rest, i64 %second)
+  %sum = call double @{symbol}_join_one(double %left, double %right)
+  ret double %sum
+}}
+
+define void @{symbol}(ptr %call, i64 %first, i64 %end, ptr %scratch) nounwind {{
+entry:
+  %rows = load ptr, ptr %call
+  %height.at = getelementptr i64, ptr %call, i64 1
+  %height = load i64, ptr %height.at
+  %width.at = getelementptr i64, ptr %call, i64 2
+  %width = load i64, ptr %width.at
+  %totals.at = getelementptr i64, ptr %call, i64 3
+  %totals = load ptr, ptr %totals.at
+  %some = icmp sgt i64 %height, 0
+  br i1 %some, label %row, label %done
+row:
+  %i = phi i64 [0, %entry], [%i.next, %row]
+  %offset = mul i64 %i, %width
+  %numbers = getelementptr double, ptr %rows, i64 %offset
+  %sum = call double @{symbol}_of_row(ptr %numbers, i64 %width)
+  %total = fadd double 0.0, %sum
+  %at = getelementptr double, ptr %totals, i64 %i
+  store double %total, ptr %at
+  %i.next = add i64 %i, 1
+  %more = icmp slt i64 %i.next, %height
+  br i1 %more, label %row, label %done
+done:
+  ret void
+}}
+"""
+
+
+def reductions_text() -> str:
+    """LLVM text of the functions of `Reduction`.
+
+    Each is called as a unit of `in_turn_text`, with the address of four numbers: where the rows are, how many of which
+    length, and where the results go. Fewer than `LEAST` terms are joined one by one; up to `PIECE` terms eight side by
+    side, the eight results in pairs, and what is left one by one; more of them in two halves, the first one a multiple
+    of eight.
+    """
+    text = "\n".join(
+        f"declare {t['type']} @llvm.{name}.{t['suffix']}({', '.join([t['type']] * count)})"
+        for t in _TYPES.values()
+        for name, count in (("fabs", 1), ("maximum", 2))
+    )
+    for of, term in _TERMS.items():
+        symbol, join = _symbol(of), _MAX if of.startswith("largest") else _ADD
+        for width, kind in _TYPES.items():
+            both = {"term": term.format(**kind), "join": join.format(**kind)}
+            text += _HELPERS.format(symbol=symbol, width=width, **kind, **both)
+        text += _TEXT.format(symbol=symbol, pairs=_pairs(symbol), least=LEAST, piece=PIECE)
+    return text
+
+
+def _symbol(of: str) -> str:
+    return f"trajopt_{of.replace(' ', '_')}"
+
+
+def _pairs(symbol: str) -> str:
+    """Joins eight results in pairs."""
+    lines = [f"  %e{i} = extractelement <8 x double> %all, i64 {i}" for i in range(8)]
+    terms = [f"%e{i}" for i in range(8)]
+    for i in range(7):
+        lines.append(f"  %r{i + 1} = call double @{symbol}_join_one(double {terms[2 * i]}, double {terms[2 * i + 1]})")
+        terms.append(f"%r{i + 1}")
+    return "\n".join(lines)
+
+
+@functools.cache
+def _functions() -> dict[str, int]:
+    """Address of each function."""
+    symbols = {of: _symbol(of) for of in _TERMS}
+    addresses = compiler.load([compiler.object_code(reductions_text, "reductions")], [*symbols.values()], {})
+    return {of: addresses[symbol] for of, symbol in symbols.items()}
+
+
+class Reduction:
+    """One number of each row of an array as it is when called: its sum, for example.
+
+    Args:
+        rows: The array (n, count), which must not move.
+        of: "sum", "sum of squares", "sum of sizes", Σ|x|, or "largest size", max |x|, which is 0 of nothing.
+
+    Attributes:
+        settled: Always true, as of a `KernelCall` whose code is its last.
+        unit: What runs it in `in_turn_text`.
+
+    Raises:
+        InvalidArgumentError: It is no array of numbers in C order.
+    """
+
+    settled = True
+
+    def __init__(self, rows: Reals, of: str = "sum") -> None:
+        if rows.ndim != 2 or rows.dtype != np.float64 or not rows.flags.c_contiguous:
+            raise InvalidArgumentError(f"rows: expected an array float64 in C order, got {rows.dtype} {rows.shape}")
+        self._rows, self._results, function = rows, np.zeros(len(rows)), _functions()[of]
+        numbers = (int(rows.ctypes.data), *rows.shape, int(self._results.ctypes.data))
+        self._call = np.array(numbers, dtype=np.int64)
+        self._address = int(self._call.ctypes.data)
+        self.unit = (function, self._address, 0, 0, 0)
+        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(function)
+
+    def prepare(self) -> None:
+        """There is nothing to compile."""
+
+    def __call__(self) -> None:
+        """Goes over what the array holds now."""
+        self._run(self._address)
+
+    def latest(self) -> list[float]:
+        """The numbers (n,) of the last call."""
+        results: list[float] = self._results.tolist()
+        return results

@@ -1,0 +1,135 @@
+"""The steps that factor a symmetric positive definite matrix, and that solve with the factors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.kernels import triangles
+from trajopt.kernels.numbers import Numbers
+from trajopt.kernels.steps.base import Array, Known, Step
+
+if TYPE_CHECKING:
+    from trajopt.kernels.entry import EntryWriter
+    from trajopt.kernels.program import Program
+
+
+@dataclass(frozen=True)
+class Factorisation(Step):
+    """A = L D Lᵀ of a symmetric positive definite matrix, of which the lower triangle is read.
+
+    The factors are one array: L without its diagonal of ones below, D Lᵀ above, 1/D on the diagonal. A pivot that is
+    not positive is NaN there, and so is every solution. `evaluate` differs by rounding: it subtracts terms in the same
+    order, but does not fuse them with their multiplication.
+    """
+
+    a: Array
+    factors: Array
+
+    @classmethod
+    def new(cls, program: Program, a: Array) -> Factorisation:
+        """The factorisation with a new array for the factors; see `Program.factor`."""
+        _check_square("a", a)
+        return cls(a, program.array(*a.shape))
+
+    @property
+    def reads(self) -> tuple[Array, ...]:
+        return (self.a,)
+
+    @property
+    def writes(self) -> tuple[Array, ...]:
+        return (self.factors,)
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        return (self.a.number, self.factors.number)
+
+    @property
+    def work(self) -> int:
+        n = self.a.shape[0]
+        return n * (n + 1) * (n + 2) // 6
+
+    def evaluate(self, known: Known, numbers: Numbers) -> None:
+        rest = known[self.a.number].copy()
+        factors = rest.copy()
+        with np.errstate(all="ignore"):
+            for k in range(len(rest)):
+                pivot, column = rest[k, k], rest[k + 1 :, k]
+                inverse = 1 / pivot if pivot > 0 else pivot * np.nan
+                factors[k, k], factors[k, k + 1 :], factors[k + 1 :, k] = inverse, column, column * inverse
+                rest[k + 1 :, k + 1 :] = rest[k + 1 :, k + 1 :] - np.outer(factors[k + 1 :, k], column)
+        known[self.factors.number] = factors
+
+    def write(self, writer: EntryWriter) -> None:
+        n = self.a.shape[0]
+        name = f"trajopt_factor_{n}_{writer.width}"
+        writer.define(name, triangles.factor_text(name, n, writer.lanes))
+        writer.intrinsic("fma", 3)
+        writer.call(name, self.a, self.factors)
+
+
+@dataclass(frozen=True)
+class Solution(Step):
+    """A x = b, with the factors of A."""
+
+    factors: Array
+    b: Array
+    x: Array
+
+    @classmethod
+    def new(cls, program: Program, factors: Array, b: Array) -> Solution:
+        """The solution with a new array for x; see `Program.solve`."""
+        _check_square("factors", factors)
+        n = factors.shape[0]
+        if b.shape[0] != n:
+            raise InvalidArgumentError(f"b: expected {n} rows, with factors {factors.shape}, got shape {b.shape}")
+        return cls(factors, b, program.array(*b.shape))
+
+    @property
+    def reads(self) -> tuple[Array, ...]:
+        return (self.factors, self.b)
+
+    @property
+    def writes(self) -> tuple[Array, ...]:
+        return (self.x,)
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        return (self.factors.number, self.b.number, self.x.number)
+
+    @property
+    def work(self) -> int:
+        n, m = self.b.shape
+        return n * n * m
+
+    @property
+    def scratch(self) -> int:
+        """Columns that are solved at once."""
+        n, m = self.b.shape
+        return max(n * triangles.solve_block(n, m)[1], 1)
+
+    def evaluate(self, known: Known, numbers: Numbers) -> None:
+        factors, x = known[self.factors.number], known[self.b.number].copy()
+        n = len(x)
+        with np.errstate(all="ignore"):
+            for k in range(n):
+                x[k + 1 :] = x[k + 1 :] - np.outer(factors[k + 1 :, k], x[k])
+            for k in reversed(range(n)):
+                x[k] = x[k] * factors[k, k]
+                x[:k] = x[:k] - np.outer(factors[:k, k], x[k])
+        known[self.x.number] = x
+
+    def write(self, writer: EntryWriter) -> None:
+        n, m = self.b.shape
+        name = f"trajopt_solve_{n}_{m}_{writer.width}"
+        writer.define(name, triangles.solve_text(name, n, m, writer.lanes))
+        writer.intrinsic("fma", 3)
+        writer.call(name, self.factors, self.b, self.x, writer.scratch)
+
+
+def _check_square(argument: str, array: Array) -> None:
+    if array.shape[0] != array.shape[1]:
+        raise InvalidArgumentError(f"{argument}: expected a square matrix, got shape {array.shape}")

@@ -1,0 +1,141 @@
+"""The step that repeats a program until it is done, lane by lane."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.kernels.builder import Builder
+from trajopt.kernels.layout import layout
+from trajopt.kernels.numbers import Numbers
+from trajopt.kernels.operations import LaneType
+from trajopt.kernels.steps.base import Array, Known, Step
+
+if TYPE_CHECKING:
+    from trajopt.kernels.entry import EntryWriter
+    from trajopt.kernels.program import Program
+
+
+@dataclass(frozen=True)
+class Iteration(Step):
+    """(state, left) = body(state, given), again and again in each lane until left is 0 or NaN, `limit` times at most.
+
+    A lane that has ended keeps its bits while others go on, so that it knows nothing of them.
+    """
+
+    body: Program
+    state: tuple[Array, ...]
+    given: tuple[Array, ...]
+    left: Array
+    limit: int
+
+    @classmethod
+    def new(
+        cls, program: Program, body: Program, state: tuple[Array, ...], given: tuple[Array, ...], limit: int
+    ) -> Iteration:
+        """The iteration with a new array for what is left; see `Program.iterate`."""
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+            raise InvalidArgumentError(f"limit: expected a whole number >= 1, got {limit!r}")
+        if len({*state, *given}) < len(state) + len(given):
+            raise InvalidArgumentError(f"state, given: expected different arrays, got {(*state, *given)}; copy one")
+        _check("inputs", body, body.inputs, (*state, *given), "those of `state`, then those of `given`")
+        _check("outputs", body, body.outputs, (*state, Array(0, (1, 1))), "those of `state`, then (1, 1) for `left`")
+        return cls(body.judged(), state, given, program.array(1), limit)
+
+    @property
+    def reads(self) -> tuple[Array, ...]:
+        return (*self.state, *self.given)
+
+    @property
+    def writes(self) -> tuple[Array, ...]:
+        return (*self.state, self.left)
+
+    @property
+    def status(self) -> Array:
+        return self.left
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        numbers = [tuple(a.number for a in arrays) for arrays in (self.state, self.given)]
+        return (self.body.digest(), *numbers, self.left.number, self.limit)
+
+    @property
+    def work(self) -> int:
+        return self.limit * self.body.work
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        return (self.body,)
+
+    @property
+    def scratch(self) -> int:
+        """The new state, what is left, then what the body needs."""
+        return sum(a.size for a in self.writes) + layout(self.body).end
+
+    def evaluate(self, known: Known, numbers: Numbers) -> None:
+        state, given = [known[a.number] for a in self.state], [known[a.number] for a in self.given]
+        for _ in range(self.limit):
+            *state, left = self.body.evaluate(*state, *given, numbers=numbers)
+            if not (left[0, 0] != 0 and left[0, 0] == left[0, 0]):
+                break
+        known.update(zip([a.number for a in self.writes], [*state, left]))
+
+    def write(self, writer: EntryWriter) -> None:
+        body = writer.program(self.body)
+        about = repr((body, [a.size for a in self.writes], len(self.given), self.limit))
+        name = f"trajopt_iterate_{hashlib.sha256(about.encode()).hexdigest()[:16]}"
+        writer.define(name, self._text(name, body, writer.lanes))
+        writer.call(name, *self.state, *self.given, self.left, writer.scratch, writer.spill)
+
+    def _text(self, name: str, body: str, lanes: LaneType) -> str:
+        """LLVM text of `void name(double *state0, ..., double *given0, ..., double *left, double *room, *spill)`."""
+        real, mask, align = lanes.real, lanes.mask, lanes.align
+        inputs = [f"%a{i}" for i in range(len(self.reads))]
+        arguments = ", ".join(f"ptr {a}" for a in (*inputs, "%left", "%room", "%spill"))
+        b = Builder(f"define internal void @{name}({arguments})")
+        outputs, end = [], 0
+        for array in self.writes:
+            outputs.append(b.at("%room", end * lanes.width))
+            end += array.size
+        scratch = b.at("%room", end * lanes.width)
+        table = b.op(f"alloca ptr, i64 {len(inputs) + len(outputs)}")
+        for i, address in enumerate((*inputs, *outputs)):
+            b.store(address, b.op(f"getelementptr ptr, ptr {table}, i64 {i}"), "ptr")
+        with b.loop(0, self.limit, carried=[(mask, lanes.mask_true), (real, lanes.constant(0.0))]) as loop:
+            active, left = loop.values
+            b.do(f"call void @{body}(ptr {table}, ptr {scratch}, ptr %spill)")
+            for array, old, new in zip(self.state, inputs, outputs):
+                _replace(b, lanes, active, array.size, old, new)
+            left = b.op(f"select {mask} {active}, {real} {b.load(outputs[-1], real, align)}, {real} {left}")
+            active = b.op(f"fcmp one {real} {left}, {lanes.constant(0.0)}")
+            loop.only_while(active if lanes.width == 1 else _any(b, active, lanes.width))
+            loop.carry(active, left)
+        b.store(loop.results[1], "%left", real, align)
+        return b.text()
+
+
+def _check(what: str, body: Program, has: list[Array], wanted: tuple[Array, ...], words: str) -> None:
+    shapes, expected = [a.shape for a in has], [a.shape for a in wanted]
+    if shapes != expected:
+        raise InvalidArgumentError(
+            f"body: expected {what} of the shapes {expected} ({words}), got {shapes} of program {body.name!r}"
+        )
+
+
+def _replace(b: Builder, lanes: LaneType, active: str, size: int, old: str, new: str) -> None:
+    """Puts new values of an array in place of the old ones, in lanes that are active."""
+    real = lanes.real
+    if not size:
+        return
+    with b.loop(0, size) as e:
+        place = b.at(old, (e.index, lanes.width))
+        before = b.load(place, real, lanes.align)
+        after = b.load(b.at(new, (e.index, lanes.width)), real, lanes.align)
+        b.store(b.op(f"select {lanes.mask} {active}, {real} {after}, {real} {before}"), place, real, lanes.align)
+
+
+def _any(b: Builder, mask: str, width: int) -> str:
+    """Whether a lane is true."""
+    return b.op(f"icmp ne i{width} {b.op(f'bitcast <{width} x i1> {mask} to i{width}')}, 0")

@@ -1,0 +1,190 @@
+"""Tasks of inverse kinematics as one model: what they ask of a configuration, and how far off it is."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.constraints import ConstraintStack
+from trajopt.costs import CostStack
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
+from trajopt.instant import Instant
+from trajopt.model import Model, Parameter
+from trajopt.robots import Robot
+from trajopt.states.joint_spaces import joint_spaces
+from trajopt.states.spaces import VectorSpace
+from trajopt.states.state_multibody import StateMultibody, check_robot_state
+from trajopt.types import Reals
+
+
+@dataclass(frozen=True)
+class TaskExpressions:
+    """Tasks at a configuration q with v = 0, as expressions of (q, parameters).
+
+    Attributes:
+        q: Configuration symbol (nq,).
+        rows: Rows of the constraints (nc,).
+        jacobian: Their derivative in the tangent space (nc, nv).
+        lower: Their lower bounds (nc,).
+        upper: Their upper bounds (nc,).
+        cost: Value of the costs.
+        gradient: Its gradient (nv,).
+        hessian: Its Gauss-Newton Hessian (nv, nv).
+    """
+
+    q: SX
+    rows: SX
+    jacobian: SX
+    lower: SX
+    upper: SX
+    cost: SX
+    gradient: SX
+    hessian: SX
+
+
+class TaskModel(Model):
+    """Constraints and costs of a robot at rest: lower <= c(q, 0) <= upper, and f(q, 0) to be small.
+
+    Args:
+        constraints: What is to hold; None for nothing.
+        costs: What is to be small; None for nothing.
+
+    Raises:
+        InvalidArgumentError: There is no task, a task needs a control, or rows are soft.
+    """
+
+    def __init__(self, constraints: ConstraintStack | None, costs: CostStack | None) -> None:
+        stacks = [stack for stack in (constraints, costs) if stack is not None]
+        if not any(stack.names for stack in stacks):
+            raise InvalidArgumentError(
+                "tasks: expected at least one task, got none; add a residual to a ConstraintStack or a CostStack"
+            )
+        self.state: StateMultibody = check_robot_state("tasks", stacks[0].state)
+        self.constraints = ConstraintStack.of(constraints, "tasks", self.state, 0, costs)
+        self.costs = CostStack(self.state) if costs is None else costs
+        if self.costs.state != self.state:
+            raise InvalidArgumentError(
+                f"tasks: costs are of {self.costs.state!r}, constraints of {self.state!r}; make both from one state"
+            )
+        for stack in stacks:
+            stack.freeze("inverse kinematics", 0)
+            if stack.controlled():
+                raise InvalidArgumentError(
+                    f"tasks: expected residuals of the configuration, got {', '.join(stack.controlled())}, which "
+                    "need a control or forces; leave them out"
+                )
+        soft = [c.name for c in self.constraints.constraints if c.soft is not None]
+        if soft:
+            raise InvalidArgumentError(
+                f"tasks: expected hard constraints, got soft rows in {', '.join(soft)}; add the residual to a CostStack"
+            )
+        _check_limits(self.state)
+
+    def parameters(self) -> dict[str, Parameter]:
+        """Run-time parameters of all tasks, such as "tool.reference"."""
+        return {**self.constraints.parameters(0), **self.costs.parameters(0)}
+
+    @functools.cached_property
+    def nc(self) -> int:
+        """Number of rows of the constraints [-]."""
+        return sum(self.constraints.sizes(0).values())
+
+    @property
+    def has_costs(self) -> bool:
+        """Whether there are costs beside the constraints."""
+        return bool(self.costs.names)
+
+    @property
+    def bounds(self) -> tuple[Reals, Reals]:
+        """Limits of q ⊖ neutral, (nv,) each, ±inf where there are none [rad, m]."""
+        nv = self.state.nv
+        return self.state.lower[:nv].copy(), self.state.upper[:nv].copy()
+
+    @functools.cached_property
+    def moving(self) -> npt.NDArray[np.intp]:
+        """Coordinates of the tangent that a task depends on; the others stay where they are."""
+        found = self.expressions()
+        parts = [ca.sum1(abs(found.jacobian)), ca.sum1(abs(found.hessian)), found.gradient.T]
+        return np.array(sorted({int(j) for part in parts for j in ca.sparsify(part).sparsity().get_triplet()[1]}), int)
+
+    @functools.cached_property
+    def places(self) -> npt.NDArray[np.intp]:
+        """Place in q of each coordinate of the tangent that may have limits, (nv,); -1 for the others."""
+        places = np.full(self.state.nv, -1)
+        for joint in joint_spaces(self.state.model):
+            if isinstance(joint.space, VectorSpace):
+                places[joint.v] = range(joint.q.start, joint.q.stop)
+        return places
+
+    def residuals(self) -> ca.Function:
+        """Function of (q, parameters): rows of the constraints, their bounds, and the residual of each cost."""
+        nv = self.state.nv
+        instant, t = Instant(self.state, 0), self.expressions()
+        at_rest = ca.vertcat(t.q, SX(np.zeros(nv)))
+        costs = [ca.substitute(c.residual.evaluate(instant), instant.x, at_rest) for c in self.costs.terms]
+        return ca.Function("residuals", [t.q, self.layout.symbols], [t.rows, t.lower, t.upper, *costs])
+
+    def expressions(self) -> TaskExpressions:
+        """The tasks at v = 0."""
+        nq, nv = self.state.nq, self.state.nv
+        instant = Instant(self.state, 0)
+        v = instant.x[nq:]
+        rows, derivative = self.constraints.rows(instant), self.constraints.derivative(instant)
+        costs = self.costs.quadratic(instant)
+        found = [rows, derivative[:, :nv], costs.cost, costs.Ly[:nv], costs.Lyy[:nv, :nv]]
+        rows, jacobian, cost, gradient, hessian = ca.substitute(found, [v], [SX(np.zeros(nv))])
+        own = self.constraints.parameters(0)
+        names = self.constraints.names
+        lower, upper = (
+            SX(ca.vertcat(SX(0, 1), *(own[f"{name}.{key}"].symbol for name in names))) for key in ("lower", "upper")
+        )
+        return TaskExpressions(instant.x[:nq], rows, jacobian, lower, upper, cost, gradient, hessian)
+
+    @classmethod
+    def of(cls, robot: Robot, tasks: Any) -> TaskModel:
+        """The model of tasks as users give them.
+
+        Args:
+            robot: The robot whose tasks they are.
+            tasks: A ConstraintStack, a CostStack, or a tuple of both.
+
+        Raises:
+            InvalidArgumentError: It is something else, or tasks are of another robot.
+        """
+        if not isinstance(robot, Robot):
+            raise InvalidArgumentError(f"robot: expected a Robot such as load_robot('panda'), got {robot!r}")
+        stacks = list(tasks) if isinstance(tasks, (tuple, list)) else [tasks]
+        found: dict[type, Any] = {}
+        for stack in stacks:
+            kind = next((k for k in (ConstraintStack, CostStack) if isinstance(stack, k)), None)
+            if kind is None or kind in found:
+                raise InvalidArgumentError(
+                    "tasks: expected a ConstraintStack, a CostStack, or a tuple of one each, got ("
+                    f"{', '.join(type(each).__name__ for each in stacks)}); add all residuals to one stack of each kind"
+                )
+            found[kind] = stack
+        for stack in stacks:
+            state = check_robot_state("tasks", stack.state)
+            if state.model is not robot.model and state.model != robot.model:
+                raise InvalidArgumentError(
+                    f"tasks: expected tasks of {robot.name!r}, got some of {state.robot.name!r}; make the state by "
+                    "StateMultibody(robot)"
+                )
+        return cls(found.get(ConstraintStack), found.get(CostStack))
+
+
+def _check_limits(state: StateMultibody) -> None:
+    """Raises if a coordinate that is not a length or an angle has limits, which are then no box."""
+    for joint in joint_spaces(state.model):
+        bounded = np.isfinite(state.lower[joint.v]) | np.isfinite(state.upper[joint.v])
+        if not isinstance(joint.space, VectorSpace) and np.any(bounded):
+            raise UnsupportedOperationError(
+                f"limits: expected none of joint {joint.label!r}, which turns without an end, got some in the state's "
+                "bounds; add ResidualModelState as a constraint instead"
+            )

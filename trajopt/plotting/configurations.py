@@ -1,0 +1,91 @@
+"""Configurations of a robot as stick figures, with what its frame was to reach."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.checks import as_numbers, check_array, check_instance
+from trajopt.errors import InvalidArgumentError
+from trajopt.plotting.motion import draw_base, draw_figures
+from trajopt.plotting.path import BODY_AXES
+from trajopt.plotting.scene import check_points, scene_of
+from trajopt.plotting.skeleton import skeleton_of
+from trajopt.plotting.style import RED, canvas, house_style, whole_figure
+from trajopt.robots import Robot
+from trajopt.robots.placements import check_placement
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
+_VIEW = (18.0, -60.0)  # elevation and azimuth of the eye [deg]
+_FLAT = 1e-6  # depth below which a robot is drawn in its plane, in its sizes [-]
+_ARROW = 0.12  # length of the axes of a target, in sizes of the robot [-]
+
+
+def plot_configurations(
+    robot: Robot,
+    configurations: npt.ArrayLike,
+    *,
+    points: npt.ArrayLike = (),
+    placements: Any = (),
+    view: tuple[float, float] | None = None,
+    figure: Figure | SubFigure | None = None,
+) -> Figure:
+    """Draws configurations of a robot, the first one dark, such as those that inverse kinematics found.
+
+    Args:
+        robot: The robot.
+        configurations: Configurations (nq,) or (n, nq).
+        points: Points to mark, (3,) or (n, 3) in the world [m].
+        placements: Placements to mark by their axes (x red, y green, z blue): one, or a sequence, each a pinocchio.SE3,
+            a matrix (4, 4), or position and quaternion xyzw (7,).
+        view: Elevation and azimuth of the eye [deg]; a robot that is flat is drawn in its plane by default.
+        figure: Figure or subfigure to draw into; by default a new one.
+
+    Returns:
+        The figure; `figure.savefig("arm.png")` writes it.
+
+    Raises:
+        InvalidArgumentError: An argument has a wrong value.
+    """
+    check_instance("robot", robot, Robot, "load_robot('panda') is one")
+    q = as_numbers("configurations", configurations, f"configurations (n, {robot.nq})")
+    if q.shape[-1:] != (robot.nq,) or q.ndim > 2 or not q.size:
+        raise InvalidArgumentError(
+            f"configurations: expected shape ({robot.nq},) or (n, {robot.nq}), got {q.shape}; those of {robot.name!r}"
+        )
+    if view is not None:
+        check_array("view", view, (2,), cure="elevation and azimuth [deg]")
+    marks, targets = check_points("points", points), _placements(placements)
+    q = q.reshape(-1, robot.nq)[::-1]  # the first one is drawn last
+    skeleton, _ = skeleton_of(robot.model, q)
+    size = float(np.ptp(skeleton.points.reshape(-1, 3), axis=0).max())
+    axes = np.stack([targets[:, :, 3], targets[:, :, 3]], axis=1)[:, None] + np.zeros((len(targets), 3, 2, 3))
+    axes[:, :, 1] += _ARROW * size * targets[:, :, :3].swapaxes(1, 2)
+    with house_style():
+        target = canvas(figure, 7.2, 6.0)
+        around = np.concatenate([marks, axes.reshape(-1, 3)])
+        depth = float(np.ptp(np.concatenate([skeleton.points.reshape(-1, 3), around])[:, 1]))
+        flat = view is None and depth < _FLAT * size
+        scene = scene_of(target, skeleton.points, around, None if flat else view or _VIEW)
+        draw_base(scene, skeleton)
+        draw_figures(scene, skeleton, np.arange(len(q)), len(q) - 1)
+        for triad in axes:
+            for line, (color, _) in zip(triad, BODY_AXES):
+                scene.draw(line, color=color, linewidth=2.4, zorder=20, label="_axis")
+        stars = np.concatenate([marks, targets[:, :, 3]])
+        if len(stars):
+            scene.draw(stars, color=RED, marker="*", linestyle="", markersize=12, markeredgecolor="white", zorder=21,
+                       label="target" if len(stars) == 1 else "targets")  # fmt: skip
+            target.legend(loc="outside upper left")
+        return whole_figure(target)
+
+
+def _placements(values: Any) -> Reals:
+    """Placements as rotation and position (n, 3, 4)."""
+    given = list(values) if isinstance(values, (list, tuple)) or np.ndim(values) == 3 else [values]
+    return np.array([check_placement(f"placements[{i}]", each) for i, each in enumerate(given)]).reshape(-1, 3, 4)

@@ -1,0 +1,155 @@
+"""Pictures of a rollout of the simulator: base, joints and contact forces over time, and an animation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.analysis.limbs import limbs_of
+from trajopt.checks import check_instance
+from trajopt.plotting.animation import check_animation_path, write_film
+from trajopt.plotting.film import facing_of, filmed
+from trajopt.plotting.forces import draw_forces
+from trajopt.plotting.rollout_motion import base_heights, rollout_motion, thinned
+from trajopt.plotting.skeleton import skeleton_of
+from trajopt.plotting.style import canvas, house_style, legend_beside, line_look, set_time_axis, split, whole_figure
+from trajopt.robots.bases import base_joints
+from trajopt.simulator import Rollout
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+_STEP = 0.01  # between two times of an animation [s]
+
+
+def plot_rollout(rollout: Rollout, *, figure: Figure | SubFigure | None = None) -> Figure:
+    """Draws the height of the base and the joints over time, and beside them the force of each contact.
+
+    Joints of a limb share a panel. Forces are drawn as `plot_contact_forces` draws them: in grey times a contact is in
+    the air, and the tangential force has the limit μ times the normal force.
+
+    Args:
+        rollout: The rollout.
+        figure: Figure or subfigure to draw into; by default a new one.
+
+    Returns:
+        The figure; `figure.savefig("rollout.png")` writes it.
+
+    Raises:
+        InvalidArgumentError: `rollout` is no Rollout.
+    """
+    check_instance("rollout", rollout, Rollout, "Simulator.rollout makes one")
+    motion, panels = rollout_motion(rollout), _panels(rollout)
+    with house_style():
+        rows = max(len(panels), 0 if motion is None else len(motion.feet))
+        target = canvas(figure, 8.0 if motion is None else 13.0, 0.9 + 1.5 * rows)
+        left = target
+        if motion is not None:
+            left, right = split(target, 1, 2, width_ratios=[1.15, 1.0])
+            draw_forces(right, motion)
+        drawn = left.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
+        for axes, (label, lines) in zip(drawn, panels):
+            _draw(axes, rollout.times, label, lines)
+        set_time_axis(drawn[-1], rollout.times, "time [s]")
+        return whole_figure(target)
+
+
+Panel = tuple[str, Sequence[tuple[str, Reals]]]
+
+
+def _panels(rollout: Rollout) -> list[Panel]:
+    """Label and lines (name, values (T + 1,)) of each panel: the height of a base that moves, then the joints."""
+    model = rollout.robot.model
+    panels: list[Panel] = []
+    base = base_joints(model)
+    if base:
+        panels.append(("base z [m]", [("height", base_heights(rollout))]))
+    limbs = limbs_of(model)
+    groups: dict[tuple[str, str], list[tuple[str, Reals]]] = {}
+    for i in range(1 + base, model.njoints):
+        joint, name = model.joints[i], model.names[i]
+        unit = "m" if joint.nv == 1 and "JointModelP" in joint.shortname() else "rad"
+        for k, values in enumerate(_coordinates(joint, rollout.xs)):
+            line = (name if joint.nv == 1 else f"{name} {k}", values)
+            groups.setdefault((limbs.get(name, "joints"), unit if joint.nv == 1 else "-"), []).append(line)
+    return panels + [(f"{limb} [{unit}]", lines) for (limb, unit), lines in groups.items()]
+
+
+def _coordinates(joint: Any, xs: Reals) -> list[Reals]:
+    """Coordinates of a joint over time, (T + 1,) each; the angle of one that is stored as (cos, sin)."""
+    own = xs[:, joint.idx_q : joint.idx_q + joint.nq]
+    if joint.nv == 1 and joint.nq == 2:
+        return [np.unwrap(np.arctan2(own[:, 1], own[:, 0]))]
+    return list(own.T)
+
+
+def _draw(axes: Axes, times: Reals, label: str, lines: Sequence[tuple[str, Reals]]) -> None:
+    for i, (name, values) in enumerate(lines):
+        axes.plot(times, values, label=name, **line_look(i))
+    axes.set_ylabel(label)
+    if len(lines) > 1:
+        legend_beside(axes, len(lines))
+
+
+def animate_rollout(
+    rollout: Rollout, path: str | os.PathLike[str], *, speed: float = 1.0, frames_per_second: float = 25.0
+) -> Path:
+    """Writes a rollout as a moving picture, as `animate` does with a solution.
+
+    Args:
+        rollout: The rollout.
+        path: File to write: .gif, or .mp4, which needs the program ffmpeg.
+        speed: How many times faster than real time it plays [-].
+        frames_per_second: Frames a second, > 0 [1/s].
+
+    Returns:
+        The path.
+
+    Raises:
+        InvalidArgumentError: The path cannot be written, or there would be over 1,500 frames.
+        MissingDependencyError: A .mp4 is asked for, and there is no ffmpeg.
+    """
+    path = check_animation_path(path)
+    robot = check_instance("rollout", rollout, Rollout, "Simulator.rollout makes one").robot
+    base = base_joints(robot.model)
+    rollout = thinned(rollout, _STEP)
+    motion = rollout_motion(rollout)
+    skeleton, _ = skeleton_of(robot.model, rollout.xs[:, : robot.nq])
+    film = filmed(
+        skeleton,
+        motion,
+        facing=facing_of(robot, rollout.xs[0], base) if base and motion is not None else None,
+        times=rollout.times,
+        label="time [s]",
+        axes=np.zeros((len(rollout.times), 0, 2, 3)),
+        trails=[foot.positions for foot in motion.feet] if motion is not None else [],
+        goals=[],
+        obstacles=np.zeros((0, 4)),
+    )
+    write_film(film, path, speed, frames_per_second)
+    return path
+
+
+def rollout_report(rollout: Rollout) -> dict[str, str]:
+    """A rollout in words by keyword: duration, base, joints, contacts."""
+    robot, times, xs = rollout.robot, rollout.times, rollout.xs
+    words = {"robot": f"{robot.name}, {robot.nv} degrees of freedom"}
+    words["duration"] = f"{times[-1]:.4g} s in {len(times) - 1} steps"
+    if base_joints(robot.model):
+        heights = base_heights(rollout)
+        words["base"] = f"from {heights[0]:.3f} to {heights[-1]:.3f} m, lowest {heights.min():.3f} m"
+    fastest = float(np.abs(xs[-1, robot.nq :]).max(initial=0.0))
+    words["speed"] = f"at most {fastest:.2g} rad/s or m/s at the end"
+    motion = rollout_motion(rollout)
+    if motion is not None:
+        stands = [foot.name for foot in motion.feet if foot.stands[-1]]
+        load = sum(float(foot.normal_forces[-1]) for foot in motion.feet if foot.stands[-1])
+        carried = f", which carry {100 * load / motion.weight:.0f} % of the weight of {motion.weight:.0f} N"
+        words["contacts"] = f"{len(stands)} of {len(motion.feet)} at the end" + (carried if stands else "")
+    return words

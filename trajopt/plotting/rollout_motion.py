@@ -1,0 +1,42 @@
+"""Contacts of a rollout as feet: where they are, when they touch, and with which force."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from trajopt.analysis.legs import LeggedMotion
+from trajopt.analysis.spheres import sphere_motion
+from trajopt.robots.bases import base_joints
+from trajopt.simulator import MDPContact, Rollout
+from trajopt.types import Reals
+
+
+def thinned(rollout: Rollout, step: float) -> Rollout:
+    """A rollout with times at least about `step` apart [s]; forces are those at these times."""
+    every = max(1, round(step * (len(rollout.times) - 1) / float(rollout.times[-1] - rollout.times[0])))
+    last = (len(rollout.times) - 1) // every * every
+    return dataclasses.replace(
+        rollout,
+        times=rollout.times[: last + 1 : every],
+        xs=rollout.xs[: last + 1 : every],
+        taus=rollout.taus[:last:every],
+        forces={name: forces[:last:every] for name, forces in rollout.forces.items()},
+    )
+
+
+def base_heights(rollout: Rollout) -> Reals:
+    """Height of the root link's origin over time (T + 1,) [m], for a base that moves."""
+    model = rollout.robot.model
+    name = model.names[base_joints(model)]
+    return rollout.robot.placement(rollout.xs[:, : model.nq], name)[:, 2, 3]
+
+
+def rollout_motion(rollout: Rollout) -> LeggedMotion | None:
+    """Motion of the spheres that may touch something; None without any."""
+    spheres = [contact for contact in rollout.contacts if isinstance(contact, MDPContact)]
+    if not spheres:
+        return None
+    model, forces = rollout.robot.model, rollout.forces
+    return sphere_motion(
+        model, spheres, rollout.xs, rollout.times, "time [s]", forces=forces, friction=rollout.friction
+    )

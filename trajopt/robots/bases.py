@@ -1,0 +1,106 @@
+"""Bases of a robot: how its root link moves in the world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pinocchio as pin
+
+from trajopt.checks import check_instance, check_known
+from trajopt.types import Reals
+
+BASES = ("free_flyer", "euler", "planar", "fixed")
+"""Names of the bases, see `with_base`."""
+
+
+def with_base(model: pin.Model, base: str) -> pin.Model:
+    """A copy of a model whose root link moves in another way.
+
+    | base         | joints                                   | coordinates                                        |
+    |--------------|------------------------------------------|----------------------------------------------------|
+    | "free_flyer" | "root_joint"                             | position, quaternion x y z w; twist in local axes  |
+    | "euler"      | "base_translation", "base_rotation"      | position, angles a, b, c: R = Rx(a) Ry(b) Rz(c)    |
+    | "planar"     | "base_planar"                            | x, z, angle about y: it moves in the x-z plane     |
+    | "fixed"      | none                                     | none                                               |
+
+    Velocities of "euler" and "planar" are the rates of their coordinates; "euler" is singular at b = ±π/2. Reference
+    configurations keep the angles of the joints; a base that is new is at its zero in them.
+
+    Args:
+        model: The model: its first joint is a free flyer, or its root link is fixed to the world.
+        base: Name of the base.
+
+    Raises:
+        InvalidArgumentError: `model` is no Pinocchio model.
+        UnknownNameError: There is no such base.
+    """
+    check_instance("model", model, pin.Model, "a Robot has one: robot.model")
+    check_known("base", base, BASES)
+    if base == ("free_flyer" if floats(model) else "fixed"):
+        return model.copy()
+    fixed = without_joints(model, [1], pin.neutral(model)) if floats(model) else model.copy()
+    if base == "fixed":
+        return fixed
+    root = pin.Model()
+    parent = 0
+    for name, joint in _JOINTS[base]():
+        parent = root.addJoint(parent, joint, pin.SE3.Identity(), name)
+        root.addJointFrame(parent, -1)
+    moving = pin.appendModel(root, fixed, root.getFrameId(root.names[parent]), pin.SE3.Identity())
+    moving.name, moving.gravity = model.name, model.gravity
+    for entry in fixed.referenceConfigurations:
+        moving.referenceConfigurations[entry.key()] = np.concatenate([pin.neutral(root), entry.data()])
+    return moving
+
+
+def without_joints(model: pin.Model, joints: Sequence[int], q: Reals) -> pin.Model:
+    """A copy of a model whose joints with these indices are fixed at the configuration q (nq,)."""
+    found = model.copy()
+    # of some robots Pinocchio 4.1 fills the lower limits with the upper ones, and then refuses them here
+    found.lowerVelocityLimit = -np.abs(np.array(found.upperVelocityLimit))
+    return pin.buildReducedModel(found, sorted(set(joints)), q)
+
+
+def floats(model: pin.Model) -> bool:
+    """Whether the first joint of a model is a free flyer."""
+    return bool(model.njoints > 1 and model.joints[1].shortname() == "JointModelFreeFlyer")
+
+
+def base_joints(model: pin.Model) -> int:
+    """Number of joints that move the root link: of a free flyer, or of a base that `with_base` made; else 0."""
+    return 1 if floats(model) else next((len(names) for names in _NAMES if _begins_with(model, names)), 0)
+
+
+_NAMES = (("base_translation", "base_rotation"), ("base_planar",))
+
+
+def _begins_with(model: pin.Model, names: tuple[str, ...]) -> bool:
+    return tuple(model.names)[1 : 1 + len(names)] == names
+
+
+def _free_flyer() -> list[tuple[str, pin.JointModel]]:
+    return [("root_joint", pin.JointModelFreeFlyer())]
+
+
+def _euler() -> list[tuple[str, pin.JointModel]]:
+    turns = _chain(pin.JointModelRX(), pin.JointModelRY(), pin.JointModelRZ())
+    return [("base_translation", pin.JointModelTranslation()), ("base_rotation", turns)]
+
+
+def _planar() -> list[tuple[str, pin.JointModel]]:
+    return [("base_planar", _chain(pin.JointModelPX(), pin.JointModelPZ(), pin.JointModelRY()))]
+
+
+def _chain(*joints: pin.JointModel) -> pin.JointModelComposite:
+    chain = pin.JointModelComposite()
+    for joint in joints:
+        chain.addJoint(joint)
+    return chain
+
+
+_JOINTS: dict[str, Callable[[], list[tuple[str, pin.JointModel]]]] = {
+    "free_flyer": _free_flyer,
+    "euler": _euler,
+    "planar": _planar,
+}

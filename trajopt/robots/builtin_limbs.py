@@ -1,0 +1,114 @@
+"""A large robot on four equal limbs, defined in code with its collision geometry."""
+
+from __future__ import annotations
+
+import coal
+import numpy as np
+import pinocchio as pin
+
+from trajopt.errors import InvalidArgumentError
+
+_LENGTHS = (0.10, 0.15, 0.15, 0.15, 0.15, 0.12, 0.15)  # of the links of a limb, from the hip outwards [m]
+_MASSES = (3.0, 3.0, 2.5, 2.5, 2.0, 1.5, 1.0)  # of these links [kg]
+_RADIUS = 0.04  # of these links [m]
+_AXES = (pin.JointModelRZ, pin.JointModelRY, pin.JointModelRX, pin.JointModelRY, pin.JointModelRX, pin.JointModelRY,
+         pin.JointModelRX)  # of these joints  # fmt: skip
+_TRUNK = (0.50, 0.40, 0.20)  # sides of the trunk [m]
+_TRUNK_MASS = 40.0  # [kg]
+_EFFORT, _SPEED, _ANGLE = 300.0, 4.0, np.pi  # limits of every joint [N m, rad/s, rad]
+
+_HIPS = {"limb1": (1, -1), "limb2": (-1, -1), "limb3": (-1, 1), "limb4": (1, 1)}
+"""Corner of the trunk at which a limb sits, as signs of x and y."""
+
+_POSTURE = {2: 0.45 * np.pi, 4: -0.5 * np.pi, 6: 0.55 * np.pi}
+"""Angles of a limb by the number of the joint in the configuration "standing" [rad]; mirrored for limbs 2 and 4."""
+
+
+def four_limbs() -> pin.Model:
+    """Robot of 102 kg with a trunk of 0.5 m x 0.4 m x 0.2 m and four equal limbs of seven joints, 0.97 m long.
+
+    Limb k = 1 ... 4 has the joints "limbk_joint1" ... "limbk_joint7" with the links "limbk_link1" ... "limbk_link7":
+    yaw, pitch, roll, pitch, roll, pitch, roll. At q = 0 limbs 1 and 4 point along x, 2 and 3 along -x. Limbs 2, 3 and 4
+    are limb 1 after half a turn about y, z and x, so that a posture has opposite signs in limbs 2 and 4. The frames
+    "limb1_foot" ... are the ends.
+
+    In the configuration "standing" each limb goes down, outwards and down again, and the feet are on z = 0.
+    """
+    model = pin.Model()
+    model.name = "four-limbs"
+    base = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "root_joint")
+    model.addJointFrame(base, 0)
+    model.appendBodyToJoint(base, pin.Inertia.FromBox(_TRUNK_MASS, *_TRUNK), pin.SE3.Identity())
+    model.addBodyFrame("trunk", base, pin.SE3.Identity(), -1)
+    lower, upper = model.lowerPositionLimit, model.upperPositionLimit
+    lower[:7], upper[:7] = -1.0, 1.0  # range for pin.randomConfiguration; states ignore these limits
+    model.lowerPositionLimit, model.upperPositionLimit = lower, upper
+    for name, corner in _HIPS.items():
+        _add_limb(model, base, name, corner)
+    model.referenceConfigurations["standing"] = _standing(model)
+    return model
+
+
+def four_limbs_geometry(model: pin.Model) -> pin.GeometryModel:
+    """Collision geometry of the robot, or of one that was made from it: a box and a cylinder for each link.
+
+    Args:
+        model: A model that has the frames of the links.
+    """
+    geometry = pin.GeometryModel()
+    _add_shape(geometry, model, "trunk", coal.Box(*_TRUNK), pin.SE3.Identity())
+    for limb in _HIPS:
+        for number, length in enumerate(_LENGTHS, start=1):
+            middle = pin.SE3(_Z_ALONG_X, np.array([length / 2, 0.0, 0.0]))
+            _add_shape(geometry, model, f"{limb}_link{number}", coal.Cylinder(_RADIUS, length), middle)
+    return geometry
+
+
+_Z_ALONG_X = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
+
+
+def _mount(corner: tuple[int, int]) -> pin.SE3:
+    """Placement of a limb at a corner: x outwards along ±x, by half a turn about y, z or x."""
+    x, y = corner
+    position = np.array([x * _TRUNK[0] / 2, y * _TRUNK[1] / 2, 0.0])
+    return pin.SE3(np.diag([float(x), float(-y), float(-x * y)]), position)
+
+
+def _add_limb(model: pin.Model, base: int, name: str, corner: tuple[int, int]) -> None:
+    parent, placement = base, _mount(corner)
+    for number, (axis, length, mass) in enumerate(zip(_AXES, _LENGTHS, _MASSES), start=1):
+        bounds = (np.full(1, value) for value in (_EFFORT, _SPEED, -_ANGLE, _ANGLE))
+        parent = model.addJoint(parent, axis(), placement, f"{name}_joint{number}", *bounds)
+        model.addJointFrame(parent, -1)
+        rod = pin.SE3(_Z_ALONG_X, np.array([length / 2, 0.0, 0.0]))
+        model.appendBodyToJoint(parent, pin.Inertia.FromCylinder(mass, _RADIUS, length), rod)
+        model.addBodyFrame(f"{name}_link{number}", parent, pin.SE3.Identity(), -1)
+        placement = pin.SE3(np.eye(3), np.array([length, 0.0, 0.0]))
+    frame = pin.Frame(f"{name}_foot", parent, model.getFrameId(model.names[parent]), placement, pin.FrameType.OP_FRAME)
+    model.addFrame(frame)
+
+
+def _standing(model: pin.Model) -> np.ndarray:
+    q = pin.neutral(model)
+    for name in _HIPS:
+        sign = 1.0 if name in ("limb1", "limb3") else -1.0
+        for number, angle in _POSTURE.items():
+            q[model.joints[model.getJointId(f"{name}_joint{number}")].idx_q] = sign * angle
+    data = model.createData()
+    pin.framesForwardKinematics(model, data, q)
+    q[2] = -data.oMf[model.getFrameId("limb1_foot")].translation[2]
+    return q
+
+
+def _add_shape(
+    geometry: pin.GeometryModel, model: pin.Model, link: str, shape: coal.CollisionGeometry, placement: pin.SE3
+) -> None:
+    if not model.existFrame(link, pin.FrameType.BODY):
+        raise InvalidArgumentError(
+            f"model: expected a robot with the link {link!r}, got {model.name!r}; pass its own model"
+        )
+    index = model.getFrameId(link, pin.FrameType.BODY)
+    frame = model.frames[index]
+    geometry.addGeometryObject(
+        pin.GeometryObject(f"{link}_0", frame.parentJoint, index, frame.placement * placement, shape)
+    )

@@ -1,0 +1,77 @@
+"""Shapes of a robot, for collisions or for the eye, from the file or the code that the robot comes from.
+
+Pinocchio reads the URDF, and coal, which comes with it, the meshes that the URDF names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+
+import pinocchio as pin
+
+from trajopt.checks import check_instance, check_items, check_known, check_path
+from trajopt.errors import InvalidArgumentError
+from trajopt.robots.builtin import BUILTIN_GEOMETRIES, BUILTIN_ROBOTS
+from trajopt.robots.example import example_robot_files
+
+KINDS = {"collision": pin.GeometryType.COLLISION, "visual": pin.GeometryType.VISUAL}
+"""Kinds of shapes in a URDF."""
+
+
+def load_geometry(
+    source: str | PathLike[str], model: pin.Model, kind: str, package_dirs: Sequence[str | PathLike[str]] = ()
+) -> pin.GeometryModel:
+    """Shapes of a robot on the joints of a model; empty for a robot defined in code without any.
+
+    Args:
+        source: URDF of the robot, or its name, as in `load_robot`.
+        model: The robot, also with another base, with joints locked, or only some of its links: shapes are found by
+            the names of links.
+        kind: "collision" or "visual".
+        package_dirs: Folders in which "package://..." paths are searched.
+
+    Raises:
+        UnknownNameError: There is no such robot or kind.
+        InvalidArgumentError: There is no such file, the model has no link with a shape, or a mesh cannot be read.
+    """
+    check_instance("model", model, pin.Model, "a Robot has one: robot.model")
+    check_known("kind", kind, KINDS)
+    name = source if isinstance(source, str) else str(check_path("source", source))
+    folders = [str(check_path("package_dirs", f)) for f in check_items("package_dirs", package_dirs, "folders")]
+    if name in BUILTIN_ROBOTS:
+        geometry = BUILTIN_GEOMETRIES.get(name)
+        return pin.GeometryModel() if geometry is None else geometry(model)
+    if not name.lower().endswith(".urdf"):
+        path, folder = example_robot_files(name)
+        folders.append(str(folder))
+    else:
+        path = Path(name).expanduser()
+        folders.append(str(path.parent))
+    try:
+        whole = pin.buildModelFromUrdf(str(path))
+        return _on(model, whole, pin.buildGeomFromUrdf(whole, str(path), KINDS[kind], package_dirs=folders))
+    except (ValueError, RuntimeError) as error:
+        raise InvalidArgumentError(
+            f"source: expected {kind} meshes that can be read in {str(path)!r}, got: {error}; name the folder that "
+            '"package://" stands for in package_dirs'
+        ) from error
+
+
+def _on(model: pin.Model, whole: pin.Model, shapes: pin.GeometryModel) -> pin.GeometryModel:
+    """Shapes of the whole robot on those links of it that a model has."""
+    found = pin.GeometryModel()
+    for shape in shapes.geometryObjects:
+        link = whole.frames[shape.parentFrame]
+        if not model.existFrame(link.name, pin.FrameType.BODY):
+            continue
+        index = model.getFrameId(link.name, pin.FrameType.BODY)
+        own = model.frames[index]
+        shape.placement = own.placement * (link.placement.inverse() * shape.placement)
+        shape.parentJoint, shape.parentFrame = own.parentJoint, index
+        found.addGeometryObject(shape)
+    if shapes.ngeoms and not found.ngeoms:
+        known = ", ".join(list(dict.fromkeys(whole.frames[s.parentFrame].name for s in shapes.geometryObjects))[:5])
+        raise InvalidArgumentError(f"model: expected a robot with links such as {known}, got {model.name!r} with none")
+    return found

@@ -1,0 +1,27 @@
+"""The differentiable simulator: articulated bodies whose contacts dissipate as much as they can."""
+
+from trajopt.model.calls import explain_calls
+from trajopt.simulator.action import ActionModelSimulator
+from trajopt.simulator.contact import MDPContact, SimulatorContactAbstract
+from trajopt.simulator.external_wrench import ExternalWrench
+from trajopt.simulator.modes import SimulatorMode, Variant
+from trajopt.simulator.rollout import Rollout
+from trajopt.simulator.simulator import Simulator
+from trajopt.simulator.surfaces import HeightField, Plane, Surface, SurfaceAbstract
+
+__all__ = [
+    "ActionModelSimulator",
+    "ExternalWrench",
+    "HeightField",
+    "MDPContact",
+    "Plane",
+    "Rollout",
+    "Simulator",
+    "SimulatorContactAbstract",
+    "SimulatorMode",
+    "Surface",
+    "SurfaceAbstract",
+    "Variant",
+]
+
+explain_calls(__name__)

@@ -1,0 +1,305 @@
+"""Optimal control through the simulator: contacts are found by the solver, not scheduled."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.actions.end import end_expansion, end_values
+from trajopt.actions.expansion import Expansion, Lift, Multipliers, Point, Values
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.integrated.base import symbol_of
+from trajopt.actions.lift import lift_size
+from trajopt.actuation import ActuationModelFloatingBase, ActuationModelFull
+from trajopt.actuation.base import ActuationModelAbstract
+from trajopt.constraints.constraint_stack import ConstraintStack
+from trajopt.contacts.implicit_node import add_cost_of_solution
+from trajopt.costs.cost_stack import CostStack
+from trajopt.errors import InvalidArgumentError
+from trajopt.instant import Instant
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array, Groups
+from trajopt.model.functions import named_call
+from trajopt.model.parameters import Parameter
+from trajopt.simulator.model import SimulatorModel
+from trajopt.simulator.programs import step_of
+from trajopt.simulator.simulator import Simulator
+from trajopt.simulator.steps import Inputs, StepAbstract, StepValues, SymplecticStep, VelocityDerivatives
+from trajopt.states.state_multibody import StateMultibody
+
+Named = tuple[dict[str, int], Program]
+
+
+class ActionModelSimulator(ActionModelExpression):
+    """A step of a simulator, x⁺ = simulate(dt, x, B u), with costs of x, u, contact forces and accelerations.
+
+    The cost is multiplied by dt. Contacts are those of the simulator; their forces have its names and are given in the
+    world's axes. Accelerations are (v⁺ - v) / dt. Run-time parameters are dt, those of the simulator, such as
+    barrier_weight and contacts.LF_FOOT.friction, and those of costs and constraints.
+
+    Args:
+        simulator: A simulator of a mode that steps (q, v); what is set in it later has no effect here.
+        costs: What the knot costs; frozen from here on.
+        dt: Time step, > 0 [s]. Run-time parameter `dt`.
+        constraints: Constraints of the knot; none by default. Frozen from here on.
+        actuation: The motors; by default one at every joint that is no base.
+
+    Raises:
+        InvalidArgumentError: States differ, the mode gives no next state, or a term needs what the mode does not tell.
+    """
+
+    state: StateMultibody
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        costs: CostStack,
+        *,
+        dt: float = 1e-3,
+        constraints: ConstraintStack | None = None,
+        actuation: ActuationModelAbstract | None = None,
+    ) -> None:
+        if not isinstance(simulator, Simulator):
+            raise InvalidArgumentError(f"simulator: expected a Simulator, got {simulator!r}")
+        if not isinstance(costs, CostStack):
+            raise InvalidArgumentError(f"costs: expected a CostStack, got {costs!r}")
+        simulator = simulator.copy()
+        self.simulator: SimulatorModel = simulator.model
+        state = self.simulator.state
+        motors = default_actuation(state) if actuation is None else actuation
+        if not isinstance(motors, ActuationModelAbstract):
+            raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
+        for name, part in (("costs", costs), ("actuation", motors)):
+            if part.state != state:
+                raise InvalidArgumentError(
+                    f"{name}: they are of {part.state!r}, the simulator of {state!r}; make both from one robot"
+                )
+        if not self._step.steps_state:
+            raise InvalidArgumentError(
+                f"simulator: expected a mode that gives the next state, such as FORWARD_RK1F, got "
+                f"{self.simulator.mode.name}"
+            )
+        costs.freeze(type(self).__name__, motors.nu)
+        constraints = ConstraintStack.of(constraints, type(self).__name__, state, motors.nu, costs)
+        super().__init__(
+            state,
+            motors.nu,
+            lower=motors.lower,
+            upper=motors.upper,
+            constraints=constraints,
+            control_names=motors.names,
+        )
+        self.costs, self.actuation = costs, motors
+        for stack in (costs, self.constraints):
+            stack.check_solution(self.instant())
+        first = simulator.parameter_values() | {"dt": dt}
+        self._first = {
+            name: p.check(name, first[name]) for name, p in self.simulator.parameters().items() if name in first
+        }
+        options = {"dt": dt, "constraints": constraints, "actuation": motors}
+        self._arguments = (simulator, costs), options
+
+    not_content = ("_first",)
+
+    @functools.cached_property
+    def _step(self) -> StepAbstract:
+        return step_of(self.simulator)
+
+    def parameters(self) -> dict[str, Parameter]:
+        found = {}
+        for name, p in self.simulator.parameters().items():
+            found[name] = replace(p, default=self._first[name]) if name in self._first else p
+        return {**super().parameters(), **found, **self.costs.parameters(self.nu)}
+
+    def instant(self) -> Instant:
+        if not isinstance(self._step, SymplecticStep):
+            return Instant(self.state, self.nu)
+        forces = self.simulator.force_sizes if self._step.tells_forces else {}
+        return Instant(self.state, self.nu, forces=forces, motion="acceleration")
+
+    @functools.cached_property
+    def lift_size(self) -> int | None:
+        if not isinstance(self._step, SymplecticStep):
+            return None
+        x, step = SX.sym("x", self.state.nx), SX.sym("step", self.state.ndx)
+        return lift_size(*self.state.sx_jintegrate(x, step))
+
+    # Values
+
+    def values(self, program: Program, point: Point) -> Values:
+        if point.u is None:
+            return end_values(self, self.costs, program, point)
+        instant = self.instant()
+        v = self._step.values(program, self._inputs(program, point))
+        results = {"cost": self.simulator.dt * self.costs.value(instant)}
+        if self.constraints.constraints:
+            results["rows"] = self.constraints.rows(instant)
+        return Values.of({"xnext": v.result} | self._call(program, point, instant, v, results))
+
+    def _inputs(self, program: Program, point: Point) -> Inputs:
+        assert point.u is not None
+        u, symbols = SX.sym("u", self.nu), self.layout.symbols
+        functions = [
+            ca.Function("torque", [u], [ca.densify(self.actuation.torque(u))]),
+            ca.Function("own", [symbols], [self.simulator.layout.symbols]),
+        ]
+        (torque,), (own,) = program.call(functions[0], point.u), program.call(functions[1], point.parameters)
+        return Inputs(qdq=point.x, torque=torque, parameters=own)
+
+    def _call(
+        self, program: Program, point: Point, instant: Instant, v: StepValues, results: dict[str, SX]
+    ) -> dict[str, Array]:
+        """Adds the call of expressions that may hold forces and accelerations."""
+        assert point.u is not None
+        results = {name: ca.sparsify(value) for name, value in results.items()}
+        inputs = [(instant.x, point.x), (instant.u, point.u), (self.layout.symbols, point.parameters)]
+        if instant.forces:
+            inputs.append((SX(ca.vertcat(*instant.forces.values())), v.force))
+        if instant.solved_motion.numel():
+            after = SX.sym("after", self.state.nv)
+            acceleration = (after - instant.x[self.state.nq :]) / self.simulator.dt
+            values = ca.substitute(list(results.values()), [instant.solved_motion], [acceleration])
+            results = dict(zip(results, map(SX, values)))
+            inputs.append((after, v.velocity))
+        return named_call(program, type(self).__name__, inputs, results)
+
+    # Derivatives
+
+    def expansion(
+        self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
+    ) -> Expansion:
+        self._check_multipliers(multipliers)
+        self._check_lift(lift)
+        if point.u is None:
+            return end_expansion(self, self.costs, program, point)
+        inputs, instant = self._inputs(program, point), self.instant()
+        if not isinstance(self._step, SymplecticStep):
+            d = self._step.derivatives(program, inputs)
+            r = self._call(program, point, instant, d.values, self._cost_results(instant))
+            F = self._beside(program, d.Dqdq, self._driven(program, d.Dtau))
+            return Expansion.of(r | {"xnext": d.values.result}, F=F)
+        by = self._step.velocity_derivatives(program, inputs)
+        r = self._call(program, point, instant, by.values, self._cost_results(instant))
+        parts = [*by.parts[:2], self._driven(program, by.parts[2])]
+        self._add_chain(program, point, instant, by, parts, r)
+        found = self._lifted(program, point, by, parts, lift)
+        return Expansion.of(r | {"xnext": by.values.result}, **found)
+
+    def _cost_results(self, instant: Instant) -> dict[str, SX]:
+        """Costs and rows with derivatives by (x, u) and by what is solved for, at independent values of both."""
+        s = self.state.ndx + self.nu
+        rows = self.constraints.rows(instant)  # first: it may ask for the acceleration
+        q, dt = self.costs.quadratic(instant), self.simulator.dt
+        results = {"cost": dt * q.cost, "g": dt * q.Ly, "H": dt * q.Lyy}
+        felt = SX(instant.solved.numel(), 1)
+        if q.Lz.nnz():
+            results |= {"Lz": dt * q.Lz, "Lzz": dt * q.Lzz, "Lzy": dt * q.Lzy}
+            felt += ca.fabs(q.Lz) + ca.sum2(ca.fabs(q.Lzz))
+        if rows.numel():
+            C = self.constraints.derivative(instant)
+            results |= {"rows": rows, "C": C[:, :s]}
+            if C[:, s:].nnz():
+                results["Rz"] = C[:, s:]
+                felt += ca.sum1(ca.fabs(C[:, s:])).T
+        return results | ({"felt": felt} if felt.nnz() else {})
+
+    def _add_chain(
+        self,
+        program: Program,
+        point: Point,
+        instant: Instant,
+        by: VelocityDerivatives,
+        parts: Sequence[Array],
+        r: dict[str, Array],
+    ) -> None:
+        """Adds the chain rule over forces and accelerations to g, H and C."""
+        if "felt" not in r:
+            return
+        force = by.force_parts() if instant.forces else []
+        force = [*force[:2], *(self._driven(program, array) for array in force[2:])]
+        symbols = [symbol_of(program, a) for a in (*force, *parts)]
+        nv, nu, dt = self.state.nv, self.nu, self.simulator.dt
+        blocks = [ca.horzcat(*symbols[:-3])] if force else []
+        if instant.solved_motion.numel():
+            still = ca.horzcat(SX(nv, nv), SX.eye(nv), SX(nv, nu))
+            blocks.insert(0, (ca.horzcat(*symbols[-3:]) - still) / dt)
+        inputs = [*zip(symbols, (*force, *parts)), (self.layout.symbols, point.parameters)]
+        Z = named_call(program, "solved", inputs, {"Z": SX(ca.vertcat(*blocks))})["Z"]
+        felt = Groups(tuple((i, i + 1) for i in range(Z.shape[0])), r["felt"]) if Z.shape[0] <= 64 else None
+        if "Lz" in r:
+            add_cost_of_solution(program, r, Z, felt)
+        if "Rz" in r:
+            program.accumulate(r["C"], r["Rz"], Z, inner=felt)
+
+    def _driven(self, program: Program, by_torque: Array) -> Array:
+        """Adds the product with B."""
+        (B,) = program.call(ca.Function("B", [], [SX(ca.sparsify(ca.DM(self.actuation.matrix)))]))
+        return program.matmul(by_torque, B)
+
+    def _beside(self, program: Program, *arrays: Array) -> Array:
+        """Adds the call that puts arrays side by side."""
+        symbols = [symbol_of(program, array) for array in arrays]
+        return program.call(ca.Function("beside", symbols, [ca.horzcat(*symbols)]), *arrays)[0]
+
+    def _lifted(
+        self, program: Program, point: Point, by: VelocityDerivatives, parts: list[Array], lift: int | None
+    ) -> dict[str, Any]:
+        """Adds the call that gives F, or the lift."""
+        nv = self.state.nv
+        x, v = SX.sym("x", self.state.nx), SX.sym("v", nv)
+        symbols = [symbol_of(program, array) for array in parts]
+        first, second = self._step.lift(x[: self.state.nq], v)
+        Fv = ca.horzcat(*symbols)
+        inputs = [(x, point.x), (v, by.velocity), *zip(symbols, parts), (self.layout.symbols, point.parameters)]
+        if lift is None:
+            Fq = second @ Fv + ca.horzcat(first, SX(nv, nv + self.nu))
+            return {"F": named_call(program, "F", inputs, {"F": SX(ca.vertcat(Fq, Fv))})["F"]}
+        blocks = {"J0": first[:lift, :lift], "J1": second[:lift, :lift], "Fv": Fv}
+        return {"lift": Lift(**named_call(program, "lift", inputs, {"dt": self.simulator.dt, **blocks}))}
+
+    # Inspection
+
+    def make_simulator(self) -> Simulator:
+        """A simulator with the settings of that which the model was made with."""
+        simulator: Simulator = self._arguments[0][0]
+        return simulator.copy()
+
+    def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
+        terms = self.costs.values(instant)
+        return terms if terminal else {name: self.simulator.dt * term for name, term in terms.items()}
+
+    def torques(self, instant: Instant) -> dict[str, SX]:
+        return self.actuation.by_motor(instant.u)
+
+    def _build_terms(self, *, terminal: bool) -> Named:
+        if terminal:
+            return super()._build_terms(terminal=True)
+        program, point, v = self._alone("terms")
+        instant = self.instant()
+        terms = self.term_expressions(instant, terminal=False)
+        stacked = SX(ca.vertcat(SX(0, 1), *terms.values()))
+        program.output(self._call(program, point, instant, v, {"terms": stacked})["terms"])
+        return dict.fromkeys(terms, 1), program
+
+    def _build_forces(self) -> Named:
+        program, _, v = self._alone("forces")
+        program.output(v.force)
+        return dict(self.simulator.force_sizes), program
+
+    def _alone(self, name: str) -> tuple[Program, Point, StepValues]:
+        """A new program of (x, u, parameters) with the values of a step."""
+        program = Program(f"{type(self).__name__}: {name}")
+        x, u = program.input(self.state.nx), program.input(self.nu)
+        point = Point(x=x, u=u, parameters=program.input(self.layout.size))
+        return program, point, self._step.values(program, self._inputs(program, point))
+
+
+def default_actuation(state: StateMultibody) -> ActuationModelAbstract:
+    """A motor at every joint that is no base."""
+    floating = state.model.njoints > 1 and state.model.joints[1].nv > 1
+    return ActuationModelFloatingBase(state) if floating else ActuationModelFull(state)

@@ -1,0 +1,71 @@
+"""Checks of the arguments of a simulator's steps."""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from trajopt.checks import check_array, check_items
+from trajopt.errors import InvalidArgumentError
+from trajopt.simulator.model import SimulatorModel
+from trajopt.simulator.steps import StepAbstract
+from trajopt.types import Reals
+
+
+class Arguments:
+    """Sizes and contents that a mode asks for; all that is wrong raises InvalidArgumentError.
+
+    Args:
+        model: The simulator's model.
+        step: The step of its mode.
+    """
+
+    def __init__(self, model: SimulatorModel, step: StepAbstract) -> None:
+        self._model, self._size, self._with_torque = model, step.input_size, step.with_torque
+        more = {0: "(q, v)", 1: "(q, v, v̇)"}[step.accelerations]
+        more = "(q₊, v₊, v)" if "BACKWARD" in model.mode.name else more
+        self._cure = f"{model.mode.name} takes {more} with nq = {model.nq} and nv = {model.nv}"
+
+    def one_input(self, qdq: Any, argument: str = "qdq") -> Reals:
+        """One input as the only row (1, size)."""
+        checked = check_array(argument, qdq, (self._size,), cure=self._cure)
+        self._model.state.check(checked[: self._model.state.nx], argument)
+        return checked[None]
+
+    def inputs(self, qdqs: Any) -> Reals:
+        """Inputs (n, size)."""
+        rows = qdqs if isinstance(qdqs, np.ndarray) else check_items("qdqs", qdqs, "states, one a step")
+        if not len(rows):
+            raise InvalidArgumentError("qdqs: expected at least one state, got none")
+        if self._are_inputs(rows):
+            return np.asarray(rows)
+        return np.concatenate([self.one_input(row, f"qdqs[{i}]") for i, row in enumerate(rows)])
+
+    def _are_inputs(self, rows: Any) -> bool:
+        """Whether all rows of an array pass `one_input`, quickly."""
+        if not _is_plain(rows) or rows.shape[1:] != (self._size,):
+            return False
+        return bool(np.all(np.isfinite(rows))) and self._model.state.are_states(rows[:, : self._model.state.nx])
+
+    def one_torque(self, tau: Any, argument: str = "tau") -> Reals:
+        """One torque (nv,)."""
+        if not self._with_torque:
+            raise InvalidArgumentError(f"{argument}: expected None, got torques; {self._model.mode.name} gives them")
+        return check_array(argument, tau, (self._model.nv,), cure="one a velocity, a base included")
+
+    def torques(self, taus: Any, size: int) -> Reals:
+        """Torques (n, nv)."""
+        rows = taus if isinstance(taus, np.ndarray) else check_items("taus", taus, "torques, one a state")
+        if isinstance(rows, np.ndarray) and rows.ndim == 0:
+            raise InvalidArgumentError(f"taus: expected {size} torques, one a state, got a number")
+        if len(rows) != size:
+            raise InvalidArgumentError(f"taus: expected {size} torques, one a state, got {len(rows)}")
+        if self._with_torque and _is_plain(rows) and rows.shape[1:] == (self._model.nv,) and np.all(np.isfinite(rows)):
+            return np.asarray(rows)
+        return np.array([self.one_torque(row, f"taus[{i}]") for i, row in enumerate(rows)])
+
+
+def _is_plain(rows: Any) -> TypeGuard[Reals]:
+    """Whether these are doubles of numpy, none of them masked."""
+    return type(rows) is np.ndarray and rows.dtype == np.float64

@@ -1,0 +1,257 @@
+"""Contacts of the simulator: where they touch, how fast, and what they may push with."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.checks import (
+    check_array,
+    check_count,
+    check_finite,
+    check_instance,
+    check_non_negative,
+    check_positive,
+    check_text,
+)
+from trajopt.dynamics.robot_expressions import RobotExpressions
+from trajopt.errors import InvalidArgumentError
+from trajopt.model.base import Model
+from trajopt.robots import Robot
+from trajopt.simulator.laws import LawAbstract, PyramidLaw
+from trajopt.simulator.surfaces import SurfaceAbstract, check_surface
+from trajopt.types import Reals
+
+REST_DEPTH = 1e-3
+"""Depth at which a contact of the default strength carries a robot alone [m]."""
+
+_GRAVITY = 9.81  # where there is none [m/s²]
+
+
+@dataclass(frozen=True)
+class Touch:
+    """A contact at a configuration.
+
+    Attributes:
+        jacobian: J (size, nv): the contact's velocity is J v, its impulse p pushes with Jᵀ p.
+        law: Values of its law, before they are scaled.
+        wrenches: Force and torque (6,) of p on each frame, in the frame's axes.
+        force: Force that users see of p, in the world's axes.
+    """
+
+    jacobian: SX
+    law: SX
+    wrenches: Callable[[SX], dict[str, SX]]
+    force: Callable[[SX], SX]
+
+
+class SimulatorContactAbstract(Model):
+    """Something that pushes by maximal dissipation.
+
+    Args:
+        name: Its name, an identifier.
+    """
+
+    example = "contacts.foot.{}"
+    law: LawAbstract
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = check_text("name", name, such_as="left_foot")
+        if not self.name.isidentifier():
+            raise InvalidArgumentError(f"name: expected an identifier such as 'left_foot', got {name!r}; pass name=...")
+
+    @property
+    @abstractmethod
+    def frames(self) -> tuple[str, ...]:
+        """Names of the robot's frames that it pushes."""
+
+    @property
+    @abstractmethod
+    def force_size(self) -> int:
+        """Size of the force that users see: 3, or 6 with a torque [-]."""
+
+    @abstractmethod
+    def touch(self, robot: RobotExpressions, up: Reals) -> Touch:
+        """The contact at a configuration, with the unit vector `up` (3,) against gravity."""
+
+    def check(self, robot: Robot) -> None:
+        """Raises an error unless the robot has its frames."""
+        check_instance("robot", robot, Robot, "load_robot gives one")
+        for frame in self.frames:
+            robot.frame_id(frame)
+
+
+class MDPContact(SimulatorContactAbstract):
+    """A sphere on a frame against a surface: its force is in conv{0, k b_j}, the one that dissipates most power.
+
+    b_j = n + friction (cos θ_j t₁ + sin θ_j t₂) are the rays, k = strength dᵖ is the budget at the depth
+    d = max(radius - φ(centre), 0), which the sum of normal forces does not exceed. Nothing else keeps bodies apart.
+
+    Args:
+        frame: Name of the frame that carries the sphere.
+        offset: Centre of the sphere in the frame (3,) [m].
+        radius: Radius r, >= 0 [m].
+        surface: Plane, HeightField, or a function of a point p (3,) that gives the signed distance φ(p) as an
+            expression; the floor z = 0 by default.
+        friction: Friction coefficient, >= 0 [-]. Run-time parameter `friction`.
+        rays: Number of rays, >= 3 [-].
+        strength: Strength, >= 0 [N/mᵖ; N s/mᵖ where contacts act by impulses]. Run-time parameter `strength`. By
+            default such that the contact alone carries a robot at rest 1 mm deep, see `resting_strength`.
+        exponent: p, >= 1 [-]: the step map is C² across touch-down if p > 2.
+        name: Name of the contact, an identifier; the frame's by default.
+
+    Raises:
+        InvalidArgumentError: A number is out of its range, or the surface is none.
+
+    Source: Zhu, Pan and Hauser, "Contact-implicit trajectory optimization with learned deformable contacts using
+        bilevel optimization" (ICRA 2021); Drumwright and Shell (WAFR 2010).
+    """
+
+    force_size = 3
+
+    def __init__(
+        self,
+        frame: str,
+        offset: npt.ArrayLike = (0.0, 0.0, 0.0),
+        radius: float = 0.0,
+        surface: SurfaceAbstract | Callable[[SX], SX] | npt.ArrayLike = (0.0, 0.0, 1.0, 0.0),
+        *,
+        friction: float = 0.7,
+        rays: int = 6,
+        strength: float | None = None,
+        exponent: float = 3.0,
+        name: str | None = None,
+    ) -> None:
+        self.frame = check_text("frame", frame, such_as="left_foot")
+        super().__init__(self.frame if name is None else name)
+        self.offset = check_array("offset", offset, (3,), cure="the centre of the sphere in the frame [m]")
+        self.radius = check_non_negative("radius", radius, unit="m")
+        self.surface = check_surface(surface)
+        self.exponent = check_finite("exponent", exponent)
+        if self.exponent < 1:
+            raise InvalidArgumentError(f"exponent: expected a number >= 1, got {exponent!r}; 3 makes steps C²")
+        self.law = PyramidLaw(check_count("rays", rays, least=3, most=64))
+        self._friction = self.parameter("friction", friction, convert=_non_negative)
+        self.rests = strength is None  # its simulator knows the weight
+        first = 0.0 if strength is None else strength
+        self._strength = self.parameter("strength", first, unit="N/m^exponent", convert=_non_negative)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        return (self.frame,) if self.surface.body is None else (self.frame, self.surface.body)
+
+    def check(self, robot: Robot) -> None:
+        super().check(robot)
+        parents = [robot.model.frames[robot.frame_id(frame)].parentJoint for frame in self.frames]
+        if len(set(parents)) == 1 and (len(parents) == 2 or parents[0] == 0):
+            other = "the world" if len(parents) == 1 else "the frame of its surface"
+            raise InvalidArgumentError(
+                f"{self.name}: expected a frame that moves against its surface, got {self.frame!r}, fixed to {other}"
+            )
+
+    def touch(self, robot: RobotExpressions, up: Reals) -> Touch:
+        place = _Place(robot, self, up)
+        depth = ca.fmax(self.radius - place.distance, 0)
+        budget = self._strength * _power(depth, self.exponent)
+
+        def wrenches(p: SX) -> dict[str, SX]:
+            force = place.axes @ p
+            return place.wrenches(force)
+
+        law = ca.vertcat(budget, self._friction)
+        return Touch(place.axes.T @ place.jacobian, law, wrenches, lambda p: place.axes @ p)
+
+
+class _Place:
+    """A sphere and its surface at a configuration.
+
+    Attributes:
+        distance: φ(centre) (1,) [m].
+        axes: Axes of contact in the world (3, 3).
+        jacobian: Relative Jacobian of the material points at the contact (3, nv), in the world's axes.
+    """
+
+    def __init__(self, robot: RobotExpressions, contact: MDPContact, up: Reals) -> None:
+        surface = contact.surface
+        self._robot, self._frames = robot, contact.frames
+        R, p = robot.frame_placement(contact.frame)
+        centre = p + R @ SX(ca.sparsify(ca.DM(contact.offset)))
+        if surface.body is None:
+            seen, turn = centre, SX.eye(3)
+        else:
+            turn, origin = robot.frame_placement(surface.body)
+            seen = turn.T @ (centre - origin)
+        self.distance = surface.distance(seen)
+        self.axes = turn @ surface.axes(seen, up)
+        arm = turn @ surface.normal(seen) * -contact.radius if contact.radius else SX(3, 1)
+        point = SX(ca.sparsify(ca.DM(contact.offset))) + R.T @ arm
+        self._arms = {contact.frame: point}
+        if surface.body is not None:
+            self._arms[surface.body] = turn.T @ (centre + arm - origin)
+        parts = [self._point_jacobian(frame) for frame in self._frames]
+        self.jacobian = parts[0] if len(parts) == 1 else parts[0] - parts[1]
+
+    def _point_jacobian(self, frame: str) -> SX:
+        """Jacobian (3, nv) of the frame's material point at the contact, in the world's axes."""
+        local = self._robot.frame_jacobian(frame, pin.ReferenceFrame.LOCAL)
+        linear = local[:3, :] - ca.skew(self._arms[frame]) @ local[3:, :]
+        return self._robot.frame_placement(frame)[0] @ ca.sparsify(linear)
+
+    def wrenches(self, force: SX) -> dict[str, SX]:
+        """Wrench (6,) on each frame, in its axes, of a force (3,) in the world's axes on the first of them."""
+        found = {}
+        for frame, sign in zip(self._frames, (1.0, -1.0)):
+            own = self._robot.frame_placement(frame)[0].T @ (sign * force)
+            found[frame] = SX(ca.vertcat(own, ca.cross(self._arms[frame], own)))
+        return found
+
+
+def _power(depth: SX, exponent: float) -> SX:
+    """dᵖ, by multiplications where p is a whole number."""
+    if exponent != int(exponent):
+        return SX(depth**exponent)
+    value = depth
+    for _ in range(int(exponent) - 1):
+        value = value * depth
+    return value
+
+
+def _non_negative(argument: str, value: Any) -> Reals:
+    return np.array(check_non_negative(argument, value))
+
+
+def positive(argument: str, value: Any) -> Reals:
+    """A positive number as an array."""
+    return np.array(check_positive(argument, value))
+
+
+def resting_strength(robot: Robot, rays: int, exponent: float) -> float:
+    """Strength of a contact that carries the robot's weight m g at the depth d = 1 mm: (n + 1)/n m g / dᵖ [N/mᵖ].
+
+    Args:
+        robot: The robot.
+        rays: Number n of rays [-].
+        exponent: p [-].
+    """
+    return (rays + 1) / rays * weight_of(robot) / REST_DEPTH**exponent
+
+
+def weight_of(robot: Robot) -> float:
+    """m g of a robot, with g = 9.81 m/s² where there is no gravity [N].
+
+    Raises:
+        InvalidArgumentError: The robot has no mass.
+    """
+    mass = float(sum(inertia.mass for inertia in robot.model.inertias))
+    if not mass > 0:
+        raise InvalidArgumentError(f"robot: expected a mass > 0, got {mass}; pass barrier_weight and strengths")
+    return mass * (float(np.linalg.norm(robot.model.gravity.linear)) or _GRAVITY)

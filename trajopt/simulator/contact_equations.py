@@ -1,0 +1,109 @@
+"""Expressions of a simulator's contacts at one configuration that all modes share, and their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as ca
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.dynamics.falling import falling_derivatives
+from trajopt.dynamics.robot_expressions import RobotExpressions
+from trajopt.kernels.derivatives import jacobian
+from trajopt.simulator.interior_point import Barrier
+from trajopt.simulator.model import SimulatorModel
+
+
+class ContactEquations:
+    """All contacts of a simulator, with p = √μ C w their impulses over a duration (or forces, if that is 1).
+
+    Args:
+        model: The simulator's model.
+        robot: The robot at (q, c).
+        q: Symbol of q (nq,).
+        duration: Time in which the forces act [s]; 1 if p are forces, or impulses in no time.
+        weight: μ, weight of the barrier.
+
+    Attributes:
+        jacobian: J (D, nv) of the velocities of all contacts.
+        impulse: Symbol of p (D,).
+        laws: The law of each contact.
+    """
+
+    def __init__(self, model: SimulatorModel, robot: RobotExpressions, q: SX, duration: SX, weight: SX) -> None:
+        self._model, self._robot, self._q = model, robot, q
+        self._duration, self._root = duration, ca.sqrt(weight)
+        self._touches = model.touches(robot)
+        self.laws = [contact.law for contact in model.contacts]
+        self.jacobian = SX(ca.sparsify(stacked([t.jacobian for t in self._touches], model.nv)))
+        self.impulse = SX.sym("impulse", sum(law.size for law in self.laws))
+        self._barrier = Barrier(self.laws)
+
+    @property
+    def scaled_law(self) -> SX:
+        """Values of all laws, for impulses over √μ."""
+        scale = self._duration / self._root
+        return stacked([law.scaled(t.law, scale) for law, t in zip(self.laws, self._touches)], 1)
+
+    def scaled(self, velocity: SX) -> SX:
+        """A velocity over √μ."""
+        return velocity / self._root
+
+    @property
+    def weights(self) -> tuple[SX, SX]:
+        """Symbols of w, and of the scaled values of the laws."""
+        return self._barrier.w, self._barrier.law
+
+    @property
+    def impulses(self) -> SX:
+        """p (D,) of w and the scaled values of the laws."""
+        return self._root * self._barrier.impulse
+
+    @property
+    def forces(self) -> SX:
+        """Forces that users see, one below the other, of p."""
+        parts = zip(self._touches, self._barrier.of_impulses(self.impulse / self._duration))
+        return stacked([t.force(p) for t, p in parts], 1)
+
+    def wrenches(self) -> dict[str, SX]:
+        """Wrench (6,) on each frame, in its axes, of p."""
+        found: dict[str, SX] = {}
+        for touch, p in zip(self._touches, self._barrier.of_impulses(self.impulse / self._duration)):
+            for frame, wrench in touch.wrenches(p).items():
+                found[frame] = found[frame] + wrench if frame in found else wrench
+        return found
+
+    def balance_derivatives(self, a: SX) -> tuple[SX, SX]:
+        """∂/∂q and ∂/∂c of H a + C(q, c) - Jᵀ p / duration at fixed a (nv,) and p, (nv, nv) each."""
+        robot, wrenches = self._robot, self.wrenches()
+        dq, dv = falling_derivatives(robot, a + robot.shift(), wrenches)
+        mass, (shift_q, shift_v) = robot.crba(), robot.shift_derivatives()
+        dq, dv = dq + ca.mtimes(mass, shift_q), dv + ca.mtimes(mass, shift_v)
+        for frame, wrench in wrenches.items():
+            dq = dq - ca.mtimes(robot.frame_jacobian(frame, pin.ReferenceFrame.LOCAL).T, self.by_q(wrench))
+        return dq, dv
+
+    def law_results(self, velocity: SX) -> dict[str, SX]:
+        """∂(J v) at a fixed velocity v, ∂(scaled values of the laws), and √μ ∂C w, by q."""
+        by_law = self.by_q(self.scaled_law)
+        push = jacobian(self.impulses, self._barrier.law)
+        push = ca.substitute(push, self._barrier.law, self.scaled_law)
+        return {
+            "velocity_by_q": self.by_q(ca.mtimes(self.jacobian, velocity)),
+            "law_by_q": by_law,
+            "push_by_q": ca.mtimes(push, by_law),
+        }
+
+    def force_derivatives(self) -> tuple[SX, SX]:
+        """Derivatives of the forces that users see by p and, at fixed p, by q."""
+        return jacobian(self.forces, self.impulse), self.by_q(self.forces)
+
+    def by_q(self, expression: SX) -> SX:
+        """Derivative of an expression in the tangent space at q, (n, nv)."""
+        return SX(ca.sparsify(ca.mtimes(jacobian(expression, self._q), self._model.basis(self._q))))
+
+
+def stacked(parts: Sequence[SX], columns: int) -> SX:
+    """Matrices of so many columns below each other; there may be none."""
+    return SX(ca.vertcat(SX(0, columns), *parts))

@@ -1,0 +1,254 @@
+"""DiffNERobotModel: a robot from a URDF with its posture, end effectors and simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from trajopt.checks import as_numbers, check_array, check_instance, check_items, check_path, check_texts
+from trajopt.errors import InvalidArgumentError, TrajoptError
+from trajopt.model.immutable import Immutable
+from trajopt.robots.bases import floats, with_base
+from trajopt.robots.geometry import load_geometry
+from trajopt.robots.robot import Robot, load_robot
+from trajopt.simulator import Plane, Simulator, SimulatorMode
+from trajopt.simulator.diffne.body import ArticulatedBody, links_of
+from trajopt.simulator.diffne.end_effectors import EndEffectorBounds
+from trajopt.simulator.diffne.posture import Posture
+from trajopt.simulator.diffne.world import WorldRobot
+from trajopt.types import Reals
+
+Step = tuple[Reals, Reals | None, Reals | None]
+
+
+class DiffNERobotModel(Immutable):
+    """A robot with a posture, a PD controller, a floor and a simulator, by the names of the DiffNE library.
+
+    q is the configuration without the joints that were eliminated, nq numbers of which nv are velocities; qdq = (q, v).
+    PD controller and floor stay when a simulator is created anew.
+
+    Args:
+        world: None, or a world of another package that shows the robot, see `WorldRobot` and `update_world`.
+        path: URDF of the robot, or a name, as in `load_robot`.
+        base: Motion of the root link, see `trajopt.robots.bases.with_base`; by default a free flyer for a URDF, and for
+            a name the base that this robot has.
+        package_dirs: Folders in which "package://..." paths of meshes are searched.
+
+    Raises:
+        InvalidArgumentError: The file cannot be read, or it is another one than a URDF.
+        UnknownNameError: There is no such robot or base.
+    """
+
+    def __init__(
+        self,
+        world: Any,
+        path: str | PathLike[str],
+        *,
+        base: str | None = None,
+        package_dirs: Sequence[str | PathLike[str]] = (),
+    ) -> None:
+        self._source = path if isinstance(path, str) else str(check_path("path", path))
+        self._package_dirs = check_items("package_dirs", package_dirs, "folders")
+        if self._source.lower().endswith((".xml", ".mjcf")):
+            raise InvalidArgumentError(
+                f"path: expected a .urdf or the name of a robot, got {self._source!r}; a Simulator takes what "
+                "load_robot reads"
+            )
+        robot = load_robot(self._source, package_dirs=self._package_dirs)
+        if base is None:
+            is_file = self._source.lower().endswith(".urdf")
+            base = "free_flyer" if is_file or floats(robot.model) else "fixed"
+        self._name, self._whole = robot.name, with_base(robot.model, base)
+        self._links = links_of(self._whole)
+        self._posture = Posture(self._whole)
+        self._simulator: Simulator | None = None
+        self._world = None if world is None else WorldRobot(world, self._source)
+        self._PD: tuple[npt.ArrayLike, npt.ArrayLike, Reals] | None = None
+        self._floor: tuple[Plane, tuple[EndEffectorBounds, ...], dict[str, Any]] | None = None
+        self._take_joints()
+
+    @property
+    def robot(self) -> Robot:
+        """The robot without the joints that were eliminated."""
+        return self._robot
+
+    @property
+    def body(self) -> ArticulatedBody:
+        """The tree of its joints."""
+        return self._body
+
+    @property
+    def qdq(self) -> Reals:
+        """Configuration and zero velocity, shape (nq + nv,): a start for `simulate`."""
+        return np.concatenate([self._posture.q, np.zeros(self._robot.nv)])
+
+    @property
+    def simulator(self) -> Simulator:
+        """The simulator.
+
+        Raises:
+            InvalidArgumentError: There is none.
+        """
+        if self._simulator is None:
+            raise InvalidArgumentError(
+                "simulator: expected one, got none; call create_simulator(accuracy=64), also after eliminate_joints"
+            )
+        return self._simulator
+
+    def eliminate_joints(self, names: str | Iterable[str]) -> None:
+        """Fixes joints at their present angles; places of all links stay functions of the joints that are left.
+
+        Args:
+            names: Texts with which names of links or joints begin; every match is fixed.
+
+        Raises:
+            UnknownNameError: No joint has such a name.
+        """
+        prefixes = (names,) if isinstance(names, str) else check_texts("names", names)
+        found = [joint for prefix in prefixes for joint in self._body.beginning_with(prefix)]
+        self._posture.eliminate(joint.name for joint in found)
+        self._take_joints()
+
+    def set_joint_angle(self, prefix: str, value: float) -> None:
+        """Sets every joint whose name, or whose link's name, begins with a text to an angle [rad] or a length [m].
+
+        Raises:
+            UnknownNameError: No joint has such a name.
+            InvalidArgumentError: One of them has several degrees of freedom, or the value is not finite.
+        """
+        self._posture.set_angle(self._body.beginning_with(prefix), value)
+
+    def set_qdq(self, qdq: npt.ArrayLike) -> None:
+        """Sets the posture to the configuration of (q, v), shape (nq,) or (nq + nv,)."""
+        values = as_numbers("qdq", qdq)
+        size = self._robot.nq if values.size == self._robot.nq else self._robot.nq + self._robot.nv
+        q = check_array("qdq", values, (size,), cure=f"(q, v) has {self._robot.nq} + {self._robot.nv} numbers")
+        self._posture.set(pin.normalize(self._robot.model, q[: self._robot.nq]))
+
+    def original_configuration(self, q: npt.ArrayLike) -> Reals:
+        """Configuration of the robot with all joints, shape (nq of the whole robot,), for one without: (nq,)."""
+        return self._posture.whole_configuration(q)
+
+    def reduced_configuration(self, q: npt.ArrayLike) -> Reals:
+        """Configuration without the eliminated joints, shape (nq,), for one of the whole robot."""
+        return self._posture.left_configuration(q)
+
+    def update_world(self, q: npt.ArrayLike | None = None) -> None:
+        """Shows a configuration (nq,), by default the posture, in the world.
+
+        Raises:
+            InvalidArgumentError: There is no world.
+        """
+        if self._world is None:
+            raise InvalidArgumentError("world: expected one, got None; pass it: DiffNERobotModel(world, path)")
+        whole = self.original_configuration(self._posture.q if q is None else q)
+        self._world.show(self._whole, self._links, whole)
+
+    def create_simulator(
+        self, accuracy: int = 64, mode: SimulatorMode = SimulatorMode.FORWARD_RK1F, **options: Any
+    ) -> None:
+        """Creates the simulator; one that there was is replaced, its PD controller and its floor stay.
+
+        Args:
+            accuracy: 64 for compiled doubles, or a larger number of bits for slow and exact arithmetic.
+            mode: What `simulate` computes, see `SimulatorMode`.
+            options: Further options of `Simulator`.
+        """
+        self._simulator = Simulator(self._robot, mode=mode, accuracy=accuracy, **options)
+        self._set_up()
+
+    def set_PD_controller(self, kp: npt.ArrayLike, kd: npt.ArrayLike) -> None:
+        """Torque that holds the present posture q* where none is given: τ = kp (q* - q) - kd v, none on the base.
+
+        Args:
+            kp: Stiffness of all joints, or of each velocity (nv,) [N m/rad].
+            kd: Damping of all joints, or of each velocity (nv,) [N m s/rad].
+        """
+        before, self._PD = self._PD, (kp, kd, self.original_configuration(self._posture.q))
+        try:
+            self._set_up()
+        except TrajoptError:
+            self._PD = before
+            raise
+
+    def set_floor(self, plane: npt.ArrayLike, ees: Iterable[EndEffectorBounds], **options: Any) -> None:
+        """Lets end effectors touch a floor; one that there was is replaced.
+
+        Args:
+            plane: (a, b, c, d), shape (4,): points with a x + b y + c z + d ≥ 0 are above it.
+            ees: Spheres that may touch it.
+            options: Friction, rays, strength and exponent of `MDPContact`; the default strength lets a robot at rest,
+                which stands on one end effector, sink by 1 mm.
+
+        Raises:
+            InvalidArgumentError: (a, b, c) is zero, or an end effector has no sphere.
+        """
+        spheres = check_items("ees", ees, "EndEffectorBounds", cure="EndEffectorBounds(i) makes one")
+        for sphere in spheres:
+            check_instance("ees", sphere, EndEffectorBounds, "EndEffectorBounds(i) makes one").on(self._body)
+        before, self._floor = self._floor, (Plane(plane), spheres, options)
+        try:
+            self._set_up()
+        except TrajoptError:
+            self._floor = before
+            raise
+
+    def set_threads(self, n: int) -> None:
+        """Sets how many threads `simulate_batched` uses."""
+        self.simulator.set_threads(n)
+
+    def simulate(
+        self,
+        dt: float,
+        qdq: npt.ArrayLike,
+        tau: npt.ArrayLike | None = None,
+        Dqdq: bool = False,
+        Dtau: bool = False,
+    ) -> Step:
+        """One step, see `Simulator.simulate`: what the mode computes, and its derivatives if asked for."""
+        return self.simulator.simulate(dt, qdq, tau, Dqdq=Dqdq, Dtau=Dtau)
+
+    def simulate_batched(
+        self,
+        dt: float,
+        qdqs: Sequence[npt.ArrayLike] | Reals,
+        taus: Sequence[npt.ArrayLike] | Reals | None = None,
+        Dqdqs: bool = False,
+        Dtaus: bool = False,
+        *,
+        Dqdq: bool = False,
+        Dtau: bool = False,
+    ) -> Step:
+        """Steps of several states side by side, see `Simulator.simulate_batched`."""
+        return self.simulator.simulate_batched(dt, qdqs, taus, Dqdqs, Dtaus, Dqdq=Dqdq, Dtau=Dtau)
+
+    def _take_joints(self) -> None:
+        """Makes robot and body anew after joints were eliminated; a simulator has to be created again."""
+        self._robot = Robot(self._posture.reduced(), name=self._name)
+        self._body = ArticulatedBody(self._robot.model, self._links, self._shapes)
+        self._simulator = None
+
+    def _shapes(self, kind: str) -> pin.GeometryModel:
+        return load_geometry(self._source, self._robot.model, kind, self._package_dirs)
+
+    def _set_up(self) -> None:
+        """Hands PD controller and floor to the simulator, if there is one."""
+        if self._simulator is None:
+            return
+        if self._PD is not None:
+            kp, kd, whole = self._PD
+            self._simulator.set_PD_controller(kp, kd, target=self._posture.left_configuration(whole))
+        if self._floor is not None:
+            plane, spheres, options = self._floor
+            ends = [sphere.on(self._body) for sphere in spheres]
+            self._simulator.set_floor(plane.coefficients, ends, **options)
+
+    def __repr__(self) -> str:
+        gone = self._posture.eliminated
+        without = f" without {len(gone)} joints" if gone else ""
+        return f"DiffNERobotModel({self._name!r}{without}, nq={self._robot.nq}, nv={self._robot.nv})"

@@ -1,0 +1,304 @@
+"""Velocities after maximal dissipation as steps of a program, and their derivatives.
+
+    H (v̂ - v₀) + dt (C(q, c) - τ) = Σ Jᵀ p,     p = √μ C w the impulses of `trajopt.simulator.interior_point` at J v̂.
+
+With R the derivative of this equation at fixed v̂ and w, F and L of `trajopt.simulator.laws`, Z = H⁻¹ Jᵀ F,
+A = 1 + Fᵀ Λ F, K = H⁻¹ - Z A⁻¹ Zᵀ and N = Fᵀ ∂(J v̂) + L ∂(Cᵀ u)  at fixed v̂:
+
+    dv̂ = -K R - Z A⁻¹ N,     dp = F A⁻¹ (Zᵀ R - N) + √μ ∂C w.
+
+Nothing large is subtracted from something large: stiff contacts stand in A alone.
+
+Source: implicit function theorem on the KKT conditions of the barrier problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from casadi import SX
+
+from trajopt.actions.integrated.base import symbol_of
+from trajopt.kernels.derivatives import jacobian
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
+from trajopt.model.functions import named_call
+from trajopt.simulator.contact_equations import ContactEquations, stacked
+from trajopt.simulator.interior_point import Barrier, coupled, solve_steps
+from trajopt.simulator.laws import LawAbstract
+from trajopt.simulator.model import REFERENCE_TIME, SimulatorModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """Arguments of a velocity after dissipation.
+
+    Attributes:
+        q: Configuration (nq,).
+        before: v₀ (nv,).
+        velocity: c (nv,), of Coriolis forces; None if it is v₀, and of impulses.
+        torque: τ (nv,); None of impulses.
+        parameters: Run-time parameters.
+    """
+
+    q: Array
+    before: Array
+    velocity: Array | None
+    torque: Array | None
+    parameters: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dissipated:
+    """A velocity after dissipation, and what its derivatives follow from.
+
+    Attributes:
+        velocity: v̂ (nv,).
+        impulse: p (D,) [N s].
+        force: Force that users see of each contact, one below the other [N; N s of impulses].
+        mass_inverse: H⁻¹ (nv, nv).
+        jacobian: J (D, nv).
+        spread: J H⁻¹ (D, nv).
+        inertia: Λ (D, D).
+        law: Values of the laws, scaled.
+        point: (w, s, z, y).
+    """
+
+    velocity: Array
+    impulse: Array
+    force: Array
+    mass_inverse: Array
+    jacobian: Array
+    spread: Array
+    inertia: Array
+    law: Array
+    point: tuple[Array, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DissipatedDerivatives:
+    """Derivatives of v̂, (nv, nv) each; of impulses there are none by c and τ.
+
+    Attributes:
+        by_q: By the configuration, in the tangent space.
+        by_before: By v₀.
+        by_velocity: By c.
+        by_torque: By τ.
+        by_both: By c and v₀, where they are one.
+        follower: F (D, R).
+        factors: Those of A.
+        X: A⁻¹ Z (R, nv).
+        N: See above (R, nv).
+        residual: -R by q, c and v₀, and √μ ∂C w.
+    """
+
+    follower: Array
+    factors: Array
+    X: Array
+    N: Array
+    residual: dict[str, Array]
+    by_q: Array
+    by_before: Array | None = None
+    by_velocity: Array | None = None
+    by_both: Array | None = None
+    by_torque: Array
+
+
+class DissipationNode:
+    """The steps of one simulator's velocities after dissipation.
+
+    Args:
+        model: The simulator's model.
+        impulses: Whether contacts act by impulses, without time; if not, by forces of one time step.
+        explicit: Whether c is v₀.
+    """
+
+    def __init__(self, model: SimulatorModel, *, impulses: bool = False, explicit: bool = False) -> None:
+        self._model, self._impulses, self._explicit = model, impulses, explicit
+        nv = model.nv
+        self._q, self._before, self._after = SX.sym("q", model.nq), SX.sym("before", nv), SX.sym("after", nv)
+        self._velocity = self._before if explicit else SX.sym("velocity", nv)
+        self._torque = SX.sym("torque", nv)
+        self._duration = SX(1) if impulses else model.dt
+        weight = model.barrier_weight * (REFERENCE_TIME if impulses else model.dt)
+        c = SX(np.zeros(nv)) if impulses else self._velocity
+        self._robot = model.robot(self._q, c, weightless=impulses)
+        self._contacts = ContactEquations(model, self._robot, self._q, self._duration, weight)
+
+    # Values
+
+    def solve(self, program: Program, question: Question) -> Dissipated:
+        """Adds the steps that give v̂."""
+        contacts = self._contacts
+        results = {
+            "mass_inverse": self._robot.inverse_mass_matrix(),
+            "jacobian": contacts.jacobian,
+            "spread_out": contacts.jacobian.T,
+            "law": contacts.scaled_law,
+            "tolerance": self._model.tolerance,
+        }
+        if not self._impulses:
+            results["momentum"] = self._duration * (self._torque - self._robot.nonlinear_effects())
+        r = self._call(program, question, "dynamics", results, [])
+        free = question.before
+        if not self._impulses:
+            free = program.matmul(r["mass_inverse"], r["momentum"], initial=question.before)
+        spread = program.matmul(r["jacobian"], r["mass_inverse"])
+        inertia = program.matmul(spread, r["spread_out"])
+        approach = program.matmul(r["jacobian"], free)
+        u = SX.sym("u", *approach.shape)
+        approach = self._call(program, question, "approach", {"u": contacts.scaled(u)}, [(u, approach)])["u"]
+        point = solve_steps(program, contacts.laws, inertia, approach, r["law"], r["tolerance"])
+        impulse, force = impulse_steps(program, contacts, self._known(question), point[0], r["law"])
+        return Dissipated(
+            velocity=program.matmul(spread, impulse, transpose_a=True, initial=free),
+            impulse=impulse,
+            force=force,
+            mass_inverse=r["mass_inverse"],
+            jacobian=r["jacobian"],
+            spread=spread,
+            inertia=inertia,
+            law=r["law"],
+            point=point,
+        )
+
+    def _known(self, question: Question) -> list[tuple[SX, Array]]:
+        known = [(self._q, question.q), (self._before, question.before)]
+        if question.velocity is not None:
+            known.append((self._velocity, question.velocity))
+        if question.torque is not None:
+            known.append((self._torque, question.torque))
+        return [*known, (self._model.layout.symbols, question.parameters)]
+
+    def _call(
+        self,
+        program: Program,
+        question: Question,
+        name: str,
+        results: dict[str, SX],
+        inputs: Sequence[tuple[SX, Array]],
+    ) -> dict[str, Array]:
+        return named_call(program, name, [*self._known(question), *inputs], sparse(results))
+
+    # Derivatives
+
+    def derivative(self, program: Program, question: Question, d: Dissipated) -> DissipatedDerivatives:
+        """Adds the steps that give the derivatives of v̂."""
+        contacts = self._contacts
+        inputs = [(self._after, d.velocity), (contacts.impulse, d.impulse), (contacts.weights[0], d.point[0])]
+        r = self._call(program, question, "residual", self._residual_derivatives(), inputs)
+        u = program.matmul(d.jacobian, d.velocity)
+        A, F, N = follow_steps(program, contacts.laws, d.point, d.inertia, d.law, u, r)
+        factors = program.factor(A)
+        Z = program.matmul(F, d.spread, transpose_a=True)
+        X = program.solve(factors, Z)
+        K = d.mass_inverse
+        program.accumulate(K, X, Z, transpose_a=True, subtract=True, symmetric=True)
+        by_q = program.matmul(K, r["by_q"])
+        program.accumulate(by_q, X, N, transpose_a=True, subtract=True)
+        found = {name: program.matmul(K, r[name]) for name in ("by_before", "by_velocity", "by_both") if name in r}
+        time = ca.Function("by_torque", [self._model.layout.symbols], [self._duration * SX.eye(self._model.nv)])
+        (duration,) = program.call(time, question.parameters)
+        return DissipatedDerivatives(
+            follower=F,
+            factors=factors,
+            X=X,
+            N=N,
+            residual=r | {"by_torque": duration},
+            by_q=by_q,
+            by_torque=program.matmul(K, duration),
+            **found,
+        )
+
+    def force_derivatives(
+        self, program: Program, question: Question, d: Dissipated, by: DissipatedDerivatives, names: Sequence[str]
+    ) -> list[Array]:
+        """Adds the steps that give the derivatives of the forces that users see, (size, nv) each.
+
+        Args:
+            program: Where they go.
+            question: Arguments of the velocity.
+            d: The velocity.
+            by: Its derivatives.
+            names: Those that are wanted: "by_q", "by_both", ...
+        """
+        found = []
+        for name in names:
+            follow = program.matmul(by.X, by.residual[name])
+            change = by.residual["push_by_q"] if name == "by_q" else None
+            if name == "by_q":
+                program.add(follow, program.solve(by.factors, by.N))
+            found.append(program.matmul(by.follower, follow, subtract=True, initial=change))
+        symbols = [symbol_of(program, array) for array in found]
+        turn, turning = self._contacts.force_derivatives()
+        results = {
+            name: turn @ change + (turning if name == "by_q" else SX(*turning.shape))
+            for name, change in zip(names, symbols)
+        }
+        inputs = [(self._contacts.impulse, d.impulse), *zip(symbols, found)]
+        return list(self._call(program, question, "force_derivatives", results, inputs).values())
+
+    def _residual_derivatives(self) -> dict[str, SX]:
+        """-R by q, c and v₀, and what the laws' derivatives follow from."""
+        dt, mass = self._duration, self._robot.crba()
+        dq, dv = self._contacts.balance_derivatives((self._after - self._before) / dt)
+        laws = self._contacts.law_results(self._after)
+        results = {"by_q": -dt * dq + ca.mtimes(self._contacts.jacobian.T, laws["push_by_q"]), **laws}
+        if self._explicit:
+            return results | {"by_both": mass - dt * dv}
+        return results | {"by_before": mass} | ({} if self._impulses else {"by_velocity": -dt * dv})
+
+
+def impulse_steps(
+    program: Program, contacts: ContactEquations, known: Sequence[tuple[SX, Array]], w: Array, law: Array
+) -> tuple[Array, Array]:
+    """Adds the call that gives impulses p, and the forces that users see."""
+    force = ca.substitute(contacts.forces, contacts.impulse, contacts.impulses)
+    results = {"impulse": contacts.impulses, "force": SX(force)}
+    r = named_call(program, "impulses", [*known, *zip(contacts.weights, (w, law))], results)
+    return r["impulse"], r["force"]
+
+
+def follow_steps(
+    program: Program,
+    laws: Sequence[LawAbstract],
+    point: Sequence[Array],
+    inertia: Array,
+    law: Array,
+    velocity: Array,
+    r: Mapping[str, Array],
+) -> tuple[Array, Array, Array]:
+    """Adds the call that gives A (R, R), F (D, R) and N (R, nv).
+
+    Args:
+        program: Where it goes.
+        laws: The law of each contact.
+        point: (w, s, z, y).
+        inertia: Λ (D, D).
+        law: Scaled values of all laws.
+        velocity: J v (D,) of all contacts.
+        r: velocity_by_q and law_by_q of `ContactEquations.law_results`.
+    """
+    b = Barrier(laws)
+    u, by_velocity, by_law = (symbol_of(program, a) for a in (velocity, r["velocity_by_q"], r["law_by_q"]))
+    followers = b.followers(b.weights)
+    F = SX(ca.diagcat(*[f.F for f in followers]))
+    turned = ca.mtimes(jacobian(b.gradient(u), b.law), by_law)
+    pulled, row = [], 0
+    for each, follower in zip(laws, followers):
+        pulled.append(follower.pull(turned[row : row + each.rays, :]))
+        row += each.rays
+    N = ca.mtimes(F.T, by_velocity) + stacked(pulled, by_law.shape[1])
+    results = sparse({"A": coupled(b.inertia, F), "F": F, "N": N})
+    inputs = [*zip(b.point, point), (b.inertia, inertia), (b.law, law)]
+    inputs += [(u, velocity), (by_velocity, r["velocity_by_q"]), (by_law, r["law_by_q"])]
+    found = named_call(program, "follow", inputs, results)
+    return found["A"], found["F"], found["N"]
+
+
+def sparse(results: Mapping[str, SX]) -> dict[str, SX]:
+    """The expressions without zeros that are structural."""
+    return {name: SX(ca.sparsify(SX(value))) for name, value in results.items()}

@@ -1,0 +1,217 @@
+"""FORWARD_RK1I, FORWARD_RK2I and FORWARD_RK4I: explicit steps in which contacts act by impulses."""
+
+from __future__ import annotations
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.errors import UnsupportedOperationError
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
+from trajopt.model.functions import named_call
+from trajopt.simulator.dissipation_node import Dissipated, DissipatedDerivatives, DissipationNode
+from trajopt.simulator.free_dynamics import FreeDynamics
+from trajopt.simulator.instantaneous import impulse_question
+from trajopt.simulator.model import SimulatorModel
+from trajopt.simulator.modes import SimulatorMode, Variant
+from trajopt.simulator.runge_kutta import CLASSICAL, EULER, MIDPOINT, RungeKutta
+from trajopt.simulator.steps import (
+    Inputs,
+    StepAbstract,
+    StepDerivatives,
+    StepValues,
+    SymplecticStep,
+    VelocityDerivatives,
+)
+
+_TABLEAUS = {
+    SimulatorMode.FORWARD_RK1I: EULER,
+    SimulatorMode.FORWARD_RK2I: MIDPOINT,
+    SimulatorMode.FORWARD_RK4I: CLASSICAL,
+}
+
+
+def forward_impulse_step(model: SimulatorModel) -> StepAbstract:
+    """The step of a model's mode and variant."""
+    if model.mode is SimulatorMode.FORWARD_RK1I and model.variant is not Variant.SOURCE:
+        return SymplecticImpulseStep(model)
+    return RungeKuttaImpulseStep(model)
+
+
+class SymplecticImpulseStep(SymplecticStep):
+    """FORWARD_RK1I: v₊ = v₀ + dt H⁻¹ (τ - C(q, v̂)), v̂ = MDP(q, v), q₊ = q ⊕ dt v₊.
+
+    v₀ is v̂ of the variant "projected", v of "readme".
+
+    Args:
+        model: The simulator's model.
+    """
+
+    def __init__(self, model: SimulatorModel) -> None:
+        super().__init__(model)
+        self._node, self._free = DissipationNode(model, impulses=True), FreeDynamics(model)
+        self._projected = model.variant is Variant.PROJECTED
+
+    def values(self, program: Program, inputs: Inputs) -> StepValues:
+        q, v = self._parts(program, inputs)
+        d = self._node.solve(program, impulse_question(q, v, inputs))
+        a = self._free.value(program, q, d.velocity, inputs.torque)
+        after = self._after(program, inputs, d.velocity if self._projected else v, a)
+        return StepValues(result=self._moved(program, inputs, q, after), force=d.force, velocity=d.velocity)
+
+    def velocity_derivatives(self, program: Program, inputs: Inputs) -> VelocityDerivatives:
+        q, v = self._parts(program, inputs)
+        question = impulse_question(q, v, inputs)
+        d = self._node.solve(program, question)
+        f = self._free.derivatives(program, q, d.velocity, inputs.torque)
+        after = self._after(program, inputs, d.velocity if self._projected else v, f.value)
+        by = self._node.derivative(program, question, d)
+        assert by.by_before is not None
+        program.accumulate(f.by_q, f.by_v, by.by_q)
+        arrays = [f.by_q, program.matmul(f.by_v, by.by_before), f.by_input, by.by_q, by.by_before]
+        symbols = [SX.sym("by", *array.shape) for array in arrays]
+        changes = [self.model.dt * s for s in symbols[:3]]
+        changes[0] += symbols[3] if self._projected else 0
+        changes[1] += symbols[4] if self._projected else SX.eye(self.model.nv)
+        known = [*zip(symbols, arrays), (self.model.layout.symbols, inputs.parameters)]
+        parts = named_call(program, "parts", known, dict(zip("qvt", changes)))
+        values = StepValues(result=self._moved(program, inputs, q, after), force=d.force, velocity=d.velocity)
+        return VelocityDerivatives(
+            values=values, velocity=after, parts=list(parts.values()), force_parts=_no_force_derivatives
+        )
+
+    def _after(self, program: Program, inputs: Inputs, start: Array, a: Array) -> Array:
+        """Adds the call that gives v₀ + dt a."""
+        v, rate = SX.sym("v", self.model.nv), SX.sym("a", self.model.nv)
+        known = [(v, start), (rate, a), (self.model.layout.symbols, inputs.parameters)]
+        return named_call(program, "after", known, {"v": v + self.model.dt * rate})["v"]
+
+
+class RungeKuttaImpulseStep(StepAbstract):
+    """A Runge-Kutta step of a mode's order: Euler's, the midpoint rule, or the classical one.
+
+    "projected": of (v, H⁻¹ (τ - C(q, v))) from (q, v̂), v̂ = MDP(q, v): an impulse, then free motion.
+    "readme": of (v, H⁻¹ (τ - C(q, v̂))) from (q, v), with v̂ at each stage.
+    "source": of (v̂, H⁻¹ (τ - C(q, v̂))) from (q, v), with v̂ at each stage.
+
+    Args:
+        model: The simulator's model.
+    """
+
+    def __init__(self, model: SimulatorModel) -> None:
+        super().__init__(model)
+        self._node = DissipationNode(model, impulses=True)
+        self._method = RungeKutta(model, _TABLEAUS[model.mode])
+        self._projected = model.variant is Variant.PROJECTED
+        self._field = _FreeField(self) if self._projected else _ContactField(self, self._node)
+
+    def values(self, program: Program, inputs: Inputs) -> StepValues:
+        q, v = self._parts(program, inputs)
+        d = self._node.solve(program, impulse_question(q, v, inputs))
+        x = _state(program, q, d.velocity if self._projected else v)
+        result = self._method.step(program, self._field, x, inputs)
+        return StepValues(result=result, force=d.force, velocity=d.velocity)
+
+    def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
+        q, v = self._parts(program, inputs)
+        question = impulse_question(q, v, inputs)
+        d = self._node.solve(program, question)
+        x = _state(program, q, d.velocity if self._projected else v)
+        result, F = self._method.step_derivatives(program, self._field, x, inputs)
+        values = StepValues(result=result, force=d.force, velocity=d.velocity)
+        n, nv = 2 * self.model.nv, self.model.nv
+        whole = SX.sym("F", n, n + nv)
+        function = ca.Function("columns", [whole], [whole[:, :n], whole[:, n:], whole[:, nv:n]])
+        Dqdq, Dtau, by_velocity = program.call(function, F)
+        if self._projected:
+            by = self._node.derivative(program, question, d)
+            Dqdq = self._through(program, Dqdq, by_velocity, by)
+        return StepDerivatives(values=values, Dqdq=Dqdq, Dtau=Dtau)
+
+    def _through(self, program: Program, F: Array, by_velocity: Array, by: DissipatedDerivatives) -> Array:
+        """Adds the steps that give (F_q + F_v dv̂/dq, F_v dv̂/dv)."""
+        assert by.by_before is not None
+        nv = self.model.nv
+        by_q, by_v = program.matmul(by_velocity, by.by_q), program.matmul(by_velocity, by.by_before)
+        symbols = [SX.sym("by", *array.shape) for array in (F, by_q, by_v)]
+        whole = ca.horzcat(symbols[0][:, :nv] + symbols[1], symbols[2])
+        return program.call(ca.Function("through", symbols, [whole]), F, by_q, by_v)[0]
+
+    def parts(self, program: Program, y: Array) -> tuple[Array, Array]:
+        """Adds the call that gives q and v of a state."""
+        x = SX.sym("x", self.model.state.nx)
+        q, v = program.call(ca.Function("parts", [x], [x[: self.model.nq], x[self.model.nq :]]), y)
+        return q, v
+
+
+class _FreeField:
+    """(v, H⁻¹ (τ - C(q, v)))."""
+
+    def __init__(self, step: RungeKuttaImpulseStep) -> None:
+        self._step, self._free = step, FreeDynamics(step.model)
+
+    def rate(self, program: Program, y: Array, inputs: Inputs) -> Array:
+        q, v = self._step.parts(program, y)
+        return _state(program, v, self._free.value(program, q, v, inputs.torque))
+
+    def rate_derivatives(self, program: Program, y: Array, inputs: Inputs) -> tuple[Array, Array, Array]:
+        q, v = self._step.parts(program, y)
+        f = self._free.derivatives(program, q, v, inputs.torque)
+        by_y, by_torque = _rows(program, [f.by_q, f.by_v, f.by_input], [])
+        return _state(program, v, f.value), by_y, by_torque
+
+
+class _ContactField:
+    """(v, H⁻¹ (τ - C(q, v̂))), or v̂ in place of v, with v̂ = MDP(q, v)."""
+
+    def __init__(self, step: RungeKuttaImpulseStep, node: DissipationNode) -> None:
+        self._step, self._node, self._free = step, node, FreeDynamics(step.model)
+        self._source = step.model.variant is Variant.SOURCE
+
+    def rate(self, program: Program, y: Array, inputs: Inputs) -> Array:
+        q, v, d = self._solved(program, y, inputs)
+        a = self._free.value(program, q, d.velocity, inputs.torque)
+        return _state(program, d.velocity if self._source else v, a)
+
+    def rate_derivatives(self, program: Program, y: Array, inputs: Inputs) -> tuple[Array, Array, Array]:
+        q, v, d = self._solved(program, y, inputs)
+        f = self._free.derivatives(program, q, d.velocity, inputs.torque)
+        by = self._node.derivative(program, impulse_question(q, v, inputs), d)
+        assert by.by_before is not None
+        program.accumulate(f.by_q, f.by_v, by.by_q)
+        by_v = program.matmul(f.by_v, by.by_before)
+        moved = [by.by_q, by.by_before] if self._source else []
+        by_y, by_torque = _rows(program, [f.by_q, by_v, f.by_input], moved)
+        return _state(program, d.velocity if self._source else v, f.value), by_y, by_torque
+
+    def _solved(self, program: Program, y: Array, inputs: Inputs) -> tuple[Array, Array, Dissipated]:
+        q, v = self._step.parts(program, y)
+        return q, v, self._node.solve(program, impulse_question(q, v, inputs))
+
+
+def _state(program: Program, a: Array, b: Array) -> Array:
+    """Adds the call that puts two columns below each other."""
+    x, y = SX.sym("a", a.size), SX.sym("b", b.size)
+    return program.call(ca.Function("state", [x, y], [ca.vertcat(x, y)]), a, b)[0]
+
+
+def _rows(program: Program, by: list[Array], moved: list[Array]) -> tuple[Array, Array]:
+    """Adds the call that gives the derivatives of a rate by y and by τ.
+
+    Args:
+        program: Where it goes.
+        by: Derivatives of the acceleration by q, v and τ.
+        moved: Derivatives of v̂ by q and v, if that is the rate of q; none if v is.
+    """
+    n = by[0].shape[0]
+    symbols = [SX.sym("by", *array.shape) for array in (*by, *moved)]
+    top = ca.horzcat(*symbols[3:]) if moved else ca.horzcat(SX(n, n), SX.eye(n))
+    results = [ca.vertcat(top, ca.horzcat(*symbols[:2])), ca.densify(ca.vertcat(SX(n, n), symbols[2]))]
+    found = program.call(ca.Function("rows", symbols, results), *by, *moved)
+    return found[0], found[1]
+
+
+def _no_force_derivatives() -> list[Array]:
+    raise UnsupportedOperationError(
+        "mode: derivatives of contact forces are there in FORWARD_RK1F only; use it where costs see forces"
+    )

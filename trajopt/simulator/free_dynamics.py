@@ -1,0 +1,65 @@
+"""Accelerations and torques without contacts, as steps of a program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from casadi import SX
+
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
+from trajopt.model.functions import named_call
+from trajopt.simulator.dissipation_node import sparse
+from trajopt.simulator.model import SimulatorModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class FreeDerivatives:
+    """An acceleration, or a torque, with its derivatives.
+
+    Attributes:
+        value: v̇, or τ (nv,).
+        by_q: Its derivative by q, in the tangent space (nv, nv).
+        by_v: By v (nv, nv).
+        by_input: By what it is computed from: H⁻¹ of an acceleration, H of a torque (nv, nv).
+    """
+
+    value: Array
+    by_q: Array
+    by_v: Array
+    by_input: Array
+
+
+class FreeDynamics:
+    """v̇ = H⁻¹ (τ - C(q, v)), or τ = H v̇ + C(q, v).
+
+    Args:
+        model: The simulator's model.
+        inverse: Whether torques are computed from accelerations.
+    """
+
+    def __init__(self, model: SimulatorModel, *, inverse: bool = False) -> None:
+        self._model, self._inverse = model, inverse
+        self._q, self._v, self._given = SX.sym("q", model.nq), SX.sym("v", model.nv), SX.sym("given", model.nv)
+        self._robot = model.robot(self._q, self._v)
+
+    def value(self, program: Program, q: Array, v: Array, given: Array) -> Array:
+        """Adds the call that gives v̇ (nv,) of τ, or τ of v̇."""
+        return self._call(program, q, v, given, {"value": self._value()})["value"]
+
+    def derivatives(self, program: Program, q: Array, v: Array, given: Array) -> FreeDerivatives:
+        """Adds the call that gives the derivatives too."""
+        if self._inverse:
+            by_q, by_v = self._robot.rnea_derivatives(self._given)
+            by_input = self._robot.crba()
+        else:
+            by_q, by_v, by_input = self._robot.forward_dynamics_derivatives(self._given)
+        results = {"value": self._value(), "by_q": by_q, "by_v": by_v, "by_input": by_input}
+        return FreeDerivatives(**self._call(program, q, v, given, results))
+
+    def _value(self) -> SX:
+        return self._robot.rnea(self._given) if self._inverse else self._robot.forward_dynamics(self._given)
+
+    def _call(self, program: Program, q: Array, v: Array, given: Array, results: dict[str, SX]) -> dict[str, Array]:
+        known = [(self._q, q), (self._v, v), (self._given, given)]
+        return named_call(program, "free", known, sparse(results))

@@ -1,0 +1,188 @@
+"""Laws of contact: the impulse that dissipates most, as a function of the contact's velocity.
+
+A contact pushes with C w: the columns of C are its rays, w >= 0 and s = 1 - Σ w >= 0 is the part of the budget that is
+left. With a barrier of weight 1 (velocities and impulses are divided by √μ), w solves
+
+    Cᵀ u - 1/w + 1/s 1 = 0      for the velocity u.
+
+Its linearisation has the matrix M = diag(z/w) + (y/s) 1 1ᵀ, with z = 1/w and y = 1/s at the solution, and the impulse
+follows the velocity with -C M⁻¹ Cᵀ = -F Fᵀ. F is all that the coupling of contacts needs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from casadi import SX
+
+_ROUNDING = 1e-16  # smallest pivot of a direction in which no ray is left to give way
+
+
+class Weights:
+    """M⁻¹ of one contact, without differences of almost equal numbers.
+
+    Args:
+        inverse: w/z of each ray (n,) [-].
+        total: Their sum (1,) [-].
+        share: s/y over s/y + total (1,) [-].
+    """
+
+    def __init__(self, inverse: SX, total: SX, share: SX) -> None:
+        self.inverse, self.total, self.share = inverse, total, share
+        self._average = reciprocal(total)
+
+    @classmethod
+    def of(cls, inverse: SX, slack: SX) -> Weights:
+        """Those of w/z (n,) and s/y (1,)."""
+        total = ca.sum1(inverse)
+        return cls(inverse, total, slack / (slack + total))
+
+    def mean(self, r: SX) -> SX:
+        """Mean of r (n, m) over the rays, (1, m)."""
+        return ca.mtimes(self.inverse.T, r) * self._average
+
+    def parts(self, r: SX) -> tuple[SX, SX]:
+        """M⁻¹ r and its sum, for r (n,).
+
+        r may be 1e8 in all rays, where the sum is 1e-8: the mean is taken away first, and what it leaves once more.
+        """
+        mean = self.mean(r)
+        rest = r - mean
+        more = self.mean(rest)
+        common = self.share * (mean + more)
+        return self.inverse * (rest - more + common), self.total * common
+
+
+@dataclass(frozen=True)
+class Follower:
+    """F of one contact at its solution.
+
+    Attributes:
+        F: How the impulse follows the velocity: C M⁻¹ Cᵀ = F Fᵀ, (size, rank).
+        left: L with F L r = C M⁻¹ r, (rank, n).
+    """
+
+    F: SX
+    left: SX
+
+    def pull(self, r: SX) -> SX:
+        """L r, (rank, m), for r (n, m): F times it is the impulse that follows r."""
+        return ca.mtimes(self.left, r)
+
+
+class LawAbstract(ABC):
+    """The rays and the budget of a contact.
+
+    Attributes:
+        size: Size of its velocity and of its impulse [-].
+        rays: Number n of columns of C [-].
+        rank: Number of columns of F [-].
+        constants: Number of values that C depends on [-].
+        one_sided: Whether no rays cancel each other: then w is as small as impulses are.
+    """
+
+    size: int
+    rays: int
+    rank: int
+    constants: int
+    one_sided = False
+
+    @abstractmethod
+    def columns(self, law: SX) -> SX:
+        """C (size, n) of the law's values (constants,)."""
+
+    @abstractmethod
+    def scaled(self, law: SX, scale: SX) -> SX:
+        """The values of C times a scale."""
+
+    @abstractmethod
+    def follow(self, law: SX, weights: Weights) -> Follower:
+        """F of the law's values, at a solution."""
+
+
+class PyramidLaw(LawAbstract):
+    """C = k (friction cos θ_j; friction sin θ_j; 1), θ_j = 2πj/n: a friction pyramid with a budget k of normal impulse.
+
+    Its values are (k, friction).
+
+    Args:
+        rays: Number n of rays, >= 3 [-].
+    """
+
+    size = rank = 3
+    constants = 2
+    one_sided = True
+
+    def __init__(self, rays: int) -> None:
+        angles = 2 * np.pi * np.arange(rays) / rays
+        self.rays = rays
+        self._around = np.array([_round(np.cos(angles)), _round(np.sin(angles))])
+
+    def columns(self, law: SX) -> SX:
+        return law[0] * ca.vertcat(law[1] * self._around, SX(np.ones((1, self.rays))))
+
+    def scaled(self, law: SX, scale: SX) -> SX:
+        return ca.vertcat(law[0] * scale, law[1])
+
+    def follow(self, law: SX, weights: Weights) -> Follower:
+        """By a Cholesky factorisation of the rays about their mean: normal first, then both tangents."""
+        inverse = weights.inverse
+        centre = weights.mean(SX(self._around.T)).T
+        away = SX(self._around) - ca.repmat(centre, 1, self.rays)
+        moments = ca.mtimes(away * ca.repmat(inverse.T, 2, 1), away.T)
+        first = ca.sqrt(moments[0, 0])
+        inverse_first = reciprocal(first)
+        below = moments[1, 0] * inverse_first
+        second = ca.sqrt(ca.fmax(moments[1, 1] - below**2, _ROUNDING * moments[1, 1]))
+        normal = ca.sqrt(weights.total * weights.share)
+        lower = ca.vertcat(
+            ca.horzcat(normal * centre[0], first, SX(1, 1)),
+            ca.horzcat(normal * centre[1], below, second),
+            ca.horzcat(normal, SX(1, 1), SX(1, 1)),
+        )
+        along = away[0, :] * inverse_first
+        across = (away[1, :] - below * along) * reciprocal(second)
+        left = ca.vertcat(
+            SX(np.ones((1, self.rays))) * ca.sqrt(weights.share * reciprocal(weights.total)), along, across
+        )
+        scale = law[0] * ca.vertcat(law[1], law[1], SX(1))
+        return Follower(ca.sparsify(ca.diag(scale) @ lower), left * ca.repmat(inverse.T, 3, 1))
+
+
+class ColumnsLaw(LawAbstract):
+    """C as it is given; its values are the columns, one after the other.
+
+    Args:
+        size: Number of rows [-].
+        rays: Number n of columns [-].
+    """
+
+    def __init__(self, size: int, rays: int) -> None:
+        self.size, self.rays, self.rank, self.constants = size, rays, rays, size * rays
+
+    def columns(self, law: SX) -> SX:
+        return SX(ca.reshape(law, self.size, self.rays))
+
+    def scaled(self, law: SX, scale: SX) -> SX:
+        return law * scale
+
+    def follow(self, law: SX, weights: Weights) -> Follower:
+        """By the symmetric root of M⁻¹, diag(a) (1 - β a aᵀ) with a² = w/z."""
+        root = ca.sqrt(weights.inverse)
+        beta = (1 - ca.sqrt(weights.share)) / weights.total
+        half = ca.mtimes(SX.eye(self.rays) - beta * ca.mtimes(root, root.T), ca.diag(root))
+        return Follower(ca.mtimes(self.columns(law), half.T), half)
+
+
+def _round(values: np.ndarray) -> np.ndarray:
+    """Zeros, halves and ones of sines as exact numbers."""
+    nearest = np.round(2 * values) / 2
+    return np.where(np.abs(values - nearest) < 1e-15, nearest, values)
+
+
+def reciprocal(x: SX) -> SX:
+    """1/x, as a number that products use again: of y (1/x) CasADi would make a division each time."""
+    return 0.5 * (2 / x)

@@ -1,0 +1,115 @@
+"""Limiting forces of maximal dissipation, as steps of a program: what contacts do at once against a velocity.
+
+    p = √β C w with Cᵀ J v - β/w + β/s = 0:   the linear program of the impulses as dt -> 0, contact by contact.
+
+With N = Fᵀ ∂(J v) + L ∂(Cᵀ u), dp = √β ∂C w - F N. The iteration is that of impulses, with Λ = 0.
+
+Source: the README of DiffNE, `MDP_lim`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
+from trajopt.model.functions import named_call
+from trajopt.simulator.contact_equations import ContactEquations
+from trajopt.simulator.dissipation_node import follow_steps, impulse_steps, sparse
+from trajopt.simulator.interior_point import solve_steps
+from trajopt.simulator.model import SimulatorModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limited:
+    """Limiting forces at a state.
+
+    Attributes:
+        q: Configuration (nq,).
+        v: Velocity (nv,).
+        parameters: Run-time parameters.
+        impulse: p (D,) [N].
+        force: Force that users see of each contact, one below the other [N].
+        push: Jᵀ p (nv,).
+        velocity: J v (D,).
+        jacobian: J (D, nv).
+        inertia: Zero (D, D).
+        law: Values of the laws, scaled.
+        point: (w, s, z, y).
+    """
+
+    q: Array
+    v: Array
+    parameters: Array
+    impulse: Array
+    force: Array
+    push: Array
+    velocity: Array
+    jacobian: Array
+    inertia: Array
+    law: Array
+    point: tuple[Array, ...]
+
+
+class LimitNode:
+    """The steps that give limiting forces, and the derivatives of H a + C(q, v) - Jᵀ p.
+
+    Args:
+        model: The simulator's model.
+    """
+
+    def __init__(self, model: SimulatorModel) -> None:
+        self._model = model
+        self._q, self._v, self._a = SX.sym("q", model.nq), SX.sym("v", model.nv), SX.sym("a", model.nv)
+        robot = model.robot(self._q, self._v)
+        self._contacts = ContactEquations(model, robot, self._q, SX(1), model.barrier_weight)
+
+    def solve(self, program: Program, q: Array, v: Array, parameters: Array) -> Limited:
+        """Adds the steps that give the forces."""
+        contacts = self._contacts
+        known = [(self._q, q), (self._v, v), (self._model.layout.symbols, parameters)]
+        velocity = contacts.jacobian @ self._v
+        results = {
+            "jacobian": contacts.jacobian,
+            "velocity": ca.densify(velocity),
+            "scaled": ca.densify(contacts.scaled(velocity)),
+            "law": contacts.scaled_law,
+            "inertia": SX(velocity.numel(), velocity.numel()),
+            "tolerance": self._model.tolerance,
+        }
+        r = named_call(program, "limit", known, results)
+        point = solve_steps(program, contacts.laws, r["inertia"], r["scaled"], r["law"], r["tolerance"])
+        impulse, force = impulse_steps(program, contacts, known, point[0], r["law"])
+        return Limited(
+            q=q,
+            v=v,
+            parameters=parameters,
+            impulse=impulse,
+            force=force,
+            push=program.matmul(r["jacobian"], impulse, transpose_a=True),
+            velocity=r["velocity"],
+            jacobian=r["jacobian"],
+            inertia=r["inertia"],
+            law=r["law"],
+            point=point,
+        )
+
+    def balance_derivatives(self, program: Program, d: Limited, a: Array) -> Sequence[Array]:
+        """Adds the steps that give -∂/∂q and -∂/∂v of H a + C(q, v) - Jᵀ p at fixed a, (nv, nv) each."""
+        contacts = self._contacts
+        dq, dv = contacts.balance_derivatives(self._a)
+        laws = contacts.law_results(self._v)
+        results = {"by_q": -dq + ca.mtimes(contacts.jacobian.T, laws["push_by_q"]), "by_v": -dv, **laws}
+        known = [(self._q, d.q), (self._v, d.v), (self._a, a), (self._model.layout.symbols, d.parameters)]
+        inputs = [(contacts.impulse, d.impulse), *zip(contacts.weights, (d.point[0], d.law))]
+        r = named_call(program, "balance", [*known, *inputs], sparse(results))
+        _, F, N = follow_steps(program, contacts.laws, d.point, d.inertia, d.law, d.velocity, r)
+        follow = program.matmul(d.jacobian, F, transpose_a=True)
+        program.accumulate(r["by_q"], follow, N, subtract=True)
+        by_velocity = program.matmul(F, d.jacobian, transpose_a=True)
+        program.accumulate(r["by_v"], follow, by_velocity, subtract=True)
+        return r["by_q"], r["by_v"]

@@ -1,0 +1,154 @@
+"""Parts of a simulator that are fixed: a robot, its contacts, a mode, and the run-time parameters of all of them."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.checks import check_positive
+from trajopt.dynamics.friction import SmoothFriction
+from trajopt.dynamics.robot_expressions import RobotExpressions
+from trajopt.errors import DuplicateNameError
+from trajopt.model.base import Model
+from trajopt.model.parameters import Parameter
+from trajopt.robots import Robot
+from trajopt.simulator.contact import (
+    MDPContact,
+    SimulatorContactAbstract,
+    Touch,
+    positive,
+    resting_strength,
+    weight_of,
+)
+from trajopt.simulator.interior_point import TOLERANCE
+from trajopt.simulator.modes import SimulatorMode, Variant
+from trajopt.states.state_multibody import StateMultibody
+from trajopt.types import Reals
+
+_LOG = logging.getLogger(__name__)
+_LONG = 1.0  # time step that is hardly meant [s]
+REFERENCE_TIME = 1e-3  # time that the barrier weight of impulses refers to [s]
+
+
+class SimulatorModel(Model):
+    """A robot with contacts and a mode, and values of them may change at run time.
+
+    Parameters are `dt`, `barrier_weight`, and those of each contact, such as `contacts.LF_FOOT.friction`.
+
+    Args:
+        robot: The robot.
+        contacts: Its contacts.
+        mode: The equation of a step.
+        variant: Variant of the modes RK1I to RK4I.
+        barrier_weight: β > 0 [W]: the barrier of a step of force level has the weight μ = β dt, of impulse level
+            β · 1 ms, and β itself where the limiting force is sought. By default m g v_tol.
+        v_tol: Speed at which a resting contact may creep, > 0 [m/s]; of the default β only.
+        joint_friction: "smooth" for the damping and dry friction of the robot's file, or a SmoothFriction; None for
+            none.
+        dt: Time step [s].
+
+    Attributes:
+        state: The state (q, v).
+        names: Names of the contacts.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        contacts: Sequence[SimulatorContactAbstract],
+        mode: SimulatorMode,
+        *,
+        variant: Variant = Variant.PROJECTED,
+        barrier_weight: float | None = None,
+        v_tol: float = 1e-4,
+        joint_friction: SmoothFriction | str | None = None,
+        dt: float = 1e-3,
+    ) -> None:
+        super().__init__()
+        self.state = StateMultibody(robot)
+        self.contacts = tuple(contacts)
+        self.names = tuple(contact.name for contact in self.contacts)
+        for name in self.names:
+            if self.names.count(name) > 1:
+                raise DuplicateNameError(f"contacts: two are called {name!r}; give each a name=... of its own")
+        for contact in self.contacts:
+            contact.check(robot)
+        self.mode, self.variant = mode, variant
+        self.joint_friction = SmoothFriction.of(joint_friction)
+        self.dt = self.parameter("dt", dt, unit="s", convert=_time_step)
+        check_positive("v_tol", v_tol, unit="m/s")
+        weight = default_barrier_weight(robot, v_tol) if barrier_weight is None else barrier_weight
+        self.barrier_weight = self.parameter("barrier_weight", weight, unit="W", convert=positive)
+        self.tolerance = self.parameter("tolerance", TOLERANCE, convert=positive)
+
+    def parameters(self) -> dict[str, Parameter]:
+        found = super().parameters()
+        for contact in self.contacts:
+            own = contact.parameters()
+            if isinstance(contact, MDPContact) and contact.rests:
+                own["strength"] = replace(own["strength"], default=np.array(self._resting_strength(contact)))
+            found |= {f"contacts.{contact.name}.{name}": p for name, p in own.items()}
+        return found
+
+    def _resting_strength(self, contact: MDPContact) -> float:
+        time = REFERENCE_TIME if self.mode.name.endswith("I") else 1.0
+        return time * resting_strength(self.state.robot, contact.law.rays, contact.exponent)
+
+    @property
+    def nq(self) -> int:
+        """Number of configuration coordinates [-]."""
+        return self.state.nq
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities [-]."""
+        return self.state.nv
+
+    @functools.cached_property
+    def force_sizes(self) -> dict[str, int]:
+        """Size of the force of each contact that users see [-]."""
+        return {contact.name: contact.force_size for contact in self.contacts}
+
+    @functools.cached_property
+    def up(self) -> Reals:
+        """Unit vector against gravity (3,) [-]; the z axis without gravity."""
+        gravity = np.array(self.state.model.gravity.linear)
+        norm = float(np.linalg.norm(gravity))
+        return -gravity / norm + 0.0 if norm else np.array([0.0, 0.0, 1.0])
+
+    def robot(self, q: SX, v: SX | None, *, weightless: bool = False) -> RobotExpressions:
+        """The robot's expressions with derivatives, without gravity and friction if it is weightless."""
+        if not weightless:
+            return RobotExpressions(self.state.model, q, v, friction=self.joint_friction, with_derivatives=True)
+        model = self.state.model.copy()
+        model.gravity = pin.Motion.Zero()
+        return RobotExpressions(model, q, v, with_derivatives=True)
+
+    def touches(self, robot: RobotExpressions) -> list[Touch]:
+        """Each contact at a configuration."""
+        return [contact.touch(robot, self.up) for contact in self.contacts]
+
+    def basis(self, q: SX) -> SX:
+        """d(q ⊕ δ)/dδ at δ = 0, (nq, nv)."""
+        whole = self.state.sx_tangent_basis(ca.vertcat(q, SX(np.zeros(self.nv))))
+        return whole[: self.nq, : self.nv]
+
+
+def default_barrier_weight(robot: Robot, v_tol: float) -> float:
+    """m g v_tol [W]."""
+    return weight_of(robot) * v_tol
+
+
+def _time_step(argument: str, value: Any) -> Reals:
+    step = check_positive(argument, value, unit="s")
+    if step > _LONG:
+        _LOG.warning("%s: %g s is long for a time step of a robot; steps are in seconds, such as 0.001", argument, step)
+    return np.array(step)

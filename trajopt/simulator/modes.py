@@ -1,0 +1,66 @@
+"""Modes of the simulator: the equation that a step evaluates."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from trajopt.errors import InvalidArgumentError, close_names, shown
+
+
+class SimulatorMode(Enum):
+    """Equation of a step; the value is the formula.
+
+    C(q, v) are Coriolis, centrifugal and gravity forces, v̂ is the velocity after maximal dissipation: MDP(q, v) by
+    impulses, MDP(q, v, τ) by the forces of one time step.
+    """
+
+    INVERSE_I = "τ = H v̇ + C(q, v̂), v̂ = MDP(q, v), of (q, v, v̇)"
+    FORWARD_I = "(v, v̇), v̇ = H⁻¹ (τ - C(q, v̂)), v̂ = MDP(q, v)"
+    INVERSE_LF = "τ = H v̇ + C(q, v) - Jᵀ f, of (q, v, v̇), f the limit of forces as dt -> 0"
+    FORWARD_LF = "(v, v̇), v̇ = H⁻¹ (τ - C(q, v) + Jᵀ f), f the limit of forces as dt -> 0"
+    INVERSE_BACKWARD_RK1F = "H(q₊) (v₊ - v) / dt + C(q₊, v₊) - Jᵀ f - τ, of (q₊, v₊, v)"
+    BACKWARD_RK1F = "v + dt H(q₊)⁻¹ (τ - C(q₊, v₊) + Jᵀ f) - v₊, of (q₊, v₊, v)"
+    FORWARD_RK1F = "v₊ = v + dt H⁻¹ (τ - C(q, v) + Jᵀ f), q₊ = q ⊕ dt v₊"
+    FORWARD_RK1I = "v₊ = v̂ + dt H⁻¹ (τ - C(q, v̂)), v̂ = MDP(q, v), q₊ = q ⊕ dt v₊"
+    FORWARD_RK2I = "the midpoint rule on v̇ = H⁻¹ (τ - C(q, v)) from (q, v̂), v̂ = MDP(q, v)"
+    FORWARD_RK4I = "the classical Runge-Kutta step on v̇ = H⁻¹ (τ - C(q, v)) from (q, v̂), v̂ = MDP(q, v)"
+    BACKWARD_RK1I = "MDP(q₊, v + dt H(q₊)⁻¹ (τ - C(q₊, v₊))) - v₊, of (q₊, v₊, v)"
+
+    FORWARD = FORWARD_I
+    INVERSE = INVERSE_I
+    FORWARD_IF = FORWARD_LF
+
+    @classmethod
+    def of(cls, mode: Any) -> SimulatorMode:
+        """A mode by itself or by its name, in any case, such as "forward_rk1f"."""
+        if isinstance(mode, cls):
+            return mode
+        found = cls.__members__.get(mode.upper()) if isinstance(mode, str) else None
+        if found is None:
+            names = tuple(cls.__members__)
+            near: list[str] = []
+            if isinstance(mode, str):
+                near = [name for name in names if name.endswith(f"_{mode.upper()}")] or close_names(mode, names)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise InvalidArgumentError(f"mode: expected one of {', '.join(names)}, got {shown(mode)}{hint}")
+        return found
+
+
+class Variant(Enum):
+    """Variants of FORWARD_RK1I, RK2I and RK4I."""
+
+    PROJECTED = "a step starts from v̂ = MDP(q, v), and then moves freely"
+    README = "the printed equations: contacts enter through C(q, v̂) alone"
+    SOURCE = "explicit Runge-Kutta on (q, v)' = (v̂, H⁻¹ (τ - C(q, v̂))), as DiffNE's code does"
+
+    @classmethod
+    def of(cls, variant: Any) -> Variant:
+        """A variant by itself or by its name, such as "projected"."""
+        if isinstance(variant, cls):
+            return variant
+        found = cls.__members__.get(variant.upper()) if isinstance(variant, str) else None
+        if found is None:
+            names = ", ".join(name.lower() for name in cls.__members__)
+            raise InvalidArgumentError(f"variant: expected one of {names}, got {shown(variant)}")
+        return found

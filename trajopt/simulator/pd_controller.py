@@ -1,0 +1,77 @@
+"""Torques of a PD controller, evaluated where the step is, with their derivative."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
+from trajopt.model.functions import named_call
+from trajopt.robots.bases import base_joints
+from trajopt.simulator.model import SimulatorModel
+from trajopt.states.state_multibody import StateMultibody
+from trajopt.types import Reals
+
+
+class PDController:
+    """τ = kp (q* ⊖ q) + kd (v* - v), no torque at the base, as steps of a program.
+
+    Its settings are one column (q*, v*, kp, kd).
+
+    Args:
+        model: The simulator's model.
+    """
+
+    def __init__(self, model: SimulatorModel) -> None:
+        self._model = model
+        nq, nv = model.nq, model.nv
+        self.size = nq + 3 * nv
+        self._settings, self._x = SX.sym("settings", self.size), SX.sym("x", nq + nv)
+        target, kp, kd = (self._settings[i:j] for i, j in ((0, nq + nv), (nq + nv, nq + 2 * nv), (nq + 2 * nv, None)))
+        error = model.state.sx_difference(self._x, target)
+        by_x, _ = model.state.sx_jdifference(self._x, target)
+        self._torque = kp * error[:nv] + kd * error[nv:]
+        self._derivative = ca.diag(kp) @ by_x[:nv, :] + ca.diag(kd) @ by_x[nv:, :]
+
+    def settings(self, target: Reals, kp: Reals, kd: Reals) -> Reals:
+        """The column of settings, for a target state (q*, v*) and gains (nv,), with none at a base."""
+        driven = driven_joints(self._model)
+        return np.concatenate([target, np.where(driven, kp, 0.0), np.where(driven, kd, 0.0)])
+
+    def torque(self, program: Program, qdq: Array, settings: Array) -> Array:
+        """Adds the call that gives τ at the first state of a step's input."""
+        return self._call(program, qdq, settings, {"torque": self._torque})["torque"]
+
+    def derivative(self, program: Program, qdq: Array, settings: Array) -> Array:
+        """Adds the call that gives the derivative of τ by a step's whole input (nv, n)."""
+        m = self._model
+        more = qdq.size - m.nq - m.nv
+        whole = ca.horzcat(self._derivative, SX(m.nv, more))
+        return self._call(program, qdq, settings, {"derivative": ca.sparsify(whole)})["derivative"]
+
+    def _call(self, program: Program, qdq: Array, settings: Array, results: dict[str, SX]) -> dict[str, Array]:
+        m = self._model
+        whole = SX.sym("qdq", qdq.size)
+        values = ca.substitute(list(results.values()), [self._x], [whole[: m.nq + m.nv]])
+        return named_call(
+            program, "pd", [(whole, qdq), (self._settings, settings)], dict(zip(results, map(SX, values)))
+        )
+
+
+def torque_at(state: StateMultibody, settings: Reals, x: npt.ArrayLike) -> Reals:
+    """τ (nv,) of the settings in a state x (nx,) [N m, N]."""
+    target, kp, kd = np.split(settings, [state.nx, state.nx + state.nv])
+    error = state.difference(np.asarray(x), target)
+    return np.asarray(kp * error[: state.nv] + kd * error[state.nv :])
+
+
+def driven_joints(model: SimulatorModel) -> npt.NDArray[np.bool_]:
+    """Mask (nv,) of the velocities that motors drive: all but those of a base."""
+    robot = model.state.model
+    driven = np.ones(model.nv, dtype=np.bool_)
+    for joint in range(1, 1 + base_joints(robot)):
+        driven[robot.idx_vs[joint] : robot.idx_vs[joint] + robot.nvs[joint]] = False
+    return driven

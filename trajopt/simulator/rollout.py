@@ -1,0 +1,77 @@
+"""Rollouts: steps of the simulator one after the other, with the forces of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.checks import check_array, check_count
+from trajopt.robots import Robot
+from trajopt.simulator.contact import SimulatorContactAbstract
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.simulator.simulator import Simulator
+
+_MOST = 1_000_000  # steps
+Controller = Callable[[float, Reals], npt.ArrayLike]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rollout:
+    """Motion that a simulator computed.
+
+    Attributes:
+        robot: The robot.
+        contacts: Its contacts.
+        times: Times (T + 1,) [s].
+        xs: States (q, v), (T + 1, nx).
+        taus: Torques, each from a time to the next, (T, nv) [N m, N].
+        friction: Friction coefficient of each contact that has one, by its name [-].
+        forces: Force of each contact in these steps, in the world's axes, by its name, (T, 3) or (T, 6) [N, N m]; of
+            modes that work by impulses p the mean p / dt.
+    """
+
+    robot: Robot
+    contacts: Sequence[SimulatorContactAbstract]
+    times: Reals
+    xs: Reals
+    taus: Reals
+    friction: Mapping[str, float]
+    forces: Mapping[str, Reals]
+
+    def __repr__(self) -> str:
+        return f"Rollout({self.robot.name!r}, {len(self.times) - 1} steps, {self.times[-1]:g} s)"
+
+
+def roll_out(simulator: Simulator, x0: npt.ArrayLike, taus: Any, steps: int, dt: float) -> Rollout:
+    """Steps from a state, see `Simulator.rollout`."""
+    steps, state = check_count("steps", steps, least=1, most=_MOST), simulator.state
+    xs, torques = np.empty((steps + 1, state.nx)), np.zeros((steps, state.nv))
+    xs[0] = state.check(x0, "x0")
+    first = {name: parameter.default for name, parameter in simulator.model.parameters().items()}
+    scale = 1.0 / float(dt) if simulator.mode.name.endswith("I") else 1.0  # of what a step tells
+    values = {**first, **simulator.parameter_values()}
+    given = None if taus is None or callable(taus) else check_array("taus", taus, (steps, state.nv))
+    forces: dict[str, Reals] = {name: np.empty((steps, k)) for name, k in simulator.model.force_sizes.items()}
+    for t in range(steps):
+        if callable(taus):
+            torques[t] = check_array(f"taus({t * dt:g}, x)", taus(t * dt, xs[t].copy()), (state.nv,))
+        else:
+            torques[t] = simulator.controller_torque(xs[t]) if given is None else given[t]
+        xs[t + 1], felt = simulator.step(dt, xs[t], None if taus is None else torques[t])
+        for name, force in felt.items():
+            forces[name][t] = force * scale
+    return Rollout(
+        robot=simulator.robot,
+        contacts=simulator.model.contacts,
+        times=float(dt) * np.arange(steps + 1, dtype=np.float64),
+        xs=xs,
+        taus=torques,
+        friction={n: float(values[f]) for n in simulator.model.names if (f := f"contacts.{n}.friction") in values},
+        forces=forces,
+    )

@@ -1,0 +1,398 @@
+"""The differentiable simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from trajopt.checks import (
+    as_numbers,
+    check_array,
+    check_count,
+    check_flag,
+    check_items,
+    check_non_negative,
+    check_positive,
+)
+from trajopt.dynamics.friction import SmoothFriction
+from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.kernels.threads import get_num_threads, set_num_threads
+from trajopt.model.immutable import Immutable
+from trajopt.robots import Robot
+from trajopt.simulator.arguments import Arguments
+from trajopt.simulator.backward_solution import backward_step, check_steps
+from trajopt.simulator.batch import Batch, PreciseBatch, check_status
+from trajopt.simulator.contact import MDPContact, SimulatorContactAbstract
+from trajopt.simulator.model import SimulatorModel
+from trajopt.simulator.modes import SimulatorMode, Variant
+from trajopt.simulator.pd_controller import PDController, torque_at
+from trajopt.simulator.programs import derivatives_program, step_of, values_program
+from trajopt.simulator.rollout import Controller, Rollout, roll_out
+from trajopt.simulator.surfaces import Plane
+from trajopt.states.state_multibody import StateMultibody
+from trajopt.types import Reals
+
+Result = tuple[Reals, Reals | None, Reals | None]
+DOUBLES = 64
+"""Accuracy that stands for doubles [bits]."""
+_KEPT = 6  # sizes of batches whose memory stays
+
+
+class Simulator(Immutable):
+    """Steps of an articulated body whose contacts dissipate as much as they can, with derivatives.
+
+    FORWARD_RK1F, the default:  v₊ = v + dt H⁻¹ (τ - C(q, v) + Jᵀ f),  q₊ = q ⊕ dt v₊, with f of all forces that the
+    contacts may have those that minimise the kinetic energy of v₊. Contacts are found, not scheduled, and the step is
+    C² in (q, v, τ) where exponents are above 2. Other modes are in `SimulatorMode`.
+
+    qdq is (q, v), of inverse modes (q, v, v̇), of backward ones (q₊, v₊, v). Derivatives are in tangent spaces: Dqdq of
+    a step is (2 nv, 2 nv), Dtau (2 nv, nv).
+
+    Args:
+        robot: A Robot, or a Pinocchio model.
+        contacts: Its contacts; none by default.
+        mode: A SimulatorMode, or its name.
+        variant: Of RK1I, RK2I and RK4I: "projected", "readme" or "source".
+        barrier_weight: β > 0 [W]; a step of dt has a barrier of weight μ = β dt [J]. By default m g v_tol. Run-time
+            parameter `barrier_weight`.
+        v_tol: Speed at which a resting contact may creep, of the default barrier weight [m/s].
+        joint_friction: "smooth" for the joints' damping and dry friction, or a SmoothFriction; None for none.
+        accuracy: Bits of the numbers inside: 64, doubles in lanes, or more, which is slow; results are doubles [-].
+
+    Raises:
+        InvalidArgumentError: An argument has the wrong type or value.
+
+    Source: DiffNE; Zhu, Pan and Hauser (ICRA 2021).
+    """
+
+    def __init__(
+        self,
+        robot: Robot | pin.Model,
+        contacts: Sequence[SimulatorContactAbstract] = (),
+        mode: SimulatorMode | str = SimulatorMode.FORWARD_RK1F,
+        *,
+        variant: Variant | str = Variant.PROJECTED,
+        barrier_weight: float | None = None,
+        v_tol: float = 1e-4,
+        joint_friction: SmoothFriction | str | None = None,
+        accuracy: int = DOUBLES,
+    ) -> None:
+        robot = Robot(robot) if isinstance(robot, pin.Model) else robot
+        if not isinstance(robot, Robot):
+            raise InvalidArgumentError(f"robot: expected a Robot or a pinocchio.Model, got {robot!r}; use load_robot")
+        given = check_items("contacts", contacts, "contacts", cure="pass a list of MDPContact(...)")
+        for contact in given:
+            if not isinstance(contact, SimulatorContactAbstract):
+                raise InvalidArgumentError(f"contacts: expected MDPContact or ExternalWrench, got {contact!r}")
+        self._options: dict[str, Any] = {
+            "variant": Variant.of(variant),
+            "barrier_weight": barrier_weight,
+            "v_tol": v_tol,
+            "joint_friction": joint_friction,
+        }
+        self._parameters: dict[str, Any] = {}
+        self._accuracy = check_count("accuracy", accuracy, least=DOUBLES, most=100_000)
+        self._threads: int | None = None
+        self._settings: Reals | None = None
+        self._through = True
+        self._set_model(SimulatorModel(robot, given, SimulatorMode.of(mode), **self._options))
+
+    def _set_model(self, model: SimulatorModel) -> None:
+        self._model = model
+        self._batches: list[tuple[tuple[Any, ...], Batch | PreciseBatch]] = []
+        step = step_of(model)
+        self._arguments = Arguments(model, step)
+        self._with_torque, self._steps_state = step.with_torque, step.steps_state
+
+    @property
+    def model(self) -> SimulatorModel:
+        """Robot, contacts, mode and run-time parameters; `set_floor` makes another one."""
+        return self._model
+
+    @property
+    def state(self) -> StateMultibody:
+        """The state (q, v)."""
+        return self.model.state
+
+    @property
+    def robot(self) -> Robot:
+        """The robot."""
+        return self.model.state.robot
+
+    @property
+    def mode(self) -> SimulatorMode:
+        """The equation of a step."""
+        return self.model.mode
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.model.names) or "no contacts"
+        return f"Simulator({self.robot.name!r}, {self.mode.name}, contacts: {names})"
+
+    def copy(self) -> Simulator:
+        """A simulator with the same settings, which may be changed apart."""
+        return _restored(*self.__reduce__()[1])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        settings = {
+            name: getattr(self, name) for name in ("_options", "_accuracy", "_threads", "_settings", "_through")
+        }
+        return _restored, (self.model, settings | {"_parameters": dict(self._parameters)})
+
+    def parameter_values(self) -> dict[str, Any]:
+        """Values of the run-time parameters that `set_parameter` has set."""
+        return dict(self._parameters)
+
+    # Settings
+
+    def set_threads(self, n: int) -> None:
+        """Sets how many threads step batches; by default all that trajopt uses [-]."""
+        self._threads = check_count("n", n, least=1, most=1024)
+
+    def set_parameter(self, name: str, value: Any) -> None:
+        """Sets a run-time parameter: `barrier_weight`, or one of a contact, such as "contacts.LF_FOOT.friction".
+
+        Raises:
+            UnknownNameError: There is no such parameter.
+            InvalidArgumentError: The value is out of its range.
+        """
+        known = self.model.parameters()
+        if not isinstance(name, str) or name not in known or name == "dt":
+            suggest = [n for n in known if n.endswith(f".{name}")][:3] if isinstance(name, str) else []
+            raise unknown_name("parameter", name, [n for n in known if n != "dt"], suggest=suggest)
+        known[name].check(name, value)
+        self._parameters[name] = value
+
+    def set_PD_controller(
+        self, kp: npt.ArrayLike, kd: npt.ArrayLike, target: npt.ArrayLike | None = None, *, derivative: bool = True
+    ) -> None:
+        """Sets the torque of steps without one: τ = kp (q* ⊖ q) + kd (v* - v), evaluated at (q, v); none at a base.
+
+        Steps keep it constant, so that joints are stable only while kp dt² and kd dt are well below the inertia that
+        they move, 1 / (M⁻¹)ᵢᵢ.
+
+        Args:
+            kp: Gain, >= 0, of all joints or of each (nv,) [N m/rad, N/m].
+            kd: Gain, >= 0, of all joints or of each (nv,) [N m s/rad, N s/m].
+            target: (q*, v*), or q* (nq,) with v* = 0; the neutral configuration by default.
+            derivative: Whether Dqdq has its derivative.
+        """
+        state, controller = self.state, PDController(self.model)
+        gains = [self._gain(name, gain) for name, gain in (("kp", kp), ("kd", kd))]
+        if target is None:
+            goal = state.zero()
+        elif np.shape(target) == (state.nq,):
+            goal = state.at_rest(target)
+        else:
+            goal = state.check(target, "target")
+        self._settings = controller.settings(goal, *gains)
+        self._through = check_flag("derivative", derivative)
+
+    def _gain(self, name: str, gain: npt.ArrayLike) -> Reals:
+        values = as_numbers(name, gain)
+        if values.ndim == 0:
+            return np.full(self.model.nv, check_non_negative(name, gain))
+        values = check_array(name, values, (self.model.nv,), cure="one gain a velocity")
+        if np.any(values < 0):
+            raise InvalidArgumentError(f"{name}: expected gains >= 0, got {values.min()}")
+        return values
+
+    def set_floor(self, plane: npt.ArrayLike, end_effectors: Sequence[Any], **options: Any) -> None:
+        """Replaces all contacts by spheres against the plane a x + b y + c z + d >= 0.
+
+        Args:
+            plane: (a, b, c, d).
+            end_effectors: Names of frames, MDPContact, or objects with `frame`, `offset` and `radius`.
+            options: Options of MDPContact for all of them, such as friction, strength or rays.
+        """
+        surface, found = Plane(plane), []
+        for item in check_items("end_effectors", end_effectors, "end effectors"):
+            if isinstance(item, str):
+                found.append(MDPContact(item, surface=surface, **options))
+            elif all(hasattr(item, name) for name in ("frame", "offset", "radius")):
+                given = {"name": getattr(item, "name", None), **options}
+                found.append(MDPContact(item.frame, item.offset, item.radius, surface, **given))
+            else:
+                raise InvalidArgumentError(
+                    f"end_effectors: expected names of frames, or objects with frame, offset and radius, got {item!r}"
+                )
+        self._parameters = {name: v for name, v in self._parameters.items() if not name.startswith("contacts.")}
+        self._set_model(SimulatorModel(self.robot, found, self.mode, **self._options))
+
+    # Steps
+
+    def simulate(
+        self,
+        dt: float,
+        qdq: npt.ArrayLike,
+        tau: npt.ArrayLike | None = None,
+        Dqdq: bool = False,
+        Dtau: bool = False,
+    ) -> Result:
+        """One step.
+
+        Args:
+            dt: Time step, > 0 [s].
+            qdq: Input of the mode, (q, v) by default.
+            tau: Torques (nv,) [N m, N]; those of the PD controller if there is one, else zero.
+            Dqdq: Whether the derivative by qdq is wanted.
+            Dtau: Whether the derivative by tau is wanted.
+
+        Returns:
+            Result of the mode, by default (q₊, v₊); its derivative by qdq, its derivative by tau, None if not wanted.
+
+        Raises:
+            InvalidArgumentError: An argument has the wrong size or value.
+            ModelEvaluationError: The iteration for the contact forces did not converge.
+        """
+        given = None if tau is None else self._arguments.one_torque(tau)[None]
+        result, by_qdq, by_tau = self._steps(dt, self._arguments.one_input(qdq), given, Dqdq, Dtau)
+        return result[0], None if by_qdq is None else by_qdq[0], None if by_tau is None else by_tau[0]
+
+    def simulate_batched(
+        self,
+        dt: float,
+        qdqs: Sequence[npt.ArrayLike] | Reals,
+        taus: Sequence[npt.ArrayLike] | Reals | None = None,
+        Dqdqs: bool = False,
+        Dtaus: bool = False,
+        *,
+        Dqdq: bool = False,
+        Dtau: bool = False,
+    ) -> Result:
+        """Many independent steps, as `simulate`, with a leading axis: the same bits, on all threads.
+
+        Args:
+            dt: Time step of all, > 0 [s].
+            qdqs: One input each, (n, size).
+            taus: One torque each, (n, nv).
+            Dqdqs: Whether derivatives by qdq are wanted.
+            Dtaus: Whether derivatives by tau are wanted.
+            Dqdq: The same as Dqdqs.
+            Dtau: The same as Dtaus.
+        """
+        inputs = self._arguments.inputs(qdqs)
+        given = None if taus is None else self._arguments.torques(taus, len(inputs))
+        one, other = check_flag("Dqdqs", Dqdqs), check_flag("Dtaus", Dtaus)
+        flags = one or check_flag("Dqdq", Dqdq), other or check_flag("Dtau", Dtau)
+        return self._steps(dt, inputs, given, *flags)
+
+    def step(self, dt: float, x: npt.ArrayLike, tau: npt.ArrayLike | None = None) -> tuple[Reals, dict[str, Reals]]:
+        """The next state (nx,), and the force of each contact as `contact_forces` gives it.
+
+        It is the result of `simulate`, or the solution of the equation of a backward mode with q₊ = q ⊕ dt v₊.
+
+        Raises:
+            InvalidArgumentError: The mode has no steps, or an argument is wrong.
+            ModelEvaluationError: An iteration did not converge.
+        """
+        check_steps(self.mode, self._steps_state)
+        if self._steps_state:
+            result, forces, _ = self._felt(dt, [x], None if tau is None else [tau])
+            return result[0], {name: rows[0] for name, rows in forces.items()}
+        given = None if tau is None else self._arguments.one_torque(tau)
+        return backward_step(self, check_positive("dt", dt, unit="s"), self.state.check(x, "x"), given)
+
+    def rollout(
+        self, x0: npt.ArrayLike, taus: npt.ArrayLike | Controller | None = None, steps: int = 1000, dt: float = 1e-3
+    ) -> Rollout:
+        """Steps one after the other.
+
+        Args:
+            x0: State (q, v) at the start, (nx,).
+            taus: Torques (steps, nv), a function (time, x) -> τ (nv,), or None for the PD controller, or zero [N m, N].
+            steps: Number of steps, >= 1.
+            dt: Time step, > 0 [s].
+
+        Raises: As `step`.
+        """
+        return roll_out(self, x0, taus, steps, check_positive("dt", dt, unit="s"))
+
+    def controller_torque(self, x: npt.ArrayLike) -> Reals:
+        """Torque of the PD controller in a state, (nv,) [N m, N]; zero without one."""
+        checked = self.state.check(x, "x")
+        return np.zeros(self.model.nv) if self._settings is None else torque_at(self.state, self._settings, checked)
+
+    def contact_forces(self, dt: float, qdq: npt.ArrayLike, tau: npt.ArrayLike | None = None) -> dict[str, Reals]:
+        """Force of each contact in a step, in the world's axes, by the contact's name [N; N s of impulse modes]."""
+        return {name: forces[0] for name, forces in self._felt(dt, [qdq], None if tau is None else [tau])[1].items()}
+
+    def velocity_after(self, dt: float, qdq: npt.ArrayLike, tau: npt.ArrayLike | None = None) -> Reals:
+        """v̂ (nv,), the velocity after dissipation that a step uses [rad/s, m/s]."""
+        velocity: Reals = self._felt(dt, [qdq], None if tau is None else [tau])[2][0]
+        return velocity
+
+    def _felt(self, dt: float, qdqs: Any, taus: Any) -> tuple[Reals, dict[str, Reals], Reals]:
+        """Results, forces by name, and velocities after dissipation."""
+        inputs = self._arguments.inputs(qdqs)
+        given = None if taus is None else self._arguments.torques(taus, len(inputs))
+        batch = self._run(dt, inputs, given, derivatives=False)
+        forces = batch.results[1].reshape(len(inputs), -1)
+        ends = np.cumsum([0, *self.model.force_sizes.values()])
+        named = {name: forces[:, i:j].copy() for name, i, j in zip(self.model.force_sizes, ends, ends[1:])}
+        result, _, velocity = (array.reshape(len(inputs), -1).copy() for array in batch.results[:3])
+        return result, named, velocity
+
+    # Inside
+
+    def _steps(self, dt: float, qdqs: Reals, taus: Reals | None, Dqdq: bool, Dtau: bool) -> Result:
+        Dqdq, Dtau = check_flag("Dqdq", Dqdq), check_flag("Dtau", Dtau)
+        batch = self._run(dt, qdqs, taus, derivatives=Dqdq or Dtau)
+        result = batch.results[0].reshape(len(qdqs), -1)
+        return result, batch.results[1] if Dqdq else None, batch.results[2] if Dtau else None
+
+    def _run(self, dt: float, qdqs: Reals, taus: Reals | None, *, derivatives: bool) -> Batch | PreciseBatch:
+        controlled = taus is None and self._settings is not None and self._with_torque
+        batch = self._batch(len(qdqs), derivatives, controlled)
+        batch.qdqs[:] = qdqs
+        if controlled:
+            batch.given[:] = self._settings
+        else:
+            batch.given[:] = 0.0 if taus is None else taus
+        values = {**self._parameters, "dt": dt}
+        if self._accuracy > DOUBLES:  # the square of the last step is the error
+            values.setdefault("tolerance", 2.0 ** (4 - self._accuracy // 2))
+        batch.parameters[:] = self.model.layout.column(values)
+        self._in_threads(batch)
+        check_status(batch.results[-1].ravel(), qdqs, self.model.nq)
+        return batch
+
+    def _batch(self, size: int, derivatives: bool, controlled: bool) -> Batch | PreciseBatch:
+        """Memory for so many steps whose last results nobody holds any more."""
+        key = (size, derivatives, controlled, self._through)
+        for known, batch in self._batches:
+            if known == key and batch.idle:
+                return batch
+        if derivatives:
+            program = derivatives_program(self.model, controlled=controlled, through=self._through)
+        else:
+            program = values_program(self.model, controlled=controlled)
+        new: Batch | PreciseBatch
+        if self._accuracy == DOUBLES:
+            new = Batch(program, size, shared=controlled)
+        else:
+            new = PreciseBatch(program, size, shared=controlled, bits=self._accuracy)
+        self._batches = [*self._batches, (key, new)][-_KEPT:]
+        return new
+
+    def _in_threads(self, batch: Batch | PreciseBatch) -> None:
+        before = get_num_threads()
+        if self._threads is None or self._threads == before:
+            batch.run()
+            return
+        set_num_threads(self._threads)
+        try:
+            batch.run()
+        finally:
+            set_num_threads(before)
+
+
+def _restored(model: SimulatorModel, settings: dict[str, Any]) -> Simulator:
+    """A simulator of a model, with these private attributes."""
+    simulator = Simulator.__new__(Simulator)
+    vars(simulator).update(settings)
+    simulator._set_model(model)
+    return simulator

@@ -1,0 +1,173 @@
+"""Steps of the simulator: the programs of its modes, values and derivatives."""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
+from trajopt.model.functions import named_call
+from trajopt.simulator.model import SimulatorModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """Arrays that a step starts from.
+
+    Attributes:
+        qdq: Input of the mode.
+        torque: τ (nv,).
+        parameters: Run-time parameters.
+    """
+
+    qdq: Array
+    torque: Array
+    parameters: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepValues:
+    """Result of a step.
+
+    Attributes:
+        result: Output of the mode.
+        force: Force that users see of each contact, one below the other.
+        velocity: v̂ (nv,), the velocity after dissipation.
+    """
+
+    result: Array
+    force: Array
+    velocity: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepDerivatives:
+    """Result of a step with derivatives in tangent spaces.
+
+    Attributes:
+        values: The values.
+        Dqdq: By the input of the mode.
+        Dtau: By τ; zero of inverse modes.
+    """
+
+    values: StepValues
+    Dqdq: Array
+    Dtau: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class VelocityDerivatives:
+    """Result of a step q₊ = q ⊕ dt v₊, with the derivatives of v₊.
+
+    Attributes:
+        values: The values.
+        velocity: v₊ (nv,).
+        parts: Derivatives of v₊ by q, v and τ, (nv, nv) each.
+        force_parts: Adds the steps that give those of the forces that users see.
+    """
+
+    values: StepValues
+    velocity: Array
+    parts: list[Array]
+    force_parts: Callable[[], list[Array]]
+
+
+class StepAbstract(ABC):
+    """The equation of one mode as steps of a program.
+
+    Args:
+        model: The simulator's model.
+
+    Attributes:
+        accelerations: Number of vectors (nv,) in the input behind (q, v) [-].
+        with_torque: Whether a torque is given.
+        steps_state: Whether the result is the next state.
+        tells_forces: Whether derivatives of contact forces are there.
+    """
+
+    accelerations = 0
+    with_torque = True
+    steps_state = True
+    tells_forces = False
+
+    def __init__(self, model: SimulatorModel) -> None:
+        self.model = model
+
+    @abstractmethod
+    def values(self, program: Program, inputs: Inputs) -> StepValues:
+        """Adds the steps that give values."""
+
+    @abstractmethod
+    def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
+        """Adds the steps that give values and derivatives."""
+
+    def lift(self, q: SX, v: SX) -> tuple[SX, SX]:
+        """Derivatives of q ⊕ dt v by q and by v, (nv, nv) each."""
+        m = self.model
+        rest = SX.zeros(m.nv)
+        first, second = m.state.sx_jintegrate(ca.vertcat(q, rest), ca.vertcat(m.dt * v, rest))
+        return first[: m.nv, : m.nv], m.dt * second[: m.nv, : m.nv]
+
+    @property
+    def input_size(self) -> int:
+        """Size of the input [-]."""
+        return self.model.nq + (1 + self.accelerations) * self.model.nv
+
+    def _parts(self, program: Program, inputs: Inputs) -> list[Array]:
+        """Adds the call that gives q, v and what is behind them."""
+        m = self.model
+        x = SX.sym("x", self.input_size)
+        ends = [0, *(m.nq + i * m.nv for i in range(2 + self.accelerations))]
+        parts = [x[first:end] for first, end in itertools.pairwise(ends)]
+        return list(program.call(ca.Function("parts", [x], parts), inputs.qdq))
+
+
+class SymplecticStep(StepAbstract):
+    """A step that moves positions by the new velocity: q₊ = q ⊕ dt v₊.
+
+    Args:
+        model: The simulator's model.
+    """
+
+    @abstractmethod
+    def velocity_derivatives(self, program: Program, inputs: Inputs) -> VelocityDerivatives:
+        """Adds the steps that give values, and the derivatives of v₊."""
+
+    def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
+        q, _ = self._parts(program, inputs)
+        d = self.velocity_derivatives(program, inputs)
+        Dqdq, Dtau = self._moved_derivatives(program, inputs, q, d.velocity, d.parts)
+        return StepDerivatives(values=d.values, Dqdq=Dqdq, Dtau=Dtau)
+
+    def _moved(self, program: Program, inputs: Inputs, q: Array, velocity: Array) -> Array:
+        """Adds the call that gives (q ⊕ dt v, v)."""
+        m = self.model
+        x, v = SX.sym("q", m.nq), SX.sym("v", m.nv)
+        start = ca.vertcat(x, SX(m.nv, 1))
+        moved = m.state.sx_integrate(ca.densify(start), ca.densify(ca.vertcat(m.dt * v, SX(m.nv, 1))))[: m.nq]
+        known = [(x, q), (v, velocity), (m.layout.symbols, inputs.parameters)]
+        return named_call(program, "move", known, {"x": SX(ca.vertcat(moved, v))})["x"]
+
+    def _moved_derivatives(
+        self, program: Program, inputs: Inputs, q: Array, velocity: Array, parts: list[Array]
+    ) -> tuple[Array, Array]:
+        """Adds the call that gives Dqdq and Dtau of (q ⊕ dt v₊, v₊) from dv₊ by q, v and τ."""
+        m = self.model
+        x, v = SX.sym("q", m.nq), SX.sym("v", m.nv)
+        changes = [SX.sym("by", m.nv, m.nv) for _ in parts]
+        first, second = self.lift(x, v)
+        by_q, by_v, by_torque = changes
+        Dqdq = ca.vertcat(
+            ca.horzcat(first + second @ by_q, second @ by_v),
+            ca.horzcat(by_q, by_v),
+        )
+        known = [(x, q), (v, velocity), *zip(changes, parts), (m.layout.symbols, inputs.parameters)]
+        results = {"Dqdq": SX(Dqdq), "Dtau": SX(ca.vertcat(second @ by_torque, by_torque))}
+        r = named_call(program, "assemble", known, results)
+        return r["Dqdq"], r["Dtau"]

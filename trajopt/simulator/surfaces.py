@@ -1,0 +1,183 @@
+"""Surfaces that contacts press against: signed distances with normals."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.checks import check_array, check_text
+from trajopt.errors import InvalidArgumentError
+from trajopt.kernels.derivatives import jacobian
+from trajopt.model.base import Model
+from trajopt.model.functions import call_user
+from trajopt.types import Reals
+
+
+class SurfaceAbstract(Model):
+    """A surface: φ(p) > 0 where it is free, p in the world, or in the axes of the frame that carries the surface.
+
+    Args:
+        body: Name of the frame that carries it; None for the world.
+    """
+
+    def __init__(self, body: str | None) -> None:
+        super().__init__()
+        self.body = None if body is None else check_text("body", body, such_as="table")
+
+    @abstractmethod
+    def distance(self, p: SX) -> SX:
+        """φ (1,) at a point p (3,) [m]."""
+
+    @abstractmethod
+    def normal(self, p: SX) -> SX:
+        """Unit normal n (3,) at p [-], away from the surface."""
+
+    def axes(self, p: SX, up: Reals) -> SX:
+        """Axes of contact (3, 3) at p: columns are two tangents and n, by the shortest turn from `up` (3,) to n."""
+        return _turn(up, self.normal(p)) @ SX(frame_of(up))
+
+
+class Plane(SurfaceAbstract):
+    """φ(p) = (a x + b y + c z + d) / ‖(a, b, c)‖, an infinite plane.
+
+    Args:
+        coefficients: (a, b, c, d), where (a, b, c) is not zero [-, m].
+        body: Name of the frame that carries it; None for the world.
+
+    Raises:
+        InvalidArgumentError: There are not four finite numbers, or the normal is zero.
+    """
+
+    def __init__(self, coefficients: npt.ArrayLike, body: str | None = None) -> None:
+        super().__init__(body)
+        numbers = check_array("coefficients", coefficients, (4,), cure="pass (a, b, c, d) of a x + b y + c z + d >= 0")
+        length = float(np.linalg.norm(numbers[:3]))
+        if length == 0:
+            raise InvalidArgumentError(
+                "coefficients: expected a normal (a, b, c) that is not zero, got zeros; (0, 0, 1, 0) is a floor"
+            )
+        self.coefficients = numbers / length
+
+    def distance(self, p: SX) -> SX:
+        return ca.dot(SX(self.coefficients[:3]), p) + self.coefficients[3]
+
+    def normal(self, p: SX) -> SX:
+        return SX(self.coefficients[:3])
+
+    def axes(self, p: SX, up: Reals) -> SX:
+        normal = self.coefficients[:3]
+        if np.dot(normal, up) < -1 + 1e-9:  # a ceiling: every half turn will do
+            return SX(np.diag([1.0, -1.0, -1.0])) @ SX(frame_of(up)) if _vertical(up) else SX(frame_of(normal))
+        return SX(ca.DM(ca.evalf(super().axes(p, up))))
+
+
+class HeightField(SurfaceAbstract):
+    """φ(p) = (z - h(x, y)) / √(1 + |∇h|²): smooth ground, whose slope is that below the point.
+
+    φ is the distance to the tangent plane below the point, exact where the ground is a plane; h should be C³ for a C²
+    step.
+
+    Args:
+        height: Height h of (x, y) as an expression (casadi.SX) [m].
+        body: Name of the frame that carries it; None for the world.
+
+    Raises:
+        InvalidArgumentError: `height` is no function of two symbols that gives one expression.
+    """
+
+    def __init__(self, height: Callable[[SX, SX], SX], body: str | None = None) -> None:
+        super().__init__(body)
+        x, y = SX.sym("x"), SX.sym("y")
+        value = _scalar("height", call_user("height", height, x, y))
+        slope = jacobian(value, ca.vertcat(x, y))
+        self._ground = _function("height", "x and y", [x, y], [value, slope.T])
+
+    def _slope(self, p: SX) -> tuple[SX, SX]:
+        height, slope = self._ground(p[0], p[1])
+        return height, ca.densify(slope)
+
+    def distance(self, p: SX) -> SX:
+        height, slope = self._slope(p)
+        return (p[2] - height) / ca.sqrt(1 + ca.sumsqr(slope))
+
+    def normal(self, p: SX) -> SX:
+        _, slope = self._slope(p)
+        return SX(ca.vertcat(-slope, 1) / ca.sqrt(1 + ca.sumsqr(slope)))
+
+
+class Surface(SurfaceAbstract):
+    """φ(p) by a user's formula; the normal is ∇φ / ‖∇φ‖.
+
+    Args:
+        distance: Signed distance of a point p (3,) as an expression (casadi.SX) [m]; its gradient should have norm 1,
+            and not vanish where a contact may be.
+        body: Name of the frame that carries it; None for the world.
+
+    Raises:
+        InvalidArgumentError: `distance` is no function of a point that gives one expression.
+    """
+
+    def __init__(self, distance: Callable[[SX], SX], body: str | None = None) -> None:
+        super().__init__(body)
+        p = SX.sym("p", 3)
+        value = _scalar("distance", call_user("distance", distance, p))
+        self._field = _function("distance", "the point", [p], [value, ca.densify(jacobian(value, p).T)])
+
+    def distance(self, p: SX) -> SX:
+        return SX(self._field(p)[0])
+
+    def normal(self, p: SX) -> SX:
+        gradient = self._field(p)[1]
+        return SX(gradient / ca.norm_2(gradient))
+
+
+def check_surface(surface: Any) -> SurfaceAbstract:
+    """A surface; of a function p -> φ(p) the `Surface`, of four numbers the `Plane`."""
+    if isinstance(surface, SurfaceAbstract):
+        return surface
+    if callable(surface) and not isinstance(surface, type):
+        return Surface(surface)
+    if isinstance(surface, Sequence | np.ndarray) and not isinstance(surface, str | bytes):
+        return Plane(surface)
+    raise InvalidArgumentError(
+        f"surface: expected Plane((a, b, c, d)), HeightField(h) or a function of a point, got {surface!r}"
+    )
+
+
+def frame_of(up: Reals) -> Reals:
+    """A rotation (3, 3) whose third column is the unit vector `up`; the identity for (0, 0, 1)."""
+    if _vertical(up):
+        return np.eye(3)
+    first = np.cross([0.0, 1.0, 0.0] if abs(up[1]) < 0.9 else [1.0, 0.0, 0.0], up)
+    first /= np.linalg.norm(first)
+    return np.column_stack([first, np.cross(up, first), up])
+
+
+def _vertical(up: Reals) -> bool:
+    return bool(np.array_equal(up, [0.0, 0.0, 1.0]))
+
+
+def _turn(a: Reals, b: SX) -> SX:
+    """Shortest rotation (3, 3) from one unit vector to another, which must not be opposite."""
+    K = ca.skew(ca.cross(SX(a), b))
+    return SX.eye(3) + K + K @ K / (1 + ca.dot(SX(a), b))
+
+
+def _scalar(argument: str, value: SX) -> SX:
+    if value.numel() != 1:
+        raise InvalidArgumentError(f"{argument}: expected one expression, got {value.numel()}")
+    return ca.densify(value)
+
+
+def _function(argument: str, of: str, symbols: list[SX], results: list[SX]) -> ca.Function:
+    known = {s.element_hash() for symbol in symbols for s in ca.symvar(symbol)}
+    strangers = sorted({str(s) for s in ca.symvar(ca.veccat(*results)) if s.element_hash() not in known})
+    if strangers:
+        raise InvalidArgumentError(f"{argument}: expected an expression of {of} alone, got {', '.join(strangers[:5])}")
+    return ca.Function(argument, symbols, results)

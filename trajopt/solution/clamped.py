@@ -1,0 +1,50 @@
+"""Controls that a box solver holds at the limits of the models: their slope is the price of the limit, no error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.analysis.constraints import TOUCH
+from trajopt.solution.explained_constraints import MOST, runs
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+_BOX_SOLVERS = ("SolverBoxDDP", "SolverBoxFDDP")
+
+
+def clamped_controls(solution: Solution, slope: Reals) -> npt.NDArray[np.bool_]:
+    """Whether each control is at a limit that a box solver keeps, and the cost would fall beyond it (T, nu).
+
+    Args:
+        solution: The solution.
+        slope: Its stationarity (T, nu) [cost per unit of u].
+    """
+    problem, us = solution.problem, solution.us
+    if problem is None or solution.solver not in _BOX_SOLVERS:
+        return np.zeros(us.shape, dtype=np.bool_)
+    lower, upper = np.full(us.shape, -np.inf), np.full(us.shape, np.inf)
+    for t, model in enumerate(problem.running):
+        lower[t, : model.nu], upper[t, : model.nu] = model.lower, model.upper
+    low = (us - lower <= TOUCH * np.maximum(1.0, np.abs(lower))) & (slope > 0.0)
+    return np.asarray(low | (upper - us <= TOUCH * np.maximum(1.0, np.abs(upper))) & (slope < 0.0))
+
+
+def clamped_words(solution: Solution, clamped: npt.NDArray[np.bool_]) -> list[str]:
+    """A line on each control that is held at a limit, those at most knots first; none without any.
+
+    Args:
+        solution: The solution.
+        clamped: See `clamped_controls` (T, nu).
+    """
+    counts, names = clamped.sum(axis=0), solution.control_names
+    order = [int(i) for i in np.argsort(-counts, kind="stable") if counts[i]]
+    lines = []
+    for i in order[:MOST]:
+        knots = np.flatnonzero(clamped[:, i])
+        lines.append(f"  limit of {names[i]!r} is active at {len(knots)} of {len(clamped)} knots ({runs(knots)})")
+    return [*lines, *([f"  and of {len(order) - MOST} more controls"] if len(order) > MOST else [])]
