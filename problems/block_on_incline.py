@@ -7,24 +7,19 @@ import functools
 import numpy as np
 import pinocchio as pin
 
-from trajopt.activations import ActivationModelWeightedQuad
-from trajopt.actuation import ActuationModelMatrix
 from trajopt.checks import check_count, check_non_negative, check_positive
 from trajopt.costs import CostStack
 from trajopt.problems.bodies import add_body
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
-from trajopt.residuals import ResidualModelControl, ResidualModelState
+from trajopt.problems.pushed import GRAVITY, STRENGTH, pushed_case, resting_depth
 from trajopt.robots import Robot
-from trajopt.shooting import ShootingProblem
-from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator
+from trajopt.simulator import MDPContact, Simulator
 from trajopt.solution import Solution
-from trajopt.solvers import FDDPOptions, SolverFDDP
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
-RADIUS, STRENGTH = 0.05, 1e7  # [m], [N/m³]
-GRAVITY = 9.81  # [m/s²]
+RADIUS = 0.05  # [m]
 
 
 def block(mass: float = 1.0) -> pin.Model:
@@ -71,24 +66,17 @@ def build(
     state = StateMultibody(robot)
     start = (RADIUS - resting_depth(1.0 * GRAVITY * np.cos(slope))) * normal
     x0, x1 = (state.at_rest(place[[0, 2]]) for place in (start, start + way * up))
-    actuation = ActuationModelMatrix(state, [[1.0], [0.0]])
-    running = CostStack(state).add("effort", ResidualModelControl(state), weight=1e-3)
-    model = ActionModelSimulator(Simulator(robot, [contact], v_tol=v_tol), running, dt=step, actuation=actuation)
-    ends = ActivationModelWeightedQuad(np.array([1e3, 1e3, 10.0, 10.0]))
-    end = CostStack(state).add("goal", ResidualModelState(state, x1), weight=1.0, activation=ends)
-    return FAMILY.case(
-        problem=ShootingProblem(x0, [model] * count, end),
-        xs=np.tile(x0, (count + 1, 1)),
-        us=np.zeros((count, 1)),
-        solver=SolverFDDP,
-        options=FDDPOptions(),
+    return pushed_case(
+        FAMILY,
+        Simulator(robot, [contact], v_tol=v_tol),
+        CostStack(state),
+        x0,
+        x1,
+        (1e3, 1e3, 10.0, 10.0),
+        count=count,
+        step=step,
         report=functools.partial(report, x0, up[[0, 2]], way),
     )
-
-
-def resting_depth(load: float, strength: float = STRENGTH, rays: int = 6) -> float:
-    """Depth d at which a contact at rest carries a load [N]: strength d³ = load (n + 1) / n, with n rays."""
-    return float(np.cbrt((rays + 1) / rays * load / strength))
 
 
 def report(x0: Reals, up: Reals, distance: float, solution: Solution) -> dict[str, str]:

@@ -8,23 +8,20 @@ import numpy as np
 import pinocchio as pin
 
 from trajopt.activations import ActivationModelWeightedQuad
-from trajopt.actuation import ActuationModelMatrix
 from trajopt.checks import check_count, check_positive
 from trajopt.costs import CostStack
-from trajopt.problems.block_on_incline import resting_depth
 from trajopt.problems.bodies import add_body
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
-from trajopt.residuals import ResidualModelControl, ResidualModelState
+from trajopt.problems.pushed import GRAVITY, STRENGTH, pushed_case, resting_depth
+from trajopt.residuals import ResidualModelState
 from trajopt.robots import Robot
-from trajopt.shooting import ShootingProblem
-from trajopt.simulator import ActionModelSimulator, MDPContact, Plane, Simulator
+from trajopt.simulator import MDPContact, Plane, Simulator
 from trajopt.solution import Solution
-from trajopt.solvers import FDDPOptions, SolverFDDP
 from trajopt.states import StateMultibody
 
 HALF, NOSE, ROUND = 0.15, 0.2, 0.01  # half a side of the box, front of the cart, radius of the box's corners [m]
-MASS, GRAVITY, STRENGTH = 2.0, 9.81, 1e7  # of the box [kg], [m/s²], [N/m³]
+MASS = 2.0  # of the box [kg]
 TOUCH = 0.002  # depth of the box in the cart's front at the start [m]
 
 
@@ -81,18 +78,16 @@ def build(
     start = np.array([0.0, NOSE + HALF - TOUCH, HALF - sunk, 0.0])
     x0, x1 = (state.at_rest(start + np.array([0.0, y, 0.0, 0.0])) for y in (0.0, way))
     weights = ActivationModelWeightedQuad(np.array([0.0, 0.0, 0.0, 0.0, 0.1, 0.0, 0.0, 0.0]))
-    ends = ActivationModelWeightedQuad(np.array([10.0, 1e3, 0.0, 0.0, 1.0, 1e2, 0.0, 0.0]))
-    running = CostStack(state).add("speed", ResidualModelState(state, x0), weight=1.0, activation=weights)
-    running.add("effort", ResidualModelControl(state), weight=1e-3)
-    actuation = ActuationModelMatrix(state, [[1.0], [0.0], [0.0], [0.0]])
-    model = ActionModelSimulator(Simulator(robot, contacts, v_tol=v_tol), running, dt=step, actuation=actuation)
-    end = CostStack(state).add("goal", ResidualModelState(state, x1), weight=1.0, activation=ends)
-    return FAMILY.case(
-        problem=ShootingProblem(x0, [model] * count, end),
-        xs=np.tile(x0, (count + 1, 1)),
-        us=np.zeros((count, 1)),
-        solver=SolverFDDP,
-        options=FDDPOptions(),
+    costs = CostStack(state).add("speed", ResidualModelState(state, x0), weight=1.0, activation=weights)
+    return pushed_case(
+        FAMILY,
+        Simulator(robot, contacts, v_tol=v_tol),
+        costs,
+        x0,
+        x1,
+        (10.0, 1e3, 0.0, 0.0, 1.0, 1e2, 0.0, 0.0),
+        count=count,
+        step=step,
         report=functools.partial(report, way),
     )
 

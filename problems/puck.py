@@ -9,23 +9,20 @@ import numpy as np
 import pinocchio as pin
 
 from trajopt.activations import ActivationModelWeightedQuad
-from trajopt.actuation import ActuationModelMatrix
 from trajopt.checks import check_count, check_positive
 from trajopt.costs import CostStack
-from trajopt.problems.block_on_incline import resting_depth
 from trajopt.problems.bodies import add_body
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
-from trajopt.residuals import ResidualModelControl, ResidualModelState
+from trajopt.problems.pushed import GRAVITY, STRENGTH, pushed_case, resting_depth
+from trajopt.residuals import ResidualModelState
 from trajopt.robots import Robot
-from trajopt.shooting import ShootingProblem
-from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator, Surface
+from trajopt.simulator import MDPContact, Simulator, Surface
 from trajopt.solution import Solution
-from trajopt.solvers import FDDPOptions, SolverFDDP
 from trajopt.states import StateMultibody
 
 RADIUS, TIP, HEIGHT = 0.05, 0.02, 0.03  # of the puck, of the pusher, half the puck's height [m]
-MASS, GRAVITY, STRENGTH = 0.3, 9.81, 1e7  # [kg], [m/s²], [N/m³]
+MASS = 0.3  # of the puck [kg]
 TOUCH = 0.003  # depth of the pusher in the puck at the start [m]
 
 
@@ -72,19 +69,16 @@ def build(
     start = np.array([0.0, RADIUS + TIP - TOUCH, HEIGHT - resting_depth(MASS * GRAVITY)])
     x0, x1 = (state.at_rest(start + np.array([0.0, y, 0.0])) for y in (0.0, way))
     weights = ActivationModelWeightedQuad(np.array([1.0, 0.0, 0.0, 0.1, 0.0, 0.0]))
-    ends = ActivationModelWeightedQuad(np.array([10.0, 1e3, 0.0, 1.0, 1e2, 0.0]))
-    running = CostStack(state).add("home", ResidualModelState(state, x0), weight=1.0, activation=weights)
-    running.add("effort", ResidualModelControl(state), weight=1e-3)
-    simulator = Simulator(robot, contacts, v_tol=v_tol)
-    actuation = ActuationModelMatrix(state, [[1.0], [0.0], [0.0]])
-    model = ActionModelSimulator(simulator, running, dt=step, actuation=actuation)
-    end = CostStack(state).add("goal", ResidualModelState(state, x1), weight=1.0, activation=ends)
-    return FAMILY.case(
-        problem=ShootingProblem(x0, [model] * count, end),
-        xs=np.tile(x0, (count + 1, 1)),
-        us=np.zeros((count, 1)),
-        solver=SolverFDDP,
-        options=FDDPOptions(),
+    costs = CostStack(state).add("home", ResidualModelState(state, x0), weight=1.0, activation=weights)
+    return pushed_case(
+        FAMILY,
+        Simulator(robot, contacts, v_tol=v_tol),
+        costs,
+        x0,
+        x1,
+        (10.0, 1e3, 0.0, 1.0, 1e2, 0.0),
+        count=count,
+        step=step,
         report=functools.partial(report, way),
     )
 

@@ -255,6 +255,24 @@ def test_little_work_stays_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> Non
     run_kernel(kernel(program_of(linear()), 8), [np.ones((64, 3)), np.ones((64, 9))], parallel=True)
 
 
+@pytest.mark.parametrize(("most", "helpers"), [(None, [2]), (4, [2]), (2, [1]), (1, [])])
+def test_a_call_may_ask_for_fewer_threads(
+    monkeypatch: pytest.MonkeyPatch, most: int | None, helpers: list[int]
+) -> None:
+    monkeypatch.setattr(parallel, "SMALL_WORK", 1)
+    set_num_threads(3)
+    compiled, arrays = kernel(program_of(linear()), 8), [np.ones((64, 3)), np.ones((64, 9))]
+    outputs = [np.zeros_like(e) for e in run_kernel(compiled, arrays)]
+    indices = blocks_of(range(64), 8)
+    call = KernelCall([compiled], np.zeros(len(indices)), indices, [rows(a) for a in (*arrays, *outputs)])
+    asked: list[int] = []
+    share = team.share
+    monkeypatch.setattr(team, "share", lambda job, n, *rest: (asked.append(n), share(job, n, *rest)))
+    ParallelCalls([call])(most)
+    assert asked == helpers
+    assert_same_bits(outputs, run_kernel(compiled, arrays))
+
+
 @pytest.mark.parametrize("n", [0, -1, 1.5, True, "2"])
 def test_number_of_threads_is_checked(n: object) -> None:
     with pytest.raises(InvalidArgumentError, match="n: expected an integer >= 1"):

@@ -83,10 +83,11 @@ class ParallelCalls:
         """Whether there are threads to share with, and enough to do."""
         return self._worth > 1 and self._count > 1
 
-    def __call__(self) -> None:
-        """Runs all blocks of all calls."""
-        if self.shared:
-            self._share(self._count)
+    def __call__(self, most: int | None = None) -> None:
+        """Runs all blocks of all calls, on so many threads at most [-]."""
+        count = self._count if most is None else min(most, self._count)
+        if count > 1:
+            self._share(count)
         else:
             self._in_turn()
 

@@ -26,6 +26,7 @@ from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array, Groups
 from trajopt.model.functions import named_call
 from trajopt.model.parameters import Parameter
+from trajopt.simulator.instantaneous import beside
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.programs import step_of
 from trajopt.simulator.simulator import Simulator
@@ -181,7 +182,7 @@ class ActionModelSimulator(ActionModelExpression):
         if not isinstance(self._step, SymplecticStep):
             d = self._step.derivatives(program, inputs)
             r = self._call(program, point, instant, d.values, self._cost_results(instant))
-            F = self._beside(program, d.Dqdq, self._driven(program, d.Dtau))
+            F = beside(program, d.Dqdq, self._driven(program, d.Dtau))
             return Expansion.of(r | {"xnext": d.values.result}, F=F)
         by = self._step.velocity_derivatives(program, inputs)
         r = self._call(program, point, instant, by.values, self._cost_results(instant))
@@ -240,11 +241,6 @@ class ActionModelSimulator(ActionModelExpression):
         """Adds the product with B."""
         (B,) = program.call(ca.Function("B", [], [SX(ca.sparsify(ca.DM(self.actuation.matrix)))]))
         return program.matmul(by_torque, B)
-
-    def _beside(self, program: Program, *arrays: Array) -> Array:
-        """Adds the call that puts arrays side by side."""
-        symbols = [symbol_of(program, array) for array in arrays]
-        return program.call(ca.Function("beside", symbols, [ca.horzcat(*symbols)]), *arrays)[0]
 
     def _lifted(
         self, program: Program, point: Point, by: VelocityDerivatives, parts: list[Array], lift: int | None

@@ -48,9 +48,9 @@ class Batch:
         """Whether nobody else holds a result: then its memory may be written again."""
         return _holders(self.results) <= self._held
 
-    def run(self) -> None:
-        """Runs all steps."""
-        self._run()
+    def run(self, threads: int | None = None) -> None:
+        """Runs all steps, on so many threads at most [-]."""
+        self._run(threads)
 
 
 def _holders(arrays: list[Reals]) -> int:
@@ -85,8 +85,8 @@ class PreciseBatch:
         """As in `Batch`."""
         return _holders(self.results) <= self._held
 
-    def run(self) -> None:
-        """Runs all steps."""
+    def run(self, threads: int | None = None) -> None:
+        """Runs all steps, in this thread."""
         for i, qdq in enumerate(self.qdqs):
             given = self.given[0 if len(self.given) == 1 else i]
             found = self._program.evaluate(qdq, given, self.parameters[0], numbers=self._numbers)

@@ -20,7 +20,6 @@ from trajopt.checks import (
 )
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.errors import InvalidArgumentError, unknown_name
-from trajopt.kernels.threads import get_num_threads, set_num_threads
 from trajopt.model.immutable import Immutable
 from trajopt.robots import Robot
 from trajopt.simulator.arguments import Arguments
@@ -149,7 +148,7 @@ class Simulator(Immutable):
     # Settings
 
     def set_threads(self, n: int) -> None:
-        """Sets how many threads step batches; by default all that trajopt uses [-]."""
+        """Sets how many threads step batches [-]: at most, and by default, those of `trajopt.set_num_threads`."""
         self._threads = check_count("n", n, least=1, most=1024)
 
     def set_parameter(self, name: str, value: Any) -> None:
@@ -356,7 +355,7 @@ class Simulator(Immutable):
         if self._accuracy > DOUBLES:  # the square of the last step is the error
             values.setdefault("tolerance", 2.0 ** (4 - self._accuracy // 2))
         batch.parameters[:] = self.model.layout.column(values)
-        self._in_threads(batch)
+        batch.run(self._threads)
         check_status(batch.results[-1].ravel(), qdqs, self.model.nq)
         return batch
 
@@ -377,17 +376,6 @@ class Simulator(Immutable):
             new = PreciseBatch(program, size, shared=controlled, bits=self._accuracy)
         self._batches = [*self._batches, (key, new)][-_KEPT:]
         return new
-
-    def _in_threads(self, batch: Batch | PreciseBatch) -> None:
-        before = get_num_threads()
-        if self._threads is None or self._threads == before:
-            batch.run()
-            return
-        set_num_threads(self._threads)
-        try:
-            batch.run()
-        finally:
-            set_num_threads(before)
 
 
 def _restored(model: SimulatorModel, settings: dict[str, Any]) -> Simulator:

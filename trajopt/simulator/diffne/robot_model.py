@@ -199,7 +199,7 @@ class DiffNERobotModel(Immutable):
             raise
 
     def set_threads(self, n: int) -> None:
-        """Sets how many threads `simulate_batched` uses."""
+        """Sets how many threads `simulate_batched` uses, see `Simulator.set_threads`."""
         self.simulator.set_threads(n)
 
     def simulate(

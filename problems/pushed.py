@@ -1,0 +1,68 @@
+"""Mechanisms whose first joint is pushed, through the simulator: the part that their problems share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trajopt.activations import ActivationModelWeightedQuad
+from trajopt.actuation import ActuationModelMatrix
+from trajopt.costs import CostStack
+from trajopt.problems.case import ProblemCase, Report
+from trajopt.problems.family import Family
+from trajopt.residuals import ResidualModelControl, ResidualModelState
+from trajopt.shooting import ShootingProblem
+from trajopt.simulator import ActionModelSimulator, Simulator
+from trajopt.solvers import FDDPOptions, SolverFDDP
+from trajopt.types import Reals
+
+GRAVITY, STRENGTH = 9.81, 1e7  # [m/s²]; of all contacts [N/m³]
+
+
+def resting_depth(load: float, rays: int = 6) -> float:
+    """Depth d at which a contact at rest carries a load [N]: STRENGTH d³ = load (n + 1) / n, with n rays."""
+    return float(np.cbrt((rays + 1) / rays * load / STRENGTH))
+
+
+def pushed_case(
+    family: Family,
+    simulator: Simulator,
+    costs: CostStack,
+    x0: Reals,
+    goal: Reals,
+    weights: Sequence[float],
+    *,
+    count: int,
+    step: float,
+    report: Report,
+) -> ProblemCase:
+    """minimise ∫ costs + ½ 1e-3 u² dt + ½ Σ weights (x ⊖ goal)² at the end, u the force on the first joint, for FDDP.
+
+    The guess stays at x₀ and does not push.
+
+    Args:
+        family: Family of the case.
+        simulator: The mechanism with its contacts.
+        costs: What a knot costs beside the effort, which is added to it.
+        x0: State at the start (nx,).
+        goal: Where it is to end (nx,).
+        weights: Weights of the deviation at the end (ndx,).
+        count: Number of knots [-].
+        step: Time step [s].
+        report: Function that describes a solution.
+    """
+    state = costs.state
+    costs.add("effort", ResidualModelControl(state), weight=1e-3)
+    motor = ActuationModelMatrix(state, np.eye(state.ndx // 2)[:, :1])
+    model = ActionModelSimulator(simulator, costs, dt=step, actuation=motor)
+    activation = ActivationModelWeightedQuad(np.array(weights))
+    end = CostStack(state).add("goal", ResidualModelState(state, goal), weight=1.0, activation=activation)
+    return family.case(
+        problem=ShootingProblem(x0, [model] * count, end),
+        xs=np.tile(x0, (count + 1, 1)),
+        us=np.zeros((count, 1)),
+        solver=SolverFDDP,
+        options=FDDPOptions(),
+        report=report,
+    )
