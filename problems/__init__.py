@@ -3,6 +3,8 @@
     case = trajopt.problems.load("arm-reach", robot="ur5")
     solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
 
+Closed loops of model-predictive controllers are in `trajopt.problems.mpc`.
+
 Importing this package builds no problem and loads no robot.
 """
 
@@ -31,6 +33,7 @@ from trajopt.problems import (
     lqr,
     lqr_bounds,
     minimum_jerk,
+    mpc,
     parking,
     parking_circles,
     pendulum,
@@ -40,11 +43,12 @@ from trajopt.problems import (
     quadruped_gaits,
     stand_up,
     unicycle,
+    walk_freely,
 )
 from trajopt.problems.case import ProblemCase, ProblemInfo
 from trajopt.problems.family import Family
 
-__all__ = ["Family", "ProblemCase", "ProblemInfo", "describe", "load", "names"]
+__all__ = ["Family", "ProblemCase", "ProblemInfo", "describe", "load", "mpc", "names"]
 
 _FAMILIES: dict[str, Family] = {
     family.name: family
@@ -60,6 +64,7 @@ _FAMILIES: dict[str, Family] = {
         hopper.FAMILY,
         puck.FAMILY,
         stand_up.FAMILY,
+        walk_freely.FAMILY,
         humanoid_reach.FAMILY,
         humanoid_taichi.FAMILY,
         lqr.FAMILY,

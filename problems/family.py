@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import NoneType
-from typing import Any, get_args
+from typing import Any, Generic, TypeVar, get_args
 
 import numpy as np
 
@@ -18,10 +18,13 @@ from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.problems.case import ProblemCase, ProblemInfo
 from trajopt.robots import unknown_robot
 
+Case = TypeVar("Case")
+"""A ready problem, or a closed loop."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class Family:
-    """A family of ready problems.
+class Family(Generic[Case]):
+    """A family of ready problems, or of closed loops.
 
     Attributes:
         name: Name of the family.
@@ -38,7 +41,7 @@ class Family:
 
     name: str
     description: str
-    build: Callable[..., ProblemCase]
+    build: Callable[..., Case]
     robots: tuple[str, ...] = ()
     any_robot: bool = False
     usual: Mapping[str, Any] = field(default_factory=dict)
@@ -71,7 +74,7 @@ class Family:
         own = ("name", "description", "reference_cost", "reference_source")
         return ProblemCase(**{name: getattr(self, name) for name in own} | fields)
 
-    def load(self, robot: str | None, options: dict[str, Any]) -> ProblemCase:
+    def load(self, robot: str | None, options: dict[str, Any]) -> Case:
         """Builds a case.
 
         Raises:
@@ -81,13 +84,16 @@ class Family:
         """
         self._check(options)
         if robot is not None and not self.robots:
-            raise InvalidArgumentError(f"robot: expected None for {self.name}, which has its own model, got {robot!r}")
+            raise InvalidArgumentError(
+                f"robot: expected None for {self.name}, which has its own model, got {robot!r}; leave it out (--robot)"
+            )
         if robot is not None:
             check_text(f"{self.name}: robot", robot)
             if robot not in self.robots and not self.any_robot:
                 raise unknown_robot(f"{self.name}: robot", robot, self.robots)
         case = self.build(**({} if robot is None else {"robot": robot}), **options)
-        if self.reference_holds or all(np.array_equal(value, self.options[name]) for name, value in options.items()):
+        usual = all(np.array_equal(value, self.options[name]) for name, value in options.items())
+        if self.reference_holds or usual or not isinstance(case, ProblemCase):
             return case
         return dataclasses.replace(case, reference_cost=None, reference_source="")
 

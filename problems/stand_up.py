@@ -13,6 +13,7 @@ from trajopt.actuation import ActuationModelFloatingBase
 from trajopt.checks import check_count, check_flag, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
+from trajopt.errors import InvalidArgumentError
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.residuals import ResidualModelControl, ResidualModelState
@@ -25,7 +26,9 @@ from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
 BASE = 6  # velocities of the base [-]
-GAINS = (30.0, 1.0)  # with which joints keep folded while the robot sinks into the ground [N m/rad, N m s/rad]
+STRENGTH = 1e7  # of the ground [N/m³]
+MOMENT = 3.752106570594339  # mass times height of the base of the small quadruped where it stands [kg m]
+GAINS = (30.0, 1.0)  # joints keep folded with them while the small quadruped sinks into the ground [N m/rad, N m s/rad]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,15 +36,16 @@ class Body:
     """Spheres of a quadruped, and how it lies and stands.
 
     Attributes:
-        legs: Names of the legs as its joints and frames have them: the front ones first.
+        legs: Names of the legs as its joints and frames have them: front left, front right, hind left, hind right.
         joints: Names of hip, thigh and knee joints, with {} for the leg.
         knee: Frame of the knees, with {} for the leg.
         radii: Of the spheres at feet, knees and belly [m].
         belly: Place of a sphere at the belly, front left, of four (3,) [m].
-        lying: Angles of hip, thigh and knee of a front leg when it lies [rad].
+        lying: Angles of hip, thigh and knee of the front left leg when it lies [rad].
         standing: The same when it stands [rad].
         mirrored: Whether hind legs bend the other way.
-        strength: Strength of the ground [N/m³].
+        torque: Usual limit of all joints; None for those of its motors [N m].
+        rotor: Inertia of the rotors at each joint, which descriptions of robots leave out [kg m²].
     """
 
     legs: tuple[str, ...]
@@ -52,7 +56,8 @@ class Body:
     lying: tuple[float, float, float]
     standing: tuple[float, float, float]
     mirrored: bool = False
-    strength: float = 1e7
+    torque: float | None = None
+    rotor: float = 0.0
 
 
 BODIES = {
@@ -65,9 +70,42 @@ BODIES = {
         lying=(0.0, 2.4, -2.6),
         standing=(0.0, 0.75, -1.5),
         mirrored=True,
+        torque=4.0,
+    ),
+    "a1": Body(
+        legs=("FL", "FR", "RL", "RR"),
+        joints=("{}_hip_joint", "{}_thigh_joint", "{}_calf_joint"),
+        knee="{}_calf",
+        radii=(0.02, 0.025, 0.03),
+        belly=(0.15, 0.05, -0.03),
+        lying=(0.5, 1.36, -2.6),
+        standing=(0.0, 0.75, -1.5),
+        rotor=0.01,
+    ),
+    "go2": Body(
+        legs=("FL", "FR", "RL", "RR"),
+        joints=("{}_hip_joint", "{}_thigh_joint", "{}_calf_joint"),
+        knee="{}_calf",
+        radii=(0.022, 0.025, 0.03),
+        belly=(0.15, 0.05, -0.03),
+        lying=(0.5, 1.36, -2.65),
+        standing=(0.0, 0.75, -1.5),
+        rotor=0.01,
+    ),
+    "solo12": Body(
+        legs=("FL", "FR", "HL", "HR"),
+        joints=("{}_HAA", "{}_HFE", "{}_KFE"),
+        knee="{}_LOWER_LEG",
+        radii=(0.0165, 0.02, 0.025),
+        belly=(0.15, 0.05, -0.02),
+        lying=(0.0, 1.6, -3.0),
+        standing=(0.0, 0.75, -1.5),
+        mirrored=True,
+        torque=2.7,
+        rotor=1e-3,
     ),
 }
-"""Quadrupeds by name."""
+"""Quadrupeds by name; the URDF of Solo12 has no torque limit, its motors give 2.7 N m."""
 
 
 def build(
@@ -77,14 +115,15 @@ def build(
     dt: float = 0.01,
     v_tol: float = 0.1,
     limits: bool = False,
-    torque: float = 4.0,
+    torque: float | None = None,
 ) -> ProblemCase:
-    """minimise ∫ ½ (|W (x ⊖ x₁)|² + 0.03 |u|²) dt + ½ |W' (x ⊖ x₁)|² at the end, where x₁ stands at rest.
+    """minimise ∫ ½ (|W (x ⊖ x₁)|² + 0.03 |u / s|²) dt + ½ |W' (x ⊖ x₁)|² at the end, where x₁ stands at rest.
 
     W² = (30, 10, 1; 1, 0.3), W'² = (100, 100, 10; 1, 0.1) for position and rotation of the base and joints, velocities
-    of the base and of the joints. It starts where it lies at rest with folded legs; the guess stays there without any
-    torque. Feet, knees and four points of the belly are spheres on the ground, friction 0.7. With limits steps
-    are linear, 39 iterations; rollouts of the program's policy take 228 or more: the robot falls where torques are cut.
+    of the base and of the joints; s is mass times height in x₁, 1 for the small quadruped. It starts where it lies at
+    rest with folded legs; the guess stays there without any torque. Feet, knees and four points of the belly are
+    spheres on ground of 1e7 N/m³, friction 0.7. With limits steps are linear, 39 iterations of the small quadruped;
+    rollouts of the program's policy take 228 or more: the robot falls where torques are cut.
 
     Args:
         robot: A quadruped.
@@ -92,20 +131,27 @@ def build(
         dt: Time step [s].
         v_tol: Speed at which a resting contact may creep; the barrier weight is m g v_tol [m/s].
         limits: Whether torques are limited, which SolverSQP keeps.
-        torque: The limit of all joints [N m].
+        torque: The limit of all joints, > 0, only with `limits`; by default 4 N m of the small quadruped, and the
+            motors' of others [N m].
     """
     count, step = check_count("T", T, least=2), check_positive("dt", dt, unit="s")
     body, quadruped = BODIES[robot], load_robot(robot)
-    if check_flag("limits", limits):
-        quadruped = _limited(quadruped, check_positive("torque", torque, unit="N m"))
+    limit = body.torque if torque is None else check_positive("torque", torque, unit="N m")
+    if torque is not None and not check_flag("limits", limits):
+        raise InvalidArgumentError(
+            f"torque: expected None without limits, got {torque!r}; write limits=True (--limits) too"
+        )
+    quadruped = with_motors(quadruped, body.rotor, limit if check_flag("limits", limits) else None)
     state = StateMultibody(quadruped)
     simulator = Simulator(quadruped, spheres(quadruped, body), v_tol=v_tol)
     start, goal = (posture(quadruped, body, angles) for angles in (body.lying, body.standing))
-    x0 = lying(simulator, start)
+    scale = pin.computeTotalMass(quadruped.model) * goal[2] / MOMENT
+    x0 = lying(simulator, start, (scale * GAINS[0], scale * GAINS[1]))
     x1 = state.at_rest(goal)
     actuation = ActuationModelFloatingBase(state)
     rows = ConstraintStack.of_robot(state, actuation, positions=False, velocities=False)
-    running = _costs(state, x1, (30.0, 10.0, 1.0, 1.0, 0.3)).add("effort", ResidualModelControl(state), weight=0.03)
+    running = _costs(state, x1, (30.0, 10.0, 1.0, 1.0, 0.3))
+    running.add("effort", ResidualModelControl(state), weight=0.03 / scale**2)
     constraints = rows if limits else None
     model = ActionModelSimulator(simulator, running, dt=step, constraints=constraints, actuation=actuation)
     return FAMILY.case(
@@ -114,28 +160,32 @@ def build(
         us=np.zeros((count, actuation.nu)),
         solver=SolverSQP if limits else SolverFDDP,
         options=SQPOptions(steps="linear") if limits else FDDPOptions(),
-        report=functools.partial(report, x1),
+        report=functools.partial(report, x1, legged_robot(robot).feet, body.radii[0]),
+        **({} if robot == FAMILY.robots[0] else {"reference_cost": None, "reference_source": ""}),
     )
 
 
-def _limited(robot: Robot, torque: float) -> Robot:
-    """The robot, with this torque limit at all joints."""
+def with_motors(robot: Robot, rotor: float, torque: float | None = None) -> Robot:
+    """The robot with rotors of this inertia at all joints [kg m²], and this torque limit if there is one [N m]."""
     model = robot.model.copy()
-    model.effortLimit = np.r_[np.full(BASE, np.inf), np.full(model.nv - BASE, torque)]
-    return Robot(model)
+    joints = model.nv - BASE
+    model.armature = np.r_[np.zeros(BASE), np.full(joints, rotor)]
+    if torque is not None:
+        model.effortLimit = np.r_[np.full(BASE, np.inf), np.full(joints, torque)]
+    return Robot(model, name=robot.name, configurations=robot.configurations)
 
 
 def spheres(robot: Robot, body: Body) -> list[MDPContact]:
     """Contacts of feet, knees and belly with the ground z = 0."""
     foot, knee, belly = body.radii
     frames = legged_robot(robot.name).feet
-    found = [MDPContact(frame, radius=foot, strength=body.strength, name=f"foot_{i}") for i, frame in enumerate(frames)]
+    found = [MDPContact(frame, radius=foot, strength=STRENGTH, name=f"foot_{i}") for i, frame in enumerate(frames)]
     knees = [body.knee.format(leg) for leg in body.legs]
-    found += [MDPContact(frame, radius=knee, strength=body.strength, name=f"knee_{i}") for i, frame in enumerate(knees)]
+    found += [MDPContact(frame, radius=knee, strength=STRENGTH, name=f"knee_{i}") for i, frame in enumerate(knees)]
     for i, signs in enumerate(((1, 1, 1), (1, -1, 1), (-1, 1, 1), (-1, -1, 1))):
         place = np.multiply(signs, body.belly)
         name = robot.model.frames[_root_frame(robot)].name
-        found.append(MDPContact(name, place, belly, strength=body.strength, name=f"belly_{i}"))
+        found.append(MDPContact(name, place, belly, strength=STRENGTH, name=f"belly_{i}"))
     return found
 
 
@@ -145,11 +195,11 @@ def _root_frame(robot: Robot) -> int:
 
 
 def posture(robot: Robot, body: Body, angles: tuple[float, float, float]) -> Reals:
-    """Configuration (nq,) with these angles of a front leg, its lowest sphere at z = 0."""
+    """Configuration (nq,) with these angles of the front left leg, its lowest sphere at z = 0."""
     model, q = robot.model, pin.neutral(robot.model)
     for i, leg in enumerate(body.legs):
-        sign = -1.0 if body.mirrored and i >= 2 else 1.0
-        for name, angle in zip(body.joints, np.multiply((1.0, sign, sign), angles)):
+        side, end = (-1.0) ** i, -1.0 if body.mirrored and i >= 2 else 1.0
+        for name, angle in zip(body.joints, np.multiply((side, end, end), angles)):
             q[model.joints[model.getJointId(name.format(leg))].idx_q] = angle
     centres = [robot.placement(q[None], c.frame)[0] for c in spheres(robot, body)]
     low = [(T[:3, :3] @ c.offset + T[:3, 3])[2] - c.radius for T, c in zip(centres, spheres(robot, body))]
@@ -157,10 +207,10 @@ def posture(robot: Robot, body: Body, angles: tuple[float, float, float]) -> Rea
     return np.asarray(q)
 
 
-def lying(simulator: Simulator, q: Reals) -> Reals:
+def lying(simulator: Simulator, q: Reals, gains: tuple[float, float]) -> Reals:
     """State (nx,) at rest into which a configuration sinks while its joints are held."""
     held = simulator.copy()
-    held.set_PD_controller(*GAINS, q)
+    held.set_PD_controller(*gains, q)
     state = simulator.state
     end = held.rollout(state.at_rest(q), None, 1000, 2e-3).xs[-1]
     return np.asarray(state.at_rest(end[: state.nq]))
@@ -173,15 +223,17 @@ def _costs(state: StateMultibody, goal: Reals, weights: tuple[float, ...]) -> Co
     return CostStack(state).add("posture", ResidualModelState(state, goal), weight=1.0, activation=activation)
 
 
-def report(goal: Reals, solution: Solution) -> dict[str, str]:
-    """Height of the base, when the belly leaves the ground, and the largest torque."""
+def report(goal: Reals, feet: tuple[str, ...], radius: float, solution: Solution) -> dict[str, str]:
+    """Height of the base, when the belly leaves the ground, how deep feet sink into it, and the largest torque."""
     forces, times, heights = solution.contact_forces(), solution.times, solution.xs[:, 2]
     assert times is not None
     belly = np.any([f[:, 2] > 1.0 for name, f in forces.items() if name.startswith("belly")], axis=0)
     last = int(np.max(np.flatnonzero(belly), initial=-1)) + 1
+    depth = radius - min(solution.frame_path(foot)[:, 2].min() for foot in feet)
     return {
         "height": f"from {heights[0]:.3f} to {heights[-1]:.3f} m, asked for {goal[2]:.3f} m",
         "belly": f"off the ground from {times[last]:.2f} s on",
+        "feet": f"sink by {1e3 * max(depth, 0.0):.0f} mm at most (soft contacts)",
         "torque": f"at most {np.abs(solution.us).max():.3g} N m",
     }
 

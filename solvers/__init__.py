@@ -11,6 +11,7 @@ from trajopt.solvers.fddp import SolverFDDP
 from trajopt.solvers.nlp import SolverFatrop, SolverIpopt
 from trajopt.solvers.options import DDPOptions, FDDPOptions, NLPOptions, SolverOptions, SQPOptions
 from trajopt.solvers.progress import Progress
+from trajopt.solvers.sensitivity import Sensitivity, SolutionDerivatives
 from trajopt.solvers.sqp import SolverSQP
 
 __all__ = [
@@ -21,6 +22,8 @@ __all__ = [
     "NLPOptions",
     "Progress",
     "SQPOptions",
+    "Sensitivity",
+    "SolutionDerivatives",
     "SolverAbstract",
     "SolverBoxDDP",
     "SolverBoxFDDP",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 VARIABLE = "TRAJOPT_CACHE_DIR"
 QUICK = {  # tests of large robots that solve once or twice: the quick tier has the same bits
     "analysis.test_legged_motions",
+    "analysis.test_noise",
     "contacts.test_contacts",
     "contacts.test_contacts_crocoddyl",
     "contacts.test_contacts_loops",
@@ -26,6 +27,7 @@ QUICK = {  # tests of large robots that solve once or twice: the quick tier has 
     "gaits.test_problem",
     "gaits.test_solve",
     "gaits.test_stepped",
+    "inverse_dynamics.test_gaits",
     "plotting.test_plotting_legged",
     "plotting.test_rollout_pictures",
     "problems.test_gaits_reached",

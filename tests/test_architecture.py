@@ -16,7 +16,10 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ROOMS = {"trajopt": ROOT / "trajopt", "trajopt.solvers": ROOT / "solvers", "trajopt.problems": ROOT / "problems"}
-ON_TOP = ("trajopt.cli", "trajopt.__main__", "trajopt.mpc", "trajopt.kinematics")
+ON_TOP = (
+    *("trajopt.cli", "trajopt.__main__", "trajopt.terminal", "trajopt.mpc", "trajopt.kinematics"),
+    "trajopt.inverse_dynamics",
+)
 """What may use solvers and problems although it lies in trajopt/."""
 
 MAY_IMPORT = {

@@ -333,10 +333,11 @@ def test_interrupting_before_a_solve_ends_quietly(case, monkeypatch):
 def test_list_has_a_line_for_each_problem():
     result = run("list")
     assert result.exit_code == 0
-    header, first, second = (re.split(r" {2,}", line.strip()) for line in result.stdout.splitlines())
+    header, first, second, *loops = (re.split(r" {2,}", line.strip()) for line in result.stdout.splitlines())
     assert header == ["name", "robots", "description", "reference cost"]
     assert first == ["lq", "planar-2r, cart-pole", "about lq", "8.38357"]
     assert second == ["other", "planar-2r, cart-pole, or any arm, by name or file", "about other"]
+    assert [row[0] for row in loops] == problems.mpc.names()
 
 
 def test_version():
@@ -399,10 +400,17 @@ def test_solving_a_real_problem_imports_no_matplotlib():
     assert found.stdout.splitlines()[-1] == "0 False"
 
 
+def test_closed_loops_are_run_by_another_command():
+    result = run("solve", "arm-tracking")
+    assert result.exit_code == 1
+    assert "arm-tracking is a closed loop: run trajopt mpc arm-tracking" in result.output
+    assert "Closed loop: trajopt mpc arm-tracking." in run("list").output
+
+
 def test_every_ready_problem_is_listed():
     assert problems.names(), "there are ready problems"
     listed = [line.split()[0] for line in run("list").stdout.splitlines()[1:]]
-    assert listed == problems.names()
+    assert listed == [*problems.names(), *problems.mpc.names()]
 
 
 def test_a_gait_is_listed_solved_and_drawn(tmp_path):

@@ -40,8 +40,8 @@ def lines_of(text: str) -> list[str]:
 
 
 def test_every_block_has_a_test() -> None:
-    """Hello world, own model, constraints, gait, simulation, inverse kinematics; install, solve, options, tests."""
-    assert len(blocks("python")) == 6
+    """Hello world, own model, constraints, gait, simulation, kinematics, control; install, solve, options."""
+    assert len(blocks("python")) == 7
     assert len(blocks("bash")) == 4
 
 
@@ -122,6 +122,29 @@ def test_inverse_kinematics_reaches_its_targets() -> None:
     np.testing.assert_allclose(robot.placement(best.q, "panda_hand")[:3, 3], [0.4, 0.2, 0.5], atol=1e-5)
     assert best.cost <= 0.5 * np.sum((robot.placement(result.q, "panda_link4")[:3, 3] - [0.2, 0.0, 0.6]) ** 2)
     assert batch.solved.mean() >= 0.99
+
+
+def test_a_path_is_followed() -> None:
+    names = run_block(5)
+    track, robot = names["track"], names["robot"]
+    assert track.followed, str(track)
+    reached = np.array([robot.placement(q, "panda_hand")[:3, 3] for q in track.qs[::100]])
+    np.testing.assert_allclose(reached, names["path"][::100, :3, 3], atol=1e-4)
+    np.testing.assert_allclose(names["command"].q, track.qs[1], atol=1e-9)
+    assert "every constraint holds at all times" in str(track)
+
+
+def test_the_controlled_arm_follows_its_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # it writes mpc.png
+    log = run_block(6)["log"]
+    (hand,) = log.tracked
+    times = log.times[:-1]
+    assert hand.errors[(times > 1.0) & (times < 1.5)].max() < 5e-3  # [m]
+    assert hand.errors[(times > 1.5) & (times < 1.7)].max() > 0.05  # the push
+    assert hand.errors[times > 2.3].max() < 5e-3
+    assert log.control_excess.max() <= 1e-6
+    assert log.counts["failed"] == 0
+    assert (tmp_path / "mpc.png").stat().st_size > 10_000
 
 
 def test_the_table_of_what_compiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -213,7 +236,7 @@ def test_ready_problems_of_the_gallery_exist_and_are_all_there() -> None:
     for cell in re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE):
         for name in re.findall(r"`([a-z-]+)`", cell):
             listed.append(listed[-1].rsplit("-", 1)[0] + name if name.startswith("-") else name)
-    assert sorted(listed) == problems.names()
+    assert sorted(listed) == sorted([*problems.names(), *problems.mpc.names()])
 
 
 def test_names_of_the_readme_exist() -> None:

@@ -97,15 +97,18 @@ from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.states import StateAbstract, StateMultibody, StateProduct, StateSE3, StateSO3, StateVector
 
 if TYPE_CHECKING:
+    import trajopt.articulations as articulations
     import trajopt.gaits as gaits
+    import trajopt.inverse_dynamics as inverse_dynamics
     import trajopt.kinematics as kinematics
+    import trajopt.mpc as mpc
     import trajopt.plotting as plotting
     import trajopt.problems as problems
     import trajopt.solvers as solvers
 
 __version__ = "0.1.0"
 
-_LAZY = ("gaits", "kinematics", "plotting", "problems", "solvers")
+_LAZY = ("articulations", "gaits", "inverse_dynamics", "kinematics", "mpc", "plotting", "problems", "solvers")
 
 __all__ = [
     "ActionData",
@@ -191,10 +194,13 @@ __all__ = [
     "UnknownNameError",
     "UnsupportedOperationError",
     "WrenchCone",
+    "articulations",
     "gaits",
     "get_num_threads",
+    "inverse_dynamics",
     "kinematics",
     "load_robot",
+    "mpc",
     "plotting",
     "problems",
     "set_num_threads",

@@ -1,21 +1,21 @@
-"""Command line `trajopt`: solves ready problems, lists them, simulates, finds joint angles, shows or clears the cache.
+"""Command line `trajopt`: solves ready problems, lists them, simulates, controls, finds joint angles, keeps the cache.
 
-Exit codes of `solve` and `ik`: 0 if it converged, 2 if it did not, 1 for an invalid argument. Longer than 400 lines,
-because every command has its options and their help here.
+Exit codes of `solve` and `ik`: 0 if it converged, 2 if it did not, 1 for an invalid argument.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trajopt.errors import InvalidArgumentError, TrajoptError, unknown_name
+from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.terminal import assignments, clean_errors, new_console, show_row
+from trajopt.terminal.inverse_dynamics import forces_of_motion
+from trajopt.terminal.mpc import control
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,6 +42,8 @@ app = typer.Typer(
 )
 cache_app = typer.Typer(no_args_is_help=True, help="The cache of compiled code on disk.")
 app.add_typer(cache_app, name="cache")
+app.command("mpc")(control)
+app.command("inverse-dynamics")(forces_of_motion)
 
 
 def main() -> None:
@@ -100,19 +102,19 @@ def solve(
     from trajopt.plotting.animation import check_animation_path
     from trajopt.plotting.style import PICTURE_SUFFIXES, check_output_path
 
-    with _clean_errors():
+    with clean_errors():
         if plot is not None:
             check_output_path(plot, "--plot", PICTURE_SUFFIXES)
         if animate is not None:
             check_animation_path(animate, "--animate")
         if save is not None:
             check_output_path(save, "--save", (".npz",))
-        console, begin = _console(), time.perf_counter()
-        values = _assignments("--set", assigned) | ({"limits": True} if limits else {})
+        console, begin = new_console(), time.perf_counter()
+        values = assignments("--set", assigned) | ({"limits": True} if limits else {})
         case = _load(console, name, robot, values)
         if animate is not None:
             _check_animated(case)
-        solver_class, options = _solver_and_options(case, solver, _assignments("--option", solver_options))
+        solver_class, options = _solver_and_options(case, solver, assignments("--option", solver_options))
         callbacks = () if quiet else (CallbackVerbose(console=console, closing=False),)
         solution = solver_class(case.problem, options, callbacks=callbacks).solve(case.xs, case.us)
         _report(console, case, solution, time.perf_counter() - begin - solution.seconds)
@@ -121,10 +123,10 @@ def solve(
 
             pages = plot_pages(solution, plot, title=case.name, obstacles=case.obstacles)
             files = [plot if page == "summary" else plot.with_stem(f"{plot.stem}-{page}") for page in pages]
-            _row(console, "picture", ", ".join(map(str, files)))
+            show_row(console, "picture", ", ".join(map(str, files)))
         if animate is not None:
             solution.animate(animate, obstacles=case.obstacles)
-            _row(console, "animation", str(animate))
+            show_row(console, "animation", str(animate))
         if explain:
             console.print(solution.explain(), markup=False, highlight=False, soft_wrap=True)
         if save is not None:
@@ -153,26 +155,26 @@ def simulate(
     from trajopt.simulator.diffne import DiffNERobotModel
     from trajopt.simulator.diffne.drop import Drop, stepping_mode
 
-    with _clean_errors():
+    with clean_errors():
         if plot is not None:
             check_output_path(plot, "--plot", PICTURE_SUFFIXES)
         if animate is not None:
             check_output_path(animate, "--animate", (".gif", ".mp4"))
-        console, begin = _console(), time.perf_counter()
+        console, begin = new_console(), time.perf_counter()
         drop = Drop(configuration=configuration, height=height, duration=duration, dt=dt, kp=kp, kd=kd)
         m = DiffNERobotModel(None, robot, base=base)
         m.create_simulator(mode=stepping_mode(mode))
         with console.status(f"simulating {robot} ..."):
             rollout = drop.run(m)
         for key, words in rollout_report(rollout).items():
-            _row(console, key, words)
-        _row(console, "time", f"{time.perf_counter() - begin:.2f} s")
+            show_row(console, key, words)
+        show_row(console, "time", f"{time.perf_counter() - begin:.2f} s")
         if plot is not None:
             plot_rollout(rollout).savefig(plot)
-            _row(console, "picture", str(plot))
+            show_row(console, "picture", str(plot))
         if animate is not None:
             animate_rollout(rollout, animate)
-            _row(console, "animation", str(animate))
+            show_row(console, "animation", str(animate))
 
 
 @app.command("ik")
@@ -196,10 +198,10 @@ def inverse_kinematics(
     from trajopt.plotting.style import PICTURE_SUFFIXES, check_output_path
     from trajopt.robots import load_robot
 
-    with _clean_errors():
+    with clean_errors():
         if plot is not None:
             check_output_path(plot, "--plot", PICTURE_SUFFIXES)
-        console, state = _console(), StateMultibody(load_robot(robot))
+        console, state = new_console(), StateMultibody(load_robot(robot))
         residual = (
             ResidualModelFrameTranslation(state, frame, position)
             if quaternion is None
@@ -214,7 +216,7 @@ def inverse_kinematics(
 
             target = {"points": [position]} if quaternion is None else {"placements": [[*position, *quaternion]]}
             plot_configurations(state.robot, result.q, **target).savefig(plot)
-            _row(console, "picture", str(plot))
+            show_row(console, "picture", str(plot))
     raise typer.Exit(0 if result.solved else 2)
 
 
@@ -222,17 +224,24 @@ def inverse_kinematics(
 def list_problems(
     name: Annotated[str | None, typer.Argument(help="Problem, to list its robots and options.")] = None,
 ) -> None:
-    """List the ready problems, or the options of one."""
+    """List the ready problems and closed loops, or the options of one."""
     from trajopt import problems
+    from trajopt.problems import mpc
 
-    with _clean_errors():
-        console = _console()
+    with clean_errors():
+        console = new_console()
         if not console.is_terminal:  # a pipe has no width: one line for each problem
             console.width = max(console.width, 1000)
         if name is None:
-            _list_all(console, [problems.describe(known) for known in problems.names()])
+            loops = [_as_loop(mpc.describe(known)) for known in mpc.names()]
+            _list_all(console, [*(problems.describe(known) for known in problems.names()), *loops])
         else:
-            _list_one(console, problems.describe(name))
+            _list_one(console, _as_loop(mpc.describe(name)) if name in mpc.names() else problems.describe(name))
+
+
+def _as_loop(about: ProblemInfo) -> ProblemInfo:
+    """A closed loop, whose description says which command runs it."""
+    return dataclasses.replace(about, description=f"{about.description} Closed loop: trajopt mpc {about.name}.")
 
 
 def _list_all(console: Console, infos: list[ProblemInfo]) -> None:
@@ -251,9 +260,9 @@ def _list_one(console: Console, about: ProblemInfo) -> None:
     """Prints a problem's robots and options."""
     from rich.table import Table
 
-    _row(console, "problem", about.name)
-    _row(console, "about", about.description)
-    _row(console, "robots", _robots(about) or "a model of its own")
+    show_row(console, "problem", about.name)
+    show_row(console, "about", about.description)
+    show_row(console, "robots", _robots(about) or "a model of its own")
     table = Table("--set", "default", "meaning", box=None, pad_edge=False, header_style="bold")
     for option, default in about.options.items():
         usual = about.usual.get(option)
@@ -271,7 +280,7 @@ def cache_info() -> None:
     """Show the folder and the size of the cache."""
     from trajopt import cache
 
-    with _clean_errors():
+    with clean_errors():
         info = cache.info()
         if info.directory is None:
             typer.echo("off: every start compiles (set TRAJOPT_CACHE_DIR to a folder)")
@@ -286,52 +295,17 @@ def cache_clear() -> None:
     """Remove every entry of the cache."""
     from trajopt import cache
 
-    with _clean_errors():
+    with clean_errors():
         count = cache.clear()
         typer.echo(f"removed {count} {'entry' if count == 1 else 'entries'}")
-
-
-def _assignments(option: str, texts: list[str] | None) -> dict[str, Any]:
-    """Values by name of texts such as "mu=0.5", "target=0.4,0,0.6", "inner=false" and "profile=smooth".
-
-    Raises:
-        InvalidArgumentError: A text is no assignment, or a name is given twice.
-    """
-    values: dict[str, Any] = {}
-    for text in texts or ():
-        name, equals, value = (part.strip() for part in text.partition("="))
-        if not name or not equals or not value:
-            raise InvalidArgumentError(f"{option}: expected NAME=VALUE, got {text!r}; such as mu=0.5")
-        if name in values:
-            raise InvalidArgumentError(f"{option}: expected each name once, got {name!r} twice")
-        values[name] = _value(value)
-    return values
-
-
-def _value(text: str) -> Any:
-    """A truth value, None, number or tuple of numbers that a text stands for; else the text."""
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    numbers = [_number(part) for part in text.strip("()[]").removesuffix(",").split(",")]
-    if any(number is None for number in numbers):
-        return text
-    return numbers[0] if len(numbers) == 1 and text[-1] not in ",)]" else tuple(numbers)
-
-
-def _number(text: str) -> int | float | None:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return None
 
 
 def _load(console: Console, name: str, robot: str | None, values: dict[str, Any]) -> ProblemCase:
     """A ready problem with options."""
     from trajopt import problems
 
+    if name in problems.mpc.names():
+        raise InvalidArgumentError(f"{name} is a closed loop: run trajopt mpc {name}")
     if name not in problems.names():
         raise unknown_name("problem", name, problems.names())
     if "robot" in values:
@@ -388,42 +362,15 @@ def _report(console: Console, case: ProblemCase, solution: Solution, building: f
     from trajopt.analysis import constraints_report, limits_report
     from trajopt.solution.misses import misses
 
-    _row(console, "status", str(solution.status), "bold green" if solution.converged else "bold yellow")
-    _row(console, "cost", f"{solution.cost:.8g}")
+    show_row(console, "status", str(solution.status), "bold green" if solution.converged else "bold yellow")
+    show_row(console, "cost", f"{solution.cost:.8g}")
     if case.reference_cost is not None:
         difference = solution.cost - case.reference_cost
         source = f"; {case.reference_source}" if case.reference_source else ""
-        _row(console, "reference", f"{case.reference_cost:.8g} (difference {difference:+.1e}){source}")
-    _row(console, "iterations", str(solution.iterations))
-    _row(console, "time", f"{building:.2f} s to build and compile, {solution.seconds:.3f} s to solve")
+        show_row(console, "reference", f"{case.reference_cost:.8g} (difference {difference:+.1e}){source}")
+    show_row(console, "iterations", str(solution.iterations))
+    show_row(console, "time", f"{building:.2f} s to build and compile, {solution.seconds:.3f} s to solve")
     for key, value in (case.report(solution) | limits_report(solution) | constraints_report(solution)).items():
-        _row(console, key, value)
+        show_row(console, key, value)
     for words in misses(solution):
-        _row(console, "goal", words)
-
-
-def _row(console: Console, key: str, value: str, style: str | None = None) -> None:
-    console.print(f"{key:<11} {value}", style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console()
-
-
-@contextmanager
-def _clean_errors() -> Iterator[None]:
-    """Turns a TrajoptError into one line and exit code 1, and Ctrl-C outside of a solve into exit code 130."""
-    try:
-        yield
-    except TrajoptError as error:
-        from rich.console import Console
-
-        message = " ".join(str(error).split())
-        console = Console(stderr=True)
-        console.print(f"error: {message}", style="red", markup=False, highlight=False, emoji=False, soft_wrap=True)
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        raise typer.Exit(130) from None
+        show_row(console, "goal", words)

@@ -8,12 +8,15 @@ which survives equations that depend on one another (Schwan, Jiang, Kuhn, Jones,
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from trajopt.checks import check_count, check_instance, check_positive
+from trajopt.errors import InvalidArgumentError
 from trajopt.solvers.qp.certificate import Certificate
 from trajopt.solvers.qp.interior_rows import InteriorRows
 from trajopt.solvers.qp.newton import Newton
@@ -23,6 +26,7 @@ from trajopt.solvers.weighted_rows import WeightedRows
 SUSPICIOUS = 1e4  # multiplier from which a program may be infeasible
 NEAR = 1e-7  # largest product, relative to multipliers above 1, and
 HEAVY = 1e14  # weight of a row, beyond which a pivot that is not positive is rounding
+BLOCKED = 0.5  # length of a step that slacks near 0 block
 STATIONARY = 1e-10  # gradient of the Lagrangian that counts as none, relative to the multipliers
 
 
@@ -68,9 +72,65 @@ class InteriorPoint(QPSolverAbstract):
 
     def solve(self) -> QPSolution:
         """Solves it from zero, with slacks and multipliers well inside."""
+        return self._iterated(*self._start(), self.options)
+
+    def prepare(self) -> None:
+        """Compiles all that solves may need, also where nothing keeps the hard rows."""
         rows, newton = self._start()
-        options, iterations = self.options, self.options.max_iterations
+        newton.riccati.native  # noqa: B018  # loads its passes, which are looked up when they are first needed
+        self._certificate(rows.rows)
+
+    def begin(self, options: InteriorPointOptions) -> QPSolution:
+        """Solves it from zero with other options; `go_on` may follow a change of its gaps."""
+        check_instance("options", options, InteriorPointOptions)
+        rows, newton = self._start()
+        rows.keep()
+        return self._iterated(rows, newton, options)
+
+    def go_on(self, options: InteriorPointOptions, until: float = math.inf) -> QPSolution:
+        """Solves it from the last iterate, after a change of gaps; from zero if a step is blocked, or many are needed.
+
+        Of an arm's programs an iteration from the last iterate was enough after a small change of its first gap, where
+        five are needed from zero; after large ones slacks near 0 block the way, and zero is the better start.
+
+        Args:
+            options: Options from the last iterate; from zero they are its own.
+            until: Time of `time.perf_counter` after which no iteration is begun but the first [s].
+
+        Raises:
+            InvalidArgumentError: `begin` has not come before, or rows have become soft or hard since.
+        """
+        check_instance("options", options, InteriorPointOptions)
+        soft = not np.isinf(self.qp.soft_linear).all()
+        if soft not in self._of:
+            raise InvalidArgumentError(
+                "qp: expected a program that was begun, and none of whose rows became soft; begin"
+            )
+        rows, newton = self._of[soft]
+        newton.residual.measure()
+        rows.prepare()
+        found = self._iterated(rows, newton, options, until, least_length=BLOCKED)
+        if found.status in (QPStatus.SOLVED, QPStatus.ROUNDING) or time.perf_counter() > until:
+            return found
+        rows.restore()
+        newton.at.flat[:] = 0.0
+        newton.residual.measure()
+        rows.prepare()
+        return self._iterated(rows, newton, self.options, until)
+
+    def _iterated(
+        self,
+        rows: InteriorRows,
+        newton: Newton,
+        options: InteriorPointOptions,
+        until: float = math.inf,
+        least_length: float = 0.0,
+    ) -> QPSolution:
+        """Iterates until it is solved, `until` has come, or a step is shorter than `least_length`."""
+        iterations = options.max_iterations
         for iteration in range(1, iterations + 1):
+            if iteration > 1 and until < math.inf and time.perf_counter() > until:
+                return self._solution(QPStatus.MAX_ITERATIONS, iteration - 1, rows, newton)
             outcome = newton.factor()
             if outcome.failure is not None:
                 if self._is_near(rows, iteration):
@@ -82,6 +142,8 @@ class InteriorPoint(QPSolverAbstract):
                 return self._solution(QPStatus.SOLVED, iteration, rows, newton)
             if self._is_infeasible(rows, newton):
                 return self._solution(QPStatus.INFEASIBLE, iteration, rows, newton)
+            if length < least_length:
+                return self._solution(QPStatus.MAX_ITERATIONS, iteration, rows, newton)
         return self._solution(QPStatus.MAX_ITERATIONS, iterations, rows, newton)
 
     def _start(self) -> tuple[InteriorRows, Newton]:

@@ -11,29 +11,46 @@ dy = D (sign C dz + e), 1/D = t/y + δ + s / (w + b s); so D is the row's weight
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from trajopt.solvers.recursion.flat import DECLARATIONS, Cell, Flat, Value, where_negative
+from trajopt.solvers.recursion.flat import (
+    DECLARATIONS,
+    Cell,
+    Flat,
+    Value,
+    maximum,
+    minimum,
+    where_equal,
+    where_negative,
+)
 
 SIDES = {"upper": 1.0, "lower": -1.0}
+GIVEN = {"lower": -math.inf, "upper": math.inf, "given_delta": 0.0, "y_ref": 0.0}
+GIVEN_SOFT = {"soft_linear": math.inf, "soft_quadratic": 0.0}
 ROW = {"h": 0.0, "values": 0.0, "at_values": 0.0, "weights": 0.0, "y": 0.0, "delta": 0.0, "shift": 0.0}
 EQUATION = {"equal": 0.0, "equal_weight": 0.0, "equal_bound": 0.0, "equal_delta": 0.0, "equal_y": 0.0, "missed": 0.0}
 SIDE = {"on": 0.0, "bound": 0.0, "t": 1.0, "y": 1.0, "residual": 0.0, "D": 0.0, "dt": 0.0, "dy": 0.0, "second": 0.0}
 SOFT = {"soft": 0.0, "linear": 0.0, "quadratic": 0.0}
 SOFT_SIDE = {"s": 0.0, "w": 1.0, "ds": 0.0, "dw": 0.0, "second_soft": 0.0}
 
-ARRAYS = ROW | EQUATION | {f"{side}_{name}": value for side in SIDES for name, value in SIDE.items()}
-SOFT_ARRAYS = ARRAYS | SOFT | {f"{side}_{name}": value for side in SIDES for name, value in SOFT_SIDE.items()}
+ARRAYS = GIVEN | ROW | EQUATION | {f"{side}_{name}": value for side in SIDES for name, value in SIDE.items()}
+SOFT_ARRAYS = (
+    ARRAYS | GIVEN_SOFT | SOFT | {f"{side}_{name}": value for side in SIDES for name, value in SOFT_SIDE.items()}
+)
 """Name and first value of each array, without and with soft rows; see `InteriorRows`."""
 
-NUMBERS = ("count", "floor", "gap", "missed", "target", "mean", "length", "product", "largest")
+NUMBERS = ("count", "floor", "push", "proximal", "gap", "missed", "target", "mean", "length", "product", "largest")
+BEGIN = "trajopt_ipm_begin"
 PREPARE, CENTER, ADVANCE = "trajopt_ipm_prepare", "trajopt_ipm_center", "trajopt_ipm_advance"
 SHRINK = 0.995  # part of the way to the boundary, at least
+FIRST = 0.1  # least first slack, of a row that the first iterate keeps by less
+LEAST = 1e-3  # first multiplier
 
 
 def interior_point_text(soft: bool) -> str:
-    """Three functions `i64 name(block, size, numbers)`, to be called before, between and after the two solves."""
-    return "\n".join([*(write(soft) for write in (_prepare, _center, _advance)), DECLARATIONS])
+    """Functions `i64 name(block, size, numbers)`: the first iterate; then before, between and after the two solves."""
+    return "\n".join([*(write(soft) for write in (_begin, _prepare, _center, _advance)), DECLARATIONS])
 
 
 @dataclass
@@ -103,6 +120,71 @@ def _sides(row: Cell, soft: bool) -> list[_Side]:
 
 def _function(name: str, soft: bool) -> Flat:
     return Flat(name, list(SOFT_ARRAYS if soft else ARRAYS), NUMBERS)
+
+
+def _begin(soft: bool) -> str:
+    """Slacks and multipliers well inside, of an iterate at zero, for what the `GIVEN` arrays hold."""
+    f = _function(BEGIN, soft)
+    nothing = Value(f.b, "zeroinitializer")
+    push, proximal = f.number("push"), f.number("proximal")
+    with f.cells(count="sum") as row:
+        delta, slack = row["given_delta"], nothing
+        row["shift"] = delta * row["y_ref"]
+        if soft:
+            slack, give = _begin_soft(row)
+            delta = delta + give
+        row["delta"] = delta
+        equal = where_equal(row["lower"], row["upper"], 1.0 - slack, 0.0)
+        held = where_negative(-delta, row["y_ref"], 0.0)
+        row["equal"], row["equal_bound"] = equal, where_equal(equal, 1.0, row["lower"], 0.0)
+        row["equal_delta"] = where_equal(equal, 1.0, delta, 0.0)
+        row["equal_weight"] = where_equal(equal, 1.0, 1.0 / where_negative(-delta, delta, proximal), 0.0)
+        row["equal_y"] = y = where_equal(equal, 1.0, held, 0.0)
+        for name in ("missed", "values", "at_values"):
+            row[name] = nothing
+        for side in _sides(row, soft):
+            side["on"] = on = _finite(row[side.name]) * (1.0 - equal)
+            y = y + side.sign * (on * _begin_side(side, push))
+            row.add("count", on + on * slack)
+        row["y"] = y
+    f.set("count", row.results["count"])
+    return f.text()
+
+
+def _finite(x: Value) -> Value:
+    """1 where x is finite, else 0."""
+    return where_equal(x - x, 0.0, 1.0, 0.0)
+
+
+def _begin_soft(row: Cell) -> tuple[Value, Value]:
+    """1 where a row has a slack with a linear price, else 0; and what a quadratic price alone adds to δ."""
+    linear, quadratic = row["soft_linear"], row["soft_quadratic"]
+    slack = where_negative(-linear, _finite(linear), 0.0)
+    plain = _finite(linear) - slack
+    row["soft"] = slack
+    row["linear"], row["quadratic"] = (where_equal(slack, 1.0, each, 0.0) for each in (linear, quadratic))
+    return slack, where_equal(plain, 1.0, 1.0 / quadratic, 0.0)
+
+
+def _begin_side(side: _Side, push: Value) -> Value:
+    """The multiplier."""
+    row, on = side.row, side["on"]
+    side["bound"] = bound = where_equal(on, 1.0, side.sign * row[side.name], 0.0)
+    side["t"] = t = where_equal(on, 1.0, maximum(bound, FIRST), 1.0)
+    y = maximum(push / t, LEAST)
+    y = where_negative(-row["delta"], maximum(y, side.sign * row["y_ref"]), y)
+    zeros = ["residual", "dt", "dy", "second"]
+    if side.soft:
+        zeros += ["ds", "dw", "second_soft"]
+        soft, linear = row["soft"] * on, row["linear"]
+        y = where_equal(soft, 1.0, minimum(y, 0.5 * linear), y)
+        room = where_equal(soft, 1.0, linear - y, 1.0)
+        side["s"] = s = where_equal(soft, 1.0, t * y / room, 0.0)
+        side["w"] = where_equal(soft, 1.0, room + row["quadratic"] * s, 1.0)
+    for name in zeros:
+        side[name] = Value(row.b, "zeroinitializer")
+    side["y"] = where_equal(on, 1.0, y, 1.0)
+    return y
 
 
 def _prepare(soft: bool) -> str:

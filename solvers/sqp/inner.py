@@ -43,10 +43,24 @@ class Recursion(QPSolverAbstract):
         self._riccati = riccati
         self._nothing = np.zeros(qp.lower.shape)
 
+    @staticmethod
+    def of(qp: StageQP) -> Recursion:
+        """A program without rows with a recursion of its own."""
+        return Recursion(qp, Riccati(qp.lq))
+
     def solve(self) -> QPSolution:
         """The solution for what the arrays hold now."""
-        outcome = self._riccati.factor()
-        failed, step = outcome.failure is not None, self._riccati.step
+        self.factor()
+        return self.forward()
+
+    def factor(self) -> bool:
+        """All of it that does not need the first gap; whether it is convex along the dynamics."""
+        self._outcome = self._riccati.factor()
+        return self._outcome.failure is None
+
+    def forward(self) -> QPSolution:
+        """The solution with the first gap that there is now."""
+        failed, step = self._outcome.failure is not None, self._riccati.step
         if not failed:
             self._riccati.forward()
         return QPSolution(
@@ -58,7 +72,7 @@ class Recursion(QPSolverAbstract):
             y=self._nothing,
             rows=self._nothing,
             K=self._riccati.K,
-            failed_knot=outcome.failed_knot,
+            failed_knot=self._outcome.failed_knot,
         )
 
 

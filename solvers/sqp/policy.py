@@ -73,19 +73,27 @@ class PolicySearch:
         """The first rollout with enough decrease of the merit that turns no state by more than FAR.
 
         Near the end it may be one without, see `_leap`. From a guess with gaps, whose merit says little, it is the
-        first one that is not far worse than the rollout of the guess's controls, or that rollout.
+        first one that is better than the rollout of the guess's controls; else, as that may stand still, and with rows
+        whose penalties are most of a merit, the first one that is not far worse, or that rollout.
         """
         e, plain = self._e, None if run.repaired else self._plain(run, rows, step)
-        wild = math.inf if plain is None else WILD * abs(plain.merit)
+        penalized = rows.general & (np.isfinite(rows.lower) | np.isfinite(rows.upper))
+        most = math.inf if plain is None else WILD * abs(plain.merit) if penalized.any() else plain.merit
+        spare: Taken | None = None
         assert step.K is not None
         e.K[:] = step.K
         e.k[:] = -step.du - (step.K @ step.dx[:-1, :, None])[:, :, 0]
         for trials, lane, length, cost in self._tried(rows, step):
             reached = merit(run, rows, cost, trials.c[lane])
-            enough = sufficient(run, before, slope, length) if run.repaired else wild
-            if math.isfinite(reached) and reached <= enough and self._turned(trials, lane) <= FAR:
+            enough = sufficient(run, before, slope, length) if run.repaired else most
+            if not math.isfinite(reached) or self._turned(trials, lane) > FAR:
+                continue
+            if reached <= enough:
                 return _taken(trials, lane, length, reached, step)
-        return plain if plain is not None else self._leap(run, rows, step, before, slope)
+            if plain is not None and spare is None and reached <= WILD * abs(plain.merit):
+                spare = _taken(trials, lane, length, reached, step)
+        spare = plain if spare is None else spare
+        return spare if spare is not None else self._leap(run, rows, step, before, slope)
 
     def _leap(
         self, run: SQPProgress, rows: ConstraintRows, step: QPSolution, before: float, slope: float

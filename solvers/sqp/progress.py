@@ -46,6 +46,7 @@ class SQPProgress(Progress):
         full: Whether the last step was a full one.
         partial: Whether it was a part of one, of a problem without rows.
         shorts: Short steps, one after the other [-].
+        mean_length: Mean of the last step lengths, 0 of none, 1 at first [-].
         restarted: Whether it has begun anew.
         left: What it has left then.
         gap: Largest gap of the trajectory.
@@ -76,6 +77,7 @@ class SQPProgress(Progress):
     full: bool = False
     partial: bool = False
     shorts: int = 0
+    mean_length: float = 1.0
     restarted: bool = False
     left: Left | None = None
     gap: float = 0.0

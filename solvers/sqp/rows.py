@@ -63,6 +63,18 @@ class ConstraintRows:
         self.general, self.any_soft = ~self.limits & ~self.soft, bool(np.any(self.soft))
         self._sizes = RowSizes(self.lower, self.upper, self.soft) if self.lower.size else None
 
+    def follow(self, problem: ShootingProblem) -> bool:
+        """Takes bounds and weights as they are now; whether it can: not where limits of controls have changed."""
+        lower, upper = self._e.row_bounds()
+        if not self.chosen:
+            lower[0, self._e.given_rows], upper[0, self._e.given_rows] = -np.inf, np.inf
+        kept = self.limits
+        if not (np.array_equal(lower[kept], self.lower[kept]) and np.array_equal(upper[kept], self.upper[kept])):
+            return False
+        self.lower[:], self.upper[:] = lower, upper
+        self.soft_linear[:], self.soft_quadratic[:] = problem.row_softness()
+        return np.array_equal(self.soft, np.isfinite(self.soft_linear))
+
     def _find_limits(self, e: Evaluator, kind: Kind) -> None:
         control = kind.model.rows_on_one_control
         for row in np.flatnonzero(control >= 0):

@@ -34,6 +34,7 @@ INCREASE = 10.0  # times relative_tolerance: as products of slacks and multiplie
 PARTIAL = 0.03  # times relative_tolerance, where the last promise was too much: it is exact without rows
 FAILURES = 3  # searches without a step, or linear steps that are short, after which it goes on in another way
 SHORT = 0.2  # length of a short step
+LOST, MEMORY = 0.1, 20  # mean step length of a solve that gets nowhere, over about so many iterations
 ROUNDED = 1e-12  # gap of a rollout
 CLOSE = 1e-2  # largest gap of a trajectory that a rollout is near
 
@@ -142,6 +143,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         run.filter, run.largest = [], math.inf
         run.trajectory, run.feasible = (e.xs.copy(), e.us.copy()), run.repaired
         run.ridge, run.failures, run.full, run.partial, run.shorts = 0.0, 0, False, False, 0
+        run.mean_length = 1.0
         self._judge(run, e)
         run.repaired = run.repaired or (run.warm and run.gap < self.options.feasibility)
 
@@ -170,6 +172,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         before = merit(run, self._rows, run.cost, e.c)
         slope = merit_slope(run, self._rows, e, found)
         taken = self._along(run, found, before, slope)
+        run.mean_length += ((0.0 if taken is None else taken.length) - run.mean_length) / MEMORY
         self._accept(run, e, taken, found, before, slope, ridge)
         if self._is_late(run, -slope, before) and self._begin_anew(run, e):
             return self._record(run, taken, before, slope, ridge, gap)
@@ -255,10 +258,11 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             self._take_rollouts(run, e)
 
     def _is_late(self, run: SQPProgress, promised: float, merit: float) -> bool:
-        """Whether it is time to begin anew: many iterations, and still far from the end."""
+        """Whether it is time to begin anew: many iterations, and rows are violated, or steps short and the end far."""
         if run.iterations != self.options.restart or run.iterations >= self.options.max_iterations:
             return False
-        return run.violation > self.options.feasibility or promised > NEAR * max(1.0, abs(merit))
+        lost = run.mean_length < LOST and promised > NEAR * max(1.0, abs(merit))
+        return lost or run.violation > self.options.feasibility
 
     def _after_failure(self, run: SQPProgress, e: Evaluator, ridge: float) -> None:
         """A larger δ; after several failures linear steps give way to rollouts, and these begin anew."""

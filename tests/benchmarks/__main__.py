@@ -9,6 +9,9 @@
     python -m tests.benchmarks -o simulator          steps of the simulator alone; beside MuJoCo with --mujoco DIR,
                                                      an environment of tests/benchmarks/peers/make_mujoco_env.sh
     python -m tests.benchmarks -o ik --pink DIR      ... inverse kinematics beside pin-pink (peers/make_ik_env.sh DIR)
+    python -m tests.benchmarks -o inverse-dynamics   forces and torques of a humanoid's motion, by number of frames
+    python -m tests.benchmarks -o mpc                steps of model-predictive control, and memory after 100,000 of them
+    python -m tests.benchmarks -o articulations      states to poses of bodies and back
     python -m tests.benchmarks -o robustness         random guesses and samples of constrained and of large problems
 
 Times drift on a machine that does other things too: trust ratios, and what two runs agree on. The exit status is 1 if
@@ -25,14 +28,17 @@ from typing import Any
 
 import trajopt
 from tests.benchmarks import (
+    articulations,
     convergence,
     extensibility,
     gaits,
     inside,
+    inverse_dynamics,
     inverse_kinematics,
     limits,
     linear_steps,
     memory,
+    mpc_steps,
     quadratic,
     robustness,
     robustness_pictures,
@@ -40,6 +46,7 @@ from tests.benchmarks import (
     speed,
     startup,
     threads,
+    track,
 )
 from tests.benchmarks.cases import CASES, Case
 from tests.benchmarks.machine import machine
@@ -58,10 +65,13 @@ SECTIONS = (
     "limits",
     "simulator",
     "ik",
+    "inverse-dynamics",
+    "articulations",
+    "mpc",
     "robustness",
     "startup",
 )
-SLOW = {"limits", "robustness", "startup"}  # which take minutes, and are left out unless asked for
+SLOW = {"limits", "mpc", "robustness", "startup"}  # which take minutes, and are left out unless asked for
 
 
 def parse() -> argparse.Namespace:
@@ -125,6 +135,13 @@ def main() -> int:
         _show(figures, "simulator", simulator.measure(options.mujoco, rounds=options.rounds), simulator.report)
     if "ik" in sections:
         _show(figures, "ik", inverse_kinematics.measure(options.pink), inverse_kinematics.report)
+        _show(figures, "track", track.measure(options.pink), track.report)
+    if "articulations" in sections:
+        _show(figures, "articulations", articulations.measure(), articulations.report)
+    if "inverse-dynamics" in sections:
+        _show(figures, "inverse-dynamics", inverse_dynamics.measure(), inverse_dynamics.report)
+    if "mpc" in sections:
+        _show(figures, "mpc", mpc_steps.measure(), mpc_steps.report)
     if "robustness" in sections:
         counts = {} if options.count is None else {"count": options.count, "samples": options.count}
         _show(figures, "robustness", robustness.measure(options.peers, **counts), robustness.report)

@@ -119,6 +119,39 @@ def rnea_differences(model: pin.Model, q: np.ndarray, v: np.ndarray, a: np.ndarr
     return np.column_stack(by_q) / (2 * h), np.column_stack(by_v) / (2 * h)
 
 
+@pytest.mark.parametrize("with_derivatives", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_factors_of_bodies_match_a_changed_model(case: str, with_derivatives: bool) -> None:
+    """A body's factor multiplies its mass and its inertia about its own centre of mass."""
+    model = CASES[case]()
+    joints = list(range(1, model.njoints))[:: 1 if model.njoints < 6 else 3]
+    values = np.random.default_rng(4).uniform(0.2, 4.0, len(joints))
+    changed = model.copy()
+    for joint, value in zip(joints, values):
+        body = model.inertias[joint]
+        changed.inertias[joint] = pin.Inertia(value * body.mass, body.lever, value * body.inertia)
+    point = sample(model, 5)
+    data, (q, v, a) = changed.createData(), point
+    symbols = [SX.sym("q", model.nq), SX.sym("v", model.nv), SX.sym("a", model.nv), SX.sym("f", len(joints))]
+    factors = dict(zip(joints, ca.vertsplit(symbols[3])))
+    robot = RobotExpressions(model, symbols[0], symbols[1], factors=factors, with_derivatives=with_derivatives)
+    results = [robot.rnea(symbols[2]), robot.gravity(), robot.crba(), robot.forward_dynamics(symbols[2])]
+    results += [robot.com_position(), robot.com_jacobian(), robot.centroidal_momentum()]
+    found = ca.Function("f", symbols, results).call([*point, values])
+    mass = np.triu(pin.crba(changed, data, q))
+    wanted = [pin.rnea(changed, data, q, v, a), pin.computeGeneralizedGravity(changed, data, q)]
+    wanted += [mass + np.triu(mass, 1).T, pin.aba(changed, data, q, v, a)]
+    wanted += [pin.centerOfMass(changed, data, q), pin.jacobianCenterOfMass(changed, data, q)]
+    wanted += [pin.computeCentroidalMomentum(changed, data, q, v).vector]
+    for one, other in zip(found, wanted):
+        close(one, np.array(other))
+    if not any(name in joint for joint in model.names for name in MOVING_SUBSPACE):
+        pin.computeRNEADerivatives(changed, data, q, v, a)
+        slopes = ca.Function("d", symbols, robot.rnea_derivatives(symbols[2])).call([*point, values])
+        close(slopes[0], data.dtau_dq)
+        close(slopes[1], data.dtau_dv)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_frames_match_pinocchio(case: str) -> None:
     model = CASES[case]()

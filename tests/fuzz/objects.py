@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import trajopt
+from tests.fuzz.kinematic import FIXED_KINEMATIC
 from tests.fuzz.simulated import FIXED_SIMULATED
 from tests.fuzz.valid import PARTS
 from tests.fuzz.worlds import Swinging, World, speed, world
@@ -18,6 +19,7 @@ from trajopt.solvers import qp
 
 FIXED: dict[str, Callable[[World, Random], Any]] = {
     **FIXED_SIMULATED,
+    **FIXED_KINEMATIC,
     "Solution": lambda w, rng: w.solution,
     "ProblemCase": lambda w, rng: problems.load("lqr"),
     "ProblemInfo": lambda w, rng: problems.describe("lqr"),

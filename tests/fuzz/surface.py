@@ -16,11 +16,15 @@ ROOMS = (
     "trajopt.activations",
     "trajopt.actuation",
     "trajopt.analysis",
+    "trajopt.articulations",
     "trajopt.callbacks",
     "trajopt.constraints",
     "trajopt.contacts",
     "trajopt.gaits",
     "trajopt.impulses",
+    "trajopt.inverse_dynamics",
+    "trajopt.kinematics",
+    "trajopt.kinematics.ik",
     "trajopt.plotting",
     "trajopt.problems",
     "trajopt.residuals",
@@ -54,6 +58,7 @@ RESULTS = {
     *("IterationRecord", "Solution", "ProblemCase", "ProblemInfo", "ProblemValues", "ProblemDerivatives", "Controls"),
     *("PendulumPlan", "LimitUse", "Reached", "QPSolution", "ConstraintRows"),
     *("Rollout", "ArticulatedBody", "BodyJoint", "EndEffector"),
+    *("IKResult", "IKBatch", "IKPath", "IKStep", "Departure", "TaskResidual"),
     "DifferentialActionModelSymbolic",  # to derive from
 }
 """Plain data that the package makes: their constructors take what they are given."""
@@ -61,7 +66,11 @@ RESULTS = {
 TAKING_RECORDS = {"friction_use", "Simulator.simulate_batched", "DiffNERobotModel.simulate_batched"}
 """Functions for users although what they take is made by the package."""
 
-NOT_CALLED = {"set_num_threads", "SolverStatus", "ActionData", "Progress", "Family", "SupportPhase", "Callback"}
+NOT_CALLED = {
+    *("set_num_threads", "SolverStatus", "ActionData", "Progress", "Family", "SupportPhase", "Callback"),
+    *("ContactInverseDynamics", "Ellipses", "JointResidual", "JointRow", "MonteCarlo", "SolutionDerivatives"),
+    "StateCovariance",
+}
 """They change the process, or are not for users to make."""
 
 

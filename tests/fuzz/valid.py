@@ -13,6 +13,7 @@ import numpy as np
 import pinocchio as pin
 
 import trajopt
+from tests.fuzz.kinematic import KINEMATIC
 from tests.fuzz.simulated import SIMULATED, rollout_of_arm
 from tests.fuzz.worlds import T, World, folder, speed, world
 from tests.support import constrained
@@ -412,7 +413,7 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "str": _one_of("one", "two"),
 }
 
-VALID |= SIMULATED
+VALID |= SIMULATED | KINEMATIC
 
 for _name, _state in PARTS.items():
     for _door in ("at_rest.x", "check.x", "normalize.x", "integrate.x", "jintegrate.x"):

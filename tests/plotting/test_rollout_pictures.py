@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 from trajopt import cli
 from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
 from trajopt.plotting.rollout_motion import rollout_motion, thinned
+from trajopt.plotting.skeleton import skeleton_of
+from trajopt.problems.cart_push import cart_and_box
 from trajopt.robots import load_robot
 from trajopt.simulator import MDPContact, Rollout, Simulator
 from trajopt.simulator.diffne import DiffNERobotModel
@@ -144,3 +146,21 @@ def test_wrong_arguments_of_the_command(arguments: list[str], message: str) -> N
     done = CliRunner().invoke(cli.app, ["simulate", *arguments])
     assert done.exit_code == 1
     assert message in " ".join(done.output.split())
+
+
+def test_bodies_that_slide_have_their_own_shape() -> None:
+    """A cart and a box as boxes where they are; joints that carry nothing have no picture."""
+    q = np.array([0.1, 0.6, 0.2, 0.0])
+    turned = np.array([0.1, 0.6, 0.2, 0.3])
+    skeleton, _ = skeleton_of(cart_and_box(), np.array([q, turned]))
+    joints, cart, box = np.split(skeleton.points[0], [5, 13])
+    np.testing.assert_allclose(np.abs(cart - [0.1, 0.0, 0.15]), np.tile([0.2, 0.1, 0.1], (8, 1)), atol=1e-12)
+    np.testing.assert_allclose(np.abs(box - [0.6, 0.0, 0.2]), np.full((8, 3), 0.15), atol=1e-12)
+    np.testing.assert_allclose(joints[2:], np.tile([0.6, 0.0, 0.2], (3, 1)), atol=1e-12)
+    low = 0.2 - 0.15 * (np.cos(0.3) + np.sin(0.3))
+    assert skeleton.points[1, 13:, 2].min() == pytest.approx(low)
+    lengths = [np.ptp(skeleton.points[0, list(bone)], axis=0) for bone in skeleton.bones if min(bone) >= 5]
+    assert len(lengths) == 24
+    assert all(np.count_nonzero(length > 1e-9) == 1 for length in lengths)
+    assert list(skeleton.sliders) == []
+    assert not [bone for bone in skeleton.bones if 2 in bone or 3 in bone]

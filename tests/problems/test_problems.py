@@ -49,7 +49,7 @@ CONSTRAINED = [
 ]
 """Those with constraints, which are SolverSQP's: tests/problems/test_constrained.py."""
 
-SIMULATED = ["block-on-incline", "cart-push", "hopper", "puck", "stand-up"]
+SIMULATED = ["block-on-incline", "cart-push", "hopper", "puck", "stand-up", "walk-freely"]
 """Those through contacts that are found: tests/problems/test_simulated.py."""
 
 JUMPS = ["biped-jump", "quadruped-jump", "crocoddyl-biped-jump", "crocoddyl-quadruped-jump"]
@@ -139,7 +139,8 @@ def test_describe_agrees_with_load() -> None:
         info, case = problems.describe(name), problems.load(name)
         assert info.name == case.name == name
         assert info.description.endswith(".")
-        assert info.reference_cost == pytest.approx(case.reference_cost, rel=1e-12)
+        known = case.reference_cost  # None of a motion that is still getting cheaper where its solve ends
+        assert info.reference_cost == (known if known is None else pytest.approx(known, rel=1e-12))
         assert info.reference_source == case.reference_source
         assert problems.load(name, **info.options).reference_cost == case.reference_cost
     assert problems.describe("arm-reach").robots[0] == "ur5"

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from trajopt import problems
 from trajopt.analysis import replay
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.plotting import plot_summary
-from trajopt.problems import hopper
+from trajopt.plotting.legged_summary import heading
+from trajopt.problems import hopper, walk_freely
+from trajopt.robots import legged_robot
+from trajopt.shooting import ShootingProblem
+from trajopt.simulator import ActionModelSimulator, Simulator
 from trajopt.solution import Solution
-from trajopt.solvers import FDDPOptions, SolverFDDP, SolverSQP, continuation
+from trajopt.solvers import FDDPOptions, SolverFDDP, SolverSQP, SQPOptions, continuation
 
 GRAVITY = 9.81
 MOST = {"block-on-incline": 50, "cart-push": 180, "hopper": 260, "puck": 60, "stand-up": 35}  # iterations
@@ -57,7 +63,9 @@ def test_its_picture_shows_the_forces_of_the_contacts_that_touch(name: str) -> N
     solution = solution_of(name)
     touches = {key for key, force in solution.contact_forces().items() if np.abs(force).max() > 1.0}
     labels = {
-        axes.get_ylabel().split("\n")[0] for axes in plot_summary(solution).axes if "force [N]" in axes.get_ylabel()
+        axes.get_ylabel().removesuffix("force [N]").strip()
+        for axes in plot_summary(solution).axes
+        if "force [N]" in axes.get_ylabel()
     }
     assert touches <= labels
     assert not any(key.startswith("knee") for key in labels)
@@ -106,6 +114,32 @@ def test_the_hopper_lands_on_its_foot_in_smaller_steps_too(limits: bool) -> None
     assert np.abs(motion.xs[-1, 3:]).max() < 0.2
 
 
+@pytest.mark.parametrize(("torque", "height"), [(15.0, 0.7), (17.5, 0.8), (20.0, 0.8)])
+def test_the_hopper_jumps_with_weaker_motors(torque: float, height: float) -> None:
+    """Solves whose first rollout would be wild, or that are slow near the end and must not begin anew."""
+    solution = solution_of("hopper", limits=True, torque=torque, height=height)
+    assert solution.converged
+    assert np.abs(solution.us).max() == pytest.approx(torque, abs=1e-6)
+    assert solution.xs[50, 0] == pytest.approx(height, abs=2e-2)
+    jump_of(solution)
+
+
+def test_direct_transcription_of_implicit_steps_finds_the_jump() -> None:
+    """The residual of BACKWARD_RK1F in place of forward steps, with limits: another order of dt, the same jump."""
+    case = case_of("hopper", limits=True)
+    forward = case.problem.running[0]
+    assert isinstance(forward, ActionModelSimulator)
+    simulator = Simulator(forward.state.robot, hopper.ground_contacts(), "BACKWARD_RK1F", v_tol=0.1)
+    options: dict[str, Any] = {"constraints": forward.constraints, "actuation": forward.actuation}
+    model = ActionModelSimulator(simulator, forward.costs, dt=0.01, **options)
+    problem = ShootingProblem(case.problem.x0, [model] * 100, case.problem.terminal)
+    problem.set_parameter("height.weight", 1e5, knots=50)
+    solution = SolverSQP(problem, SQPOptions(steps="linear")).solve(case.xs, case.us)
+    assert solution.converged
+    jump_of(solution)
+    assert solution.cost == pytest.approx(solution_of("hopper", limits=True).cost, rel=0.05)
+
+
 def test_the_barrier_weight_is_tightened() -> None:
     """Contacts get more rigid, and the hopper jumps with each barrier."""
     case = problems.load("hopper")
@@ -145,6 +179,68 @@ def test_the_quadruped_stands_up_from_its_belly_without_a_schedule(limits: bool)
     assert np.abs(away[-1]).max() < 0.02
     felt = case.problem.running[0].make_simulator().contact_forces(1e-3, motion.xs[-1])
     assert all((force[2] > 1.0) == name.startswith("foot") for name, force in felt.items())
+    depth = 0.02 - min(solution.frame_path(foot)[:, 2].min() for foot in legged_robot("small-quadruped").feet)
+    assert 0.0 < depth < 0.03
+    assert case.report(solution)["feet"] == f"sink by {1e3 * depth:.0f} mm at most (soft contacts)"
+    rises = [1e3 * np.ptp(solution.frame_path(foot)[:, 2]) for foot in legged_robot("small-quadruped").feet]
+    words = re.search(r"feet rise (\d+ to )?(\d+) mm", heading(solution))  # of feet, not of the belly or knees
+    assert words is None or float(words[2]) <= max(rises) + 1.0
+
+
+@pytest.mark.parametrize(("robot", "height", "torque"), [("go2", 0.32, 20.0), ("a1", 0.3, 20.0), ("solo12", 0.24, 2.0)])
+def test_robots_stand_up_from_their_belly(robot: str, height: float, torque: float) -> None:
+    """Within the torques that their motors give, on their feet alone, and in steps ten times smaller too."""
+    case, solution = case_of("stand-up", robot=robot), solution_of("stand-up", robot=robot)
+    state = solution.problem.state  # type: ignore[union-attr]
+    assert isinstance(case.us, np.ndarray)
+    assert not case.us.any()
+    assert case.reference_cost is None  # the one that is known is of another robot
+    assert solution.converged
+    weight = pin.computeTotalMass(state.model) * GRAVITY
+    assert carried(solution, "belly")[0] > 0.3 * weight
+    assert solution.xs[0, 2] < 0.06
+    assert solution.xs[-1, 2] == pytest.approx(height, abs=0.03)
+    assert np.abs(carried(solution, "belly")[40:] + carried(solution, "knee")[40:]).max() < 1e-6
+    assert carried(solution, "foot")[40:60].mean() == pytest.approx(weight, rel=0.15)
+    assert np.abs(solution.us).max() < torque
+    joints = solution.xs[:, 7 : state.nq]
+    assert np.all(joints <= state.model.upperPositionLimit[7:])
+    assert np.all(joints >= state.model.lowerPositionLimit[7:])
+    motion = replay(solution)
+    away = np.array([state.difference(a, b)[:18] for a, b in zip(solution.xs, motion.xs[::10])])
+    assert np.abs(away).max() < 0.1  # [m, rad]
+    assert np.abs(away[-1]).max() < 0.03
+
+
+def test_the_quadruped_walks_without_a_schedule() -> None:
+    """Feet lift, carry in turn and hardly slip, within the motors' limits; in smaller steps it walks as far."""
+    case, solution = case_of("walk-freely"), solution_of("walk-freely")
+    state = case.problem.state
+    feet = legged_robot("small-quadruped").feet
+    np.testing.assert_allclose(solution.gaps(), 0.0, atol=1e-9)
+    assert solution.xs[-1, 0] - solution.xs[0, 0] == pytest.approx(0.4, abs=0.03)
+    assert np.all(np.abs(solution.us) <= case.problem.running[0].upper + 1e-9)
+    paths = {foot: solution.frame_path(foot) for foot in feet}
+    for foot, path in paths.items():
+        swings, slip = walk_freely.steps(solution, foot)
+        assert swings >= 1
+        assert path[:, 2].max() - walk_freely.SOLE > 0.02
+        assert slip < 0.015
+        assert path[-1, 0] - path[0, 0] > 0.3
+    joints, rates = solution.xs[:, 7 : state.nq], solution.xs[:, state.nq + 6 :]
+    assert np.all((joints <= state.model.upperPositionLimit[7:]) & (joints >= state.model.lowerPositionLimit[7:]))
+    assert np.all(np.abs(rates) <= state.model.velocityLimit[6:])
+    assert min(solution.frame_path(f"{leg}_kfe_link")[:, 2].min() for leg in ("lf", "rf", "lh", "rh")) > 0.03  # knees
+    carries = np.array([solution.contact_forces()[foot][:, 2] > walk_freely.LOADED for foot in feet])
+    assert len({tuple(knot) for knot in carries.T if 2 <= sum(knot) <= 3}) >= 4  # feet that carry together
+    assert np.mean(carries.sum(axis=0) >= 2) > 0.8
+    motion = replay(solution, clip=True)
+    assert motion.xs[-1, 0] - motion.xs[0, 0] == pytest.approx(solution.xs[-1, 0] - solution.xs[0, 0], rel=0.05)
+    assert motion.xs[:, 2].min() > 0.25
+    assert np.abs(state.difference(solution.xs[-1], motion.xs[-1])[:18]).max() < 0.1  # [m, rad]
+    assert case.report(solution)["steps"].count("foot") == 4
+    assert not solution.converged
+    assert "ends at max_iterations" in case.report(solution)["judged by"]
 
 
 def held(name: str, steps: int, **parameters: float) -> tuple[np.ndarray, np.ndarray]:
@@ -200,8 +296,16 @@ def test_it_gets_there_in_smaller_steps_too(name: str) -> None:
     [
         ("hopper", {"height": -1.0}, r"height: expected a number > 0"),
         ("stand-up", {"limits": True, "torque": 0.0}, r"torque: expected a number > 0"),
+        ("stand-up", {"torque": 4.0}, r"torque: expected None without limits, got 4.0; write limits=True"),
+        (
+            "walk-freely",
+            {"robot": "go2"},
+            r"robot: expected None for walk-freely, .* got 'go2'; leave it out \(--robot\)",
+        ),
         ("block-on-incline", {"distance": 0.0}, r"distance: expected a number > 0"),
         ("puck", {"target": 0.0}, r"target: expected a number > 0"),
+        ("walk-freely", {"distance": 0.0}, r"distance: expected a number > 0"),
+        ("walk-freely", {"slip": -1.0}, r"slip: expected a number > 0"),
         ("cart-push", {"friction": -0.1}, r"friction: expected a number >= 0"),
     ],
 )

@@ -38,23 +38,38 @@ def model(sim: Simulator, *, forces: bool = True) -> ActionModelSimulator:
     return ActionModelSimulator(sim, costs, dt=DT, constraints=constraints, actuation=motors)
 
 
-@pytest.mark.parametrize("mode", ["FORWARD_RK1F", "FORWARD_RK1I", "FORWARD_RK2I"])
-def test_derivatives(mode: str) -> None:
-    """Central differences of values, costs and rows; their error is ε^⅔ of large numbers."""
-    sim = simulator(mode)
-    action = model(sim, forces=mode == "FORWARD_RK1F")
-    x, u, n = state(0.01), np.array([1.0, -2.0, 0.5]), 14
-    _, _, F, g, _, *rows = outputs_at(action, action.program("calc_diff"), x, u)
+WAYS = [(m, "projected") for m in ("FORWARD_RK1F", "FORWARD_RK1I", "FORWARD_RK2I", "FORWARD_RK4I")]
+WAYS += [("FORWARD_RK1I", "readme"), ("FORWARD_RK1I", "source"), ("FORWARD_RK2I", "readme")]
+WAYS += [(m, "projected") for m in ("BACKWARD_RK1F", "INVERSE_BACKWARD_RK1F", "BACKWARD_RK1I")]
 
-    def at(dz: np.ndarray) -> np.ndarray:
-        xnext, cost, *c = outputs_at(action, action.program("calc"), sim.state.integrate(x, dz[:n]), u + dz[n:])
-        base = outputs_at(action, action.program("calc"), x, u)[0].ravel()
-        return np.concatenate([sim.state.difference(base, xnext.ravel()), cost.ravel(), *(r.ravel() for r in c)])
+
+@pytest.mark.parametrize(("mode", "variant"), WAYS)
+def test_derivatives(mode: str, variant: str) -> None:
+    """Central differences of values, costs and rows; their error is ε^⅔ of large numbers."""
+    sim = simulator(mode, variant=variant)
+    told = mode != "BACKWARD_RK1I" and (variant == "projected" or (mode, variant) == ("FORWARD_RK1I", "readme"))
+    action = model(sim, forces=told)
+    x, u, n = landing(), np.array([1.0, -2.0, 0.5]), 14
+    _, _, F, g, _, *rows = outputs_at(action, action.program("calc_diff"), x, u)
+    base = outputs_at(action, action.program("calc"), x, u)[0].ravel()
+
+    def at(dz: np.ndarray) -> list[np.ndarray]:
+        xnext, *others = outputs_at(action, action.program("calc"), sim.state.integrate(x, dz[:n]), u + dz[n:])
+        return [sim.state.difference(base, xnext.ravel()), *(other.ravel() for other in others)]
 
     step = 1e-6
-    numeric = np.array([(at(step * e) - at(-step * e)) / (2 * step) for e in np.eye(n + 3)]).T
-    exact = np.vstack([F, g.T, *rows[1:]])
-    assert np.abs(exact - numeric).max() <= 1e-6 * max(1.0, np.abs(exact).max())
+    ends = [(at(step * e), at(-step * e)) for e in np.eye(n + 3)]
+    for i, exact in enumerate([F, g.T, *rows[1:]]):
+        numeric = np.array([(forth[i] - back[i]) / (2 * step) for forth, back in ends]).T
+        assert np.abs(exact - numeric).max() <= 1e-6 * max(1.0, np.abs(exact).max())
+        assert np.abs(exact).max() > 1e-3
+
+
+def landing() -> np.ndarray:
+    """The block falls on two of its corners."""
+    x = state(0.02, tilt=0.1)
+    x[10] = -0.8
+    return x
 
 
 def test_every_solver_finds_the_same_push() -> None:
@@ -91,11 +106,23 @@ def test_what_is_set_later_has_no_effect() -> None:
 
 
 def test_modes_without_a_next_state_are_refused() -> None:
-    for mode in ("FORWARD_I", "BACKWARD_RK1F"):
+    for mode in ("FORWARD_I", "INVERSE_LF"):
         sim = simulator(mode)
         with pytest.raises(InvalidArgumentError, match="simulator: expected a mode that gives the next state"):
             ActionModelSimulator(sim, CostStack(sim.state))
-    sim = simulator("FORWARD_RK1I")
+    sim = simulator("FORWARD_RK2I", variant="source")
     costs = CostStack(sim.state).add("f", ResidualModelContactForce(sim.state, "corner1", np.zeros(3)), weight=1.0)
-    with pytest.raises(InvalidArgumentError, match="f"):
+    with pytest.raises(InvalidArgumentError, match=r"'f'.*the variant 'source' do not tell .* use variant='proj"):
         ActionModelSimulator(sim, costs)
+
+
+def test_forces_of_impulse_modes_are_means() -> None:
+    """p / dt [N], for costs and for who asks."""
+    sim = simulator("FORWARD_RK1I")
+    action, x, u = model(sim), state(0.01), np.array([1.0, -2.0, 0.5])
+    told = action.force_values(x[None], u[None], action.layout.column()[None])
+    impulse = sim.contact_forces(DT, x)["corner1"]
+    assert np.allclose(told["corner1"][0], impulse / DT, rtol=1e-12)
+    terms = action.term_values(x[None], u[None], action.layout.column()[None])
+    rest = impulse / DT - [0.0, 0.0, 5.0]
+    assert terms["push"].item() == pytest.approx(DT * 1e-3 * rest @ rest / 2)

@@ -222,6 +222,26 @@ def test_wrong_arguments_are_told() -> None:
         Simulator(block(), [MDPContact("box"), MDPContact("box")])
 
 
+@pytest.mark.parametrize("mode", ["FORWARD_RK1F", "INVERSE_I"])
+def test_rows_of_an_array_are_checked_as_single_ones(mode: str) -> None:
+    """In one pass over the array; then the row that is wrong is named."""
+    sim = simulator(mode)
+    good = np.array([whole_input(sim, 0.01, seed) for seed in range(5)])
+    places = [(2, np.nan, "expected finite numbers"), (5, 3.0, "expected the quaternion"), (14, np.inf, "finite")]
+    for place, value, message in [*places, (good.shape[1] - 1, np.nan, "expected finite numbers")]:
+        rows = good.copy()
+        rows[3, place] = value
+        with pytest.raises(InvalidArgumentError, match=rf"qdqs\[3\]: .*{message}"):
+            sim.simulate_batched(DT, rows)
+    taus = np.zeros((5, 7))
+    taus[4, 6] = np.nan
+    with pytest.raises(InvalidArgumentError, match=r"taus\[4\]: expected finite|taus\[0\]: expected None"):
+        sim.simulate_batched(DT, good, taus)
+    turned = good.copy()
+    turned[:, 3:7] *= 1 + 5e-7
+    assert np.isfinite(sim.simulate_batched(DT, turned)[0]).all()
+
+
 def test_a_failure_names_residual_and_state() -> None:
     sim, x = simulator(), state(0.01)
     sim.set_parameter("tolerance", 1e-300)

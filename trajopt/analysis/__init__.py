@@ -1,8 +1,10 @@
 """Analysis of a solution in numbers: feet, forces, references, limits, constraints, a report in words."""
 
 from trajopt.analysis.constraints import ConstraintRows, constraint_rows, constraints_report
+from trajopt.analysis.covariance import Ellipses, StateCovariance, state_covariance
 from trajopt.analysis.legs import Foot, LeggedMotion, SupportPhase, legged_motion
 from trajopt.analysis.limits import LimitUse, limit_uses, limits_report
+from trajopt.analysis.monte_carlo import MonteCarlo, monte_carlo
 from trajopt.analysis.reached import Reached, friction_use, reached, reached_words
 from trajopt.analysis.replay import replay
 from trajopt.analysis.report import motion_report
@@ -10,10 +12,13 @@ from trajopt.model.calls import explain_calls
 
 __all__ = [
     "ConstraintRows",
+    "Ellipses",
     "Foot",
     "LeggedMotion",
     "LimitUse",
+    "MonteCarlo",
     "Reached",
+    "StateCovariance",
     "SupportPhase",
     "constraint_rows",
     "constraints_report",
@@ -21,10 +26,12 @@ __all__ = [
     "legged_motion",
     "limit_uses",
     "limits_report",
+    "monte_carlo",
     "motion_report",
     "reached",
     "reached_words",
     "replay",
+    "state_covariance",
 ]
 
 explain_calls(__name__)

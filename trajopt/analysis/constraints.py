@@ -156,6 +156,25 @@ def constraint_rows(solution: Solution) -> tuple[ConstraintRows, ...]:
     return tuple(_rows_of(problem, d, y, softness, name) for name in problem.constraint_names)
 
 
+def constraint_units(solution: Solution) -> dict[str, str]:
+    """Unit of each constraint of states whose rows have one and the same; nothing is evaluated.
+
+    Args:
+        solution: The solution.
+    """
+    found: dict[str, set[str]] = {}
+    if solution.problem is not None:
+        for kind in solution.problem._kinds:
+            for name in kind.row_sizes():
+                found.setdefault(name, set()).add(getattr(_residual(kind.model, name), "unit", ""))
+    elif solution.description is not None:
+        for rows in solution.description.constraints:
+            found[rows.name] = {""} if any(i >= 0 for i in rows.controls) else set(rows.units)
+    return {
+        name: unit for name, (unit, *more) in found.items() if not more and unit not in ("", "-") and "," not in unit
+    }
+
+
 def constraints_report(solution: Solution) -> dict[str, str]:
     """One line on constraints in words, under the name "constraints"; empty if the problem has none.
 

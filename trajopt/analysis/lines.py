@@ -76,7 +76,7 @@ def lines_of(solution: Solution) -> tuple[Line, ...]:
         return solution.description.lines
     constraints = constraint_rows(solution)
     return (
-        *(_bounded(line, constraints, line.tangent, "coordinates") for line in _state_lines(solution)),
+        *(_bounded(line, constraints, line.tangent, "coordinates") for line in state_lines(solution)),
         *(_bounded(line, constraints, i, "controls") for i, line in enumerate(_control_lines(solution))),
         *_torque_lines(solution),
     )
@@ -153,7 +153,8 @@ def _limbs(state: Any) -> dict[str, str]:
     return limbs_of(state.model) if hasattr(state, "model") else {}
 
 
-def _state_lines(solution: Solution) -> Iterator[Line]:
+def state_lines(solution: Solution) -> Iterator[Line]:
+    """Lines of the coordinates of the states in their order, without bounds of constraints."""
     xs = solution.xs
     state = solution.problem.state if solution.problem is not None else None
     if state is not None and hasattr(state, "model"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import casadi as ca
 import numpy as np
 import pinocchio as pin
@@ -33,6 +35,7 @@ class RobotExpressions:
         v: Velocity, SX (nv,) [rad/s, m/s]; None if only configurations matter.
         friction: Friction to add to the joint torques of rnea and its derivatives: None (default, as in Pinocchio and
             Crocoddyl), "smooth" for the model's damping and friction with the default width, or a SmoothFriction.
+        factors: Factors of the mass and of all of the inertia of bodies, by the index of their joint [-].
         with_derivatives: Whether derivatives are needed too. Coriolis forces are then computed as ½ ∂τ/∂v v, which
             saves a recursion: forward_dynamics with its derivatives takes 5,710 instructions instead of 6,091
             (talos_arm). For an expression without derivatives False is shorter.
@@ -52,12 +55,13 @@ class RobotExpressions:
         v: SX | None = None,
         *,
         friction: SmoothFriction | str | None = None,
+        factors: Mapping[int, SX] | None = None,
         with_derivatives: bool = False,
     ) -> None:
         self.model = model
         self.q = _column("q", q, model.nq)
         self.v = None if v is None else _column("v", v, model.nv)
-        self.tree = Tree(model, self.q)
+        self.tree = Tree(model, self.q, factors)
         self.coordinates = Coordinates(model, self.tree, self.q, self.v)
         self.friction = SmoothFriction.of(friction)
         self.with_derivatives = with_derivatives
@@ -210,7 +214,7 @@ class RobotExpressions:
         """Centre of mass (3,) in the world [m], as pin.centerOfMass."""
 
         def build() -> SX:
-            moment = SX(self.tree.grounded.moment)
+            moment = self.tree.grounded
             for link, inertia in zip(self.tree.links, self._shape().inertias(), strict=True):
                 if link.parent < 0:
                     placement = link.placement
@@ -371,8 +375,8 @@ class RobotExpressions:
 
         return self._cache.once(("classical", frame_id, self._cache.key_of(a)), build)
 
-    def _mass(self) -> float:
-        if self.tree.mass <= 0:
+    def _mass(self) -> SX:
+        if self.tree.mass.is_constant() and float(self.tree.mass) <= 0:
             raise InvalidArgumentError("model: expected a positive total mass for the centre of mass, got 0")
         return self.tree.mass
 

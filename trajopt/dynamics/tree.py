@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,7 +77,6 @@ class Link:
         placement: Placement of the link's frame in the parent's frame, SX.
         columns: Motion subspace S in the link's frame, one Spatial per rate.
         first: Number of this link's first rate among all rates of the tree.
-        body: Mass, first moment, rotational inertia of the body in the link's frame.
         inertia: The regrouped inertia, which is equivalent for joint torques only.
         second_moments: J = Σ m r rᵀ of the regrouped inertia, SX (3, 3).
     """
@@ -87,7 +87,6 @@ class Link:
     placement: Placement
     columns: list[Spatial]
     first: int
-    body: RigidParameters
     inertia: Inertia
     second_moments: SX
 
@@ -102,25 +101,26 @@ class Tree:
     Args:
         model: Pinocchio's model.
         q: Configuration, SX (nq,).
+        factors: Factors of the mass and of all of the inertia of bodies, by the index of their joint; 1 by default [-].
 
     Attributes:
         links: Elementary joints with their bodies.
         attachment: For each joint of the model, (link, constant placement of Pinocchio's joint frame in it).
         rates: For each rate of the tree, {velocity index: coefficient}.
-        grounded: Inertia that regrouping moved to the world; it counts for the centre of mass only.
+        grounded: First moment (3,) that regrouping moved to the world; it counts for the centre of mass only [kg m].
         mass: Total mass of the bodies [kg].
     """
 
-    def __init__(self, model: pin.Model, q: SX) -> None:
+    def __init__(self, model: pin.Model, q: SX, factors: Mapping[int, SX] | None = None) -> None:
         self.links: list[Link] = []
         self.attachment: list[tuple[int, pin.SE3]] = [(-1, pin.SE3.Identity())]
         self.rates: list[Rate] = []
-        self.grounded = RigidParameters.zero()
-        self.mass = float(sum(inertia.mass for inertia in list(model.inertias)[1:]))
         self._grow(model, q)
-        for joint_id in range(1, model.njoints):
-            self._attach(joint_id, RigidParameters.of(model.inertias[joint_id]))
-        self._regroup()
+        given = dict(factors or {})
+        self.grounded, self.mass = SX(3, 1), SX(0)
+        self._add(model, [joint for joint in range(1, model.njoints) if joint not in given], SX(1))
+        for joint, factor in given.items():
+            self._add(model, [joint], factor)
 
     @property
     def is_direct(self) -> bool:
@@ -145,10 +145,9 @@ class Tree:
             before = _rounded_placement(slid(branches, slides, i))
             placement = constant_placement(before).compose(joint.motion)
             columns = [spatial(joint.subspace[:, k]) for k in range(joint.subspace.shape[1])]
-            body = RigidParameters.zero()
-            link_parent, first = branches[i].parent, len(self.rates)
+            none = Inertia(SX(0), SX(3, 1), SX(3, 3))
             self.links.append(
-                Link(link_parent, joint, before, placement, columns, first, body, body.expression(), SX(3, 3))
+                Link(branches[i].parent, joint, before, placement, columns, len(self.rates), none, SX(3, 3))
             )
             self.rates.extend(joint.rates)
         self.attachment = [
@@ -156,26 +155,27 @@ class Tree:
             for link, after in self.attachment
         ]
 
-    def _attach(self, joint_id: int, body: RigidParameters) -> None:
-        link, after = self.attachment[joint_id]
-        if link >= 0:
-            self.links[link].body = self.links[link].body.plus(body.seen_from(after))
-        else:
-            self.grounded = self.grounded.plus(body.seen_from(after))
-
-    def _regroup(self) -> None:
-        parameters = [link.body for link in self.links]
+    def _add(self, model: pin.Model, joints: Iterable[int], factor: SX) -> None:
+        """Adds the bodies of some joints, times a factor: regrouping is linear."""
+        parameters = [RigidParameters.zero() for _ in range(len(self.links) + 1)]  # the last are those of the world
+        for joint in joints:
+            i, after = self.attachment[joint]
+            parameters[i] = parameters[i].plus(RigidParameters.of(model.inertias[joint]).seen_from(after))
+            self.mass += factor * model.inertias[joint].mass
         for i in reversed(range(len(self.links))):
             link = self.links[i]
             moved = _movable(link.joint.kind, parameters[i])
             parameters[i] = parameters[i].minus(moved)
-            moved = moved.seen_from(link.before)
-            if link.parent >= 0:
-                parameters[link.parent] = parameters[link.parent].plus(moved)
-            else:
-                self.grounded = self.grounded.plus(moved)
-            link.inertia = parameters[i].expression()
-            link.second_moments = SX(_clean(parameters[i].second_moments()))
+            parameters[link.parent] = parameters[link.parent].plus(moved.seen_from(link.before))
+            link.inertia = _sum(link.inertia, parameters[i].expression(), factor)
+            link.second_moments = link.second_moments + factor * SX(_clean(parameters[i].second_moments()))
+        self.grounded = self.grounded + factor * SX(parameters[-1].moment)
+
+
+def _sum(a: Inertia, b: Inertia, factor: SX) -> Inertia:
+    """a + factor b."""
+    rotational = a.rotational + factor * b.rotational
+    return Inertia(a.mass + factor * b.mass, a.moment + factor * b.moment, rotational)
 
 
 def constant_placement(placement: pin.SE3) -> Placement:

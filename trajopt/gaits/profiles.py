@@ -25,7 +25,11 @@ def triangle(knots: int) -> tuple[Reals, Reals]:
 
 def smooth(knots: int) -> tuple[Reals, Reals]:
     """Progress 3 s² - 2 s³ and height 16 s² (1 - s)² at s = k / N, at knots k = 0..N-1 and at touch-down, s = 1."""
-    s = np.arange(knots + 1) / knots
+    return smooth_at(np.arange(knots + 1) / knots)
+
+
+def smooth_at(s: Reals) -> tuple[Reals, Reals]:
+    """Progress 3 s² - 2 s³ and height 16 s² (1 - s)² at parts s of a swing, 0 to 1."""
     return s * s * (3 - 2 * s), 16 * (s * (1 - s)) ** 2
 
 

@@ -1,4 +1,4 @@
-"""Inverse kinematics in one call: `ik.solve(robot, tasks)`, and `ik.solve_batch` for thousands of targets."""
+"""Inverse kinematics in one call: `ik.solve(robot, tasks)`, batches of targets, and paths."""
 
 from __future__ import annotations
 
@@ -7,12 +7,30 @@ from typing import Any
 import numpy.typing as npt
 
 from trajopt.kinematics.kept import kept_solver
+from trajopt.kinematics.path import Departure, IKPath, IKPathStatus
 from trajopt.kinematics.planar import planar_2r
 from trajopt.kinematics.result import IKBatch, IKResult, IKStatus, TaskResidual
 from trajopt.kinematics.solver import IKSolver
+from trajopt.kinematics.track import track
+from trajopt.kinematics.tracker import IKStep, IKTracker
 from trajopt.robots import Robot
 
-__all__ = ["IKBatch", "IKResult", "IKSolver", "IKStatus", "TaskResidual", "planar_2r", "solve", "solve_batch"]
+__all__ = [
+    "Departure",
+    "IKBatch",
+    "IKPath",
+    "IKPathStatus",
+    "IKResult",
+    "IKSolver",
+    "IKStatus",
+    "IKStep",
+    "IKTracker",
+    "TaskResidual",
+    "planar_2r",
+    "solve",
+    "solve_batch",
+    "track",
+]
 
 
 def solve(

@@ -30,7 +30,9 @@ def planar_2r(target: npt.ArrayLike, *, first: float = 1.0, second: float = 1.0)
     """
     x, y = check_array("target", target, (2,), cure="a point (x, y) in the plane of the arm [m]")
     l1, l2 = check_positive("first", first, unit="m"), check_positive("second", second, unit="m")
-    cosine = np.clip((x * x + y * y - l1 * l1 - l2 * l2) / (2.0 * l1 * l2), -1.0, 1.0)
+    far = np.hypot(x, y)
+    with np.errstate(over="ignore"):  # a point that far is out of reach
+        cosine = np.clip(0.5 * ((far / l1) * (far / l2) - l1 / l2 - l2 / l1), -1.0, 1.0)
     q2 = np.arccos(cosine) * np.array([1.0, -1.0])
     q1 = np.arctan2(y, x) - np.arctan2(l2 * np.sin(q2), l1 + l2 * np.cos(q2))
     q1 = np.pi - np.mod(np.pi - q1, 2.0 * np.pi)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from trajopt.checks import check_array, check_count, check_flag, check_mapping, check_positive
 from trajopt.kernels import LANES
-from trajopt.kinematics.result import IKBatch, IKResult, IKStatus, TaskResidual
+from trajopt.kinematics.residuals import Judge
+from trajopt.kinematics.result import IKBatch, IKResult, IKStatus
 from trajopt.kinematics.search import Found, Search
 from trajopt.kinematics.starts import Starts
 from trajopt.kinematics.targets import target_rows
@@ -67,6 +68,10 @@ class IKSolver(Immutable):
         tasks = ", ".join((*self._model.constraints.names, *self._model.costs.names))
         return f"IKSolver({self.robot.name!r}, {tasks}, limits={self.limits}, tolerance={self.tolerance:g})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        stacks = tuple(stack for stack in (self._model.constraints, self._model.costs) if stack.names)
+        return _rebuilt, (self.robot, stacks, self.limits, self.tolerance)
+
     def solve(
         self, targets: Any = None, *, starts: int = 32, seed: int = 0, start: npt.ArrayLike | None = None
     ) -> IKResult:
@@ -102,7 +107,7 @@ class IKSolver(Immutable):
             iterations=self._search.passes - begun,
             starts=int(tried[0]),
             active_limits=tuple(names[i] for i in pressed),
-            judge=lambda q: self._residuals(p, q),
+            judge=Judge.of(self._model, self._values, p),
         )
 
     def solve_batch(
@@ -120,7 +125,8 @@ class IKSolver(Immutable):
             UnknownNameError: There is no parameter of this name.
             InvalidArgumentError: A value is not as the parameter needs it.
         """
-        p = target_rows(self._model.layout, self._model.layout.column(first) if first else self._first, targets)
+        shared = {} if first is None else check_mapping("first", first, 'write {"tool.upper": value}')
+        p = target_rows(self._model.layout, self._model.layout.column(shared) if shared else self._first, targets)
         parts = []
         for i in range(0, len(p), TOGETHER):
             found, tried = self._found(p[i : i + TOGETHER], starts, seed, None, 1)
@@ -135,7 +141,8 @@ class IKSolver(Immutable):
 
     def first_start(self, targets: Any = None) -> Reals:
         """The configuration (nq,) of the table that is nearest to a target, from which a batch starts."""
-        p = self._model.layout.column(targets) if targets else self._first
+        given = {} if targets is None else check_mapping("targets", targets, 'write {"tool.reference": value}')
+        p = self._model.layout.column(given) if given else self._first
         return np.array(self._starts.candidates(p[None], 0, 1, 0)[0, 0])
 
     def _found(
@@ -212,21 +219,11 @@ class IKSolver(Immutable):
             return IKStatus.MAX_ITERATIONS
         return IKStatus.SOLVED
 
-    def _residuals(self, p: Reals, q: Reals) -> dict[str, TaskResidual]:
-        """Residual of each task at a configuration (nq,), for a target (np,)."""
-        model = self._model
-        values = self._values(q, p)
-        rows, lower, upper = (np.array(v).ravel() for v in values[:3])
-        beyond, result, end = rows - np.clip(rows, lower, upper), {}, 0
-        for c in model.constraints.constraints:
-            part = slice(end, end := end + c.residual.size(0))
-            result[c.name] = TaskResidual(rows[part], beyond[part], c.residual.unit)
-        for term, value in zip(model.costs.terms, values[3:]):
-            residual = np.array(value).ravel()
-            result[term.name] = TaskResidual(residual, np.zeros_like(residual), term.residual.unit)
-        return result
-
     def _checked(self, start: npt.ArrayLike) -> Reals:
         state = self._model.state
         q = check_array("start", start, (state.nq,), cure=f"a configuration of {self.robot.name!r}")
         return state.check(state.at_rest(q), "start")[: state.nq]
+
+
+def _rebuilt(robot: Robot, tasks: Any, limits: bool, tolerance: float) -> IKSolver:
+    return IKSolver(robot, tasks, limits=limits, tolerance=tolerance)

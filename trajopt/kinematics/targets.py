@@ -40,6 +40,8 @@ def target_rows(layout: ParameterLayout, first: Reals, targets: Any) -> Reals:
         raise InvalidArgumentError(
             f"targets: expected arrays of one length, got {counts}; give each a row for each pose"
         )
+    if 0 in counts.values():
+        raise InvalidArgumentError("targets: expected at least one target, got none; give a row for each pose")
     rows = np.tile(first, (next(iter(counts.values())), 1))
     for name, column in columns.items():
         rows[:, layout.slices[name]] = column
@@ -68,7 +70,7 @@ def _flat_rows(argument: str, parameter: Parameter, values: Any) -> Reals:
         _check_rotations(argument, array[:, :, :3])
     elif parameter.convert is not None:
         return _flat_rows(argument, parameter, list(array))
-    return array.reshape(len(array), *parameter.shape).swapaxes(1, -1).reshape(len(array), -1)
+    return array.reshape(len(array), *parameter.shape).swapaxes(1, -1).reshape(len(array), parameter.size)
 
 
 def _check_rotations(argument: str, rotations: Reals) -> None:

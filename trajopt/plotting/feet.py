@@ -10,7 +10,16 @@ from trajopt.analysis.legs import Foot, LeggedMotion, legged_motion
 from trajopt.checks import check_flag
 from trajopt.plotting.ground import GROUND, draw_ground, ground_level
 from trajopt.plotting.phases import AIR, mark_phases, phases_of, shade_air
-from trajopt.plotting.style import GREY, canvas, house_style, legend_below, line_look, set_time_axis, whole_figure
+from trajopt.plotting.style import (
+    GREY,
+    canvas,
+    house_style,
+    label_row,
+    legend_below,
+    line_look,
+    set_time_axis,
+    whole_figure,
+)
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -91,7 +100,7 @@ def _draw_height(axes: Axes, motion: LeggedMotion, foot: Foot, number: int) -> N
                   solid_capstyle="butt", zorder=1, label="_ground")  # fmt: skip
     axes.plot(motion.abscissa, foot.references[:, 2], color=GREY, linestyle="--", linewidth=1.1, label="_reference")
     axes.plot(motion.abscissa, foot.positions[:, 2], color=line_look(number)["color"], label=foot.name)
-    axes.set_ylabel(f"{foot.name}\nz [m]", fontsize=8.0)
+    label_row(axes, foot.name, "z [m]", len(motion.feet))
 
 
 def _draw_side(axes: Axes, motion: LeggedMotion) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from trajopt.analysis.legs import Foot, LeggedMotion, legged_motion
 from trajopt.plotting.phases import AIR, mark_phases, phases_of, shade_air
-from trajopt.plotting.style import BLUE, RED, canvas, house_style, legend_below, set_time_axis, whole_figure
+from trajopt.plotting.style import BLUE, RED, canvas, house_style, label_row, legend_below, set_time_axis, whole_figure
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def draw_forces(target: Figure | SubFigure, motion: LeggedMotion) -> list[Axes]:
 
 
 def _draw_foot(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
-    axes.set_ylabel(f"{foot.name}\nforce [N]", fontsize=8.0)
+    label_row(axes, foot.name, "force [N]", len(motion.feet))
     axes.axhline(0.0, color="#555555", linewidth=0.6, zorder=1)
     times, normal, along = held(motion, foot.normal_forces, foot.tangential_forces)
     _, limit = held(motion, np.maximum(foot.mu * foot.normal_forces, 0.0))

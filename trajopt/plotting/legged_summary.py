@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from trajopt.plotting.motion import plot_motion
 from trajopt.plotting.phases import plot_phases
 from trajopt.plotting.strip import plot_strip, strip_height
 from trajopt.plotting.style import SCREEN, legend_below, set_time_axis, split
+from trajopt.robots.legged import LEGGED_ROBOTS
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -118,7 +120,7 @@ def heading(solution: Solution) -> str:
             asked = _range((row.asked for row in rises), 1e3)
             told = f" ({asked} asked)"
         words.append(f"centre of mass rises {_range([rise], 1e3)} mm{told}")
-    words += _scheduled(rows) if rows else _measured(motion)
+    words += _scheduled(rows) if rows else _measured(_on_feet(solution, motion))
     return ", ".join(words)
 
 
@@ -132,6 +134,13 @@ def _scheduled(rows: Sequence[Reached]) -> list[str]:
             words.append(f"{start} {got} {unit} ({'as' if ' ' in asked and got == asked else asked} asked)")
     landings = [row.reached for row in rows if row.what == "landing"]
     return [*words, *([f"land {_range(landings, 1e3)} mm high"] if landings else [])]
+
+
+def _on_feet(solution: Solution, motion: LeggedMotion) -> LeggedMotion:
+    """The motion with the robot's feet only, if they are known; knees and belly may touch the ground too."""
+    legs = LEGGED_ROBOTS.get(getattr(solution.robot, "name", ""))
+    feet = tuple(foot for foot in motion.feet if legs is not None and foot.frame in legs.feet)
+    return dataclasses.replace(motion, feet=feet) if feet else motion
 
 
 def _measured(motion: LeggedMotion) -> list[str]:

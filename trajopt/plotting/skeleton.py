@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,23 +21,68 @@ def skeleton_of(model: Any, configurations: Reals, tracked: Sequence[int] = ()) 
     import pinocchio as pin
 
     data = model.createData()
-    ends = ends_of(model)
-    points = np.empty((len(configurations), model.njoints + len(ends), 3))
+    slides = _slides(model)
+    boxes = {j: _box(model.inertias[j]) for j in _loose_bodies(model, slides)}
+    ends = [end for end in ends_of(model) if end[0] not in boxes]
+    fixed_points = [(joint, point) for joint, point, _ in ends] + [(j, p) for j, box in boxes.items() for p in box]
+    points = np.empty((len(configurations), model.njoints + len(fixed_points), 3))
     paths = np.empty((len(tracked), len(configurations), 3))
     for t, q in enumerate(configurations):
         pin.framesForwardKinematics(model, data, q)
         for j in range(model.njoints):
             points[t, j] = data.oMi[j].translation
-        for i, (joint, point, _) in enumerate(ends):
+        for i, (joint, point) in enumerate(fixed_points):
             points[t, model.njoints + i] = data.oMi[joint].act(point)
         for i, index in enumerate(tracked):
             paths[i, t] = data.oMf[index].translation
-    bones = [(model.parents[j], j) for j in range(1, model.njoints) if model.parents[j] != 0]
+    for j in reversed(slides):  # at the body that they move: nothing is where they are
+        points[:, j] = points[:, list(model.parents).index(j, 1)]
+    parents = [(model.parents[j], j) for j in range(1, model.njoints)]
+    bones = [(i, j) for i, j in parents if i != 0 and i not in slides]
     bones += [(joint, model.njoints + i) for i, (joint, _, _) in enumerate(ends)]
-    roots = [j for j in range(1, model.njoints) if model.parents[j] == 0]
+    first = model.njoints + len(ends)
+    bones += [(first + 8 * k + i, first + 8 * k + j) for k in range(len(boxes)) for i, j in _EDGES]
+    roots = [j for i, j in parents if i == 0 and j not in slides and j not in boxes]
     still = [j for j in roots if np.ptp(points[:, j], axis=0).max() < 1e-9]
     sliders = [j for j in roots if j not in still and model.joints[j].nv == 1]
     return Skeleton(points=points, bones=bones, fixed=[(0, j) for j in still], sliders=sliders), paths
+
+
+_EDGES = [(i, i | bit) for bit in (1, 2, 4) for i in range(8) if not i & bit]
+"""Edges of a box with corners in the order of `_box`."""
+_LIGHT = 1e-5  # part of a model's mass that is none
+
+
+def _slides(model: Any) -> list[int]:
+    """Joints without mass by which a body slides in the world, such as x and z of a block, from the ground up."""
+    parents, total = list(model.parents), sum(inertia.mass for inertia in model.inertias)
+    found: list[int] = []
+    for j in range(1, model.njoints):
+        light = model.inertias[j].mass <= _LIGHT * total and parents[1:].count(j) == 1
+        if _slides_along(model, j) and light and (parents[j] == 0 or parents[j] in found):
+            found.append(j)
+    return found
+
+
+def _slides_along(model: Any, joint: int) -> bool:
+    """Whether a joint is prismatic."""
+    return "JointModelP" in model.joints[joint].shortname() and model.joints[joint].nv == 1
+
+
+def _loose_bodies(model: Any, slides: Sequence[int]) -> list[int]:
+    """Bodies that slide, and have no joints: blocks, carts."""
+    parents = list(model.parents)
+    leaves = [j for j in range(1, model.njoints) if j not in parents[1:] and model.inertias[j].mass > 0]
+    on_rails = [j for j in leaves if parents[j] == 0 and _slides_along(model, j)] if slides else []
+    return [j for j in leaves if parents[j] in slides or j in on_rails]
+
+
+def _box(inertia: Any) -> Reals:
+    """Corners (8, 3) of the box with this inertia, in the joint's frame [m]: of a box its own."""
+    moments, axes = np.linalg.eigh(inertia.inertia)
+    halves = np.sqrt(np.maximum(6 * (moments.sum() - 2 * moments) / inertia.mass, 0.0)) / 2
+    corners = np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * halves
+    return np.array(inertia.lever) + corners @ axes.T
 
 
 def ends_of(model: Any) -> list[tuple[int, Reals, str]]:

@@ -108,6 +108,9 @@ def split(figure: Figure | SubFigure, rows: int, columns: int, **ratios: Any) ->
     return list(np.ravel(figure.subfigures(rows, columns, **ratios)))  # type: ignore[arg-type]
 
 
+_ROWS = 6  # panels in a column that have room for two lines of text [-]
+
+
 def set_time_axis(axes: Axes, abscissa: Reals, label: str) -> None:
     """Sets range and label of the horizontal axis, from `time_axis`."""
     single = abscissa[-1] <= abscissa[0]
@@ -132,6 +135,16 @@ def legend_beside(axes: Axes, entries: int) -> None:
     tall = figure.bbox.height / whole_figure(figure).dpi  # [inch]
     columns = 1 if entries <= max(10, (tall - 0.35) / 0.157) else 2
     axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1.03), borderaxespad=0.3, ncols=columns, labelspacing=0.3)
+
+
+def label_row(axes: Axes, name: str, quantity: str, rows: int) -> None:
+    """Labels a panel of a column of panels; where there are many of them, on one small line, with few ticks."""
+    if rows <= _ROWS:
+        axes.set_ylabel(f"{name}\n{quantity}", fontsize=8.0)
+        return
+    axes.set_ylabel(f"{name} {quantity}", fontsize=6.0, rotation=0, ha="right", va="center")
+    axes.tick_params(axis="y", labelsize=6.0)
+    axes.locator_params(axis="y", nbins=2)
 
 
 def legend_below(target: Figure | SubFigure, handles: Sequence[Any], title: str | None = None) -> Legend:

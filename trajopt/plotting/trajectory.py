@@ -60,18 +60,46 @@ def plot_solution(solution: Solution, *, figure: Figure | SubFigure | None = Non
     """
     panels = _to_draw(solution)
     panels = [panel for panel in panels if any(np.isfinite(line.values).any() for line in panel)]
-    columns, by_limb = _columns(panels)
-    constraints = () if by_limb else constraint_rows(solution)
+    constraints = () if _columns(panels)[1] else constraint_rows(solution)
     with house_style():
-        rows = max(len(column) for column in columns)
-        width = SCREEN[0] if by_limb else 8.0 if len(columns) == 1 else 12.0
-        target = canvas(figure, width, 0.8 + (2.4 if by_limb else 1.9) * rows + bands_height(constraints))
-        drawn = _draw_columns(target, columns, constraints, *time_axis(solution))
-        if by_limb:
-            _name_limbs(drawn)
-        else:
-            _draw_legends(target, drawn, len(columns), band_entries(constraints))
+        target = canvas(figure, *panels_size(panels, constraints))
+        draw_panels(target, panels, constraints, *time_axis(solution))
         return whole_figure(target)
+
+
+def panels_size(panels: list[list[Line]], constraints: Sequence[ConstraintRows] = ()) -> tuple[float, float]:
+    """Width and height of a figure for panels, and bands of constraints below [inch]."""
+    columns, by_limb = _columns(panels)
+    rows = max((len(column) for column in columns), default=0)
+    width = SCREEN[0] if by_limb else 8.0 if len(columns) == 1 else 12.0
+    return width, 0.8 + (2.4 if by_limb else 1.9) * rows + bands_height(constraints)
+
+
+def draw_panels(
+    target: Figure | SubFigure,
+    panels: list[list[Line]],
+    constraints: Sequence[ConstraintRows],
+    abscissa: Reals,
+    label: str,
+    more: Sequence[Any] = (),
+) -> list[Axes]:
+    """Draws panels as `plot_solution` does, one legend for all, and gives their axes.
+
+    Args:
+        target: Figure or subfigure to draw into.
+        panels: Lines of each panel.
+        constraints: Constraints with a band below the panels; none of robots with limbs.
+        abscissa: Time of each knot (T + 1,) [s], or its number.
+        label: Label of the horizontal axis.
+        more: Further entries of the legend.
+    """
+    columns, by_limb = _columns(panels)
+    drawn = _draw_columns(target, columns, constraints, abscissa, label)
+    if by_limb:
+        _name_limbs(drawn)
+    else:
+        _draw_legends(target, drawn, len(columns), [*band_entries(constraints), *more])
+    return [axes for axes, *_ in drawn]
 
 
 def _columns(panels: list[list[Line]]) -> tuple[list[list[list[Line]]], bool]:

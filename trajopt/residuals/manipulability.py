@@ -64,7 +64,7 @@ def _check_rows(rows: Any) -> tuple[int, ...]:
     if isinstance(rows, str):
         return ROWS[check_known("rows", rows, ROWS)]
     found = check_items("rows", rows, "indices of rows such as (0, 2)")
-    if not found or len(set(found)) < len(found) or not all(is_integer(i) and 0 <= i < 6 for i in found):
+    if not found or not all(is_integer(i) and 0 <= i < 6 for i in found) or len(set(found)) < len(found):
         raise InvalidArgumentError(f"rows: expected different indices from 0 to 5, or {', '.join(ROWS)}, got {rows!r}")
     return tuple(int(i) for i in found)
 

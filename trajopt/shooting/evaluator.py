@@ -121,6 +121,10 @@ class Evaluator:
         """Lower and upper bounds of the constraint rows (T + 1, nc), infinite where there is none."""
         return self._rows.bounds()
 
+    def row_softness(self) -> tuple[Reals, Reals]:
+        """Linear and quadratic weights of the slacks of the constraint rows (T + 1, nc), inf and 0 of hard rows."""
+        return self._rows.softness()
+
     @property
     def given_rows(self) -> npt.NDArray[np.bool_]:
         """Mask (nc,) of the rows of knot 0 that follow from its state alone."""
@@ -150,6 +154,10 @@ class Evaluator:
         else:
             self._f_first[:] = self.state._difference(self._x_first, x0)  # both are states, checked before
         return self._compiled
+
+    def expand_first(self) -> None:
+        """Fills the first knot anew, and those that share its lanes; not the first gap."""
+        self._expansions[0](0, 1)
 
     @property
     def cost(self) -> float:

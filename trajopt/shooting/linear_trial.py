@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.kernels import LANES, KernelCall, ParallelCalls, Reduction, blocks_of, compile_together, kernel, rows
 from trajopt.shooting import programs
 from trajopt.shooting.arrays import padded
 from trajopt.shooting.kinds import by_class
+from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -47,6 +49,46 @@ class Retraction:
         self._dx[:] = dx
         self._call()
         self._e.us += du
+
+
+class Interpolation:
+    """States between the knots of a trajectory: x0 ⊕ part (x1 ⊖ x0), all knots at once.
+
+    Args:
+        state: The state.
+        end: The model at the end, whose state is compiled; states of a black box are interpolated one by one.
+        count: Number of states.
+
+    Attributes:
+        first: States x0 (count, nx); set by the caller.
+        second: States x1 (count, nx); set by the caller.
+        part: Parts (count, 1) [-]; set by the caller.
+        found: States between (count, nx).
+    """
+
+    def __init__(self, state: StateAbstract, end: ActionModelAbstract, count: int) -> None:
+        self._state = state
+        self.first, self.second, self.found = (padded((count, state.nx)) for _ in range(3))
+        self.part, self._call = padded((count, 1)), None
+        if isinstance(end, ActionModelExpression):
+            blocks = blocks_of(range(count), LANES)
+            arguments = [rows(array) for array in (self.first, self.second, self.part, self.found)]
+            kernels = [kernel(programs.interpolation(end), LANES)]
+            self._call = KernelCall(kernels, np.zeros(len(blocks), dtype=np.int64), blocks, arguments)
+
+    def prepare(self) -> None:
+        """Compiles what it runs."""
+        if self._call is not None:
+            self._call.prepare()
+
+    def __call__(self) -> None:
+        """Fills `found`."""
+        if self._call is not None:
+            self._call()
+            return
+        state = self._state
+        for first, second, part, found in zip(self.first, self.second, self.part, self.found):
+            found[:] = state._integrate(first, part * state._difference(first, second))
 
 
 class LinearTrial:

@@ -106,6 +106,28 @@ class ParameterTable:
         for t, flat in zip(where, self._checked(name, value, where)):
             self.values[t, self._kind_of[t].layout.slices[name]] = flat
 
+    def check(self, name: str, value: Any, argument: str) -> Reals:
+        """One value of a parameter as a vector, after checking it; the message names `argument`.
+
+        Raises:
+            UnknownNameError: No knot has such a parameter.
+            InvalidArgumentError: The value does not fit.
+        """
+        p = self._kind_of[self._where(name, None)[0]].parameters[name]
+        return p.flat(p.check(argument, value))
+
+    def plain_shape(self, name: str) -> tuple[int, ...] | None:
+        """Shape (), (n,) of a parameter whose values are taken as they are; None if they are converted, or matrices."""
+        parameters = [kind.parameters[name] for kind in self._kinds if name in kind.parameters]
+        plain = all(p.convert is None and p.shape == parameters[0].shape for p in parameters)
+        return parameters[0].shape if plain and len(parameters[0].shape) < 2 else None
+
+    def places(self, name: str, knots: Knots = None) -> list[tuple[list[int], slice]]:
+        """Knots that have a parameter and the columns of their values, one pair for each kind of knots."""
+        where = self._where(name, knots)
+        found = [([t for t in kind.knots if t in where], kind) for kind in self._kinds if name in kind.parameters]
+        return [(ts, kind.layout.slices[name]) for ts, kind in found if ts]
+
     def _checked(self, name: str, value: Any, where: list[int]) -> list[Reals]:
         """The flat value of each of these knots, as each knot's model accepts it."""
         if not _is_sequence(self._kind_of[where[0]].parameters[name], value):

@@ -144,9 +144,9 @@ def point(model: ActionModelExpression, nc: int = 0) -> Program:
     alpha, p = program.input(1), program.input(model.layout.size)
     (x,) = program.call(_partial_step(state), x_ref, dx, alpha)
     (u,) = program.call(_scaled_sum(m), u_ref, du, alpha)
-    reached = model.values(program, Point(x=x, u=u, parameters=p))
-    assert reached.xnext is not None
     (x_following,) = program.call(_partial_step(state), following, dx_following, alpha)
+    reached = model.values(program, Point(x=x, u=u, parameters=p, following=x_following))
+    assert reached.xnext is not None
     (gap,) = program.call(_gap(state), x_following, reached.xnext)
     rows = _rows(program, model, nc, (reached.rows,), (1,))
     program.output(x, u, _cost_unless_failed(program, reached.cost), gap, *rows)
@@ -172,6 +172,16 @@ def retraction(model: ActionModelExpression) -> Program:
     program = Program(f"{type(model.state).__name__}: retraction")
     x, dx = program.input(model.state.nx), program.input(model.state.ndx)
     program.output(*program.call(_integrate(model.state), x, dx))
+    return program
+
+
+@_once
+def interpolation(model: ActionModelExpression) -> Program:
+    """(x0, x1, part) -> x0 ⊕ part (x1 ⊖ x0)."""
+    program, state = Program(f"{type(model.state).__name__}: interpolation"), model.state
+    x0, x1, part = SX.sym("x0", state.nx), SX.sym("x1", state.nx), SX.sym("part")
+    between = ca.Function("between", [x0, x1, part], [state.sx_integrate(x0, part * state.sx_difference(x0, x1))])
+    program.output(*program.call(between, program.input(state.nx), program.input(state.nx), program.input(1)))
     return program
 
 

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.shooting.kinds import Kind
-from trajopt.types import Reals
+from trajopt.types import Ints, Reals
 
+KEYS = ("lower", "upper", "linear", "quadratic")  # parameters of a constraint
 HELD = 1e-6  # violations below it count as held
 
 _logger = logging.getLogger(__name__)
@@ -24,7 +25,7 @@ class RowValues:
     """Bounds of all rows and weights of their slacks, for parameter values as they were.
 
     Attributes:
-        table: The parameter values.
+        read: The parameter values that they follow from.
         lower: Lower bounds (T + 1, nc), -inf where there is none.
         upper: Upper bounds (T + 1, nc), inf where there is none.
         linear: Linear weights of slacks (T + 1, nc), inf of hard rows.
@@ -32,7 +33,7 @@ class RowValues:
         valid: Whether bounds leave room, and slacks cost something.
     """
 
-    table: Reals
+    read: Reals
     lower: Reals
     upper: Reals
     linear: Reals
@@ -55,6 +56,7 @@ class RowTable:
         self._kinds, self._table = list(kinds), table
         self.nc = max(kind.nc for kind in kinds)
         self._last: RowValues | None = None
+        self._softened: tuple[float, float] | None = None
 
     @functools.cached_property
     def given(self) -> npt.NDArray[np.bool_]:
@@ -67,10 +69,21 @@ class RowTable:
 
     def now(self) -> RowValues:
         """Those of the parameter values as they are now; not to be written into."""
-        last = self._last
-        if last is None or not np.array_equal(last.table, self._table):
-            last = self._last = self._gathered()
+        last, read = self._last, self._table.take(self._read)
+        if last is None or not np.array_equal(last.read, read):
+            last = self._last = self._gathered(read)
         return last
+
+    @functools.cached_property
+    def _read(self) -> Ints:
+        """Places of the values that bounds and weights follow from, in the table as one row."""
+        mask = np.zeros(self._table.shape, dtype=np.bool_)
+        for kind in self._kinds:
+            for name in kind.row_sizes():
+                for key in KEYS:
+                    if f"{name}.{key}" in kind.layout.slices:
+                        mask[list(kind.knots), kind.layout.slices[f"{name}.{key}"]] = True
+        return np.flatnonzero(mask)
 
     def bounds(self) -> tuple[Reals, Reals]:
         """Lower and upper bounds (T + 1, nc) as they are now; new arrays."""
@@ -82,12 +95,32 @@ class RowTable:
         now = self.now()
         return now.linear.copy(), now.quadratic.copy()
 
-    def _gathered(self) -> RowValues:
+    def _gathered(self, read: Reals) -> RowValues:
         table = self._table.copy()  # first: another thread may set parameters meanwhile
         lower, upper = _gathered(self._kinds, table, self.nc, Kind.row_bounds, (-np.inf, np.inf))
         linear, quadratic = _gathered(self._kinds, table, self.nc, Kind.row_softness, (np.inf, 0.0))
+        if self._softened is not None:
+            hard = self.free & np.isinf(linear)
+            linear[hard], quadratic[hard] = self._softened
         valid = not (np.any(lower > upper) or np.any((linear == 0.0) & (quadratic == 0.0)))
-        return RowValues(table, lower, upper, linear, quadratic, valid)
+        return RowValues(read, lower, upper, linear, quadratic, valid)
+
+    @functools.cached_property
+    def free(self) -> npt.NDArray[np.bool_]:
+        """Mask (T + 1, nc) of the rows that are free of the control."""
+        free = np.zeros((len(self._table), self.nc), dtype=np.bool_)
+        for kind in self._kinds:
+            free[list(kind.knots), : kind.nc] = True if kind.terminal else kind.model.rows_free_of_control
+        return free
+
+    def soften(self, weights: tuple[float, float] | None) -> None:
+        """From now on hard rows that are free of the control have slacks: a state may violate them.
+
+        Args:
+            weights: Linear and quadratic weight of a slack [cost by unit of the row, and by its square]; None to have
+                them hard again.
+        """
+        self._softened, self._last = weights, None
 
     def check(self) -> None:
         """Checks values that may have changed since the models were built.

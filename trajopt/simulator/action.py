@@ -28,9 +28,10 @@ from trajopt.model.functions import named_call
 from trajopt.model.parameters import Parameter
 from trajopt.simulator.instantaneous import beside
 from trajopt.simulator.model import SimulatorModel
-from trajopt.simulator.programs import step_of
+from trajopt.simulator.modes import Variant
+from trajopt.simulator.programs import stepping_of
 from trajopt.simulator.simulator import Simulator
-from trajopt.simulator.steps import Inputs, StepAbstract, StepValues, SymplecticStep, VelocityDerivatives
+from trajopt.simulator.steps import Inputs, StepAbstract, StepValues, SymplecticStep, VelocityDerivatives, velocity_rows
 from trajopt.states.state_multibody import StateMultibody
 
 Named = tuple[dict[str, int], Program]
@@ -39,12 +40,18 @@ Named = tuple[dict[str, int], Program]
 class ActionModelSimulator(ActionModelExpression):
     """A step of a simulator, x⁺ = simulate(dt, x, B u), with costs of x, u, contact forces and accelerations.
 
+    Of a backward mode x⁺ = (q ⊕ dt v⁺, v⁺) solves r(q ⊕ dt v⁺, v⁺, v, B u) = 0. Rollouts iterate to find it, so every
+    solver that rolls out takes it. At a trajectory of states and controls, as `SolverSQP` with `steps="linear"` keeps
+    one, the residual is evaluated once a knot, and dynamics are its linearisation: direct transcription.
+
     The cost is multiplied by dt. Contacts are those of the simulator; their forces have its names and are given in the
-    world's axes. Accelerations are (v⁺ - v) / dt. Run-time parameters are dt, those of the simulator, such as
-    barrier_weight and contacts.LF_FOOT.friction, and those of costs and constraints.
+    world's axes, of modes with impulses p as their means p / dt. Accelerations are (v⁺ - v) / dt. Run-time parameters
+    are dt, those of the simulator, such as barrier_weight and contacts.LF_FOOT.friction, and those of costs and
+    constraints. Terms compute with the masses of the robot's file.
 
     Args:
-        simulator: A simulator of a mode that steps (q, v); what is set in it later has no effect here.
+        simulator: A simulator of a mode that steps (q, v), or of a backward one; what is set in it later has no effect
+            here.
         costs: What the knot costs; frozen from here on.
         dt: Time step, > 0 [s]. Run-time parameter `dt`.
         constraints: Constraints of the knot; none by default. Frozen from here on.
@@ -80,10 +87,11 @@ class ActionModelSimulator(ActionModelExpression):
                 raise InvalidArgumentError(
                     f"{name}: they are of {part.state!r}, the simulator of {state!r}; make both from one robot"
                 )
-        if not self._step.steps_state:
+        self._step  # noqa: B018 - raises here rather than later
+        if self.simulator.black_boxes:
             raise InvalidArgumentError(
-                f"simulator: expected a mode that gives the next state, such as FORWARD_RK1F, got "
-                f"{self.simulator.mode.name}"
+                f"simulator: expected contacts by formulas, got the black box {self.simulator.black_boxes[0].name!r}; "
+                "write its columns with casadi, or call simulator.simulate in a model of your own (ActionModelAbstract)"
             )
         costs.freeze(type(self).__name__, motors.nu)
         constraints = ConstraintStack.of(constraints, type(self).__name__, state, motors.nu, costs)
@@ -97,7 +105,7 @@ class ActionModelSimulator(ActionModelExpression):
         )
         self.costs, self.actuation = costs, motors
         for stack in (costs, self.constraints):
-            stack.check_solution(self.instant())
+            self._check_solution(stack)
         first = simulator.parameter_values() | {"dt": dt}
         self._first = {
             name: p.check(name, first[name]) for name, p in self.simulator.parameters().items() if name in first
@@ -105,11 +113,32 @@ class ActionModelSimulator(ActionModelExpression):
         options = {"dt": dt, "constraints": constraints, "actuation": motors}
         self._arguments = (simulator, costs), options
 
+    def _check_solution(self, stack: CostStack | ConstraintStack) -> None:
+        """Raises an error for terms of what the step does not tell."""
+        try:
+            stack.check_solution(self.instant())
+        except InvalidArgumentError as error:
+            if self._step.tells_forces:
+                raise
+            mode, variant = self.simulator.mode.name, self.simulator.variant
+            way, cure = mode, "FORWARD_RK1F"
+            if variant is not Variant.PROJECTED:  # such as forces at each stage of a step
+                way, cure = f"{mode} with the variant {variant.name.lower()!r}", f"variant='projected', or {cure}"
+            raise InvalidArgumentError(
+                f"{error}; steps of {way} do not tell terms the forces of their contacts: use {cure}"
+            ) from error
+
     not_content = ("_first",)
 
     @functools.cached_property
     def _step(self) -> StepAbstract:
-        return step_of(self.simulator)
+        step = stepping_of(self.simulator)
+        if step is None:
+            raise InvalidArgumentError(
+                f"simulator: expected a mode that gives the next state, such as FORWARD_RK1F, got "
+                f"{self.simulator.mode.name}"
+            )
+        return step
 
     def parameters(self) -> dict[str, Parameter]:
         found = {}
@@ -118,10 +147,13 @@ class ActionModelSimulator(ActionModelExpression):
         return {**super().parameters(), **found, **self.costs.parameters(self.nu)}
 
     def instant(self) -> Instant:
-        if not isinstance(self._step, SymplecticStep):
-            return Instant(self.state, self.nu)
         forces = self.simulator.force_sizes if self._step.tells_forces else {}
         return Instant(self.state, self.nu, forces=forces, motion="acceleration")
+
+    @property
+    def _force_time(self) -> SX:
+        """Time over which the mean of what a step tells is the force: dt of impulses [s], 1 of forces."""
+        return self.simulator.dt if self.simulator.mode.name.endswith("I") else SX(1)
 
     @functools.cached_property
     def lift_size(self) -> int | None:
@@ -150,7 +182,7 @@ class ActionModelSimulator(ActionModelExpression):
             ca.Function("own", [symbols], [self.simulator.layout.symbols]),
         ]
         (torque,), (own,) = program.call(functions[0], point.u), program.call(functions[1], point.parameters)
-        return Inputs(qdq=point.x, torque=torque, parameters=own)
+        return Inputs(qdq=point.x, torque=torque, parameters=own, following=point.following)
 
     def _call(
         self, program: Program, point: Point, instant: Instant, v: StepValues, results: dict[str, SX]
@@ -159,14 +191,19 @@ class ActionModelSimulator(ActionModelExpression):
         assert point.u is not None
         results = {name: ca.sparsify(value) for name, value in results.items()}
         inputs = [(instant.x, point.x), (instant.u, point.u), (self.layout.symbols, point.parameters)]
+        solved: list[tuple[SX, SX]] = []
         if instant.forces:
-            inputs.append((SX(ca.vertcat(*instant.forces.values())), v.force))
+            told = SX.sym("told", v.force.size)
+            solved.append((SX(ca.vertcat(*instant.forces.values())), told / self._force_time))
+            inputs.append((told, v.force))
         if instant.solved_motion.numel():
-            after = SX.sym("after", self.state.nv)
-            acceleration = (after - instant.x[self.state.nq :]) / self.simulator.dt
-            values = ca.substitute(list(results.values()), [instant.solved_motion], [acceleration])
+            after = SX.sym("after", self.state.nx)
+            acceleration = (after - instant.x)[self.state.nq :] / self.simulator.dt
+            solved.append((instant.solved_motion, acceleration))
+            inputs.append((after, v.result))
+        if solved:
+            values = ca.substitute(list(results.values()), *map(list, zip(*solved)))
             results = dict(zip(results, map(SX, values)))
-            inputs.append((after, v.velocity))
         return named_call(program, type(self).__name__, inputs, results)
 
     # Derivatives
@@ -179,16 +216,18 @@ class ActionModelSimulator(ActionModelExpression):
         if point.u is None:
             return end_expansion(self, self.costs, program, point)
         inputs, instant = self._inputs(program, point), self.instant()
-        if not isinstance(self._step, SymplecticStep):
+        if isinstance(self._step, SymplecticStep):
+            by = self._step.velocity_derivatives(program, inputs)
+        else:
             d = self._step.derivatives(program, inputs)
-            r = self._call(program, point, instant, d.values, self._cost_results(instant))
-            F = beside(program, d.Dqdq, self._driven(program, d.Dtau))
-            return Expansion.of(r | {"xnext": d.values.result}, F=F)
-        by = self._step.velocity_derivatives(program, inputs)
+            by = velocity_rows(program, d)
         r = self._call(program, point, instant, by.values, self._cost_results(instant))
         parts = [*by.parts[:2], self._driven(program, by.parts[2])]
         self._add_chain(program, point, instant, by, parts, r)
-        found = self._lifted(program, point, by, parts, lift)
+        if isinstance(self._step, SymplecticStep):
+            found = self._lifted(program, point, by, parts, lift)
+        else:
+            found = {"F": beside(program, d.Dqdq, self._driven(program, d.Dtau))}
         return Expansion.of(r | {"xnext": by.values.result}, **found)
 
     def _cost_results(self, instant: Instant) -> dict[str, SX]:
@@ -225,7 +264,7 @@ class ActionModelSimulator(ActionModelExpression):
         force = [*force[:2], *(self._driven(program, array) for array in force[2:])]
         symbols = [symbol_of(program, a) for a in (*force, *parts)]
         nv, nu, dt = self.state.nv, self.nu, self.simulator.dt
-        blocks = [ca.horzcat(*symbols[:-3])] if force else []
+        blocks = [ca.horzcat(*symbols[:-3]) / self._force_time] if force else []
         if instant.solved_motion.numel():
             still = ca.horzcat(SX(nv, nv), SX.eye(nv), SX(nv, nu))
             blocks.insert(0, (ca.horzcat(*symbols[-3:]) - still) / dt)
@@ -283,8 +322,10 @@ class ActionModelSimulator(ActionModelExpression):
         return dict.fromkeys(terms, 1), program
 
     def _build_forces(self) -> Named:
-        program, _, v = self._alone("forces")
-        program.output(v.force)
+        program, point, v = self._alone("forces")
+        told, symbols = SX.sym("told", v.force.size), self.layout.symbols
+        function = ca.Function("mean", [told, symbols], [told / self._force_time])
+        program.output(*program.call(function, v.force, point.parameters))
         return dict(self.simulator.force_sizes), program
 
     def _alone(self, name: str) -> tuple[Program, Point, StepValues]:

@@ -6,7 +6,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from trajopt.checks import check_array, check_items
+from trajopt.checks import all_finite, check_array, check_items
 from trajopt.errors import InvalidArgumentError
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.steps import StepAbstract
@@ -46,7 +46,8 @@ class Arguments:
         """Whether all rows of an array pass `one_input`, quickly."""
         if not _is_plain(rows) or rows.shape[1:] != (self._size,):
             return False
-        return bool(np.all(np.isfinite(rows))) and self._model.state.are_states(rows[:, : self._model.state.nx])
+        size = self._model.state.nx
+        return (self._size == size or all_finite(rows)) and self._model.state.are_states(rows[:, :size])
 
     def one_torque(self, tau: Any, argument: str = "tau") -> Reals:
         """One torque (nv,)."""
@@ -61,7 +62,7 @@ class Arguments:
             raise InvalidArgumentError(f"taus: expected {size} torques, one a state, got a number")
         if len(rows) != size:
             raise InvalidArgumentError(f"taus: expected {size} torques, one a state, got {len(rows)}")
-        if self._with_torque and _is_plain(rows) and rows.shape[1:] == (self._model.nv,) and np.all(np.isfinite(rows)):
+        if self._with_torque and _is_plain(rows) and rows.shape[1:] == (self._model.nv,) and all_finite(rows):
             return np.asarray(rows)
         return np.array([self.one_torque(row, f"taus[{i}]") for i, row in enumerate(rows)])
 

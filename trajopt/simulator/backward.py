@@ -23,7 +23,7 @@ class BackwardStep(StepAbstract):
         model: The simulator's model.
     """
 
-    accelerations, steps_state = 1, False
+    accelerations, steps_state, tells_forces = 1, False, True
 
     def __init__(self, model: SimulatorModel) -> None:
         super().__init__(model)
@@ -38,7 +38,13 @@ class BackwardStep(StepAbstract):
         assert by.by_velocity is not None
         assert by.by_before is not None
         parts = [by.by_q, _minus_identity(program, by.by_velocity), by.by_before]
-        return StepDerivatives(values=values, Dqdq=beside(program, *parts), Dtau=by.by_torque)
+        names = ["by_q", "by_velocity", "by_before", "by_torque"]
+        return StepDerivatives(
+            values=values,
+            Dqdq=beside(program, *parts),
+            Dtau=by.by_torque,
+            force_parts=lambda: self._node.force_derivatives(program, question, d, by, names),
+        )
 
     def _solve(self, program: Program, inputs: Inputs) -> tuple[Question, Dissipated, StepValues]:
         q, after, before = self._parts(program, inputs)
@@ -76,7 +82,8 @@ class InverseBackwardStep(BackwardStep):
         r = self._call(program, q, d.values.result, inputs, sparse(results))
         values = StepValues(result=r["result"], force=d.values.force, velocity=d.values.velocity)
         Dqdq = program.matmul(r["mass"], d.Dqdq, initial=r["by_q"])
-        return StepDerivatives(values=values, Dqdq=Dqdq, Dtau=program.matmul(r["mass"], d.Dtau))
+        Dtau = program.matmul(r["mass"], d.Dtau)
+        return StepDerivatives(values=values, Dqdq=Dqdq, Dtau=Dtau, force_parts=d.force_parts)
 
     def _torque(self) -> SX:
         return self._robot.rnea(-self._gap / self.model.dt)
@@ -101,13 +108,13 @@ class BackwardImpulseStep(StepAbstract):
 
     def values(self, program: Program, inputs: Inputs) -> StepValues:
         q, after, before = self._parts(program, inputs)
-        a = self._free.value(program, q, after, inputs.torque)
+        a = self._free.value(program, q, after, inputs.torque, inputs.parameters)
         d = self._node.solve(program, impulse_question(q, self._moved_by(program, before, a, inputs), inputs))
         return StepValues(result=_difference(program, d.velocity, after), force=d.force, velocity=d.velocity)
 
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
         q, after, before = self._parts(program, inputs)
-        f = self._free.derivatives(program, q, after, inputs.torque)
+        f = self._free.derivatives(program, q, after, inputs.torque, inputs.parameters)
         question = impulse_question(q, self._moved_by(program, before, f.value, inputs), inputs)
         d = self._node.solve(program, question)
         by = self._node.derivative(program, question, d)

@@ -20,23 +20,25 @@ class Batch:
     Args:
         program: (qdq, torque, parameters) -> results.
         size: Number n of states [-].
+        shared: Whether `given` is one row for all states.
+        told: Whether each state has run-time parameters of its own.
 
     Results are handed out as they are: copies of thousands of derivatives would take as long as their computation.
 
     Attributes:
         qdqs: Inputs (n, size of the input), to be filled.
         given: Torques (n, nv), or one row of settings (1, size); to be filled.
-        parameters: Run-time parameters of all states, (size,); to be filled.
+        parameters: Run-time parameters of all states (1, size), or of each (n, size); to be filled.
         results: One array a result, (n, ...).
     """
 
-    def __init__(self, program: Program, size: int, *, shared: bool = False) -> None:
+    def __init__(self, program: Program, size: int, *, shared: bool = False, told: bool = False) -> None:
         qdq, given, parameters = program.inputs
         self.qdqs = np.zeros((size, qdq.size))
         self.given = np.zeros((1 if shared else size, given.size))
-        self.parameters = np.zeros((1, parameters.size))
+        self.parameters = np.zeros((size if told else 1, parameters.size))
         self.results: list[Reals] = [np.zeros((size, *array.shape)) for array in program.outputs]
-        inputs = [rows(self.qdqs), Rows(self.given, 0) if shared else rows(self.given), Rows(self.parameters, 0)]
+        inputs = [rows(self.qdqs), _rows_of(self.given, alike=shared), _rows_of(self.parameters, alike=not told)]
         outputs = [rows(array) for array in self.results]
         blocks = blocks_of(range(size), LANES)
         call = KernelCall([kernel(program, LANES)], np.zeros(len(blocks), dtype=np.int64), blocks, inputs + outputs)
@@ -53,6 +55,10 @@ class Batch:
         self._run(threads)
 
 
+def _rows_of(array: Reals, *, alike: bool) -> Rows:
+    return Rows(array, 0) if alike else rows(array)
+
+
 def _holders(arrays: list[Reals]) -> int:
     """Number of references to arrays, views of them included."""
     return sum([sys.getrefcount(array) for array in arrays])
@@ -64,19 +70,19 @@ class PreciseBatch:
     Args:
         program: (qdq, torque, parameters) -> results.
         size: Number n of states [-].
-        shared: As in `Batch`.
+        shared: As in `Batch`, like `told`.
         bits: Bits of the numbers, more than 53 [-].
 
     Attributes:
         qdqs: As in `Batch`, like the others.
     """
 
-    def __init__(self, program: Program, size: int, *, shared: bool, bits: int) -> None:
+    def __init__(self, program: Program, size: int, *, shared: bool, told: bool, bits: int) -> None:
         qdq, given, parameters = program.inputs
         self._program, self._numbers = program, HighPrecision(bits)
         self.qdqs = np.zeros((size, qdq.size))
         self.given = np.zeros((1 if shared else size, given.size))
-        self.parameters = np.zeros((1, parameters.size))
+        self.parameters = np.zeros((size if told else 1, parameters.size))
         self.results: list[Reals] = [np.zeros((size, *array.shape)) for array in program.outputs]
         self._held = _holders(self.results)
 
@@ -88,19 +94,20 @@ class PreciseBatch:
     def run(self, threads: int | None = None) -> None:
         """Runs all steps, in this thread."""
         for i, qdq in enumerate(self.qdqs):
-            given = self.given[0 if len(self.given) == 1 else i]
-            found = self._program.evaluate(qdq, given, self.parameters[0], numbers=self._numbers)
+            given, parameters = (array[0 if len(array) == 1 else i] for array in (self.given, self.parameters))
+            found = self._program.evaluate(qdq, given, parameters, numbers=self._numbers)
             for result, value in zip(self.results, found):
                 result[i] = to_float64(value)
 
 
-def check_status(status: Reals, qdqs: Reals, nq: int) -> None:
+def check_status(status: Reals, qdqs: Reals, nq: int, *, implicit: bool = False) -> None:
     """Raises an error, with residual and state, unless the iterations of all steps have converged.
 
     Args:
         status: 0, or the residual of an iteration that has not converged, (n,).
         qdqs: Inputs (n, size).
         nq: Number of configuration coordinates [-].
+        implicit: Whether they are steps that solve the equation of a backward mode.
 
     Raises:
         ModelEvaluationError: One has not.
@@ -112,7 +119,9 @@ def check_status(status: Reals, qdqs: Reals, nq: int) -> None:
     cure = "take a larger barrier_weight, or smaller strengths"
     if np.abs(qdqs[i][nq:]).max(initial=0.0) > _RUNAWAY or np.isnan(status[i]):
         cure = "the motion grows without bound: take a smaller dt, or smaller gains of the controller"
+    what = "the contact forces of maximal dissipation were"
+    if implicit:
+        what, cure = "the implicit step, or its contact forces, was", "take a smaller dt, or a larger barrier_weight"
     raise ModelEvaluationError(
-        f"state {i}: the contact forces of maximal dissipation were not found (residual {status[i]:.3g}) at "
-        f"qdq = {qdqs[i].tolist()}; {cure}"
+        f"state {i}: {what} not found (residual {status[i]:.3g}) at qdq = {qdqs[i].tolist()}; {cure}"
     )

@@ -1,10 +1,12 @@
-"""A user's own contact or wrench model in the simulator."""
+"""A user's own contact or wrench model in the simulator: a formula, or a function of numbers with its derivative."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import casadi as ca
+import numpy.typing as npt
 import pinocchio as pin
 from casadi import SX
 
@@ -12,13 +14,14 @@ from trajopt.checks import check_count, check_mapping, check_text
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.errors import InvalidArgumentError
 from trajopt.model.functions import call_user
+from trajopt.simulator.black_box import BlackBoxColumns
 from trajopt.simulator.contact import SimulatorContactAbstract, Touch
 from trajopt.simulator.laws import ColumnsLaw
 from trajopt.types import Reals
 
 
 class ExternalWrench(SimulatorContactAbstract):
-    """A wrench on a frame in conv{0, b_1, ..., b_n}, the one that dissipates most; b_j(pose) by a user's formula.
+    """A wrench on a frame in conv{0, b_1, ..., b_n}, the one that dissipates most; b_j(pose) by a user's function.
 
     The columns b_j (6,) are forces and torques about the frame's origin, in the world's axes [N, N m]. Where all are
     zero there is no contact; they should be C² in the pose for a C² step.
@@ -26,25 +29,31 @@ class ExternalWrench(SimulatorContactAbstract):
     Args:
         frame: Name of the frame.
         columns: Function (R, p) of the frame's rotation (3, 3) and origin (3,) in the world that gives the columns
-            (6, n) as an expression (casadi.SX). With `parameters` it is called with their symbols by name, too.
+            (6, n). It is a formula, called once with symbols (casadi.SX), or with `derivative` a black box, called with
+            arrays in each step. `parameters` are handed over by name, too.
         rays: Number n of columns [-].
+        derivative: Function of the same arguments that gives the derivative (6, n, 6) of a black box by small
+            translations and rotations of the frame in the world's axes, p + δ and exp([θ]ₓ) R, in this order (δ, θ);
+            called where derivatives of a step are wanted. None if `columns` is a formula.
         parameters: First values of run-time parameters by name, each a number; none by default.
         name: Name of the contact, an identifier; the frame's by default.
 
     Raises:
-        InvalidArgumentError: `columns` does not give a (6, n) expression of its arguments.
+        InvalidArgumentError: `columns` is no formula that gives (6, n) of its arguments, and there is no `derivative`.
 
     Source: `ExternalWrench` of DiffNE.
     """
 
     force_size = 6
+    not_content = ("_arguments", "black_box")  # steps read what a black box tells, and nothing else of it
 
     def __init__(
         self,
         frame: str,
-        columns: Callable[..., SX],
+        columns: Callable[..., Any],
         rays: int,
         *,
+        derivative: Callable[..., npt.ArrayLike] | None = None,
         parameters: Mapping[str, float] | None = None,
         name: str | None = None,
     ) -> None:
@@ -52,31 +61,67 @@ class ExternalWrench(SimulatorContactAbstract):
         super().__init__(self.frame if name is None else name)
         n = check_count("rays", rays, least=1, most=64)
         given = {} if parameters is None else check_mapping("parameters", parameters, "write {name: value}")
-        self._symbols = [self.parameter(key, value) for key, value in given.items()]
-        R, p = SX.sym("R", 3, 3), SX.sym("p", 3)
-        found = call_user("columns", columns, R, p, **dict(zip(given, self._symbols)))
-        if found.shape != (6, n):
-            raise InvalidArgumentError(f"columns: expected an expression of shape (6, {n}), got {found.shape}")
-        symbols = [R, p, *self._symbols]
-        known = {s.element_hash() for symbol in symbols for s in ca.symvar(symbol)}
-        if strangers := [str(s) for s in ca.symvar(found) if s.element_hash() not in known]:
-            raise InvalidArgumentError(
-                f"columns: expected an expression of R, p and parameters, got {', '.join(strangers[:5])}; declare "
-                "numbers that change in parameters={name: value}"
-            )
-        self._columns = ca.Function("columns", symbols, [ca.densify(found)])
+        self._symbols = {key: self.parameter(key, value) for key, value in given.items()}
         self.law = ColumnsLaw(6, n)
+        self.black_box = None if derivative is None else BlackBoxColumns(self.name, columns, derivative, n)
+        if derivative is None:
+            self._columns = _formula(columns, n, self._symbols)
+        else:
+            self._told = SX.sym("told", BlackBoxColumns.size_of(n))
 
     @property
     def frames(self) -> tuple[str, ...]:
         return (self.frame,)
 
+    @property
+    def told(self) -> SX | None:
+        """Symbol of what a black box tells of the pose of each state; None of a formula."""
+        return None if self.black_box is None else self._told
+
+    def check_derivative(self, R: npt.ArrayLike, p: npt.ArrayLike, **parameters: float) -> None:
+        """Compares `derivative` of a black box with central differences of `columns`, relative to its size or 1.
+
+        Args:
+            R: Rotation of the frame in the world (3, 3) [-].
+            p: Origin of the frame in the world (3,) [m].
+            parameters: Values of its run-time parameters; others have their first values.
+
+        Raises:
+            InvalidArgumentError: They differ by more than 1e-5 in an element, which the message names.
+        """
+        if self.black_box is None:
+            raise InvalidArgumentError(f"{self.name}: expected a black box, got a formula, which needs no check")
+        first = {key: float(value.default) for key, value in self.parameters().items()}
+        self.black_box.check_derivative(R, p, first | parameters)
+
     def touch(self, robot: RobotExpressions, up: Reals) -> Touch:
         R, p = robot.frame_placement(self.frame)
         jacobian = robot.frame_jacobian(self.frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
-        columns = self._columns(R, p, *self._symbols)
+        if self.black_box is None:
+            columns = SX(ca.vec(self._columns(R, p, *self._symbols.values())))
+        else:
+            columns = self.black_box.expression(self._told, R, p)
 
         def wrenches(wrench: SX) -> dict[str, SX]:
             return {self.frame: SX(ca.vertcat(R.T @ wrench[:3], R.T @ wrench[3:]))}
 
-        return Touch(SX(jacobian), SX(ca.vec(columns)), wrenches, lambda wrench: wrench)
+        return Touch(SX(jacobian), columns, wrenches, lambda wrench: wrench)
+
+
+def _formula(columns: Callable[..., Any], n: int, parameters: Mapping[str, SX]) -> ca.Function:
+    """The columns (6, n) as a function of R, p and parameters."""
+    R, p = SX.sym("R", 3, 3), SX.sym("p", 3)
+    try:
+        found = call_user("columns", columns, R, p, **parameters)
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(f"{error}; a function of arrays needs its derivative=...") from error
+    if found.shape != (6, n):
+        raise InvalidArgumentError(f"columns: expected an expression of shape (6, {n}), got {found.shape}")
+    symbols = [R, p, *parameters.values()]
+    known = {s.element_hash() for symbol in symbols for s in ca.symvar(symbol)}
+    if strangers := [str(s) for s in ca.symvar(found) if s.element_hash() not in known]:
+        raise InvalidArgumentError(
+            f"columns: expected an expression of R, p and parameters, got {', '.join(strangers[:5])}; declare "
+            "numbers that change in parameters={name: value}"
+        )
+    return ca.Function("columns", symbols, [ca.densify(found)])

@@ -5,11 +5,10 @@ from __future__ import annotations
 import casadi as ca
 from casadi import SX
 
-from trajopt.errors import UnsupportedOperationError
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.functions import named_call
-from trajopt.simulator.dissipation_node import Dissipated, DissipatedDerivatives, DissipationNode
+from trajopt.simulator.dissipation_node import Dissipated, DissipatedDerivatives, DissipationNode, Question
 from trajopt.simulator.free_dynamics import FreeDynamics
 from trajopt.simulator.instantaneous import impulse_question
 from trajopt.simulator.model import SimulatorModel
@@ -47,6 +46,8 @@ class SymplecticImpulseStep(SymplecticStep):
         model: The simulator's model.
     """
 
+    tells_forces = True
+
     def __init__(self, model: SimulatorModel) -> None:
         super().__init__(model)
         self._node, self._free = DissipationNode(model, impulses=True), FreeDynamics(model)
@@ -55,7 +56,7 @@ class SymplecticImpulseStep(SymplecticStep):
     def values(self, program: Program, inputs: Inputs) -> StepValues:
         q, v = self._parts(program, inputs)
         d = self._node.solve(program, impulse_question(q, v, inputs))
-        a = self._free.value(program, q, d.velocity, inputs.torque)
+        a = self._free.value(program, q, d.velocity, inputs.torque, inputs.parameters)
         after = self._after(program, inputs, d.velocity if self._projected else v, a)
         return StepValues(result=self._moved(program, inputs, q, after), force=d.force, velocity=d.velocity)
 
@@ -63,7 +64,7 @@ class SymplecticImpulseStep(SymplecticStep):
         q, v = self._parts(program, inputs)
         question = impulse_question(q, v, inputs)
         d = self._node.solve(program, question)
-        f = self._free.derivatives(program, q, d.velocity, inputs.torque)
+        f = self._free.derivatives(program, q, d.velocity, inputs.torque, inputs.parameters)
         after = self._after(program, inputs, d.velocity if self._projected else v, f.value)
         by = self._node.derivative(program, question, d)
         assert by.by_before is not None
@@ -77,7 +78,10 @@ class SymplecticImpulseStep(SymplecticStep):
         parts = named_call(program, "parts", known, dict(zip("qvt", changes)))
         values = StepValues(result=self._moved(program, inputs, q, after), force=d.force, velocity=d.velocity)
         return VelocityDerivatives(
-            values=values, velocity=after, parts=list(parts.values()), force_parts=_no_force_derivatives
+            values=values,
+            velocity=after,
+            parts=list(parts.values()),
+            force_parts=lambda: _impulse_parts(program, self._node, question, d, by),
         )
 
     def _after(self, program: Program, inputs: Inputs, start: Array, a: Array) -> Array:
@@ -94,6 +98,8 @@ class RungeKuttaImpulseStep(StepAbstract):
     "readme": of (v, H⁻¹ (τ - C(q, v̂))) from (q, v), with v̂ at each stage.
     "source": of (v̂, H⁻¹ (τ - C(q, v̂))) from (q, v), with v̂ at each stage.
 
+    Impulses that it tells are those at (q, v); the other stages of "readme" and "source" have more.
+
     Args:
         model: The simulator's model.
     """
@@ -102,7 +108,7 @@ class RungeKuttaImpulseStep(StepAbstract):
         super().__init__(model)
         self._node = DissipationNode(model, impulses=True)
         self._method = RungeKutta(model, _TABLEAUS[model.mode])
-        self._projected = model.variant is Variant.PROJECTED
+        self._projected = self.tells_forces = model.variant is Variant.PROJECTED
         self._field = _FreeField(self) if self._projected else _ContactField(self, self._node)
 
     def values(self, program: Program, inputs: Inputs) -> StepValues:
@@ -123,10 +129,15 @@ class RungeKuttaImpulseStep(StepAbstract):
         whole = SX.sym("F", n, n + nv)
         function = ca.Function("columns", [whole], [whole[:, :n], whole[:, n:], whole[:, nv:n]])
         Dqdq, Dtau, by_velocity = program.call(function, F)
-        if self._projected:
-            by = self._node.derivative(program, question, d)
-            Dqdq = self._through(program, Dqdq, by_velocity, by)
-        return StepDerivatives(values=values, Dqdq=Dqdq, Dtau=Dtau)
+        if not self._projected:
+            return StepDerivatives(values=values, Dqdq=Dqdq, Dtau=Dtau)
+        by = self._node.derivative(program, question, d)
+        return StepDerivatives(
+            values=values,
+            Dqdq=self._through(program, Dqdq, by_velocity, by),
+            Dtau=Dtau,
+            force_parts=lambda: _impulse_parts(program, self._node, question, d, by),
+        )
 
     def _through(self, program: Program, F: Array, by_velocity: Array, by: DissipatedDerivatives) -> Array:
         """Adds the steps that give (F_q + F_v dv̂/dq, F_v dv̂/dv)."""
@@ -152,11 +163,11 @@ class _FreeField:
 
     def rate(self, program: Program, y: Array, inputs: Inputs) -> Array:
         q, v = self._step.parts(program, y)
-        return _state(program, v, self._free.value(program, q, v, inputs.torque))
+        return _state(program, v, self._free.value(program, q, v, inputs.torque, inputs.parameters))
 
     def rate_derivatives(self, program: Program, y: Array, inputs: Inputs) -> tuple[Array, Array, Array]:
         q, v = self._step.parts(program, y)
-        f = self._free.derivatives(program, q, v, inputs.torque)
+        f = self._free.derivatives(program, q, v, inputs.torque, inputs.parameters)
         by_y, by_torque = _rows(program, [f.by_q, f.by_v, f.by_input], [])
         return _state(program, v, f.value), by_y, by_torque
 
@@ -170,12 +181,12 @@ class _ContactField:
 
     def rate(self, program: Program, y: Array, inputs: Inputs) -> Array:
         q, v, d = self._solved(program, y, inputs)
-        a = self._free.value(program, q, d.velocity, inputs.torque)
+        a = self._free.value(program, q, d.velocity, inputs.torque, inputs.parameters)
         return _state(program, d.velocity if self._source else v, a)
 
     def rate_derivatives(self, program: Program, y: Array, inputs: Inputs) -> tuple[Array, Array, Array]:
         q, v, d = self._solved(program, y, inputs)
-        f = self._free.derivatives(program, q, d.velocity, inputs.torque)
+        f = self._free.derivatives(program, q, d.velocity, inputs.torque, inputs.parameters)
         by = self._node.derivative(program, impulse_question(q, v, inputs), d)
         assert by.by_before is not None
         program.accumulate(f.by_q, f.by_v, by.by_q)
@@ -211,7 +222,10 @@ def _rows(program: Program, by: list[Array], moved: list[Array]) -> tuple[Array,
     return found[0], found[1]
 
 
-def _no_force_derivatives() -> list[Array]:
-    raise UnsupportedOperationError(
-        "mode: derivatives of contact forces are there in FORWARD_RK1F only; use it where costs see forces"
-    )
+def _impulse_parts(
+    program: Program, node: DissipationNode, question: Question, d: Dissipated, by: DissipatedDerivatives
+) -> list[Array]:
+    """Adds the steps that give the derivatives of impulses at (q, v) by q, v and τ, which has no effect on them."""
+    by_q, by_v = node.force_derivatives(program, question, d, by, ["by_q", "by_before"])
+    (by_torque,) = program.call(ca.Function("no_effect", [], [SX(*by_v.shape)]))
+    return [by_q, by_v, by_torque]

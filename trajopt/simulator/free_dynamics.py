@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from casadi import SX
@@ -43,11 +44,11 @@ class FreeDynamics:
         self._q, self._v, self._given = SX.sym("q", model.nq), SX.sym("v", model.nv), SX.sym("given", model.nv)
         self._robot = model.robot(self._q, self._v)
 
-    def value(self, program: Program, q: Array, v: Array, given: Array) -> Array:
+    def value(self, program: Program, q: Array, v: Array, given: Array, parameters: Array) -> Array:
         """Adds the call that gives v̇ (nv,) of τ, or τ of v̇."""
-        return self._call(program, q, v, given, {"value": self._value()})["value"]
+        return self._call(program, (q, v, given, parameters), {"value": self._value()})["value"]
 
-    def derivatives(self, program: Program, q: Array, v: Array, given: Array) -> FreeDerivatives:
+    def derivatives(self, program: Program, q: Array, v: Array, given: Array, parameters: Array) -> FreeDerivatives:
         """Adds the call that gives the derivatives too."""
         if self._inverse:
             by_q, by_v = self._robot.rnea_derivatives(self._given)
@@ -55,11 +56,11 @@ class FreeDynamics:
         else:
             by_q, by_v, by_input = self._robot.forward_dynamics_derivatives(self._given)
         results = {"value": self._value(), "by_q": by_q, "by_v": by_v, "by_input": by_input}
-        return FreeDerivatives(**self._call(program, q, v, given, results))
+        return FreeDerivatives(**self._call(program, (q, v, given, parameters), results))
 
     def _value(self) -> SX:
         return self._robot.rnea(self._given) if self._inverse else self._robot.forward_dynamics(self._given)
 
-    def _call(self, program: Program, q: Array, v: Array, given: Array, results: dict[str, SX]) -> dict[str, Array]:
-        known = [(self._q, q), (self._v, v), (self._given, given)]
-        return named_call(program, "free", known, sparse(results))
+    def _call(self, program: Program, arrays: Sequence[Array], results: dict[str, SX]) -> dict[str, Array]:
+        symbols = [self._q, self._v, self._given, self._model.layout.symbols]
+        return named_call(program, "free", list(zip(symbols, arrays)), sparse(results))

@@ -31,14 +31,14 @@ class ImpulseAccelerationStep(StepAbstract):
     def values(self, program: Program, inputs: Inputs) -> StepValues:
         q, v = self._parts(program, inputs)
         d = self._node.solve(program, impulse_question(q, v, inputs))
-        a = self._free.value(program, q, d.velocity, inputs.torque)
+        a = self._free.value(program, q, d.velocity, inputs.torque, inputs.parameters)
         return StepValues(result=below(program, v, a), force=d.force, velocity=d.velocity)
 
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
         q, v = self._parts(program, inputs)
         question = impulse_question(q, v, inputs)
         d = self._node.solve(program, question)
-        f = self._free.derivatives(program, q, d.velocity, inputs.torque)
+        f = self._free.derivatives(program, q, d.velocity, inputs.torque, inputs.parameters)
         by = self._node.derivative(program, question, d)
         assert by.by_before is not None
         program.accumulate(f.by_q, f.by_v, by.by_q)
@@ -63,13 +63,13 @@ class ImpulseTorqueStep(StepAbstract):
     def values(self, program: Program, inputs: Inputs) -> StepValues:
         q, v, a = self._parts(program, inputs)
         d = self._node.solve(program, impulse_question(q, v, inputs))
-        return _step_values(self._free.value(program, q, d.velocity, a), d)
+        return _step_values(self._free.value(program, q, d.velocity, a, inputs.parameters), d)
 
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
         q, v, a = self._parts(program, inputs)
         question = impulse_question(q, v, inputs)
         d = self._node.solve(program, question)
-        f = self._free.derivatives(program, q, d.velocity, a)
+        f = self._free.derivatives(program, q, d.velocity, a, inputs.parameters)
         by = self._node.derivative(program, question, d)
         assert by.by_before is not None
         program.accumulate(f.by_q, f.by_v, by.by_q)
@@ -93,13 +93,13 @@ class LimitAccelerationStep(StepAbstract):
     def values(self, program: Program, inputs: Inputs) -> StepValues:
         q, v = self._parts(program, inputs)
         d = self._node.solve(program, q, v, inputs.parameters)
-        a = self._free.value(program, q, v, _sum(program, inputs.torque, d.push))
+        a = self._free.value(program, q, v, _sum(program, inputs.torque, d.push), inputs.parameters)
         return StepValues(result=below(program, v, a), force=d.force, velocity=v)
 
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
         q, v = self._parts(program, inputs)
         d = self._node.solve(program, q, v, inputs.parameters)
-        f = self._free.derivatives(program, q, v, _sum(program, inputs.torque, d.push))
+        f = self._free.derivatives(program, q, v, _sum(program, inputs.torque, d.push), inputs.parameters)
         by_q, by_v = (program.matmul(f.by_input, D) for D in self._node.balance_derivatives(program, d, f.value))
         values = StepValues(result=below(program, v, f.value), force=d.force, velocity=v)
         Dqdq, Dtau = _with_velocity(program, by_q, by_v, f.by_input)
@@ -126,14 +126,14 @@ class LimitTorqueStep(StepAbstract):
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
         q, v, a = self._parts(program, inputs)
         d, values = self._values(program, q, v, a, inputs)
-        by_input = self._free.derivatives(program, q, v, a).by_input
+        by_input = self._free.derivatives(program, q, v, a, inputs.parameters).by_input
         found = [_negative(program, D) for D in self._node.balance_derivatives(program, d, a)]
         Dqdq = beside(program, *found, by_input)
         return StepDerivatives(values=values, Dqdq=Dqdq, Dtau=nothing(program, self.model.nv))
 
     def _values(self, program: Program, q: Array, v: Array, a: Array, inputs: Inputs) -> tuple[Limited, StepValues]:
         d = self._node.solve(program, q, v, inputs.parameters)
-        torque = _sum(program, self._free.value(program, q, v, a), _negative(program, d.push))
+        torque = _sum(program, self._free.value(program, q, v, a, inputs.parameters), _negative(program, d.push))
         return d, StepValues(result=torque, force=d.force, velocity=v)
 
 

@@ -8,8 +8,9 @@ A primal-dual interior point method: Newton's method on Cᵀ(u + Λ C w) - z + y
 predictor, down to 1, which is not passed; then plain Newton steps, until the last one was so small that its square
 does not matter. Steps solve systems of 3 unknowns a contact, A = 1 + Fᵀ Λ F, see `trajopt.simulator.laws`.
 
-It starts from Λ and u alone. Passes to 1e-7, of 600 states of a quadruped with dt from 1e-4 to 1e-2 s and strengths
-from 1e4 to 1e8 N/m³: in the air 1, touching 3 (7 at most), 1 m deep in the ground 9 (12), sliding fast 7 (11).
+It starts from Λ and u alone. Passes to 1e-7, medians of 1,500 random states of a quadruped each, with dt from 1e-4 to
+1e-2 s and strengths from 1e4 to 1e8 N/m³: in the air 1, touching 4 (9 at most), 1 m deep in the ground 9 (14), sliding
+fast 7 (11).
 
 Source: Mehrotra, SIAM J. Optimization 2, 1992, for the predictor; the seed's README for the problem.
 """

@@ -16,10 +16,12 @@ from casadi import SX
 from trajopt.checks import check_positive
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.dynamics.robot_expressions import RobotExpressions
-from trajopt.errors import DuplicateNameError
+from trajopt.errors import DuplicateNameError, InvalidArgumentError
 from trajopt.model.base import Model
-from trajopt.model.parameters import Parameter
+from trajopt.model.parameters import Parameter, ParameterLayout
 from trajopt.robots import Robot
+from trajopt.simulator.black_box import BlackBoxColumns, told_name
+from trajopt.simulator.bodies import body_masses
 from trajopt.simulator.contact import (
     MDPContact,
     SimulatorContactAbstract,
@@ -28,6 +30,7 @@ from trajopt.simulator.contact import (
     resting_strength,
     weight_of,
 )
+from trajopt.simulator.external_wrench import ExternalWrench
 from trajopt.simulator.interior_point import TOLERANCE
 from trajopt.simulator.modes import SimulatorMode, Variant
 from trajopt.states.state_multibody import StateMultibody
@@ -35,13 +38,15 @@ from trajopt.types import Reals
 
 _LOG = logging.getLogger(__name__)
 _LONG = 1.0  # time step that is hardly meant [s]
+_STAGES = ("FORWARD_RK2I", "FORWARD_RK4I")  # modes with poses that are not those of their input
 REFERENCE_TIME = 1e-3  # time that the barrier weight of impulses refers to [s]
 
 
 class SimulatorModel(Model):
     """A robot with contacts and a mode, and values of them may change at run time.
 
-    Parameters are `dt`, `barrier_weight`, and those of each contact, such as `contacts.LF_FOOT.friction`.
+    Parameters are `dt`, `barrier_weight`, those of each contact, such as `contacts.LF_FOOT.friction`, and masses that
+    are asked for, such as `bodies.base_link.mass`.
 
     Args:
         robot: The robot.
@@ -53,6 +58,7 @@ class SimulatorModel(Model):
         v_tol: Speed at which a resting contact may creep, > 0 [m/s]; of the default β only.
         joint_friction: "smooth" for the damping and dry friction of the robot's file, or a SmoothFriction; None for
             none.
+        masses: Names of frames whose rigid bodies have a mass that may change; their inertia is proportional to it.
         dt: Time step [s].
 
     Attributes:
@@ -70,6 +76,7 @@ class SimulatorModel(Model):
         barrier_weight: float | None = None,
         v_tol: float = 1e-4,
         joint_friction: SmoothFriction | str | None = None,
+        masses: Sequence[str] = (),
         dt: float = 1e-3,
     ) -> None:
         super().__init__()
@@ -82,7 +89,13 @@ class SimulatorModel(Model):
         for contact in self.contacts:
             contact.check(robot)
         self.mode, self.variant = mode, variant
+        if self.black_boxes and mode.name in _STAGES and variant is not Variant.PROJECTED:
+            raise InvalidArgumentError(
+                f"{self.black_boxes[0].name}: expected columns as a formula, got a black box: {mode.name} of the "
+                f"variant {variant.name.lower()!r} asks for it within a step; use variant='projected'"
+            )
         self.joint_friction = SmoothFriction.of(joint_friction)
+        self._masses = body_masses(robot, masses)
         self.dt = self.parameter("dt", dt, unit="s", convert=_time_step)
         check_positive("v_tol", v_tol, unit="m/s")
         weight = default_barrier_weight(robot, v_tol) if barrier_weight is None else barrier_weight
@@ -96,7 +109,22 @@ class SimulatorModel(Model):
             if isinstance(contact, MDPContact) and contact.rests:
                 own["strength"] = replace(own["strength"], default=np.array(self._resting_strength(contact)))
             found |= {f"contacts.{contact.name}.{name}": p for name, p in own.items()}
-        return found
+        return found | {f"bodies.{body.frame}.mass": body.mass for body in self._masses}
+
+    @property
+    def black_boxes(self) -> list[ExternalWrench]:
+        """Contacts that are functions of numbers."""
+        return [c for c in self.contacts if isinstance(c, ExternalWrench) and c.black_box is not None]
+
+    @functools.cached_property
+    def layout(self) -> ParameterLayout:
+        """Layout of the run-time parameters, and of what black boxes tell of the pose of a state."""
+        told = {}
+        for contact in self.black_boxes:
+            symbol, size = contact.told, BlackBoxColumns.size_of(contact.law.rays)
+            assert symbol is not None
+            told[told_name(contact.name)] = Parameter("told", symbol, np.zeros(size))
+        return ParameterLayout(self.parameters() | told)
 
     def _resting_strength(self, contact: MDPContact) -> float:
         time = REFERENCE_TIME if self.mode.name.endswith("I") else 1.0
@@ -126,11 +154,13 @@ class SimulatorModel(Model):
 
     def robot(self, q: SX, v: SX | None, *, weightless: bool = False) -> RobotExpressions:
         """The robot's expressions with derivatives, without gravity and friction if it is weightless."""
+        factors = {body.joint: body.factor for body in self._masses}
         if not weightless:
-            return RobotExpressions(self.state.model, q, v, friction=self.joint_friction, with_derivatives=True)
+            friction = self.joint_friction
+            return RobotExpressions(self.state.model, q, v, friction=friction, factors=factors, with_derivatives=True)
         model = self.state.model.copy()
         model.gravity = pin.Motion.Zero()
-        return RobotExpressions(model, q, v, with_derivatives=True)
+        return RobotExpressions(model, q, v, factors=factors, with_derivatives=True)
 
     def touches(self, robot: RobotExpressions) -> list[Touch]:
         """Each contact at a configuration."""

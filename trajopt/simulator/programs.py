@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import casadi as ca
 from casadi import SX
@@ -12,6 +13,7 @@ from trajopt.model.programs import kept
 from trajopt.simulator.backward import BackwardImpulseStep, BackwardStep, InverseBackwardStep
 from trajopt.simulator.forward_euler import ForwardEulerStep
 from trajopt.simulator.forward_impulse import forward_impulse_step
+from trajopt.simulator.implicit_euler import ImplicitEulerStep
 from trajopt.simulator.instantaneous import (
     ImpulseAccelerationStep,
     ImpulseTorqueStep,
@@ -21,7 +23,7 @@ from trajopt.simulator.instantaneous import (
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.modes import SimulatorMode
 from trajopt.simulator.pd_controller import PDController
-from trajopt.simulator.steps import Inputs, StepAbstract
+from trajopt.simulator.steps import Inputs, StepAbstract, StepDerivatives, StepValues
 
 STEPS: dict[SimulatorMode, Callable[[SimulatorModel], StepAbstract]] = {
     SimulatorMode.FORWARD_I: ImpulseAccelerationStep,
@@ -38,19 +40,33 @@ STEPS: dict[SimulatorMode, Callable[[SimulatorModel], StepAbstract]] = {
 }
 
 
+ROOTS = (SimulatorMode.BACKWARD_RK1F, SimulatorMode.INVERSE_BACKWARD_RK1F, SimulatorMode.BACKWARD_RK1I)
+"""Modes of which a step is the root of the result."""
+
+
 def step_of(model: SimulatorModel) -> StepAbstract:
     """The step of a model's mode."""
     return STEPS[model.mode](model)
 
 
-def values_program(model: SimulatorModel, *, controlled: bool) -> Program:
+def stepping_of(model: SimulatorModel) -> StepAbstract | None:
+    """The step from (q, v) to (q₊, v₊) of a model's mode; None if it has none."""
+    step = step_of(model)
+    if model.mode in ROOTS:
+        return ImplicitEulerStep(step)
+    return step if step.steps_state else None
+
+
+def values_program(model: SimulatorModel, *, controlled: bool, stepping: bool = False) -> Program:
     """(qdq, torque, parameters) -> (result, forces, v̂, status).
 
     Args:
         model: The simulator's model.
         controlled: Whether the settings of a PD controller take the place of the torque.
+        stepping: Whether qdq is (q, v) and the result the next state, in backward modes too.
     """
-    return kept(model, ("simulate", controlled), lambda: _values(model, controlled))
+    stepping = stepping and model.mode in ROOTS
+    return kept(model, ("simulate", controlled, stepping), lambda: _values(model, controlled, stepping))
 
 
 def derivatives_program(model: SimulatorModel, *, controlled: bool, through: bool = True) -> Program:
@@ -65,32 +81,51 @@ def derivatives_program(model: SimulatorModel, *, controlled: bool, through: boo
     return kept(model, name, lambda: _derivatives(model, controlled, through))
 
 
-def _inputs(
-    model: SimulatorModel, step: StepAbstract, program: Program, controlled: bool
-) -> tuple[Inputs, PDController]:
-    controller = PDController(model)
-    qdq = program.input(step.input_size)
-    given = program.input(controller.size if controlled else model.nv)
-    parameters = program.input(model.layout.size)
-    torque = controller.torque(program, qdq, given) if controlled else given
-    return Inputs(qdq=qdq, torque=torque, parameters=parameters), controller
+class _ControlledStep(StepAbstract):
+    """A step whose torque is that of a PD controller, and whose inputs have its settings in place of the torque."""
+
+    def __init__(self, step: StepAbstract, *, through: bool = True) -> None:
+        super().__init__(step.model)
+        self._step, self._through, self._controller = step, through, PDController(step.model)
+        self.accelerations, self.steps_state = step.accelerations, step.steps_state
+
+    @property
+    def given_size(self) -> int:
+        return self._controller.size
+
+    def values(self, program: Program, inputs: Inputs) -> StepValues:
+        return self._step.values(program, self._driven(program, inputs))
+
+    def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
+        d = self._step.derivatives(program, self._driven(program, inputs))
+        if self._through:
+            by_qdq = self._controller.derivative(program, inputs.qdq, inputs.torque)
+            program.accumulate(d.Dqdq, d.Dtau, by_qdq)
+        return d
+
+    def _driven(self, program: Program, inputs: Inputs) -> Inputs:
+        return replace(inputs, torque=self._controller.torque(program, inputs.qdq, inputs.torque))
 
 
-def _values(model: SimulatorModel, controlled: bool) -> Program:
+def _inputs(program: Program, step: StepAbstract) -> Inputs:
+    qdq, torque = program.input(step.input_size), program.input(step.given_size)
+    return Inputs(qdq=qdq, torque=torque, parameters=program.input(step.model.layout.size))
+
+
+def _values(model: SimulatorModel, controlled: bool, stepping: bool) -> Program:
     program, step = Program(f"{model.mode.name}"), step_of(model)
-    inputs, _ = _inputs(model, step, program, controlled)
-    values = step.values(program, inputs)
+    step = _ControlledStep(step) if controlled else step
+    if stepping:
+        step = ImplicitEulerStep(step)
+    values = step.values(program, _inputs(program, step))
     program.output(values.result, values.force, values.velocity)
     return _finished(program)
 
 
 def _derivatives(model: SimulatorModel, controlled: bool, through: bool) -> Program:
     program, step = Program(f"{model.mode.name} with derivatives"), step_of(model)
-    inputs, controller = _inputs(model, step, program, controlled)
-    d = step.derivatives(program, inputs)
-    if controlled and through:
-        by_qdq = controller.derivative(program, inputs.qdq, program.inputs[1])
-        program.accumulate(d.Dqdq, d.Dtau, by_qdq)
+    step = _ControlledStep(step, through=through) if controlled else step
+    d = step.derivatives(program, _inputs(program, step))
     program.output(d.values.result, d.Dqdq, d.Dtau)
     return _finished(program)
 

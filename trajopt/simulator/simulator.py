@@ -23,13 +23,13 @@ from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.model.immutable import Immutable
 from trajopt.robots import Robot
 from trajopt.simulator.arguments import Arguments
-from trajopt.simulator.backward_solution import backward_step, check_steps
 from trajopt.simulator.batch import Batch, PreciseBatch, check_status
+from trajopt.simulator.black_box import BlackBoxes
 from trajopt.simulator.contact import MDPContact, SimulatorContactAbstract
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.modes import SimulatorMode, Variant
 from trajopt.simulator.pd_controller import PDController, torque_at
-from trajopt.simulator.programs import derivatives_program, step_of, values_program
+from trajopt.simulator.programs import ROOTS, derivatives_program, step_of, values_program
 from trajopt.simulator.rollout import Controller, Rollout, roll_out
 from trajopt.simulator.surfaces import Plane
 from trajopt.states.state_multibody import StateMultibody
@@ -60,6 +60,8 @@ class Simulator(Immutable):
             parameter `barrier_weight`.
         v_tol: Speed at which a resting contact may creep, of the default barrier weight [m/s].
         joint_friction: "smooth" for the joints' damping and dry friction, or a SmoothFriction; None for none.
+        masses: Names of frames, such as "base_link": the mass of the rigid body that has it is the run-time parameter
+            `bodies.base_link.mass` [kg]. Its inertia follows, its centre of mass stays.
         accuracy: Bits of the numbers inside: 64, doubles in lanes, or more, which is slow; results are doubles [-].
 
     Raises:
@@ -78,6 +80,7 @@ class Simulator(Immutable):
         barrier_weight: float | None = None,
         v_tol: float = 1e-4,
         joint_friction: SmoothFriction | str | None = None,
+        masses: Sequence[str] = (),
         accuracy: int = DOUBLES,
     ) -> None:
         robot = Robot(robot) if isinstance(robot, pin.Model) else robot
@@ -92,6 +95,7 @@ class Simulator(Immutable):
             "barrier_weight": barrier_weight,
             "v_tol": v_tol,
             "joint_friction": joint_friction,
+            "masses": masses,
         }
         self._parameters: dict[str, Any] = {}
         self._accuracy = check_count("accuracy", accuracy, least=DOUBLES, most=100_000)
@@ -104,7 +108,7 @@ class Simulator(Immutable):
         self._model = model
         self._batches: list[tuple[tuple[Any, ...], Batch | PreciseBatch]] = []
         step = step_of(model)
-        self._arguments = Arguments(model, step)
+        self._arguments, self._black_boxes = Arguments(model, step), BlackBoxes(model)
         self._with_torque, self._steps_state = step.with_torque, step.steps_state
 
     @property
@@ -288,12 +292,15 @@ class Simulator(Immutable):
             InvalidArgumentError: The mode has no steps, or an argument is wrong.
             ModelEvaluationError: An iteration did not converge.
         """
-        check_steps(self.mode, self._steps_state)
-        if self._steps_state:
-            result, forces, _ = self._felt(dt, [x], None if tau is None else [tau])
-            return result[0], {name: rows[0] for name, rows in forces.items()}
-        given = None if tau is None else self._arguments.one_torque(tau)
-        return backward_step(self, check_positive("dt", dt, unit="s"), self.state.check(x, "x"), given)
+        if not self._steps_state and self.mode not in ROOTS:
+            raise InvalidArgumentError(
+                f"mode: expected one that steps a state, got {self.mode.name}, which gives "
+                f"{'torques' if self.mode.name.startswith('INVERSE') else 'accelerations'}; use FORWARD_RK1F"
+            )
+        self._black_boxes.check_step(self.mode, self._steps_state)
+        given = None if tau is None else self._arguments.one_torque(tau)[None]
+        result, forces, _ = self._felt(dt, self.state.check(x, "x")[None], given, stepping=True)
+        return result[0], {name: rows[0] for name, rows in forces.items()}
 
     def rollout(
         self, x0: npt.ArrayLike, taus: npt.ArrayLike | Controller | None = None, steps: int = 1000, dt: float = 1e-3
@@ -317,18 +324,21 @@ class Simulator(Immutable):
 
     def contact_forces(self, dt: float, qdq: npt.ArrayLike, tau: npt.ArrayLike | None = None) -> dict[str, Reals]:
         """Force of each contact in a step, in the world's axes, by the contact's name [N; N s of impulse modes]."""
-        return {name: forces[0] for name, forces in self._felt(dt, [qdq], None if tau is None else [tau])[1].items()}
+        return {name: forces[0] for name, forces in self._felt(dt, *self._checked([qdq], tau))[1].items()}
 
     def velocity_after(self, dt: float, qdq: npt.ArrayLike, tau: npt.ArrayLike | None = None) -> Reals:
         """v̂ (nv,), the velocity after dissipation that a step uses [rad/s, m/s]."""
-        velocity: Reals = self._felt(dt, [qdq], None if tau is None else [tau])[2][0]
+        velocity: Reals = self._felt(dt, *self._checked([qdq], tau))[2][0]
         return velocity
 
-    def _felt(self, dt: float, qdqs: Any, taus: Any) -> tuple[Reals, dict[str, Reals], Reals]:
+    def _checked(self, qdqs: Any, tau: Any) -> tuple[Reals, Reals | None]:
+        return self._arguments.inputs(qdqs), None if tau is None else self._arguments.one_torque(tau)[None]
+
+    def _felt(
+        self, dt: float, inputs: Reals, taus: Reals | None, *, stepping: bool = False
+    ) -> tuple[Reals, dict[str, Reals], Reals]:
         """Results, forces by name, and velocities after dissipation."""
-        inputs = self._arguments.inputs(qdqs)
-        given = None if taus is None else self._arguments.torques(taus, len(inputs))
-        batch = self._run(dt, inputs, given, derivatives=False)
+        batch = self._run(dt, inputs, taus, derivatives=False, stepping=stepping)
         forces = batch.results[1].reshape(len(inputs), -1)
         ends = np.cumsum([0, *self.model.force_sizes.values()])
         named = {name: forces[:, i:j].copy() for name, i, j in zip(self.model.force_sizes, ends, ends[1:])}
@@ -343,9 +353,11 @@ class Simulator(Immutable):
         result = batch.results[0].reshape(len(qdqs), -1)
         return result, batch.results[1] if Dqdq else None, batch.results[2] if Dtau else None
 
-    def _run(self, dt: float, qdqs: Reals, taus: Reals | None, *, derivatives: bool) -> Batch | PreciseBatch:
+    def _run(
+        self, dt: float, qdqs: Reals, taus: Reals | None, *, derivatives: bool, stepping: bool = False
+    ) -> Batch | PreciseBatch:
         controlled = taus is None and self._settings is not None and self._with_torque
-        batch = self._batch(len(qdqs), derivatives, controlled)
+        batch = self._batch(len(qdqs), derivatives, controlled, stepping)
         batch.qdqs[:] = qdqs
         if controlled:
             batch.given[:] = self._settings
@@ -355,25 +367,26 @@ class Simulator(Immutable):
         if self._accuracy > DOUBLES:  # the square of the last step is the error
             values.setdefault("tolerance", 2.0 ** (4 - self._accuracy // 2))
         batch.parameters[:] = self.model.layout.column(values)
+        if self._black_boxes:
+            self._black_boxes.fill(batch.qdqs, batch.parameters, derivative=derivatives)
         batch.run(self._threads)
-        check_status(batch.results[-1].ravel(), qdqs, self.model.nq)
+        implicit = stepping and self.mode in ROOTS
+        check_status(batch.results[-1].ravel(), qdqs, self.model.nq, implicit=implicit)
         return batch
 
-    def _batch(self, size: int, derivatives: bool, controlled: bool) -> Batch | PreciseBatch:
+    def _batch(self, size: int, derivatives: bool, controlled: bool, stepping: bool) -> Batch | PreciseBatch:
         """Memory for so many steps whose last results nobody holds any more."""
-        key = (size, derivatives, controlled, self._through)
+        key = (size, derivatives, controlled, stepping, self._through)
         for known, batch in self._batches:
             if known == key and batch.idle:
                 return batch
         if derivatives:
             program = derivatives_program(self.model, controlled=controlled, through=self._through)
         else:
-            program = values_program(self.model, controlled=controlled)
-        new: Batch | PreciseBatch
-        if self._accuracy == DOUBLES:
-            new = Batch(program, size, shared=controlled)
-        else:
-            new = PreciseBatch(program, size, shared=controlled, bits=self._accuracy)
+            program = values_program(self.model, controlled=controlled, stepping=stepping)
+        kinds = {"shared": controlled, "told": bool(self._black_boxes)}
+        double = self._accuracy == DOUBLES
+        new = Batch(program, size, **kinds) if double else PreciseBatch(program, size, **kinds, bits=self._accuracy)
         self._batches = [*self._batches, (key, new)][-_KEPT:]
         return new
 

@@ -24,11 +24,13 @@ class Inputs:
         qdq: Input of the mode.
         torque: τ (nv,).
         parameters: Run-time parameters.
+        following: State of the next knot (nx,), where an implicit step is linearised; None if it is solved for.
     """
 
     qdq: Array
     torque: Array
     parameters: Array
+    following: Array | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,16 +56,19 @@ class StepDerivatives:
         values: The values.
         Dqdq: By the input of the mode.
         Dtau: By τ; zero of inverse modes.
+        force_parts: Adds the steps that give derivatives of the forces that users see, by the parts of the input and
+            by τ, where a mode has them.
     """
 
     values: StepValues
     Dqdq: Array
     Dtau: Array
+    force_parts: Callable[[], list[Array]] = list
 
 
 @dataclass(frozen=True, kw_only=True)
 class VelocityDerivatives:
-    """Result of a step q₊ = q ⊕ dt v₊, with the derivatives of v₊.
+    """Result of a step, with the derivatives of v₊.
 
     Attributes:
         values: The values.
@@ -119,6 +124,11 @@ class StepAbstract(ABC):
         """Size of the input [-]."""
         return self.model.nq + (1 + self.accelerations) * self.model.nv
 
+    @property
+    def given_size(self) -> int:
+        """Size of the torque, or of what it follows from [-]."""
+        return self.model.nv
+
     def _parts(self, program: Program, inputs: Inputs) -> list[Array]:
         """Adds the call that gives q, v and what is behind them."""
         m = self.model
@@ -126,6 +136,15 @@ class StepAbstract(ABC):
         ends = [0, *(m.nq + i * m.nv for i in range(2 + self.accelerations))]
         parts = [x[first:end] for first, end in itertools.pairwise(ends)]
         return list(program.call(ca.Function("parts", [x], parts), inputs.qdq))
+
+
+def velocity_rows(program: Program, d: StepDerivatives) -> VelocityDerivatives:
+    """Adds the call that gives v₊ and its derivatives of a step that tells those of the whole state."""
+    nv = d.Dtau.shape[1]
+    x, F, G = (SX.sym(name, *a.shape) for name, a in (("x", d.values.result), ("F", d.Dqdq), ("G", d.Dtau)))
+    results = [x[x.numel() - nv :], F[nv:, :nv], F[nv:, nv:], G[nv:, :]]
+    velocity, *parts = program.call(ca.Function("rows", [x, F, G], results), d.values.result, d.Dqdq, d.Dtau)
+    return VelocityDerivatives(values=d.values, velocity=velocity, parts=parts, force_parts=d.force_parts)
 
 
 class SymplecticStep(StepAbstract):

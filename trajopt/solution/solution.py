@@ -29,6 +29,7 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from trajopt.analysis import MonteCarlo, StateCovariance
     from trajopt.shooting import ShootingProblem
     from trajopt.solution.description import Description
 
@@ -244,6 +245,32 @@ class Solution(ExplainsAttributes):
             return {line.name: line.values.copy() for line in self.description.lines if line.quantity in efforts}
         with self._as_solved() as problem:
             return inspection.torques(problem, self.xs, self.us)
+
+    def covariance(
+        self, noise: npt.ArrayLike, *, initial: npt.ArrayLike = 0.0, feedback: bool = True
+    ) -> StateCovariance:
+        """Covariance of the state along it, under process noise; see `trajopt.analysis.state_covariance`.
+
+        `trajopt.plotting.plot_ellipses` draws it.
+        """
+        from trajopt.analysis import state_covariance
+
+        return state_covariance(self, noise, initial=initial, feedback=feedback)
+
+    def monte_carlo(
+        self,
+        noise: npt.ArrayLike,
+        n: int = 100,
+        seed: int = 0,
+        *,
+        initial: npt.ArrayLike = 0.0,
+        feedback: bool = True,
+        clip: bool = True,
+    ) -> MonteCarlo:
+        """Rollouts of it under random noise; see `trajopt.analysis.monte_carlo`."""
+        from trajopt.analysis import monte_carlo
+
+        return monte_carlo(self, noise, n, seed, initial=initial, feedback=feedback, clip=clip)
 
     def explain(self) -> str:
         """Why the solver stopped, which terms and knots the cost comes from, and which knob to turn."""

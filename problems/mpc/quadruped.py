@@ -1,0 +1,173 @@
+"""A quadruped trots with commanded velocities and is pushed; torques and friction cones are hard."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt import mpc
+from trajopt.actions import ActionModelTerminal
+from trajopt.actions.differential import DifferentialActionModelContactFwdDynamics
+from trajopt.actions.integrated import IntegratedActionModelEuler
+from trajopt.activations import ActivationModelWeightedQuad
+from trajopt.actuation import ActuationModelFloatingBase
+from trajopt.checks import check_count, check_known, check_positive
+from trajopt.constraints import ConstraintStack
+from trajopt.contacts import ContactModel3D, ContactStack
+from trajopt.costs import CostStack
+from trajopt.gaits.limits import cone_name
+from trajopt.problems.family import Family
+from trajopt.problems.mpc.case import MPCCase
+from trajopt.problems.mpc.checks import check_period, check_rows
+from trajopt.problems.mpc.quadruped_report import report
+from trajopt.problems.mpc.trot import Trot, VelocityCommand
+from trajopt.residuals import (
+    FrictionCone,
+    ResidualModelContactFrictionCone,
+    ResidualModelControl,
+    ResidualModelFrameTranslation,
+    ResidualModelState,
+)
+from trajopt.robots import Robot, load_robot
+from trajopt.shooting import ShootingProblem
+from trajopt.simulator import MDPContact, Plane, Simulator
+from trajopt.states import StateMultibody
+from trajopt.types import Reals
+
+FEET = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
+RADIUS = 0.022  # of the feet [m]
+JOINTS = (20.0, 4.0, 4.0)  # weights of abduction, thigh and knee of each leg [1/rad²]
+BASE = (20.0, 20.0, 500.0, 200.0, 200.0, 50.0)  # weights of place and turn [1/m², 1/rad²]
+RATES = np.concatenate([[20.0] * 3, [2.0] * 3, [0.02] * 12])  # weights of velocities [s²/m², s²/rad²]
+HEIGHT, TORQUE = 3e4, 1e-3  # [1/m²], [1/(N m)²]
+COMMANDS = (
+    (0.0, 0.0, 0.0, 0.0),
+    (1.0, 0.0, 0.0, 0.0),
+    (1.5, 0.5, 0.0, 0.0),
+    (4.5, 0.5, 0.0, 0.0),
+    (5.0, 0.3, 0.0, 0.5),
+    (7.0, 0.3, 0.0, 0.5),
+    (7.5, 0.0, 0.2, 0.0),
+    (9.0, 0.0, 0.2, 0.0),
+    (9.5, 0.0, 0.0, 0.0),
+)
+PUSHES = ((3.0, 0.0, 10.0), (6.1, 0.0, -10.0))
+LASTS = 0.05  # [s]
+PLANTS = ("simulator", "contacts")
+
+
+def standing(robot: Robot) -> Reals:
+    """State (nx,) at rest in which the feet stand on z = 0."""
+    q = robot.configuration("standing").copy()
+    q[2] += RADIUS - np.mean([robot.placement(q, foot)[2, 3] for foot in FEET])
+    return np.concatenate([q, np.zeros(robot.nv)])
+
+
+def horizon(robot: Robot, *, N: int = 40, dt: float = 0.02, cone: FrictionCone | None = None) -> ShootingProblem:
+    """The problem of `build` for N knots, standing at the start; what moves is the parameters of `Trot`."""
+    state, x0, friction = StateMultibody(robot), standing(robot), FrictionCone() if cone is None else cone
+    actuation, contacts = ActuationModelFloatingBase(state), ContactStack(state)
+    limits = ConstraintStack.of_robot(state, actuation, positions=False, velocities=False)
+    for foot in FEET:
+        contacts.add(foot, ContactModel3D(state, foot, gains=(0.0, 1 / dt)))
+        limits.add(cone_name(foot), ResidualModelContactFrictionCone(state, foot, friction))
+    weights = np.concatenate([BASE, np.tile(JOINTS, len(FEET)), RATES])
+
+    def costs(factor: float) -> CostStack:
+        stack = CostStack(state)
+        stack.add("state", ResidualModelState(state, x0), factor, ActivationModelWeightedQuad(weights))
+        for foot in FEET:
+            height = ActivationModelWeightedQuad([0.0, 0.0, 1.0])
+            place = ResidualModelFrameTranslation(state, foot, (0.0, 0.0, RADIUS))
+            stack.add(f"{foot}_height", place, factor * HEIGHT, height)
+        return stack
+
+    running = costs(1.0).add("torque", ResidualModelControl(state), TORQUE)
+    dynamics = DifferentialActionModelContactFwdDynamics(state, actuation, contacts, running, constraints=limits)
+    return ShootingProblem(x0, [IntegratedActionModelEuler(dynamics, dt)] * N, ActionModelTerminal(costs(0.1)))
+
+
+def build(
+    *,
+    N: int = 40,
+    dt: float = 0.02,
+    period: float = 0.01,
+    mu: float = 0.6,
+    plant: str = "simulator",
+    plant_mu: float = 0.7,
+    commands: npt.ArrayLike = COMMANDS,
+    pushes: npt.ArrayLike = PUSHES,
+    gait: float = 0.5,
+    height: float = 0.06,
+) -> MPCCase:
+    """minimise ∫ ½ (|x ⊖ x_ref|²_W + 3e4 Σ (z_foot - z_ref)² + 1e-3 |u|²) dt, torques and friction cones hard.
+
+    Whole-body dynamics of go2 with point contacts, 40 knots of 20 ms. x_ref has the commanded velocities, the place and
+    the heading that they lead to, and the standing posture; z_ref lifts the feet of a trot. Which feet stand is a
+    parameter of each knot that moves along with time; contacts begin with the velocity that a foot has and stop it
+    within one knot, so that no knot is an impulse. No foothold is given: footholds follow from the problem, also after
+    a push.
+
+    Args:
+        N: Number of knots [-].
+        dt: Time between knots [s].
+        period: Time between measurements, in which torques stay [s].
+        mu: Friction coefficient that the controller counts on, > 0 [-].
+        plant: "simulator", whose contacts are found by the feet's places in steps of 1 ms; or "contacts", the
+            controller's own contact dynamics, with its schedule, in steps of 1 ms.
+        plant_mu: Friction coefficient of the simulator's ground, > 0 [-].
+        commands: Rows (time, forward, left, turn), linear in between [s, m/s, m/s, rad/s].
+        pushes: Rows (time, impulse along x, impulse along y) on the trunk in the world, 50 ms long [s, N s].
+        gait: Time of two steps [s].
+        height: Height of a swing [m].
+    """
+    check_known("plant", plant, PLANTS)
+    robot, cone = load_robot("go2"), FrictionCone(check_positive("mu", mu))
+    problem = horizon(robot, N=check_count("N", N, least=1), dt=check_positive("dt", dt, unit="s"), cone=cone)
+    rows = check_rows("commands", commands, ("time", "forward", "left", "turn"), least=1)
+    trot = Trot(
+        FEET,
+        problem.x0.copy(),
+        VelocityCommand(rows, 60.0),
+        period=check_positive("gait", gait, unit="s"),
+        support=0.04,
+        height=check_positive("height", height, unit="m"),
+        ground=RADIUS,
+        start=0.2,
+        cone=cone,
+        rate=1 / dt,
+    )
+    controller = mpc.MPCController(problem, options=mpc.MPCOptions(dt=check_period(period, problem)))
+    controller.schedule(trot)
+    hits = check_rows("pushes", pushes, ("time", "impulse along x", "impulse along y"))
+    return MPCCase(
+        name=FAMILY.name,
+        description=FAMILY.description,
+        controller=controller,
+        plant=ground(robot, check_positive("plant_mu", plant_mu)) if plant == "simulator" else None,
+        x0=problem.x0.copy(),
+        duration=10.0,
+        dt_plant=1e-3,
+        disturbance=[
+            mpc.Push(time=time, duration=LASTS, value=[x / LASTS, y / LASTS, 0.0], frame="base") for time, x, y in hits
+        ],
+        follows=trot,
+        report=functools.partial(report, robot, trot, hits),
+    )
+
+
+def ground(robot: Robot, mu: float) -> Simulator:
+    """The simulator of the robot with four feet on flat ground."""
+    plane = Plane((0.0, 0.0, 1.0, 0.0))
+    contacts = [MDPContact(foot, (0.0, 0.0, 0.0), RADIUS, plane, friction=mu, rays=8) for foot in FEET]
+    return Simulator(robot, contacts)
+
+
+FAMILY = Family(
+    name="quadruped-trot-mpc",
+    description="A quadruped trots with commanded velocities and is pushed; torques and friction cones are hard.",
+    build=build,
+    reference_holds=True,
+)

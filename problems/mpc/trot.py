@@ -1,0 +1,121 @@
+"""Trot of a quadruped at any time: contacts, heights of feet, and where commanded velocities lead the base."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from trajopt.gaits.limits import cone_name, cone_parameters
+from trajopt.gaits.profiles import smooth_at
+from trajopt.residuals import FrictionCone
+from trajopt.types import Reals
+
+STEP = 5e-3  # of the integration of commanded velocities [s]
+ROUNDING = 1e-6  # [s]
+
+
+class VelocityCommand:
+    """Velocities along time, linear between the given ones, and the path that they lead along.
+
+    Args:
+        rows: Rows (time, forward, left, turn), times ascending [s, m/s, m/s, rad/s].
+        duration: Time up to which the path is known; then the last velocity goes on [s].
+    """
+
+    def __init__(self, rows: Reals, duration: float) -> None:
+        self._times, self._velocities = rows[:, 0], rows[:, 1:]
+        self._grid = np.arange(0.0, duration + STEP, STEP)
+        forward, left, turn = self.velocity(self._grid + STEP / 2).T
+        yaw = np.concatenate([[0.0], np.cumsum(turn * STEP)])[:-1]
+        middle = yaw + turn * STEP / 2
+        along = np.column_stack(
+            [forward * np.cos(middle) - left * np.sin(middle), forward * np.sin(middle) + left * np.cos(middle), turn]
+        )
+        self._path = np.vstack([np.zeros(3), np.cumsum(along * STEP, axis=0)])[:-1]
+
+    def velocity(self, times: Reals) -> Reals:
+        """Velocities forward and to the left, and turning rate, at times (n,): (n, 3) [m/s, m/s, rad/s]."""
+        return np.column_stack([np.interp(times, self._times, column) for column in self._velocities.T])
+
+    def path(self, times: Reals) -> Reals:
+        """x, y and heading at times (n,): (n, 3) [m, m, rad]."""
+        return np.column_stack([np.interp(times, self._grid, column) for column in self._path.T])
+
+
+class Trot:
+    """Parameters of the knots of a trotting quadruped as functions of time; no foot has a foothold to go to.
+
+    The diagonal pairs swing in turn, half of the period each, with all feet on the ground in between. Where a foot
+    lands follows from the posture and from what the base has to do.
+
+    Args:
+        feet: Names of the feet: left front, right front, left hind, right hind.
+        standing: State at rest in which the feet stand on the ground (nx,).
+        command: The velocities.
+        period: Time of two steps [s].
+        support: Time with all feet on the ground after each step [s].
+        height: Height of a swing [m].
+        ground: Height of the feet's frames on the ground [m].
+        start: Time of the first lift-off [s].
+        cone: Friction cone of the feet.
+        rate: Rate at which contacts end velocities of feet [1/s].
+    """
+
+    def __init__(
+        self,
+        feet: tuple[str, ...],
+        standing: Reals,
+        command: VelocityCommand,
+        *,
+        period: float,
+        support: float,
+        height: float,
+        ground: float,
+        start: float,
+        cone: FrictionCone,
+        rate: float,
+    ) -> None:
+        self.feet, self.command, self.cone, self.rate, self.period = feet, command, cone, rate, period
+        self._standing, self._support = standing, support
+        self._height, self._ground, self._start = height, ground, start
+
+    def part(self, times: Reals) -> Reals:
+        """Part of its swing that each foot has done at times (n,), (n, feet) [-]; 1 for a foot on the ground."""
+        swing = self.period / 2 - self._support
+        late = np.array([0.0, 0.5, 0.5, 0.0]) * self.period
+        since = (times[:, None] + ROUNDING - self._start - late) % self.period - ROUNDING
+        done = np.where(since < swing - 2 * ROUNDING, np.clip(since / swing, 0.0, 1.0), 1.0)
+        return np.where(times[:, None] + ROUNDING < self._start + late, 1.0, done)
+
+    def active(self, times: Reals) -> Reals:
+        """Whether each foot is on the ground at times (n,), 1 or 0, (n, feet)."""
+        return (self.part(times) >= 1.0).astype(np.float64)
+
+    def heights(self, times: Reals) -> Reals:
+        """Heights of the feet's frames at times (n,), (n, feet) [m]."""
+        return self._ground + self._height * smooth_at(self.part(times))[1]
+
+    def states(self, times: Reals) -> Reals:
+        """Reference states at times (n,), (n, nx): along the path in the standing posture, with its velocities."""
+        xs, path, velocity = (
+            np.tile(self._standing, (len(times), 1)),
+            self.command.path(times),
+            self.command.velocity(times),
+        )
+        nv = (xs.shape[1] - 1) // 2
+        xs[:, :2] = path[:, :2]
+        xs[:, 3:5], xs[:, 5], xs[:, 6] = 0.0, np.sin(path[:, 2] / 2), np.cos(path[:, 2] / 2)
+        xs[:, nv + 1 : nv + 3], xs[:, nv + 6] = velocity[:, :2], velocity[:, 2]
+        return xs
+
+    def __call__(self, times: Reals) -> Mapping[str, Reals]:
+        """Parameters of knots at times (n,) [s]."""
+        rows = {"state.reference": self.states(times)}
+        active, heights, knots = self.active(times), self.heights(times), [*range(len(times))]
+        for i, foot in enumerate(self.feet):
+            rows[f"contacts.{foot}.active"] = active[:, i]
+            rows[f"{foot}_height.reference"] = np.column_stack([np.zeros((len(times), 2)), heights[:, i]])
+            bounds = cone_parameters(cone_name(foot), (self.cone.lower, self.cone.upper), active[:, i], knots)
+            rows |= {name: values for name, values, _ in bounds}
+        return rows

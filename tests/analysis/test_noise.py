@@ -1,0 +1,148 @@
+"""Covariances along solutions: closed forms, and samples of robots on their manifolds."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import trajopt
+from trajopt import problems
+from trajopt.actions.discrete import ActionModelDiscrete
+from trajopt.analysis import Ellipses
+from trajopt.errors import InvalidArgumentError
+from trajopt.plotting import plot_ellipses
+from trajopt.solution import Solution
+from trajopt.solvers import SolverDDP
+
+CASES = {"unicycle": None, "arm-reach": "ur5", "quadruped-jump": "small-quadruped"}
+
+
+@functools.cache
+def solved(name: str) -> Solution:
+    case = problems.load(name, robot=CASES[name])
+    return case.solver(case.problem, case.options).solve(case.xs, case.us)
+
+
+class Drift(ActionModelDiscrete):
+    """x⁺ = 0.9 x + u, cost ½ (x² + u²)."""
+
+    def next_state(self, x, u):
+        return 0.9 * x + u
+
+    def running_cost(self, x, u):
+        return 0.5 * (x * x + u * u)
+
+    def terminal_cost(self, x):
+        return 0.5 * x * x
+
+
+@functools.cache
+def scalar() -> Solution:
+    model = Drift(trajopt.StateVector(1), 1)
+    return SolverDDP(trajopt.ShootingProblem([1.0], [model] * 5, model)).solve()
+
+
+def test_propagation_is_that_of_a_scalar_system() -> None:
+    solution = scalar()
+    found = solution.covariance(0.1, initial=0.2)
+    P = [0.04]
+    for K in solution.K[:, 0, 0]:
+        P.append((0.9 - K) ** 2 * P[-1] + 0.01)
+    np.testing.assert_allclose(found.P[:, 0, 0], P, rtol=1e-12)
+    np.testing.assert_allclose(found.deviations[:, 0], np.sqrt(P))
+    free = solution.covariance([[0.01]], feedback=False)
+    np.testing.assert_allclose(free.P[:, 0, 0], 0.01 * np.cumsum([0.0, *(0.81 ** np.arange(5))]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_samples_have_the_covariance_of_linear_propagation(name: str) -> None:
+    """Within 4.5 standard errors, sqrt((P_ii P_jj + P_ij²) / n) of an entry, where noise is small."""
+    solution, n = solved(name), 2000
+    assert solution.converged
+    covariance = solution.covariance(1e-5)
+    samples = solution.monte_carlo(1e-5, n, seed=3)
+    assert samples.us.shape == (n, *solution.us.shape)
+    P = covariance.P[-1]
+    size = np.diag(P)
+    error = np.abs(samples.covariance() - P) / np.sqrt((np.outer(size, size) + P**2) / n)
+    assert error.max() < 4.5
+    assert np.all(np.abs(samples.deviations().mean(axis=0)) < 4.5 * np.sqrt(size / n))
+
+
+def test_feedback_keeps_an_arm_near_its_motion() -> None:
+    solution = solved("arm-reach")
+    closed, free = (solution.covariance(1e-3, feedback=f) for f in (True, False))
+    assert closed.deviations[-1, :6].max() < 0.5 * free.deviations[-1, :6].max()
+
+
+def test_equal_seeds_give_equal_samples() -> None:
+    solution = solved("unicycle")
+    first, again, other = (solution.monte_carlo(0.01, 20, seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first.xs, again.xs)
+    assert np.abs(first.xs - other.xs).max() > 1e-3
+    np.testing.assert_array_equal(solution.monte_carlo(0.0, 2).xs[1], solution.monte_carlo(0.0, 2).xs[0])
+
+
+def test_many_samples_are_those_of_few_and_more() -> None:
+    """More samples than are evaluated side by side: every one follows the dynamics."""
+    solution = solved("unicycle")
+    many = solution.monte_carlo(0.0, 1100, initial=0.1)
+    problem = trajopt.ShootingProblem(many.xs[1099, 0], solution.problem.running, solution.problem.terminal)
+    np.testing.assert_allclose(problem.rollout(many.us[1099]), many.xs[1099], atol=1e-12)
+
+
+def test_controls_of_samples_stay_within_limits() -> None:
+    case = problems.load("arm-reach", robot="ur5")
+    solution = solved("arm-reach")
+    limits = case.problem.running[0].upper
+    wild = [solution.monte_carlo(0.3, 20, clip=clip) for clip in (True, False)]
+    assert np.all(np.abs(wild[0].us) <= limits)
+    assert np.any(np.abs(wild[1].us) > limits)
+
+
+def test_ellipses_have_their_size() -> None:
+    P = np.array([[[4.0, 0.0], [0.0, 1.0]], [[1.0, 0.5], [0.5, 1.0]]])
+    ellipses = Ellipses(names=("x", "y"), centres=np.zeros((2, 2)), covariances=P, sigmas=2.0)
+    np.testing.assert_allclose(ellipses.areas, 4.0 * np.pi * np.sqrt([4.0, 0.75]))
+    lengths, angles = ellipses.axes
+    np.testing.assert_allclose(lengths[0], [4.0, 2.0])
+    np.testing.assert_allclose(angles % np.pi, [0.0, np.pi / 4], atol=1e-12)
+
+
+def test_picture_shows_path_and_ellipses() -> None:
+    from matplotlib.patches import Ellipse
+
+    covariance = solved("unicycle").covariance(0.01)
+    samples = solved("unicycle").monte_carlo(0.01, 5)
+    axes = plot_ellipses(covariance.ellipses("x", "y"), samples.xs[:, -1, :2]).axes[0]
+    assert sum(isinstance(patch, Ellipse) for patch in axes.patches) >= 5
+    np.testing.assert_allclose(axes.lines[0].get_xydata(), samples.xs[:, -1, :2])
+    np.testing.assert_allclose(axes.lines[1].get_xydata(), solved("unicycle").xs[:, :2])
+    assert axes.get_xlabel() == "x"
+
+
+def test_wrong_noise_says_what() -> None:
+    solution = solved("unicycle")
+    for noise, wanted in [
+        (-1.0, "noise: expected standard deviations >= 0"),
+        ([0.1, 0.1], r"noise: expected shape \(3,\)"),
+        (np.nan, "noise: expected finite"),
+        (np.array([[1.0, 2.0, 0], [2.0, 1.0, 0], [0, 0, 1]]), "expected a covariance"),
+        (np.ones((2, 3, 3)), "a covariance for each knot"),
+    ]:
+        with pytest.raises(InvalidArgumentError, match=wanted):
+            solution.covariance(noise)
+    with pytest.raises(InvalidArgumentError, match="n: expected an integer >= 1"):
+        solution.monte_carlo(0.1, 0)
+    with pytest.raises(InvalidArgumentError, match="another coordinate"):
+        solution.covariance(0.1).ellipses("x", "x")
+    with pytest.raises(KeyError, match="theta"):
+        solution.covariance(0.1).ellipses("x", "z")
+    for sigmas in (-1, 0.0, np.nan):
+        with pytest.raises(InvalidArgumentError, match="sigmas: expected a"):
+            solution.covariance(0.1).ellipses("x", "y", sigmas=sigmas)
+    samples = solution.monte_carlo(0.1, 3)
+    np.testing.assert_array_equal(samples.covariance(-1), samples.covariance(solution.problem.T))
+    for knot in (10**6, -solution.problem.T - 2, 1.5):
+        with pytest.raises(InvalidArgumentError, match="knot: expected a number from 0 to"):
+            samples.covariance(knot)

@@ -1,0 +1,107 @@
+"""Valid arguments of inverse kinematics, and objects to call methods on: a planar arm of two links."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import trajopt
+from tests.fuzz.worlds import World, folder
+from trajopt.kinematics import IKSolver, IKTracker, ik
+
+Q0 = (0.3, 0.8)
+DT = 0.01
+
+
+@functools.cache
+def _state() -> trajopt.StateMultibody:
+    return trajopt.StateMultibody(trajopt.load_robot("planar-2r"))
+
+
+def _robot(w: World, rng: Random) -> trajopt.Robot:
+    return _state().robot
+
+
+def _tasks(w: World, rng: Random) -> Any:
+    tip = trajopt.ResidualModelFrameTranslation(_state(), "tool", _point(w, rng))
+    rest = trajopt.CostStack(_state()).add("rest", trajopt.ResidualModelState(_state()), weight=0.1)
+    tasks = trajopt.ConstraintStack(_state()).add("tip", tip, equals=0.0)
+    return rng.choice([tasks, (tasks, rest)])
+
+
+def _point(w: World, rng: Random) -> Any:
+    return np.array([rng.uniform(-0.6, 0.6), 0.0, rng.uniform(-0.6, 0.6)])
+
+
+def _points(w: World, rng: Random) -> Any:
+    return np.array([_point(w, rng) for _ in range(4)])
+
+
+def _configuration(w: World, rng: Random) -> Any:
+    return rng.choice([None, np.array(Q0), [0.1, 0.2]])
+
+
+def _q(w: World, rng: Random) -> Any:
+    return np.array([rng.uniform(-1, 1), rng.uniform(-1, 1)])
+
+
+def _acceleration(w: World, rng: Random) -> Any:
+    return rng.choice([None, 10.0, [10.0, 20.0]])
+
+
+def _path(w: World, rng: Random) -> Any:
+    return rng.choice([_points(w, rng), {"tip.reference": _points(w, rng)}])
+
+
+@functools.cache
+def _track() -> ik.IKPath:
+    w, rng = None, Random(1)
+    tip = trajopt.ResidualModelFrameTranslation(_state(), "tool")
+    tasks = trajopt.ConstraintStack(_state()).add("tip", tip, equals=0.0)
+    return ik.track(_state().robot, tasks, _points(w, rng), DT)  # type: ignore[arg-type]
+
+
+FIXED_KINEMATIC: dict[str, Callable[[World, Random], Any]] = {
+    "IKSolver": lambda w, rng: IKSolver(_state().robot, _tasks(w, rng)),
+    "IKTracker": lambda w, rng: IKTracker(_state().robot, _tasks(w, rng), Q0, DT),
+    "IKResult": lambda w, rng: ik.solve(_state().robot, _tasks(w, rng), starts=1),
+    "IKBatch": lambda w, rng: ik.solve_batch(_state().robot, _tasks(w, rng), {"tip.reference": _points(w, rng)}),
+    "IKPath": lambda w, rng: _track(),
+    "IKStep": lambda w, rng: IKTracker(_state().robot, _tasks(w, rng), Q0, DT).step(),
+    "Departure": lambda w, rng: ik.Departure(0, 1, 1, 0.1, True, ()),
+    "TaskResidual": lambda w, rng: _track().residuals["tip"],
+}
+
+KINEMATIC: dict[str, Callable[[World, Random], Any]] = {
+    **{f"{name}.robot": _robot for name in ("solve", "solve_batch", "track", "IKSolver", "IKTracker")},
+    "tasks": _tasks,
+    "targets": lambda w, rng: {"tip.reference": _points(w, rng)},
+    "IKSolver.solve.targets": lambda w, rng: rng.choice([None, {"tip.reference": _point(w, rng)}]),
+    "IKSolver.first_start.targets": lambda w, rng: rng.choice([None, {"tip.reference": _point(w, rng)}]),
+    "IKSolver.solve_batch.first": lambda w, rng: rng.choice([None, {"tip.lower": -0.1}]),
+    "IKTracker.step.targets": lambda w, rng: rng.choice([None, {"tip.reference": _point(w, rng)}]),
+    "IKTracker.step.q": _configuration,
+    "IKTracker.reset.q": _q,
+    "IKTracker.reset.v": _configuration,
+    "IKTracker.q0": _q,
+    "IKPath.plot.path": lambda w, rng: rng.choice([None, folder() / "track.png"]),
+    "IKPath.animate.path": lambda w, rng: folder() / "track.gif",
+    "IKPath.animate.options": lambda w, rng: {},
+    "track.path": _path,
+    "track.duration": lambda w, rng: None,
+    "track.method": lambda w, rng: rng.choice(["differential", "optimal"]),
+    "track.max_iterations": lambda w, rng: rng.choice([1, 5]),
+    "track.q0": _configuration,
+    "acceleration": _acceleration,
+    "solve.start": _configuration,
+    "IKSolver.solve.start": _configuration,
+    "starts": lambda w, rng: rng.choice([1, 8, 9]),
+    "seed": lambda w, rng: rng.randrange(10),
+    "planar_2r.target": lambda w, rng: np.array([rng.uniform(-2, 2), rng.uniform(-2, 2)]),
+    "planar_2r.first": lambda w, rng: rng.uniform(0.1, 2.0),
+    "planar_2r.second": lambda w, rng: rng.uniform(0.1, 2.0),
+}

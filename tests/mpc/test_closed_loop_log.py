@@ -1,0 +1,247 @@
+"""Logs of closed loops: files, reports, pictures."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from tests.mpc.slider import FORCE, controller
+from trajopt import mpc
+from trajopt.errors import InvalidArgumentError
+from trajopt.mpc.pictures import plot_summary
+from trajopt.solution import Solution
+
+X0 = np.array([0.0, 0.9])
+
+
+@pytest.fixture(scope="module")
+def log():
+    """Two seconds with a moving reference, pushes and a speed beyond its soft limit at the start."""
+    own = controller()
+    own.follow("goal.reference", lambda t: [0.4 * t, 0.4])
+    pushes = [mpc.Push(time=0.5, value=[0.0, -0.5]), mpc.Push(time=1.0, duration=0.3, value=lambda t, x: [0.0, 1.0])]
+    return mpc.simulate(own, None, X0, 2.0, noise=1e-3, disturbance=pushes, delay=0.01)
+
+
+# Files
+
+
+def test_a_file_keeps_the_log(log, tmp_path):
+    path = log.save(tmp_path / "loop")
+    assert path == tmp_path / "loop.npz"
+    with np.load(path, allow_pickle=False) as file:
+        assert all(file[name].dtype != object for name in file.files)
+    found = mpc.ClosedLoop.load(path)
+    for field in fields(mpc.ClosedLoop):
+        mine, theirs = getattr(log, field.name), getattr(found, field.name)
+        if field.name == "violations":
+            assert list(mine) == list(theirs)
+            assert all(np.array_equal(mine[name], theirs[name]) for name in mine)
+        elif field.name not in ("motion", "pushes", "kept"):
+            assert np.array_equal(mine, theirs), field.name
+    assert found.explain() == log.explain()
+    assert np.array_equal(found.pushes[0].value, [0.0, -0.5])
+    assert [push.time for push in found.pushes] == [0.5, 1.0]
+    assert np.array_equal(found.tracked[0].reference, log.tracked[0].reference)
+    assert found.motion.coordinate_names == ("q", "v")
+    assert np.array_equal(found.motion.xs, log.motion.xs)
+
+
+def test_files_of_others_are_told(log, tmp_path):
+    (tmp_path / "text.npz").write_text("no arrays")
+    np.savez(tmp_path / "other.npz", xs=np.zeros(3))
+    log.motion.save(tmp_path / "solution.npz")
+    for name in ("text.npz", "other.npz", "solution.npz", "nowhere.npz"):
+        with pytest.raises(InvalidArgumentError, match=r"cannot be read as a file that ClosedLoop.save wrote"):
+            mpc.ClosedLoop.load(tmp_path / name)
+    with pytest.raises(InvalidArgumentError, match=r"it is a saved Solution; read it with trajopt.Solution.load"):
+        mpc.ClosedLoop.load(tmp_path / "solution.npz")
+    with pytest.raises(InvalidArgumentError, match="path: expected a file ending in .npz"):
+        log.save(tmp_path / "log.csv")
+
+
+# Words
+
+
+def test_the_report_says_what_happened(log):
+    words = log.report()
+    assert words["loop"] == "2 s in 20 steps of 100 ms, real-time, 15 knots over 1.5 s"
+    assert words["plant"] == "the controller's own model, delay 10 ms"
+    assert words["cost"] == f"{log.cost:.6g}"
+    error = np.abs(log.xs[:-1, 0] - 0.4 * log.times[:-1])
+    assert words["goal: position"].startswith(
+        f"off by {np.sqrt(np.mean(error**2)):.3g} m rms, {error.max():.3g} m at most"
+    )
+    gave_way = f"hold, but soft ones give way: speed by {log.violations['speed'].max():.3g} at 0 s"
+    assert words["constraints"] == gave_way
+    assert log.soft == ("speed",)
+    assert words["controls"].startswith("within their limits")
+    assert f"{int((log.step_times > 0.1).sum())} of 20 steps took longer than 100 ms" in words["times"]
+    assert log.preparation_times[0] == 0.0
+    assert repr(log).startswith("ClosedLoop(2 s, 20 steps of 0.1 s, ")
+
+
+def test_a_deadline_is_missed_by_both_phases_together(log):
+    changed = {field.name: getattr(log, field.name) for field in fields(log)}
+    preparation, feedback = np.zeros(20), np.zeros(20)
+    preparation[[4, 5]], feedback[[5, 6]] = 0.06, 0.06
+    late = mpc.ClosedLoop(**changed | {"preparation_times": preparation, "feedback_times": feedback})
+    assert np.flatnonzero(late.deadline_misses).tolist() == [5]
+
+
+def test_hard_constraints_are_told_apart_from_soft_ones(log):
+    changed = {field.name: getattr(log, field.name) for field in fields(log)}
+    force = np.zeros(20)
+    force[4] = 0.5
+    words = mpc.ClosedLoop(**changed | {"violations": {**log.violations, "force": force}}).report()["constraints"]
+    assert words.startswith("violated: force by 0.5 at 0.4 s; soft ones give way: speed by ")
+
+
+def test_shares_units_and_pushes_are_plain(log):
+    changed = {field.name: getattr(log, field.name) for field in fields(log)}
+
+    def words(**changes):
+        return mpc.ClosedLoop(**changed | changes).report()
+
+    nowhere, everywhere = np.full_like(log.us, 99.0), log.us.copy()
+    assert words(lower=-nowhere, upper=nowhere)["controls"] == "within their limits; none is at a limit"
+    assert words(upper=everywhere)["controls"].endswith("one is at a limit in 100 % of the steps")
+    pushes = [mpc.Push(time=time, value=[0.0, 0.1]) for time in (0.5, 2.5)]
+    assert words(pushes=(pushes[0], pushes[1]))["pushes"] == str(pushes[0])
+    assert "pushes" not in words(pushes=(pushes[1],))
+
+
+def test_a_loop_in_real_time_is_not_told_to_be_one(log):
+    changed = {field.name: getattr(log, field.name) for field in fields(log)}
+    slow = {"feedback_times": np.full(20, 0.5)}
+    assert "mode 'real-time'" not in mpc.ClosedLoop(**changed | slow).explain()
+    assert "mode 'real-time'" in mpc.ClosedLoop(**changed | slow | {"solver": "SolverSQP"}).explain()
+
+
+def test_failed_steps_are_explained(log):
+    """The reasons that a controller gives are there by their times, and what to try."""
+    changed = {field.name: getattr(log, field.name) for field in fields(log)}
+    statuses, slow = log.statuses.copy(), log.feedback_times.copy()
+    statuses[[3, 4, 7]], slow[:5] = "failed", 0.5
+    reasons = {3: "quadratic program: infeasible", 4: "quadratic program: infeasible", 7: "x: too far"}
+    text = mpc.ClosedLoop(**changed | {"statuses": statuses, "feedback_times": slow, "reasons": reasons}).explain()
+    assert "3 failed" in text
+    assert "2 steps failed, the first at 0.3 s: quadratic program: infeasible" in text
+    assert "1 step failed, the first at 0.7 s: x: too far" in text
+    assert "-> steps take longer than the control period: use a period of 5" in text
+    assert "-> steps fail" in text
+
+
+# Pictures
+
+
+def lines(axes, style):
+    return [line for line in axes.get_lines() if line.get_linestyle() == style]
+
+
+def test_tracking_draws_references_dashed(log):
+    figure = log.plot_tracking()
+    (axes,) = figure.axes
+    (reference,) = lines(axes, "--")
+    assert np.allclose(reference.get_ydata(), 0.4 * log.times[:-1])
+    actual = next(line for line in lines(axes, "-") if len(line.get_xdata()) == 20)
+    assert np.array_equal(actual.get_ydata(), log.xs[:-1, 0])
+    assert axes.get_ylabel() == "position [m]"
+    assert axes.get_xlabel() == "time [s]"
+    assert axes.get_title(loc="left") == "goal: position"
+    assert "rms" in axes.get_title(loc="right")
+    pushes = [line.get_xdata()[0] for line in lines(axes, "-") if len(line.get_xdata()) == 2]
+    assert pushes == [0.5, 1.0]
+
+
+def test_states_are_drawn_where_nothing_has_a_reference(log):
+    from dataclasses import replace
+
+    figure = replace(log, kept=()).plot_tracking()
+    assert [axes.get_ylabel() for axes in figure.axes] == ["position [m]", "velocity [m/s]"]
+
+
+def test_controls_are_drawn_with_their_limits(log):
+    figure = log.plot_controls()
+    axes = figure.axes[0]
+    assert axes.get_ylabel() == "control [N]"
+    steps = next(line for line in axes.get_lines() if line.get_label() == "f")
+    assert np.array_equal(steps.get_ydata()[:-1], log.us[:, 0])
+    assert steps.get_drawstyle() == "steps-post"
+    bounds = {float(value) for line in axes.get_lines() if line.get_label() == "_bound" for value in line.get_ydata()}
+    assert bounds <= {-FORCE, FORCE}
+    assert bounds
+
+
+def test_timing_marks_the_percentile_and_the_period(log):
+    (axes,) = log.plot_timing().axes
+    marks = {line.get_label(): line.get_xdata()[0] for line in axes.get_lines()}
+    whole, feedback = (1e3 * np.percentile(times, 99.0) for times in (log.step_times, log.feedback_times))
+    assert marks[f"99 % of whole steps below {whole:.3g} ms"] == pytest.approx(whole)
+    assert marks[f"99 % of feedback phases below {feedback:.3g} ms"] == pytest.approx(feedback)
+    assert marks["control period 100 ms"] == pytest.approx(100.0)
+    assert axes.get_xlabel() == "time [ms]"
+    counted = sum(patch.get_height() for patch in axes.patches if hasattr(patch, "get_height"))
+    assert counted == 40  # whole steps and feedback phases
+    low, high = axes.get_xlim()
+    assert low < 1e3 * log.step_times.min()
+    assert high > 100.0
+
+
+def test_one_page_has_it_all_also_from_a_file(log, tmp_path):
+    log.save(tmp_path / "loop.npz")
+    for each in (log, mpc.ClosedLoop.load(tmp_path / "loop.npz")):
+        figure = each.plot(tmp_path / "page.png", title="slider")
+        assert (tmp_path / "page.png").stat().st_size > 10_000
+        labels = [axes.get_ylabel() for sub in figure.subfigs for axes in sub.get_axes()] if figure.subfigs else []
+        labels += [axes.get_ylabel() for axes in figure.axes]
+        assert {"position [m]", "control [N]", "violation", "steps"} <= set(labels)
+        assert figure.get_suptitle().startswith("slider, 2 s of closed loop in 20 steps of 100 ms: ")
+    with pytest.raises(InvalidArgumentError, match="path: expected a file ending in .png or .pdf or .svg"):
+        plot_summary(log, tmp_path / "page.txt")
+
+
+def test_a_motion_is_a_solution_for_other_pictures(log):
+    assert isinstance(log.motion, Solution)
+    assert np.allclose(log.motion.times, log.times)
+    gaps = log.motion.gaps()  # what the pushes, and the delay, did
+    assert np.allclose(gaps[1:5, 1], 0.1 * (log.us[:4, 0] - _applied(log)[:4]), atol=1e-12)
+    assert abs(gaps[6, 1]) > 0.3
+    from trajopt.plotting import plot_constraints
+
+    assert plot_constraints(log.motion).axes
+
+
+def _applied(log):
+    """Mean controls of the periods: the last one for 10 ms, then the new one."""
+    return np.array([log.us[0, 0], *(0.1 * log.us[:-1, 0] + 0.9 * log.us[1:, 0])])
+
+
+def test_a_log_without_a_step_is_told():
+    with pytest.raises(mpc.ClosedLoopError) as told:
+        mpc.simulate(controller(), lambda x, u, dt: [np.inf, 0.0], X0, 1.0)
+    with pytest.raises(InvalidArgumentError, match="log: expected a closed loop with a step at least"):
+        told.value.log.plot()
+    assert told.value.log.report()["steps"] == "no step"
+
+
+def test_an_animation_of_what_has_no_body_is_refused(log, tmp_path):
+    with pytest.raises(
+        InvalidArgumentError, match="expected a robot, a state with coordinates x and y, or a model with"
+    ):
+        log.animate(tmp_path / "loop.gif")
+
+
+def test_an_arm_can_be_animated(tmp_path):
+    from tests.mpc import support
+
+    own = mpc.MPCController(support.arm(N=4, dt=0.05), "SolverSQP")
+    own.follow("hand.reference", support.target)
+    log = mpc.simulate(own, None, own.problem.x0, 0.2)
+    path = log.animate(tmp_path / "arm.gif")
+    assert path.stat().st_size > 1000
+    (hand,) = log.tracked
+    assert (hand.name, hand.labels, hand.unit) == ("hand", ("x", "y", "z"), "m")
+    assert np.allclose(hand.actual, own.problem.state.robot.placement(log.xs[:-1, :7], "panda_hand")[:, :3, 3])
+    assert np.allclose(hand.reference, [support.target(t) for t in log.times[:-1]])
+    assert len(log.plot_controls().axes) == 3  # torques of 87 N m, of 12 N m, constraints

@@ -1,0 +1,177 @@
+"""MPCController when things go wrong: failed steps, budgets of time, bad input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+from casadi import SX
+
+import trajopt
+from tests.mpc import support
+from tests.support import ocp_problems
+from trajopt import mpc, problems
+from trajopt.errors import InvalidArgumentError, UnknownNameError
+from trajopt.mpc import MPCOptions, MPCStatus
+from trajopt.shooting import ShootingProblem
+from trajopt.solvers import SolverSQP, SQPOptions
+
+
+def pendulum() -> ShootingProblem:
+    """Swing-up of a second, with a limited motor and a goal at the end."""
+    return ocp_problems.pendulum().problem
+
+
+class Brittle(trajopt.ActionModelDiscrete):
+    """A mass whose motion is not defined beyond 2 m."""
+
+    def __init__(self) -> None:
+        super().__init__(trajopt.StateVector(2), nu=1)
+
+    def next_state(self, x: SX, u: SX) -> SX:
+        return x + 0.1 * ca.vertcat(x[1], u + 1e-9 * ca.sqrt(4.0 - x[0] ** 2))
+
+    def running_cost(self, x: SX, u: SX) -> SX:
+        return 0.5 * (x.T @ x + 0.1 * u.T @ u)
+
+    def terminal_cost(self, x: SX) -> SX:
+        return 5.0 * x.T @ x
+
+
+def brittle(**options: Any) -> mpc.MPCController:
+    node = Brittle()
+    return mpc.MPCController(
+        ShootingProblem(np.array([1.0, 0.0]), [node] * 10, node), options=MPCOptions(dt=0.1, **options)
+    )
+
+
+@pytest.mark.parametrize("on_failure", ["feedback", "solve"])
+@pytest.mark.parametrize("mode", ["real-time", "converged"])
+def test_a_failed_step_follows_the_last_plan_and_the_next_one_recovers(mode: str, on_failure: str) -> None:
+    c = brittle(mode=mode, on_failure=on_failure)
+    c.reset()
+    good = c.step([1.0, 0.0])
+    far = np.array([2.5, 0.0])
+    bad = c.feedback(far)
+    assert bad.status is MPCStatus.FAILED
+    assert bad.failed
+    assert bad.reason
+    # the plan of the step before, a knot later: its states and controls there, and its gain
+    wanted = good.us[1] - bad.K @ (far - good.xs[1])
+    np.testing.assert_allclose(bad.u, wanted, atol=1e-9)
+    c.prepare()
+    again = c.step([0.9, 0.0])
+    assert again.status is not MPCStatus.FAILED
+    solution = SolverSQP(ShootingProblem(np.array([0.9, 0.0]), c.problem.running, c.problem.terminal)).solve()
+    np.testing.assert_allclose(c.step([0.9, 0.0]).u, solution.us[0], atol=1e-6)
+
+
+def test_controls_of_failed_steps_are_within_limits() -> None:
+    c = mpc.MPCController(support.arm(N=15))
+    x0 = c.reset().xs[0]
+    c.step(x0)
+    wild = np.r_[x0[:7], 1e200 * np.ones(7)]
+    step = c.step(wild)
+    assert step.status is MPCStatus.FAILED
+    upper = c.problem.get_parameter("torques.upper", knots=0)
+    assert np.all(np.abs(step.u) <= upper)
+    assert np.any(np.abs(step.u) == upper)
+    for _ in range(3):
+        step = c.step(x0)
+    assert step.status is MPCStatus.SOLVED
+
+
+@pytest.mark.parametrize("mode", ["real-time", "converged"])
+def test_a_time_budget_returns_the_best_so_far(mode: str) -> None:
+    c = mpc.MPCController(support.arm(N=15), options=MPCOptions(mode=mode, time_budget=1e-7, iterations=50))
+    c.follow("hand.reference", support.target)
+    xs, steps = support.closed_loop(c, 30)
+    assert {step.status for step in steps[1:]} <= {MPCStatus.PARTIAL, MPCStatus.SOLVED}
+    late = [step for step in steps if step.status is MPCStatus.PARTIAL]
+    assert late
+    assert "time" in late[0].reason
+    assert all(step.iterations == 1 for step in late)
+    upper = c.problem.get_parameter("torques.upper", knots=0)
+    assert np.all([np.abs(step.us) <= upper for step in steps])
+    assert np.all(np.isfinite(xs))
+
+
+def test_bad_input_leaves_the_controller_as_it_was() -> None:
+    c = mpc.MPCController(pendulum())
+    with pytest.raises(InvalidArgumentError, match=r"call reset\(x0\) first"):
+        c.step([0.0, 0.0])
+    with pytest.raises(InvalidArgumentError, match=r"call reset\(x0\) first"):
+        c.prepare()
+    x = c.reset().xs[0]
+    c.step(x)
+    twin = mpc.MPCController(pendulum())
+    twin.reset()
+    twin.step(x)
+    for bad, said in [
+        ((np.zeros(3),), r"x: expected shape \(2,\), got \(3,\)"),
+        ((np.array([np.nan, 0.0]),), "x: expected finite numbers"),
+        (("left",), "x: expected numbers"),
+        ((x, -1.0), "t: expected a time that is not before the last one, 0 s, got -1 s"),
+        ((x, np.nan), "t: expected a finite number"),
+    ]:
+        with pytest.raises(InvalidArgumentError, match=said):
+            c.step(*bad)
+    np.testing.assert_array_equal(c.step(x + 0.01).us, twin.step(x + 0.01).us)
+    with pytest.raises(InvalidArgumentError, match="guess: expected"):
+        c.reset(guess=3)
+    with pytest.raises(InvalidArgumentError, match=r"call reset\(x0\) first"):  # there is no plan any more
+        c.step(x)
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (lambda p: mpc.MPCController(p, "SolverFDDP"), "mode 'real-time' takes SolverSQP"),
+        (lambda p: mpc.MPCController(p, "SolverPID"), "SolverPID"),
+        (lambda p: mpc.MPCController(p, SolverSQP(p)), "expected a class of solvers"),
+        (lambda p: mpc.MPCController("arm"), "problem: expected"),
+        (lambda p: mpc.MPCController(p, options=SQPOptions()), "options: expected"),
+        (lambda p: MPCOptions(mode="fast"), "mode: expected 'real-time' or 'converged', got 'fast'"),
+        (lambda p: MPCOptions(on_failure="stop"), "on_failure: expected 'feedback' or 'solve'"),
+        (lambda p: MPCOptions(dt=0.0), "dt"),
+        (lambda p: mpc.MPCController(p, options=MPCOptions(dt=100.0)), "dt: expected at most the window, "),
+        (lambda p: MPCOptions(time_budget=-1.0), "time_budget"),
+        (lambda p: MPCOptions(iterations=0), "iterations"),
+        (lambda p: MPCOptions(soft=(0.0, 0.0)), "soft: expected a weight > 0"),
+        (lambda p: MPCOptions(soft=3.0), r"soft: expected two weights \(linear, quadratic\)"),
+        (lambda p: MPCOptions(solver_options=3), "solver_options"),
+        (lambda p: mpc.MPCController(ShootingProblem(p.x0, p.running, p.terminal, start="free")), "a fixed start"),
+        (lambda p: mpc.MPCController(p).reset(guess=3), r"guess: expected \(xs, us\), or a Solution"),
+        (lambda p: mpc.MPCController(p).reset([0.0]), r"x0: expected shape \(2,\)"),
+        (lambda p: mpc.MPCController(problems.load("lqr").problem), r"options\.dt: expected a time"),
+    ],
+)
+def test_wrong_arguments(build: Any, said: str) -> None:
+    with pytest.raises((InvalidArgumentError, UnknownNameError), match=said):
+        build(pendulum())
+
+
+def test_a_measurement_that_comes_late() -> None:
+    """The plan is moved to the time of the measurement, here by a knot and a half."""
+    c = mpc.MPCController(pendulum())
+    start = c.reset()
+    c.step(start.xs[0])
+    step = c.step(0.5 * (start.xs[1] + start.xs[2]), 1.5 * c.dt)
+    assert step.t == 1.5 * c.dt
+    np.testing.assert_allclose(step.us[:20], 0.5 * (start.us[1:21] + start.us[2:22]), atol=0.2)
+    assert c.step(start.xs[2]).t == pytest.approx(2.5 * c.dt)
+
+
+def test_a_step_that_leads_apart_is_none() -> None:
+    """A cart-pole that is 5 m and 5 rad from its plan: the full step has gaps larger than its motion."""
+    case = ocp_problems.cart_pole()
+    c = mpc.MPCController(case.problem)
+    x = c.reset(guess=case.guess).xs[0] + 5.0
+    plan = c.problem.rollout
+    step = c.feedback(x, 0.0)
+    assert step.status is MPCStatus.FAILED
+    assert "the step leads too far" in step.reason
+    c.problem.x0 = x
+    np.testing.assert_allclose(step.xs, plan(step.us), atol=1e-9)

@@ -1,0 +1,84 @@
+"""After the first steps nothing is compiled or loaded, and memory stays as it is; 100,000 steps are a benchmark."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from tests.benchmarks.mpc_steps import Compilations
+from tests.benchmarks.ours import wait_until_optimised
+from tests.mpc import support
+from trajopt import mpc
+from trajopt.kernels import compiler
+
+MODES = {
+    "real-time": mpc.MPCOptions(dt=0.005),
+    "two iterations": mpc.MPCOptions(dt=0.005, iterations=2),
+    "converged": mpc.MPCOptions(dt=0.005, mode="converged"),
+}
+LEAK = 200  # bytes a step: less than one array of a plan; free lists of the interpreter fill up slowly
+
+
+def running(mode: str) -> mpc.MPCController:
+    problem = support.arm(N=10)
+    controller = mpc.MPCController(problem, options=MODES[mode])
+    controller.follow("hand.reference", support.target)
+    return controller
+
+
+def take(controller: mpc.MPCController, count: int, noise: float) -> list[mpc.MPCStatus]:
+    """Steps with measurements beside the plan."""
+    rng, state, found = np.random.default_rng(0), controller.problem.state, []
+    x = controller.problem.x0.copy()
+    for _ in range(count):
+        step = controller.step(x)
+        x = state.integrate(step.xs[0], 0.25 * state.difference(step.xs[0], step.xs[1]) + noise * rng.normal(size=14))
+        found.append(step.status)
+    return found
+
+
+@pytest.mark.parametrize("mode", list(MODES))
+def test_nothing_is_compiled_after_the_first_solve(mode: str) -> None:
+    """Nor when a step fails, or the last one was far away, or parameters and limits change."""
+    controller = running(mode)
+    controller.reset()
+    wait_until_optimised()
+    before = compiler.compilations()
+    with Compilations() as compiled:
+        take(controller, 10, 1e-3)
+        take(controller, 10, 0.3)
+        controller.problem.set_parameter("posture.weight", 0.2, "all")
+        controller.problem.set_parameter("torques.upper", 20.0 * np.ones(7), "running")
+        take(controller, 10, 1e-3)
+        controller.reset(t=3.0)
+        take(controller, 3, 1e-3)
+    assert compiled.count == 0
+    assert compiler.compilations() == before
+
+
+def test_counting_compilations_sees_them() -> None:
+    with Compilations() as compiled:
+        compiler.load([compiler.machine_code("define i64 @seen_by_a_test() { ret i64 1 }")], ["seen_by_a_test"], {})
+    assert compiled.count == 1
+
+
+@pytest.mark.parametrize("mode", list(MODES))
+def test_memory_stays_as_it_is(mode: str) -> None:
+    """What grows at each step grows all the time; what is made once, when it is first needed, does not."""
+    controller = running(mode)
+    controller.reset()
+    wait_until_optimised()
+    take(controller, 50, 1e-3)
+    tracemalloc.start()
+    try:
+        sizes = []
+        for _ in range(4):
+            take(controller, 100, 1e-3)
+            gc.collect()
+            sizes.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    assert np.diff(sizes).min() < 100 * LEAK

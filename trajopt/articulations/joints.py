@@ -1,0 +1,236 @@
+"""Joints of a model as maps from coordinates to placements, and back: the nearest coordinates of a placement."""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from casadi import SX
+from scipy.spatial.transform import Rotation
+
+from trajopt.articulations.rigid import (
+    NOWHERE,
+    Placements,
+    about_z,
+    from_quaternions,
+    product,
+    rotated,
+    seen_from_child,
+    to_quaternions,
+)
+from trajopt.dynamics.joint_table import ElementaryJoint, expand_joint
+from trajopt.errors import UnsupportedOperationError
+from trajopt.types import Reals
+
+SIZES = {"spherical": 4, "translation": 3, "planar": 4, "free_flyer": 7}
+STRAIGHT = 1e-9  # cosine of two axes that count as perpendicular
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """An elementary joint of a chain.
+
+    Attributes:
+        kind: "revolute", "unbounded" (cos, sin), "prismatic", "helical", "spherical", "translation", "planar",
+            "free_flyer"; the first four about or along z.
+        before: Its constant placement in the frame of the part before.
+        q: Its coordinates.
+        v: Its velocities.
+        S: Its twist is S v[self.v], (6, k).
+    """
+
+    kind: str
+    before: Placements
+    q: slice
+    v: slice
+    S: Reals
+
+    def motion(self, q: Reals) -> Placements:
+        """Placement of the child frame of configurations (nq, N)."""
+        y, n = q[self.q], q.shape[1]
+        if self.kind in ("revolute", "helical"):
+            slide = 0.0 if self.kind == "revolute" else self.S[2, 0]
+            return Placements(about_z(np.cos(y[0]), np.sin(y[0])), _along_z(slide * y[0]))
+        if self.kind == "unbounded":
+            return Placements(about_z(y[0], y[1]), NOWHERE.p)
+        if self.kind == "planar":
+            return Placements(about_z(y[2], y[3]), np.concatenate([y[:2], np.zeros((1, n))]))
+        if self.kind in ("spherical", "free_flyer"):
+            return Placements(from_quaternions(y[-4:]), NOWHERE.p if self.kind == "spherical" else y[:3])
+        return Placements(NOWHERE.R, y if self.kind == "translation" else _along_z(y[0]))
+
+    def read(self, motion: Placements) -> Reals:
+        """Nearest coordinates of a placement (its nq, N); angles in (-π, π]."""
+        R, p = motion
+        if self.kind == "prismatic":
+            return p[2:]
+        if self.kind == "translation":
+            return p
+        if self.kind == "helical":
+            return np.asarray(p[2:] / self.S[2, 0])
+        if self.kind in ("spherical", "free_flyer"):
+            turned = to_quaternions(R)
+            return turned if self.kind == "spherical" else np.concatenate([p, turned])
+        cosine, sine = R[0, 0] + R[1, 1], R[1, 0] - R[0, 1]
+        if self.kind == "revolute":
+            return np.arctan2(sine, cosine)[None]
+        turn = np.stack([cosine, sine]) / np.hypot(cosine, sine)
+        return turn if self.kind == "unbounded" else np.concatenate([p[:2], turn])
+
+
+def _along_z(length: Reals) -> Reals:
+    p = np.zeros((3, len(length)))
+    p[2] = length
+    return p
+
+
+class Joint(ABC):
+    """A joint between two bodies.
+
+    Args:
+        parts: Its elementary joints, in order.
+        after: Constant placement behind the last.
+    """
+
+    def __init__(self, parts: list[Part], after: Placements) -> None:
+        self.parts, self.after = parts, after
+
+    def motion(self, q: Reals, v: Reals) -> tuple[Placements, Reals]:
+        """Placement of the child in the joint's frame at (nq, N), and its twist in its own axes (6, N)."""
+        place, twist = NOWHERE, np.zeros((6, 1))
+        for part in self.parts:
+            step = part.before.then(part.motion(q))
+            twist = seen_from_child(step, twist) + part.S @ v[part.v]
+            place = place.then(step)
+        return place.then(self.after), seen_from_child(self.after, twist)
+
+    @abstractmethod
+    def read(self, motion: Placements, twist: Reals, q: Reals, v: Reals) -> None:
+        """Writes the nearest coordinates and rates of a placement and a twist (6, N) into (nq, N), (nv, N)."""
+
+
+class SimpleJoint(Joint):
+    """One elementary joint, whose twist S v is constant behind it, too."""
+
+    def __init__(self, parts: list[Part], after: Placements) -> None:
+        super().__init__(parts, after)
+        S = parts[0].S
+        self._S = np.hstack([seen_from_child(after, S[:, [i]]) for i in range(S.shape[1])])
+        self._inverse = np.linalg.pinv(self._S)
+        self._straight = bool(np.array_equal(after.R, NOWHERE.R)) and not after.p.any()
+
+    def motion(self, q: Reals, v: Reals) -> tuple[Placements, Reals]:
+        part = self.parts[0]
+        place = part.before.then(part.motion(q))
+        return place if self._straight else place.then(self.after), self._S @ v[part.v]
+
+    def read(self, motion: Placements, twist: Reals, q: Reals, v: Reals) -> None:
+        part = self.parts[0]
+        inner = part.before.inverse().then(motion)
+        q[part.q] = part.read(inner if self._straight else inner.then(self.after.inverse()))
+        v[part.v] = self._inverse @ twist
+
+
+class AxesJoint(Joint):
+    """Up to three sliding axes, then up to three turning ones: D6, universal joints, Euler angles.
+
+    p = Σ a_i q_i and R = R(b_0, q_0) R(b_1, q_1) R(b_2, q_2), with b_1 perpendicular to b_0 and b_2.
+    """
+
+    def __init__(self, parts: list[Part], after: Placements) -> None:
+        super().__init__(parts, after)
+        turned, axes = np.eye(3), []
+        for part in parts:
+            turned = turned @ part.before.R[:, :, 0]
+            axes.append(turned[:, 2].copy())
+        self.sliding = [part for part in parts if part.kind == "prismatic"]
+        self.turning = [part for part in parts if part.kind == "revolute"]
+        self.slides = np.array(axes[: len(self.sliding)]).reshape(-1, 3)
+        self.turns = np.array(axes[len(self.sliding) :]).reshape(-1, 3)
+        self._end = turned @ after.R[:, :, 0]  # the rotation at angles 0
+
+    @staticmethod
+    def fits(parts: list[Part], after: Placements) -> bool:
+        """Whether parts are such axes, through one point."""
+        kinds = [part.kind for part in parts]
+        order = sorted(kinds) == kinds and set(kinds) <= {"prismatic", "revolute"}
+        points = all(not part.before.p.any() for part in parts) and not after.p.any()
+        if not (order and points and kinds.count("revolute") <= 3 and kinds.count("prismatic") <= 3):
+            return False
+        turns = AxesJoint(parts, after).turns
+        return all(abs(turns[i] @ turns[i + 1]) < STRAIGHT for i in range(len(turns) - 1))
+
+    def read(self, motion: Placements, twist: Reals, q: Reals, v: Reals) -> None:
+        for part, value in zip(self.sliding, np.linalg.pinv(self.slides.T) @ motion.p):
+            q[part.q] = value
+        for part, value in zip(self.sliding, np.linalg.pinv(self.slides.T) @ rotated(motion.R, twist[:3])):
+            v[part.v] = value
+        if self.turning:
+            self._read_turns(product(motion.R, self._end.T[:, :, None]), rotated(motion.R, twist[3:]), q, v)
+
+    def _read_turns(self, R: Reals, omega: Reals, q: Reals, v: Reals) -> None:
+        angles = self._angles(R)
+        turned, columns = np.broadcast_to(np.eye(3), (R.shape[2], 3, 3)), []
+        for part, axis, value in zip(self.turning, self.turns, angles.T):
+            q[part.q] = value
+            columns.append(turned @ axis)
+            turned = turned @ Rotation.from_rotvec(value[:, None] * axis).as_matrix()
+        rates = np.linalg.pinv(np.stack(columns, axis=2)) @ omega.T[:, :, None]
+        for part, value in zip(self.turning, rates[:, :, 0].T):
+            v[part.v] = value
+
+    def _angles(self, R: Reals) -> Reals:
+        """Angles (N, number of turning axes) [rad]."""
+        turns = self.turns
+        if len(turns) == 1:  # about which the rotation is nearest
+            a = turns[0]
+            sine = a @ np.stack([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+            cosine = np.trace(R) - np.einsum("i,ijn,j->n", a, R, a)
+            return np.arctan2(sine, cosine)[:, None]
+        axes = turns if len(turns) == 3 else np.vstack([turns, np.cross(turns[0], turns[1])])
+        turned = Rotation.from_matrix(R.transpose(2, 0, 1))
+        angles = turned.as_davenport(axes, "intrinsic", suppress_warnings=True)
+        return np.asarray(angles[:, : len(turns)])
+
+
+@functools.lru_cache(maxsize=64)
+def joints_of(model: pin.Model) -> tuple[Joint, ...]:
+    """The joints of a model but the universe.
+
+    Raises:
+        UnsupportedOperationError: A joint is none whose coordinates are known how to read back.
+    """
+    return tuple(_joint(model, i) for i in range(1, model.njoints))
+
+
+def _joint(model: pin.Model, number: int) -> Joint:
+    chain, after = expand_joint(model, number, SX.sym("q", model.nq))
+    iq, iv = model.joints[number].idx_q, model.joints[number].idx_v
+    parts = []
+    for each in chain:
+        part = _part(each, iq, iv)
+        iq, iv = part.q.stop, part.v.stop
+        parts.append(part)
+    end = Placements.of(after)
+    known = iq == model.joints[number].idx_q + model.joints[number].nq and model.joints[number].nv > 0
+    if known and len(parts) == 1:
+        return SimpleJoint(parts, end)
+    if known and AxesJoint.fits(parts, end):
+        return AxesJoint(parts, end)
+    raise UnsupportedOperationError(
+        f"joint {model.names[number]!r}: expected one of Pinocchio's joints, or sliding axes and then turning axes "
+        f"that are perpendicular to each other, got {model.joints[number].shortname()}; lock it (Robot.lock_joints)"
+    )
+
+
+def _part(joint: ElementaryJoint, iq: int, iv: int) -> Part:
+    kind: Any = joint.kind
+    if kind == "revolute" and joint.angle is not None and joint.angle[0].is_symbolic():
+        kind = "unbounded"
+    size = SIZES.get(kind, 2 if kind == "unbounded" else 1)
+    k = joint.subspace.shape[1]
+    return Part(kind, Placements.of(joint.before), slice(iq, iq + size), slice(iv, iv + k), joint.subspace)

@@ -1,0 +1,270 @@
+"""Generalised and maximal coordinates: joints' coordinates, and the pose and twist of every body.
+
+Source: Newton (newton-physics), whose eval_fk and eval_ik these are; Featherstone, Rigid Body Dynamics Algorithms,
+2008, chapter 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from trajopt.articulations.joints import joints_of
+from trajopt.articulations.rigid import (
+    NOWHERE,
+    Placements,
+    cross,
+    from_quaternions,
+    product,
+    rotated,
+    seen_from_child,
+    to_quaternions,
+    turning_angles,
+)
+from trajopt.checks import as_numbers, check_array, check_instance, check_known, check_non_negative
+from trajopt.errors import InvalidArgumentError
+from trajopt.robots import Robot
+from trajopt.types import Reals
+
+CONVENTIONS = ("newton", "pinocchio")
+RESIDUALS = ("position", "rotation", "linear", "angular")
+CHUNK = 1024  # states side by side
+NORM = 1e-6  # by which the norm of a quaternion may differ from 1
+
+
+Body = tuple[str, Placements, Reals]
+
+
+@dataclass(frozen=True)
+class JointResidual:
+    """Parts of the bodies' motion that their joints do not allow, of N states and nb bodies.
+
+    Attributes:
+        position: Distances from the nearest placements (N, nb) [m].
+        rotation: Angles from them (N, nb) [rad].
+        linear: Velocities beside the joints' axes (N, nb) [m/s].
+        angular: Angular velocities beside them (N, nb) [rad/s].
+    """
+
+    position: Reals
+    rotation: Reals
+    linear: Reals
+    angular: Reals
+
+    def largest(self) -> float:
+        """The largest number of all."""
+        return max(float(getattr(self, kind).max(initial=0.0)) for kind in RESIDUALS)
+
+
+def body_names(robot: Robot) -> tuple[str, ...]:
+    """Names of the bodies, one a joint: that of its first body frame, else of the joint."""
+    check_instance("robot", robot, Robot, "load_robot makes one")
+    return tuple(name for name, _, _ in _bodies(robot.model))
+
+
+def generalized_to_maximal(
+    robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, *, convention: str = "newton"
+) -> tuple[Reals, Reals]:
+    """Poses (nb, 7) and twists (nb, 6) of the bodies at configurations and velocities; (N, nb, ...) of N of them.
+
+    A pose is position and quaternion x, y, z, w in the world. A twist has the linear velocity first:
+
+        "newton"     velocity of the body's centre of mass and angular velocity, both in the world's axes
+        "pinocchio"  velocity of the body's origin and angular velocity, both in the body's axes
+
+    Args:
+        robot: The robot.
+        q: Configurations (nq,) or (N, nq), in Pinocchio's order.
+        v: Velocities (nv,) or (N, nv).
+        convention: Convention of the twists.
+
+    Raises:
+        InvalidArgumentError: Sizes do not fit, numbers are not finite, or a rotation is not normalised.
+        UnsupportedOperationError: A joint is none whose coordinates are known how to read back.
+    """
+    check_instance("robot", robot, Robot, "load_robot makes one")
+    check_known("convention", convention, CONVENTIONS)
+    many, bodies = np.ndim(q) == 2, _bodies(robot.model)
+    qs, vs = _states(robot, q, v)
+    poses, twists = np.empty((len(qs), len(bodies), 7)), np.empty((len(qs), len(bodies), 6))
+    for part in _chunks(len(qs)):
+        found = _forward(robot.model, bodies, qs[part].T.copy(), vs[part].T.copy(), convention)
+        poses[part], twists[part] = (each.transpose(2, 0, 1) for each in found)
+    return (poses, twists) if many else (poses[0], twists[0])
+
+
+def _forward(model: pin.Model, bodies: list[Body], q: Reals, v: Reals, convention: str) -> tuple[Reals, Reals]:
+    """Poses (nb, 7, N) and twists (nb, 6, N)."""
+    places, twists = [NOWHERE], [np.zeros((6, 1))]
+    for i, joint in enumerate(joints_of(model), start=1):
+        motion, own = joint.motion(q, v)
+        step = Placements.of(model.jointPlacements[i]).then(motion)
+        places.append(places[model.parents[i]].then(step))
+        twists.append(seen_from_child(step, twists[model.parents[i]]) + own)
+    poses, found = np.empty((len(bodies), 7, q.shape[1])), np.empty((len(bodies), 6, q.shape[1]))
+    for j, (_, offset, com) in enumerate(bodies):
+        place = places[j + 1].then(offset)
+        poses[j, :3], poses[j, 3:] = place.p, to_quaternions(place.R)
+        found[j] = _out(seen_from_child(offset, twists[j + 1]), place.R, com, convention)
+    return poses, found
+
+
+def maximal_to_generalized(
+    robot: Robot,
+    poses: npt.ArrayLike,
+    twists: npt.ArrayLike,
+    *,
+    convention: str = "newton",
+    tolerance: float | None = None,
+) -> tuple[Reals, Reals, JointResidual]:
+    """Nearest configurations and velocities of bodies, and by how much the bodies violate their joints.
+
+    Joints are read one by one, in the frame of their parent as it is, not as its own joint would have it. Angles are in
+    (-π, π], quaternions have w >= 0.
+
+    Args:
+        robot: The robot.
+        poses: Poses (nb, 7) or (N, nb, 7), see `generalized_to_maximal`.
+        twists: Twists (nb, 6) or (N, nb, 6).
+        convention: Convention of the twists.
+        tolerance: Largest residual [m, rad, m/s, rad/s]; None allows any.
+
+    Returns:
+        q (nq,), v (nv,) and the residual, of N states if N were given.
+
+    Raises:
+        InvalidArgumentError: Sizes do not fit, numbers are not finite, a quaternion is not normalised, or a residual is
+            larger than `tolerance`: the message names the body.
+        UnsupportedOperationError: A joint is none whose coordinates are known how to read back.
+    """
+    check_instance("robot", robot, Robot, "load_robot makes one")
+    check_known("convention", convention, CONVENTIONS)
+    model, bodies = robot.model, _bodies(robot.model)
+    many = np.ndim(poses) == 3
+    given, speeds = _maximal(poses, twists, len(bodies), many)
+    q, v = np.zeros((len(given), robot.nq)), np.zeros((len(given), robot.nv))
+    residual = JointResidual(*np.zeros((4, len(given), len(bodies))))
+    for part in _chunks(len(given)):
+        poses_now, twists_now = given[part].transpose(1, 2, 0).copy(), speeds[part].transpose(1, 2, 0).copy()
+        found = _backward(model, bodies, poses_now, twists_now, convention)
+        q[part], v[part] = found[0].T, found[1].T
+        for kind, values in zip(RESIDUALS, found[2]):
+            getattr(residual, kind)[part] = values.T
+    _check(residual, tolerance, body_names(robot))
+    if many:
+        return q, v, residual
+    return q[0], v[0], JointResidual(*(getattr(residual, kind)[0] for kind in RESIDUALS))
+
+
+def _backward(
+    model: pin.Model, bodies: list[Body], poses: Reals, twists: Reals, convention: str
+) -> tuple[Reals, Reals, Reals]:
+    """q (nq, N), v (nv, N), and what is left of each kind (4, nb, N), of poses (nb, 7, N) and twists (nb, 6, N)."""
+    places, moves, n = [NOWHERE], [np.zeros((6, 1))], poses.shape[2]
+    for j, (_, offset, com) in enumerate(bodies):
+        R = from_quaternions(poses[j, 3:])
+        back = offset.inverse()
+        places.append(Placements(R, poses[j, :3]).then(back))
+        moves.append(seen_from_child(back, _in(twists[j], R, com, convention)))
+    q, v, left = np.zeros((model.nq, n)), np.zeros((model.nv, n)), np.empty((4, len(bodies), n))
+    for i, joint in enumerate(joints_of(model), start=1):
+        parent = model.parents[i]
+        step = places[parent].inverse().then(places[i])
+        motion = Placements.of(model.jointPlacements[i]).inverse().then(step)
+        relative = moves[i] - seen_from_child(step, moves[parent])
+        joint.read(motion, relative, q, v)
+        near, own = joint.motion(q, v)
+        left[0, i - 1] = _norms(near.p - motion.p)
+        left[1, i - 1] = turning_angles(product(near.R.transpose(1, 0, 2), motion.R))
+        left[2, i - 1], left[3, i - 1] = _norms((relative - own)[:3]), _norms((relative - own)[3:])
+    return q, v, left
+
+
+def _norms(x: Reals) -> Reals:
+    """Norms of vectors (3, N), (N,)."""
+    return np.sqrt(np.sum(x * x, axis=0))
+
+
+def _chunks(n: int) -> Iterator[slice]:
+    """Parts of n states that fit into the processor's cache."""
+    return (slice(first, min(first + CHUNK, n)) for first in range(0, n, CHUNK))
+
+
+def _bodies(model: pin.Model) -> list[Body]:
+    """Name of the body of each joint, its placement in the joint's frame, and its centre of mass in its own axes."""
+    first: dict[int, int] = {}
+    for number, frame in enumerate(model.frames):
+        if frame.type == pin.FrameType.BODY and frame.parentJoint not in first:
+            first[frame.parentJoint] = number
+    found = []
+    for i in range(1, model.njoints):
+        frame = model.frames[first[i]] if i in first else None
+        offset = pin.SE3.Identity() if frame is None else frame.placement
+        name = model.names[i] if frame is None else frame.name
+        found.append((name, Placements.of(offset), offset.actInv(model.inertias[i].lever)))
+    return found
+
+
+def _out(twist: Reals, R: Reals, com: Reals, convention: str) -> Reals:
+    """A twist (6, N) in the body's axes at its origin, in a convention."""
+    if convention == "pinocchio":
+        return twist
+    return np.concatenate([rotated(R, twist[:3] + cross(twist[3:], com[:, None])), rotated(R, twist[3:])])
+
+
+def _in(twist: Reals, R: Reals, com: Reals, convention: str) -> Reals:
+    """A twist (6, N) of a convention, in the body's axes at its origin."""
+    if convention == "pinocchio":
+        return twist
+    back = R.transpose(1, 0, 2)
+    angular = rotated(back, twist[3:])
+    return np.concatenate([rotated(back, twist[:3]) - cross(angular, com[:, None]), angular])
+
+
+def _states(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Reals, Reals]:
+    given = as_numbers("q", q)
+    n = len(given) if given.ndim == 2 else 1
+    shape = (n,) if given.ndim == 2 else ()
+    qs = check_array("q", given, (*shape, robot.nq)).reshape(n, robot.nq)
+    vs = check_array("v", v, (*shape, robot.nv)).reshape(n, robot.nv)
+    for joint in joints_of(robot.model):
+        for part in joint.parts:
+            size = {"unbounded": 2, "planar": 2, "spherical": 4, "free_flyer": 4}.get(part.kind)
+            if size is not None:
+                _check_norms("q", qs[:, part.q][:, -size:])
+    return qs, vs
+
+
+def _maximal(poses: npt.ArrayLike, twists: npt.ArrayLike, bodies: int, many: bool) -> tuple[Reals, Reals]:
+    given = as_numbers("poses", poses)
+    shape = (len(given), bodies) if many else (bodies,)
+    placed = check_array("poses", given, (*shape, 7), cure="position and quaternion x, y, z, w of each body")
+    moving = check_array("twists", twists, (*shape, 6), cure="linear and angular velocity of each body")
+    placed, moving = placed.reshape(-1, bodies, 7), moving.reshape(-1, bodies, 6)
+    _check_norms("poses", placed[:, :, 3:].reshape(-1, 4))
+    return placed, moving
+
+
+def _check_norms(argument: str, rotations: Reals) -> None:
+    norms = np.linalg.norm(rotations, axis=1)
+    if np.abs(norms - 1.0).max(initial=0.0) > NORM:
+        worst = norms[np.abs(norms - 1.0).argmax()]
+        raise InvalidArgumentError(f"{argument}: expected rotations of norm 1, got {worst:g}; divide by the norm")
+
+
+def _check(residual: JointResidual, tolerance: float | None, names: tuple[str, ...]) -> None:
+    if tolerance is None:
+        return
+    least = check_non_negative("tolerance", tolerance)
+    parts = np.stack([getattr(residual, kind) for kind in RESIDUALS])
+    if parts.max(initial=0.0) > least:
+        kind, state, body = np.unravel_index(int(parts.argmax()), parts.shape)
+        words = ("m", "rad", "m/s", "rad/s")[kind]
+        raise InvalidArgumentError(
+            f"poses, twists: expected bodies whose joints allow them, got {names[body]} of state {state} off by "
+            f"{parts.max():.3g} {words}, tolerance {least:g}"
+        )

@@ -1,0 +1,122 @@
+"""Table of a robot's joints: types, sizes, places in q and v, axes, limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trajopt.actuation.base import NO_LIMIT
+from trajopt.articulations.joints import AxesJoint, Joint, joints_of
+from trajopt.articulations.maximal import body_names
+from trajopt.robots import Robot
+from trajopt.types import Reals
+
+TYPES = {
+    "revolute": "revolute",
+    "unbounded": "revolute",
+    "prismatic": "prismatic",
+    "helical": "helical",
+    "spherical": "ball",
+    "translation": "d6",
+    "planar": "planar",
+    "free_flyer": "free",
+}
+"""Types of joints with one part, by its kind."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointRow:
+    """A joint of a robot.
+
+    Attributes:
+        name: Its name.
+        type: "revolute", "prismatic", "helical", "ball", "planar", "free", "universal" or "d6".
+        parent: Body that it hangs on; "world" for none.
+        child: Body that it moves.
+        nq: Number of its coordinates [-].
+        nv: Number of its velocities [-].
+        q_start: Where they begin in q [-].
+        v_start: Where they begin in v [-].
+        n_linear: Sliding axes, which come first in v [-].
+        n_angular: Turning axes [-].
+        axes: The axes at q = 0, in the frame of the joint on its parent (nv, 3) [-].
+        lower: Lower limits of the coordinates, -inf where there is none, and where a coordinate is no angle or length
+            (nq,) [rad, m].
+        upper: Upper limits (nq,).
+        velocity: Largest velocities, inf where there is none (nv,) [rad/s, m/s].
+        effort: Largest torques and forces, inf where there is none (nv,) [N m, N].
+    """
+
+    name: str
+    type: str
+    parent: str
+    child: str
+    nq: int
+    nv: int
+    q_start: int
+    v_start: int
+    n_linear: int
+    n_angular: int
+    axes: Reals
+    lower: Reals
+    upper: Reals
+    velocity: Reals
+    effort: Reals
+
+
+def joint_table(robot: Robot) -> tuple[JointRow, ...]:
+    """The joints of a robot, parents before children.
+
+    Raises:
+        InvalidArgumentError: `robot` is no Robot.
+        UnsupportedOperationError: A joint is none whose coordinates are known how to read back.
+    """
+    bodies = ("world", *body_names(robot))
+    model, rows = robot.model, []
+    for i, joint in enumerate(joints_of(model), start=1):
+        own = model.joints[i]
+        q, v = slice(own.idx_q, own.idx_q + own.nq), slice(own.idx_v, own.idx_v + own.nv)
+        axes, sliding = _axes(joint)
+        plain = own.nq == own.nv
+        lower, upper = (np.array(limit[q]) for limit in (model.lowerPositionLimit, model.upperPositionLimit))
+        velocity, effort = (np.array(limit[v]) for limit in (model.upperVelocityLimit, model.upperEffortLimit))
+        rows.append(
+            JointRow(
+                name=model.names[i],
+                type=_type(joint),
+                parent=bodies[model.parents[i]],
+                child=bodies[i],
+                nq=own.nq,
+                nv=own.nv,
+                q_start=q.start,
+                v_start=v.start,
+                n_linear=sliding,
+                n_angular=own.nv - sliding,
+                axes=axes,
+                lower=np.where(plain & (lower > -NO_LIMIT), lower, -np.inf),
+                upper=np.where(plain & (upper < NO_LIMIT), upper, np.inf),
+                velocity=np.where((velocity > 0) & (velocity < NO_LIMIT), velocity, np.inf),
+                effort=np.where((effort > 0) & (effort < NO_LIMIT), effort, np.inf),
+            )
+        )
+    return tuple(rows)
+
+
+def _type(joint: Joint) -> str:
+    if not isinstance(joint, AxesJoint):
+        return TYPES[joint.parts[0].kind]
+    return "universal" if len(joint.turning) == 2 and not joint.sliding else "d6"
+
+
+def _axes(joint: Joint) -> tuple[Reals, int]:
+    """Axes (nv, 3), and how many of them slide."""
+    if isinstance(joint, AxesJoint):
+        return np.vstack([joint.slides, joint.turns]), len(joint.slides)
+    part = joint.parts[0]
+    turned = part.before.R[:, :, 0]
+    if part.kind in ("revolute", "unbounded", "helical", "prismatic"):
+        return turned[:, 2][None].copy(), int(part.kind == "prismatic")
+    axes = {"spherical": "xyz", "translation": "xyz", "planar": "xyz", "free_flyer": "xyzxyz"}[part.kind]
+    sliding = {"spherical": 0, "translation": 3, "planar": 2, "free_flyer": 3}[part.kind]
+    return np.array([turned[:, "xyz".index(axis)] for axis in axes]), sliding

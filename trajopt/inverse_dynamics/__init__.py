@@ -1,0 +1,28 @@
+"""Inverse dynamics with contact: torques and wrenches that made a motion, and whether a robot could do it."""
+
+from trajopt.inverse_dynamics.contact import ContactFrame
+from trajopt.inverse_dynamics.files import read_positions
+from trajopt.inverse_dynamics.find import find_contacts
+from trajopt.inverse_dynamics.motion import Motion
+from trajopt.inverse_dynamics.result import ContactInverseDynamics
+from trajopt.inverse_dynamics.solve import (
+    contact_inverse_dynamics,
+    inverse_dynamics,
+    multiple_contact_inverse_dynamics,
+    multiple_contact_inverse_dynamics_over_time,
+)
+from trajopt.model.calls import explain_calls
+
+__all__ = [
+    "ContactFrame",
+    "ContactInverseDynamics",
+    "Motion",
+    "contact_inverse_dynamics",
+    "find_contacts",
+    "inverse_dynamics",
+    "multiple_contact_inverse_dynamics",
+    "multiple_contact_inverse_dynamics_over_time",
+    "read_positions",
+]
+
+explain_calls(__name__)

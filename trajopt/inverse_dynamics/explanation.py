@@ -1,0 +1,78 @@
+"""Whether a robot could make a motion, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.inverse_dynamics.kinetics import motors, weight_of
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.inverse_dynamics.result import ContactInverseDynamics
+
+SLIGHT = 0.02  # part of the weight below which a residual is one of differences of positions
+
+
+def explained(found: ContactInverseDynamics) -> str:
+    """Lines on what the contacts leave unexplained, torques and their limits, friction, pulling feet."""
+    lines = [repr(found), *_base(found), *_torques(found), *_contacts(found)]
+    if not found.optimal:
+        lines.append("the quadratic program of the cones stopped early: the wrenches may not be those of least cost")
+    return "\n".join(lines)
+
+
+def _base(found: ContactInverseDynamics) -> Iterator[str]:
+    residual, weight = found.base_residual, weight_of(found.motion.robot)
+    force, torque = (np.linalg.norm(residual[:, part], axis=1) for part in (slice(0, 3), slice(3, 6)))
+    worst = int(force.argmax())
+    flying = np.flatnonzero(~found.stands.any(axis=1))
+    if force.max() < SLIGHT * weight:
+        left = f"{force.max():.3g} N and {torque.max():.3g} N m"
+        yield f"base       explained by the contacts: at most {left} are missing"
+    else:
+        missing = int(np.sum(force >= SLIGHT * weight))
+        share, time = 100 * force[worst] / weight, found.motion.times[worst]
+        where = f"{force[worst]:.3g} N ({share:.0f} % of the weight) at {time:.3g} s"
+        yield f"base       not explained at {missing} of {len(force)} times: {where} are missing"
+    if flying.size:
+        left = np.linalg.norm(residual[flying, :3], axis=1).max()
+        yield f"flight     {flying.size} times without a contact, where up to {left:.3g} N are missing"
+
+
+def _torques(found: ContactInverseDynamics) -> Iterator[str]:
+    driven, torques = motors(found.motion.robot), found.torques[:, 6:]
+    limits, names = driven.upper, [name.removeprefix("u:") for name in driven.names]
+    limited = np.isfinite(limits)
+    if not limited.any():
+        yield f"torques    at most {np.abs(torques).max(initial=0.0):.3g} N m; the robot's file has no limits"
+        return
+    use = np.abs(torques[:, limited]) / limits[limited]
+    time, joint = np.unravel_index(int(use.argmax()), use.shape)
+    name, over = np.array(names)[limited][joint], int(np.sum((use > 1.0 + 1e-6).any(axis=1)))
+    words = "within limits" if not over else f"beyond limits at {over} of {len(use)} times"
+    yield f"torques    {words}: at most {100 * use.max():.0f} %, of {name} at {found.motion.times[time]:.3g} s"
+
+
+def _contacts(found: ContactInverseDynamics) -> Iterator[str]:
+    forces = found.forces
+    for j, contact in enumerate(found.contacts):
+        on = found.stands[:, j]
+        if not on.any():
+            yield f"{contact.frame}: never in contact"
+            continue
+        normal, along = forces[on, j, 2], np.linalg.norm(forces[on, j, :2], axis=1)
+        words = _pushes(normal, along, weight_of(found.motion.robot))
+        yield f"{contact.frame}: in contact {100 * on.mean():.0f} % of the time, {words}"
+
+
+def _pushes(normal: Reals, along: Reals, weight: float) -> str:
+    loaded = normal > 0.05 * weight  # of a foot that hardly touches, the ratio says nothing
+    parts = [f"at most {normal.max():.3g} N"]
+    if loaded.any():
+        parts.append(f"needs friction of {np.max(along[loaded] / normal[loaded]):.2f}")
+    if normal.min() < -1e-3 * weight:
+        parts.append(f"pulls with up to {-normal.min():.3g} N at {np.sum(normal < -1e-3 * weight)} times")
+    return ", ".join(parts)

@@ -1,0 +1,116 @@
+"""Recorded motions from files: tables with a header, and arrays of numpy."""
+
+from __future__ import annotations
+
+import csv
+import zipfile
+import zlib
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trajopt.checks import check_array, check_path, check_positive
+from trajopt.errors import InvalidArgumentError
+from trajopt.robots import Robot
+from trajopt.solution import Solution
+from trajopt.states import StateMultibody
+from trajopt.types import Reals
+
+TIMES = ("times", "time", "t")
+POSITIONS = ("positions", "qs", "q", "xs")
+
+
+def read_positions(robot: Robot, path: str | PathLike[str], dt: float | None = None) -> tuple[Reals, Reals]:
+    """Configurations (n, nq) and their times (n,) [s] of a file.
+
+    A .csv file has a header and a row for each time: a column "time" (or "t"; a unit such as [s] may follow), and one
+    for each coordinate of the robot, by its name or in the order of the coordinates; `Solution.to_csv` writes such
+    files, and further columns are skipped. A .npz file has arrays "times" and "positions" (or "qs", or states "xs"),
+    or is one that `Solution.save` wrote. Times that are repeated, as at impulses, count once.
+
+    Args:
+        robot: The robot.
+        path: The file.
+        dt: Time step of a file without times, > 0 [s].
+
+    Raises:
+        InvalidArgumentError: The file cannot be read, lacks a coordinate, has times that do not ascend, or has no times
+            and `dt` is not given; or `dt` is not > 0.
+    """
+    file = check_path("path", path)
+    if not file.is_file():
+        raise InvalidArgumentError(f"path: expected a file, got {str(file)!r}, which there is not")
+    step = None if dt is None else check_positive("dt", dt, unit="s")
+    if file.suffix == ".npz":
+        times, q = _arrays(robot, file)
+    elif file.suffix == ".csv":
+        times, q = _table(robot, file)
+    else:
+        raise InvalidArgumentError(f"path: expected a .csv or .npz file, got {file.name!r}")
+    if times is None:
+        if step is None:
+            kind = f"a column {TIMES[1]!r}" if file.suffix == ".csv" else f"an array {TIMES[0]!r}"
+            raise InvalidArgumentError(f"{file.name}: expected {kind} [s]; or give --dt (dt=), the time step")
+        times = step * np.arange(len(q), dtype=float)
+    at = check_array(f"{file.name}: times", times, (len(q),), cure="a time for each configuration")
+    for row in np.flatnonzero(np.diff(at) < 0)[:1]:
+        raise InvalidArgumentError(f"{file.name}: times: expected to ascend, got {at[row + 1]:g} s after {at[row]:g} s")
+    last = np.append(np.diff(at) > 0, True)  # of states at one time the one after the impulse
+    return q[last], at[last]
+
+
+def _arrays(robot: Robot, file: Path) -> tuple[Reals | None, Reals]:
+    try:
+        with np.load(file, allow_pickle=False) as held:
+            arrays = {name: held[name] for name in held.files}
+    except (OSError, ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error):
+        raise InvalidArgumentError(
+            f"{file.name}: expected arrays of numbers, as numpy.savez writes them, got another kind of file; tables of "
+            "numbers end in .csv"
+        ) from None
+    if {"facts", "description", "xs"} <= arrays.keys():
+        solution = Solution.load(file)
+        arrays |= {} if solution.times is None else {TIMES[0]: solution.times}
+    times = next((arrays[name] for name in TIMES if name in arrays), None)
+    q = next((arrays[name] for name in POSITIONS if name in arrays), None)
+    if q is None or q.ndim != 2 or q.shape[1] < robot.nq:
+        raise InvalidArgumentError(f"{file.name}: expected an array 'positions' (n, {robot.nq}), got {_shapes(arrays)}")
+    return times, np.asarray(q[:, : robot.nq], dtype=float)
+
+
+def _shapes(arrays: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"
+
+
+def _table(robot: Robot, file: Path) -> tuple[Reals | None, Reals]:
+    with file.open(newline="", encoding="utf-8") as lines:
+        rows = [row for row in csv.reader(lines) if row]
+    if len(rows) < 2:
+        raise InvalidArgumentError(f"{file.name}: expected a header and rows of numbers, got {len(rows)} rows")
+    names = [head.split("[")[0].strip() for head in rows[0]]
+    at = next((names.index(name) for name in TIMES if name in names), None)
+    columns = _columns(robot, file, names, at)
+    used = columns if at is None else [at, *columns]
+    try:
+        values = np.array([[float(row[i]) for i in used] for row in rows[1:]])
+    except (ValueError, IndexError) as error:
+        raise InvalidArgumentError(f"{file.name}: expected numbers in every row, got {error}") from None
+    return (None, values) if at is None else (values[:, 0], values[:, 1:])
+
+
+def _columns(robot: Robot, file: Path, names: list[str], times: int | None) -> list[int]:
+    """Columns of the robot's coordinates: by their names, else all but the one of times."""
+    wanted = StateMultibody(robot).coordinate_names[: robot.nq]
+    plain = {name.removeprefix("q:"): i for i, name in reversed(list(enumerate(names)))}
+    found = [plain.get(name.removeprefix("q:")) for name in wanted]
+    if None not in found:
+        return [i for i in found if i is not None]
+    rest = [i for i in range(len(names)) if i != times]
+    if len(rest) != robot.nq:
+        missing = ", ".join(name for name, i in zip(wanted, found) if i is None)
+        raise InvalidArgumentError(
+            f"{file.name}: expected a column for each coordinate of {robot.name}, lacks {missing}"
+        )
+    return rest

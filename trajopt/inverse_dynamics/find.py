@@ -1,0 +1,63 @@
+"""Contacts of a motion: when a foot is low and slow, it stands."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.checks import check_finite, check_non_negative, check_positive
+from trajopt.inverse_dynamics.contact import ContactFrame, checked_contacts
+from trajopt.inverse_dynamics.kinetics import kinetics
+from trajopt.inverse_dynamics.motion import Motion
+from trajopt.types import Reals
+
+
+def find_contacts(
+    motion: Motion,
+    contacts: str | ContactFrame | Sequence[str | ContactFrame],
+    *,
+    ground: float | None = None,
+    height: float = 0.02,
+    speed: float = 0.2,
+    shortest: float = 0.03,
+) -> npt.NDArray[np.bool_]:
+    """Finds when contacts stand, (N, k): where their frame is within `height` of the ground and slower than `speed`.
+
+    Phases that are shorter than `shortest`, in contact or in the air, are taken for noise.
+
+    Args:
+        motion: The motion, of N times.
+        contacts: Frames of the feet, k of them.
+        ground: Height of level ground at the frames' origins [m]; by default, of each foot, what it is lowest at: the
+            2nd percentile of its heights.
+        height: Largest distance of a standing foot from the ground [m].
+        speed: Its largest speed [m/s].
+        shortest: Shortest phase [s].
+
+    Raises:
+        InvalidArgumentError: A number is out of its range, or the robot's base is fixed.
+        UnknownNameError: There is no such frame.
+    """
+    Motion.check(motion)
+    frames = [contact.frame for contact in checked_contacts(motion.robot, contacts)]
+    k = kinetics(motion, frames, "world")
+    heights = k.points[:, :, 2]
+    low = np.percentile(heights, 2, axis=0) if ground is None else check_finite("ground", ground)
+    near = np.abs(heights - low) < check_positive("height", height, unit="m")
+    slow = k.speeds < check_positive("speed", speed, unit="m/s") ** 2
+    least = check_non_negative("shortest", shortest, unit="s")
+    return np.array([_without_blips(row, motion.times, least) for row in (near & slow).T]).T
+
+
+def _without_blips(stands: npt.NDArray[np.bool_], times: Reals, shortest: float) -> npt.NDArray[np.bool_]:
+    """Without phases inside that are shorter than `shortest` [s]; those in the air go first."""
+    found = stands.copy()
+    for value in (False, True):
+        edges = np.flatnonzero(np.diff(found)) + 1
+        for first, last in itertools.pairwise(edges):
+            if found[first] == value and times[last] - times[first] < shortest:
+                found[first:last] = not value
+    return found

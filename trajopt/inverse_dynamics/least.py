@@ -1,0 +1,86 @@
+"""Wrenches of least cost that hold a floating base up, over time: null spaces and one banded factorisation.
+
+minimise Σ_i (w_iᵀ P_i w_i - 2 p_iᵀ w_i) + s Σ_i ‖w_{i+1} - w_i‖²  subject to  A_i w_i = b_i, with P_i diagonal. With
+w_i = A_i⁺ b_i + Z_i z_i, Z_i a basis of the null space of A_i, the matrix of the z_i is block-tridiagonal, so that the
+work grows linearly with the number of times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, solveh_banded
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.types import Reals
+
+SINGULAR = 1e-9  # part of the largest singular value below which one counts as 0
+
+
+@dataclass(frozen=True)
+class WrenchCost:
+    """w_iᵀ diag(P_i) w_i - 2 p_iᵀ w_i, and s ‖w_{i+1} - w_i‖² between two times.
+
+    Attributes:
+        P: Weights (N, W).
+        p: Weights times what the wrenches should be near to (N, W).
+        smoothness: s.
+    """
+
+    P: Reals
+    p: Reals
+    smoothness: float
+
+
+def least_wrenches(A: Reals, b: Reals, active: Reals, cost: WrenchCost) -> Reals:
+    """The wrenches (N, W); where nothing solves A w = b, as in the air, they are those with the least residual.
+
+    Args:
+        A: Forces of the base by wrenches (N, 6, W).
+        b: Forces that the base needs (N, 6).
+        active: 1 for elements that may push, 0 for others (N, W).
+        cost: The cost.
+    """
+    W = active.shape[1]
+    A = A * active[:, None]
+    still = np.einsum("nw,wv->nwv", 1.0 - active, np.eye(W))  # rows that hold inactive elements at 0
+    scale = np.maximum(np.linalg.norm(A, axis=(1, 2)), 1.0)[:, None, None]
+    U, sizes, Vt = np.linalg.svd(np.concatenate([A, scale * still], axis=1), full_matrices=True)
+    sizes = np.pad(sizes, ((0, 0), (0, W - sizes.shape[1])))
+    held = sizes > SINGULAR * sizes[:, :1]
+    inverse = np.where(held, 1.0 / np.where(held, sizes, 1.0), 0.0)
+    fixed = np.einsum("nwv,nw,nrw,nr->nv", Vt, inverse, U[:, :6, :W], b, optimize=True)
+    free = (~held).astype(float)
+    Z = Vt.transpose(0, 2, 1) * free[:, None]
+    return fixed + np.einsum("nwd,nd->nw", Z, _free_part(Z, 1.0 - free, fixed, cost))
+
+
+def _free_part(Z: Reals, held: Reals, fixed: Reals, cost: WrenchCost) -> Reals:
+    """z (N, W): zeros where a direction is held, which `held` is 1 for."""
+    n, W = fixed.shape
+    s, ends = cost.smoothness, np.zeros(n)
+    ends[1:] += 1.0
+    ends[:-1] += 1.0
+    diagonal = np.einsum("nwa,nw,nwb->nab", Z, cost.P + s * ends[:, None], Z, optimize=True)
+    diagonal[:, np.arange(W), np.arange(W)] += held
+    gradient = cost.p - (cost.P + s * ends[:, None]) * fixed
+    gradient[1:] += s * fixed[:-1]
+    gradient[:-1] += s * fixed[1:]
+    right = np.einsum("nwa,nw->na", Z, gradient)
+    banded = np.zeros((2 * W, n * W))  # row d has the d-th lower diagonal
+    for row in range(W):
+        for column in range(row + 1):
+            banded[row - column, column::W] = diagonal[:, row, column]
+    if s > 0:
+        beside = -s * np.einsum("nwa,nwb->nab", Z[1:], Z[:-1])
+        for row in range(W):
+            for column in range(W):
+                banded[W + row - column, column : (n - 1) * W : W] = beside[:, row, column]
+    try:
+        return solveh_banded(banded, right.ravel(), lower=True, check_finite=False).reshape(n, W)
+    except LinAlgError:
+        raise InvalidArgumentError(
+            "least_wrench, smoothness: expected weights that determine every wrench, got "
+            f"{float(cost.P.min()):g} and {s:g}; a small least_wrench such as 1e-6 suffices"
+        ) from None

@@ -1,0 +1,185 @@
+"""Motions: configurations over time, with the velocities and accelerations that belong to them."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+from scipy.interpolate import make_smoothing_spline
+
+from trajopt.checks import as_numbers, check_array, check_instance, check_non_negative, check_positive
+from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.robots import Robot
+from trajopt.types import Reals
+
+EVEN = 1e-6  # largest part by which time steps may differ from one another [-]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Motion:
+    """Configurations, velocities and accelerations at N times.
+
+    Attributes:
+        robot: Whose motion it is.
+        times: Times (N,) [s].
+        positions: Configurations (N, nq).
+        velocities: Velocities in the convention of Pinocchio (N, nv).
+        accelerations: Their time derivatives (N, nv).
+    """
+
+    robot: Robot
+    times: Reals
+    positions: Reals
+    velocities: Reals
+    accelerations: Reals
+
+    def __post_init__(self) -> None:
+        robot = check_instance("robot", self.robot, Robot, "load_robot makes one")
+        shape = np.shape(as_numbers("positions", self.positions))
+        count = shape[0] if len(shape) == 2 else 0
+        for name, size in (("positions", robot.nq), ("velocities", robot.nv), ("accelerations", robot.nv)):
+            value = check_array(name, getattr(self, name), (count, size), cure="a row for each time")
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "times", check_array("times", self.times, (count,)))
+        if not count:
+            raise InvalidArgumentError(f"positions: expected rows (N, {robot.nq}), N >= 1, got shape {shape}")
+        norms = pin_norms(robot, self.positions)
+        if np.abs(norms - 1.0).max(initial=0.0) > 1e-3:
+            raise InvalidArgumentError(
+                "positions: expected rotations of norm 1; pinocchio.normalize(model, q) does that"
+            )
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def __repr__(self) -> str:
+        return f"Motion({self.robot.name}, {len(self)} times from {self.times[0]:g} to {self.times[-1]:g} s)"
+
+    @staticmethod
+    def check(motion: Any) -> Motion:
+        """Returns a motion; raises InvalidArgumentError for anything else."""
+        return check_instance("motion", motion, Motion, "Motion.of(robot, positions, times) makes one")
+
+    @staticmethod
+    def of(
+        robot: Robot,
+        positions: npt.ArrayLike,
+        times: npt.ArrayLike,
+        *,
+        differences: str = "central",
+        smoothing: float | str | None = None,
+    ) -> Motion:
+        """The motion through recorded configurations.
+
+        Differences d_i = q_{i+1} ⊖ q_i on the manifold give, with a time step dt,
+
+            "central"   v_i = (d_i + d_{i-1}) / 2 dt,   a_i = (d_i - d_{i-1}) / dt²; second order in dt
+            "euler"     v_i = d_{i-1} / dt,             the same a_i: exactly those of a solution with Euler steps
+            "forward"   v_i = d_i / dt, a_i = (d_{i+1} - d_i) / dt², as in Nimble
+
+        so that the motion has two times less than there are configurations: without the first and the last, with
+        "forward" without the last two.
+
+        Args:
+            robot: The robot.
+            positions: Configurations (n, nq), n >= 3.
+            times: Their times (n,), evenly spaced, or the time step alone [s].
+            differences: How velocities and accelerations are formed.
+            smoothing: "auto" smooths by splines whose stiffness generalised cross-validation chooses, which takes white
+                noise out; a number is that stiffness λ [s³], see `scipy.interpolate.make_smoothing_spline`; None takes
+                the configurations as they are.
+
+        Raises:
+            InvalidArgumentError: There are less than 3 configurations (5 to be smoothed), sizes do not fit, numbers are
+                not finite, or times are not evenly spaced.
+        """
+        check_instance("robot", robot, Robot, "load_robot makes one")
+        given = as_numbers("positions", positions)
+        least = 3 if smoothing is None else 5
+        if given.ndim != 2 or len(given) < least:
+            raise InvalidArgumentError(
+                f"positions: expected at least {least} rows of {robot.nq}, got shape {given.shape}; "
+                "accelerations are differences of three configurations"
+            )
+        q = _normal(robot, check_array("positions", given, (len(given), robot.nq)))
+        at, dt = _grid(times, len(q))
+        if smoothing is not None:
+            q = _smoothed(robot, q, at, smoothing)
+        d = np.array([pin.difference(robot.model, *pair) for pair in itertools.pairwise(q)])
+        a = (d[1:] - d[:-1]) / dt**2
+        if differences == "forward":
+            inner, v = slice(None, -2), d[:-1] / dt
+        elif differences in ("central", "euler"):
+            inner, v = slice(1, -1), (d[:-1] if differences == "euler" else 0.5 * (d[:-1] + d[1:])) / dt
+        else:
+            raise unknown_name("differences", differences, ("central", "euler", "forward"))
+        return Motion(robot=robot, times=at[inner], positions=q[inner], velocities=v, accelerations=a)
+
+
+def _grid(times: npt.ArrayLike, count: int) -> tuple[Reals, float]:
+    """Times (count,) and their step [s]."""
+    if np.ndim(times) == 0:
+        dt = check_positive("times", times, unit="s")
+        return dt * np.arange(count, dtype=float), dt
+    at = check_array("times", times, (count,), cure="a time for each configuration, or the time step alone")
+    steps = np.diff(at)
+    for row in np.flatnonzero(steps <= 0)[:1]:
+        raise InvalidArgumentError(f"times: expected to ascend, got {at[row + 1]:g} s after {at[row]:g} s")
+    dt = float(steps.mean())
+    if np.abs(steps - dt).max() > EVEN * dt + 1e-12 * np.abs(at).max():
+        raise InvalidArgumentError(
+            f"times: expected an even step, got {steps.min():g} to {steps.max():g} s; "
+            "interpolate the configurations first (scipy.interpolate.make_interp_spline)"
+        )
+    return at, dt
+
+
+def _rotations(robot: Robot) -> list[slice]:
+    """Coordinates that are unit vectors: quaternions (4,), and (cos, sin) of joints without limits (2,)."""
+    found = []
+    for joint in robot.model.joints[1:]:
+        start, (nq, nv) = joint.idx_q, (joint.nq, joint.nv)
+        if (nq, nv) in ((7, 6), (4, 3)) and "Planar" not in joint.shortname():
+            found.append(slice(start + nq - 4, start + nq))
+        elif nq == nv + 1:
+            found.append(slice(start + nq - 2, start + nq))
+    return found
+
+
+def pin_norms(robot: Robot, q: Reals) -> Reals:
+    """Norms of the rotations in configurations (N, nq), (N, number of rotations) [-]."""
+    return np.array([np.linalg.norm(q[:, part], axis=1) for part in _rotations(robot)]).T.reshape(len(q), -1)
+
+
+def _normal(robot: Robot, q: Reals) -> Reals:
+    """Configurations with rotations of norm 1, of which successive quaternions lie on one side."""
+    q = q.copy()
+    for part in _rotations(robot):
+        size = np.linalg.norm(q[:, part], axis=1, keepdims=True)
+        if np.abs(size - 1.0).max() > 0.1:
+            row = int(np.abs(size - 1.0).argmax())
+            raise InvalidArgumentError(
+                f"positions[{row}]: expected a rotation of norm 1 in elements {part.start} to {part.stop - 1}, got "
+                f"{size[row, 0]:g}; quaternions are (x, y, z, w), continuous joints (cos, sin)"
+            )
+        q[:, part] /= size
+        if part.stop - part.start == 4:
+            turns = np.sign(np.sum(q[1:, part] * q[:-1, part], axis=1))
+            q[1:, part] *= np.cumprod(np.where(turns < 0, -1.0, 1.0))[:, None]
+    return q
+
+
+def _smoothed(robot: Robot, q: Reals, times: Reals, smoothing: Any) -> Reals:
+    """Splines through each coordinate; rotations are normalised again."""
+    if isinstance(smoothing, str) and smoothing != "auto":
+        raise unknown_name("smoothing", smoothing, ("auto",))
+    lam = None if smoothing == "auto" else check_non_negative("smoothing", smoothing, unit="s³")
+    columns = []
+    for column in q.T:
+        still = np.ptp(column) < 1e-12  # nothing to choose a stiffness by
+        columns.append(column if still else make_smoothing_spline(times, column, lam=lam)(times))
+    return _normal(robot, np.array(columns).T)

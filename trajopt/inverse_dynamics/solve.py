@@ -1,0 +1,277 @@
+"""Inverse dynamics, without contacts and with them: at single times and over a motion.
+
+Source: the functions of Nimble (Werling et al., Fast and feature-complete differentiable physics, RSS 2021), which take
+wrenches as (torque, force) and accelerations, as here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.checks import as_numbers, check_array, check_flag, check_known, check_non_negative
+from trajopt.errors import InvalidArgumentError
+from trajopt.inverse_dynamics.cones import Rows, bounded_wrenches, cone_rows
+from trajopt.inverse_dynamics.contact import ContactFrame, checked_contacts, columns_of
+from trajopt.inverse_dynamics.kinetics import FRAMES, Kinetics, kinetics, motors, weight_of
+from trajopt.inverse_dynamics.least import WrenchCost, least_wrenches
+from trajopt.inverse_dynamics.motion import Motion
+from trajopt.inverse_dynamics.result import ContactInverseDynamics
+from trajopt.robots import Robot
+from trajopt.types import Reals
+
+Contacts = str | ContactFrame | Sequence[str | ContactFrame]
+
+
+def inverse_dynamics(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike) -> Reals:
+    """M a + C v + g: generalised forces of accelerations, those of a floating base included, (nv,) or (N, nv).
+
+    Args:
+        robot: The robot.
+        q: Configuration (nq,), or configurations (N, nq).
+        v: Velocities (nv,) or (N, nv).
+        a: Accelerations (nv,) or (N, nv).
+
+    Raises:
+        InvalidArgumentError: Sizes do not fit, numbers are not finite, or a rotation is not normalised.
+    """
+    found = kinetics(_motion(robot, q, v, a), (), "local").h
+    return found if np.ndim(q) == 2 else found[0]
+
+
+def contact_inverse_dynamics(
+    robot: Robot,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike,
+    a: npt.ArrayLike,
+    contact: str | ContactFrame,
+    *,
+    axes: str = "local",
+) -> ContactInverseDynamics:
+    """Torques, and the one wrench that holds the base up: w = (J_baseᵀ)⁺ h_base, τ = h - Jᵀ w.
+
+    Args:
+        robot: A robot on a free flyer.
+        q: Configuration (nq,), or configurations (N, nq).
+        v: Velocities (nv,) or (N, nv).
+        a: Accelerations (nv,) or (N, nv).
+        contact: The frame that touches the world, a sole by default.
+        axes: Axes of the wrench, "local" or "world".
+
+    Raises:
+        InvalidArgumentError: As `inverse_dynamics`, or the robot's base is fixed.
+        UnknownNameError: There is no such frame.
+    """
+    return multiple_contact_inverse_dynamics(robot, q, v, a, [contact], axes=axes)
+
+
+def multiple_contact_inverse_dynamics(
+    robot: Robot,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike,
+    a: npt.ArrayLike,
+    contacts: Contacts,
+    *,
+    stands: npt.ArrayLike | None = None,
+    guesses: npt.ArrayLike | None = None,
+    torque_weight: float = 1.0,
+    force_weight: float = 0.01,
+    torque_limits: bool = False,
+    axes: str = "local",
+) -> ContactInverseDynamics:
+    """Torques, and the contact wrenches of least cost that hold the base up, each time for itself.
+
+    minimise Σ_j torque_weight ‖moment_j‖² + force_weight ‖force_j‖², or with guesses Σ_j ‖w_j - guess_j‖², subject to
+    Σ_j (J_jᵀ w_j)_base = h_base. Where no wrenches do, as in the air, the least residual counts.
+
+    Args:
+        robot: A robot on a free flyer.
+        q: Configuration (nq,), or configurations (N, nq).
+        v: Velocities (nv,) or (N, nv).
+        a: Accelerations (nv,) or (N, nv).
+        contacts: Names of frames, which are soles without cones, or ContactFrames; k of them.
+        stands: Which of them touch the world (N, k) or (k,); by default all at all times.
+        guesses: Wrenches (N, k, 6) or (k, 6), force before torque in `axes` [N, N m].
+        torque_weight: Weight of moments [1/(N m)²].
+        force_weight: Weight of forces [1/N²].
+        torque_limits: Whether the robot's torque limits hold, where they can.
+        axes: Axes of wrenches, "local" or "world"; they act at the frame's origin.
+
+    Raises:
+        InvalidArgumentError: Sizes do not fit, numbers are not finite, or the robot's base is fixed.
+        UnknownNameError: There is no such frame.
+    """
+    motion = _motion(robot, q, v, a)
+    found = checked_contacts(robot, contacts)
+    given = None if guesses is None else _each_time("guesses", guesses, len(motion), (len(found), 6))
+    W = _weights(found, torque_weight, force_weight)
+    P = np.tile(W if given is None else np.ones_like(W), (len(motion), 1))
+    p = np.zeros_like(P) if given is None else given.reshape(len(motion), -1)[:, columns_of(found)]
+    k = _kinetics(motion, found, axes)
+    cost = WrenchCost(P, p, 0.0)
+    return _solved(motion, found, k, axes, _stands(stands, motion, found), cost, torque_limits, guesses=given)
+
+
+def multiple_contact_inverse_dynamics_over_time(
+    motion: Motion,
+    contacts: Contacts,
+    *,
+    stands: npt.ArrayLike | None = None,
+    smoothness: float = 1.0,
+    least_wrench: float = 1.0,
+    velocity_penalty: Callable[[Reals], npt.ArrayLike] | None = None,
+    magnitude_costs: npt.ArrayLike | None = None,
+    previous_wrenches: npt.ArrayLike | None = None,
+    previous_weight: float = 0.0,
+    guesses: npt.ArrayLike | None = None,
+    guess_weight: float = 1.0,
+    torque_weight: float = 1.0,
+    force_weight: float = 0.01,
+    torque_limits: bool = False,
+    axes: str = "local",
+) -> ContactInverseDynamics:
+    """Torques and contact wrenches of a motion that are small and change little from one time to the next.
+
+    minimise Σ_i least_wrench Σ_j (torque_weight ‖moment_ij‖² + force_weight ‖force_ij‖²) + smoothness ‖w_{i+1} - w_i‖²
+           + Σ_ij (velocity_penalty(‖v_ij‖²) + magnitude_costs_ij) ‖w_ij‖² + guess_weight ‖w_ij - guess_ij‖²
+           + previous_weight ‖w_0 - previous_wrenches‖²
+    subject to Σ_j (J_jᵀ w_ij)_base = h_base and, where contacts have them, cones
+
+    Work and memory grow linearly with the number of times. Where cones or the air leave forces of the base unexplained,
+    `base_residual` has them.
+
+    Args:
+        motion: The motion, of N times.
+        contacts: Names of frames, which are soles without cones, or ContactFrames; k of them.
+        stands: Which of them touch the world (N, k) or (k,), see `find_contacts`; by default all at all times.
+        smoothness: Weight of changes [1/N², 1/(N m)²].
+        least_wrench: Weight of wrenches [-].
+        velocity_penalty: Weight of a wrench by the squared speed of its frame, an array of any shape [m²/s²].
+        magnitude_costs: Weights of single wrenches (N, k), >= 0.
+        previous_wrenches: Wrenches before the first time (k, 6), force before torque in `axes` [N, N m].
+        previous_weight: Weight of the first wrenches' distance from them.
+        guesses: Wrenches to be near to (N, k, 6).
+        guess_weight: Weight of the distance from them.
+        torque_weight: Weight of moments in `least_wrench` [1/(N m)²].
+        force_weight: Weight of forces in `least_wrench` [1/N²].
+        torque_limits: Whether the robot's torque limits hold, where they can.
+        axes: Axes of wrenches, "local" or "world"; they act at the frame's origin.
+
+    Raises:
+        InvalidArgumentError: Sizes do not fit, weights are negative or leave wrenches undetermined, numbers are not
+            finite, or the robot's base is fixed.
+        UnknownNameError: There is no such frame.
+    """
+    Motion.check(motion)
+    found = checked_contacts(motion.robot, contacts)
+    k, n, columns = _kinetics(motion, found, axes), len(motion), columns_of(found)
+    P = np.tile(check_non_negative("least_wrench", least_wrench) * _weights(found, torque_weight, force_weight), (n, 1))
+    p, of = np.zeros_like(P), columns // 6
+    if velocity_penalty is not None:
+        P += _penalties("velocity_penalty", velocity_penalty(k.speeds), k.speeds.shape)[:, of]
+    if magnitude_costs is not None:
+        P += _penalties("magnitude_costs", magnitude_costs, k.speeds.shape)[:, of]
+    given = before = None
+    if guesses is not None:
+        weight, given = (
+            check_non_negative("guess_weight", guess_weight),
+            _each_time("guesses", guesses, n, (len(found), 6)),
+        )
+        P += weight
+        p += weight * given.reshape(n, -1)[:, columns]
+    if previous_wrenches is not None:
+        weight = check_non_negative("previous_weight", previous_weight)
+        before = check_array("previous_wrenches", previous_wrenches, (len(found), 6))
+        P[0] += weight
+        p[0] += weight * before.ravel()[columns]
+    cost = WrenchCost(P, p, check_non_negative("smoothness", smoothness))
+    on = _stands(stands, motion, found)
+    return _solved(motion, found, k, axes, on, cost, torque_limits, guesses=given, previous_wrenches=before)
+
+
+def _motion(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike) -> Motion:
+    """The motion of single times, each for itself."""
+    rows = [as_numbers(name, value) for name, value in (("q", q), ("v", v), ("a", a))]
+    if len({row.ndim for row in rows}) > 1 or rows[0].ndim not in (1, 2):
+        shapes = ", ".join(str(row.shape) for row in rows)
+        raise InvalidArgumentError(f"q, v, a: expected (nq,), (nv,), (nv,), or rows of each, got shapes {shapes}")
+    q2, v2, a2 = (np.atleast_2d(row) for row in rows)
+    times = np.arange(float(len(q2)))
+    return Motion(robot=robot, times=times, positions=q2, velocities=v2, accelerations=a2)
+
+
+def _kinetics(motion: Motion, contacts: Sequence[ContactFrame], axes: str) -> Kinetics:
+    return kinetics(motion, [contact.frame for contact in contacts], check_known("axes", axes, FRAMES))
+
+
+def _weights(contacts: Sequence[ContactFrame], torque: float, force: float) -> Reals:
+    """Weights of the elements of all wrenches (W,)."""
+    each = np.repeat([check_non_negative("force_weight", force), check_non_negative("torque_weight", torque)], 3)
+    return np.concatenate([each[: contact.size] for contact in contacts])
+
+
+def _each_time(name: str, value: npt.ArrayLike, count: int, shape: tuple[int, ...]) -> Reals:
+    """An array (count, *shape), of one such or of one of `shape` for all times."""
+    given = as_numbers(name, value)
+    return np.tile(check_array(name, given, shape), (count, *(1 for _ in shape))) if given.ndim == len(shape) else (
+        check_array(name, given, (count, *shape))
+    )  # fmt: skip
+
+
+def _penalties(name: str, value: Any, shape: tuple[int, ...]) -> Reals:
+    found = check_array(name, value, shape, cure="a weight for each time and contact")
+    if found.min(initial=0.0) < 0:
+        raise InvalidArgumentError(f"{name}: expected weights >= 0, got {found.min():g}")
+    return found
+
+
+def _stands(stands: npt.ArrayLike | None, motion: Motion, contacts: Sequence[ContactFrame]) -> npt.NDArray[np.bool_]:
+    n, k = len(motion), len(contacts)
+    if stands is None:
+        return np.ones((n, k), dtype=bool)
+    found = _each_time("stands", np.asarray(stands, dtype=float), n, (k,))
+    if not np.isin(found, (0.0, 1.0)).all():
+        raise InvalidArgumentError("stands: expected True where a contact touches the world and False elsewhere")
+    return found.astype(bool)
+
+
+def _solved(
+    motion: Motion,
+    contacts: list[ContactFrame],
+    k: Kinetics,
+    axes: str,
+    stands: npt.NDArray[np.bool_],
+    cost: WrenchCost,
+    torque_limits: bool,
+    **given: Any,
+) -> ContactInverseDynamics:
+    """The wrenches of least cost, and the torques beside them."""
+    n, columns = len(motion), columns_of(contacts)
+    JT = k.J.reshape(n, -1, motion.robot.nv)[:, columns].transpose(0, 2, 1)
+    active, b = stands[:, columns // 6].astype(float), k.h[:, :6]
+    cones, optimal = cone_rows(contacts, k), True
+    if cones.C.shape[1] or check_flag("torque_limits", torque_limits):
+        torques = _torque_rows(motion.robot, k, JT, torque_limits)
+        found, optimal = bounded_wrenches(JT[:, :6], b, active, cost, cones, torques, weight_of(motion.robot))
+    else:
+        found = least_wrenches(JT[:, :6], b, active, cost)
+    wrenches = np.zeros((n, 6 * len(contacts)))
+    wrenches[:, columns] = found * active
+    torques_left = k.h - np.einsum("nvw,nw->nv", JT, found * active)
+    residual = torques_left[:, :6].copy()
+    torques_left[:, :6] = 0.0
+    return ContactInverseDynamics(
+        motion=motion, contacts=tuple(contacts), axes=axes, stands=stands, torques=torques_left,
+        wrenches=wrenches.reshape(n, len(contacts), 6), base_residual=residual, optimal=optimal, **given,
+    )  # fmt: skip
+
+
+def _torque_rows(robot: Robot, k: Kinetics, JT: Reals, wanted: bool) -> Rows:
+    """Rows h - limit <= Jᵀ w <= h + limit of the joints that have limits; none where they are not wanted."""
+    limits = motors(robot).upper
+    limited = np.flatnonzero(np.isfinite(limits)) if wanted else np.zeros(0, dtype=int)
+    h, limit, limited = k.h[:, 6 + limited], limits[limited], 6 + limited
+    return Rows(JT[:, limited], h - limit, h + limit)

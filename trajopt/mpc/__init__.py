@@ -1,0 +1,29 @@
+"""Model-predictive control: a problem that is solved again at each measurement, over a window that moves with time."""
+
+from trajopt.model.calls import explain_calls
+from trajopt.mpc.closed_loop import simulate
+from trajopt.mpc.controller import MPCController
+from trajopt.mpc.disturbance import Push
+from trajopt.mpc.errors import ClosedLoopError
+from trajopt.mpc.log import ClosedLoop
+from trajopt.mpc.options import MPCOptions
+from trajopt.mpc.plant import Factor
+from trajopt.mpc.references import ParameterSchedule
+from trajopt.mpc.step import MPCStatus, MPCStep
+from trajopt.mpc.tracking import Tracked
+
+__all__ = [
+    "ClosedLoop",
+    "ClosedLoopError",
+    "Factor",
+    "MPCController",
+    "MPCOptions",
+    "MPCStatus",
+    "MPCStep",
+    "ParameterSchedule",
+    "Push",
+    "Tracked",
+    "simulate",
+]
+
+explain_calls(__name__)

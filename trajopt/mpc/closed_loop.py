@@ -1,0 +1,300 @@
+"""Closed loops: a controller and a plant, from measurement to measurement."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.checks import check_flag, check_non_negative, check_positive
+from trajopt.errors import InvalidArgumentError, TrajoptError, shown
+from trajopt.mpc.disturbance import Disturbance, Noise, Push, Rate
+from trajopt.mpc.errors import ClosedLoopError
+from trajopt.mpc.plant import PlantAbstract, check_next, fixed_step, plant_of
+from trajopt.mpc.progress import shown_progress
+from trajopt.mpc.recorder import Recorder
+from trajopt.states.sampling import random_generator
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.mpc.controller import MPCController
+    from trajopt.mpc.log import ClosedLoop
+    from trajopt.mpc.step import MPCStep
+
+MOST = 10_000_000
+"""Largest number of control periods [-]."""
+_SAME = 1e-9  # part of a control period that counts as none
+
+
+def simulate(
+    controller: MPCController,
+    plant: Any,
+    x0: npt.ArrayLike,
+    duration: float,
+    *,
+    delay: float = 0.0,
+    compensate_delay: bool = False,
+    feedback: bool = False,
+    noise: Any = None,
+    disturbance: Push | Sequence[Push] | Rate | None = None,
+    model_error: Mapping[str, Any] | None = None,
+    dt_plant: float | None = None,
+    seed: int | np.random.Generator = 0,
+    progress: bool = False,
+) -> ClosedLoop:
+    """Runs a controller with a plant.
+
+    Each control period the state is measured, the controller computes a control, and the plant moves on. The first
+    control is in force at once, the others after the delay. Without a time budget of the controller, equal seeds give
+    equal results, bit for bit. Ctrl-C ends the loop and keeps the log.
+
+    Args:
+        controller: The controller; it is reset to x0.
+        plant: None for the controller's own model, whose parameters move along with its references; an action model or
+            a ShootingProblem, of which the first knot counts; a Simulator, whose torques are those of the controls; or
+            a function (x, u, dt) -> x_next.
+        x0: State at the start (nx,).
+        duration: Time, > 0, rounded up to whole control periods [s].
+        delay: Time from a measurement to the control that follows from it, >= 0 [s].
+        compensate_delay: Whether plans start from where the controller's model says the plant will be after the delay.
+        feedback: Whether the plant follows u - K (x ⊖ x_plan) at each of its steps, within the limits of the controls;
+            otherwise u is held.
+        noise: Standard deviation of the measurement in each tangent coordinate, a number or (ndx,); or a function from
+            a numpy generator and a state to a deviation (ndx,). None for none.
+        disturbance: A Push, a list of them, or a function from time and state to a change of the state per second
+            (ndx,).
+        model_error: Run-time parameters of the plant's model with other values, or with a Factor, by name.
+        dt_plant: Largest time step of the plant [s]; by default the control period, for a Simulator 1 ms.
+        seed: Seed of the noise, or a numpy generator.
+        progress: Whether to show a bar.
+
+    Returns:
+        The log.
+
+    Raises:
+        InvalidArgumentError: An argument has the wrong type, size or value.
+        ClosedLoopError: The plant, the controller or a function raised, or a next state is not finite; its `log` has
+            what came before.
+    """
+    return _Loop(
+        controller,
+        plant,
+        x0,
+        delay=delay,
+        noise=noise,
+        disturbance=disturbance,
+        model_error=model_error,
+        dt_plant=dt_plant,
+        seed=seed,
+        predicts=check_flag("compensate_delay", compensate_delay),
+        feedback=check_flag("feedback", feedback),
+    ).run(check_positive("duration", duration, unit="s"), check_flag("progress", progress))
+
+
+class _Loop:
+    """One closed loop."""
+
+    def __init__(
+        self,
+        controller: MPCController,
+        plant: Any,
+        x0: npt.ArrayLike,
+        *,
+        delay: float,
+        noise: Any,
+        disturbance: Any,
+        model_error: Any,
+        dt_plant: float | None,
+        seed: Any,
+        predicts: bool,
+        feedback: bool,
+    ) -> None:
+        if not all(hasattr(controller, name) for name in ("problem", "feedback", "prepare", "reset")):
+            raise InvalidArgumentError(f"controller: expected an MPCController(problem), got {shown(controller)}")
+        self._controller, self._problem = controller, controller.problem
+        self._state = self._problem.state
+        self._dt = float(controller.dt)
+        self._x0 = self._state.check(x0, "x0")
+        self._delay = check_non_negative("delay", delay, unit="s")
+        self._plant = plant_of(plant, self._problem, model_error, self._dt)
+        self._dt_plant = self._plant_step(dt_plant)
+        self._noise = Noise(noise, self._state, _generator(seed))
+        self._disturbance = Disturbance(disturbance, self._state)
+        self._predicts, self._feedback = predicts and self._delay > 0.0, feedback
+        self._model_step = self._prediction_step() if self._predicts else self._dt
+        self._coming: deque[tuple[float, MPCStep]] = deque()
+        self._facts = {
+            "delay": self._delay,
+            "seed": None if isinstance(seed, np.random.Generator) else int(seed),
+            "plant": _words(plant, self._plant),
+            "solver": _solver_words(controller),
+        }
+
+    def _plant_step(self, given: float | None) -> float:
+        """Largest time step of the plant [s]."""
+        plant = self._plant
+        fixed = plant.fixed_step
+        step = given if given is not None else fixed or plant.usual_step or self._dt
+        step = check_positive("dt_plant", step, unit="s")
+        if fixed is None:
+            return min(step, self._dt)
+        if abs(step - fixed) > _SAME * fixed or abs(self._dt / fixed - round(self._dt / fixed)) > 1e-6:
+            raise InvalidArgumentError(
+                f"dt_plant: the plant's model has steps of {fixed:g} s, which can't be changed, got {step:g} s in "
+                f"control periods of {self._dt:g} s; make the period a multiple of {fixed:g} s"
+            )
+        self._check_delay(fixed, "the plant's")
+        return fixed
+
+    def _prediction_step(self) -> float:
+        """Largest time step of the controller's model [s]."""
+        fixed = fixed_step(self._problem.running[0], self._dt)
+        if fixed is None:
+            return self._dt
+        self._check_delay(fixed, "the controller's model's")
+        return fixed
+
+    def _check_delay(self, fixed: float, whose: str) -> None:
+        if abs(self._delay / fixed - round(self._delay / fixed)) > 1e-6:
+            raise InvalidArgumentError(f"delay: expected a multiple of {whose} step {fixed:g} s, got {self._delay:g}")
+
+    def run(self, duration: float, progress: bool) -> ClosedLoop:
+        """Runs for a duration [s]."""
+        if duration / self._dt > MOST:
+            raise InvalidArgumentError(
+                f"duration: expected at most {MOST} control periods of {self._dt:g} s, got {duration:g} s"
+            )
+        periods = max(1, math.ceil(duration / self._dt - 1e-6))
+        recorder = Recorder(self._controller, self._dt, periods, self._facts, self._disturbance.pushes)
+        self._recorder, self._periods = recorder, periods
+        first = self._delay if self._predicts else 0.0
+        self._controller.check_references(first, first + (periods - 1) * self._dt)
+        begun = time.perf_counter()
+        self._controller.reset(self._x0, t=first)
+        recorder.start(self._x0, time.perf_counter() - begun)
+        x, stopped = self._x0, ""
+        try:
+            with shown_progress(periods, self._dt, progress) as tell:
+                for k in range(periods):
+                    with self._told(k):
+                        x = self._period(k, x)
+                    tell(k + 1)
+        except KeyboardInterrupt:
+            stopped = f"interrupted at {recorder.time:.4g} s"
+        return recorder.log(stopped)
+
+    @contextlib.contextmanager
+    def _told(self, k: int) -> Iterator[None]:
+        """Adds the time to errors, and the log so far."""
+        self._now = k * self._dt
+        try:
+            yield
+        except TrajoptError as error:
+            raise ClosedLoopError(f"at {self._now:.6g} s: {error}", log=self._recorder.log(str(error))) from error
+
+    def _period(self, k: int, x: Reals) -> Reals:
+        """One control period: measures, computes the control, and moves the plant."""
+        t, controller, recorder = k * self._dt, self._controller, self._recorder
+        model, row = self._problem.running[0], self._problem._table.values[0]
+        recorder.knot_of(model)
+        measured = self._noise.measured(x)
+        seen = self._predicted(measured, t, row) if self._predicts and k else measured
+        step = controller.feedback(seen, t + self._delay if self._predicts else t)
+        recorder.take(x, measured, step, model, row)
+        self._plant.follow(model, row)
+        self._coming.append((t + self._delay if k else t, step))
+        x = self._moved(k, x)
+        recorder.finish_period(x)
+        if k + 1 < self._periods:  # later ones may lack references
+            controller.prepare()
+        return x
+
+    def _moved(self, k: int, x: Reals) -> Reals:
+        """The state at the end of a period."""
+        begin, end = k * self._dt, (k + 1) * self._dt
+        for a, b in self._parts(begin, end):
+            count = max(1, math.ceil((b - a) / self._dt_plant - 1e-6))
+            h = (b - a) / count
+            for i in range(count):
+                x = self._stepped(x, a + i * h, h)
+        return x
+
+    def _parts(self, begin: float, end: float) -> list[tuple[float, float]]:
+        """Parts of a time, cut where another control comes into force."""
+        same = _SAME * self._dt
+        cuts = [t for t, _ in self._coming if begin + same < t < end - same]
+        edges = [begin, *cuts, end]
+        return list(pairwise(edges))
+
+    def _in_force(self, t: float) -> MPCStep:
+        """The step whose control is in force at a time [s]; earlier ones are forgotten."""
+        coming, same = self._coming, _SAME * self._dt
+        while len(coming) > 1 and coming[1][0] <= t + same:
+            coming.popleft()
+        return coming[0][1]
+
+    def _stepped(self, x: Reals, t: float, h: float) -> Reals:
+        """The state after a step of the plant."""
+        self._now, disturbance, plant = t, self._disturbance, self._plant
+        if disturbance.pushes:
+            x = disturbance.moved(x, t, h)
+        u = self._control(t, x)
+        torque = disturbance.torque(x, t, h) if disturbance.pushes else None
+        if torque is not None and not plant.takes_torques:
+            x, torque = disturbance.accelerated(x, torque, h), None
+        self._recorder.applied(u)
+        return check_next(plant.step(x, u, h, torque), self._state)
+
+    def _control(self, t: float, x: Reals) -> Reals:
+        """The control that the plant gets at a time (nu,)."""
+        step = self._in_force(t)
+        if not self._feedback:
+            return step.u
+        part = np.clip((t - step.times[0]) / (step.times[1] - step.times[0]), 0.0, 1.0)
+        planned = self._state._integrate(step.xs[0], part * self._state._difference(step.xs[0], step.xs[1]))
+        u = step.us[0] - step.K @ self._state._difference(planned, self._noise.measured(x))
+        return np.clip(u, *self._recorder.limits())
+
+    def _predicted(self, x: Reals, t: float, row: Reals) -> Reals:
+        """The state after the delay, as the controller's model predicts it."""
+        knot = self._recorder.knot_of(self._problem.running[0])
+        knot.parameters[:] = row[: len(knot.parameters)]
+        edges = [t, *(s for s, _ in self._coming if t < s < t + self._delay), t + self._delay]
+        for a, b in pairwise(edges):
+            count = max(1, math.ceil((b - a) / self._model_step - 1e-6))
+            knot.set_time_step((b - a) / count)
+            for i in range(count):
+                at = a + i * (b - a) / count
+                step = [each for since, each in self._coming if since <= at + _SAME * self._dt][-1]
+                x = knot.next_state(x, step.u[: knot.model.nu])
+        return check_next(x, self._state)
+
+
+def _generator(seed: Any) -> np.random.Generator:
+    try:
+        return random_generator(seed)
+    except InvalidArgumentError:
+        raise InvalidArgumentError(
+            f"seed: expected a seed >= 0 or a numpy.random.Generator, got {shown(seed)}"
+        ) from None
+
+
+def _words(given: Any, plant: PlantAbstract) -> str:
+    """A plant in words."""
+    if given is None:
+        return "the controller's own model"
+    name = getattr(given, "__name__", type(given).__name__)
+    return f"function {name}" if type(plant).__name__ == "FunctionPlant" else name
+
+
+def _solver_words(controller: MPCController) -> str:
+    """A controller in words."""
+    T, offsets = controller.problem.T, controller.offsets
+    return f"{controller.options.mode}, {T} knots over {offsets[-1]:g} s"

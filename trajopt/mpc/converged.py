@@ -1,0 +1,99 @@
+"""Steps that are full solves, from the shifted plan."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.mpc.judge import Judge
+from trajopt.mpc.limits import Limits
+from trajopt.mpc.plan import Plan
+from trajopt.mpc.step import MPCStatus
+from trajopt.shooting import ShootingProblem
+from trajopt.solution import Solution, SolverStatus
+from trajopt.solvers import SolverAbstract, SolverOptions
+from trajopt.types import Reals
+
+STOPPED = (
+    *(SolverStatus.MAX_ITERATIONS, SolverStatus.TIME_LIMIT, SolverStatus.STOPPED_BY_CALLBACK),
+    SolverStatus.LINE_SEARCH_FAILED,
+)
+
+
+@dataclasses.dataclass(slots=True)
+class Outcome:
+    """Outcome of a phase that plans: how good the plan is, why it is not better, and iterations [-]."""
+
+    status: MPCStatus
+    reason: str
+    iterations: int
+
+
+class Converged:
+    """Solves the problem from a plan, and makes the solution the plan.
+
+    Args:
+        solver: Class of the solver.
+        problem: The problem.
+        options: Options of the solver.
+        judge: Of the problem.
+        limits: Of the problem.
+        time_budget: Time of a solve but the first [s]; None for no limit.
+    """
+
+    def __init__(
+        self,
+        solver: type[SolverAbstract[Any]],
+        problem: ShootingProblem,
+        options: SolverOptions | None,
+        judge: Judge,
+        limits: Limits,
+        time_budget: float | None,
+    ) -> None:
+        self._problem, self._first = problem, solver(problem, options)
+        self._judge, self._limits = judge, limits
+        self._next = self._first
+        if time_budget is not None:
+            limit = self._first.options.time_limit
+            shorter = time_budget if limit is None else min(limit, time_budget)
+            self._next = solver(problem, dataclasses.replace(self._first.options, time_limit=shorter))
+
+    def begin(self, plan: Plan, x: Reals, guess: Any) -> Outcome:
+        """The first solve, from x and a guess: (xs, us), a Solution, or None for that of the solver."""
+        self._problem.x0 = x
+        if guess is None:
+            return self._taken(plan, self._first.solve())
+        if isinstance(guess, Solution):
+            return self._taken(plan, self._first.solve(guess))
+        if not isinstance(guess, (list, tuple)) or len(guess) != 2:
+            raise InvalidArgumentError(f"guess: expected (xs, us), or a Solution, got {type(guess).__name__}")
+        return self._taken(plan, self._first.solve(*guess))
+
+    def prepare(self, plan: Plan) -> None:
+        """Nothing: a solve begins with the measured state."""
+
+    def feedback(self, plan: Plan, x: Reals) -> Outcome:
+        """Solves from the plan, with a measured state."""
+        self._problem.x0 = x
+        xs = plan.xs.copy()
+        xs[0] = x
+        self._limits.follow()
+        known = None
+        if self._next.takes_multipliers:
+            known = {"dynamics": plan.lam, "constraints": plan.y}
+        return self._taken(plan, self._next.solve(xs, plan.us, multipliers=known))
+
+    def _taken(self, plan: Plan, solution: Solution) -> Outcome:
+        if solution.status is SolverStatus.INTERRUPTED:
+            raise KeyboardInterrupt
+        status = MPCStatus.SOLVED if solution.converged else MPCStatus.FAILED
+        if solution.status in STOPPED:
+            status = MPCStatus.PARTIAL
+        if status is not MPCStatus.FAILED:
+            multipliers = solution.multipliers
+            lam, y = multipliers.get("dynamics"), multipliers.get("constraints")
+            plan.take(solution.xs, solution.us, solution.K, lam, y)
+            self._judge.see(plan)
+        reason = "" if solution.converged else str(solution.status)
+        return Outcome(status, reason, solution.iterations)

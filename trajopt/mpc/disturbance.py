@@ -1,0 +1,232 @@
+"""Disturbances of a closed loop: pushes of the plant, and noise of its measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from trajopt.checks import as_numbers, check_array, check_known, check_non_negative, check_text
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.states import StateAbstract
+from trajopt.types import Reals
+
+Rate = Callable[[float, Reals], Any]
+"""From a time [s] and a state (nx,) to a change of the state per second (ndx,)."""
+
+ROUNDING = 1e-9  # [s] by which a time may be off and still count as equal
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Push:
+    """A disturbance: a jump of the state, a rate at which it changes, or a force on a frame.
+
+    A jump, x ⊕ value, happens at once. A rate moves the state by x ⊕ value · time while it lasts, beside the plant's
+    own motion. A force pushes a frame's origin: contacts of a simulator react to it; of any other plant it changes
+    velocities by M⁻¹ Jᵀ f · time, as if the robot touched nothing.
+
+    Attributes:
+        time: Time at which it begins, >= 0 [s].
+        value: Jump (ndx,) without duration; with one a rate (ndx,) [1/s], or a function from time [s] and state (nx,)
+            to it. With `frame` a force in the world's axes (3,) [N], or a force and a moment (6,) [N, N m].
+        duration: Time that it lasts [s]; 0 for a jump.
+        frame: Frame of the robot that a force pushes.
+
+    Raises:
+        InvalidArgumentError: A value is out of its range.
+    """
+
+    time: float
+    value: npt.ArrayLike | Rate
+    duration: float = 0.0
+    frame: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "time", check_non_negative("time", self.time, unit="s"))
+        object.__setattr__(self, "duration", check_non_negative("duration", self.duration, unit="s"))
+        if not callable(self.value):
+            value = as_numbers("value", self.value, "numbers, or a function of time and state")
+            if value.ndim != 1 or not np.all(np.isfinite(value)):
+                raise InvalidArgumentError(f"value: expected a vector of finite numbers, got {shown(self.value)}")
+            value.flags.writeable = False
+            object.__setattr__(self, "value", value)
+        elif self.duration == 0.0:
+            raise InvalidArgumentError("duration: expected a time > 0 [s], as the push is a function of time, got 0")
+        if self.frame is not None:
+            check_text("frame", self.frame, such_as="tool0")
+            if self.duration == 0.0:
+                raise InvalidArgumentError("duration: expected a time > 0 [s] for which the force pushes, got 0")
+            if callable(self.value) or np.shape(self.value) not in ((3,), (6,)):
+                raise InvalidArgumentError(f"value: expected a force (3,) or (6,) on {self.frame!r}, got {self._shown}")
+
+    @property
+    def _shown(self) -> str:
+        return "a function" if callable(self.value) else f"shape {np.shape(self.value)}"
+
+    @property
+    def end(self) -> float:
+        """Time at which it ends [s]."""
+        return self.time + self.duration
+
+    def __repr__(self) -> str:
+        value = "a function"
+        if not callable(self.value):
+            value = f"[{', '.join(f'{number:.4g}' for number in np.asarray(self.value))}]"
+        more = (f", duration={self.duration:g}" if self.duration else "") + (
+            f", frame={self.frame!r}" * bool(self.frame)
+        )
+        return f"Push(time={self.time:g}{more}, value={value})"
+
+
+class Disturbance:
+    """The pushes of a closed loop, applied between its times.
+
+    Args:
+        given: A Push, a list of them, a function from time and state to a rate (ndx,), or None.
+        state: The plant's state.
+
+    Attributes:
+        pushes: The pushes; a function is one without end.
+    """
+
+    def __init__(self, given: Any, state: StateAbstract) -> None:
+        self._state = state
+        self.pushes = _pushes(given)
+        for i, push in enumerate(self.pushes):
+            self._check(push, f"disturbance[{i}]")
+        self._robot = getattr(state, "robot", None)
+        self._data = None if self._robot is None else self._robot.model.createData()
+
+    def _check(self, push: Push, argument: str) -> None:
+        state = self._state
+        if push.frame is not None:
+            robot = getattr(state, "robot", None)
+            if robot is None:
+                raise InvalidArgumentError(
+                    f"{argument}: a force pushes a frame of a robot, and {state!r} has none; push its state: leave "
+                    "frame out, and give a rate (ndx,)"
+                )
+            check_known("frame", push.frame, robot.frame_names)
+        elif not callable(push.value):
+            names = ", ".join(state.tangent_names[:8]) + (", ..." if state.ndx > 8 else "")
+            cure = f"one number for each tangent coordinate: {names}; or name the frame that a force pushes"
+            check_array(f"{argument}.value", push.value, (state.ndx,), cure=cure)
+
+    def moved(self, x: Reals, t: float, h: float) -> Reals:
+        """A state (nx,) after the jumps and rates of the time from t to t + h [s]."""
+        for push in self.pushes:
+            if push.frame is not None:
+                continue
+            if push.duration == 0.0:
+                if t - ROUNDING <= push.time < t + h - ROUNDING:
+                    x = self._state._integrate(x, cast(Reals, push.value))
+                continue
+            time = _overlap(push, t, h)
+            if time > 0.0:
+                x = self._state._integrate(x, time * self._rate(push, max(t, push.time), x))
+        return x
+
+    def torque(self, x: Reals, t: float, h: float) -> Reals | None:
+        """Generalized force (nv,) of the forces on frames, their mean from t to t + h [s]; None without any."""
+        total: Reals | None = None
+        for push in self.pushes:
+            time = _overlap(push, t, h) if push.frame is not None else 0.0
+            if time > 0.0:
+                own = (time / h) * self._generalized(push, x)
+                total = own if total is None else total + own
+        return total
+
+    def accelerated(self, x: Reals, torque: Reals, h: float) -> Reals:
+        """A state (nx,) after a generalized force (nv,) on a free body for a time h [s]."""
+        model = self._robot.model  # type: ignore[union-attr]
+        inverse = pin.computeMinverse(model, self._data, x[: model.nq])
+        dx = np.concatenate([np.zeros(model.nv), h * (inverse @ torque)])
+        return self._state._integrate(x, dx)
+
+    def _generalized(self, push: Push, x: Reals) -> Reals:
+        model = self._robot.model  # type: ignore[union-attr]
+        axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        J = pin.computeFrameJacobian(model, self._data, x[: model.nq], model.getFrameId(push.frame), axes)
+        force = cast(Reals, push.value)
+        found: Reals = J[: len(force)].T @ force
+        return found
+
+    def _rate(self, push: Push, t: float, x: Reals) -> Reals:
+        if not callable(push.value):
+            return cast(Reals, push.value)
+        given = _called("disturbance", push.value, t, x.copy())
+        return check_array(
+            "disturbance: result of the function", given, (self._state.ndx,), cure="one rate a tangent coordinate"
+        )
+
+
+def _pushes(given: Any) -> tuple[Push, ...]:
+    if given is None:
+        return ()
+    if isinstance(given, Push):
+        return (given,)
+    if callable(given):
+        return (Push(time=0.0, duration=1e9, value=given),)
+    if isinstance(given, Sequence) and all(isinstance(each, Push) for each in given):
+        return tuple(given)
+    raise InvalidArgumentError(
+        f"disturbance: expected Push(time=..., value=...), a list of them, or a function of time and state, got "
+        f"{shown(given)}"
+    )
+
+
+def _overlap(push: Push, t: float, h: float) -> float:
+    """Time between t and t + h that a push lasts [s]."""
+    return max(min(push.end, t + h) - max(push.time, t), 0.0)
+
+
+class Noise:
+    """Noise of a measurement, x ⊕ dx.
+
+    Args:
+        given: Standard deviation of each tangent coordinate, a number or (ndx,); or a function from the generator and a
+            state to dx (ndx,); None for none.
+        state: The plant's state.
+        rng: The generator.
+    """
+
+    def __init__(self, given: Any, state: StateAbstract, rng: np.random.Generator) -> None:
+        self._state, self._rng = state, rng
+        self._function = given if callable(given) else None
+        self._deviations = None if given is None or callable(given) else _deviations(given, state)
+
+    def measured(self, x: Reals) -> Reals:
+        """A measurement of a state (nx,)."""
+        if self._function is None and self._deviations is None:
+            return x.copy()
+        if self._deviations is not None:
+            return self._state._integrate(x, self._deviations * self._rng.standard_normal(self._state.ndx))
+        assert self._function is not None
+        given = _called("noise", self._function, self._rng, x.copy())
+        cure = "one deviation for each tangent coordinate"
+        return self._state._integrate(
+            x, check_array("noise: result of the function", given, (self._state.ndx,), cure=cure)
+        )
+
+
+def _called(argument: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Result of a user's function; what it raises names the argument that it came as."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        raise InvalidArgumentError(f"{argument}: the function raised {type(error).__name__}: {error}") from error
+
+
+def _deviations(given: Any, state: StateAbstract) -> Reals:
+    values = as_numbers("noise", given, "standard deviations, or a function of generator and state")
+    if values.ndim == 0:
+        values = np.full(state.ndx, float(values))
+    cure = f"a number, or one for each tangent coordinate: {', '.join(state.tangent_names[:8])}"
+    values = check_array("noise", values, (state.ndx,), cure=cure + (", ..." if state.ndx > 8 else ""))
+    if np.any(values < 0.0):
+        raise InvalidArgumentError(f"noise: expected standard deviations >= 0, got {values.min():g}")
+    return values

@@ -1,0 +1,121 @@
+"""Closed loops as .npz files."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.checks import check_path
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.mpc.disturbance import Push
+from trajopt.mpc.tracking import Tracked
+from trajopt.solution import Solution, SolverStatus
+from trajopt.solution.description import describe
+from trajopt.solution.file import check_npz
+from trajopt.solution.plain import pack, unpack
+
+if TYPE_CHECKING:
+    from trajopt.mpc.log import ClosedLoop
+
+FORMAT = 1
+_FACTS = (
+    "dt",
+    "first_solve",
+    "delay",
+    "seed",
+    "plant",
+    "solver",
+    "stopped",
+    "coordinate_names",
+    "control_names",
+    "soft",
+    "every",
+)
+_OTHERS = ("violations", "reasons", "pushes", "motion", "kept")
+
+
+def write(path: str | Path, log: ClosedLoop) -> Path:
+    """Writes a closed loop; see `ClosedLoop.save`."""
+    path = check_npz(path)
+    arrays = {f.name: getattr(log, f.name) for f in fields(log) if f.name not in (*_FACTS, *_OTHERS)}
+    arrays |= {f"violation/{name}": values for name, values in log.violations.items()}
+    facts: dict[str, Any] = {"format": FORMAT, **{name: getattr(log, name) for name in _FACTS}}
+    facts["violations"], facts["reasons"] = list(log.violations), {str(k): text for k, text in log.reasons.items()}
+    facts["pushes"] = [_plain_push(push) for push in log.pushes]
+    facts["tracked"] = []
+    for i, tracked in enumerate(log.tracked):
+        facts["tracked"].append({"name": tracked.name, "labels": tracked.labels, "unit": tracked.unit})
+        arrays |= {f"actual/{i}": tracked.actual, f"reference/{i}": tracked.reference}
+    described = None
+    if log.motion is not None:
+        arrays |= {"motion/xs": log.motion.xs, "motion/us": log.motion.us}
+        described = json.dumps(pack(describe(log.motion), arrays))
+    try:
+        np.savez_compressed(path, facts=np.array(json.dumps(facts)), description=np.array(described or ""), **arrays)
+    except OSError as error:
+        raise InvalidArgumentError(f"path: {shown(str(path))} cannot be written: {error.strerror}") from error
+    return path
+
+
+def _plain_push(push: Push) -> dict[str, Any]:
+    value = None if callable(push.value) else np.asarray(push.value).tolist()
+    return {"time": push.time, "duration": push.duration, "frame": push.frame, "value": value}
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """The fields of a closed loop in a file; see `ClosedLoop.load`."""
+    path = check_path("path", path)
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        facts = json.loads(str(arrays.pop("facts")))
+        if "first_solve" not in facts and "status" in facts:
+            raise ValueError("it is a saved Solution; read it with trajopt.Solution.load(path)")
+        if facts["format"] > FORMAT:
+            raise ValueError(f"it has format {facts['format']}, and this version knows formats up to {FORMAT}")
+        found = {name: facts[name] for name in _FACTS}
+        found |= {name: tuple(found[name]) for name in ("coordinate_names", "control_names", "soft")}
+        found["violations"] = {name: arrays.pop(f"violation/{name}") for name in facts["violations"]}
+        found["reasons"] = {int(k): text for k, text in facts["reasons"].items()}
+        found["pushes"] = tuple(_push(given) for given in facts["pushes"])
+        found["kept"] = tuple(
+            Tracked(name=t["name"], labels=tuple(t["labels"]), unit=t["unit"], actual=arrays.pop(f"actual/{i}"),
+                    reference=arrays.pop(f"reference/{i}"))
+            for i, t in enumerate(facts["tracked"])
+        )  # fmt: skip
+        found["motion"] = _motion(arrays)
+        return found | {name: array for name, array in arrays.items() if "/" not in name}
+    except (OSError, KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise InvalidArgumentError(
+            f"path: {shown(str(path))} cannot be read as a file that ClosedLoop.save wrote: {error}"
+        ) from error
+
+
+def _push(given: dict[str, Any]) -> Push:
+    value = given["value"]
+    return Push(**(given | {"value": _forgotten if value is None else value}))
+
+
+def _forgotten(t: float, x: Any) -> Any:
+    """Stands for a function that a file does not keep."""
+    raise InvalidArgumentError("disturbance: a file does not keep functions; give the push again")
+
+
+def _motion(arrays: dict[str, Any]) -> Solution | None:
+    text = str(arrays.pop("description"))
+    if not text:
+        return None
+    xs, us = arrays.pop("motion/xs"), arrays.pop("motion/us")
+    description = unpack(json.loads(text), arrays)
+    for name in [name for name in arrays if name.startswith("description/")]:
+        del arrays[name]
+    return Solution(
+        xs=xs, us=us, cost=float("nan"), status=SolverStatus.CONVERGED, iterations=0, history=(), solver="closed loop",
+        seconds=0.0, x0=xs[0], description=description,
+    )  # fmt: skip

@@ -1,0 +1,66 @@
+"""Cost, gaps and violations of a plan, and limits of its controls."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.mpc.plan import Plan
+from trajopt.shooting import ShootingProblem
+from trajopt.shooting.evaluator import Evaluator
+from trajopt.shooting.linear_trial import LinearTrial
+
+HELD = 1e-6  # violation that counts as none
+
+
+class Judge:
+    """Evaluates plans of a problem: all knots at once, without derivatives.
+
+    Args:
+        evaluator: The evaluator, from whose trajectory plans are steps.
+        problem: The problem.
+
+    Attributes:
+        trial: The plan: its direction from the evaluator's trajectory, its states, controls, gaps and rows.
+        cost: Its cost [cost].
+        violation: Largest violation of a row.
+        at: Knot and row of that.
+    """
+
+    def __init__(self, evaluator: Evaluator, problem: ShootingProblem) -> None:
+        self._problem, self.trial = problem, LinearTrial(evaluator)
+        self.cost, self.violation, self.at = 0.0, 0.0, (0, 0)
+        kinds = (*evaluator.running, evaluator.terminal)
+        self._names = {t: kind.model.row_names for kind in kinds for t in kind.knots}
+
+    def prepare(self) -> None:
+        """Compiles what it runs."""
+        self.trial.prepare()
+
+    def see(self, plan: Plan) -> None:
+        """Evaluates a plan, from which steps are then counted."""
+        e, trial = self.trial.evaluator, self.trial
+        e.xs[:], e.us[:] = plan.xs, plan.us
+        trial.dx.fill(0.0)
+        trial.du.fill(0.0)
+        self.look()
+
+    def look(self) -> bool:
+        """Evaluates the trial at its direction; whether all of it is finite."""
+        trial = self.trial
+        self.cost = trial.go(1.0)
+        self.violation, self.at = 0.0, (0, 0)
+        if trial.c.size:
+            now = self._problem._table.rows.now()
+            beyond = np.maximum(now.lower - trial.c, trial.c - now.upper)
+            worst = int(np.argmax(beyond))
+            self.at = worst // beyond.shape[1], worst % beyond.shape[1]
+            self.violation = max(float(beyond[self.at]), 0.0)
+        return bool(np.isfinite(self.cost + trial.sum_of_gaps)) and not np.isnan(self.violation)
+
+    @property
+    def violated(self) -> str:
+        """Constraint row and knot of the largest violation; empty where all hold."""
+        if not self.violation > HELD:
+            return ""
+        knot, row = self.at
+        return f"{self._names[knot][row]} at knot {knot}"

@@ -1,0 +1,63 @@
+"""Rows and limits of a window, and the control that follows a plan within them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.mpc.plan import Plan
+from trajopt.shooting import ShootingProblem
+from trajopt.shooting.evaluator import Evaluator
+from trajopt.solvers.sqp.rows import ConstraintRows
+from trajopt.types import Reals
+
+
+class Limits:
+    """Constraint rows of a window, as the parameters have them now, and limits of its controls.
+
+    Limits are those of constraints on single controls, and those of the models.
+
+    Args:
+        evaluator: Of the problem.
+        problem: The problem.
+
+    Attributes:
+        rows: The rows.
+        lower: Lower limits of the controls (N, nu), -inf where there are none.
+        upper: Upper limits.
+    """
+
+    def __init__(self, evaluator: Evaluator, problem: ShootingProblem) -> None:
+        self._e, self._problem = evaluator, problem
+        self._trials = evaluator.trials(1, clipped=True)
+        self.lower, self.upper = evaluator.control_limits()
+        self._of_models = self.lower.copy(), self.upper.copy()
+
+    def begin(self) -> None:
+        """Finds them at the evaluator's trajectory."""
+        self._e.expand(None)
+        self.rows, self._now = ConstraintRows(self._e, self._problem), self._problem._table.rows.now()
+        lower, upper = self._of_models
+        np.maximum(lower, self.rows.u_lower, out=self.lower)
+        np.minimum(upper, self.rows.u_upper, out=self.upper)
+        self._trials.lower[:], self._trials.upper[:] = self.lower, self.upper
+
+    def follow(self) -> None:
+        """Takes the parameters of now."""
+        now = self._problem._table.rows.now()
+        if now is not self._now and not self.rows.follow(self._problem):
+            self.begin()
+        self._now = now
+
+    def fall_back(self, plan: Plan, x: Reals) -> None:
+        """Makes a plan the rollout of its own policy clip(us - K (x ⊖ xs)) from a state.
+
+        Where that diverges, the first control alone is that of the policy.
+        """
+        e, trials = self._e, self._trials
+        e.xs[:], e.us[:], e.K[:], e.k[:] = plan.xs, plan.us, plan.K, 0.0
+        (cost,) = trials.roll_out(x, [1.0], None)
+        if trials.in_range(0, cost):
+            plan.xs[:], plan.us[:] = trials.xs[0], trials.us[0]
+            return
+        u = plan.us[0] - plan.K[0] @ e.state._difference(plan.xs[0], x)
+        plan.us[0] = np.clip(u, self.lower[0], self.upper[0])

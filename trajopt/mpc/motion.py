@@ -1,0 +1,46 @@
+"""The motion of a closed loop as a Solution, which reports and pictures of trajectories take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trajopt.actions.base import ActionModelAbstract
+from trajopt.costs.cost_stack import CostStack
+from trajopt.shooting import ShootingProblem
+from trajopt.solution import Solution, SolverStatus
+from trajopt.types import Reals
+
+
+def motion_of(models: Sequence[ActionModelAbstract], rows: Reals, durations: Reals, xs: Reals, us: Reals) -> Solution:
+    """A trajectory of knots with models and parameter values of their own, and an end that costs nothing.
+
+    It is no solution of this problem: the plant's motion has gaps in the eyes of the controller's model.
+
+    Args:
+        models: Model of each knot (T,).
+        rows: Values of its parameters, in the order of its layout (T, largest number).
+        durations: Duration of each knot (T,) [s].
+        xs: States (T + 1, nx).
+        us: Controls (T, nu).
+    """
+    problem = ShootingProblem(xs[0], list(models), CostStack(models[0].state))
+    table = problem._table.values
+    width = min(table.shape[1], rows.shape[1])
+    table[:-1, :width] = rows[:, :width]
+    for kind in problem._kinds[:-1]:
+        knots, place = list(kind.knots), kind.layout.slices.get("dt")
+        if place is not None:
+            table[knots, place] = durations[knots, None]
+    return Solution(
+        xs=xs,
+        us=us,
+        cost=float("nan"),
+        status=SolverStatus.CONVERGED,
+        iterations=0,
+        history=(),
+        solver="closed loop",
+        seconds=0.0,
+        x0=problem.x0,
+        problem=problem,
+        parameters=problem.parameter_values(),
+    )

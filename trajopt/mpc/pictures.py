@@ -1,0 +1,324 @@
+"""Pictures of closed loops: tracking, controls with limits, times, and all on one page."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.analysis.constraints import HELD, constraint_rows
+from trajopt.analysis.lines import Line, panels_of
+from trajopt.analysis.quantities import STATE_QUANTITIES
+from trajopt.checks import check_text
+from trajopt.errors import InvalidArgumentError
+from trajopt.mpc.report import PERCENTILE
+from trajopt.plotting.animation import check_animation_path, write_film
+from trajopt.plotting.film import film_of
+from trajopt.plotting.motion import has_motion, plot_motion
+from trajopt.plotting.path import has_path, plot_path
+from trajopt.plotting.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    PALETTE,
+    RED,
+    SCREEN,
+    canvas,
+    check_picture_path,
+    house_style,
+    legend_below,
+    line_look,
+    set_time_axis,
+    split,
+    whole_figure,
+)
+from trajopt.plotting.trajectory import draw_panels, panels_size
+from trajopt.solution import Solution
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+    from trajopt.mpc.log import ClosedLoop
+    from trajopt.mpc.tracking import Tracked
+
+_PUSH = PALETTE[4]
+_PANEL = 4  # lines of a tracked quantity that share a panel [-]
+_MOST, _ON_PAGE = 10, 4  # panels of tracked quantities, alone and on a page [-]
+_FLOOR = 1e-10  # smallest violation that is drawn [unit of the row]
+_BINS = 60
+_TIME = "time [s]"
+
+
+def plot_tracking(log: ClosedLoop, *, figure: Figure | SubFigure | None = None, most: int = _MOST) -> Figure:
+    """Draws what followed a reference, and the reference dashed; the states where there is none.
+
+    Args:
+        log: The closed loop.
+        figure: Figure or subfigure to draw into; by default a new one.
+        most: Largest number of panels.
+    """
+    motion, times = _motion(log), log.sample_times
+    tracked = log.tracked
+    with house_style():
+        if not tracked:
+            panels = [panel for panel in panels_of(motion) if panel[0].group in ("configuration", "velocity", "state")]
+            target = canvas(figure, *panels_size(panels))
+            _mark_pushes(log, draw_panels(target, panels, (), times, _TIME, _push_entries(log)))
+            return whole_figure(target)
+        parts = [part for each in tracked for part in _parts(each)][:most]
+        target = canvas(figure, 8.0, 0.9 + 1.9 * len(parts))
+        drawn = target.subplots(len(parts), sharex=True, squeeze=False)[:, 0]
+        for axes, (each, columns) in zip(drawn, parts):
+            _draw_tracked(axes, each, columns, times[:-1])
+        set_time_axis(drawn[-1], times, _TIME)
+        _mark_pushes(log, list(drawn))
+        legend_below(target, [_reference_entry(), *_push_entries(log)])
+        return whole_figure(target)
+
+
+def _parts(tracked: Tracked) -> list[tuple[Tracked, slice]]:
+    n = len(tracked.labels)
+    return [(tracked, slice(i, i + _PANEL)) for i in range(0, n, _PANEL)]
+
+
+def _draw_tracked(axes: Axes, tracked: Tracked, columns: slice, times: Reals) -> None:
+    names = tracked.labels[columns]
+    for i, name in enumerate(names):
+        look = line_look(i)
+        axes.plot(times, tracked.reference[:, columns][:, i], color=look["color"], linestyle="--", linewidth=1.0)
+        axes.plot(times, tracked.actual[:, columns][:, i], label=name or tracked.name, **look)
+    if columns.start == 0:
+        _head(axes, tracked)
+    quantity = STATE_QUANTITIES.get(tracked.unit, "")
+    axes.set_ylabel(f"{quantity} [{tracked.unit}]".strip() if tracked.unit else "")
+    if len(names) > 1:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), borderaxespad=0.3)
+
+
+def _head(axes: Axes, tracked: Tracked) -> None:
+    """Writes name and errors of a tracked quantity above its first panel."""
+    errors = tracked.errors
+    unit = f" {tracked.unit}" if tracked.unit else ""
+    note = f"off by {_rms(errors):.3g}{unit} rms, {np.nanmax(errors, initial=0.0):.3g}{unit} at most"
+    axes.set_title(tracked.name)
+    axes.set_title(note, loc="right", fontweight="normal", fontsize=8)
+
+
+def _rms(values: Reals) -> float:
+    finite = values[np.isfinite(values)]
+    return float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
+
+
+def plot_controls(log: ClosedLoop, *, figure: Figure | SubFigure | None = None) -> Figure:
+    """Draws the controls with their limits, and a band for each constraint: dark where active, red where violated.
+
+    Args:
+        log: The closed loop.
+        figure: Figure or subfigure to draw into; by default a new one.
+    """
+    motion = _motion(log)
+    panels = _control_panels(motion)
+    constraints = constraint_rows(motion)
+    with house_style():
+        target = canvas(figure, *panels_size(panels, constraints))
+        axes = draw_panels(target, panels, constraints, log.sample_times, _TIME, _push_entries(log))
+        _mark_pushes(log, axes)
+        return whole_figure(target)
+
+
+def _control_panels(motion: Solution) -> list[list[Line]]:
+    """Panels of controls, or of torques that follow from them; where limits are few, controls that share them."""
+    panels = panels_of(motion)
+    torques = [panel for panel in panels if panel[0].group == "torque"]
+    found = torques or [panel for panel in panels if panel[0].group == "control"]
+    if any(line.limb for panel in found for line in panel):
+        return [[_short(line) for line in panel] for panel in found]
+    alike: dict[tuple[Any, ...], list[Line]] = {}
+    for panel in found:
+        for line in panel:
+            bounds = (b"" if each is None else each.tobytes() for each in (line.least, line.most))
+            alike.setdefault((*line.panel, line.lower, line.upper, *bounds), []).append(line)
+    return list(alike.values()) if len(alike) <= _PANEL else found
+
+
+def _short(line: Line) -> Line:
+    """A line without its limb, which becomes the title of its panel."""
+    name = line.name.removeprefix(line.limb).removesuffix("_joint").strip("_")
+    return dataclasses.replace(line, limb="", owner=line.limb, name=name or line.name)
+
+
+def plot_timing(log: ClosedLoop, *, figure: Figure | SubFigure | None = None) -> Figure:
+    """Draws a histogram of the times of steps and of their feedback phase, with 99th percentiles and the period.
+
+    Args:
+        log: The closed loop.
+        figure: Figure or subfigure to draw into; by default a new one.
+    """
+    with house_style():
+        target = canvas(figure, 8.0, 3.6)
+        _draw_timing(target.subplots(), log)
+        return whole_figure(target)
+
+
+def _draw_timing(axes: Axes, log: ClosedLoop) -> None:
+    kinds = {"whole steps": (1e3 * log.step_times, BLUE), "feedback phases": (1e3 * log.feedback_times, GREEN)}
+    values = np.concatenate([times for times, _ in kinds.values()])
+    values = values[values > 0.0]
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.1, 1.0)
+    low, high = min(low, 1e3 * log.dt) / 1.15, max(high, 1e3 * log.dt) * 1.15
+    bins = np.geomspace(low, high, _BINS + 1)
+    for name, (times, color) in kinds.items():
+        top = float(np.percentile(times, PERCENTILE)) if times.size else 0.0
+        axes.hist(times, bins=bins.tolist(), color=color, alpha=0.45, label=name)
+        label = f"{PERCENTILE:.0f} % of {name} below {top:.3g} ms"
+        axes.axvline(top, color=color, linewidth=1.4, label=label)
+    axes.axvline(1e3 * log.dt, color=GREY, linewidth=1.2, linestyle="--", label=f"control period {1e3 * log.dt:g} ms")
+    misses = int(np.count_nonzero(log.deadline_misses))
+    axes.set_title(f"{misses} of {len(log)} steps took longer than the control period", fontweight="normal")
+    axes.set(xscale="log", xlim=(low, high), xlabel="time [ms]", ylabel="steps")
+    _plain_ticks(axes, low, high)
+    handles, labels = axes.get_legend_handles_labels()
+    order = [labels.index(label) for label in labels if label in kinds] + [
+        i for i, label in enumerate(labels) if label not in kinds
+    ]
+    axes.legend([handles[i] for i in order], [labels[i] for i in order], loc="upper left", bbox_to_anchor=(1.0, 1.03))
+
+
+def _plain_ticks(axes: Axes, low: float, high: float) -> None:
+    """Numbers such as 0.2 and 5 on a logarithmic axis."""
+    from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
+
+    steps = (1, 2, 5) if high / low < 1e3 else (1,)
+    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    ticks = [tick for power in powers for step in steps if low <= (tick := step * 10.0**power) <= high]
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.set_xticks(ticks, labels=[f"{tick:g}" for tick in ticks])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _draw_violations(axes: Axes, log: ClosedLoop) -> None:
+    """Draws the largest violation of each constraint that is violated, and of the plans; marks failed steps."""
+    times = log.times[:-1]
+    shown = list(log.violated)[: len(PALETTE) - 1]
+    points: dict[str, Any] = {"linestyle": "", "marker": ".", "markeredgewidth": 0.0}
+    if log.plan_violations.max(initial=0.0) > HELD:
+        axes.plot(times, _above_floor(log.plan_violations), color=GREY, label="largest of the plan", markersize=3.5,
+                  **points)  # fmt: skip
+    for i, name in enumerate(shown):
+        axes.plot(times, _above_floor(log.violations[name]), label=name, color=PALETTE[i], markersize=6, **points)
+    failed = times[log.statuses == "failed"]
+    if failed.size:
+        axes.plot(failed, np.full(failed.shape, 0.02), "|", color=RED, markersize=9, label="failed step",
+                  transform=axes.get_xaxis_transform(), clip_on=False)  # fmt: skip
+    axes.set_ylabel("violation")
+    if axes.get_lines() and (shown or log.plan_violations.max(initial=0.0) > HELD):
+        axes.set_yscale("log")
+        largest = max([log.plan_violations.max(initial=HELD), *log.violated.values()])
+        axes.set_ylim(HELD / 10, 3.0 * largest)
+        axes.axhline(HELD, color=GREY, linestyle="--", linewidth=0.8)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), borderaxespad=0.3)
+    else:
+        axes.set_yticks([])
+        words = "all constraints hold to 1e-6" if log.violations else "the problem has no constraints"
+        axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center", color="#555555")
+    set_time_axis(axes, log.times, _TIME)
+
+
+def _above_floor(values: Reals) -> Reals:
+    return np.where(values > _FLOOR, values, np.nan)
+
+
+def plot_summary(
+    log: ClosedLoop,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    obstacles: npt.ArrayLike = (),
+) -> Figure:
+    """Draws motion, tracking, controls, violations and times in one figure of the size of a screen.
+
+    Args:
+        log: The closed loop.
+        path: File to write (.png, .pdf or .svg).
+        title: Text before the outcome in the heading.
+        obstacles: Obstacles beside the motion, as in `trajopt.plotting.plot_path`.
+
+    Raises:
+        InvalidArgumentError: `path` cannot be written, or the log has no step.
+    """
+    path = None if path is None else check_picture_path(path)
+    title = "" if title is None else f"{check_text('title', title)}, "
+    motion = _motion(log)
+    with house_style():
+        figure = whole_figure(canvas(None, *SCREEN, apart=path is not None))
+        heading = f"{title}{log.times[-1]:g} s of closed loop in {len(log)} steps of {1e3 * log.dt:g} ms: {log.outcome}"
+        figure.suptitle(heading, fontsize=10.5, fontweight="bold", x=0.01, ha="left")
+        left, right = split(figure, 1, 2, wspace=0.02)
+        upper, lower = split(right, 2, 1, height_ratios=[1.9, 1.0])
+        if has_motion(motion) or has_path(motion):
+            above, left = split(left, 2, 1, height_ratios=[1.0, 1.2])
+            _draw_motion(motion, above, obstacles)
+        plot_tracking(log, figure=left, most=_ON_PAGE)
+        plot_controls(log, figure=upper)
+        first, second = lower.subplots(2, 1)
+        _draw_violations(first, log)
+        _draw_timing(second, log)
+        if path is not None:
+            figure.savefig(path)
+    return figure
+
+
+def _draw_motion(motion: Solution, figure: SubFigure, obstacles: npt.ArrayLike) -> None:
+    if has_motion(motion):
+        plot_motion(motion, 8, obstacles=obstacles, figure=figure)
+    else:
+        plot_path(motion, 12, obstacles=obstacles, figure=figure)
+
+
+def _mark_pushes(log: ClosedLoop, drawn: list[Axes]) -> None:
+    """Marks the pushes of a closed loop in panels over time."""
+    for axes in drawn:
+        for push in _finite_pushes(log):
+            if push.duration:
+                axes.axvspan(push.time, min(push.end, log.times[-1]), color=_PUSH, alpha=0.18, linewidth=0, zorder=0)
+            axes.axvline(push.time, color=_PUSH, linewidth=1.0, zorder=0)
+
+
+def _finite_pushes(log: ClosedLoop) -> list[Any]:
+    """Pushes that begin and end; a function for all times is none."""
+    return [push for push in log.pushes if push.time <= log.times[-1] and push.duration < 1e8]
+
+
+def _push_entries(log: ClosedLoop) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    return [Line2D([], [], color=_PUSH, linewidth=1.2, label="push")] if _finite_pushes(log) else []
+
+
+def _reference_entry() -> Any:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=GREY, linewidth=1.0, linestyle="--", label="reference")
+
+
+def animate(log: ClosedLoop, path: str | Path, *, speed: float = 1.0, obstacles: npt.ArrayLike = ()) -> Path:
+    """Writes the motion as a moving picture; see `ClosedLoop.animate`."""
+    checked = check_animation_path(path)
+    film = film_of(_motion(log), obstacles)
+    write_film(film, checked, speed, 25.0)
+    return checked
+
+
+def _motion(log: ClosedLoop) -> Solution:
+    if log.motion is None:
+        raise InvalidArgumentError(
+            "log: expected a closed loop with a step at least, got one that ended in its first period"
+        )
+    return log.motion

@@ -1,0 +1,163 @@
+"""Recorder of a closed loop: arrays of known size, filled period by period."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.actions.base import ActionModelAbstract
+from trajopt.mpc.disturbance import Push
+from trajopt.mpc.log import ClosedLoop
+from trajopt.mpc.motion import motion_of
+from trajopt.mpc.one_knot import OneKnot
+from trajopt.mpc.step import MPCStatus, MPCStep
+from trajopt.shooting import controls
+from trajopt.types import Ints, Reals
+
+if TYPE_CHECKING:
+    from trajopt.mpc.controller import MPCController
+    from trajopt.solution import Solution
+
+SAMPLES = 4000
+"""Largest number of periods of which parameters are kept, for pictures [-]."""
+REASONS = 1000
+"""Largest number of reasons that are kept [-]."""
+
+
+class Recorder:
+    """Fills the arrays of a closed loop; memory does not grow while it runs, but for the texts of failures.
+
+    Args:
+        controller: The controller.
+        periods: Number of its periods [-].
+        facts: Further fields of the ClosedLoop: delay, seed, plant.
+        pushes: The pushes.
+    """
+
+    def __init__(
+        self, controller: MPCController, dt: float, periods: int, facts: dict[str, Any], pushes: tuple[Push, ...]
+    ) -> None:
+        problem = controller.problem
+        self._controller, self._problem, self._dt = controller, problem, dt
+        self._facts, self._pushes, self._n = facts, pushes, 0
+        self._first_solve = 0.0
+        state, nu = problem.state, problem.nu
+        self._xs, self._measured = np.empty((periods + 1, state.nx)), np.empty((periods, state.nx))
+        self._us, self._lower, self._upper = (np.zeros((periods, nu)) for _ in range(3))
+        self._numbers = {
+            name: np.zeros(periods)
+            for name in (
+                "costs",
+                "control_excess",
+                "plan_costs",
+                "plan_violations",
+                "preparation_times",
+                "feedback_times",
+            )
+        }
+        self._iterations = np.zeros(periods, dtype=np.int64)
+        self._statuses = np.zeros(periods, dtype="U8")
+        self._violations = {name: np.zeros(periods) for name in problem.constraint_names}
+        self._reasons: dict[int, str] = {}
+        self._every = -(-periods // SAMPLES)
+        count = -(-periods // self._every)
+        self._rows = np.zeros((count, problem._table.values.shape[1]))
+        self._model_of_sample: Ints = np.zeros(count, dtype=np.int64)
+        self._models: list[ActionModelAbstract] = []
+        self._knots: dict[int, OneKnot] = {}
+        self._soft: set[str] = set()
+
+    def start(self, x0: Reals, first_solve: float) -> None:
+        """Takes the first state (nx,), and the time of the first solve [s]."""
+        self._xs[0], self._first_solve = x0, first_solve
+
+    def knot_of(self, model: ActionModelAbstract) -> OneKnot:
+        """The knot of one of the controller's models, compiled once."""
+        if id(model) not in self._knots:
+            self._knots[id(model)] = OneKnot(model)
+            self._models.append(model)
+            self._soft |= self._knots[id(model)].soft()
+        return self._knots[id(model)]
+
+    def take(self, x: Reals, measured: Reals, step: MPCStep, model: ActionModelAbstract, row: Reals) -> None:
+        """Takes a control period that begins: true and measured state, the controller's step, its model and its row."""
+        k, knot = self._n, self.knot_of(model)
+        knot.parameters[:] = row[: len(knot.parameters)]
+        knot.set_time_step(self._dt)
+        u = np.asarray(step.u, dtype=np.float64)
+        values = knot.values(x, u[: model.nu])
+        self._measured[k], self._us[k] = measured, u
+        self._lower[k, : model.nu], self._upper[k, : model.nu] = values.lower, values.upper
+        first = 0
+        for name, size in knot.sizes.items():
+            self._violations[name][k] = values.violations[first : first + size].max(initial=0.0)
+            first += size
+        n = self._numbers
+        n["costs"][k], n["plan_costs"][k], n["plan_violations"][k] = values.cost, step.cost, step.violation
+        n["preparation_times"][k] = step.preparation_time if k else 0.0  # the first one was the reset
+        n["feedback_times"][k] = step.feedback_time
+        self._iterations[k], self._statuses[k] = step.iterations, step.status.value
+        if step.status is not MPCStatus.SOLVED and len(self._reasons) < REASONS:
+            self._reasons[k] = step.reason
+        if k % self._every == 0:
+            self._rows[k // self._every] = row
+            self._model_of_sample[k // self._every] = self._models.index(model)
+
+    @property
+    def time(self) -> float:
+        """Time at the end of the last whole period [s]."""
+        return self._n * self._dt
+
+    def limits(self) -> tuple[Reals, Reals]:
+        """Limits of the controls in the period that was taken last, (nu,) each."""
+        return self._lower[self._n], self._upper[self._n]
+
+    def applied(self, u: Reals) -> None:
+        """Takes a control (nu,) that the plant gets in the period that was taken last."""
+        k, excess = self._n, self._numbers["control_excess"]
+        beyond = np.maximum(self._lower[k] - u, u - self._upper[k]).max(initial=0.0)
+        excess[k] = max(excess[k], beyond)
+
+    def finish_period(self, x: Reals) -> None:
+        """Takes the state (nx,) at the end of the period."""
+        self._n += 1
+        self._xs[self._n] = x
+
+    def log(self, stopped: str = "") -> ClosedLoop:
+        """The closed loop so far."""
+        n, problem = self._n, self._problem
+        samples = np.arange(0, n, self._every)
+        known = controls(problem)
+        numbers: dict[str, Any] = {name: values[:n].copy() for name, values in self._numbers.items()}
+        return ClosedLoop(
+            dt=self._dt,
+            first_solve=self._first_solve,
+            times=self._dt * np.arange(n + 1, dtype=np.float64),
+            xs=self._xs[: n + 1].copy(),
+            us=self._us[:n].copy(),
+            measured=self._measured[:n].copy(),
+            lower=self._lower[:n].copy(),
+            upper=self._upper[:n].copy(),
+            **numbers,
+            iterations=self._iterations[:n].copy(),
+            violations={name: values[:n].copy() for name, values in self._violations.items()},
+            soft=tuple(name for name in self._violations if name in self._soft),
+            statuses=self._statuses[:n].copy(),
+            reasons={k: text for k, text in self._reasons.items() if k < n},
+            pushes=self._pushes,
+            stopped=stopped,
+            control_names=known.names,
+            coordinate_names=tuple(problem.state.coordinate_names),
+            every=self._every,
+            motion=self._motion(samples) if n else None,
+            **self._facts,
+        )
+
+    def _motion(self, samples: Ints) -> Solution:
+        """The closed loop as a trajectory of samples."""
+        count, n = len(samples), self._n
+        models = [self._models[i] for i in self._model_of_sample[:count]]
+        durations = self._dt * np.diff(np.append(samples, n))
+        xs, us = self._xs[np.append(samples, n)], self._us[samples]
+        return motion_of(models, self._rows[:count], durations, xs, us)

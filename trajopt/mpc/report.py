@@ -1,0 +1,160 @@
+"""Closed loops in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.analysis.constraints import HELD, constraint_units
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.mpc.log import ClosedLoop
+    from trajopt.mpc.tracking import Tracked
+
+PERCENTILE = 99.0
+"""Percentile of times that reports and pictures give [%]."""
+
+_MOST = 4  # constraints, and reasons, that a text lists [-]
+
+
+def report(log: ClosedLoop) -> dict[str, str]:
+    """A closed loop in words by keyword; see `ClosedLoop.report`."""
+    words = {
+        "loop": f"{log.times[-1]:g} s in {len(log)} steps of {1e3 * log.dt:g} ms, {log.solver}",
+        "plant": log.plant + (f", delay {1e3 * log.delay:g} ms" if log.delay else ""),
+        "steps": log.outcome,
+        "cost": f"{log.cost:.6g}",
+    }
+    if log.stopped:
+        words["stopped"] = log.stopped
+    if not len(log):
+        return words
+    pushes = [push for push in log.pushes if push.time < log.times[-1]]
+    if pushes:
+        words["pushes"] = ", ".join(map(str, pushes[:3])) + (", ..." if len(pushes) > 3 else "")
+    for tracked in log.tracked[:_MOST]:
+        key = tracked.name if tracked.name not in words else f"{tracked.name} [{tracked.unit}]"
+        words[key] = _tracking(tracked)
+    words["controls"] = _controls(log)
+    words["constraints"] = _constraints(log)
+    words["times"] = _times(log)
+    return words
+
+
+def _tracking(tracked: Tracked) -> str:
+    errors = tracked.errors[np.isfinite(tracked.errors)]
+    if not errors.size:
+        return "nothing was asked"
+    unit = f" {tracked.unit}" if tracked.unit else ""
+    rms = float(np.sqrt(np.mean(errors**2)))
+    return f"off by {rms:.3g}{unit} rms, {errors.max():.3g}{unit} at most, {errors[-1]:.3g}{unit} at the end"
+
+
+def _controls(log: ClosedLoop) -> str:
+    limited = np.isfinite(log.lower).any(axis=0) | np.isfinite(log.upper).any(axis=0)
+    if not limited.any():
+        return "no limits"
+    excess = float(log.control_excess.max(initial=0.0))
+    if excess > HELD:
+        return f"beyond their limits by {excess:.3g} at {log.times[int(log.control_excess.argmax())]:.4g} s"
+    with np.errstate(invalid="ignore"):
+        at = (log.us <= log.lower + HELD) | (log.us >= log.upper - HELD)
+    share = 100.0 * float(at.any(axis=1).mean())
+    kept = f"within their limits to {excess:.0e}" if excess else "within their limits"
+    if not share:
+        return f"{kept}; none is at a limit"
+    return f"{kept}; one is at a limit in {share:.{0 if share >= 1.0 else 2}f} % of the steps"
+
+
+def _constraints(log: ClosedLoop) -> str:
+    if not log.violations:
+        return "none"
+    violated = log.violated
+    if not violated:
+        return f"hold to {HELD:g}: {', '.join(list(log.violations)[:_MOST])}"
+    hard = {name: size for name, size in violated.items() if name not in log.soft}
+    soft = {name: size for name, size in violated.items() if name in log.soft}
+    parts = [(hard, "violated"), (soft, "hold, but soft ones give way" if not hard else "soft ones give way")]
+    return "; ".join(f"{words}: {_sizes(log, found)}" for found, words in parts if found)
+
+
+def _sizes(log: ClosedLoop, violated: Mapping[str, float]) -> str:
+    shown, units = list(violated.items())[:_MOST], _units(log)
+    words = [
+        f"{name} by {size:.3g}{units.get(name, '')} at {_time_of(log, log.violations[name])}" for name, size in shown
+    ]
+    return ", ".join(words) + (f", and {len(violated) - _MOST} more" if len(violated) > _MOST else "")
+
+
+def _units(log: ClosedLoop) -> dict[str, str]:
+    """Unit of each constraint, after a space, where it is known."""
+    units = {} if log.motion is None else constraint_units(log.motion)
+    return {name: f" {unit}" for name, unit in units.items()}
+
+
+def _time_of(log: ClosedLoop, values: Reals) -> str:
+    return f"{log.times[int(values.argmax())]:.4g} s"
+
+
+def _times(log: ClosedLoop) -> str:
+    whole, feedback = (1e3 * float(np.percentile(t, PERCENTILE)) for t in (log.step_times, log.feedback_times))
+    misses = int(np.count_nonzero(log.deadline_misses))
+    return (
+        f"{PERCENTILE:.0f} % of steps below {whole:.3g} ms, of feedback phases below {feedback:.3g} ms; {misses} of "
+        f"{len(log)} steps took longer than {1e3 * log.dt:g} ms; first solve {log.first_solve:.2f} s"
+    )
+
+
+def explain(log: ClosedLoop) -> str:
+    """Outcome, what went wrong and when, and which knob to turn."""
+    if not len(log):
+        return f"closed loop without a step{': ' + log.stopped if log.stopped else ''}"
+    lines = [f"{key}: {text}" for key, text in report(log).items()]
+    return "\n".join(lines + advice(log))
+
+
+def advice(log: ClosedLoop) -> list[str]:
+    """Lines on what went wrong and when, and which knob to turn; none if nothing did."""
+    return [*_reasons(log), *(f"-> {cure}" for cure in _cures(log))] if len(log) else []
+
+
+def _reasons(log: ClosedLoop) -> list[str]:
+    """Steps that were not solved by their reasons, the most frequent first."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for k, text in log.reasons.items():
+        groups.setdefault((str(log.statuses[k]), text.split(":")[0] or "no reason given"), []).append(k)
+    lines = []
+    for (status, _), steps in sorted(groups.items(), key=lambda item: (item[0][0] != "failed", -len(item[1])))[:_MOST]:
+        first = steps[0]
+        count = f"{len(steps)} step{'s' if len(steps) > 1 else ''} {status}"
+        lines.append(f"  {count}, the first at {log.times[first]:.4g} s: {log.reasons[first] or 'no reason given'}")
+    return lines
+
+
+def _cures(log: ClosedLoop) -> list[str]:
+    cures = []
+    if log.deadline_misses.mean() > 0.01:
+        needed = 1e3 * float(np.percentile(log.step_times, 99.0))
+        mode = "" if log.solver.startswith("real-time") else "mode 'real-time', "
+        cures.append(
+            f"steps take longer than the control period: use a period of {needed:.2g} ms or more (MPCOptions.dt), "
+            f"fewer knots, {mode}or a time_budget"
+        )
+    if np.any(log.statuses == "failed"):
+        cures.append(
+            "steps fail: soften constraints on states, start closer to a feasible motion, or allow more iterations"
+        )
+    if set(log.violated) - set(log.soft) and not np.any(log.statuses == "failed"):
+        cures.append(
+            "the plant violates hard constraints: leave a margin in their bounds for noise, delay and model error, or "
+            "allow more iterations (MPCOptions.iterations)"
+        )
+    if log.delay > 0.2 * log.dt:
+        cures.append(
+            "the delay is a large part of the period: in Python, simulate(..., compensate_delay=True) starts plans "
+            "from after it"
+        )
+    return cures

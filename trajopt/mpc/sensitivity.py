@@ -1,0 +1,68 @@
+"""Derivatives of the control of a step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.mpc.plan import Plan
+from trajopt.shooting import ShootingProblem
+from trajopt.shooting.knots import Knots
+from trajopt.solution import Solution, SolverStatus
+from trajopt.solvers import SolutionDerivatives
+from trajopt.types import Reals
+
+
+class StepDerivatives:
+    """Derivatives of the first control of a plan, found when they are asked for; one factorisation serves all names.
+
+    Args:
+        problem: The problem of the window.
+        solver: Name of the solver.
+    """
+
+    def __init__(self, problem: ShootingProblem, solver: str) -> None:
+        self._problem, self._solver, self._plan = problem, solver, Plan.zeros(problem)
+        self._table = problem._table.values.copy()
+        self._known: SolutionDerivatives | None = None
+        self._missing = "call reset(x0) first; it solves the first window"
+
+    def remember(self, plan: Plan, *, failed: bool) -> None:
+        """Takes the plan of a step, with the parameters as they are now."""
+        self._plan.take(plan.xs, plan.us, plan.K, plan.lam, plan.y)
+        self._table[:] = self._problem._table.values
+        self._known = None
+        self._missing = "the last step failed, so that its control is that of an earlier plan" if failed else ""
+
+    def by(self, name: str, knots: Knots = None) -> Reals:
+        """du0/dp (nu, np), see `MPCController.sensitivity`."""
+        if self._missing:
+            raise InvalidArgumentError(f"sensitivity: {self._missing}")
+        if self._known is None:
+            self._known = SolutionDerivatives(self._solution(), approximate=True)
+        return np.array(self._known.by(name, knots).dus[0])
+
+    def _solution(self) -> Solution:
+        """The plan as a solution."""
+        problem, plan = self._problem, self._plan
+        now = problem._table.values.copy()
+        problem._table.values[:] = self._table
+        try:
+            parameters = problem.parameter_values()
+        finally:
+            problem._table.values[:] = now
+        return Solution(
+            xs=plan.xs,
+            us=plan.us,
+            K=plan.K,
+            cost=float("nan"),
+            status=SolverStatus.MAX_ITERATIONS,
+            iterations=1,
+            history=(),
+            solver=self._solver,
+            seconds=0.0,
+            x0=plan.xs[0],
+            multipliers={"dynamics": plan.lam, "constraints": plan.y},
+            problem=problem,
+            parameters=parameters,
+        )

@@ -1,0 +1,186 @@
+"""References that a closed loop followed, and what became of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from casadi import SX
+
+from trajopt.analysis.lines import state_lines
+from trajopt.analysis.references import terms_of
+from trajopt.errors import TrajoptError
+from trajopt.residuals import ResidualModelFramePlacement, ResidualModelState
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.shooting.kinds import Kind
+    from trajopt.solution import Solution
+
+_AXES = ("x", "y", "z")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tracked:
+    """A quantity with its reference, at the samples of a motion.
+
+    Attributes:
+        name: Name of the cost term that asks for it.
+        labels: Name of each element (n,).
+        unit: Unit of the elements; empty where it is not known.
+        actual: Values (samples, n) [unit].
+        reference: Values that were asked for (samples, n) [unit].
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    unit: str
+    actual: Reals
+    reference: Reals
+
+    @property
+    def errors(self) -> Reals:
+        """Distance from the reference (samples,) [unit]; NaN where nothing was asked."""
+        return np.asarray(np.linalg.norm(self.actual - self.reference, axis=1))
+
+
+def tracked_quantities(motion: Solution) -> tuple[Tracked, ...]:
+    """Quantities whose references changed with time; without any, all that have a reference.
+
+    A quantity is what a cost term of positive weight compares with a parameter: y(x) of r = y(x) - reference, the
+    coordinates of a state, the position of a placement. Terms of controls and forces are left out.
+
+    Args:
+        motion: The motion, with its problem.
+    """
+    found = list(_all_tracked(motion))
+    return tuple([each for each in found if _moves(each.reference)] or found)
+
+
+def _moves(reference: Reals) -> bool:
+    """Whether a reference (samples, n) changes, where there is one."""
+    known = reference[np.isfinite(reference).all(axis=1)]
+    return bool(len(known)) and bool(np.ptp(known, axis=0).max(initial=0.0) > 0.0)
+
+
+def _all_tracked(motion: Solution) -> Iterator[Tracked]:
+    problem = motion.problem
+    assert problem is not None
+    parts: dict[tuple[str, str], list[tuple[list[int], Tracked]]] = {}
+    for kind in problem._kinds[:-1]:
+        for term in terms_of(kind.model):
+            if term.residual.uses_control or term.residual.uses_solution:
+                continue
+            knots = list(kind.knots)
+            try:
+                own = _tracked(motion, kind, term, knots)
+            except TrajoptError:  # such as of a black box
+                continue
+            for each in own:
+                parts.setdefault((each.name, each.unit), []).append((knots, each))
+    for found in parts.values():
+        yield _joined(found, problem.T)
+
+
+def _joined(parts: list[tuple[list[int], Tracked]], T: int) -> Tracked:
+    """One quantity of several kinds of knots; NaN at knots that have none."""
+    first = parts[0][1]
+    actual, reference = (np.full((T, len(first.labels)), np.nan) for _ in range(2))
+    for knots, part in parts:
+        if part.labels == first.labels:
+            actual[knots], reference[knots] = part.actual, part.reference
+    return dataclasses.replace(first, actual=actual, reference=reference)
+
+
+def _tracked(motion: Solution, kind: Kind, term: Any, knots: list[int]) -> Iterator[Tracked]:
+    """Quantities of a term at the knots of a kind."""
+    assert motion.problem is not None
+    rows = kind.rows(motion.problem._table.values)
+    weight = rows[:, kind.layout.slices[f"{term.name}.weight"]]
+    if not np.any(weight > 0.0):
+        return
+    asked = weight[:, 0] > 0.0
+    for each in _of_residual(motion, kind, term, knots, rows):
+        yield dataclasses.replace(each, reference=np.where(asked[:, None], each.reference, np.nan))
+
+
+def _of_residual(motion: Solution, kind: Kind, term: Any, knots: list[int], rows: Reals) -> Iterator[Tracked]:
+    """Quantities that the residual of a term compares with its parameters."""
+    instant, residual = kind.model.instant(), term.residual
+    if isinstance(residual, ResidualModelState):
+        yield from _coordinates(motion, term, rows, kind, knots)
+    elif isinstance(residual, ResidualModelFramePlacement):
+        reference = rows[:, kind.layout.slices[f"{term.name}.reference"]].reshape(len(rows), 4, 3)[:, 3]
+        position = _values(kind, instant, instant.robot.frame_placement(residual.frame_id)[1], motion.xs[knots], rows)
+        yield Tracked(name=term.name, labels=_AXES, unit="m", actual=position, reference=reference)
+    else:
+        r = residual.evaluate(instant)
+        weighed = _weighed(kind, term, rows, r.numel())
+        values = _values(kind, instant, r, motion.xs[knots], rows)
+        for name in [name for name in kind.parameters if name.startswith(f"{term.name}.")]:
+            if _is_subtracted(r, kind.parameters[name].symbol):
+                reference = rows[:, kind.layout.slices[name]]
+                labels = _labels(reference.shape[1], residual.unit)
+                yield Tracked(
+                    name=term.name,
+                    labels=tuple(label for label, counts in zip(labels, weighed) if counts),
+                    unit="" if residual.unit == "-" else residual.unit,
+                    actual=(values + reference)[:, weighed],
+                    reference=reference[:, weighed],
+                )
+
+
+def _weighed(kind: Kind, term: Any, rows: Reals, size: int) -> npt.NDArray[np.bool_]:
+    """Whether each element of a residual has a weight > 0 (size,)."""
+    place = kind.layout.slices.get(f"{term.name}.weights")
+    return np.ones(size, dtype=np.bool_) if place is None else np.asarray(np.any(rows[:, place] > 0.0, axis=0))
+
+
+def _labels(n: int, unit: str) -> tuple[str, ...]:
+    if n == 1:
+        return ("",)
+    return _AXES[:n] if n <= 3 and unit in ("m", "m/s") else tuple(str(i) for i in range(n))
+
+
+def _values(kind: Kind, instant: Any, expression: SX, xs: Reals, rows: Reals) -> Reals:
+    """An expression of state and parameters at several knots, (n, size)."""
+    function = ca.Function("tracked", [instant.x, kind.layout.symbols], [ca.densify(expression)])  # type: ignore[attr-defined]
+    return np.asarray(function(xs.T, rows.T)).T
+
+
+def _is_subtracted(r: SX, symbol: SX) -> bool:
+    """Whether r = y - symbol."""
+    if symbol.numel() != r.numel() or symbol.shape[1] != 1:
+        return False
+    J = ca.jacobian(r, symbol)
+    return bool(J.is_constant()) and bool(np.array_equal(np.asarray(ca.DM(J)), -np.eye(r.numel())))
+
+
+def _coordinates(motion: Solution, term: Any, rows: Reals, kind: Kind, knots: list[int]) -> Iterator[Tracked]:
+    """Coordinates of a state by joint, quantity and unit, without quaternions, and those of weight 0."""
+    units = np.array(motion.problem.state.tangent_units)  # type: ignore[union-attr]
+    counts = _weighed(kind, term, rows, len(units))
+    asked_states = motion.xs.copy()
+    asked_states[knots] = rows[:, kind.layout.slices[f"{term.name}.reference"]]
+    panels: dict[tuple[str, str, str], list[tuple[str, Reals, Reals]]] = {}
+    asked_lines = state_lines(dataclasses.replace(motion, xs=asked_states))
+    for line, asked in zip(state_lines(motion), asked_lines):
+        weighed = counts[line.tangent] if line.tangent is not None else np.any(counts[units == (line.unit or "-")])
+        if line.quantity != "quaternion" and weighed:
+            actual, reference = line.values[knots], asked.values[knots]
+            if line.tangent is None and line.unit == "rad":
+                reference = reference + 2.0 * np.pi * np.round((actual - reference) / (2.0 * np.pi))
+            panels.setdefault((line.owner, line.quantity, line.unit), []).append((line.name, actual, reference))
+    for (owner, quantity, unit), found in panels.items():
+        yield Tracked(
+            name=f"{term.name}: {owner} {quantity}" if owner else f"{term.name}: {quantity}",
+            labels=tuple(name for name, *_ in found),
+            unit=unit,
+            actual=np.stack([actual for _, actual, _ in found], axis=1),
+            reference=np.stack([reference for *_, reference in found], axis=1),
+        )

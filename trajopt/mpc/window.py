@@ -1,0 +1,136 @@
+"""The window of a controller: times of its knots, and parameters that move along with time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.mpc.references import ArrayReference, FunctionReference
+from trajopt.shooting import ShootingProblem
+from trajopt.types import Reals
+
+Schedule = Callable[[Reals], Mapping[str, Any]]
+"""From the times of all knots (N + 1,) [s] to rows of parameters by name, (N + 1, *shape) each."""
+
+
+class Window:
+    """Looks up references and schedules at the absolute time of each knot, and sets the parameters of a problem.
+
+    Args:
+        problem: The problem.
+        dt: Time between knots of a problem that has no time steps [s].
+
+    Attributes:
+        offsets: Time of each knot from the first one (N + 1,) [s].
+    """
+
+    def __init__(self, problem: ShootingProblem, dt: float | None) -> None:
+        self._problem = problem
+        self.offsets = self._times(problem, dt)
+        self._references: dict[str, FunctionReference | ArrayReference] = {}
+        self._schedules: list[tuple[Schedule, str]] = []
+        self._known: dict[tuple[str, str], list[tuple[list[int], slice]]] = {}
+
+    @staticmethod
+    def _times(problem: ShootingProblem, dt: float | None) -> Reals:
+        times = problem.times
+        if times is None:
+            if dt is None:
+                raise InvalidArgumentError("options.dt: expected a time [s], as the problem's knots have no time step")
+            return dt * np.arange(problem.T + 1, dtype=np.float64)
+        for knot in np.flatnonzero(np.diff(times) <= 0.0)[:1]:
+            raise InvalidArgumentError(
+                f"problem: knot {knot} takes no time, as an impulse does, and can't be moved along with time; make the "
+                "gait without impulses"
+            )
+        return times
+
+    @property
+    def duration(self) -> float:
+        """Time from the first knot to the last one [s]."""
+        return float(self.offsets[-1])
+
+    def follow(self, name: str, reference: Any, **how: bool) -> None:
+        """Takes a reference of a parameter; None to take it back."""
+        table = self._problem._table
+        table.places(name)  # there is such a parameter
+        if name == "dt":
+            raise InvalidArgumentError("name: dt can't move along with time; the times of knots are fixed")
+        if reference is None:
+            self._references.pop(name, None)
+            return
+        check = partial(_checked, table.check, name)
+        if callable(reference):
+            self._references[name] = FunctionReference(name, reference, check, table.plain_shape(name))
+        elif isinstance(reference, (list, tuple)) and len(reference) == 2:
+            self._references[name] = ArrayReference(name, reference[0], reference[1], check, **how)
+        else:
+            raise InvalidArgumentError(
+                f"reference: expected a function of time [s], or a pair (times, values), got {shown(reference)}; to "
+                f"set one value, write controller.problem.set_parameter({name!r}, value)"
+            )
+
+    def schedule(self, table: Schedule, knots: str) -> None:
+        """Takes a schedule for "all" or for "running" knots, after a look at what it gives."""
+        if not callable(table):
+            raise InvalidArgumentError(
+                f"table: expected a ParameterSchedule, or a function from times (N + 1,) to rows by name, got "
+                f"{shown(table)}"
+            )
+        if knots not in ("all", "running"):
+            raise InvalidArgumentError(f"knots: expected 'all' or 'running', got {shown(knots)}")
+        self._scheduled(table, knots, self.offsets, checked=True)
+        self._schedules.append((table, knots))
+
+    def check(self, first: float, last: float) -> None:
+        """Raises InvalidArgumentError if a reference does not last from the one time [s] to the other."""
+        for reference in self._references.values():
+            reference.cover(first, last)
+
+    def move(self, t: float) -> None:
+        """Sets all parameters for a window from a time on [s]; none if one of them can't be looked up."""
+        times = t + self.offsets
+        self.check(t, float(times[-1]))
+        values = self._problem._table.values
+        found = [found for each, knots in self._schedules for found in self._scheduled(each, knots, times)]
+        for name, reference in self._references.items():
+            rows = reference.at(times)
+            found += [(ts, columns, rows[ts]) for ts, columns in self._places(name, "all")]
+        for ts, columns, rows in found:
+            values[ts, columns] = rows
+
+    def _scheduled(
+        self, table: Schedule, knots: str, times: Reals, *, checked: bool = False
+    ) -> list[tuple[list[int], slice, Reals]]:
+        """Knots, columns and rows that a schedule sets."""
+        found: list[tuple[list[int], slice, Reals]] = []
+        for name, given in table(times).items():
+            rows = np.asarray(given, dtype=np.float64)
+            if checked or len(rows) != len(times) or np.isnan(rows).any():
+                rows = self._checked_rows(name, given, times)
+            flat = rows.reshape(len(rows), -1)
+            if rows.ndim > 2:  # columns first, as parameters lie
+                flat = rows.transpose(0, *range(rows.ndim - 1, 0, -1)).reshape(len(rows), -1)
+            found += [(ts, columns, flat[ts]) for ts, columns in self._places(name, knots)]
+        return found
+
+    def _places(self, name: str, knots: str) -> list[tuple[list[int], slice]]:
+        """Knots that have a parameter, and its columns, one pair for each kind of knots."""
+        if (name, knots) not in self._known:
+            self._known[name, knots] = self._problem._table.places(name, knots)
+        return self._known[name, knots]
+
+    def _checked_rows(self, name: str, given: Any, times: Reals) -> Reals:
+        if len(given) != len(times):
+            raise InvalidArgumentError(f"{name}: expected a row for each of {len(times)} knots, got {len(given)}")
+        for t, row in zip(times, given):
+            self._problem._table.check(name, row, f"{name} at {t:g} s")
+        return np.asarray(given, dtype=np.float64)
+
+
+def _checked(check: Callable[[str, Any, str], Reals], name: str, argument: str, value: Any) -> Reals:
+    return check(name, value, argument)

@@ -1,0 +1,109 @@
+"""Picture of inverse dynamics with contact: forces of the contacts, torques of the joints, what is left unexplained."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.actuation import ActuationModelFloatingBase
+from trajopt.analysis.feet import Foot, LeggedMotion
+from trajopt.analysis.limbs import limbs_of
+from trajopt.plotting.forces import draw_forces
+from trajopt.plotting.style import (
+    RED,
+    canvas,
+    house_style,
+    legend_beside,
+    line_look,
+    set_time_axis,
+    split,
+    whole_figure,
+)
+from trajopt.states import StateMultibody
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+    from trajopt.inverse_dynamics import ContactInverseDynamics
+
+
+def plot_inverse_dynamics(found: ContactInverseDynamics, *, figure: Figure | SubFigure | None = None) -> Figure:
+    """Draws the torques of each limb and what the base lacks, and beside them the force of each contact.
+
+    Forces are drawn as `plot_contact_forces` draws them. Dashed lines are torque limits, where a torque comes near.
+
+    Args:
+        found: The result.
+        figure: Figure or subfigure to draw into; by default a new one.
+
+    Returns:
+        The figure; `figure.savefig("forces.png")` writes it.
+    """
+    limbs = _torque_panels(found)
+    with house_style():
+        target = canvas(figure, 13.0, 0.9 + 1.5 * max(len(limbs) + 1, len(found.contacts)))
+        left, right = split(target, 1, 2, width_ratios=[1.15, 1.0])
+        draw_forces(right, _legged(found))
+        panels = left.subplots(len(limbs) + 1, sharex=True, squeeze=False)[:, 0]
+        for axes, (label, lines) in zip(panels, limbs.items()):
+            _draw_torques(axes, found.motion.times, label, lines)
+        force = np.linalg.norm(found.base_residual[:, :3], axis=1)
+        panels[-1].plot(found.motion.times, force, color=RED)
+        panels[-1].set_ylabel("missing at\nthe base [N]", fontsize=8.0)
+        panels[-1].set_ylim(0.0, max(1.0, 1.1 * float(force.max())))
+        set_time_axis(panels[-1], found.motion.times, "time [s]")
+        return whole_figure(target)
+
+
+def _torque_panels(found: ContactInverseDynamics) -> dict[str, list[tuple[str, Reals, float]]]:
+    """Name, torques (N,) and limit of the joints of each limb."""
+    model = found.motion.robot.model
+    limbs, limits = limbs_of(model), ActuationModelFloatingBase(StateMultibody(found.motion.robot)).upper
+    panels: dict[str, list[tuple[str, Reals, float]]] = {}
+    for j in range(2, model.njoints):
+        joint, name = model.joints[j], model.names[j]
+        for i in range(joint.nv):
+            limit = float(limits[joint.idx_v - 6 + i])
+            label = name if joint.nv == 1 else f"{name} {i}"
+            line = (label, found.torques[:, joint.idx_v + i], limit)
+            panels.setdefault(limbs.get(name, "joints"), []).append(line)
+    return panels
+
+
+def _draw_torques(axes: Axes, times: Reals, label: str, lines: list[tuple[str, Reals, float]]) -> None:
+    axes.set_ylabel(f"{label}\ntorque [N m]", fontsize=8.0)
+    for i, (name, values, limit) in enumerate(lines):
+        look = line_look(i)
+        axes.plot(times, values, label=name, **look)
+        if np.abs(values).max() > 0.5 * limit:
+            for bound in (-limit, limit):
+                axes.axhline(bound, color=look.get("color"), linewidth=0.8, linestyle="--", label="_limit")
+    legend_beside(axes, len(lines))
+
+
+def _legged(found: ContactInverseDynamics) -> LeggedMotion:
+    """The contacts as feet; forces hold from a time to the next."""
+    m, n = found.motion, len(found.motion)
+    step = m.times[-1] - m.times[-2] if n > 1 else 1.0
+    times = np.append(m.times, m.times[-1] + step)
+    com = np.array(m.robot.com(m.positions))
+    feet = []
+    for j, contact in enumerate(found.contacts):
+        on = found.stands[:, j, None]
+        points = found.kinetics.points[:, j]
+        feet.append(
+            Foot(
+                name=contact.frame, frame=contact.frame, stands=found.stands[:, j],
+                positions=np.vstack([points, points[-1:]]), references=np.full((n + 1, 3), np.nan),
+                forces=np.where(on, found.forces[:, j], np.nan), torques=np.where(on, found.moments[:, j], np.nan),
+                impulses=np.full((n, 3), np.nan), normals=np.tile([0.0, 0.0, 1.0], (n, 1)),
+                mu=np.full(n, np.nan if contact.cone is None else contact.cone.mu), outline=np.zeros((n + 1, 1, 3)),
+            )
+        )  # fmt: skip
+    weight = 9.81 * float(sum(inertia.mass for inertia in m.robot.model.inertias))
+    com = np.vstack([com, com[-1:]])
+    return LeggedMotion(abscissa=times, label="time [s]", takes_time=np.ones(n, dtype=bool), feet=tuple(feet), com=com,
+                        com_references=np.full((n + 1, 3), np.nan), weight=weight)  # fmt: skip

@@ -1,0 +1,197 @@
+"""Steps of the backward modes: roots of their residuals, by Newton's method as a program."""
+
+from __future__ import annotations
+
+import itertools
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.actions.integrated.base import symbol_of
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
+from trajopt.model.functions import named_call
+from trajopt.simulator.dissipation_node import sparse
+from trajopt.simulator.steps import (
+    Inputs,
+    StepAbstract,
+    StepDerivatives,
+    StepValues,
+    SymplecticStep,
+    VelocityDerivatives,
+)
+
+_LIMIT = 100  # passes
+_SMALL = 1e-8  # step, of the largest velocity or 1, that nothing but rounding refuses
+_DECREASE = 1e-4  # of the squared residual, that a step must bring
+
+
+class ImplicitEulerStep(SymplecticStep):
+    """The root v₊ of r(q ⊕ dt v₊, v₊, v, τ) = 0, and q₊ = q ⊕ dt v₊, with r the residual of a backward mode.
+
+    Linearised at v₊, with J0 and J1 the derivatives of q ⊕ dt v₊ by q and by v₊, and M = r_v₊ + r_q₊ J1:
+
+        M dv₊ = -r - r_q₊ J0 dq - r_v dv - r_τ dτ.
+
+    Where the state of the next knot is given, it is linearised at its velocity, and values are those after this one
+    step of Newton's method: a knot sees the residual of (x, u, x⁺), and nothing is repeated. Where none is given, steps
+    from v, halved where they don't lower |r|, are repeated until one is below the simulator's tolerance, and that one
+    is taken too.
+
+    Args:
+        equation: The step of a backward mode, which gives r.
+    """
+
+    def __init__(self, equation: StepAbstract) -> None:
+        super().__init__(equation.model)
+        self._equation, self.tells_forces = equation, equation.tells_forces
+
+    @property
+    def given_size(self) -> int:
+        return self._equation.given_size
+
+    def values(self, program: Program, inputs: Inputs) -> StepValues:
+        v, d, M, rest = self._linearised(program, inputs, derivatives=False)
+        return self._after(program, inputs, v, d, _quotient(program, M, rest))
+
+    def velocity_derivatives(self, program: Program, inputs: Inputs) -> VelocityDerivatives:
+        v, d, M, rest = self._linearised(program, inputs, derivatives=True)
+        change, *parts = _columns(program, _quotient(program, M, rest), self.model.nv)
+        values = self._after(program, inputs, v, d, change)
+        return VelocityDerivatives(
+            values=values,
+            velocity=values.velocity,
+            parts=parts,
+            force_parts=lambda: self._force_parts(program, inputs, v, d, parts),
+        )
+
+    def _after(self, program: Program, inputs: Inputs, v: Array, d: StepDerivatives, change: Array) -> StepValues:
+        """Adds the calls that give the state after a step of Newton's method."""
+        a, b = symbol_of(program, v), symbol_of(program, change)
+        (after,) = program.call(ca.Function("after", [a, b], [a + b]), v, change)
+        result = self._moved(program, inputs, self._parts(program, inputs)[0], after)
+        return StepValues(result=result, force=d.values.force, velocity=after)
+
+    # Newton's method
+
+    def _linearised(
+        self, program: Program, inputs: Inputs, *, derivatives: bool
+    ) -> tuple[Array, StepDerivatives, Array, Array]:
+        """Adds the steps that give v₊, the residual's derivatives, M, and -(r, r_q₊ J0, r_v, r_τ), or -r alone."""
+        v = self._root(program, inputs) if inputs.following is None else self._given(program, inputs.following)
+        d, M, rest = self._residual(program, inputs, v, derivatives=derivatives)
+        return v, d, M, rest
+
+    def _given(self, program: Program, following: Array) -> Array:
+        x = symbol_of(program, following)
+        return program.call(ca.Function("given", [x], [x[self.model.nq :]]), following)[0]
+
+    def _residual(
+        self, program: Program, inputs: Inputs, v: Array, *, derivatives: bool
+    ) -> tuple[StepDerivatives, Array, Array]:
+        m = self.model
+        q, before = self._parts(program, inputs)
+        (x,) = program.call(self._stacked(), self._moved(program, inputs, q, v), before)
+        given = Inputs(qdq=x, torque=inputs.torque, parameters=inputs.parameters)
+        d = self._equation.derivatives(program, given)
+        r, D, by_torque = (symbol_of(program, a) for a in (d.values.result, d.Dqdq, d.Dtau))
+        at, velocity = SX.sym("q", m.nq), SX.sym("v", m.nv)
+        J0, J1 = self.lift(at, velocity)
+        by_q, by_after, by_before = ca.horzsplit(D, m.nv)
+        rest = ca.horzcat(r, ca.mtimes(by_q, J0), by_before, by_torque) if derivatives else r
+        known = [(at, q), (velocity, v), (r, d.values.result), (D, d.Dqdq), (m.layout.symbols, inputs.parameters)]
+        known += [(by_torque, d.Dtau)] if derivatives else []
+        found = named_call(program, "linear", known, sparse({"M": by_after + ca.mtimes(by_q, J1), "rest": -rest}))
+        return d, found["M"], found["rest"]
+
+    def _stacked(self) -> ca.Function:
+        after, before = SX.sym("after", self.model.nq + self.model.nv), SX.sym("before", self.model.nv)
+        return ca.Function("stacked", [after, before], [ca.vertcat(after, before)])
+
+    def _root(self, program: Program, inputs: Inputs) -> Array:
+        """Adds the iteration that finds v₊ but for the last step."""
+        v = SX.sym("v", self.model.nv)
+        before = self._parts(program, inputs)[1]
+        start = program.call(ca.Function("start", [v], [v, ca.densify(SX(*v.shape)), SX(1), SX(ca.inf)]), before)
+        tolerance = named_call(
+            program, "tolerance", [(self.model.layout.symbols, inputs.parameters)], {"t": self.model.tolerance}
+        )
+        given = [inputs.qdq, inputs.torque, inputs.parameters, tolerance["t"]]
+        program.iterate(self._pass(inputs), start, given, limit=_LIMIT)
+        return start[0]
+
+    def _pass(self, inputs: Inputs) -> Program:
+        """One pass: (v₊, step, its length, |r|² at v₊; x, τ, parameters, tolerance) -> (those, what is left)."""
+        nv = self.model.nv
+        body = Program(f"{self.model.mode.name}: root")
+        state = [body.input(size) for size in (nv, nv, 1, 1)]
+        given = Inputs(
+            qdq=body.input(self.input_size),
+            torque=body.input(inputs.torque.size),
+            parameters=body.input(inputs.parameters.size),
+        )
+        tolerance = body.input(1)
+        v, step, length = (symbol_of(body, a) for a in state[:3])
+        (trial,) = body.call(ca.Function("trial", [v, step, length], [v + length * step]), *state[:3])
+        d, M, rest = self._residual(body, given, trial, derivatives=False)
+        new = _quotient(body, M, rest)
+        body.output(*body.call(_judged(nv), *state, trial, new, d.values.result, tolerance))
+        return body
+
+    # Forces
+
+    def _force_parts(
+        self, program: Program, inputs: Inputs, v: Array, d: StepDerivatives, parts: list[Array]
+    ) -> list[Array]:
+        """Adds the call that gives the derivatives of the forces by q, v and τ."""
+        m = self.model
+        arrays = [*d.force_parts(), *parts]
+        by_q, by_after, by_before, by_torque, *changes = symbols = [symbol_of(program, a) for a in arrays]
+        at, velocity = SX.sym("q", m.nq), SX.sym("v", m.nv)
+        J0, J1 = self.lift(at, velocity)
+        follow = by_after + ca.mtimes(by_q, J1)
+        results = {
+            name: direct + ca.mtimes(follow, change)
+            for name, direct, change in zip("qvt", (ca.mtimes(by_q, J0), by_before, by_torque), changes)
+        }
+        q, _ = self._parts(program, inputs)
+        known = [(at, q), (velocity, v), *zip(symbols, arrays), (m.layout.symbols, inputs.parameters)]
+        return list(named_call(program, "felt", known, results).values())
+
+
+def _quotient(program: Program, M: Array, b: Array) -> Array:
+    """Adds the steps that give M⁻¹ b by the normal equations, whose rounding a second pass corrects."""
+    factors = program.factor(program.matmul(M, M, transpose_a=True))
+    x = program.solve(factors, program.matmul(M, b, transpose_a=True))
+    left = program.matmul(M, x, initial=b, subtract=True)
+    program.add(x, program.solve(factors, program.matmul(M, left, transpose_a=True)))
+    return x
+
+
+def _columns(program: Program, a: Array, nv: int) -> tuple[Array, ...]:
+    """Adds the call that gives the first column, and then each nv."""
+    x = symbol_of(program, a)
+    ends = [0, 1, *range(1 + nv, x.shape[1] + 1, nv)]
+    return program.call(ca.Function("columns", [x], [x[:, i:j] for i, j in itertools.pairwise(ends)]), a)
+
+
+def _judged(nv: int) -> ca.Function:
+    """(v₊, step, its length, |r|²; trial, step there, r there, tolerance) -> (the next four, what is left).
+
+    A step that |r| does not allow although it is as small as rounding is the last one.
+    """
+    v, step, length, best = SX.sym("v", nv), SX.sym("step", nv), SX.sym("length"), SX.sym("best")
+    trial, new, r, tolerance = SX.sym("trial", nv), SX.sym("new", nv), SX.sym("r", nv), SX.sym("tolerance")
+    size = ca.sumsqr(r)
+    better = size <= (1 - _DECREASE * length) * best
+    scale = ca.fmax(1, ca.norm_inf(v))
+    found = ca.if_else(better, ca.norm_inf(new) <= tolerance * scale, ca.norm_inf(step) <= _SMALL * scale)
+    left = ca.if_else(found, 0, ca.if_else(size > 0, ca.sqrt(size), 1))
+    results = [
+        ca.if_else(better, trial, v),
+        ca.if_else(better, new, step),
+        ca.if_else(better, 1, length / 2),
+        ca.if_else(better, size, best),
+        left,
+    ]
+    return ca.Function("judged", [v, step, length, best, trial, new, r, tolerance], [ca.densify(e) for e in results])

@@ -1,0 +1,100 @@
+"""Parts of commands: assignments in texts, rows of results, errors as one line."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from trajopt.errors import InvalidArgumentError, TrajoptError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def assignments(option: str, texts: list[str] | None) -> dict[str, Any]:
+    """Values by name of texts such as "mu=0.5", "target=0.4,0,0.6", "pushes=((4, 0.1), (6, -0.2))" and "inner=false".
+
+    Raises:
+        InvalidArgumentError: A text is no assignment, or a name is given twice.
+    """
+    values: dict[str, Any] = {}
+    for text in texts or ():
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not name or not equals or not value:
+            raise InvalidArgumentError(f"{option}: expected NAME=VALUE, got {text!r}; such as mu=0.5")
+        if name in values:
+            raise InvalidArgumentError(f"{option}: expected each name once, got {name!r} twice")
+        values[name] = _value(value)
+    return values
+
+
+def _value(text: str) -> Any:
+    """A truth value, None, number or tuple of numbers, also a nested one, that a text stands for; else the text."""
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    nested = _nested(text) if text[0] in "([" else None
+    if nested is not None:
+        return nested
+    numbers = [_number(part) for part in text.strip("()[]").removesuffix(",").split(",")]
+    if any(number is None for number in numbers):
+        return text
+    return numbers[0] if len(numbers) == 1 and text[-1] not in ",)]" else tuple(numbers)
+
+
+def _nested(text: str) -> tuple[Any, ...] | None:
+    """Rows of numbers in brackets; None for anything else."""
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return _rows(value) if isinstance(value, (tuple, list)) else None
+
+
+def _rows(values: Any) -> tuple[Any, ...] | None:
+    """Nested tuples and lists of numbers as tuples; None if they hold anything else."""
+    rows = [_rows(each) if isinstance(each, (tuple, list)) else each for each in values]
+    plain = all(isinstance(each, (tuple, int, float)) and not isinstance(each, bool) for each in rows)
+    return tuple(rows) if plain else None
+
+
+def _number(text: str) -> int | float | None:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None
+
+
+def show_row(console: Console, key: str, value: str, style: str | None = None, width: int = 11) -> None:
+    """Prints a keyword in a column of a width and its text in one line."""
+    console.print(f"{key:<{width}} {value}", style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def new_console() -> Console:
+    """The terminal, or a pipe."""
+    from rich.console import Console
+
+    return Console()
+
+
+@contextmanager
+def clean_errors() -> Iterator[None]:
+    """Turns a TrajoptError into one line and exit code 1, and Ctrl-C outside of a solve into exit code 130."""
+    try:
+        yield
+    except TrajoptError as error:
+        from rich.console import Console
+
+        message = " ".join(str(error).split())
+        console = Console(stderr=True)
+        console.print(f"error: {message}", style="red", markup=False, highlight=False, emoji=False, soft_wrap=True)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        raise typer.Exit(130) from None

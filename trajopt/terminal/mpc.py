@@ -1,0 +1,96 @@
+"""The command `trajopt mpc`: runs a ready controller with its plant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trajopt.terminal import assignments, clean_errors, new_console, show_row
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from trajopt.mpc import ClosedLoop
+
+
+def control(
+    name: Annotated[str | None, typer.Argument(help="Controller; without one, all are listed.")] = None,
+    duration: Annotated[float | None, typer.Option(help="Duration \\[s].")] = None,
+    assigned: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Option of the controller's problem.")
+    ] = None,
+    delay: Annotated[float | None, typer.Option(help="Time from a measurement to its control \\[s].")] = None,
+    noise: Annotated[float | None, typer.Option(help="Standard deviation of measurements.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the noise.")] = 0,
+    disturbed: Annotated[bool, typer.Option("--pushes/--no-pushes", help="Push the plant.")] = True,
+    plot: Annotated[Path | None, typer.Option(help="Picture: .png, .pdf or .svg.")] = None,
+    animate: Annotated[Path | None, typer.Option(help="Moving picture to write: .gif, or .mp4 by ffmpeg.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Log to write: .npz.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say what went wrong and what to try.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the progress bar.")] = False,
+) -> None:
+    """Run a model-predictive controller with its plant. Exit code: 0 done, 2 a step failed, 1 error."""
+    from trajopt.plotting.animation import check_animation_path
+    from trajopt.plotting.style import PICTURE_SUFFIXES, check_output_path
+    from trajopt.problems import mpc
+
+    with clean_errors():
+        for path, option, suffixes in ((plot, "--plot", PICTURE_SUFFIXES), (save, "--save", (".npz",))):
+            if path is not None:
+                check_output_path(path, option, suffixes)
+        if animate is not None:
+            check_animation_path(animate, "--animate")
+        console = new_console()
+        if name is None:
+            _list(console)
+            return
+        with console.status(f"building {name} ..."):
+            case = mpc.load(name, **assignments("--set", assigned))
+        given = {"duration": duration, "delay": delay, "noise": noise}
+        changed: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        if not disturbed:
+            changed["disturbance"] = None
+        log = case.simulate(seed=seed, progress=not quiet and console.is_terminal, **changed)
+        width = _show(console, case, log, explain)
+        if plot is not None:
+            log.plot(plot, title=case.name, obstacles=case.obstacles)
+            show_row(console, "picture", str(plot), width=width)
+        if animate is not None:
+            log.animate(animate, obstacles=case.obstacles)
+            show_row(console, "animation", str(animate), width=width)
+        if save is not None:
+            log.save(save)
+            show_row(console, "saved", str(save), width=width)
+    raise typer.Exit(2 if log.counts["failed"] or log.stopped else 0)
+
+
+def _show(console: Console, case: Any, log: ClosedLoop, explain: bool) -> int:
+    """Prints the result in a few lines; returns the width of their keywords."""
+    from trajopt.mpc.report import advice
+
+    failed = bool(log.counts["failed"] or log.stopped)
+    rows = [*log.report().items(), *case.report(log).items()]
+    width = max(11, *(len(key) + 1 for key, _ in rows))
+    for key, words in rows:
+        style = ("bold yellow" if failed else "bold green") if key == "steps" else None
+        show_row(console, key, words, style, width)
+    if explain:
+        text = "\n".join(advice(log)) or f"{'explained':<{width}} nothing to mend"
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+    return width
+
+
+def _list(console: Console) -> None:
+    """Prints a table of the ready controllers."""
+    from rich.table import Table
+
+    from trajopt.problems import mpc
+
+    if not console.is_terminal:  # a pipe has no width: one line for each
+        console.width = max(console.width, 1000)
+    table = Table("name", "description", box=None, pad_edge=False, header_style="bold")
+    for about in map(mpc.describe, mpc.names()):
+        table.add_row(about.name, about.description)
+    console.print(table, markup=False, highlight=False)
