@@ -35,6 +35,7 @@ def test_a_tree_has_every_type_and_its_sizes_add_up() -> None:
         np.testing.assert_allclose(np.linalg.norm(row.axes, axis=1), 1.0)
         assert row.lower.shape == row.upper.shape == (row.nq,)
         if row.type in ("ball", "free", "planar"):
+            assert np.isinf(row.lower).all()
             assert np.isinf(row.upper).all()
     free = next(row for row in rows if row.type == "free")
     assert (free.nq, free.nv, free.n_linear, free.n_angular) == (7, 6, 3, 3)

@@ -117,3 +117,28 @@ def test_torques_that_nothing_helps_leave_the_base_explained() -> None:
     found = multiple_contact_inverse_dynamics(*args, torque_limits=True)
     assert np.abs(found.base_residual).max() < 1e-4 * np.abs(found.wrenches).max()
     assert "beyond limits" in found.explain()
+
+
+def test_soles_turn_with_their_feet() -> None:
+    """A robot that faces another way has the same wrenches in the axes of its feet, where cones hold them back."""
+    motion = sway(2.0)
+    turned = motion.positions.copy()
+    turned[:, 5:7] = np.sin(0.4), np.cos(0.4)  # 0.8 rad about the vertical
+    other = Motion(
+        robot=motion.robot, times=motion.times, positions=turned, velocities=motion.velocities,
+        accelerations=motion.accelerations,
+    )  # fmt: skip
+    found, again = (multiple_contact_inverse_dynamics_over_time(m, SOLES, smoothness=0.1) for m in (motion, other))
+    free = multiple_contact_inverse_dynamics_over_time(motion, FEET, smoothness=0.1)
+    assert np.abs(found.wrenches - free.wrenches).max() > 1.0
+    np.testing.assert_allclose(again.wrenches, found.wrenches, atol=1e-4)
+
+
+def test_cones_of_feet_in_the_air_do_not_matter() -> None:
+    motion = sway(0.0, 6)
+    stands = np.array([[True, True]] * 2 + [[True, False]] * 2 + [[False, False]] * 2)
+    found = multiple_contact_inverse_dynamics_over_time(motion, SOLES, stands=stands, smoothness=0.0)
+    assert found.optimal
+    assert not found.wrenches[~stands].any()
+    both = multiple_contact_inverse_dynamics_over_time(motion, SOLES, smoothness=0.0)
+    np.testing.assert_allclose(found.wrenches[:2], both.wrenches[:2], atol=1e-4)

@@ -70,7 +70,8 @@ def test_a_solution_goes_through_a_table(tmp_path: Path) -> None:
     names = trajopt.StateMultibody(robot).coordinate_names[: robot.nq]
     order = np.random.default_rng(0).permutation(robot.nq)
     rows = np.column_stack([np.arange(6), 0.01 * np.arange(6), q[:, order]])
-    rows = np.insert(rows, 3, rows[3], axis=0)  # a touch-down, whose two states have one time
+    rows = np.insert(rows, 3, rows[3], axis=0)  # a touch-down, whose two states have one time: the second one counts
+    rows[3, 2:] += 1.0
     path = tmp_path / "motion.csv"
     head = ",".join(["knot [-]", "time [s]", *(f"{names[i]} [-]" for i in order)])
     np.savetxt(path, rows, delimiter=",", header=head, comments="", fmt="%.17g")

@@ -22,6 +22,7 @@ from trajopt.solvers.qp import InteriorPoint, InteriorPointOptions, QPStatus, St
 from trajopt.types import Reals
 
 BASE, TORQUE = 1e9, 1e7  # weights of the squares of what is missing, relative to the largest weight of a wrench
+EXACT = 1e-14  # tolerance; it is relative to multipliers, which are large where a motion lacks forces
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def bounded_wrenches(
     largest = float(cost.P.max() + cost.smoothness)
     for rows, price in ((slice(0, nb), BASE), (slice(nb + nk, nc), TORQUE)):
         qp.soft_linear[:n, rows], qp.soft_quadratic[:n, rows] = 0.0, price * largest
-    found = InteriorPoint(qp, InteriorPointOptions(tolerance=1e-10 * largest, max_iterations=100)).solve()
+    found = InteriorPoint(qp, InteriorPointOptions(tolerance=EXACT * largest, max_iterations=100)).solve()
     return found.du * active * size, found.status in (QPStatus.SOLVED, QPStatus.ROUNDING)
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.inverse_dynamics.contact import ContactFrame
-from trajopt.inverse_dynamics.kinetics import Kinetics, kinetics
+from trajopt.inverse_dynamics.kinetics import Kinetics, kinetics, weight_of
 from trajopt.inverse_dynamics.motion import Motion
 from trajopt.types import Reals
 
@@ -52,6 +52,11 @@ class ContactInverseDynamics:
     def kinetics(self) -> Kinetics:
         """Jacobians and placements of the contacts."""
         return kinetics(self.motion, [contact.frame for contact in self.contacts], self.axes)
+
+    @property
+    def weight(self) -> float:
+        """Weight of the robot [N]."""
+        return weight_of(self.motion.robot)
 
     @property
     def forces(self) -> Reals:

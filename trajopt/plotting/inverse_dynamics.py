@@ -103,7 +103,6 @@ def _legged(found: ContactInverseDynamics) -> LeggedMotion:
                 mu=np.full(n, np.nan if contact.cone is None else contact.cone.mu), outline=np.zeros((n + 1, 1, 3)),
             )
         )  # fmt: skip
-    weight = 9.81 * float(sum(inertia.mass for inertia in m.robot.model.inertias))
     com = np.vstack([com, com[-1:]])
     return LeggedMotion(abscissa=times, label="time [s]", takes_time=np.ones(n, dtype=bool), feet=tuple(feet), com=com,
-                        com_references=np.full((n + 1, 3), np.nan), weight=weight)  # fmt: skip
+                        com_references=np.full((n + 1, 3), np.nan), weight=found.weight)  # fmt: skip

@@ -75,10 +75,6 @@ class Barrier:
         """Parts of a column (D,)."""
         return _parts(column, [law.size for law in self.laws])
 
-    def of_ranks(self, column: SX) -> list[SX]:
-        """Parts of a column (R,)."""
-        return _parts(column, [law.rank for law in self.laws])
-
     def of_laws(self, column: SX) -> list[SX]:
         """Values of each law."""
         return _parts(column, [law.constants for law in self.laws])
