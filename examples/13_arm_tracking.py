@@ -25,7 +25,7 @@ def main(plot: bool = False) -> mpc.ClosedLoop:
         print(f"{name}: {words}")
     robot = case.controller.problem.state.robot
     hand = np.array([robot.placement(x[:7], FRAME)[:3, 3] for x in log.xs])
-    away = np.linalg.norm(hand - [case.follows(t) for t in log.times], axis=1)  # [m]
+    away = np.linalg.norm(hand - case.follows(log.times), axis=1)  # [m]
     print(f"distance in mm: {1e3 * away[log.times > 2.5].mean():.2f} on average from 2.5 s on")
     if plot:
         log.plot("arm_tracking.png")

@@ -25,7 +25,7 @@ def main(plot: bool = False) -> mpc.ClosedLoop:
         print(f"{name}: {words}")
     print(f"angle in deg: {np.degrees(abs(log.xs[-1, 1] - np.pi)):.3f} from upright at the end")
     if plot:
-        log.plot("cart_pole_balance.png")
+        log.plot("cart_pole_balance.png", lines=case.lines)
     return log
 
 

@@ -27,7 +27,7 @@ def main(plot: bool = False) -> mpc.ClosedLoop:
     least = course.free - max(away for _, away in passed(course, log))
     print(f"distance in mm: {1e3 * least:.1f} from the edges at least")
     if plot:
-        log.plot("quadrotor_gates.png")
+        log.plot("quadrotor_gates.png", lines=case.lines)
     return log
 
 

@@ -22,7 +22,7 @@ def main(plot: bool = False) -> mpc.ClosedLoop:
         print(f"{name}: {words}")
     print(f"distance in mm: {1e3 * clearance(case.follows, log).min():.1f} from the obstacles at least")
     if plot:
-        log.plot("drive_obstacles.png", obstacles=case.obstacles)
+        log.plot("drive_obstacles.png", obstacles=case.obstacles, lines=case.lines)
     return log
 
 

@@ -10,9 +10,6 @@ Importing this package builds no problem and loads no robot.
 
 from __future__ import annotations
 
-from typing import Any
-
-from trajopt.checks import check_known
 from trajopt.model.calls import explain_calls
 from trajopt.problems import (
     arm_limits,
@@ -27,6 +24,7 @@ from trajopt.problems import (
     cart_push,
     com_circle,
     double_pendulum,
+    hermite_path,
     hopper,
     humanoid_reach,
     humanoid_taichi,
@@ -36,6 +34,7 @@ from trajopt.problems import (
     mpc,
     parking,
     parking_circles,
+    parking_wheels,
     pendulum,
     pendulum_limits,
     puck,
@@ -47,12 +46,13 @@ from trajopt.problems import (
 )
 from trajopt.problems.case import ProblemCase, ProblemInfo
 from trajopt.problems.family import Family
+from trajopt.problems.registry import Registry
 
 __all__ = ["Family", "ProblemCase", "ProblemInfo", "describe", "load", "mpc", "names"]
 
-_FAMILIES: dict[str, Family] = {
-    family.name: family
-    for family in (
+_PROBLEMS: Registry[ProblemCase] = Registry(
+    "problem",
+    (
         arm_reach.FAMILY,
         arm_reach_crocoddyl.FAMILY,
         arm_reach_seed.FAMILY,
@@ -73,6 +73,8 @@ _FAMILIES: dict[str, Family] = {
         cart_pole_limits.FAMILY,
         parking.FAMILY,
         parking_circles.FAMILY,
+        parking_wheels.FAMILY,
+        hermite_path.FAMILY,
         pendulum_limits.FAMILY,
         lqr_bounds.FAMILY,
         minimum_jerk.FAMILY,
@@ -81,42 +83,8 @@ _FAMILIES: dict[str, Family] = {
         arm_spheres.FAMILY,
         com_circle.FAMILY,
         unicycle.FAMILY,
-    )
-}
-
-
-def names() -> list[str]:
-    """Names of the families."""
-    return sorted(_FAMILIES)
-
-
-def describe(name: str) -> ProblemInfo:
-    """Description of a family, its robots, and its options with their defaults; loads no robot.
-
-    Raises:
-        UnknownNameError: There is no such family; the message lists the known ones.
-    """
-    return _family(name).info()
-
-
-def load(name: str, /, robot: str | None = None, **options: Any) -> ProblemCase:
-    """Builds a ready problem.
-
-    Args:
-        name: Name of the family, one of `names()`.
-        robot: One of the robots of the family, by default the first of them; another one where `any_robot` says so.
-        **options: Options of the family, see `describe(name).options`.
-
-    Raises:
-        UnknownNameError: There is no such family, robot or option; the message lists the known ones.
-        InvalidArgumentError: An option has a wrong value.
-        MissingDependencyError: The robot needs a package that is not installed.
-    """
-    return _family(name).load(robot, options)
-
-
-def _family(name: str) -> Family:
-    return _FAMILIES[check_known("problem", name, _FAMILIES)]
-
+    ),
+)
+names, describe, load = _PROBLEMS.names, _PROBLEMS.describe, _PROBLEMS.load
 
 explain_calls(__name__)

@@ -18,9 +18,9 @@ from trajopt.checks import check_array, check_count, check_non_negative, check_p
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.problems.case import ProblemCase
-from trajopt.problems.circles import check_bodies
 from trajopt.problems.family import Family
-from trajopt.residuals import Capsule, ResidualModelControl, ResidualModelPairDistance, ResidualModelState, Sphere
+from trajopt.residuals import Capsule, ResidualModelControl, ResidualModelObstacleDistance, ResidualModelState, Sphere
+from trajopt.residuals.shapes import check_round
 from trajopt.robots import Robot, load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
@@ -66,15 +66,13 @@ def build(
     state = StateMultibody(load_robot(robot))
     start, end = (np.concatenate([check_array("goal", q, (state.nq,)), np.zeros(state.nv)]) for q in (START, goal))
     balls, least = (
-        check_bodies("spheres", spheres, ("x", "y", "z", "radius")),
+        check_round("spheres", spheres, dim=3),
         check_non_negative("margin", margin, unit="m"),
     )
     actuation = ActuationModelFull(state)
     limits = ConstraintStack.of_robot(state, actuation)
-    for i, (*center, radius) in enumerate(balls):
-        ball = Sphere(radius, center=center)
-        for name, link in LINKS.items():
-            limits.add(f"{name}_{i + 1}", ResidualModelPairDistance(state, link, ball), lower=least)
+    for name, link in LINKS.items() if len(balls) else ():
+        limits.add(name, ResidualModelObstacleDistance(state, balls, link), lower=least)
     costs = CostStack(state).add("torque", ResidualModelControl(state), weight=1e-4)
     still = ActivationModelWeightedQuad(np.repeat([0.0, 1.0], state.nv))
     costs.add("velocity", ResidualModelState(state), weight=1.0, activation=still)

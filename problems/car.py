@@ -9,7 +9,6 @@ from casadi import SX
 
 from trajopt.constraints import ConstraintStack
 from trajopt.problems.runge_kutta import ActionModelRungeKutta
-from trajopt.states import StateVector
 
 
 class ActionModelCar(ActionModelRungeKutta):
@@ -25,8 +24,3 @@ class ActionModelCar(ActionModelRungeKutta):
 
     def rate(self, x: SX, u: SX) -> SX:
         return SX(ca.vertcat(u[0] * ca.cos(x[2]), u[0] * ca.sin(x[2]), u[1]))
-
-
-def state_of_car() -> StateVector:
-    """Its state, with names and units."""
-    return StateVector(3, names=["x", "y", "theta"], units=["m", "m", "rad"])

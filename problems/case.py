@@ -10,7 +10,6 @@ import numpy as np
 
 from trajopt.notebook import table
 from trajopt.shooting import ShootingProblem
-from trajopt.solution import Solution
 from trajopt.solvers import SolverAbstract, SolverOptions
 from trajopt.types import Reals
 
@@ -18,10 +17,11 @@ CROCODDYL = "Crocoddyl 3.2.1, FDDP"
 TRAJOPT = "trajopt 0.1.0, FDDP"
 TRAJOPT_SQP = "trajopt 0.1.0, SQP"
 
-Report = Callable[[Solution], dict[str, str]]
+Report = Callable[[Any], dict[str, str]]
+"""From a solution, or a closed loop, to texts with units, by short names."""
 
 
-def no_report(solution: Solution) -> dict[str, str]:
+def no_report(result: Any) -> dict[str, str]:
     """An empty report."""
     return {}
 

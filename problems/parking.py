@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from trajopt.checks import check_array, check_count, check_positive
 from trajopt.constraints import ConstraintStack
-from trajopt.problems.car import ActionModelCar, state_of_car
+from trajopt.mobile import state_of_pose
+from trajopt.problems.car import ActionModelCar
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.runge_kutta import ends_at
@@ -36,7 +37,7 @@ def build(
 
     Source: Altro.jl, problems/parallel_park.jl.
     """
-    state, wide, most = state_of_car(), check_positive("lane", lane, unit="m"), check_positive("speed", speed)
+    state, wide, most = state_of_pose(), check_positive("lane", lane, unit="m"), check_positive("speed", speed)
     rows = ConstraintStack(state).add("speed", ResidualModelControl(state), lower=-most, upper=most)
     lower, upper = [-wide, -MARGIN, -np.inf], [wide, GOAL[1] + MARGIN, np.inf]
     rows.add("lane", ResidualModelState(state), lower=lower, upper=upper)

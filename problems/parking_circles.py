@@ -6,15 +6,18 @@ import functools
 
 import numpy as np
 import numpy.typing as npt
+from casadi import SX
 
+from trajopt.analysis import clearance
 from trajopt.checks import check_array, check_count, check_positive
 from trajopt.constraints import ConstraintStack
-from trajopt.problems.car import ActionModelCar, state_of_car
+from trajopt.mobile import state_of_pose
+from trajopt.problems.car import ActionModelCar
 from trajopt.problems.case import ProblemCase
-from trajopt.problems.circles import check_circles, clearance, outside_circles
 from trajopt.problems.family import Family
 from trajopt.problems.runge_kutta import ends_at
-from trajopt.residuals import ResidualModelControl
+from trajopt.residuals import ResidualModelControl, ResidualModelSymbolic
+from trajopt.residuals.shapes import check_round
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
 from trajopt.solvers import SolverSQP, SQPOptions
@@ -48,10 +51,10 @@ def build(
 
     Source: Altro.jl, problems/3obs.jl.
     """
-    state, most, bodies = state_of_car(), check_positive("speed", speed), check_circles(circles)
+    state, most, bodies = state_of_pose(), check_positive("speed", speed), check_round("circles", circles, dim=2)
     rows = ConstraintStack(state).add("speed", ResidualModelControl(state), lower=[0.0, -most], upper=most)
     if len(bodies):
-        rows.add("circles", outside_circles(state, bodies), lower=0.0)
+        rows.add("circles", ResidualModelSymbolic(state, outside, parameters={"circles": bodies}, unit="m²"), lower=0.0)
     model = ActionModelCar(rows, dt=dt, goal=GOAL, weight=1.0, effort=0.5)
     count, first = check_count("T", T, least=1), check_array("start", start, (3,))
     return FAMILY.case(
@@ -63,6 +66,14 @@ def build(
         report=functools.partial(report, bodies),
         obstacles=bodies,
     )
+
+
+def outside(x: SX, circles: SX) -> SX:
+    """|(x, y) - centre|² - radius² of each circle (n,) [m²], as in Altro.jl.
+
+    With distances, ResidualModelObstacleDistance, SolverSQP needs 268 iterations from this guess in place of 19.
+    """
+    return SX((x[0] - circles[:, 0]) ** 2 + (x[1] - circles[:, 1]) ** 2 - circles[:, 2] ** 2)
 
 
 def report(circles: Reals, solution: Solution) -> dict[str, str]:

@@ -10,14 +10,15 @@ import numpy.typing as npt
 from trajopt.actions import ActionModelTerminal
 from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.activations import ActivationModelWeightedQuad
+from trajopt.analysis import clearance
 from trajopt.checks import check_count, check_non_negative, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.problems.case import ProblemCase
-from trajopt.problems.circles import check_circles, clearance, outside_circles
 from trajopt.problems.family import Family
 from trajopt.problems.quadrotor import GRAVITY, DifferentialActionModelQuadrotor, hovering, state_of_quadrotor
-from trajopt.residuals import ResidualModelControl, ResidualModelState
+from trajopt.residuals import ResidualModelControl, ResidualModelObstacleDistance, ResidualModelState
+from trajopt.residuals.shapes import check_round
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
 from trajopt.solvers import SolverSQP, SQPOptions
@@ -51,14 +52,14 @@ def build(
             [m].
         thrust: Largest thrust of a rotor, > 0 [N].
     """
-    state, most, bodies = state_of_quadrotor(), check_positive("thrust", thrust, unit="N"), check_circles(pillars)
+    state, most = state_of_quadrotor(), check_positive("thrust", thrust, unit="N")
+    bodies, size = check_round("pillars", pillars, dim=2), BODY_RADIUS + check_non_negative("margin", margin, unit="m")
     costs = CostStack(state).add("thrust", ResidualModelControl(state, [GRAVITY / 4] * 4), weight=1.0)
     twist = ActivationModelWeightedQuad(np.repeat([0.0, 1.0], 6))
     costs.add("twist", ResidualModelState(state), weight=0.1, activation=twist)
     rows = ConstraintStack(state).add("rotors", ResidualModelControl(state), lower=0.0, upper=most)
     if len(bodies):
-        wide = bodies + np.array([0.0, 0.0, BODY_RADIUS + check_non_negative("margin", margin)])
-        rows.add("pillars", outside_circles(state, wide), lower=0.0)
+        rows.add("pillars", ResidualModelObstacleDistance(state, bodies, size))
     node = IntegratedActionModelEuler(DifferentialActionModelQuadrotor(costs, constraints=rows), dt=dt)
     end = ConstraintStack(state).add("goal", ResidualModelState(state, hovering(GOAL)), equals=0.0)
     terminal = ActionModelTerminal(CostStack(state), constraints=end)
@@ -85,7 +86,7 @@ def report(pillars: Reals, solution: Solution) -> dict[str, str]:
     us, words = solution.us, {"distance": f"{1e3 * np.linalg.norm(solution.xs[-1, :3] - GOAL):.2g} mm"}
     words["thrusts"] = f"{us.min():.4g} ... {us.max():.4g} N"
     if len(pillars):
-        words["clearance"] = f"{1e3 * (clearance(solution.xs, pillars) - BODY_RADIUS):.3g} mm"
+        words["clearance"] = f"{1e3 * clearance(solution.xs, pillars, BODY_RADIUS):.3g} mm"
     return words
 
 

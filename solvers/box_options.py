@@ -23,12 +23,14 @@ class BoxOptions(DDPOptions):
             their limits. Crocoddyl starts from the last pass's k, ends where no shortened step is accepted, and leaves
             those steps out, so that searches fail while controls are on their way to a limit.
         clip_guess: Whether controls of the guess are clipped to their limits; Crocoddyl takes them as they are.
+        hessian: "gauss-newton" alone.
     """
 
     box_iterations: int = 100
     box_acceptance: float = 0.1
     box_exact: bool = True
     clip_guess: bool = True
+    hessian: str = "gauss-newton"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -37,6 +39,10 @@ class BoxOptions(DDPOptions):
         for name in ("box_exact", "clip_guess"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise InvalidArgumentError(f"{name}: expected True or False, got {getattr(self, name)!r}")
+        if self.hessian != "gauss-newton":
+            raise InvalidArgumentError(
+                f"hessian: box solvers have 'gauss-newton' alone, got {self.hessian!r}; take SolverSQP for exact ones"
+            )
 
     @classmethod
     def crocoddyl(cls, *, max_iterations: int = 100, initial_regularization: float = 1e-9) -> Self:
@@ -53,3 +59,5 @@ class BoxDDPOptions(BoxOptions):
 @dataclass(frozen=True, kw_only=True)
 class BoxFDDPOptions(FDDPOptions, BoxOptions):
     """Options of SolverBoxFDDP."""
+
+    hessian: str = "gauss-newton"

@@ -40,6 +40,12 @@ class SolverOptions:
         object.__setattr__(self, name, float(number))
 
 
+def check_hessian(hessian: Any) -> None:
+    """Raises InvalidArgumentError unless it names a Hessian."""
+    if not isinstance(hessian, str) or hessian not in ("gauss-newton", "exact", "auto"):
+        raise InvalidArgumentError(f"hessian: expected 'gauss-newton', 'exact' or 'auto', got {shown(hessian)}")
+
+
 def check_step_lengths(lengths: Any) -> tuple[float, ...]:
     """Returns step lengths as numbers; raises InvalidArgumentError unless they decrease from at most 1."""
     expected = "a tuple of decreasing numbers in (0, 1]"
@@ -93,6 +99,10 @@ class DDPOptions(SolverOptions):
         regularize_value: Whether ρ is added to Vxx at every knot beside Quu, as Crocoddyl does.
         rollout_on_failure: Whether DDP goes on from the rollout of the guess's controls when no step from a guess with
             gaps is accepted; Crocoddyl gives up with the guess.
+        hessian: "gauss-newton"; "exact", the Hessian of the Lagrangian where it is convex, blended with Gauss-Newton's
+            where it is not, for models that have it; or "auto", Gauss-Newton until many steps were cut short, see
+            `curvature.ENOUGH`, then exact in the same way, and steps that are cut short are tried along a parabola.
+            Crocoddyl's is "gauss-newton".
         rollout_margin: With rollout_on_failure, a step from a guess with gaps is accepted if its cost is at most that
             of this rollout plus rollout_margin · Σ|l_t| of it [-]; Crocoddyl accepts any.
     """
@@ -115,6 +125,7 @@ class DDPOptions(SolverOptions):
     regularize_value: bool = True
     rollout_on_failure: bool = True
     rollout_margin: float = 2.0
+    hessian: str = "auto"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,6 +146,7 @@ class DDPOptions(SolverOptions):
                     f"{name}: {getattr(self, name)} is above max_regularization, {self.max_regularization}"
                 )
         self._check("step_growth", above=1.0, inclusive=True)
+        check_hessian(self.hessian)
         object.__setattr__(self, "step_lengths", check_step_lengths(self.step_lengths))
 
     @classmethod
@@ -159,6 +171,7 @@ class DDPOptions(SolverOptions):
             bad_step=0.01,
             regularize_value=True,
             rollout_on_failure=False,
+            hessian="gauss-newton",
         )
 
 
@@ -203,6 +216,8 @@ class SQPOptions(SolverOptions):
         max_penalty: Largest weight of rows at the end [-].
         step_lengths: Step lengths that are tried, decreasing [-].
         restart: Iteration at which the solve starts anew from the guess's controls, if it still goes on [-].
+        hessian: "auto", the Hessian of the Lagrangian as far as it is convex, blended with Gauss-Newton's where it is
+            not, where all models have it; "exact", the same, and models without it raise; or "gauss-newton".
     """
 
     steps: str = "policy"
@@ -217,9 +232,11 @@ class SQPOptions(SolverOptions):
     max_penalty: float = 1e7
     step_lengths: tuple[float, ...] = tuple(0.5**i for i in range(12))
     restart: int = 100
+    hessian: str = "auto"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_hessian(self.hessian)
         self._check_steps()
         for name in ("tolerance", "feasibility", "initial_penalty", "max_penalty"):
             self._check(name, above=0.0, inclusive=False)

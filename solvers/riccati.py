@@ -236,14 +236,14 @@ class Riccati:
         self._with_gaps = 0 if feasible else 1
         numbers = (regularization, regularization if regularize_value else 0.0, self._with_gaps)
         if after is not None and after.shared:
-            return self._outcome(self._factored_during(after, *numbers))
+            return self.outcome(self._factored_during(after, *numbers))
         if after is not None:
             after()
         if fill is None:
-            return self._outcome(self._factor(self._address, *numbers))
+            return self.outcome(self._factor(self._address, *numbers))
         try:
             self._table[_WAIT] = list(fill)
-            return self._outcome(self._factor(self._address, *numbers))
+            return self.outcome(self._factor(self._address, *numbers))
         finally:
             self._table[_WAIT] = [0, 0]
 
@@ -268,9 +268,9 @@ class Riccati:
         """
         self._with_gaps = 0 if feasible else recursion.WITH_GAPS
         if self.rows is None:
-            return self._outcome(self._solve(self._address, self._with_gaps))
+            return self.outcome(self._solve(self._address, self._with_gaps))
         flags = self._with_gaps | (recursion.SHORT if same_gaps else 0)
-        return self._outcome(self._solve(self._address, -proximal, flags))
+        return self.outcome(self._solve(self._address, -proximal, flags))
 
     def forward(self, *, costates: bool = True) -> LinearStep:
         """Forward pass: the solution for the vectors of the last `factor` or `solve`.
@@ -296,12 +296,14 @@ class Riccati:
         self._find(self._address, 0)
 
     @functools.cached_property
-    def native(self) -> tuple[int, int, int]:
-        """Addresses of the table and of the functions behind `solve` and `forward`, for loops in machine code."""
-        solve, forward = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (self._solve, self._forward))
-        return self._address, solve, forward
+    def native(self) -> tuple[int, int, int, int]:
+        """Addresses of the table, and of the functions behind `factor`, `solve` and `forward`, for machine code."""
+        functions = self._factor, self._solve, self._forward
+        factor, solve, forward = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in functions)
+        return self._address, factor, solve, forward
 
-    def _outcome(self, code: int) -> RiccatiOutcome:
+    def outcome(self, code: int) -> RiccatiOutcome:
+        """Outcome of the last pass, of which the machine code has returned this."""
         decrease = self._decrease.value
         curvature = decrease if self._box is None else self._curvature.value
         if code:

@@ -18,6 +18,8 @@ from trajopt.solvers import scales
 from trajopt.solvers.acceptance import Acceptance, Promise
 from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.control_limits import ControlLimits
+from trajopt.solvers.curvature import Curvature, shortened
+from trajopt.solvers.geodesic import GeodesicAcceleration
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.options import DDPOptions, SolverOptions
 from trajopt.solvers.progress import Progress
@@ -155,6 +157,10 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
                 e, options.step_lengths, options.step_growth, self.acceptance(), clipped=self.keeps_limits
             )
             self._search, self._prepared = search, True
+            self._curvature = Curvature(e, options)
+            self._curvature.prepare()
+            self._acceleration = GeodesicAcceleration(e, self._riccati, search)
+        self._curvature.begin()
         self._evaluator.xs[:], self._evaluator.us[:] = run.trajectory
         run.regularization = self.options.initial_regularization
         if self._limits:
@@ -182,7 +188,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         if outcome is None:
             return None
         used, gap_norm = run.regularization, run.gap_norm
-        step = self._search.along(self.promise(run, outcome), run.x0, run.cost, feasible=run.feasible)
+        step = self._along(run, outcome)
         self._accept(run, step)
         self._regularize(run, step)
         self._check(run, step)
@@ -194,13 +200,15 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             gap_norm=gap_norm,
             expected_decrease=step.expected,
             decrease=step.decrease,
+            blend=self._curvature.blend,
+            bent=step.bent,
         )
 
     def results(self, run: RolloutProgress) -> dict[str, Any]:
         """Gains and value function; none without controls."""
         if self.problem.nu == 0:
             return {}
-        e, r = self._evaluator, self._riccati
+        e, r = self._evaluator, self._curvature.riccati or self._riccati
         return {"K": e.K.copy(), "k": e.k.copy(), "Vx": r.Vx.copy(), "Vxx": r.Vxx.copy()}
 
     def _expanded(self, run: RolloutProgress) -> None:
@@ -264,6 +272,52 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
                 run.status = SolverStatus.INDEFINITE_QUU if indefinite else SolverStatus.DIVERGED
                 run.failed_knot = outcome.failed_knot
                 return None
+
+    def _second_order(self, run: RolloutProgress, outcome: RiccatiOutcome) -> RiccatiOutcome:
+        """The exact direction from a rollout, where there is one and the options ask for it."""
+        curvature = self._curvature
+        if not run.feasible:
+            curvature.blend = 0.0
+            return outcome
+        found, seconds = curvature.direction(self._riccati, outcome, run.curvature)
+        run.started += seconds  # compiling does not count
+        if curvature.blend > 0.0:
+            run.confirmed = curvature.ridge <= self.options.min_regularization
+        return found
+
+    def _along(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Step:
+        """The step along the exact direction if there is one, along the Gauss-Newton one, or the cheaper of both."""
+        curvature = self._curvature
+        found = self._second_order(run, outcome)
+        if curvature.blend == 0.0:
+            step = self._gauss_newton(run, outcome)
+        else:
+            step = self._search.along(self.promise(run, found), run.x0, run.cost, feasible=True)
+            if shortened(step):
+                step = self._cheaper(run, outcome, step)
+        curvature.judge(step)
+        return step
+
+    def _gauss_newton(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Step:
+        """The step along the Gauss-Newton direction; one that is cut short may be bent."""
+        curvature = self._curvature
+        step = self._search.along(self.promise(run, outcome), run.x0, run.cost, feasible=run.feasible)
+        short = run.feasible and curvature.engaged and shortened(step)
+        if short and self.options.hessian == "auto" and curvature.bends.is_due():
+            step = self._acceleration.bend(step, run.x0, run.cost)
+            curvature.bends.learn(success=step.bent)
+        return step
+
+    def _cheaper(self, run: RolloutProgress, outcome: RiccatiOutcome, exact: Step) -> Step:
+        """An exact step that was short, or the Gauss-Newton one where that is cheaper."""
+        e, curvature = self._evaluator, self._curvature
+        blend, k, K = curvature.blend, e.k.copy(), e.K.copy()
+        curvature.go_back()
+        step = self._gauss_newton(run, outcome)
+        if step.accepted and not (exact.accepted and exact.cost <= step.cost):
+            return step
+        curvature.blend, e.k[:], e.K[:] = blend, k, K
+        return exact
 
     def _measure(self, run: RolloutProgress, stop: float) -> None:
         """Sets S1, at the first rollout, whose full step promises `stop` [cost], and what follows from it."""

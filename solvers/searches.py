@@ -29,6 +29,7 @@ class Step:
         expected: Decrease that was expected [cost].
         promise: The promise at the last trial that was judged.
         unbounded: Whether the cost of a trial was below what counts as a number, -1e30.
+        bent: Whether it was along a parabola, see `GeodesicAcceleration`.
     """
 
     length: float
@@ -39,6 +40,7 @@ class Step:
     expected: float
     promise: Promise
     unbounded: bool = False
+    bent: bool = False
 
 
 class LineSearch:
@@ -103,6 +105,15 @@ class LineSearch:
                     step = Step(length, True, trials.trajectory(lane), reached, decrease, expected, latest)
                     return self._grown(step, x0, cost) if feasible and self._is_to_grow(step) else step
         return Step(self._last, False, None, cost, decrease, expected, latest, unbounded)
+
+    def tried(self, promise: Promise, x0: Reals, cost: float, length: float) -> Step | None:
+        """The step of one length from a rollout along what the evaluator's k and K hold, if it is accepted."""
+        (reached,) = self.single.roll_out(x0, (length,), None)
+        expected, decrease = promise.decrease(length), cost - reached
+        enough = self.single.in_range(0, reached) and self._acceptance.accepts(
+            promise, expected, decrease, feasible=True
+        )
+        return Step(length, True, self.single.trajectory(0), reached, decrease, expected, promise) if enough else None
 
     def _is_to_grow(self, step: Step) -> bool:
         """Whether a step from a rollout is a full one that brought far more than promised, rounding apart."""

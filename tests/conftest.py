@@ -15,38 +15,12 @@ if TYPE_CHECKING:
     from trajopt.solvers import SolverAbstract, SolverOptions
 
 VARIABLE = "TRAJOPT_CACHE_DIR"
-QUICK = {  # tests of large robots that solve once or twice: the quick tier has the same bits
-    "analysis.test_legged_motions",
-    "analysis.test_noise",
-    "contacts.test_contacts",
-    "contacts.test_contacts_crocoddyl",
-    "contacts.test_contacts_loops",
-    "contacts.test_impulses",
-    "gaits.test_compiled",
-    "gaits.test_guess",
-    "gaits.test_problem",
-    "gaits.test_solve",
-    "gaits.test_stepped",
-    "inverse_dynamics.test_gaits",
-    "plotting.test_plotting_legged",
-    "plotting.test_rollout_pictures",
-    "problems.test_gaits_reached",
-    "problems.test_legged_problems",
-    "problems.test_problems",
-    "problems.test_simulated",
-    "robots.test_legged_robots",
-    "simulator.diffne.test_drop",
-    "simulator.diffne.test_modes",
-    "simulator.diffne.test_walkthrough",
-    "simulator.test_rollout",
-    "simulator.test_energy_and_momentum",
-    "simulator.test_free_dynamics",
-    "simulator.test_modes_exact",
-    "simulator.test_modes_robots",
-    "solvers.test_parity_gaits",
-    "test_examples",
-    "test_readme",
-}
+BOTH_TIERS = (
+    *("tests.kernels.", "tests.cache.", "tests.model.test_programs", "tests.mpc.test_nothing_grows"),
+    *("tests.problems.test_contact_problems", "tests.solvers.test_outcomes", "tests.fuzz."),
+)
+"""Tests of tiers, of what is kept on disk, and of long runs; all others run the quick tier, which has the same bits."""
+
 _made = pytest.StashKey[str]()
 
 
@@ -54,6 +28,14 @@ def pytest_configure(config: pytest.Config) -> None:
     # before any worker of pytest-xdist starts: workers inherit the variable, so that they share the cache
     if VARIABLE not in os.environ:
         config.stash[_made] = os.environ[VARIABLE] = tempfile.mkdtemp(prefix="trajopt-tests-")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Each worker begins with files of its own, so that what a file keeps is computed once, then takes over others'."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -65,9 +47,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def _quick_code(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Optimised code takes ten times longer to compile."""
+    """Optimised code of large programs takes ten times longer to compile than quick code."""
     with pytest.MonkeyPatch.context() as patch:
-        if request.module.__name__.removeprefix("tests.") in QUICK:
+        if not request.module.__name__.startswith(BOTH_TIERS):
             patch.setenv("TRAJOPT_OPTIMISE", "off")
         yield
 

@@ -34,7 +34,7 @@ LOWER = (
     *("trajopt.contacts", "trajopt.activations", "trajopt.actuation", "trajopt.residuals", "trajopt.costs"),
     *("trajopt.constraints",),
     *("trajopt.actions", "trajopt.shooting", "trajopt.simulator", "trajopt.analysis", "trajopt.callbacks"),
-    *("trajopt.plotting", "trajopt.solution", "trajopt.gaits"),
+    *("trajopt.plotting", "trajopt.solution", "trajopt.gaits", "trajopt.sensing", "trajopt.mobile"),
 )
 """Rooms from the ground up: each imports of these only what stands before it, or itself."""
 

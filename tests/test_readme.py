@@ -40,8 +40,8 @@ def lines_of(text: str) -> list[str]:
 
 
 def test_every_block_has_a_test() -> None:
-    """Hello world, own model, constraints, gait, simulation, kinematics, control; install, solve, options."""
-    assert len(blocks("python")) == 7
+    """Hello world, own model, constraints, gait, simulation, kinematics, control, own robots; install, solve, list."""
+    assert len(blocks("python")) == 8
     assert len(blocks("bash")) == 4
 
 
@@ -145,6 +145,16 @@ def test_the_controlled_arm_follows_its_reference(tmp_path: Path, monkeypatch: p
     assert log.control_excess.max() <= 1e-6
     assert log.counts["failed"] == 0
     assert (tmp_path / "mpc.png").stat().st_size > 10_000
+
+
+def test_a_robot_in_code_is_a_robot_and_a_path_asks_for_rates() -> None:
+    names = run_block(7)
+    robot, rates = names["robot"], names["rates"]
+    assert (robot.nq, robot.nv) == (2, 2)
+    assert robot.placement(np.array([0.3, np.pi / 2]), "pole")[:3, 2] == pytest.approx([1.0, 0.0, 0.0])  # lies along x
+    assert robot.model.effortLimit[0] == 50.0
+    driven = 0.1 * rates.mean(axis=1)
+    assert np.trapezoid(driven, dx=0.02) == pytest.approx(names["path"].length, rel=1e-3)
 
 
 def test_the_table_of_what_compiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -81,11 +81,14 @@ from trajopt.residuals import (
     ResidualModelFrameVelocity,
     ResidualModelImpulseCoM,
     ResidualModelJointAcceleration,
+    ResidualModelJointDistance,
     ResidualModelJointEffort,
     ResidualModelLookAt,
     ResidualModelManipulability,
+    ResidualModelObstacleDistance,
     ResidualModelPairDistance,
     ResidualModelRelativePlacement,
+    ResidualModelRelativeTranslation,
     ResidualModelState,
     ResidualModelSymbolic,
     Sphere,
@@ -101,14 +104,27 @@ if TYPE_CHECKING:
     import trajopt.gaits as gaits
     import trajopt.inverse_dynamics as inverse_dynamics
     import trajopt.kinematics as kinematics
+    import trajopt.mobile as mobile
     import trajopt.mpc as mpc
     import trajopt.plotting as plotting
     import trajopt.problems as problems
+    import trajopt.sensing as sensing
     import trajopt.solvers as solvers
 
 __version__ = "0.1.0"
 
-_LAZY = ("articulations", "gaits", "inverse_dynamics", "kinematics", "mpc", "plotting", "problems", "solvers")
+_LAZY = (
+    "articulations",
+    "gaits",
+    "inverse_dynamics",
+    "kinematics",
+    "mobile",
+    "mpc",
+    "plotting",
+    "problems",
+    "sensing",
+    "solvers",
+)
 
 __all__ = [
     "ActionData",
@@ -172,11 +188,14 @@ __all__ = [
     "ResidualModelFrameVelocity",
     "ResidualModelImpulseCoM",
     "ResidualModelJointAcceleration",
+    "ResidualModelJointDistance",
     "ResidualModelJointEffort",
     "ResidualModelLookAt",
     "ResidualModelManipulability",
+    "ResidualModelObstacleDistance",
     "ResidualModelPairDistance",
     "ResidualModelRelativePlacement",
+    "ResidualModelRelativeTranslation",
     "ResidualModelState",
     "ResidualModelSymbolic",
     "Robot",
@@ -200,9 +219,11 @@ __all__ = [
     "inverse_dynamics",
     "kinematics",
     "load_robot",
+    "mobile",
     "mpc",
     "plotting",
     "problems",
+    "sensing",
     "set_num_threads",
     "solvers",
 ]

@@ -154,6 +154,19 @@ def check_bounds(argument: str, value: Any, size: int) -> Reals:
     return array
 
 
+def check_limits(lower: Any, upper: Any, size: int) -> tuple[Reals, Reals]:
+    """Returns lower and upper limits as new arrays (size,), ±inf for None.
+
+    Raises:
+        InvalidArgumentError: One is no array of bounds, or a lower limit is above the upper one.
+    """
+    low = np.full(size, -np.inf) if lower is None else check_bounds("lower", lower, size)
+    high = np.full(size, np.inf) if upper is None else check_bounds("upper", upper, size)
+    for i in np.flatnonzero(low > high)[:1]:
+        raise InvalidArgumentError(f"lower: expected lower <= upper, got {low[i]:g} and {high[i]:g} of control {i}")
+    return low, high
+
+
 def check_flag(argument: str, value: Any) -> bool:
     """Returns `value` as a bool; raises InvalidArgumentError unless it is True or False, or 1 or 0."""
     if isinstance(value, (bool, np.bool_)) or (is_integer(value) and value in (0, 1)):

@@ -1,4 +1,4 @@
-"""Command line `trajopt`: solves ready problems, lists them, simulates, controls, finds joint angles, keeps the cache.
+"""Command line `trajopt`: solves ready problems, lists them, simulates, controls, serves, finds joint angles.
 
 Exit codes of `solve` and `ik`: 0 if it converged, 2 if it did not, 1 for an invalid argument.
 """
@@ -14,8 +14,10 @@ import typer
 
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.terminal import assignments, clean_errors, new_console, show_row
+from trajopt.terminal.ik import inverse_kinematics
 from trajopt.terminal.inverse_dynamics import forces_of_motion
 from trajopt.terminal.mpc import control
+from trajopt.terminal.serve import serve
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,7 +45,9 @@ app = typer.Typer(
 cache_app = typer.Typer(no_args_is_help=True, help="The cache of compiled code on disk.")
 app.add_typer(cache_app, name="cache")
 app.command("mpc")(control)
+app.command("serve")(serve)
 app.command("inverse-dynamics")(forces_of_motion)
+app.command("ik")(inverse_kinematics)
 
 
 def main() -> None:
@@ -175,49 +179,6 @@ def simulate(
         if animate is not None:
             animate_rollout(rollout, animate)
             show_row(console, "animation", str(animate))
-
-
-@app.command("ik")
-def inverse_kinematics(
-    robot: Annotated[str, typer.Option(help="Robot, or its file.")],
-    frame: Annotated[str, typer.Option(help="Frame of the robot that is to be somewhere.")],
-    position: Annotated[
-        tuple[float, float, float], typer.Option(metavar="X Y Z", help="Where its origin is to be [m].")
-    ],
-    quaternion: Annotated[
-        tuple[float, float, float, float] | None,
-        typer.Option(metavar="X Y Z W", help="How its axes are to be turned; any way if it is left out."),
-    ] = None,
-    limits: Annotated[bool, typer.Option("--limits/--no-limits", help="Keep the robot's joint limits.")] = True,
-    starts: Annotated[int, typer.Option(help="Largest number of starts.")] = 32,
-    plot: Annotated[Path | None, typer.Option(help="Picture of the robot: .png, .pdf or .svg.")] = None,
-) -> None:
-    """Find joint angles for a frame's place. Exit code: 0 found, 2 out of reach (the nearest one is shown), 1 error."""
-    from trajopt import ConstraintStack, ResidualModelFramePlacement, ResidualModelFrameTranslation, StateMultibody
-    from trajopt.kinematics import ik
-    from trajopt.plotting.style import PICTURE_SUFFIXES, check_output_path
-    from trajopt.robots import load_robot
-
-    with clean_errors():
-        if plot is not None:
-            check_output_path(plot, "--plot", PICTURE_SUFFIXES)
-        console, state = new_console(), StateMultibody(load_robot(robot))
-        residual = (
-            ResidualModelFrameTranslation(state, frame, position)
-            if quaternion is None
-            else ResidualModelFramePlacement(state, frame, [*position, *quaternion])
-        )
-        tasks = ConstraintStack(state).add(frame if frame.isidentifier() else "frame", residual, equals=0.0)
-        with console.status("solving ..."):
-            result = ik.solve(state.robot, tasks, limits=limits, starts=starts)
-        console.print(str(result), markup=False, highlight=False, soft_wrap=True)
-        if plot is not None:
-            from trajopt.plotting import plot_configurations
-
-            target = {"points": [position]} if quaternion is None else {"placements": [[*position, *quaternion]]}
-            plot_configurations(state.robot, result.q, **target).savefig(plot)
-            show_row(console, "picture", str(plot))
-    raise typer.Exit(0 if result.solved else 2)
 
 
 @app.command("list")

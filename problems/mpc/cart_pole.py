@@ -24,6 +24,7 @@ from trajopt.types import Reals
 END = (20.0, 100.0, 10.0, 10.0)  # weights of the last state
 POLE_MASS, LENGTH = 0.2, 0.5  # [kg], [m]
 PUSHES = ((4.0, 0.1), (6.0, -0.15), (8.0, 0.15))  # time [s] and impulse on the pole's mass [N s]
+STOP = 0.04  # half of the height of the stops at the ends of the rail, in pictures [m]
 SLACK = (30.0, 3e3)  # prices of a cart beyond the rail [cost/m, cost/m²]
 NEAR = np.radians(10.0)
 
@@ -84,6 +85,9 @@ def build(
         disturbance=[mpc.Push(time=time, value=[0, 0, 0, -impulse / (mass * LENGTH)]) for time, impulse in rows],
         model_error={"pole_mass": mass},
         report=functools.partial(report, rows, end),
+        lines=(
+            np.array([[-end, 0, -STOP], [-end, 0, STOP], [-end, 0, 0], [end, 0, 0], [end, 0, STOP], [end, 0, -STOP]]),
+        ),
     )
 
 

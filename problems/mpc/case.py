@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from trajopt import mpc
+from trajopt.problems.case import Report, no_report
 from trajopt.types import Reals
-
-Report = Callable[[Any], dict[str, str]]
-"""From a closed loop to texts with units, by short names."""
-
-
-def no_report(log: Any) -> dict[str, str]:
-    """An empty report."""
-    return {}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,6 +29,7 @@ class MPCCase:
         follows: What moves along with time: the target, course, surroundings or gait; None if nothing does.
         report: Function that describes a closed loop: texts with units, by short names.
         obstacles: What pictures show beside the motion, as in ProblemCase.
+        lines: Lines that pictures show beside the motion, points (n, 2) or (n, 3) each: gates, rails, outlines [m].
     """
 
     name: str
@@ -51,6 +44,7 @@ class MPCCase:
     follows: Any = None
     report: Report = field(default=no_report, repr=False)
     obstacles: Reals = field(default_factory=lambda: np.zeros((0, 4)), repr=False)
+    lines: tuple[Reals, ...] = field(default=(), repr=False)
 
     def simulate(self, duration: float | None = None, **changes: Any) -> mpc.ClosedLoop:
         """The closed loop of this case.

@@ -6,59 +6,31 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-import casadi as ca
 import numpy as np
 import numpy.typing as npt
-from casadi import SX
 
 from trajopt import mpc
 from trajopt.actions import ActionModelTerminal
-from trajopt.actions.differential import DifferentialActionModelSymbolic
 from trajopt.actions.integrated import IntegratedActionModelRK4
 from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.checks import check_count, check_non_negative, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
-from trajopt.problems.circles import check_circles, outside_circles
+from trajopt.mobile import DifferentialActionModelDiffDrive, limit_wheels, state_of_wheels, wheel_rates
 from trajopt.problems.family import Family
 from trajopt.problems.mpc.case import MPCCase
 from trajopt.problems.mpc.checks import check_period
-from trajopt.residuals import ResidualModelControl, ResidualModelState
+from trajopt.residuals import ResidualModelControl, ResidualModelObstacleDistance, ResidualModelState
+from trajopt.residuals.shapes import check_round
 from trajopt.shooting import ShootingProblem
-from trajopt.states import StateVector
 from trajopt.types import Reals
 
 LOOP, LAP = (2.0, 1.0), 16.0  # half of the length and width of the path [m], time of a round [s]
 CIRCLES = ((1.35, 0.75, 0.2), (-1.6, -1.1, 0.25), (1.6, -0.7, 0.2))  # [m]
 CROSSING = (0.0, 0.5, 0.2)  # a circle that moves to and fro along x: its middle and radius [m]
-BODY_RADIUS, TRACK = 0.2, 0.4  # [m]
-WEIGHTS = (10.0, 10.0, 0.0, 1.0, 1.0)
-
-
-class DifferentialActionModelWheels(DifferentialActionModelSymbolic):
-    """Two driven wheels: ẋ = v cos θ, ẏ = v sin θ, θ̇ = (v_r - v_l) / b, v = (v_l + v_r) / 2, v̇_l = a_l, v̇_r = a_r.
-
-    The state is (x, y, θ, v_l, v_r) with the speeds of the wheels, the control (a_l, a_r) [m/s²].
-
-    Args:
-        costs: Costs of an instant.
-        constraints: What holds at a knot.
-        track: b, distance between the wheels, > 0 [m]. Run-time parameter.
-    """
-
-    def __init__(self, costs: CostStack, *, constraints: ConstraintStack | None = None, track: float = TRACK) -> None:
-        names = {"control_names": ["left", "right"], "control_units": ["m/s²"] * 2}
-        super().__init__(costs.state, 2, costs, constraints=constraints, **names)
-        self.track = self.parameter("track", check_positive("track", track), unit="m")
-
-    def xdot(self, x: SX, u: SX) -> SX:
-        speed = (x[3] + x[4]) / 2
-        return SX(ca.vertcat(speed * ca.cos(x[2]), speed * ca.sin(x[2]), (x[4] - x[3]) / self.track, u))
-
-
-def state_of_wheels() -> StateVector:
-    """Its state, with names and units."""
-    return StateVector(5, names=["x", "y", "theta", "left", "right"], units=["m", "m", "rad", "m/s", "m/s"])
+CROSSES, SHOWN = 6.0, 7  # its period [s], and how many of its places pictures show in half of it [-]
+BODY_RADIUS, TRACK, RADIUS = 0.2, 0.4, 0.1  # of the body, between the wheels, of a wheel [m]
+WEIGHTS = (10.0, 10.0, 0.0, RADIUS**2, RADIUS**2)  # of speeds of the wheels along the ground: 1
 
 
 def path(times: npt.ArrayLike) -> Reals:
@@ -67,14 +39,14 @@ def path(times: npt.ArrayLike) -> Reals:
     return np.column_stack([LOOP[0] * np.sin(phase), LOOP[1] * np.sin(2 * phase)])
 
 
-def wheel_speeds(times: npt.ArrayLike, track: float = TRACK) -> Reals:
-    """Speeds of the left and the right wheel along the path (n, 2) at times (n,) [m/s]."""
+def wheels_along(times: npt.ArrayLike, track: float = TRACK) -> Reals:
+    """Rates of the right and the left wheel along the path (n, 2) at times (n,) [rad/s]."""
     rate = 2 * np.pi / LAP
     phase = rate * np.asarray(times, dtype=np.float64)
     dx, dy = LOOP[0] * rate * np.cos(phase), 2 * LOOP[1] * rate * np.cos(2 * phase)
     ddx, ddy = -LOOP[0] * rate**2 * np.sin(phase), -4 * LOOP[1] * rate**2 * np.sin(2 * phase)
-    speed, turn = np.hypot(dx, dy), (dx * ddy - dy * ddx) / (dx**2 + dy**2)
-    return np.column_stack([speed - turn * track / 2, speed + turn * track / 2])
+    turn = (dx * ddy - dy * ddx) / (dx**2 + dy**2)
+    return wheel_rates(np.hypot(dx, dy), turn, radius=RADIUS, half_track=track / 2)
 
 
 class Surroundings:
@@ -91,34 +63,42 @@ class Surroundings:
     def at(self, times: Reals) -> Reals:
         """Circles at times (n,), that which moves included (n, circles, 3) [m]."""
         rows = np.tile(np.vstack([self.circles, CROSSING]), (len(times), 1, 1))
-        rows[:, -1, 0] += 1.2 * np.cos(2 * np.pi * times / 6.0)
+        rows[:, -1, 0] += 1.2 * np.cos(2 * np.pi * times / CROSSES)
         return rows
 
     def __call__(self, times: Reals) -> Mapping[str, Reals]:
         """Parameters of knots at times (n,) [s]."""
         goals = np.zeros((len(times), 5))
-        goals[:, :2], goals[:, 3:] = path(times), wheel_speeds(times)
-        return {"state.reference": goals, "obstacles.circles": self.at(times) + np.array([0.0, 0.0, self.far])}
+        goals[:, :2], goals[:, 3:] = path(times), wheels_along(times)
+        return {"state.reference": goals, "obstacles.circles": self.at(times)}
 
 
 def horizon(
-    count: int, *, N: int = 40, dt: float = 0.1, acceleration: float = 2.0, speed: float = 1.2
+    count: int,
+    *,
+    radius: float = BODY_RADIUS,
+    N: int = 40,
+    dt: float = 0.1,
+    acceleration: float = 2.0,
+    speed: float = 1.2,
 ) -> ShootingProblem:
-    """The problem of `build` for N knots and `count` circles; what moves is the parameters of `Surroundings`."""
+    """The problem of `build` for N knots, a body of a radius [m], and `count` circles; `Surroundings` moves them."""
     state = state_of_wheels()
 
     def limits() -> ConstraintStack:
-        wheels = ResidualModelState(state, elements=["left", "right"])
-        stack = ConstraintStack(state).add("wheels", wheels, lower=-speed, upper=speed)
-        return stack.add("obstacles", outside_circles(state, np.tile([99.0, 99.0, 1.0], (count, 1))), lower=0.0)
+        stack = limit_wheels(ConstraintStack(state), speed / RADIUS)
+        away = np.tile([99.0, 99.0, 1.0], (count, 1))
+        return stack.add("obstacles", ResidualModelObstacleDistance(state, away, radius))
 
     def costs(factor: float) -> CostStack:
         goal = ResidualModelState(state, np.zeros(5))
         return CostStack(state).add("state", goal, factor, ActivationModelWeightedQuad(WEIGHTS))
 
-    running = costs(1.0).add("acceleration", ResidualModelControl(state), weight=0.05)
-    rows = limits().add("motors", ResidualModelControl(state), lower=-acceleration, upper=acceleration)
-    node = IntegratedActionModelRK4(DifferentialActionModelWheels(running, constraints=rows), dt)
+    running = costs(1.0).add("acceleration", ResidualModelControl(state), weight=0.05 * RADIUS**2)
+    most = acceleration / RADIUS  # [rad/s²]
+    rows = limits().add("motors", ResidualModelControl(state), lower=-most, upper=most)
+    model = DifferentialActionModelDiffDrive(running, constraints=rows, radius=RADIUS, half_track=TRACK / 2)
+    node = IntegratedActionModelRK4(model, dt)
     x0 = np.array([0.0, 0.0, np.arctan2(2 * LOOP[1], LOOP[0]), 0.0, 0.0])
     return ShootingProblem(x0, [node] * N, ActionModelTerminal(costs(1.0), constraints=limits()))
 
@@ -136,6 +116,7 @@ def build(
 ) -> MPCCase:
     """minimise ∫ ½ (10 |p - p_ref|² + |(v_l, v_r) - v_ref|² + 0.05 |(a_l, a_r)|²) dt, |a| <= `acceleration` hard.
 
+    v and a are those of the wheels along the ground, r φ̇ and r φ̈ with r = 10 cm; the state has φ̇, the control is φ̈.
     p_ref runs along a figure of eight, 4 m x 2 m, in 16 s, for which wheels turn as v_ref; without that the robot
     drives backwards at times. The body, of radius 0.2 m, keeps `margin` from circles that lie on its way, and from one
     that crosses it to and fro, whose motion the controller knows; wheels turn at `speed` at most: soft limits. The
@@ -151,10 +132,11 @@ def build(
         margin: Distance of the body from circles, >= 0 [m].
         track: Distance between the wheels of the plant, > 0 [m].
     """
-    rows = check_circles(circles)
+    rows = check_round("circles", circles, dim=2)
     around = Surroundings(rows, BODY_RADIUS + check_non_negative("margin", margin, unit="m"))
     problem = horizon(
         len(rows) + 1,
+        radius=around.far,
         N=check_count("N", N, least=1),
         dt=check_positive("dt", dt, unit="s"),
         acceleration=check_positive("acceleration", acceleration, unit="m/s²"),
@@ -162,7 +144,8 @@ def build(
     )
     controller = mpc.MPCController(problem, options=mpc.MPCOptions(dt=check_period(period, problem)))
     controller.schedule(around)
-    plant = DifferentialActionModelWheels(CostStack(problem.state), track=track)
+    half = check_positive("track", track, unit="m") / 2
+    plant = DifferentialActionModelDiffDrive(CostStack(problem.state), radius=RADIUS, half_track=half)
     return MPCCase(
         name=FAMILY.name,
         description=FAMILY.description,
@@ -174,7 +157,14 @@ def build(
         follows=around,
         report=functools.partial(report, around, speed),
         obstacles=rows,
+        lines=tuple(outline(circle[-1]) for circle in around.at(np.linspace(0.0, CROSSES / 2, SHOWN))),
     )
+
+
+def outline(circle: Reals) -> Reals:
+    """Points (n, 2) of the edge of a circle (x, y, radius) [m]."""
+    angle = np.linspace(0.0, 2 * np.pi, 49)
+    return np.asarray(circle[:2] + circle[2] * np.column_stack([np.cos(angle), np.sin(angle)]))
 
 
 def clearance(around: Surroundings, log: Any) -> Reals:
@@ -192,8 +182,8 @@ def report(around: Surroundings, speed: float, log: Any) -> dict[str, str]:
         "clearance": f"{1e3 * near[:-1].min(initial=np.inf):.3g} mm from what stands, {1e3 * near[-1]:.3g} mm from "
         f"what moves, asked for {1e3 * (around.far - BODY_RADIUS):g} mm",
         "distance": f"{1e3 * np.median(away):.3g} mm from the path in the median, {1e3 * away.max():.3g} mm at most",
-        "wheels": f"{np.abs(log.xs[:, 3:]).max():.4g} m/s at most, the limit is {speed:g} m/s",
-        "motors": f"{np.abs(log.us).max():.6g} m/s² at most",
+        "wheels": f"{RADIUS * np.abs(log.xs[:, 3:]).max():.4g} m/s at most, the limit is {speed:g} m/s",
+        "motors": f"{RADIUS * np.abs(log.us).max():.6g} m/s² at most",
     }
 
 

@@ -152,7 +152,15 @@ def build(
         ],
         follows=course,
         report=functools.partial(report, course),
+        lines=tuple(outline(gate, opening / 2) for gate in rows),
     )
+
+
+def outline(gate: Reals, half: float) -> Reals:
+    """Edge (5, 3) of the opening of a gate (x, y, z, heading, time), half as wide as high [m]."""
+    left = np.array([-np.sin(gate[3]), np.cos(gate[3]), 0.0])
+    corners = [(-half, -half), (half, -half), (half, half), (-half, half), (-half, -half)]
+    return np.array([gate[:3] + aside * left + [0.0, 0.0, up] for aside, up in corners])
 
 
 def passed(course: Course, log: Any) -> list[tuple[float, float]]:

@@ -67,4 +67,5 @@ class ADMMRows:
 
     def iterate(self, riccati: Riccati, count: int) -> None:
         """So many iterations, with the matrices of the last factorisation; the last one has costates."""
-        self._repeat(*self._arguments, *riccati.native, count)
+        table, _, solve, forward = riccati.native
+        self._repeat(*self._arguments, table, solve, forward, count)

@@ -31,21 +31,9 @@ class Block:
         self._block = room[skipped : skipped + len(first) * self.size].reshape(len(first), self.size)
         self.address = int(self._block.ctypes.data)
         self._arrays: dict[str, Reals] = {}
-        self._kept: Reals | None = None
         for row, (name, value) in zip(self._block, first.items()):
             row[:] = value
             self._arrays[name] = row[:count].reshape(shape)
-
-    def keep(self) -> None:
-        """Remembers all arrays as they are."""
-        if self._kept is None:
-            self._kept = np.empty_like(self._block)
-        self._kept[:] = self._block
-
-    def restore(self) -> None:
-        """Goes back to what `keep` has remembered."""
-        assert self._kept is not None
-        self._block[:] = self._kept
 
     def __getitem__(self, name: str) -> Reals:
         return self._arrays[name]

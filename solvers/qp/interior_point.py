@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from trajopt.checks import check_count, check_instance, check_positive
 from trajopt.errors import InvalidArgumentError
+from trajopt.kernels import InTurn, Reduction
 from trajopt.solvers.qp.certificate import Certificate
 from trajopt.solvers.qp.interior_rows import InteriorRows
 from trajopt.solvers.qp.newton import Newton
@@ -36,7 +37,7 @@ class InteriorPointOptions:
 
     Attributes:
         tolerance: Largest product of a multiplier and its slack at the end, relative to multipliers above 1 [-].
-        row_tolerance: Largest violation of an equation at the end [-].
+        row_tolerance: Largest gap, and largest violation of an equation, at the end [-].
         max_iterations: Largest number of iterations [-].
         proximal: δ of hard equations [-].
     """
@@ -66,6 +67,8 @@ class InteriorPoint(QPSolverAbstract):
         self.options = check_instance("options", given, InteriorPointOptions)
         self._proof: Certificate | None = None
         self._of: dict[bool, tuple[InteriorRows, Newton]] = {}  # for programs without and with soft rows
+        self._sizes = [Reduction(g.reshape(1, -1), "largest size") for g in (qp.lq.g, qp.lq.terminal_g)]
+        self._slopes = InTurn(self._sizes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return InteriorPoint, (self.qp, self.options)  # machine code points into its arrays: a copy has its own
@@ -76,16 +79,13 @@ class InteriorPoint(QPSolverAbstract):
 
     def prepare(self) -> None:
         """Compiles all that solves may need, also where nothing keeps the hard rows."""
-        rows, newton = self._start()
-        newton.riccati.native  # noqa: B018  # loads its passes, which are looked up when they are first needed
+        rows, _ = self._start()
         self._certificate(rows.rows)
 
     def begin(self, options: InteriorPointOptions) -> QPSolution:
         """Solves it from zero with other options; `go_on` may follow a change of its gaps."""
         check_instance("options", options, InteriorPointOptions)
-        rows, newton = self._start()
-        rows.keep()
-        return self._iterated(rows, newton, options)
+        return self._iterated(*self._start(), options)
 
     def go_on(self, options: InteriorPointOptions, until: float = math.inf) -> QPSolution:
         """Solves it from the last iterate, after a change of gaps; from zero if a step is blocked, or many are needed.
@@ -95,28 +95,37 @@ class InteriorPoint(QPSolverAbstract):
 
         Args:
             options: Options from the last iterate; from zero they are its own.
-            until: Time of `time.perf_counter` after which no iteration is begun but the first [s].
+            until: Time of `time.perf_counter` after which no iteration is begun but the first [s]; then the better of
+                both iterates is the solution, the one that is less infeasible.
 
         Raises:
             InvalidArgumentError: `begin` has not come before, or rows have become soft or hard since.
         """
         check_instance("options", options, InteriorPointOptions)
-        soft = not np.isinf(self.qp.soft_linear).all()
+        soft = self._is_soft()
         if soft not in self._of:
             raise InvalidArgumentError(
                 "qp: expected a program that was begun, and none of whose rows became soft; begin"
             )
         rows, newton = self._of[soft]
-        newton.residual.measure()
-        rows.prepare()
+        rows.measure(newton.native)
         found = self._iterated(rows, newton, options, until, least_length=BLOCKED)
         if found.status in (QPStatus.SOLVED, QPStatus.ROUNDING) or time.perf_counter() > until:
             return found
-        rows.restore()
+        kept = None if until == math.inf else (self._infeasibility(rows, newton), _copied(found))
+        rows.restart()
         newton.at.flat[:] = 0.0
-        newton.residual.measure()
-        rows.prepare()
-        return self._iterated(rows, newton, self.options, until)
+        rows.measure(newton.native)
+        anew = self._iterated(rows, newton, self.options, until)
+        early = anew.status is QPStatus.MAX_ITERATIONS
+        return kept[1] if early and kept and kept[0] < self._infeasibility(rows, newton) else anew
+
+    def _infeasibility(self, rows: InteriorRows, newton: Newton) -> float:
+        """Largest gap of the iterate, or by what a hard row is beyond its bounds."""
+        qp = self.qp
+        beyond = np.maximum(qp.lower - rows.at_values, rows.at_values - qp.upper)
+        beyond = beyond[np.isinf(qp.soft_linear) & (qp.delta == 0.0)]
+        return max(newton.residual.gap, float(np.fmax.reduce(beyond, initial=0.0)))  # rows that are off may be NaN
 
     def _iterated(
         self,
@@ -131,14 +140,17 @@ class InteriorPoint(QPSolverAbstract):
         for iteration in range(1, iterations + 1):
             if iteration > 1 and until < math.inf and time.perf_counter() > until:
                 return self._solution(QPStatus.MAX_ITERATIONS, iteration - 1, rows, newton)
-            outcome = newton.factor()
-            if outcome.failure is not None:
+            code = rows.iterate(newton.native)
+            if code:
                 if self._is_near(rows, iteration):
                     return self._solution(QPStatus.ROUNDING, iteration, rows, newton)
-                return self._solution(QPStatus.INDEFINITE, iteration, rows, newton, outcome.failed_knot)
-            length = self._advance(rows, newton)
+                return self._solution(
+                    QPStatus.INDEFINITE, iteration, rows, newton, newton.riccati.outcome(code).failed_knot
+                )
+            length = rows.number("length")
             small = rows.number("product") < options.tolerance * max(1.0, rows.number("largest"))
-            if small and rows.number("missed") < options.row_tolerance and self._is_stationary(length, newton):
+            small = small and rows.number("missed") < options.row_tolerance and self._is_stationary(length, newton)
+            if small and newton.residual.gap < options.row_tolerance:  # of which a part of a step leaves a part
                 return self._solution(QPStatus.SOLVED, iteration, rows, newton)
             if self._is_infeasible(rows, newton):
                 return self._solution(QPStatus.INFEASIBLE, iteration, rows, newton)
@@ -147,33 +159,21 @@ class InteriorPoint(QPSolverAbstract):
         return self._solution(QPStatus.MAX_ITERATIONS, iterations, rows, newton)
 
     def _start(self) -> tuple[InteriorRows, Newton]:
-        qp, options = self.qp, self.options
-        soft = not np.isinf(qp.soft_linear).all()
+        qp, options, soft = self.qp, self.options, self._is_soft()
         if soft not in self._of:
             rows = InteriorRows(qp, soft)
             self._of[soft] = rows, Newton(qp, rows.rows, rows.y, rows.at_values)
         rows, newton = self._of[soft]
         newton.riccati.find_rows()
         newton.at.flat[:] = 0.0
-        gradient = max(float(np.abs(qp.lq.g).max(initial=0.0)), float(np.abs(qp.lq.terminal_g).max(initial=0.0)))
-        rows.start(qp, options.proximal, gradient, 0.01 * options.tolerance)
-        newton.residual.measure()
-        rows.prepare()
+        self._slopes()
+        rows.start(qp, options.proximal, max(each.latest()[0] for each in self._sizes), 0.01 * options.tolerance)
+        rows.measure(newton.native)
         return rows, newton
 
-    @staticmethod
-    def _advance(rows: InteriorRows, newton: Newton) -> float:
-        """Mehrotra's predictor and corrector, with the matrices of the last factorisation; gives the step length."""
-        if rows.count:
-            newton.forward(costates=False)
-            rows.center()
-            newton.solve()
-        newton.forward()
-        length = rows.advance()
-        newton.move(length)
-        newton.residual.measure()
-        rows.prepare()
-        return length
+    def _is_soft(self) -> bool:
+        """Whether some rows have slacks."""
+        return bool(self.qp.soft_linear.min(initial=np.inf) < np.inf)
 
     def _is_near(self, rows: InteriorRows, iteration: int) -> bool:
         """Whether the end is near, and rows so heavy that they hide the Hessian: a pivot that fails is rounding."""
@@ -190,7 +190,7 @@ class InteriorPoint(QPSolverAbstract):
 
     def _is_infeasible(self, rows: InteriorRows, newton: Newton) -> bool:
         """Whether rows are missed by multipliers that have grown large, and those prove that they must be."""
-        if rows.number("missed") < self.options.row_tolerance or np.abs(rows.y).max(initial=0.0) < SUSPICIOUS:
+        if rows.number("missed") < self.options.row_tolerance or rows.number("heaviest") < SUSPICIOUS:
             return False
         return self._certificate(rows.rows).proves(newton.at.lam, rows.y)
 
@@ -218,3 +218,9 @@ class InteriorPoint(QPSolverAbstract):
             K=newton.riccati.K,
             failed_knot=failed_knot,
         )
+
+
+def _copied(found: QPSolution) -> QPSolution:
+    """A solution whose arrays are its own."""
+    arrays = {name: getattr(found, name) for name in ("dx", "du", "lam", "y", "rows", "K")}
+    return replace(found, **{name: array.copy() for name, array in arrays.items() if array is not None})

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from trajopt.kernels.builder import Builder
 from trajopt.solvers.recursion.flat import (
     DECLARATIONS,
     Cell,
@@ -24,6 +25,7 @@ from trajopt.solvers.recursion.flat import (
     where_equal,
     where_negative,
 )
+from trajopt.solvers.recursion.frame import SHORT, WITH_GAPS
 
 SIDES = {"upper": 1.0, "lower": -1.0}
 GIVEN = {"lower": -math.inf, "upper": math.inf, "given_delta": 0.0, "y_ref": 0.0}
@@ -31,8 +33,9 @@ GIVEN_SOFT = {"soft_linear": math.inf, "soft_quadratic": 0.0}
 ROW = {"h": 0.0, "values": 0.0, "at_values": 0.0, "weights": 0.0, "y": 0.0, "delta": 0.0, "shift": 0.0}
 EQUATION = {"equal": 0.0, "equal_weight": 0.0, "equal_bound": 0.0, "equal_delta": 0.0, "equal_y": 0.0, "missed": 0.0}
 SIDE = {"on": 0.0, "bound": 0.0, "t": 1.0, "y": 1.0, "residual": 0.0, "D": 0.0, "dt": 0.0, "dy": 0.0, "second": 0.0}
+SIDE |= {"inverse": 1.0}  # 1/y; a division takes as long as all else that is done to a row
 SOFT = {"soft": 0.0, "linear": 0.0, "quadratic": 0.0}
-SOFT_SIDE = {"s": 0.0, "w": 1.0, "ds": 0.0, "dw": 0.0, "second_soft": 0.0}
+SOFT_SIDE = {"s": 0.0, "w": 1.0, "ds": 0.0, "dw": 0.0, "second_soft": 0.0, "give": 1.0}  # 1 / (w + b s)
 
 ARRAYS = GIVEN | ROW | EQUATION | {f"{side}_{name}": value for side in SIDES for name, value in SIDE.items()}
 SOFT_ARRAYS = (
@@ -40,8 +43,11 @@ SOFT_ARRAYS = (
 )
 """Name and first value of each array, without and with soft rows; see `InteriorRows`."""
 
-NUMBERS = ("count", "floor", "push", "proximal", "gap", "missed", "target", "mean", "length", "product", "largest")
-BEGIN = "trajopt_ipm_begin"
+GIVEN_NUMBERS = ("floor", "push", "proximal")
+NUMBERS = (*GIVEN_NUMBERS, "count", "gap", "missed", "target", "mean", "length", "product", "largest", "heaviest")
+PASSES = ("table", "factor", "solve", "forward", "residuals", "measure", "at", "step", "size")
+"""Of `Newton`: table and passes of the recursion, table and pass of the residuals, iterate, step, and their size."""
+BEGIN, MEASURE, ITERATE = "trajopt_ipm_begin", "trajopt_ipm_measure", "trajopt_ipm_iterate"
 PREPARE, CENTER, ADVANCE = "trajopt_ipm_prepare", "trajopt_ipm_center", "trajopt_ipm_advance"
 SHRINK = 0.995  # part of the way to the boundary, at least
 FIRST = 0.1  # least first slack, of a row that the first iterate keeps by less
@@ -49,8 +55,14 @@ LEAST = 1e-3  # first multiplier
 
 
 def interior_point_text(soft: bool) -> str:
-    """Functions `i64 name(block, size, numbers)`: the first iterate; then before, between and after the two solves."""
-    return "\n".join([*(write(soft) for write in (_begin, _prepare, _center, _advance)), DECLARATIONS])
+    """LLVM text of three functions of (block, size, numbers), which return 0.
+
+    `begin` writes the first slacks and multipliers. `measure(..., passes)` finds all residuals of an iterate, and what
+    the next step needs. `iterate(..., passes)` is Mehrotra's predictor and corrector, then `measure`; where the
+    recursion fails it does nothing more, and returns what that says.
+    """
+    rows = [write(soft) for write in (_begin, _prepare, _center, _advance)]
+    return "\n".join([*rows, _measure(), _iterate(), DECLARATIONS])
 
 
 @dataclass
@@ -72,10 +84,6 @@ class _Side:
     def __setitem__(self, name: str, value: Value) -> None:
         self.row[f"{self.name}_{name}"] = value
 
-    def stiffness(self) -> Value:
-        """w + b s."""
-        return self["w"] + self.row["quadratic"] * self["s"]
-
     def moved(self, target: Value | None, second: bool) -> tuple[Value, Value | None]:
         """Wanted changes of t y and s w."""
         change = -(self["t"] * self["y"])
@@ -94,24 +102,25 @@ class _Side:
 
     def missing(self, change: Value, slack: Value | None) -> Value:
         """e: what the Newton step of the rows has to make up for."""
-        e = self["residual"] + change / self["y"]
-        return e if slack is None else e - slack / self.stiffness()
+        e = self["residual"] + change * self["inverse"]
+        return e if slack is None else e - slack * self["give"]
 
     def step(self, rows: Value, change: Value, slack: Value | None) -> list[tuple[str, Value, str, Value]]:
         """Changes of t and y, and of s and w."""
         dy = self["D"] * (self.sign * rows + self.missing(change, slack))
-        steps = [("t", self["on"] * ((change - self["t"] * dy) / self["y"]), "y", dy)]
+        steps = [("t", self["on"] * ((change - self["t"] * dy) * self["inverse"]), "y", dy)]
         if slack is not None:
             on = self.row["soft"] * self["on"]
-            ds = on * ((slack + self["s"] * dy) / self.stiffness())
+            ds = on * ((slack + self["s"] * dy) * self["give"])
             steps.append(("s", ds, "w", on * (self.row["quadratic"] * ds - dy)))
         return steps
 
-    def longest(self, steps: list[tuple[str, Value, str, Value]]) -> None:
-        """Shortens the step to where t, y, s and w stay positive."""
+    def raise_rate(self, steps: list[tuple[str, Value, str, Value]]) -> None:
+        """Raises the largest rate at which a t, y, s or w falls: one of a is 0 after 1 / max(- da / a) steps."""
         for first, change, second, other in steps:
-            for name, step in ((first, change), (second, other)):
-                self.row.least("longest", where_negative(step, -self[name] / step, 1.0))
+            a, b = self[first], self[second]
+            fall = minimum(change * b, other * a)  # of one of the two, times both
+            self.row.most("rate", where_negative(fall, -fall / (a * b), 0.0))
 
 
 def _sides(row: Cell, soft: bool) -> list[_Side]:
@@ -199,12 +208,14 @@ def _prepare(soft: bool) -> str:
         for side in _sides(row, soft):
             t, y, on = side["t"], side["y"], side["on"]
             residual = side.sign * values - side["bound"] + t - row["delta"] * y + side.sign * row["shift"]
-            compliance = t / y + row["delta"]
+            side["inverse"] = inverse = 1.0 / y
+            compliance = t * inverse + row["delta"]
             row.add("gap", on * (t * y))
             if soft:
-                residual = residual - side["s"]
-                compliance = compliance + side["s"] / side.stiffness()
-                row.add("gap", row["soft"] * on * (side["s"] * side["w"]))
+                s, w = side["s"], side["w"]
+                side["give"] = give = 1.0 / (w + row["quadratic"] * s)
+                residual, compliance = residual - s, compliance + s * give
+                row.add("gap", row["soft"] * on * (s * w))
             side["residual"], side["D"] = on * residual, on / compliance
             row.most("missed", abs(on * residual))
             D = side["D"]
@@ -219,16 +230,16 @@ def _center(soft: bool) -> str:
     """Target of the products by what the predictor reaches, and h of the corrector (Mehrotra, 1992)."""
     f = _function(CENTER, soft)
     b = f.b
-    with f.cells(longest="min", first="sum", second="sum") as row:
+    with f.cells(rate="max", first="sum", second="sum") as row:
         for side in _sides(row, soft):
             steps = side.step(row["values"], *side.moved(None, False))
-            side.longest(steps)
+            side.raise_rate(steps)
             for (name, change, other_name, other), second in zip(steps, ("second", "second_soft")):
                 product = change * other
                 row.add("first", side[name] * other + side[other_name] * change)
                 row.add("second", product)
                 side[second] = product
-    longest = b.op(f"call double @llvm.minimum.f64(double {row.results['longest']}, double 1.0)")
+    longest = _longest(f, row)
     curvature = row.results["second"]
     gap, count = f.scalar("gap"), f.scalar("count")
     slope = b.op(f"fadd double {row.results['first']}, {b.op(f'fmul double {longest}, {curvature}')}")
@@ -248,24 +259,30 @@ def _center(soft: bool) -> str:
     return f.text()
 
 
+def _longest(f: Flat, row: Cell) -> str:
+    """Longest step with which all slacks and multipliers stay positive, at most 1."""
+    rate = f.b.op(f"call double @llvm.maximum.f64(double {row.results['rate']}, double 1.0)")
+    return f.b.op(f"fdiv double 1.0, {rate}")
+
+
 def _advance(soft: bool) -> str:
     """Goes along the corrector's step, as far as slacks and multipliers stay positive."""
     f = _function(ADVANCE, soft)
     b, target = f.b, f.number("target")
-    with f.cells(longest="min") as row:
+    with f.cells(rate="max") as row:
         for side in _sides(row, soft):
             steps = side.step(row["values"], *side.moved(target, True))
-            side.longest(steps)
+            side.raise_rate(steps)
             for first, change, second, other in steps:
                 side[f"d{first}"], side[f"d{second}"] = change, other
-    longest = row.results["longest"]
+    longest = _longest(f, row)
     short = b.op(f"fcmp olt double {longest}, 1.0")
     near = b.op(f"fsub double 1.0, {f.scalar('mean')}")
     near = b.op(f"call double @llvm.maximum.f64(double {near}, double {SHRINK})")
     length = b.op(f"select i1 {short}, double {b.op(f'fmul double {longest}, {near}')}, double 1.0")
     f.set("length", length)
     step = f.splat(length)
-    with f.cells(product="max", largest="max") as row:
+    with f.cells(product="max", largest="max", heaviest="max") as row:
         change = row["equal_weight"] * (row["values"] + row["missed"])
         row["equal_y"] = y = row["equal_y"] + step * change
         for side in _sides(row, soft):
@@ -277,6 +294,50 @@ def _advance(soft: bool) -> str:
             row.most("largest", side["on"] * side["y"])
             y = y + side.sign * (side["on"] * side["y"])
         row["y"] = y
-    f.set("product", row.results["product"])
-    f.set("largest", row.results["largest"])
+        row.most("heaviest", abs(y))
+    for name in ("product", "largest", "heaviest"):
+        f.set(name, row.results[name])
     return f.text()
+
+
+def _passes(name: str) -> tuple[Builder, dict[str, str]]:
+    """A function (block, size, numbers, passes), begun, with the addresses of the passes."""
+    b = Builder(f"define i64 @{name}(ptr %block, i64 %size, ptr %numbers, ptr %passes)")
+    kinds = {"size": "i64"}
+    return b, {each: b.load(b.at("%passes", i), kinds.get(each, "ptr")) for i, each in enumerate(PASSES)}
+
+
+def _measure() -> str:
+    b, of = _passes(MEASURE)
+    _call_measure(b, of)
+    return b.text("ret i64 0")
+
+
+def _call_measure(b: Builder, of: dict[str, str]) -> None:
+    b.op(f"call i64 {of['measure']}(ptr {of['residuals']}, i64 0)")
+    _call(b, PREPARE)
+
+
+def _call(b: Builder, name: str) -> None:
+    b.op(f"call i64 @{name}(ptr %block, i64 %size, ptr %numbers)")
+
+
+def _iterate() -> str:
+    b, of = _passes(ITERATE)
+    table = f"ptr {of['table']}"
+    code = b.op(f"call i64 {of['factor']}({table}, double 0.0, double 0.0, i64 {WITH_GAPS})")
+    with b.when(b.op(f"icmp eq i64 {code}, 0")):
+        count = b.load(b.at("%numbers", NUMBERS.index("count")))
+        with b.when(b.op(f"fcmp ogt double {count}, 0.0")):
+            b.op(f"call i64 {of['forward']}({table}, i64 {WITH_GAPS | SHORT})")
+            _call(b, CENTER)
+            b.op(f"call i64 {of['solve']}({table}, double -0.0, i64 {WITH_GAPS | SHORT})")
+        b.op(f"call i64 {of['forward']}({table}, i64 {WITH_GAPS})")
+        _call(b, ADVANCE)
+        length = b.load(b.at("%numbers", NUMBERS.index("length")))
+        with b.loop(0, of["size"]) as i:
+            at, step = (b.at(of[name], (i.index, 1)) for name in ("at", "step"))
+            part = b.op(f"fmul double {length}, {b.load(step)}")
+            b.store(b.op(f"fadd double {b.load(at)}, {part}"), at)
+        _call_measure(b, of)
+    return b.text(f"ret i64 {code}")

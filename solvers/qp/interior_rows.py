@@ -6,9 +6,11 @@ import numpy as np
 
 from trajopt.solvers.qp import native
 from trajopt.solvers.qp.block import Block
-from trajopt.solvers.qp.interior_point_kernel import ARRAYS, FIRST, NUMBERS, SOFT_ARRAYS
+from trajopt.solvers.qp.interior_point_kernel import ARRAYS, FIRST, GIVEN_NUMBERS, NUMBERS, SOFT_ARRAYS
 from trajopt.solvers.qp.stage_qp import StageQP
 from trajopt.solvers.weighted_rows import WeightedRows
+
+PLACES = {name: i for i, name in enumerate(NUMBERS)}
 
 
 class InteriorRows:
@@ -22,7 +24,6 @@ class InteriorRows:
         y: Multipliers (T + 1, nc): positive at an upper bound, negative at a lower one.
         at_values: Rows C z of the iterate (T + 1, nc).
         rows: Weights D and h for the recursion, and the rows of a step.
-        count: Number of products that are to vanish.
     """
 
     def __init__(self, qp: StageQP, soft: bool) -> None:
@@ -30,13 +31,12 @@ class InteriorRows:
         self._block = block = Block(SOFT_ARRAYS if soft else ARRAYS, qp.lower.shape)
         self._numbers = np.zeros(len(NUMBERS))
         self._arguments = block.address, block.size, int(self._numbers.ctypes.data)
-        self._begin, self._prepare, self._center, self._advance = native.interior_point(soft)
+        self._begin, self._measure, self._iterate = native.interior_point(soft)
         self.y, self.at_values = block["y"], block["at_values"]
         weights, h, values = (block[name] for name in ("weights", "h", "values"))
         self.rows = WeightedRows.zeros(
             qp.lq, qp.C, qp.terminal_C, qp.lower, qp.upper, weights=weights, h=h, values=values
         )
-        self.count = 0
 
     def start(self, qp: StageQP, proximal: float, gradient: float, floor: float) -> None:
         """Bounds as they are now; slacks and multipliers well inside, of an iterate at zero.
@@ -53,38 +53,29 @@ class InteriorRows:
         if self.soft:
             block["soft_linear"][:], block["soft_quadratic"][:] = qp.soft_linear, qp.soft_quadratic
         numbers[:] = 0.0
-        for name, value in (
-            ("floor", floor),
-            ("push", FIRST * min(max(gradient, 0.01), 100.0)),
-            ("proximal", proximal),
-        ):
-            numbers[NUMBERS.index(name)] = value
+        numbers[: len(GIVEN_NUMBERS)] = floor, FIRST * min(max(gradient, 0.01), 100.0), proximal
+        self.restart()
+
+    def restart(self) -> None:
+        """Slacks and multipliers of the last `start` again, of an iterate at zero."""
         self._begin(*self._arguments)
-        self.count = int(self.number("count"))
 
-    def keep(self) -> None:
-        """Remembers slacks and multipliers as they are, for `restore`."""
-        self._block.keep()
-        self._kept_numbers = self._numbers.copy()
+    def measure(self, passes: int) -> None:
+        """Residuals at the iterate, and what the next step needs: weights of the rows, and h of the predictor.
 
-    def restore(self) -> None:
-        """Goes back to what `keep` has remembered."""
-        self._block.restore()
-        self._numbers[:] = self._kept_numbers
+        Args:
+            passes: `Newton.native`.
+        """
+        self._measure(*self._arguments, passes)
 
-    def prepare(self) -> None:
-        """Residuals at the iterate, the weights of the rows, and h of the predictor."""
-        self._prepare(*self._arguments)
-
-    def center(self) -> None:
-        """h of the corrector, from the rows of the predictor's step."""
-        self._center(*self._arguments)
-
-    def advance(self) -> float:
-        """Goes along the step with these rows; its length."""
-        self._advance(*self._arguments)
-        return self.number("length")
+    def iterate(self, passes: int) -> int:
+        """Goes along a step of predictor and corrector, and measures; 0, or what the recursion says where it fails."""
+        code: int = self._iterate(*self._arguments, passes)
+        return code
 
     def number(self, name: str) -> float:
-        """A number that the machine code has found: `missed` by rows, largest `product`, `largest` multiplier."""
-        return float(self._numbers[NUMBERS.index(name)])
+        """A number that the machine code has found: `length` of the step, largest `product`, by what rows are `missed`.
+
+        Or the `largest` multiplier of a side, the `heaviest` of a row.
+        """
+        return float(self._numbers[PLACES[name]])

@@ -11,18 +11,18 @@ from typing import Any
 from trajopt import source
 from trajopt.kernels import compiler
 from trajopt.solvers.qp.admm_kernel import REPEAT, START, WEIGH, admm_text
-from trajopt.solvers.qp.interior_point_kernel import ADVANCE, BEGIN, CENTER, PREPARE, interior_point_text
+from trajopt.solvers.qp.interior_point_kernel import BEGIN, ITERATE, MEASURE, interior_point_text
 from trajopt.solvers.recursion import flat
 
 
 @functools.cache
-def interior_point(soft: bool) -> tuple[Any, Any, Any, Any]:
-    """`begin`, `prepare`, `center` and `advance`: (block, size, numbers) → 0."""
-    names = (BEGIN, PREPARE, CENTER, ADVANCE)
+def interior_point(soft: bool) -> tuple[Any, Any, Any]:
+    """`begin`: (block, size, numbers) → 0; `measure` and `iterate`, with `passes` as a fourth argument."""
+    names = (BEGIN, MEASURE, ITERATE)
     library = _library(lambda: interior_point_text(soft), names, f"soft {soft}")
     arguments = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
-    begin, prepare, center, advance = (_function(library, name, *arguments) for name in names)
-    return begin, prepare, center, advance
+    measure, iterate = (_function(library, name, *arguments, ctypes.c_void_p) for name in (MEASURE, ITERATE))
+    return _function(library, BEGIN, *arguments), measure, iterate
 
 
 @functools.cache

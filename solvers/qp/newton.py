@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -33,6 +34,14 @@ class Newton:
         self.residual = r = Residual(qp.lq, rows, self.at, y, values)
         self.riccati = Riccati(replace(qp.lq, g=r.running, f=r.dynamics, terminal_g=r.end), rows=rows)
         self._change = np.zeros_like(self.at.flat)
+
+    @functools.cached_property
+    def native(self) -> int:
+        """Address of what loops in machine code need, see `interior_point_kernel.PASSES`."""
+        flat = [int(array.ctypes.data) for array in (self.at.flat, self.riccati.step.flat)]
+        addresses = [*self.riccati.native, *self.residual.native, *flat, self.at.flat.size]
+        self._passes = np.array(addresses, dtype=np.int64)
+        return int(self._passes.ctypes.data)
 
     def factor(self) -> RiccatiOutcome:
         """Factors, and solves for the residuals and what h holds now."""

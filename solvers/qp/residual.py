@@ -67,6 +67,11 @@ class Residual:
         self._measure(self._address, 0)
 
     @property
+    def native(self) -> tuple[int, int]:
+        """Addresses of the table and of the function behind `measure`, for loops in machine code."""
+        return self._address, ctypes.cast(self._measure, ctypes.c_void_p).value or 0
+
+    @property
     def stationarity(self) -> float:
         """Largest gradient of the Lagrangian."""
         return float(self._sizes[0])

@@ -34,13 +34,17 @@ class QuadraticModel:
     def __init__(self, evaluator: Evaluator, problem: ShootingProblem, options: SQPOptions) -> None:
         e, self._options = evaluator, options
         self._e = e
-        self._exact = LagrangianHessian(e) if LagrangianHessian.available(e) else None
+        self._exact = LagrangianHessian(e) if self._takes_exact(options) else None
         self._chosen, self._bounded = problem.start != "fixed", not isinstance(problem.start, str)
         constrained = e.nc > 0 or self._bounded
         self._scaled = constrained and options.qp in ("ipm", "osqp")  # these begin as for costs of size 1
         self._simple = self._exact is None and not self._chosen and not self._scaled
         self._kept: dict[bool, tuple[StepProgram, InnerSolver]] = {}
         self._program, self._inner = self._pair(shared=self._simple)
+
+    def _takes_exact(self, options: SQPOptions) -> bool:
+        """Whether the exact Hessian is wanted; with "exact" a problem without one raises."""
+        return options.hessian == "exact" or (options.hessian == "auto" and LagrangianHessian.available(self._e))
 
     def _pair(self, *, shared: bool) -> tuple[StepProgram, InnerSolver]:
         """The program with the evaluator's own Hessian or a copy of it, and its solver."""

@@ -60,6 +60,7 @@ class ConstraintRows:
                 self._find_limits(e, kind)
         if not self.chosen:
             self.lower[0, e.given_rows], self.upper[0, e.given_rows] = -np.inf, np.inf
+        self._places = np.flatnonzero(self.limits)
         self.general, self.any_soft = ~self.limits & ~self.soft, bool(np.any(self.soft))
         self._sizes = RowSizes(self.lower, self.upper, self.soft) if self.lower.size else None
 
@@ -68,8 +69,8 @@ class ConstraintRows:
         lower, upper = self._e.row_bounds()
         if not self.chosen:
             lower[0, self._e.given_rows], upper[0, self._e.given_rows] = -np.inf, np.inf
-        kept = self.limits
-        if not (np.array_equal(lower[kept], self.lower[kept]) and np.array_equal(upper[kept], self.upper[kept])):
+        pairs = (lower, self.lower), (upper, self.upper)
+        if not all(np.array_equal(new.take(self._places), old.take(self._places)) for new, old in pairs):
             return False
         self.lower[:], self.upper[:] = lower, upper
         self.soft_linear[:], self.soft_quadratic[:] = problem.row_softness()

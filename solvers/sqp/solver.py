@@ -195,6 +195,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             decrease=math.nan if taken is None else before - taken.merit,
             constraint_violation=run.violation,
             complementarity=run.complementarity,
+            blend=run.blend,
         )
 
     def _direction(self, run: SQPProgress) -> tuple[QPSolution, float]:

@@ -8,21 +8,28 @@ import pytest
 from casadi import SX
 
 from trajopt.actions import ActionModelTerminal
-from trajopt.actions.differential import DifferentialActionModelSymbolic
+from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics, DifferentialActionModelSymbolic
 from trajopt.actions.integrated import (
     IntegratedActionModelAbstract,
     IntegratedActionModelEuler,
     IntegratedActionModelRK4,
 )
+from trajopt.actuation import ActuationModelFull
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.errors import UnsupportedOperationError
 from trajopt.problems import load
-from trajopt.residuals import ResidualModelControl, ResidualModelState, ResidualModelSymbolic
+from trajopt.residuals import (
+    ResidualModelControl,
+    ResidualModelFrameTranslation,
+    ResidualModelState,
+    ResidualModelSymbolic,
+)
+from trajopt.robots import load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
-from trajopt.states import StateVector
+from trajopt.states import StateMultibody, StateVector
 from trajopt.types import Reals
 
 
@@ -93,7 +100,38 @@ def test_hessian_is_the_derivative_of_the_gradient(
 
 
 def test_gauss_newton_models_say_so() -> None:
-    e = Evaluator(load("humanoid-reach", T=3).problem)
-    assert not LagrangianHessian.available(e)
+    e = Evaluator(load("hopper").problem)
+    assert not LagrangianHessian.available(e, asked=True)
     with pytest.raises(UnsupportedOperationError, match="has no Hessian of the Lagrangian"):
         LagrangianHessian(e)
+
+
+def test_contacts_give_it_only_if_asked() -> None:
+    """Compiling takes long: hessian="auto" is Gauss-Newton's there, as before."""
+    e = Evaluator(load("humanoid-reach", T=3).problem)
+    assert not LagrangianHessian.available(e)
+    assert LagrangianHessian.available(e, asked=True)
+
+
+def test_of_an_arm_s_runge_kutta_step_with_rows(rng: np.random.Generator) -> None:
+    """The Hessian goes back over the stages; rows count at the knot."""
+    state = StateMultibody(load_robot("planar-2r"))
+    tool = ResidualModelFrameTranslation(state, "tool", np.array([0.4, 0.2, 0.1]))
+    costs = CostStack(state).add("tool", tool, weight=2.0).add("effort", ResidualModelControl(state), weight=0.1)
+    rows = ConstraintStack(state).add("reach", ResidualModelFrameTranslation(state, "tool", np.zeros(3)), upper=1.0)
+    dynamics = DifferentialActionModelFreeFwdDynamics(state, ActuationModelFull(state), costs, constraints=rows)
+    end = ActionModelTerminal(CostStack(state).add("tool", tool, weight=10.0))
+    e = Evaluator(ShootingProblem(np.zeros(4), [IntegratedActionModelRK4(dynamics, 0.1)] * 9, end))
+    hessian = LagrangianHessian(e)
+    for array in (e.xs, e.us, hessian.lam, hessian.y):
+        array[:] = rng.standard_normal(array.shape)
+    hessian.y[-1] = 0.0
+    hessian()
+    for i, (array, column) in enumerate([(e.xs[:-1], i) for i in range(4)] + [(e.us, i) for i in range(2)]):
+        kept, sides = array[:, column].copy(), []
+        for sign in (1.0, -1.0):
+            array[:, column] = kept + sign * 1e-5
+            sides.append(gradients(e, hessian.lam, hessian.y)[0])
+        array[:, column] = kept
+        difference = (sides[0] - sides[1]) / 2e-5
+        np.testing.assert_allclose(hessian.H[:, :, i], difference, atol=1e-6 * max(1.0, np.abs(difference).max()))

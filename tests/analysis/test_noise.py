@@ -109,6 +109,23 @@ def test_ellipses_have_their_size() -> None:
     np.testing.assert_allclose(angles % np.pi, [0.0, np.pi / 4], atol=1e-12)
 
 
+def test_ellipses_of_a_hand_are_those_of_its_samples() -> None:
+    """Within 4.5 standard errors of each entry, 2,000 samples."""
+    solution, n = solved("arm-reach"), 2000
+    found = solution.covariance(1e-3).ellipses("x", "z", frame="tool0")
+    robot = solution.robot
+    samples = robot.placement(solution.monte_carlo(1e-3, n).xs[:, -1, : robot.nq], "tool0")[:, [0, 2], 3]
+    P = found.covariances[-1]
+    errors = np.sqrt((np.outer(np.diag(P), np.diag(P)) + P**2) / n)
+    assert np.all(np.abs(np.cov(samples.T) - P) < 4.5 * errors)
+    np.testing.assert_allclose(found.centres[-1], robot.placement(solution.xs[-1, : robot.nq], "tool0")[[0, 2], 3])
+    assert (found.names, found.units) == (("tool0 x", "tool0 z"), ("m", "m"))
+    with pytest.raises(KeyError, match="frame 'hand' not found"):
+        solution.covariance(1e-3).ellipses("x", "z", frame="hand")
+    with pytest.raises(InvalidArgumentError, match="frame: expected None for a state that is no robot's"):
+        solved("unicycle").covariance(0.01).ellipses("x", "y", frame="hand")
+
+
 def test_picture_shows_path_and_ellipses() -> None:
     from matplotlib.patches import Ellipse
 
@@ -118,7 +135,25 @@ def test_picture_shows_path_and_ellipses() -> None:
     assert sum(isinstance(patch, Ellipse) for patch in axes.patches) >= 5
     np.testing.assert_allclose(axes.lines[0].get_xydata(), samples.xs[:, -1, :2])
     np.testing.assert_allclose(axes.lines[1].get_xydata(), solved("unicycle").xs[:, :2])
-    assert axes.get_xlabel() == "x"
+    assert axes.get_xlabel() == "x [m]"
+
+
+def test_picture_shows_paths_of_samples_and_their_own_ellipse() -> None:
+    from matplotlib.patches import Ellipse
+
+    ellipses = solved("unicycle").covariance(0.01).ellipses("x", "y")
+    samples = solved("unicycle").monte_carlo(0.01, 12).xs[:, :, :2]
+    figure = plot_ellipses(ellipses, samples[:, -1], paths=samples[:3])
+    axes = figure.axes[0]
+    np.testing.assert_allclose(axes.lines[1].get_xydata(), samples[0])
+    own = [patch for patch in axes.patches if isinstance(patch, Ellipse)][-1]
+    np.testing.assert_allclose(own.center, samples[:, -1].mean(axis=0))
+    assert own.width * own.height == pytest.approx(16.0 * np.sqrt(np.linalg.det(np.cov(samples[:, -1].T))))
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels[1] == "paths of samples"
+    assert labels[-2:] == ["2 standard deviations", "2 standard deviations of the samples"]
+    with pytest.raises(InvalidArgumentError, match="paths: expected shape"):
+        plot_ellipses(ellipses, paths=samples[:, :2])
 
 
 def test_wrong_noise_says_what() -> None:

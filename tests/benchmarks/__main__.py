@@ -11,7 +11,9 @@
     python -m tests.benchmarks -o ik --pink DIR      ... inverse kinematics beside pin-pink (peers/make_ik_env.sh DIR)
     python -m tests.benchmarks -o inverse-dynamics   forces and torques of a humanoid's motion, by number of frames
     python -m tests.benchmarks -o mpc                steps of model-predictive control, and memory after 100,000 of them
+    python -m tests.benchmarks -o server             answers of a server, damaged requests beside good ones
     python -m tests.benchmarks -o articulations      states to poses of bodies and back
+    python -m tests.benchmarks -o convergence        solved, iterations, cost and time on sets of problems; --draw DIR
     python -m tests.benchmarks -o robustness         random guesses and samples of constrained and of large problems
 
 Times drift on a machine that does other things too: trust ratios, and what two runs agree on. The exit status is 1 if
@@ -39,9 +41,11 @@ from tests.benchmarks import (
     linear_steps,
     memory,
     mpc_steps,
+    profiles,
     quadratic,
     robustness,
     robustness_pictures,
+    server,
     simulator,
     speed,
     startup,
@@ -68,10 +72,11 @@ SECTIONS = (
     "inverse-dynamics",
     "articulations",
     "mpc",
+    "server",
     "robustness",
     "startup",
 )
-SLOW = {"limits", "mpc", "robustness", "startup"}  # which take minutes, and are left out unless asked for
+SLOW = {"limits", "mpc", "robustness", "server", "startup"}  # which take minutes, and are left out unless asked for
 
 
 def parse() -> argparse.Namespace:
@@ -91,8 +96,8 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--rounds", type=int, default=7, metavar="N", help="turns of each comparison (default 7)")
     parser.add_argument("--seconds", type=float, default=0.2, metavar="S", help="time for one median (default 0.2)")
-    parser.add_argument("--draw", type=Path, metavar="DIR", help="folder for pictures of the robustness profiles")
-    parser.add_argument("--count", type=int, metavar="N", help="guesses and samples of robustness (default 50 and 100)")
+    parser.add_argument("--draw", type=Path, metavar="DIR", help="folder for pictures of the profiles")
+    parser.add_argument("--count", type=int, metavar="N", help="problems of a set (default about 100)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
     return parser.parse_args()
 
@@ -124,6 +129,9 @@ def main() -> int:
         _show(figures, "extensibility", extensibility.measure(**how), extensibility.report)
     if "convergence" in sections:
         _show(figures, "convergence", convergence.measure(options.peers), convergence.report)
+        _show(figures, "profiles", profiles.measure(options.peers, count=options.count), profiles.report)
+        if options.draw:
+            print(profiles.draw(figures["profiles"], options.draw))
     if "memory" in sections:
         _show(figures, "memory", memory.measure(), memory.report)
     if "gaits" in sections:
@@ -142,6 +150,9 @@ def main() -> int:
         _show(figures, "inverse-dynamics", inverse_dynamics.measure(), inverse_dynamics.report)
     if "mpc" in sections:
         _show(figures, "mpc", mpc_steps.measure(), mpc_steps.report)
+    if "server" in sections:
+        _show(figures, "server", server.measure(), server.report)
+        status |= int(server.failures(figures["server"]))
     if "robustness" in sections:
         counts = {} if options.count is None else {"count": options.count, "samples": options.count}
         _show(figures, "robustness", robustness.measure(options.peers, **counts), robustness.report)

@@ -11,7 +11,7 @@ import pinocchio as pin
 
 import trajopt
 from tests.benchmarks.table import table
-from trajopt.articulations import generalized_to_maximal, maximal_to_generalized
+from trajopt.articulations import ArticulationBuilder, generalized_to_maximal, maximal_to_generalized
 
 STATES, ROUNDS, BAR, EXACT = 100_000, 5, 2.0, 1e-12  # [s]
 ROBOTS = ("ur5", "small-quadruped")
@@ -21,12 +21,28 @@ Required: {BAR:g} s, and errors below {EXACT:g}."""
 
 def measure() -> dict[str, Any]:
     """Seconds and the largest error of each robot."""
-    return {name: _measured(trajopt.load_robot(name)) for name in ROBOTS}
+    robots = [*map(trajopt.load_robot, ROBOTS), every_type()]
+    return {robot.name: _measured(robot) for robot in robots}
+
+
+def every_type() -> trajopt.Robot:
+    """A robot in code with a joint of each type, one on another, anchored beside their links."""
+    builder, turn = ArticulationBuilder(), pin.exp3(np.array([0.3, -0.5, 0.2]))
+    kinds = ("free", "revolute", "prismatic", "ball", "fixed", "universal", "planar", "d6", "distance")
+    for parent, kind in zip(("world", *kinds), kinds):
+        builder.add_link(kind)
+        builder.add_box(kind, (0.1, 0.2, 0.3), placement=(0.05, 0.0, 0.1))
+        axes = {"linear": ["x", (0, 1, 1)], "angular": ["x", "y", "z"]} if kind == "d6" else {}
+        anchors = {"X_p": pin.SE3(turn, np.array([0.1, 0.2, 0.3])), "X_c": pin.SE3(turn.T, np.array([0.0, 0.1, 0.0]))}
+        getattr(builder, f"add_{kind}")(parent, kind, **anchors, **axes)
+    return builder.build("every type")
 
 
 def _measured(robot: trajopt.Robot) -> dict[str, float]:
     rng = np.random.default_rng(0)
-    few = [pin.integrate(robot.model, pin.neutral(robot.model), rng.uniform(-2, 2, robot.nv)) for _ in range(1000)]
+    most = 1.4 if robot.name == "every type" else 2.0  # away from the gimbal lock of D6 joints, at π/2 [rad]
+    model, neutral = robot.model, pin.neutral(robot.model)
+    few = [pin.integrate(model, neutral, rng.uniform(-most, most, robot.nv)) for _ in range(1000)]
     q, v = np.tile(few, (STATES // 1000, 1)), rng.standard_normal((STATES, robot.nv))
     seconds = []
     for _ in range(ROUNDS):

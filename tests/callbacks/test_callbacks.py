@@ -64,11 +64,17 @@ def test_verbose_draws_the_numbers_of_the_record():
     text = drawn(records=[record(3), record(4, regularization=0.0, gap_norm=0.0)])
     assert text.splitlines()[0] == "SolverFDDP: T = 100 knots, nx = 14, nu = 7"
     header = text.splitlines()[1].split()
-    assert header == ["iter", "cost", "stop", "step", "reg", "gap", "exp.dV", "dV", "feas", "s"]
+    assert header == ["iter", "cost", "stop", "step", "hes", "reg", "gap", "exp.dV", "dV", "feas", "s"]
     assert table_rows(text) == [
-        ["3", "4.16667e+00", "9.75e-07", "0.25", "1e-07", "4.17e-02", "1.2e-01", "-3.70e-02", "yes", "0.750"],
-        ["4", "3.12500e+00", "1.30e-06", "0.125", "0", "0", "6.2e-02", "-1.23e-02", "yes", "1.000"],
+        ["3", "4.16667e+00", "9.7e-07", "0.25", "-", "1e-07", "4.2e-02", "1.2e-01", "-3.7e-02", "yes", "0.750"],
+        ["4", "3.12500e+00", "1.3e-06", "0.125", "-", "0", "0", "6.2e-02", "-1.2e-02", "yes", "1.000"],
     ]
+
+
+def test_verbose_tells_the_mode_of_each_step():
+    steps = [(0.0, False), (0.0, True), (1.0, False), (1 / 32, False)]
+    rows = table_rows(drawn(records=[record(i + 1, blend=blend, bent=bent) for i, (blend, bent) in enumerate(steps)]))
+    assert [row[4] for row in rows] == ["gn", "gn~", "H", "/32"]
 
 
 def test_verbose_columns_are_aligned_and_fit_80_characters():
@@ -110,15 +116,15 @@ def test_verbose_of_a_solve_with_constraints():
 def test_verbose_draws_a_dash_for_what_a_solver_does_not_have():
     missing = dict.fromkeys(("stop", "step_length", "regularization", "gap_norm", "decrease"), np.nan)
     ((_, _, *cells),) = table_rows(drawn(records=[record(3, **missing)]))
-    assert cells == ["-", "-", "-", "-", "1.2e-01", "-", "yes", "0.750"]
+    assert cells == ["-", "-", "-", "-", "-", "1.2e-01", "-", "yes", "0.750"]
 
 
 def test_verbose_says_refused_and_infeasible():
     refused, infeasible = table_rows(drawn(records=[record(5, accepted=False), record(1)]))
     assert refused[3] == "refused"
-    assert refused[8] == "yes"
+    assert refused[9] == "yes"
     assert infeasible[3] == "1"
-    assert infeasible[8] == "no"
+    assert infeasible[9] == "no"
 
 
 def test_verbose_repeats_the_header_every_20_lines():

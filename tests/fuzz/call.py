@@ -49,6 +49,7 @@ _NAN_MEANS_NONE = {
     "stops",
     "expected_decreases",
     "trajectory",
+    "cast",
 }
 _ASSIGNED = re.compile(r"^(ShootingProblem|Callback|Case|Family|ActionModelNumDiff)")  # x0, and what is the user's own
 _SLOW = re.compile(

@@ -11,7 +11,7 @@ import numpy as np
 
 import trajopt
 from tests.fuzz.worlds import World, folder
-from trajopt.kinematics import IKSolver, IKTracker, ik
+from trajopt.kinematics import FiveBar, IKSolver, IKTracker, ik
 
 Q0 = (0.3, 0.8)
 DT = 0.01
@@ -65,7 +65,13 @@ def _track() -> ik.IKPath:
     return ik.track(_state().robot, tasks, _points(w, rng), DT)  # type: ignore[arg-type]
 
 
+@functools.cache
+def _five_bar() -> FiveBar:
+    return FiveBar()
+
+
 FIXED_KINEMATIC: dict[str, Callable[[World, Random], Any]] = {
+    "FiveBar": lambda w, rng: _five_bar(),
     "IKSolver": lambda w, rng: IKSolver(_state().robot, _tasks(w, rng)),
     "IKTracker": lambda w, rng: IKTracker(_state().robot, _tasks(w, rng), Q0, DT),
     "IKResult": lambda w, rng: ik.solve(_state().robot, _tasks(w, rng), starts=1),
@@ -101,7 +107,13 @@ KINEMATIC: dict[str, Callable[[World, Random], Any]] = {
     "IKSolver.solve.start": _configuration,
     "starts": lambda w, rng: rng.choice([1, 8, 9]),
     "seed": lambda w, rng: rng.randrange(10),
-    "planar_2r.target": lambda w, rng: np.array([rng.uniform(-2, 2), rng.uniform(-2, 2)]),
+    "planar_2r.target": lambda w, rng: rng.choice([_q(w, rng), np.array([_q(w, rng), _q(w, rng)])]),
     "planar_2r.first": lambda w, rng: rng.uniform(0.1, 2.0),
     "planar_2r.second": lambda w, rng: rng.uniform(0.1, 2.0),
+    "cranks": lambda w, rng: rng.choice([np.array([2.3, 0.8]), np.array([[2.3, 0.8], [1.6, 1.5]])]),
+    "FiveBar.masses": lambda w, rng: (1.0, 2.0),
+    "FiveBar.closure.state": lambda w, rng: trajopt.StateMultibody(_five_bar().robot),
+    "FiveBar.configurations.target": lambda w, rng: np.array([rng.uniform(-0.3, 0.3), rng.uniform(0.8, 1.1)]),
+    "planar_arm.lengths": lambda w, rng: (0.5, 0.4),
+    "planar_arm.masses": lambda w, rng: rng.choice([None, (1.0, 2.0)]),
 }

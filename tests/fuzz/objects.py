@@ -7,7 +7,10 @@ from random import Random
 from typing import Any
 
 import trajopt
+from tests.fuzz.articulated import FIXED_ARTICULATED
+from tests.fuzz.driving import FIXED_DRIVING
 from tests.fuzz.kinematic import FIXED_KINEMATIC
+from tests.fuzz.sensed import FIXED_SENSED
 from tests.fuzz.simulated import FIXED_SIMULATED
 from tests.fuzz.valid import PARTS
 from tests.fuzz.worlds import Swinging, World, speed, world
@@ -20,6 +23,9 @@ from trajopt.solvers import qp
 FIXED: dict[str, Callable[[World, Random], Any]] = {
     **FIXED_SIMULATED,
     **FIXED_KINEMATIC,
+    **FIXED_ARTICULATED,
+    **FIXED_DRIVING,
+    **FIXED_SENSED,
     "Solution": lambda w, rng: w.solution,
     "ProblemCase": lambda w, rng: problems.load("lqr"),
     "ProblemInfo": lambda w, rng: problems.describe("lqr"),

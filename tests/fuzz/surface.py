@@ -25,10 +25,12 @@ ROOMS = (
     "trajopt.inverse_dynamics",
     "trajopt.kinematics",
     "trajopt.kinematics.ik",
+    "trajopt.mobile",
     "trajopt.plotting",
     "trajopt.problems",
     "trajopt.residuals",
     "trajopt.robots",
+    "trajopt.sensing",
     "trajopt.shooting",
     "trajopt.simulator",
     "trajopt.simulator.diffne",
@@ -50,15 +52,17 @@ BY_THE_PACKAGE = {
     *("instant", "pad", "parameters", "parameters_for", "prepare", "program", "report", "row_names", "size", "sizes"),
     *("split", "switches", "torque", "unnamed", "xdot", "start", "finish", "preparing", "parameter", "squared"),
     *("iterate", "results", "knot_expressions", "term_expressions", "row_derivative"),
-    *("lagrangian_expressions",),
+    *("lagrangian_expressions", "lagrangian_hessian"),
 }
 """Methods that the package calls on what users give it."""
 
 RESULTS = {
     *("IterationRecord", "Solution", "ProblemCase", "ProblemInfo", "ProblemValues", "ProblemDerivatives", "Controls"),
     *("PendulumPlan", "LimitUse", "Reached", "QPSolution", "ConstraintRows"),
+    *("Scan", "Wall"),
     *("Rollout", "ArticulatedBody", "BodyJoint", "EndEffector"),
     *("IKResult", "IKBatch", "IKPath", "IKStep", "Departure", "TaskResidual"),
+    "Shape",
     "DifferentialActionModelSymbolic",  # to derive from
 }
 """Plain data that the package makes: their constructors take what they are given."""

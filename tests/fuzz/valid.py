@@ -13,7 +13,10 @@ import numpy as np
 import pinocchio as pin
 
 import trajopt
+from tests.fuzz.articulated import ARTICULATED
+from tests.fuzz.driving import DRIVING
 from tests.fuzz.kinematic import KINEMATIC
+from tests.fuzz.sensed import SENSED
 from tests.fuzz.simulated import SIMULATED, rollout_of_arm
 from tests.fuzz.worlds import T, World, folder, speed, world
 from tests.support import constrained
@@ -159,12 +162,15 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "ResidualModelRelativePlacement.frame": lambda w, rng: w.frames[-1],
     "ResidualModelRelativePlacement.base": lambda w, rng: "universe",
     "ResidualModelRelativePlacement.reference": _placement,
+    "ResidualModelRelativeTranslation.frame": lambda w, rng: w.frames[-1],
+    "ResidualModelRelativeTranslation.base": lambda w, rng: "universe",
     "ResidualModelState.elements": _one_of(None, [0], (1,)),
     "Sphere.center": _numbers(3),
     "ResidualModelState.reference": lambda w, rng: w.x(rng),
     "Robot.model": lambda w, rng: w.robot.model,
     "Robot.configurations": lambda w, rng: {"here": pin.neutral(w.robot.model)},
     "Robot.placement.q": lambda w, rng: pin.neutral(w.robot.model),
+    "Robot.jacobian.q": lambda w, rng: pin.neutral(w.robot.model),
     "Robot.com.q": lambda w, rng: pin.neutral(w.robot.model),
     "Robot.configuration.name": lambda w, rng: rng.choice(list(w.robot.configurations)),
     "Robot.frame_id.name": lambda w, rng: rng.choice(w.frames),
@@ -413,7 +419,7 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
     "str": _one_of("one", "two"),
 }
 
-VALID |= SIMULATED | KINEMATIC
+VALID |= SIMULATED | KINEMATIC | ARTICULATED | DRIVING | SENSED
 
 for _name, _state in PARTS.items():
     for _door in ("at_rest.x", "check.x", "normalize.x", "integrate.x", "jintegrate.x"):

@@ -98,9 +98,11 @@ def test_files_that_are_wrong_say_what(tmp_path: Path) -> None:
     for name, text, wanted in [
         ("a.csv", "time,x\n0,1\n", "lacks q:root_joint.x"),
         ("b.csv", "time\n", "a header and rows"),
-        ("c.csv", ",".join(["t", *("c" * robot.nq)]) + "\n0,nope\n", "numbers in every row"),
+        ("c.csv", ",".join(["t", *("c" * robot.nq)]) + "\n0" + ",nope" * robot.nq, "numbers in every row"),
         ("d.txt", "", ".csv or .npz"),
         ("e.npz", "no zip", "as numpy.savez writes them, got another kind of file"),
+        ("i.csv", ",".join(["t", *("c" * robot.nq)]) + "\n0,1\n", f"expected {robot.nq + 1} columns, got 2 in row 2"),
+        ("j.csv", ",".join(["t", *("c" * robot.nq)]) + "\n0" + ",nan" * robot.nq, "got nan of coordinate 0 in row 0"),
         (
             "h.csv",
             ",".join(["t", *("c" * robot.nq)]) + "".join("\n" + t + ",0" * robot.nq for t in "021"),

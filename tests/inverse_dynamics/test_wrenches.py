@@ -4,7 +4,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+import trajopt
 from tests.inverse_dynamics.support import base_maps, biped, dense_wrenches, random_motion
+from trajopt.errors import InvalidArgumentError
 from trajopt.inverse_dynamics import (
     ContactInverseDynamics,
     Motion,
@@ -145,6 +147,19 @@ def test_one_time_alone() -> None:
     assert found.smoothness_loss() == 0.0
 
 
+def test_what_has_no_answer_says_why() -> None:
+    """Nimble gives NaN without weights, and zeros on a fixed base."""
+    m, arm = random_motion(2), trajopt.load_robot("ur5")
+    with pytest.raises(InvalidArgumentError, match="weights that determine every wrench, got 0 and 0; a small least"):
+        multiple_contact_inverse_dynamics_over_time(m, FEET, smoothness=0.0, least_wrench=0.0)
+    with pytest.raises(InvalidArgumentError, match="robot: expected a floating base, got ur5 on a fixed one"):
+        contact_inverse_dynamics(arm, np.zeros(6), np.zeros(6), np.zeros(6), "tool0")
+    with pytest.raises(InvalidArgumentError, match="contacts: expected at least one"):
+        multiple_contact_inverse_dynamics_over_time(m, [])
+    with pytest.raises(InvalidArgumentError, match="contacts: expected each frame once"):
+        multiple_contact_inverse_dynamics_over_time(m, [FEET[0], FEET[0]])
+
+
 def test_standing_still_shares_the_weight() -> None:
     robot = biped()
     q = robot.configuration("half_sitting")
@@ -152,3 +167,18 @@ def test_standing_still_shares_the_weight() -> None:
     weight = 9.81 * pin.computeTotalMass(robot.model)
     assert found.forces[0, :, 2].sum() == pytest.approx(weight)
     np.testing.assert_allclose(found.forces[0, 0, 2], found.forces[0, 1, 2], rtol=1e-6)
+
+
+def test_wrong_options_say_what() -> None:
+    m = random_motion(3)
+    wrong: list[tuple[dict[str, object], str]] = [
+        ({"stands": "both"}, "stands: expected True or False, got 'both'"),
+        ({"velocity_penalty": 3.0}, "velocity_penalty: expected a function of the squared speeds .* got 3.0"),
+        ({"velocity_penalty": lambda: 0.0}, "velocity_penalty: expected a function .* called so it raised"),
+        ({"guess_weight": -1.0}, "guess_weight: expected a number >= 0"),
+        ({"previous_weight": -1.0}, "previous_weight: expected a number >= 0"),
+        ({"previous_weight": 1.0}, "previous_wrenches: expected wrenches"),
+    ]
+    for options, words in wrong:
+        with pytest.raises(InvalidArgumentError, match=words):
+            multiple_contact_inverse_dynamics_over_time(m, FEET, **options)

@@ -60,11 +60,30 @@ def test_two_links_out_of_reach() -> None:
     assert distance == pytest.approx(0.5)
 
 
+def test_many_points_are_each_as_one() -> None:
+    points = np.random.default_rng(0).uniform(-3.0, 3.0, (40, 2))  # some are out of reach
+    branches, distances = planar_2r(points, first=0.7, second=1.1)
+    assert branches.shape == (40, 2, 2)
+    assert 5 < np.sum(distances > 1e-9) < 35
+    for point, each, distance in zip(points, branches, distances, strict=True):
+        one, away = planar_2r(point, first=0.7, second=1.1)
+        assert isinstance(away, float)
+        np.testing.assert_array_equal(each, one)
+        assert distance == away
+    assert planar_2r(np.zeros((0, 2)))[0].shape == (0, 2, 2)
+
+
 def test_bad_links() -> None:
     with pytest.raises(InvalidArgumentError, match=r"first: expected .* got -1"):
         planar_2r([0.5, 0.0], first=-1.0)
     with pytest.raises(InvalidArgumentError, match=r"target: expected shape \(2,\), got \(3,\)"):
         planar_2r([0.5, 0.0, 0.0])
+    with pytest.raises(
+        InvalidArgumentError, match=r"target: expected shape \(2, 2\), got \(2, 3\); a point .* row each"
+    ):
+        planar_2r(np.zeros((2, 3)))
+    with pytest.raises(InvalidArgumentError, match=r"target: expected finite numbers, got nan at index \(1, 0\)"):
+        planar_2r([[0.5, 0.0], [np.nan, 0.0]])
 
 
 def test_nearest_configurations_are_stationary_within_narrow_limits() -> None:

@@ -135,18 +135,25 @@ def test_values_of_parameters_change_neither_digest_nor_program(name: str) -> No
 
 
 SMALL = [k for k in model_list.ACTIONS if not any(big in k for big in ("talos", "solo12", "black-box", "num-diff"))]
+STAGED = [k for k in SMALL if k.startswith(("rk4-contact", "rk4-inverse"))]
+"""RK4 of models whose Euler step is in the list too: parameters are read by the model, which both call."""
+
+READ = [k for k in SMALL if k not in STAGED or k in ("rk4-contact-constrained-forces", "rk4-inverse-hopper")]
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", READ)
 def test_no_expression_depends_on_the_value_of_a_parameter(name: str) -> None:
-    """Models of other values share programs: what is read from a value must be read in `__init__`."""
+    """Models of other values share programs: what is read from a value must be read in `__init__`.
+
+    Each parameter is 0 and 1 in turn, its neighbour the other one.
+    """
     model = model_list.ACTIONS[name]()
     assert isinstance(model, ActionModelExpression)
     parts = ("calc", "calc_diff", *(() if _needs_control(model) else ("terminal",)))
     before = [model._build_program(part).digest() for part in parts]
-    for value in (np.nan, 0.0, 1.0):
-        for parameter in model.parameters().values():
-            object.__setattr__(parameter, "default", np.full(parameter.shape, value))
+    for first in (0, 1):
+        for i, parameter in enumerate(model.parameters().values()):
+            object.__setattr__(parameter, "default", np.full(parameter.shape, float((i + first) % 2)))
         assert [model._build_program(part).digest() for part in parts] == before
 
 

@@ -116,6 +116,32 @@ def test_a_delay_can_be_compensated():
     assert log.cost < late.cost or np.allclose(log.xs[-1], [1, 0], atol=0.1)
 
 
+def test_a_compensated_delay_is_logged_with_the_parameters_of_its_time():
+    """The window of the controller begins a delay later."""
+    for delay in (0.04, 0.1, 0.25):
+        c = controller()
+        c.follow("goal.reference", lambda t: [t, 1.0])
+        log = mpc.simulate(c, None, X0, 1.0, delay=delay, compensate_delay=True)
+        (q, v), u, t = log.xs[:-1].T, log.us[:, 0], log.times[:-1]
+        assert np.allclose(log.costs, 0.05 * ((q - t) ** 2 + (v - 1.0) ** 2 + 0.1 * u**2), rtol=1e-12)
+        assert np.allclose(c.problem.get_parameter("goal.reference", 0), [0.9 + delay, 1.0], atol=1e-12)
+
+
+def test_a_prediction_follows_the_gains_as_the_plant_does():
+    spy, found, now = Spy(controller()), {}, [0.0]
+
+    def plant(x, u, dt):
+        found[round(now[0], 6)] = x
+        now[0] += dt
+        return moved(x, u, dt)
+
+    push = mpc.Push(time=0.1, value=[0.0, -0.5])
+    mpc.simulate(spy, plant, X0, 1.0, dt_plant=0.02, delay=0.04, compensate_delay=True, feedback=True, disturbance=push)
+    assert any(np.abs(step.K).max() > 0.1 for step in spy.steps)
+    for t, seen in spy.seen[2:]:
+        assert np.allclose(seen, found[round(t, 6)], atol=1e-14)
+
+
 def test_a_plant_may_follow_the_gains_between_measurements():
     spy, calls = Spy(controller()), []
 

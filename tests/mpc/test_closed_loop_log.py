@@ -4,11 +4,12 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from tests.mpc.slider import FORCE, controller
 from trajopt import mpc
 from trajopt.errors import InvalidArgumentError
-from trajopt.mpc.pictures import plot_summary
+from trajopt.mpc.pictures import _draw_violations, plot_summary
 from trajopt.solution import Solution
 
 X0 = np.array([0.0, 0.9])
@@ -199,6 +200,21 @@ def test_one_page_has_it_all_also_from_a_file(log, tmp_path):
         assert figure.get_suptitle().startswith("slider, 2 s of closed loop in 20 steps of 100 ms: ")
     with pytest.raises(InvalidArgumentError, match="path: expected a file ending in .png or .pdf or .svg"):
         plot_summary(log, tmp_path / "page.txt")
+
+
+def test_violations_of_plans_are_told_from_those_of_the_loop(log):
+    changed = {field.name: getattr(log, field.name) for field in fields(log)}
+    changed |= {"plan_violations": np.full(20, 0.1)}
+
+    def panel(**changes):
+        axes = Figure().subplots()
+        _draw_violations(axes, mpc.ClosedLoop(**changed | changes))
+        return axes.get_title(), [text.get_text() for text in axes.get_legend().get_texts()]
+
+    kept = {name: 0.0 * values for name, values in log.violations.items()}
+    assert panel() == ("", ["planned, worst knot", "speed"])
+    title = "the loop keeps all constraints; plans miss some ahead"
+    assert panel(violations=kept) == (title, ["planned, worst knot"])
 
 
 def test_a_motion_is_a_solution_for_other_pictures(log):

@@ -11,12 +11,15 @@ from casadi import SX
 
 import trajopt
 from tests.mpc import support
+from tests.mpc.test_shift import standing
 from tests.support import ocp_problems
-from trajopt import mpc, problems
-from trajopt.errors import InvalidArgumentError, UnknownNameError
+from trajopt import mobile, mpc, problems
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnknownNameError
 from trajopt.mpc import MPCOptions, MPCStatus
+from trajopt.mpc.converged import Converged
 from trajopt.shooting import ShootingProblem
 from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.states import StateSE3
 
 
 def pendulum() -> ShootingProblem:
@@ -45,6 +48,23 @@ def brittle(**options: Any) -> mpc.MPCController:
     return mpc.MPCController(
         ShootingProblem(np.array([1.0, 0.0]), [node] * 10, node), options=MPCOptions(dt=0.1, **options)
     )
+
+
+@pytest.mark.parametrize("mode", ["real-time", "converged"])
+def test_a_rehearsal_that_fails_is_told_and_no_error(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    c, feedback, calls = brittle(mode=mode), Converged.feedback, []
+
+    def failing(self: Converged, *given: Any) -> Any:
+        calls.append(given)
+        if len(calls) == 1:
+            raise ModelEvaluationError("calc of knot 3: not finite")
+        return feedback(self, *given)
+
+    monkeypatch.setattr(Converged, "feedback", failing)
+    first = c.reset()
+    assert first.status is MPCStatus.SOLVED
+    assert first.reason == "a step from there fails: calc of knot 3: not finite"
+    assert c.step([1.0, 0.0]).status is MPCStatus.SOLVED
 
 
 @pytest.mark.parametrize("on_failure", ["feedback", "solve"])
@@ -135,6 +155,7 @@ def test_bad_input_leaves_the_controller_as_it_was() -> None:
         (lambda p: mpc.MPCController(p, options=SQPOptions()), "options: expected"),
         (lambda p: MPCOptions(mode="fast"), "mode: expected 'real-time' or 'converged', got 'fast'"),
         (lambda p: MPCOptions(on_failure="stop"), "on_failure: expected 'feedback' or 'solve'"),
+        (lambda p: MPCOptions(hessian="bfgs"), "hessian: expected 'exact' or 'gauss-newton', got 'bfgs'"),
         (lambda p: MPCOptions(dt=0.0), "dt"),
         (lambda p: mpc.MPCController(p, options=MPCOptions(dt=100.0)), "dt: expected at most the window, "),
         (lambda p: MPCOptions(time_budget=-1.0), "time_budget"),
@@ -175,3 +196,28 @@ def test_a_step_that_leads_apart_is_none() -> None:
     assert "the step leads too far" in step.reason
     c.problem.x0 = x
     np.testing.assert_allclose(step.xs, plan(step.us), atol=1e-9)
+
+
+@pytest.mark.parametrize(("angle", "status"), [(2.9, MPCStatus.SOLVED), (3.1, MPCStatus.FAILED)])
+def test_a_step_that_turns_a_state_far_is_none(angle: float, status: MPCStatus) -> None:
+    """A body that stays where it is, so that its plan turns as far as its measurement, without gaps."""
+    c = mpc.MPCController(standing(StateSE3(), 2), options=MPCOptions(dt=0.1))
+    x = c.reset().xs[0]
+    step = c.feedback(c.problem.state.integrate(x, [0.0, 0.0, 0.0, 0.0, 0.0, angle]), 0.0)
+    assert step.status is status
+    assert ("the step leads too far" in step.reason) is (status is MPCStatus.FAILED)
+
+
+@pytest.mark.parametrize(("solver", "warned"), [("SolverSQP", True), ("SolverBoxFDDP", False)])
+def test_limits_that_no_plan_knows_are_told(solver: str, warned: bool, caplog: pytest.LogCaptureFixture) -> None:
+    state = mobile.state_of_pose()
+    goal = trajopt.ResidualModelState(state, [1.0, 0.0, 0.0])
+    costs = trajopt.CostStack(state).add("goal", goal, 1.0)
+    costs.add("effort", trajopt.ResidualModelControl(state), 0.1)
+    model = mobile.DifferentialActionModelUnicycle(costs, lower=[-0.2, -np.inf], upper=[0.2, np.inf])
+    knots = [trajopt.IntegratedActionModelRK4(model, 0.1)] * 5
+    problem = ShootingProblem(np.zeros(3), knots, trajopt.CostStack(state).add("goal", goal, 5.0))
+    step = mpc.MPCController(problem, solver, MPCOptions(mode="converged")).reset()
+    assert step.u[0] == pytest.approx(0.2)
+    assert ("plans do not know the limits of v: what is beyond" in caplog.text) == warned
+    assert (np.max(step.us[:, 0]) > 0.21) == warned

@@ -174,6 +174,22 @@ def test_a_schedule_sets_the_knots_that_have_a_parameter() -> None:
     np.testing.assert_array_equal(c.problem.get_parameter("torques.upper"), [before] * 2 + [weak] * 3)
 
 
+def test_knots_of_a_kind_need_not_follow_one_another() -> None:
+    one, other = (support.arm(N=1) for _ in range(2))
+    a, b = one.running[0], other.running[0]
+    problem = trajopt.ShootingProblem(one.x0, [a, b, b, a], one.terminal)
+    c = mpc.MPCController(problem)
+    c.schedule(lambda times: {"hand.reference": np.column_stack([times, 1.0 + times, 2.0 + times])}, knots="running")
+    c.schedule(lambda times: {"hand.weight": 7.0 + times})
+    end = problem.get_parameter("hand.reference", knots="terminal")
+    c._window.move(1.0)
+    times = 1.0 + 0.02 * np.arange(5)
+    rows = c.problem.get_parameter("hand.reference", "all")
+    np.testing.assert_allclose(rows[:4], np.column_stack([times, 1.0 + times, 2.0 + times])[:4], atol=1e-15)
+    np.testing.assert_array_equal(rows[4], end)
+    np.testing.assert_allclose(c.problem.get_parameter("hand.weight", "all"), 7.0 + times, atol=1e-15)
+
+
 def test_the_end_may_stay_as_it_is() -> None:
     c = controller()
     end = c.problem.get_parameter("hand.weight", knots="terminal")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from casadi import SX
@@ -110,20 +112,33 @@ def test_parts_add_up() -> None:
     np.testing.assert_allclose(plan.us, np.tile([1.0, -1.0], (20, 1)), atol=1e-13)
 
 
-def test_knots_of_different_lengths_keep_the_integral_of_a_control() -> None:
-    problem = standing(StateVector(3), 4)
-    offsets = np.array([0.0, 0.1, 0.2, 0.5, 1.0])
-    plan = plan_of(problem, np.zeros((5, 3)))
+@pytest.mark.parametrize("shift", [0.05, 0.35, 0.85])
+@pytest.mark.parametrize("offsets", [[0.0, 0.1, 0.2, 0.5, 1.0], [0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]])
+def test_knots_of_different_lengths_keep_the_integral_of_a_control(offsets: Any, shift: float) -> None:
+    problem, offsets = standing(StateVector(3), len(offsets) - 1), np.array(offsets)
+    plan = plan_of(problem, np.zeros((len(offsets), 3)))
     planned = plan.us.copy()
-    Shift(problem, offsets)(plan, 0.05)
+    Shift(problem, offsets)(plan, shift)
 
     def integral(end: float) -> Reals:
         held = np.clip(end - offsets[:-1], 0.0, np.append(np.diff(offsets)[:-1], np.inf))
         return held @ planned
 
-    for k in range(4):
-        wanted = integral(offsets[k + 1] + 0.05) - integral(offsets[k] + 0.05)
+    for k in range(len(planned)):
+        wanted = integral(offsets[k + 1] + shift) - integral(offsets[k] + shift)
         np.testing.assert_allclose(plan.us[k] * (offsets[k + 1] - offsets[k]), wanted, atol=1e-14)
+
+
+def test_several_knots_beyond_the_end_and_one_between() -> None:
+    problem, xs = standing(StateVector(3), 3), np.random.default_rng(1).standard_normal((4, 3))
+    plan = plan_of(problem, xs)
+    before = copied(plan)
+    Shift(problem, np.array([0.0, 1.0, 1.5, 2.5]))(plan, 1.0)
+    np.testing.assert_array_equal(plan.xs[[0, 2, 3]], xs[[1, 3, 3]])
+    np.testing.assert_allclose(plan.xs[1], (xs[2] + xs[3]) / 2.0, atol=1e-14)
+    np.testing.assert_allclose(plan.us[0], (before.us[1] + before.us[2]) / 2.0, atol=1e-14)
+    np.testing.assert_array_equal(plan.us[1:], before.us[[2, 2]])
+    np.testing.assert_array_equal(plan.K, before.K[[1, 2, 2]])
 
 
 def test_states_stay_on_their_manifold() -> None:

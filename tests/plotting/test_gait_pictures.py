@@ -16,7 +16,7 @@ from tests.support.unsolved import solution_of
 from trajopt import problems
 from trajopt.analysis import legged_motion, motion_report, reached
 from trajopt.analysis.legs import LeggedMotion
-from trajopt.plotting import plot_com, plot_contact_forces, plot_cost_terms, plot_feet, plot_summary
+from trajopt.plotting import plot_com, plot_contact_forces, plot_cost_terms, plot_feet, plot_motion, plot_summary
 from trajopt.plotting.com import short_names
 from trajopt.plotting.forces import _draw_use
 from trajopt.plotting.style import PALETTE, line_look
@@ -156,6 +156,32 @@ def test_pictures_tell_how_much_of_a_sole_is_used_and_that_it_tips() -> None:
         words.append(axes.texts[0].get_text())
     assert words[0].endswith("sole used 120 %: tips")
     assert words[1].endswith("sole used 60 %")
+
+
+def test_a_foot_that_hardly_touches_is_told_apart() -> None:
+    """Half of its friction limit while it stands; at two knots it hardly touches, and slides."""
+    motion = legged_motion(gait("quadruped-trot"))
+    foot = motion.feet[0]
+    first, second, *_ = np.flatnonzero(foot.stands)
+    words = {}
+    for share in (0.005, 0.5):  # of the weight, at those two knots
+        normal = np.where(foot.stands, 0.5 * motion.weight, np.nan)
+        normal[[first, second]] = share * motion.weight
+        along = 0.5 * 0.7 * normal
+        along[[first, second]] *= 2.0
+        mu = np.full(len(normal), 0.7)
+        moved = dataclasses.replace(foot, forces=np.stack([along, 0.0 * normal, normal], axis=1), mu=mu)
+        axes = Figure().subplots()
+        _draw_use(axes, motion, moved)
+        words[share] = axes.texts[0].get_text()
+    assert words[0.5] == "friction used 100 %"
+    assert words[0.005] == f"friction used 50 % (100 % below {0.02 * motion.weight:.2g} N)"
+
+
+def test_paths_of_all_feet_have_one_name() -> None:
+    solution = gait("quadruped-trot")
+    assert legend_texts(plot_motion(solution))[0] == "paths of the feet"
+    assert legend_texts(plot_motion(solution, frame=["lf_foot", "rh_foot"]))[0] == "paths of lf_foot, rh_foot"
 
 
 def test_point_feet_use_no_sole() -> None:

@@ -335,6 +335,19 @@ def test_convergence_shows_zeros_on_logarithmic_axes_at_the_edge():
     assert negative.get_xdata().tolist() == [3]
 
 
+@pytest.mark.parametrize("small", [0.5, 0.5**9])
+def test_every_step_length_is_within_its_axis(small):
+    """A step that was not taken at all, of length 0, is on the lower edge."""
+    figure = plot_convergence(history(step_length=np.array([1.0, small, 0.0, 2.0, 1.0, 1.0])))
+    axes = panels(figure)["step length [-]"]
+    low, high = axes.get_ylim()
+    assert low < small
+    assert high > 2.0
+    (zero,) = hidden(axes, "_zero")
+    assert zero.get_xydata().tolist() == [[3.0, 0.0]]
+    figure.draw_without_rendering()
+
+
 def test_convergence_of_costs_over_many_decades_is_logarithmic_unless_negative():
     cost = np.array([1e5, 1e3, 10.0, 1.0, 1.0, 1.0])
     assert panels(plot_convergence(history(cost=cost)))["cost"].get_yscale() == "log"
@@ -589,7 +602,7 @@ def test_motion_finds_goals_in_the_terminal_costs(reach):
     np.testing.assert_allclose(visible(axes)["target"].get_xydata(), [[0.5, 0.4]])
     np.testing.assert_allclose(visible(axes)["path of tool"].get_xydata()[-1], [0.5, 0.4], atol=1e-2)
     several = plot_motion(reach, frame=["tool", "link_2"]).axes[0]
-    assert legend_texts(several.figure) == ["path of tool, link_2", "target"]
+    assert legend_texts(several.figure) == ["paths of tool, link_2", "target"]
     bare = plot_motion(reach, frame=(), targets=()).axes[0]
     assert not visible(bare)
     assert not legend_texts(bare.figure)

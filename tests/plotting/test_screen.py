@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from matplotlib.image import imread
 
@@ -95,6 +96,23 @@ def test_limbs_of_a_humanoid_are_chains_and_small_ones_are_one():
     assert limbs["gripper_left_joint"] == "arm_left"
     assert "root_joint" not in limbs
     assert not limbs_of(load_robot("planar-3r").model)
+
+
+@pytest.mark.parametrize(
+    ("robot", "legs"), [("small-quadruped", {"lf", "rf", "lh", "rh"}), ("solo12", {"FL", "FR", "HL", "HR"})]
+)
+def test_limbs_have_whole_words_as_names(robot, legs):
+    """ "lf" for lf_haa and lf_hfe, not "lf_h"."""
+    assert set(limbs_of(load_robot(robot).model).values()) == legs
+
+
+def test_capitals_begin_words_too():
+    model = pin.Model()
+    for side in ("L", "R"):
+        joint = 0
+        for name in ("HipYaw", "HipRoll", "KneePitch", "AnklePitch", "AnkleRoll"):
+            joint = model.addJoint(joint, pin.JointModelRX(), pin.SE3.Identity(), f"{side}_{name}")
+    assert set(limbs_of(model).values()) == {"L_Hip", "R_Hip"}
 
 
 def test_two_fingers_have_one_name_above_their_column():

@@ -13,7 +13,7 @@ from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.kernels import compilations
 from trajopt.mpc import ClosedLoop
 from trajopt.problems import mpc as loops
-from trajopt.problems.mpc import drive, quadruped, trot
+from trajopt.problems.mpc import drive, drive_scans, quadruped, trot
 from trajopt.problems.mpc.quadruped_report import contact_forces
 from trajopt.residuals import FrictionCone
 from trajopt.robots import load_robot
@@ -87,7 +87,7 @@ def test_arm_follows_its_target() -> None:
     case, log = case_of("arm-tracking", period=5e-3), log_of("arm-tracking", 1.5, period=5e-3)
     robot = case.controller.problem.state.robot
     hand = np.array([robot.placement(x[:7], "panda_hand_tcp")[:3, 3] for x in log.xs])
-    away = np.linalg.norm(hand - [case.follows(t) for t in log.times], axis=1)
+    away = np.linalg.norm(hand - case.follows(log.times), axis=1)
     assert away[log.times > 0.5].max() < 2e-3
 
 
@@ -181,9 +181,45 @@ def test_wheels_keep_away_from_circles() -> None:
     crossing = np.column_stack([1.2 * np.cos(2 * np.pi * log.times / 6.0), 0.5 + 0.0 * log.times])
     for center, radius in [*((row[:2], row[2]) for row in case.obstacles), (crossing, 0.2)]:
         assert np.linalg.norm(log.xs[:, :2] - center, axis=1).min() > radius + 0.2 + 0.04
-    assert np.abs(log.xs[:, 3:]).max() < 1.2 + 1e-3
+    assert drive.RADIUS * np.abs(log.xs[:, 3:]).max() < 1.2 + 1e-3
     assert (log.xs[:, 3] + log.xs[:, 4]).min() > -1e-3  # forwards
     assert np.median(np.linalg.norm(log.xs[:, :2] - drive.path(log.times), axis=1)) < 0.1
+
+
+def test_scans_lead_through_a_room_of_which_nothing_else_is_known() -> None:
+    """By the map the body keeps apart; a second run has the same noise, and its scans compile nothing."""
+    case = drive_scans.build()
+    log = case.simulate(13.0)
+    away = [case.plant.grid.cast(x[:2], np.linspace(0, 2 * np.pi, 90)).min() for x in log.xs]
+    assert min(away) > drive.BODY_RADIUS + 0.05
+    assert np.linalg.norm(log.xs[-1, :2] - [7.2, 2.6]) < 0.02
+    assert "failed" not in log.statuses
+    before = compilations()
+    again = case.simulate(3.0)
+    assert compilations() == before
+    np.testing.assert_array_equal(again.xs, log.xs[: len(again.xs)])
+
+
+def test_pictures_show_gates_obstacles_that_move_rails_and_references() -> None:
+    """A cart's rail as long as it is, not as far as the cart went."""
+    for name, duration, count in (
+        ("drive-obstacles", None, 7),
+        ("quadrotor-gates", 2.0, 5),
+        ("cart-pole-balance", 0.5, 1),
+    ):
+        log, case = log_of(name, duration), case_of(name)
+        drawn = log.plot(lines=case.lines, obstacles=case.obstacles).axes[0].get_children()
+        labels = [str(part.get_label()) for part in drawn]
+        assert labels.count("_line") == count == len(case.lines)
+        assert labels.count("reference") == (name != "cart-pole-balance")
+        assert "_rail" not in labels
+        if name == "drive-obstacles":
+            (dashed,) = [part for part in drawn if part.get_label() == "reference"]
+            np.testing.assert_allclose(np.column_stack(dashed.get_data()), drive.path(log.times[:-1]), atol=1e-9)
+    rail = np.asarray(case_of("cart-pole-balance").lines[0])
+    assert np.abs(rail[:, 0]).max() == 0.6
+    with pytest.raises(InvalidArgumentError, match=r"lines\[0\]: expected points \(n, 2\) or \(n, 3\)"):
+        log_of("cart-pole-balance", 0.5).plot(lines=[[1.0, 2.0]])
 
 
 # The quadruped

@@ -27,10 +27,12 @@ MOST = {  # iterations
     "arm-spheres": 40,
     "cart-pole-limits": 45,
     "com-circle": 26,
+    "hermite-path": 15,
     "lqr-bounds": 6,
     "minimum-jerk": 15,
     "parking": 20,
     "parking-circles": 55,
+    "parking-wheels": 20,
     "pendulum-limits": 35,
     "quadrotor-obstacles": 20,
 }
@@ -101,7 +103,7 @@ def test_it_pickles(name: str) -> None:
 # Physics
 
 
-def simulated(x: np.ndarray, u: float, dt: float, rate: Any) -> np.ndarray:
+def simulated(x: np.ndarray, u: Any, dt: float, rate: Any) -> np.ndarray:
     """A control held over a step, in 200 midpoint steps."""
     h = dt / 200
     for _ in range(200):
@@ -150,6 +152,24 @@ def test_cars_arrive_in_the_exact_motion(name: str) -> None:
         chord = v * dt * np.sinc(half / np.pi)
         x, y, angle = x + chord * np.cos(angle + half), y + chord * np.sin(angle + half), angle + w * dt
     np.testing.assert_allclose([x, y, angle], problem.get_parameter("goal.reference"), rtol=0, atol=1e-5)
+
+
+def two_wheels(x: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Wheels of 10 cm radius, 30 cm apart, by the velocities of their hubs."""
+    right, left = 0.1 * x[3], 0.1 * x[4]
+    return np.array([(right + left) / 2 * np.cos(x[2]), (right + left) / 2 * np.sin(x[2]), (right - left) / 0.3, *u])
+
+
+def test_wheels_park_in_a_finer_simulation_within_their_limits() -> None:
+    solution = solution_of("parking-wheels")
+    x = solution.xs[0]
+    for u, planned in zip(solution.us, solution.xs[1:]):
+        x = simulated(x, u, 0.03, two_wheels)
+        np.testing.assert_allclose(x, planned, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(x, [0.0, 1.5, 0.0, 0.0, 0.0], rtol=0, atol=1e-5)
+    assert np.abs(solution.us).max() == pytest.approx(40.0, abs=1e-5)
+    assert np.abs(solution.xs[:, 3:]).max() == pytest.approx(12.0, abs=1e-5)
+    assert np.abs(solution.xs[:, 0]).max() < 0.25 + 1e-6
 
 
 def test_circles_are_left_out_between_knots_but_for_millimetres() -> None:
@@ -275,6 +295,17 @@ def test_a_rail_keeps_the_cart() -> None:
         ("pendulum-limits", {"torque": 0.0}, r"torque: expected a number > 0"),
         ("cart-pole-limits", {"rail": -1.0}, r"rail: expected a number > 0"),
         ("parking", {"lane": 0.0}, r"lane: expected a number > 0"),
+        ("parking-wheels", {"rate": 0.0}, r"rate: expected a number > 0"),
+        ("parking-wheels", {"acceleration": -1.0}, r"acceleration: expected a number > 0"),
+        ("parking-wheels", {"goal": (1.0, 2.0)}, r"goal: expected shape \(3,\)"),
+        ("hermite-path", {"limit": 0.0}, r"limit: expected a number > 0"),
+        ("hermite-path", {"points": (1.0, 2.0)}, r"points: expected two or more rows \(x, y, ẋ, ẏ\)"),
+        (
+            "hermite-path",
+            {"points": ((0, 0, 0, 0), (1, 0, 1, 0))},
+            r"velocities: expected a speed > 0, got 0 at time 0",
+        ),
+        ("hermite-path", {"T": 1}, r"T: expected an integer >= 2"),
         ("parking-circles", {"circles": (1.0, 2.0)}, r"circles: expected rows \(x, y, radius\)"),
         ("parking-circles", {"circles": (1.0, 2.0, -1.0)}, r"circles: expected rows .* with radius > 0"),
         ("arm-spheres", {"spheres": (1.0, 2.0, 0.5)}, r"spheres: expected rows \(x, y, z, radius\)"),

@@ -40,10 +40,12 @@ CONSTRAINED = [
     "arm-spheres",
     "cart-pole-limits",
     "com-circle",
+    "hermite-path",
     "lqr-bounds",
     "minimum-jerk",
     "parking",
     "parking-circles",
+    "parking-wheels",
     "pendulum-limits",
     "quadrotor-obstacles",
 ]

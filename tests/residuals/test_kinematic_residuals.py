@@ -59,12 +59,29 @@ def test_a_placement_seen_from_another_frame() -> None:
     np.testing.assert_allclose(value(residual, q), expected, atol=1e-10)
 
 
+def test_a_position_seen_from_another_frame() -> None:
+    state = state_of("solo12")
+    q = state.rand(4)[: state.nq]
+    frame, base = (pin.SE3(state.robot.placement(q, name)) for name in ("FR_FOOT", "HL_FOOT"))
+    residual = trajopt.ResidualModelRelativeTranslation(state, "FR_FOOT", "HL_FOOT", [0.1, 0.2, -0.3])
+    expected = base.actInv(frame).translation - np.array([0.1, 0.2, -0.3])
+    np.testing.assert_allclose(value(residual, q), expected, atol=1e-12)
+
+
 def test_bad_arguments() -> None:
     state = state_of("talos_arm")
     with pytest.raises(
         InvalidArgumentError, match=r"base: expected another frame than 'arm_left_2_joint', got the same"
     ):
         trajopt.ResidualModelRelativePlacement(state, "arm_left_2_joint", "arm_left_2_joint")
+    with pytest.raises(
+        InvalidArgumentError, match=r"base: expected another frame than 'arm_left_2_joint', .*FrameTranslation"
+    ):
+        trajopt.ResidualModelRelativeTranslation(state, "arm_left_2_joint", "arm_left_2_joint")
+    with pytest.raises(
+        InvalidArgumentError, match=r"reference: expected shape \(3,\).* in the axes of 'arm_left_1_lin"
+    ):
+        trajopt.ResidualModelRelativeTranslation(state, "arm_left_2_joint", "arm_left_1_link", [1.0])
     with pytest.raises(UnknownNameError, match=r"frame 'hand' not found"):
         trajopt.ResidualModelRelativePlacement(state, "arm_left_2_joint", "hand")
     with pytest.raises(

@@ -285,11 +285,34 @@ def test_cart_pole_closed_form() -> None:
     np.testing.assert_allclose(tau, expected, atol=1e-14)
 
 
+@pytest.mark.parametrize(("name", "frame"), [("planar-3r", "tool"), ("hyq", "rh_foot")])
+def test_jacobians_are_differences_of_placements(name: str, frame: str) -> None:
+    """In the axes of the world: the origin's velocity above, ω with [ω]× = Ṙ Rᵀ below."""
+    robot, step = load_robot(name), 1e-6
+    q = pin.integrate(robot.model, pin.neutral(robot.model), np.random.default_rng(0).normal(size=robot.nv))
+    found = robot.jacobian(q, frame)
+    rotation = robot.placement(q, frame)[:3, :3]
+    for j, direction in enumerate(np.eye(robot.nv)):
+        ends = [robot.placement(pin.integrate(robot.model, q, s * direction), frame) for s in (-step, step)]
+        rate = (ends[1] - ends[0])[:3] / (2 * step)
+        turning = rate[:, :3] @ rotation.T
+        np.testing.assert_allclose(found[:3, j], rate[:, 3], atol=1e-8)
+        np.testing.assert_allclose(found[3:, j], [turning[2, 1], turning[0, 2], turning[1, 0]], atol=1e-8)
+    many = robot.jacobian(np.array([q, pin.neutral(robot.model)]), frame)
+    assert many.shape == (2, 6, robot.nv)
+    np.testing.assert_array_equal(many[0], found)
+    with pytest.raises(UnknownNameError, match="frame 'hand' not found"):
+        robot.jacobian(q, "hand")
+
+
 def test_builtin_robots_check_their_arguments() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"lengths: expected a vector, got shape \(\)"):
+        planar_arm(lengths=3)
+    assert [inertia.mass for inertia in planar_arm(lengths=(1, 2, 3)).inertias][1:] == [1.0, 1.0, 1.0]
     with pytest.raises(InvalidArgumentError, match=r"lengths\[1\]: expected a number > 0 \[m\], got -0.5"):
         planar_arm(lengths=(0.5, -0.5))
     with pytest.raises(InvalidArgumentError, match=r"masses: expected one mass for each of the 3 lengths .* got 2"):
-        planar_arm(lengths=(0.5, 0.5, 0.5))
+        planar_arm(lengths=(0.5, 0.5, 0.5), masses=(1.0, 1.0))
     with pytest.raises(InvalidArgumentError, match="lengths: expected 2 rods, got 1"):
         double_pendulum(lengths=(0.5,), masses=(1.0,))
     with pytest.raises(InvalidArgumentError, match=r"pole_mass: expected a number > 0 \[kg\], got 0"):

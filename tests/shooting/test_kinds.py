@@ -19,6 +19,7 @@ from trajopt.shooting.black_box import BlackBoxKind, PythonCall
 from trajopt.shooting.compiled import CompiledKind
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.kinds import Kind
+from trajopt.shooting.knots import index_of
 from trajopt.shooting.linear_trial import LinearTrial
 
 
@@ -183,3 +184,10 @@ def test_arrays_have_room_behind_them() -> None:
         array = padded(shape)
         assert array.shape == shape
         assert array.base.nbytes - array.nbytes >= 8 * 16  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("numbers", [[], [3], [2, 3, 4], [0, 3], [1, 3, 3], [4, 4]])
+def test_an_index_of_knots_that_follow_one_another_is_a_slice(numbers: list[int]) -> None:
+    index = index_of(numbers)
+    np.testing.assert_array_equal(np.arange(7)[index], np.array(numbers, dtype=np.int64))
+    assert isinstance(index, slice) is (numbers in ([3], [2, 3, 4]))

@@ -35,7 +35,7 @@ def changing(mode: str = "FORWARD_RK1F", **options: object) -> Simulator:
     return Simulator(block(), corners(strength=level), mode, barrier_weight=0.05, masses=NEW, **options)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in ("FORWARD_RK1I", "FORWARD_RK2I")])  # as RK4I
 def test_steps_are_those_of_a_changed_robot(mode: str) -> None:
     """Values and derivatives, before and after the change."""
     sim, level = changing(mode), 1e6 if mode.endswith("F") else 1e4

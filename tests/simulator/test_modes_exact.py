@@ -30,7 +30,10 @@ SLOW = {("FORWARD_RK4I", "readme"), ("FORWARD_RK4I", "source"), ("FORWARD_RK2I",
 
 ALL = [(n, m, o) for n in EXACT_CASES for m, o in WAYS if n != "box" or (m, o.get("variant")) not in SLOW]
 STATES = {"touching": 1.0, "sliding": 10.0, "slow": 0.01}
-"""Factors of a case's velocity."""
+"""Factors of a case's velocity; `test_many_states_modes` has all kinds of contact in every mode."""
+
+EVERY_STATE = "folded"
+"""Case whose contacts touch, slide and creep in every mode: friction is the same code in all cases."""
 
 
 def arguments(case: Case, mode: str) -> tuple[Reals, Reals]:
@@ -59,7 +62,8 @@ def reference(name: str, state: str, mode: str, options: tuple[tuple[str, str], 
 
 @pytest.mark.parametrize(("name", "mode", "options"), ALL, ids=["-".join([n, m, *o.values()]) for n, m, o in ALL])
 def test_values_and_derivatives(name: str, mode: str, options: dict[str, str]) -> None:
-    states = ("touching",) if name == "box" or (mode, options.get("variant")) in SLOW else tuple(STATES)
+    slow = name != EVERY_STATE or (mode, options.get("variant")) in SLOW
+    states = ("touching",) if slow else tuple(STATES)
     for state in states:
         case = with_speed(name, state)
         x, tau = arguments(case, mode)

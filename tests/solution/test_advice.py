@@ -112,3 +112,22 @@ def test_one_iteration_is_one() -> None:
     solution = left(move(), SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0)
     assert "after 1 iteration in " in solution.explain()
     assert "after 2 iterations in " in dataclasses.replace(solution, iterations=2).explain()
+
+
+def crawled(problem: ShootingProblem, *, blend: float) -> str:
+    """What explain() says after steps of 1/32."""
+    solution = left(problem, SolverStatus.MAX_ITERATIONS, "SolverFDDP", gap=0.0)
+    records = tuple(dataclasses.replace(r, step_length=1 / 32, blend=blend) for r in solution.history)
+    return dataclasses.replace(solution, history=records).explain()
+
+
+def test_short_steps_of_gauss_newton_are_told_as_curvature() -> None:
+    text = crawled(move(limited=False), blend=0.0)
+    assert "along them the cost is about 32 times as curved as in Gauss-Newton's Hessian" in text
+    assert 'FDDPOptions(hessian="exact") takes the exact one' in text
+    black_box = crawled(move(limited=False, boxed=True), blend=0.0)
+    assert "FDDPOptions(initial_regularization=2.0) damps it, as such models have no exact one" in black_box
+
+
+def test_short_steps_with_exact_hessians_are_told_as_a_cost_that_is_not_convex() -> None:
+    assert "exact Hessians were taken where they were convex" in crawled(move(limited=False), blend=0.25)

@@ -48,11 +48,13 @@ def swung_up(solver: Solver, problem: ShootingProblem, options: DDPOptions | Non
 
 
 @pytest.mark.parametrize("name", STARTS)
-def test_the_scale_of_the_costs_changes_nothing(solver: Solver, name: str) -> None:
-    expected = swung_up(solver, scaled(name, 1.0))
+def test_the_scale_of_the_costs_changes_nothing(solver: Solver, options: type[DDPOptions], name: str) -> None:
+    """Of Gauss-Newton: whether a Hessian is convex, rounding may decide, which the next test leaves out."""
+    plain = options(hessian="gauss-newton")
+    expected = swung_up(solver, scaled(name, 1.0), plain)
     assert expected.converged
     for factor in (1e-9, 1e9):
-        got = swung_up(solver, scaled(name, factor))
+        got = swung_up(solver, scaled(name, factor), plain)
         assert (got.status, got.iterations) == (expected.status, expected.iterations)
         assert got.cost == pytest.approx(factor * expected.cost, rel=1e-6)
         np.testing.assert_allclose(got.xs, expected.xs, rtol=0, atol=1e-5 * np.abs(expected.xs).max())

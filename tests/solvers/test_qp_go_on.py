@@ -11,7 +11,7 @@ from trajopt import problems
 from trajopt.errors import InvalidArgumentError
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers.linear_quadratic import LinearQuadratic
-from trajopt.solvers.qp import InteriorPoint, InteriorPointOptions, QPStatus, StageQP
+from trajopt.solvers.qp import InteriorPoint, InteriorPointOptions, QPSolution, QPStatus, StageQP, interior_point
 from trajopt.solvers.sqp.program import StepProgram
 from trajopt.solvers.sqp.rows import ConstraintRows
 from trajopt.types import Reals
@@ -41,6 +41,19 @@ def test_a_small_gap_takes_fewer_iterations_than_from_zero() -> None:
     np.testing.assert_allclose(found.du, cold.du, atol=1e-6)
 
 
+@pytest.mark.parametrize("size", [0.05, 0.08, 0.1, 0.12, 0.15, 0.2])
+def test_a_step_that_is_almost_whole_is_not_the_last_one(size: float) -> None:
+    """After 0.9 of a step from a solution products are small, and a tenth of the change of the gap is left."""
+    step, gap = program()
+    interior, other = InteriorPoint(step.qp), InteriorPoint(step.qp)
+    interior.begin(OPTIONS)
+    gap[:] = size * np.array([1.0, 2.0, -3.0, 2.0])
+    found, cold = interior.go_on(OPTIONS), other.solve()
+    assert found.status is QPStatus.SOLVED
+    assert infeasibility(step.qp, found) < 1e-9
+    np.testing.assert_allclose(found.du, cold.du, atol=1e-6)
+
+
 def test_it_begins_anew_where_that_takes_too_long() -> None:
     step, gap = program()
     interior, other = InteriorPoint(step.qp), InteriorPoint(step.qp)
@@ -60,6 +73,50 @@ def test_it_stops_at_a_time() -> None:
     found = interior.go_on(OPTIONS, 0.0)
     assert found.status is QPStatus.MAX_ITERATIONS
     assert found.iterations == 1
+
+
+class Clock:
+    """Time by the number of looks at it."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def perf_counter(self) -> float:
+        """One more [s]."""
+        self.looks += 1
+        return float(self.looks)
+
+
+def infeasibility(program: StageQP, found: QPSolution) -> float:
+    """Largest gap, or violation of a row."""
+    lq, beyond = program.lq, program.rows(found.dx, found.du)
+    z = np.concatenate([found.dx[:-1], found.du], axis=1)
+    gaps = lq.f - found.dx
+    gaps[1:] += np.einsum("tij,tj->ti", lq.F, z)
+    missed = np.maximum(program.lower - beyond, beyond - program.upper)
+    return max(float(np.abs(gaps).max()), float(np.fmax.reduce(missed, axis=None, initial=0.0)))
+
+
+@pytest.mark.parametrize("size", [0.1, 0.3, 1.0, 3.0])
+def test_the_better_iterate_is_kept_where_time_ends_after_a_new_beginning(
+    size: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step, gap = program()
+    first = InteriorPoint(step.qp)
+    change, near, kept = size * np.array([1.0, 2.0, -3.0, 2.0]), replace(OPTIONS, max_iterations=1), []
+    for looks in range(30):
+        monkeypatch.setattr(interior_point, "time", Clock())
+        gap[:] = 0.0
+        first.begin(OPTIONS)
+        gap[:] = change
+        found = first.go_on(near, float(looks))
+        kept.append((found.iterations, infeasibility(step.qp, found)))
+        if found.status is QPStatus.SOLVED:
+            break
+    assert found.status is QPStatus.SOLVED
+    sizes = [each for _, each in kept]
+    assert len(sizes) > 4
+    assert np.diff(sizes).max() < 1e-9
 
 
 def test_going_on_needs_a_beginning() -> None:

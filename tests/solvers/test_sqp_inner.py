@@ -80,7 +80,7 @@ def test_arm_reach_with_a_limited_tool(qp: str) -> None:
     assert worst(solution) < 1e-6
 
 
-@pytest.mark.parametrize("qp", INNER)
+@pytest.mark.parametrize("qp", [qp for qp in INNER if qp != "osqp"])  # it takes long here; the arm above has it too
 def test_standing_on_friction_cones(qp: str) -> None:
     options = SQPOptions(qp=qp, tolerance=1e-5, feasibility=1e-6, max_iterations=26)
     solution = SolverSQP(problems.load("com-circle", holding=False).problem, options).solve()

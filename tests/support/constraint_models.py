@@ -53,6 +53,7 @@ def limited_residuals(state_of: Callable[[str], Any]) -> dict[str, Callable[[], 
     ball, post = trajopt.Sphere(0.2, center=[2, 0, 1]), trajopt.Capsule(0.05, [1.0, 0.1, 0.2], [1.0, 2.0, 0.7])
     tip = trajopt.Sphere(0.1, frame="tip", center=[0.1, 0.2, 0.3])
     arm = trajopt.Capsule(0.1, [0.0, 0.0, 0.1], [0.2, 0.1, 0.4], frame="tip")
+    circles, balls = [[2.0, 0.5, 0.2], [0.5, 1.0, 0.3]], [[2.0, 0.5, 1.0, 0.2], [0.5, 1.0, 0.3, 0.3]]
     hand = trajopt.Capsule(0.1, [0.0, 0.0, 0.0], [0.0, 0.0, -0.2], frame="gripper_left_joint")
 
     def effort() -> ResidualModelAbstract:
@@ -64,5 +65,9 @@ def limited_residuals(state_of: Callable[[str], Any]) -> dict[str, Callable[[], 
         "state-elements": lambda: trajopt.ResidualModelState(drone(), drone().rand(2), elements=[8, 1, 4, 13]),
         "distance-spheres": lambda: trajopt.ResidualModelPairDistance(drone(), tip, ball),
         "distance-capsule": lambda: trajopt.ResidualModelPairDistance(drone(), ball, arm),
+        "obstacles-plane": lambda: trajopt.ResidualModelObstacleDistance(state_of("vector"), circles, 0.1),
+        "obstacles-pillars": lambda: trajopt.ResidualModelObstacleDistance(drone(), circles, tip),
+        "obstacles-balls": lambda: trajopt.ResidualModelObstacleDistance(drone(), balls, tip),
+        "obstacles-capsule": lambda: trajopt.ResidualModelObstacleDistance(state_of("talos_arm"), balls, hand),
         "distance-capsules": lambda: trajopt.ResidualModelPairDistance(state_of("talos_arm"), hand, post),
     }

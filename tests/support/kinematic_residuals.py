@@ -34,6 +34,7 @@ def _of_robot(state_of: Callable[[str], Any], name: str) -> dict[str, Callable[[
     return {
         "look-at": lambda: trajopt.ResidualModelLookAt(state(), frame, [0.3, -2.0, 0.5], axis=[0.2, -0.4, 1.0]),
         "relative": lambda: trajopt.ResidualModelRelativePlacement(state(), frame, base, reference),
+        "relative-point": lambda: trajopt.ResidualModelRelativeTranslation(state(), frame, base, [0.3, -0.1, 0.2]),
         "manipulability": lambda: trajopt.ResidualModelManipulability(state(), frame, "all", reference=0.3),
         "manipulability-turns": lambda: trajopt.ResidualModelManipulability(state(), frame, rows="rotation"),
         "manipulability-rows": lambda: trajopt.ResidualModelManipulability(state(), frame, rows=(0, 2)),

@@ -19,7 +19,7 @@ from casadi import SX
 from trajopt.actions.data import ActionData
 from trajopt.actions.row_structure import free_of_control, on_one_control
 from trajopt.actions.told import told
-from trajopt.checks import check_array, check_bounds, check_count, check_texts
+from trajopt.checks import check_array, check_count, check_limits, check_texts
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
 from trajopt.instant import Instant
@@ -70,8 +70,7 @@ class ActionModelAbstract(Model):
             raise InvalidArgumentError(f"state: expected StateVector(nx) or StateMultibody(robot), got {state!r}")
         self.state = state
         self.nu = check_count("nu", nu, most=10_000)
-        self.lower = np.full(nu, -np.inf) if lower is None else check_bounds("lower", lower, self.nu)
-        self.upper = np.full(nu, np.inf) if upper is None else check_bounds("upper", upper, self.nu)
+        self.lower, self.upper = check_limits(lower, upper, self.nu)
         self.control_names = check_names("control_names", control_names, self.nu)
         self.control_units = check_units("control_units", control_units, self.nu)
         self.constraints = ConstraintStack.of(constraints, type(self).__name__, state, self.stage_nu)

@@ -15,6 +15,7 @@ from trajopt.actions.expansion import Expansion, Implicit, Multipliers, Point, V
 from trajopt.errors import UnsupportedOperationError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
 from trajopt.model.programs import kept, outputs_at
 from trajopt.types import Reals
 
@@ -51,9 +52,18 @@ class ActionModelExpression(ActionModelAbstract):
             UnsupportedOperationError: The model has no Hessian of the Lagrangian, or no lift.
         """
 
+    def lagrangian_hessian(self, program: Program, point: Point, multipliers: Multipliers) -> Array:
+        """Adds the steps that give H of `expansion` with multipliers, and as few others as possible."""
+        return self.expansion(program, point, multipliers).H
+
     @property
     def has_lagrangian_hessian(self) -> bool:
-        """Whether `expansion` takes multipliers, and `knot_expressions` are there; if not, H is Gauss-Newton's."""
+        """Whether `expansion` takes multipliers; if not, H is Gauss-Newton's."""
+        return False
+
+    @property
+    def hessian_on_request(self) -> bool:
+        """Whether the Hessian of the Lagrangian takes so long to compile that `hessian="exact"` alone builds it."""
         return False
 
     def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -13,6 +14,8 @@ from trajopt.actions.end import end_expansion, end_values
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.implicit import implicit_results
+from trajopt.actions.implicit_hessian import add_implicit_hessian
+from trajopt.actions.lagrangian import add_lagrangian_hessian
 from trajopt.actions.lift import still_lift
 from trajopt.checks import check_non_negative
 from trajopt.constraints.constraint_stack import ConstraintStack
@@ -124,16 +127,43 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
     ) -> Expansion:
         self._check_multipliers(multipliers)
         if point.u is None:
-            return end_expansion(self, self.costs, program, point)
+            e = end_expansion(self, self.costs, program, point)
+            return e if multipliers is None else replace(e, H=self.lagrangian_hessian(program, point, multipliers))
         self._check_lift(lift)
         instant = self.instant()
         node, xnext = self.node(instant), self._next_state(instant)
         results = implicit_results(node, {"xnext": xnext}, self.costs, self.constraints)
         r = self._call(program, point, instant, results)
         change = node.derivative_steps(program, r)
+        if multipliers is not None:
+            r["H"] = self.lagrangian_hessian(program, point, multipliers)
         if lift is not None:
             return Expansion.of(r, lift=still_lift(program, change, lift))
         return Expansion.of(r, F=program.call(self._jacobian(), change)[0])
+
+    @property
+    def has_lagrangian_hessian(self) -> bool:
+        return True
+
+    @property
+    def hessian_on_request(self) -> bool:
+        return True
+
+    def lagrangian_hessian(self, program: Program, point: Point, multipliers: Multipliers) -> Array:
+        if point.u is None:
+            return add_lagrangian_hessian(self, program, point, multipliers)
+        i = self.instant()
+        values = {"cost": self.costs.value(i), "xnext": self._next_state(i)}
+        values |= {"rows": self.constraints.rows(i)} if self.constraints.constraints else {}
+        inputs = [(i.x, point.x), (self.layout.symbols, point.parameters)]
+        return add_implicit_hessian(program, self.node(i), values, inputs, multipliers)
+
+    def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
+        if not terminal:
+            return super().knot_expressions(terminal=terminal)
+        i = Instant(self.state, 0)
+        values = {"cost": self.costs.value(i)}
+        return i, values | ({"rows": self.constraints.rows(i)} if self.constraints.constraints else {})
 
     def _next_state(self, instant: Instant) -> SX:
         """(q, v⁺) as an expression of x and the node's w."""

@@ -68,6 +68,29 @@ def implicit_second_derivatives(state: StateAbstract, i: Instant, scalar: SX, im
     return SX(ca.substitute(whole, a, implicit.value))
 
 
+def lagrangian(
+    state: StateAbstract, values: Mapping[str, SX], multipliers: Multipliers
+) -> tuple[SX, SX, list[tuple[SX, Array]]]:
+    """l + λᵀ (f ⊖ x⁺) + yᵀ c, the symbol of x⁺ in it, and what symbols of multipliers stand for.
+
+    Args:
+        state: The state's manifold.
+        values: Expressions "cost", and where there are any "xnext" and "rows".
+        multipliers: λ and y.
+    """
+    total, known = values["cost"], list[tuple[SX, Array]]()
+    reached = SX.sym("reached", state.nx)
+    if multipliers.dynamics is not None and "xnext" in values:
+        symbol = SX.sym("lambda", state.ndx)
+        total += ca.dot(symbol, state.sx_difference(reached, values["xnext"]))
+        known.append((symbol, multipliers.dynamics))
+    if multipliers.rows is not None and "rows" in values:
+        symbol = SX.sym("y", values["rows"].numel())
+        total += ca.dot(symbol, values["rows"])
+        known.append((symbol, multipliers.rows))
+    return total, reached, known
+
+
 def lagrangian_hessian(
     state: StateAbstract,
     i: Instant,
@@ -87,16 +110,7 @@ def lagrangian_hessian(
     Returns:
         The Hessian, and what the symbols of multipliers in it stand for.
     """
-    total, known = values["cost"], list[tuple[SX, Array]]()
-    reached = SX.sym("reached", state.nx)
-    if multipliers.dynamics is not None and "xnext" in values:
-        symbol = SX.sym("lambda", state.ndx)
-        total += ca.dot(symbol, state.sx_difference(reached, values["xnext"]))
-        known.append((symbol, multipliers.dynamics))
-    if multipliers.rows is not None and "rows" in values:
-        symbol = SX.sym("y", values["rows"].numel())
-        total += ca.dot(symbol, values["rows"])
-        known.append((symbol, multipliers.rows))
+    total, reached, known = lagrangian(state, values, multipliers)
     xnext = values.get("xnext", reached)
     if implicit is None:
         _, hessian = second_derivatives(state, i, total)

@@ -1,5 +1,6 @@
 """Analysis of a solution in numbers: feet, forces, references, limits, constraints, a report in words."""
 
+from trajopt.analysis.clearance import clearance
 from trajopt.analysis.constraints import ConstraintRows, constraint_rows, constraints_report
 from trajopt.analysis.covariance import Ellipses, StateCovariance, state_covariance
 from trajopt.analysis.legs import Foot, LeggedMotion, SupportPhase, legged_motion
@@ -20,6 +21,7 @@ __all__ = [
     "Reached",
     "StateCovariance",
     "SupportPhase",
+    "clearance",
     "constraint_rows",
     "constraints_report",
     "friction_use",

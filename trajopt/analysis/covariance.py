@@ -24,6 +24,7 @@ class Ellipses:
 
     Attributes:
         names: Names of the coordinates.
+        units: Their units.
         centres: (T + 1, 2).
         covariances: P (T + 1, 2, 2).
         sigmas: k [-].
@@ -33,6 +34,7 @@ class Ellipses:
     centres: Reals
     covariances: Reals
     sigmas: float
+    units: tuple[str, str] = ("-", "-")
 
     @property
     def areas(self) -> Reals:
@@ -67,32 +69,65 @@ class StateCovariance:
         """Standard deviations (T + 1, ndx)."""
         return np.sqrt(np.maximum(np.einsum("tii->ti", self.P), 0.0))
 
-    def ellipses(self, first: str | int = 0, second: str | int = 1, *, sigmas: float = 2.0) -> Ellipses:
-        """Ellipses of two coordinates around the solution, such as x and y of a mobile robot.
+    def ellipses(
+        self, first: str | int = 0, second: str | int = 1, *, sigmas: float = 2.0, frame: str | None = None
+    ) -> Ellipses:
+        """Ellipses of two coordinates around the solution, such as x and y of a mobile robot, or of a robot's hand.
+
+        Those of a frame are of its position in the world, linearised: J P Jᵀ, J its Jacobian.
 
         Args:
-            first: Name or number of a coordinate whose tangent is its rate, such as a position.
+            first: Name or number of a coordinate whose tangent is its rate, such as a position; "x", "y" or "z" of a
+                frame.
             second: Another one.
             sigmas: Size in standard deviations, > 0; 2 hold 86 % of the states.
+            frame: Name of a frame of the robot.
+
+        Raises:
+            InvalidArgumentError: Both coordinates are the same, or a frame is asked for of what is no robot.
+            UnknownNameError: There is no such coordinate, or no such frame.
         """
-        pair = [self._number(name) for name in (first, second)]
+        names = self.names if frame is None else ("x", "y", "z")
+        pair = [_number(name, names) for name in (first, second)]
         if pair[0] == pair[1]:
             raise InvalidArgumentError(f"second: expected another coordinate than first, got {second!r} twice")
+        if frame is not None:
+            positions, P = self._of_frame(frame)
+            return Ellipses(
+                names=(f"{frame} {names[pair[0]]}", f"{frame} {names[pair[1]]}"),
+                units=("m", "m"),
+                centres=positions[:, pair],
+                sigmas=check_positive("sigmas", sigmas),
+                covariances=P[:, pair][:, :, pair],
+            )
         state = self.solution.problem.state  # type: ignore[union-attr]
         centres = np.array([state.difference(state.zero(), x) for x in self.solution.xs])[:, pair]
         return Ellipses(
-            names=(self.names[pair[0]], self.names[pair[1]]), centres=centres, sigmas=check_positive("sigmas", sigmas),
+            names=(self.names[pair[0]], self.names[pair[1]]),
+            units=(state.tangent_units[pair[0]], state.tangent_units[pair[1]]),
+            centres=centres,
+            sigmas=check_positive("sigmas", sigmas),
             covariances=self.P[:, pair][:, :, pair],
-        )  # fmt: skip
+        )
 
-    def _number(self, name: str | int) -> int:
-        if isinstance(name, (int, np.integer)) and not isinstance(name, bool) and 0 <= name < len(self.names):
-            return int(name)
-        return self.names.index(check_known("coordinate", name, self.names))
+    def _of_frame(self, frame: str) -> tuple[Reals, Reals]:
+        """Positions of a frame (T + 1, 3) and their covariances (T + 1, 3, 3)."""
+        robot = getattr(self.solution.problem.state, "robot", None)  # type: ignore[union-attr]
+        if robot is None:
+            raise InvalidArgumentError(f"frame: expected None for a state that is no robot's, got {frame!r}")
+        qs = self.solution.xs[:, : robot.nq]
+        J = robot.jacobian(qs, frame)[:, :3]
+        return robot.placement(qs, frame)[:, :3, 3], J @ self.P[:, : robot.nv, : robot.nv] @ J.swapaxes(1, 2)
 
     def __repr__(self) -> str:
         end = ", ".join(f"{name} {value:.3g}" for name, value in list(zip(self.names, self.deviations[-1]))[:6])
         return f"StateCovariance({len(self.P)} knots; standard deviations at the end: {end})"
+
+
+def _number(name: str | int, names: tuple[str, ...]) -> int:
+    if isinstance(name, (int, np.integer)) and not isinstance(name, bool) and 0 <= name < len(names):
+        return int(name)
+    return names.index(check_known("coordinate", name, names))
 
 
 def state_covariance(

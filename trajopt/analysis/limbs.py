@@ -39,9 +39,21 @@ def limbs_of(model: Any) -> dict[str, str]:
 
 
 def _name(model: Any, chain: list[int]) -> str:
-    """Text that the names of the first joints of a chain begin with, else the name of the first joint."""
+    """Text that the names of the first joints of a chain begin with, in whole words, else the name of the first joint.
+
+    "lf" for lf_haa and lf_hfe, "LHip" for LHipYaw and LHipRoll.
+    """
     first = model.names[chain[0]].removesuffix("_joint")
     second = model.names[chain[1]] if len(chain) > 1 else first
     same = [a == b for a, b in zip(first, second)]
     length = same.index(False) if False in same else len(same)
-    return first[:length].rstrip("_-0123456789") or first
+    shared = first[:length]
+    if any(_in_a_word(name, length) for name in (first, second)):
+        shared = shared[: shared.rfind("_") + 1] or shared
+    return shared.rstrip("_-0123456789") or first
+
+
+def _in_a_word(name: str, place: int) -> bool:
+    """Whether a name that is cut before a place is cut within a word."""
+    before, after = name[place - 1 : place], name[place : place + 1]
+    return before.isalpha() and after.isalpha() and not (before.islower() and after.isupper())

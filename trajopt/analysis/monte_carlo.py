@@ -12,6 +12,7 @@ from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.analysis.basics import check_solution
 from trajopt.analysis.covariance import gains_of
+from trajopt.analysis.lanes import StateLanes
 from trajopt.analysis.noise import factors_of, noise_covariances
 from trajopt.checks import check_count, check_flag, is_integer
 from trajopt.costs import CostStack
@@ -49,7 +50,9 @@ class MonteCarlo:
                 f"knot: expected a number from 0 to {knots - 1}, or from -{knots} to -1 from the end, got {shown(knot)}"
             )
         state = self.solution.problem.state  # type: ignore[union-attr]
-        return _rows(state, "difference", self.solution.xs[knot][None], self.xs[:, knot])
+        apart = StateLanes(state, "difference", min(CHUNK, len(self.xs)))
+        parts = np.split(self.xs[:, knot], range(CHUNK, len(self.xs), CHUNK))
+        return np.concatenate([apart(self.solution.xs[knot], part) for part in parts])
 
     def covariance(self, knot: int = -1) -> Reals:
         """Sample covariance of x ⊖ xs at a knot (ndx, ndx), about the samples' mean."""
@@ -92,13 +95,15 @@ def monte_carlo(
         T, ndx, K = problem.T, problem.state.ndx, gains_of(solution, feedback)
         L = factors_of(noise_covariances("noise", noise, T, ndx))
         L0 = factors_of(noise_covariances("initial", initial, 1, ndx))
-        draws = np.concatenate([L0, L])[:, None] @ rng.standard_normal((T + 1, count, ndx, 1))
+        draws = rng.standard_normal((T + 1, count, ndx))
+        for each, factor in zip(draws, np.concatenate([L0, L])):
+            each[:] = each @ factor.T
         xs = np.empty((count, T + 1, problem.state.nx))
         us = np.empty((count, T, problem.nu))
-        batches: dict[ActionModelAbstract, Batch] = {}
+        batches = Batches(problem.state, min(CHUNK, count))
         for first in range(0, count, CHUNK):
             part = slice(first, min(first + CHUNK, count))
-            _roll_out(solution, problem, K, draws[:, part, :, 0], xs[part], us[part], clip, batches)
+            _roll_out(solution, problem, K, draws[:, part], xs[part], us[part], clip, batches)
         return MonteCarlo(solution=solution, xs=xs, us=us)
 
 
@@ -110,26 +115,38 @@ def _roll_out(
     xs: Reals,
     us: Reals,
     clip: bool,
-    batches: dict[ActionModelAbstract, Batch],
+    batches: Batches,
 ) -> None:
     """Fills states and controls of some samples, with w their noise (T + 1, m, ndx)."""
-    state = problem.state
-    xs[:, 0] = _rows(state, "integrate", solution.xs[:1], w[0])
+    states, controls = np.empty((len(us[0]) + 1, *xs[:, 0].shape)), np.empty((len(us[0]), *us[:, 0].shape))
+    states[0] = x = batches.integrate(solution.xs[0], w[0])
     for t, model in enumerate(problem.running):
-        if model not in batches:
-            batches[model] = Batch(model, min(CHUNK, len(xs)))
-        dx = _rows(state, "difference", solution.xs[t][None], xs[:, t])
-        u = solution.us[t] - dx @ K[t].T
+        u = solution.us[t] - batches.difference(solution.xs[t], x) @ K[t].T
         if clip:
             u[:, : model.nu] = np.clip(u[:, : model.nu], model.lower, model.upper)
-        us[:, t] = u
-        after = batches[model].step(problem._table.values[t], xs[:, t], us[:, t])
-        xs[:, t + 1] = _rows(state, "integrate", after, w[t + 1])
+        controls[t] = u
+        after = batches.of(model).step(problem._table.values[t], x, u)
+        states[t + 1] = x = batches.integrate(after, w[t + 1])
+    xs[:], us[:] = np.swapaxes(states, 0, 1), np.swapaxes(controls, 0, 1)
 
 
-def _rows(state: StateAbstract, name: str, first: Reals, second: Reals) -> Reals:
-    """x ⊕ dx or x ⊖ y of rows (m, nx), of which the first may be one for all."""
-    return np.asarray(state._evaluate(name, first.T, second.T)[0].T)
+class Batches:
+    """Models and state operations at many points.
+
+    Args:
+        state: The state.
+        size: Largest number of points.
+    """
+
+    def __init__(self, state: StateAbstract, size: int) -> None:
+        self.integrate, self.difference = (StateLanes(state, name, size) for name in ("integrate", "difference"))
+        self._size, self._models = size, dict[ActionModelAbstract, Batch]()
+
+    def of(self, model: ActionModelAbstract) -> Batch:
+        """The batch of a model."""
+        if model not in self._models:
+            self._models[model] = Batch(model, self._size)
+        return self._models[model]
 
 
 class Batch:

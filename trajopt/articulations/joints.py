@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 from casadi import SX
-from scipy.spatial.transform import Rotation
 
 from trajopt.articulations.rigid import (
     NOWHERE,
     Placements,
     about_z,
+    cross,
     from_quaternions,
     product,
     rotated,
@@ -28,6 +28,7 @@ from trajopt.types import Reals
 
 SIZES = {"spherical": 4, "translation": 3, "planar": 4, "free_flyer": 7}
 STRAIGHT = 1e-9  # cosine of two axes that count as perpendicular
+LOCKED = 1e-12  # sine of the angle between the first and the last of three axes that count as parallel
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +152,7 @@ class AxesJoint(Joint):
         self.turning = [part for part in parts if part.kind == "revolute"]
         self.slides = np.array(axes[: len(self.sliding)]).reshape(-1, 3)
         self.turns = np.array(axes[len(self.sliding) :]).reshape(-1, 3)
+        self._along = np.linalg.pinv(self.slides.T)
         self._end = turned @ after.R[:, :, 0]  # the rotation at angles 0
 
     @staticmethod
@@ -165,36 +167,61 @@ class AxesJoint(Joint):
         return all(abs(turns[i] @ turns[i + 1]) < STRAIGHT for i in range(len(turns) - 1))
 
     def read(self, motion: Placements, twist: Reals, q: Reals, v: Reals) -> None:
-        for part, value in zip(self.sliding, np.linalg.pinv(self.slides.T) @ motion.p):
+        for part, value in zip(self.sliding, self._along @ motion.p):
             q[part.q] = value
-        for part, value in zip(self.sliding, np.linalg.pinv(self.slides.T) @ rotated(motion.R, twist[:3])):
-            v[part.v] = value
+        if self.sliding:
+            for part, value in zip(self.sliding, self._along @ rotated(motion.R, twist[:3])):
+                v[part.v] = value
         if self.turning:
-            self._read_turns(product(motion.R, self._end.T[:, :, None]), rotated(motion.R, twist[3:]), q, v)
+            R, omega = product(motion.R, self._end.T[:, :, None]), rotated(motion.R, twist[3:])
+            read = (self._one_turn, self._two_turns, self._three_turns)[len(self.turning) - 1]
+            angles, rates = read(R, omega)
+            for part, angle, rate in zip(self.turning, angles, rates):
+                q[part.q], v[part.v] = angle, rate
 
-    def _read_turns(self, R: Reals, omega: Reals, q: Reals, v: Reals) -> None:
-        angles = self._angles(R)
-        turned, columns = np.broadcast_to(np.eye(3), (R.shape[2], 3, 3)), []
-        for part, axis, value in zip(self.turning, self.turns, angles.T):
-            q[part.q] = value
-            columns.append(turned @ axis)
-            turned = turned @ Rotation.from_rotvec(value[:, None] * axis).as_matrix()
-        rates = np.linalg.pinv(np.stack(columns, axis=2)) @ omega.T[:, :, None]
-        for part, value in zip(self.turning, rates[:, :, 0].T):
-            v[part.v] = value
+    def _one_turn(self, R: Reals, omega: Reals) -> tuple[list[Reals], list[Reals]]:
+        """Angle about the axis about which the rotation is nearest, and its rate, (N,) each."""
+        a = self.turns[0]
+        sine = a @ np.stack([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+        cosine = np.trace(R) - np.einsum("i,ijn,j->n", a, R, a)
+        return [np.arctan2(sine, cosine)], [a @ omega]
 
-    def _angles(self, R: Reals) -> Reals:
-        """Angles (N, number of turning axes) [rad]."""
-        turns = self.turns
-        if len(turns) == 1:  # about which the rotation is nearest
-            a = turns[0]
-            sine = a @ np.stack([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-            cosine = np.trace(R) - np.einsum("i,ijn,j->n", a, R, a)
-            return np.arctan2(sine, cosine)[:, None]
-        axes = turns if len(turns) == 3 else np.vstack([turns, np.cross(turns[0], turns[1])])
-        turned = Rotation.from_matrix(R.transpose(2, 0, 1))
-        angles = turned.as_davenport(axes, "intrinsic", suppress_warnings=True)
-        return np.asarray(angles[:, : len(turns)])
+    def _two_turns(self, R: Reals, omega: Reals) -> tuple[list[Reals], list[Reals]]:
+        """Angles about two axes, of which R b_1 has the first and R b_0 the second one, and their rates, (N,) each."""
+        b0, b1 = self.turns
+        c = np.cross(b0, b1)
+        w = rotated(R, b1[:, None])
+        first = np.arctan2(c @ w, b1 @ w)
+        a = b1[:, None] * np.cos(first) + c[:, None] * np.sin(first)  # the second axis as it is
+        w = rotated(R, b0[:, None])
+        second = np.arctan2(-np.sum(cross(b0[:, None], a) * w, axis=0), b0 @ w)
+        return [first, second], [b0 @ omega, np.sum(a * omega, axis=0)]
+
+    def _three_turns(self, R: Reals, omega: Reals) -> tuple[list[Reals], list[Reals]]:
+        """Angles about three axes, and their rates, (N,) each.
+
+        With c = b_0 × b_1 and b_2 = R(b_1, λ) b_0, R b_2 does not turn with q_2:
+
+            R b_2 = cos φ b_0 + sin φ sin q_0 b_1 - sin φ cos q_0 c,     φ = q_1 + λ
+
+        and φ has the sign of λ, so that it begins at q_1 = 0. At gimbal lock, sin φ = 0, q_0 and its rate are 0.
+        """
+        b0, b1, last = self.turns
+        c = np.cross(b0, b1)
+        shift = np.arctan2(-last @ c, last @ b0)
+        sign = 1.0 if shift > -STRAIGHT else -1.0
+        w = rotated(R, last[:, None])
+        cosine, along, across = b0 @ w, b1 @ w, c @ w
+        sine = np.hypot(along, across)
+        first = np.where(sine > LOCKED, np.arctan2(sign * along, -sign * across), 0.0)
+        a = b1[:, None] * np.cos(first) + c[:, None] * np.sin(first)  # the second axis as it is
+        turned = rotated(R, b1[:, None])
+        third = np.arctan2(np.sum(turned * cross(w, a), axis=0), np.sum(turned * a, axis=0))
+        own, about = b0 @ omega, np.sum(w * omega, axis=0)
+        free = np.where(sine > LOCKED, sine, np.inf) ** 2
+        rates = [(own - cosine * about) / free, np.sum(a * omega, axis=0), np.where(sine > LOCKED, 0.0, about)]
+        rates[2] += (about - cosine * own) / free
+        return [first, np.arctan2(sign * sine, cosine) - shift, third], rates
 
 
 @functools.lru_cache(maxsize=64)

@@ -61,7 +61,10 @@ class JointResidual:
 
 
 def body_names(robot: Robot) -> tuple[str, ...]:
-    """Names of the bodies, one a joint: that of its first body frame, else of the joint."""
+    """Names of the bodies, one a joint: that of its first body frame, else of the joint.
+
+    Links on fixed joints are parts of the body that holds them; `Robot.placement` says where they are.
+    """
     check_instance("robot", robot, Robot, "load_robot makes one")
     return tuple(name for name, _, _ in _bodies(robot.model))
 
@@ -89,7 +92,7 @@ def generalized_to_maximal(
     check_instance("robot", robot, Robot, "load_robot makes one")
     check_known("convention", convention, CONVENTIONS)
     many, bodies = np.ndim(q) == 2, _bodies(robot.model)
-    qs, vs = _states(robot, q, v)
+    qs, vs = states_of(robot, q, v)
     poses, twists = np.empty((len(qs), len(bodies), 7)), np.empty((len(qs), len(bodies), 6))
     for part in _chunks(len(qs)):
         found = _forward(robot.model, bodies, qs[part].T.copy(), vs[part].T.copy(), convention)
@@ -225,12 +228,13 @@ def _in(twist: Reals, R: Reals, com: Reals, convention: str) -> Reals:
     return np.concatenate([rotated(back, twist[:3]) - cross(angular, com[:, None]), angular])
 
 
-def _states(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Reals, Reals]:
+def states_of(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, argument: str = "v") -> tuple[Reals, Reals]:
+    """Checked configurations (N, nq) and velocities (N, nv), or what else `argument` has the size of velocities."""
     given = as_numbers("q", q)
     n = len(given) if given.ndim == 2 else 1
     shape = (n,) if given.ndim == 2 else ()
     qs = check_array("q", given, (*shape, robot.nq)).reshape(n, robot.nq)
-    vs = check_array("v", v, (*shape, robot.nv)).reshape(n, robot.nv)
+    vs = check_array(argument, v, (*shape, robot.nv)).reshape(n, robot.nv)
     for joint in joints_of(robot.model):
         for part in joint.parts:
             size = {"unbounded": 2, "planar": 2, "spherical": 4, "free_flyer": 4}.get(part.kind)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
 
 from trajopt.actuation.base import NO_LIMIT
-from trajopt.articulations.joints import AxesJoint, Joint, joints_of
+from trajopt.articulations.joints import STRAIGHT, AxesJoint, Joint, joints_of
 from trajopt.articulations.maximal import body_names
+from trajopt.checks import check_flag
 from trajopt.robots import Robot
 from trajopt.types import Reals
 
@@ -31,7 +33,7 @@ class JointRow:
 
     Attributes:
         name: Its name.
-        type: "revolute", "prismatic", "helical", "ball", "planar", "free", "universal" or "d6".
+        type: "revolute", "prismatic", "helical", "ball", "planar", "free", "distance", "universal", "d6" or "fixed".
         parent: Body that it hangs on; "world" for none.
         child: Body that it moves.
         nq: Number of its coordinates [-].
@@ -46,6 +48,7 @@ class JointRow:
         upper: Upper limits (nq,).
         velocity: Largest velocities, inf where there is none (nv,) [rad/s, m/s].
         effort: Largest torques and forces, inf where there is none (nv,) [N m, N].
+        distance: Bounds of the distance of a distance joint, else None [m].
     """
 
     name: str
@@ -63,17 +66,23 @@ class JointRow:
     upper: Reals
     velocity: Reals
     effort: Reals
+    distance: tuple[float, float] | None = None
 
 
-def joint_table(robot: Robot) -> tuple[JointRow, ...]:
+def joint_table(robot: Robot, *, fixed: bool = False) -> tuple[JointRow, ...]:
     """The joints of a robot, parents before children.
+
+    Args:
+        robot: The robot.
+        fixed: Whether to list joints without coordinates too, each behind the joint that moves its parent.
 
     Raises:
         InvalidArgumentError: `robot` is no Robot.
         UnsupportedOperationError: A joint is none whose coordinates are known how to read back.
     """
     bodies = ("world", *body_names(robot))
-    model, rows = robot.model, []
+    model = robot.model
+    rows = _fixed_rows(robot.model, 0) if check_flag("fixed", fixed) else []
     for i, joint in enumerate(joints_of(model), start=1):
         own = model.joints[i]
         q, v = slice(own.idx_q, own.idx_q + own.nq), slice(own.idx_v, own.idx_v + own.nv)
@@ -84,7 +93,7 @@ def joint_table(robot: Robot) -> tuple[JointRow, ...]:
         rows.append(
             JointRow(
                 name=model.names[i],
-                type=_type(joint),
+                type="distance" if model.names[i] in robot.distances else _type(joint),
                 parent=bodies[model.parents[i]],
                 child=bodies[i],
                 nq=own.nq,
@@ -98,14 +107,52 @@ def joint_table(robot: Robot) -> tuple[JointRow, ...]:
                 upper=np.where(plain & (upper < NO_LIMIT), upper, np.inf),
                 velocity=np.where((velocity > 0) & (velocity < NO_LIMIT), velocity, np.inf),
                 effort=np.where((effort > 0) & (effort < NO_LIMIT), effort, np.inf),
+                distance=robot.distances.get(model.names[i]),
             )
         )
+        rows += _fixed_rows(model, i) if fixed else []
     return tuple(rows)
+
+
+def _fixed_rows(model: pin.Model, joint: int) -> list[JointRow]:
+    """Rows of the fixed joints on what a joint moves, which may be the world, 0."""
+    own, frames, none = model.joints[joint], list(model.frames), np.zeros(0)
+    q, v = (own.idx_q + own.nq, own.idx_v + own.nv) if joint else (0, 0)
+    return [
+        JointRow(
+            name=frame.name,
+            type="fixed",
+            parent=_link(frames, frame.parentFrame),
+            child=next((f.name for f in frames if f.parentFrame == i and f.type == pin.FrameType.BODY), frame.name),
+            nq=0,
+            nv=0,
+            q_start=q,
+            v_start=v,
+            n_linear=0,
+            n_angular=0,
+            axes=np.zeros((0, 3)),
+            lower=none,
+            upper=none,
+            velocity=none,
+            effort=none,
+        )
+        for i, frame in enumerate(frames)
+        if i and frame.type == pin.FrameType.FIXED_JOINT and frame.parentJoint == joint
+    ]
+
+
+def _link(frames: list[pin.Frame], index: int) -> str:
+    """Name of the link at a frame or before it."""
+    while index and frames[index].type != pin.FrameType.BODY:
+        index = frames[index].parentFrame
+    return str(frames[index].name) if index else "world"
 
 
 def _type(joint: Joint) -> str:
     if not isinstance(joint, AxesJoint):
         return TYPES[joint.parts[0].kind]
+    if len(joint.turning) == 1 and len(joint.sliding) == 2:
+        return "planar" if np.abs(joint.slides @ joint.turns[0]).max() < STRAIGHT else "d6"
     return "universal" if len(joint.turning) == 2 and not joint.sliding else "d6"
 
 

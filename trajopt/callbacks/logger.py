@@ -29,6 +29,8 @@ _FIELDS = {
     "decreases": "decrease",
     "constraint_violations": "constraint_violation",
     "complementarities": "complementarity",
+    "blends": "blend",
+    "bent": "bent",
     "feasible": "feasible",
     "seconds": "seconds",
 }
@@ -116,6 +118,16 @@ class CallbackLogger(Callback):
     def complementarities(self) -> npt.NDArray[np.float64]:
         """Largest product of a multiplier and its slack after each step [-]; NaN for a solver without constraints."""
         return self._reals("complementarity")
+
+    @property
+    def blends(self) -> npt.NDArray[np.float64]:
+        """Part of the exact Hessian in that of each step [-], 0 is Gauss-Newton's; NaN for a solver without."""
+        return self._reals("blend")
+
+    @property
+    def bent(self) -> npt.NDArray[np.bool_]:
+        """Whether each step went along a parabola."""
+        return np.array(self._column("bent"), dtype=np.bool_)
 
     @property
     def feasible(self) -> npt.NDArray[np.bool_]:

@@ -21,14 +21,15 @@ HEADER_EVERY = 20
 _COLUMNS = {
     "iter": 4,
     "cost": 12,
-    "stop": 8,
+    "stop": 7,
     "step": 7,
+    "hes": 3,
     "reg": 5,
-    "gap": 8,
+    "gap": 7,
     "exp.dV": 8,
-    "dV": 9,
+    "dV": 8,
     "feas": 4,
-    "s": 6,
+    "s": 5,
 }
 """Header and width of the columns; 80 characters in all with the blanks between them."""
 
@@ -50,11 +51,12 @@ _CONSTRAINED = {
 class CallbackVerbose(Callback):
     """Prints a table of the iterations, one line each, then the status and the totals.
 
-    Columns: iteration, cost after the step, stopping value, step length ("refused" if no step was accepted),
-    regularisation, largest gap before the step, predicted and actual decrease of the cost (exp.dV and dV), whether the
-    trajectory is a rollout, seconds since the start. A solver with constraints has stationarity, the largest violation
-    of a constraint and complementarity in place of stopping value and decreases. A dash stands where a solver has no
-    such number. In a pipe or a file the lines are plain text.
+    Columns: iteration, cost after the step, stopping value, step length ("refused" if no step was accepted), Hessian of
+    the step ("gn" for Gauss-Newton's, "gn~" where that step went along a parabola, "H" for the exact one, "/2" for
+    half of it), regularisation, largest gap before the step, predicted and actual decrease of the cost (exp.dV and dV),
+    whether the trajectory is a rollout, seconds since the start. A solver with constraints has stationarity, the
+    largest violation of a constraint and complementarity in place of stopping value and decreases. A dash stands where
+    a solver has no such number. In a pipe or a file the lines are plain text.
 
     Args:
         every: Prints every n-th iteration, >= 1 [-]; the last one is always printed.
@@ -126,17 +128,18 @@ def _line(record: IterationRecord, columns: dict[str, int]) -> str:
     cells = {
         "iter": f"{record.iteration}",
         "cost": f"{record.cost:.5e}",
-        "stop": _number(record.stop, ".2e"),
+        "stop": _number(record.stop, ".1e"),
         "station": _number(record.stop, ".2e"),
         "violated": _number(record.constraint_violation, ".2e"),
         "compl": _number(record.complementarity, ".2e"),
         "step": _step(record),
         "reg": _number(record.regularization, ".0e"),
-        "gap": _number(record.gap_norm, ".2e"),
+        "hes": _mode(record),
+        "gap": _number(record.gap_norm, ".1e" if "hes" in columns else ".2e"),
         "exp.dV": _number(record.expected_decrease, ".1e", zero=False),
-        "dV": _number(record.decrease, ".2e", zero=False),
+        "dV": _number(record.decrease, ".1e", zero=False),
         "feas": "yes" if record.feasible else "no",
-        "s": f"{record.seconds:.3f}" if record.seconds < 100 else f"{record.seconds:.0f}",
+        "s": _seconds(record.seconds),
     }
     return " ".join(f"{cells[name]:>{width}}" for name, width in columns.items())
 
@@ -146,6 +149,21 @@ def _number(value: float, form: str, *, zero: bool = True) -> str:
     if math.isnan(value):
         return "-"
     return "0" if zero and value == 0 else f"{value:{form}}"
+
+
+def _mode(record: IterationRecord) -> str:
+    """The Hessian of the step."""
+    if math.isnan(record.blend):
+        return "-"
+    if record.blend == 0.0:
+        return "gn~" if record.bent else "gn"
+    return "H" if record.blend == 1.0 else f"/{1.0 / record.blend:.0f}"
+
+
+def _seconds(value: float) -> str:
+    """A time in five characters."""
+    form = ".3f" if value < 10 else ".1f" if value < 1000 else ".0f" if value < 99999 else ".0e"
+    return f"{value:{form}}"
 
 
 def _step(record: IterationRecord) -> str:

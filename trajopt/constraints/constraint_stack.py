@@ -93,8 +93,9 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
     ) -> Self:
         """The robot's own limits, as constraints "positions", "velocities" and "torques" of its joints.
 
-        A floating base is not limited. Infinite limits, and those of a file's zeros, are switched off; what has no
-        other limits is left out. More constraints can be added to the stack.
+        Distance joints have "distances", with the positions. A floating base is not limited. Infinite limits, and those
+        of a file's zeros, are switched off; what has no other limits is left out. More constraints can be added to the
+        stack.
 
         Args:
             state: State of the robot, whose bounds are those of positions and velocities.

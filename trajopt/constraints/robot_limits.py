@@ -7,6 +7,7 @@ import numpy as np
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.checks import check_flag
 from trajopt.residuals.base import ResidualModelAbstract
+from trajopt.residuals.joint_distance import ResidualModelJointDistance
 from trajopt.residuals.joint_effort import ResidualModelJointEffort
 from trajopt.residuals.state import ResidualModelState
 from trajopt.states.base import StateAbstract
@@ -32,6 +33,9 @@ def robot_limits(
         elements = range(first + base, first + robot.nv)
         if check_flag(name, wanted) and len(elements):
             _add(found, name, ResidualModelState(state, elements=elements), *_of_state(robot, list(elements)))
+    if positions and robot.robot.distances:
+        distance = ResidualModelJointDistance(state)
+        found["distances"] = (distance, *distance.own_bounds)
     if check_flag("torques", torques) and actuation is not None:
         effort = ResidualModelJointEffort(state, actuation)
         _add(found, "torques", effort, *effort.own_bounds)

@@ -10,7 +10,7 @@ from casadi import SX
 from trajopt.contacts.holding import held_acceleration, held_derivative
 from trajopt.contacts.implicit_node import ImplicitNode
 from trajopt.contacts.stack import ContactStack
-from trajopt.dynamics.falling import FrameMotion, falling_derivatives, frame_motions
+from trajopt.dynamics.falling import FrameMotion, falling_derivatives, falling_torques, frame_motions
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.instant import Instant
 
@@ -41,6 +41,7 @@ class ContactNode(ImplicitNode):
         damping: SX,
     ) -> None:
         self._robot, self._torque, self._torque_derivative = instant.robot_with(friction), torque, torque_derivative
+        self._damping = damping
         a = SX.sym("a", contacts.state.nv)
         super().__init__(instant, contacts, self._robot, frame_motions(self._robot, a, contacts.frames), a, damping)
 
@@ -53,6 +54,11 @@ class ContactNode(ImplicitNode):
         free = self._robot.falling_acceleration(self._torque)
         drift = ca.substitute(held_acceleration(self.stack, self.motions), self.w, free)
         return self._system.solve(free, drift)
+
+    def _residual(self) -> tuple[SX, SX]:
+        s, wrenches = self.stack.switches(), self.stack.wrenches(self.motions, self.multipliers)
+        pushed = falling_torques(self._robot, self.w, wrenches) - self._torque
+        return pushed, s * held_acceleration(self.stack, self.motions) + (1 - s + self._damping) * self.multipliers
 
     def _residual_derivatives(self) -> tuple[SX, SX, SX]:
         nv, nu = self.w.numel(), self.instant.nu

@@ -73,13 +73,34 @@ class ImplicitNode(ABC):
     def _residual_derivatives(self) -> tuple[SX, SX, SX]:
         """R₁ (nv, n), R₂ (nc, n), and what the derivative of the motion has beside dw (nv, n)."""
 
+    @abstractmethod
+    def _residual(self) -> tuple[SX, SX]:
+        """Left-hand sides of the two equations, (nv,) and (nc,), of x, u and z."""
+
     def _placed(self, expressions: list[SX]) -> list[SX]:
         """Expressions in which values stand for symbols that the frames move with."""
         return expressions
 
     @functools.cached_property
-    def _solution(self) -> SX:
+    def solution(self) -> SX:
+        """z as an expression of x and u (nv + nc,)."""
         return SX(ca.vertcat(*self._solve()))
+
+    @functools.cached_property
+    def symbols(self) -> SX:
+        """z as symbols (nv + nc,)."""
+        return SX(ca.vertcat(self.w, self.multipliers))
+
+    @functools.cached_property
+    def residual(self) -> SX:
+        """r (nv + nc,) of x, u and the symbols of z."""
+        (r,) = self._placed([ca.vertcat(*self._residual())])
+        return r
+
+    def adjoint(self, by_z: SX) -> SX:
+        """(∂r/∂z)⁻ᵀ b of b (nv + nc,)."""
+        nv = self.w.numel()
+        return SX(ca.vertcat(*self._system.adjoint(by_z[:nv], by_z[nv:])))
 
     @functools.cached_property
     def _forces(self) -> dict[str, SX]:
@@ -93,13 +114,17 @@ class ImplicitNode(ABC):
         """Named expressions of x, u, z, and of what stands for z at the instant, as expressions of x and u."""
         if not expressions:
             return {}
+        found = ca.substitute(list(self.in_symbols(expressions).values()), [self.symbols], [self.solution])
+        return dict(zip(expressions, map(SX, found)))
+
+    def in_symbols(self, expressions: Mapping[str, SX]) -> dict[str, SX]:
+        """Named expressions of x, u, z, and of what stands for z at the instant, as expressions of x, u and z."""
         i, values = self.instant, self._placed(list(expressions.values()))
         names, seen = [*i.forces.values()], [self._forces[name] for name in i.forces]
         if i.solved_motion.numel():
             names, seen = [i.solved_motion, *names], [self.motion, *seen]
         if names:
             values = ca.substitute(values, [ca.vertcat(*names)], [ca.vertcat(*seen)])
-        values = ca.substitute(values, [ca.vertcat(self.w, self.multipliers)], [self._solution])
         return dict(zip(expressions, map(SX, values)))
 
     def forces(self) -> dict[str, SX]:
@@ -166,6 +191,7 @@ class ImplicitNode(ABC):
         contacts = _groups(0, sizes)
         active = Groups(contacts, r["active"])
         motion, B = _motion_steps(program, r, active)
+        program.add(motion, r["offset"])
         if "felt" not in r:
             return motion
         felt = Groups(contacts, r["felt"])
@@ -183,15 +209,28 @@ class ImplicitNode(ABC):
             program.accumulate(r["C"], r["Rz"], Z, inner=felt)
         return motion
 
+    def solution_steps(self, program: Program, r: Mapping[str, Array]) -> Array:
+        """Adds the steps that give the derivative of z (nv + nc, n); arguments as in `derivative_steps`."""
+        active = Groups(_groups(0, list(self.stack.sizes.values())), r["active"])
+        dw, B = _motion_steps(program, r, active)
+        pushes = program.matmul(B, r["motion"], rows=active)
+        program.accumulate(pushes, r["schur_inverse"], r["constraint"], subtract=True, rows=active, inner=active)
+        return program.call(_stack(dw, pushes), dw, pushes)[0]
+
+    def moving(self, program: Program, r: Mapping[str, Array]) -> Groups:
+        """Parts of z that are not zero whatever x and u are: w, and the forces of active contacts."""
+        nv, s = self.w.numel(), SX.sym("s", self.stack.nc)
+        (which,) = program.call(ca.Function("moving", [s], [ca.vertcat(SX.ones(nv), s)]), r["active"])
+        return Groups(((0, nv), *_groups(nv, list(self.stack.sizes.values()))), which)
+
 
 def _motion_steps(program: Program, r: Mapping[str, Array], active: Groups) -> tuple[Array, Array]:
-    """Adds the steps that give offset + dw (nv, n), and Bᵀ (nc, nv)."""
+    """Adds the steps that give dw (nv, n), and Bᵀ (nc, nv)."""
     B = program.matmul(r["schur_inverse"], r["spread"], inner=active)
     A = r["mass_inverse"]
     program.accumulate(A, B, r["spread"], transpose_a=True, subtract=True, symmetric=True, inner=active)
     motion = program.matmul(A, r["motion"], subtract=True)
     program.accumulate(motion, B, r["constraint"], transpose_a=True, subtract=True, inner=active)
-    program.add(motion, r["offset"])
     return motion, B
 
 

@@ -10,7 +10,7 @@ from casadi import SX
 
 from trajopt.contacts.implicit_node import ImplicitNode
 from trajopt.contacts.impulse_stack import ImpulseStack
-from trajopt.dynamics.falling import falling_derivatives, frame_motions
+from trajopt.dynamics.falling import falling_derivatives, falling_torques, frame_motions
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.instant import Instant
 
@@ -32,6 +32,7 @@ class ImpulseNode(ImplicitNode):
     def __init__(self, instant: Instant, impulses: ImpulseStack, *, restitution: SX, damping: SX) -> None:
         state = impulses.state
         self._q, self._v, self._restitution = instant.x[: state.nq], instant.x[state.nq :], restitution
+        self._damping = damping
         self._model, self._seen = state.model, SX.sym("seen", state.nv)
         moving = RobotExpressions(state.model, self._q, self._seen)
         motions = frame_motions(moving, SX(np.zeros(state.nv)), impulses.frames)
@@ -48,6 +49,14 @@ class ImpulseNode(ImplicitNode):
     def _solve(self) -> tuple[SX, SX]:
         drift = ca.mtimes(self.stack.jacobian(self.motions), (1 + self._restitution) * self._v)
         return self._system.solve(SX(np.zeros(self.w.numel())), drift)
+
+    def _residual(self) -> tuple[SX, SX]:
+        s, wrenches = self.stack.switches(), self.stack.wrenches(self.motions, self.multipliers)
+        rows = self.stack.impact(self.motions)
+        return (
+            falling_torques(self._weightless(), self.w, wrenches),
+            s * rows + (1 - s + self._damping) * self.multipliers,
+        )
 
     def _residual_derivatives(self) -> tuple[SX, SX, SX]:
         nv = self.w.numel()

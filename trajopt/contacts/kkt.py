@@ -31,6 +31,11 @@ class ContactSystem:
         multipliers = -self._factor.solve(self._switches * drift)
         return free + ca.mtimes(self._spread, multipliers), multipliers
 
+    def adjoint(self, by_w: SX, by_multipliers: SX) -> tuple[SX, SX]:
+        """(ν, κ) with M ν + Jᵀ κ = by_w (nv,), -J ν + (μ + 1 - s) κ = by_multipliers (nc,): transposed."""
+        rows = self._factor.solve(by_multipliers + ca.mtimes(self._spread.T, by_w))
+        return self._robot.solve_mass_matrix(by_w) - ca.mtimes(self._spread, rows), rows
+
     def inverses(self) -> tuple[SX, SX, SX]:
         """M⁻¹ (nv, nv), G (nc, nv) and C (nc, nc)."""
         return self._robot.inverse_mass_matrix(), self._spread.T, self._factor.inverse()

@@ -13,7 +13,7 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import check_count, check_finite, check_items
+from trajopt.checks import check_count, check_finite, check_vector
 from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.foothold import as_point, yaw_rotation
 from trajopt.gaits.jumps import jump
@@ -197,8 +197,7 @@ def quadruped_com_shift(
     names = _feet(stance)
     assert stance.com is not None
     ahead, phases = yaw_rotation(check_finite("heading", heading))[:, 0], []
-    for shift in check_items("shifts", shifts, "numbers"):
-        shift = check_finite("shifts", shift)
+    for shift in check_vector("shifts", shifts):
         goal = as_point("com", np.array(stance.com) + shift * ahead)
         phases.append(Phase(name="support", knots=knots, stance=names))
         phases.append(Phase(name=f"com {shift:+g} m", knots=1, stance=names, com=goal, com_start=goal))

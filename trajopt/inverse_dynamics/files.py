@@ -54,6 +54,12 @@ def read_positions(robot: Robot, path: str | PathLike[str], dt: float | None = N
             kind = f"a column {TIMES[1]!r}" if file.suffix == ".csv" else f"an array {TIMES[0]!r}"
             raise InvalidArgumentError(f"{file.name}: expected {kind} [s]; or give --dt (dt=), the time step")
         times = step * np.arange(len(q), dtype=float)
+    if not np.isfinite(q).all():
+        row, column = np.argwhere(~np.isfinite(q))[0]
+        raise InvalidArgumentError(
+            f"{file.name}: expected finite numbers, got {q[row, column]} of coordinate {column} in row {row} of the "
+            "data; fill gaps of the recording, for instance with scipy.interpolate, or leave these rows out"
+        )
     at = check_array(f"{file.name}: times", times, (len(q),), cure="a time for each configuration")
     for row in np.flatnonzero(np.diff(at) < 0)[:1]:
         raise InvalidArgumentError(f"{file.name}: times: expected to ascend, got {at[row + 1]:g} s after {at[row]:g} s")
@@ -93,9 +99,12 @@ def _table(robot: Robot, file: Path) -> tuple[Reals | None, Reals]:
     at = next((names.index(name) for name in TIMES if name in names), None)
     columns = _columns(robot, file, names, at)
     used = columns if at is None else [at, *columns]
+    for line, row in enumerate(rows[1:], 2):
+        if len(row) <= max(used):
+            raise InvalidArgumentError(f"{file.name}: expected {len(names)} columns, got {len(row)} in row {line}")
     try:
         values = np.array([[float(row[i]) for i in used] for row in rows[1:]])
-    except (ValueError, IndexError) as error:
+    except ValueError as error:
         raise InvalidArgumentError(f"{file.name}: expected numbers in every row, got {error}") from None
     return (None, values) if at is None else (values[:, 0], values[:, 1:])
 

@@ -48,9 +48,10 @@ class Motion:
         if not count:
             raise InvalidArgumentError(f"positions: expected rows (N, {robot.nq}), N >= 1, got shape {shape}")
         norms = pin_norms(robot, self.positions)
-        if np.abs(norms - 1.0).max(initial=0.0) > 1e-3:
+        if (off := np.abs(norms - 1.0)).max(initial=0.0) > 1e-3:
             raise InvalidArgumentError(
-                "positions: expected rotations of norm 1; pinocchio.normalize(model, q) does that"
+                f"positions: expected rotations of norm 1, got {norms.flat[off.argmax()]:g}; "
+                "pinocchio.normalize(model, q) does that"
             )
 
     def __len__(self) -> int:

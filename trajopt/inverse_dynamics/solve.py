@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.checks import as_numbers, check_array, check_flag, check_known, check_non_negative
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, shown
 from trajopt.inverse_dynamics.cones import Rows, bounded_wrenches, cone_rows
 from trajopt.inverse_dynamics.contact import ContactFrame, checked_contacts, columns_of
 from trajopt.inverse_dynamics.kinetics import FRAMES, Kinetics, kinetics, motors, weight_of
@@ -171,19 +171,19 @@ def multiple_contact_inverse_dynamics_over_time(
     P = np.tile(check_non_negative("least_wrench", least_wrench) * _weights(found, torque_weight, force_weight), (n, 1))
     p, of = np.zeros_like(P), columns // 6
     if velocity_penalty is not None:
-        P += _penalties("velocity_penalty", velocity_penalty(k.speeds), k.speeds.shape)[:, of]
+        P += _penalties("velocity_penalty", _called(velocity_penalty, k.speeds), k.speeds.shape)[:, of]
     if magnitude_costs is not None:
         P += _penalties("magnitude_costs", magnitude_costs, k.speeds.shape)[:, of]
     given = before = None
+    weight = check_non_negative("guess_weight", guess_weight)
     if guesses is not None:
-        weight, given = (
-            check_non_negative("guess_weight", guess_weight),
-            _each_time("guesses", guesses, n, (len(found), 6)),
-        )
+        given = _each_time("guesses", guesses, n, (len(found), 6))
         P += weight
         p += weight * given.reshape(n, -1)[:, columns]
+    weight = check_non_negative("previous_weight", previous_weight)
+    if weight and previous_wrenches is None:
+        raise InvalidArgumentError("previous_wrenches: expected wrenches (k, 6) for a previous_weight, got None")
     if previous_wrenches is not None:
-        weight = check_non_negative("previous_weight", previous_weight)
         before = check_array("previous_wrenches", previous_wrenches, (len(found), 6))
         P[0] += weight
         p[0] += weight * before.ravel()[columns]
@@ -221,6 +221,16 @@ def _each_time(name: str, value: npt.ArrayLike, count: int, shape: tuple[int, ..
     )  # fmt: skip
 
 
+def _called(penalty: Any, speeds: Reals) -> Any:
+    words = "velocity_penalty: expected a function of the squared speeds of the frames [m²/s²], an array of any shape"
+    if not callable(penalty):
+        raise InvalidArgumentError(f"{words}, got {shown(penalty)}")
+    try:
+        return penalty(speeds)
+    except (TypeError, ValueError) as error:  # of another number of arguments, or of one number alone
+        raise InvalidArgumentError(f"{words}; called so it raised: {error}") from error
+
+
 def _penalties(name: str, value: Any, shape: tuple[int, ...]) -> Reals:
     found = check_array(name, value, shape, cure="a weight for each time and contact")
     if found.min(initial=0.0) < 0:
@@ -232,7 +242,7 @@ def _stands(stands: npt.ArrayLike | None, motion: Motion, contacts: Sequence[Con
     n, k = len(motion), len(contacts)
     if stands is None:
         return np.ones((n, k), dtype=bool)
-    found = _each_time("stands", np.asarray(stands, dtype=float), n, (k,))
+    found = _each_time("stands", as_numbers("stands", stands, "True or False"), n, (k,))
     if not np.isin(found, (0.0, 1.0)).all():
         raise InvalidArgumentError("stands: expected True where a contact touches the world and False elsewhere")
     return found.astype(bool)

@@ -1,6 +1,7 @@
 """Inverse kinematics: configurations that meet tasks, and motions along a path."""
 
 from trajopt.kinematics import ik
+from trajopt.kinematics.five_bar import FiveBar
 from trajopt.kinematics.path import Departure, IKPath, IKPathStatus
 from trajopt.kinematics.planar import planar_2r
 from trajopt.kinematics.result import IKBatch, IKResult, IKStatus, TaskResidual
@@ -10,6 +11,7 @@ from trajopt.model.calls import explain_calls
 
 __all__ = [
     "Departure",
+    "FiveBar",
     "IKBatch",
     "IKPath",
     "IKPathStatus",

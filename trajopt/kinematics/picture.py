@@ -15,6 +15,7 @@ from trajopt.plotting.film import filmed
 from trajopt.plotting.motion import draw_base, draw_figures
 from trajopt.plotting.scene import draw_color_bar, scene_of
 from trajopt.plotting.skeleton import skeleton_of
+from trajopt.plotting.solids import around_solids
 from trajopt.plotting.style import (
     GREY,
     RED,
@@ -57,8 +58,11 @@ def plot_ik_path(
 
 def _draw_motion(target: Any, track: IKPath) -> None:
     known = list(track.robot.frame_names)
-    skeleton, paths = skeleton_of(track.robot.model, track.qs, [known.index(name) for name in track.frames])
-    scene = scene_of(target, skeleton.points, np.concatenate([paths.reshape(-1, 3), track.wanted.reshape(-1, 3)]), None)
+    skeleton, paths = skeleton_of(
+        track.robot.model, track.qs, [known.index(name) for name in track.frames], track.robot.shapes
+    )
+    around = [paths.reshape(-1, 3), track.wanted.reshape(-1, 3), around_solids(skeleton)]
+    scene = scene_of(target, skeleton.points, np.concatenate(around), None)
     draw_base(scene, skeleton)
     last = len(track) - 1
     draw_figures(scene, skeleton, np.unique(np.round(np.linspace(0, last, _FIGURES)).astype(int)), last)
@@ -152,7 +156,9 @@ def animate_ik_path(
     every = max(1, round(_STEP / (track.times[1] - track.times[0])))
     knots = np.unique(np.r_[np.arange(0, len(track), every), len(track) - 1])
     known = list(track.robot.frame_names)
-    skeleton, paths = skeleton_of(track.robot.model, track.qs[knots], [known.index(name) for name in track.frames])
+    skeleton, paths = skeleton_of(
+        track.robot.model, track.qs[knots], [known.index(name) for name in track.frames], track.robot.shapes
+    )
     film = filmed(
         skeleton,
         None,

@@ -28,8 +28,9 @@ EXPLAINED = "_explains_calls"
 def explain_calls(room: str) -> None:
     """Makes all functions, data classes and methods that a package exports explain wrong calls.
 
-    Functions are replaced in the package and in the module that defines them, by which they pickle. Constructors of
-    `Immutable` explain themselves, users' own too. Methods of models stay as they are: inner loops call them.
+    Functions are replaced in the package and in the module that defines them, by which they pickle; methods of an
+    object become functions of the package. Constructors of `Immutable` explain themselves, users' own too. Methods of
+    models stay as they are: inner loops call them.
 
     Args:
         room: Name of the package, at the end of whose `__init__` this is called.
@@ -43,6 +44,10 @@ def explain_calls(room: str) -> None:
             wrapped = explained(thing)
             for module in (package, sys.modules[thing.__module__]):
                 setattr(module, name, wrapped)
+        elif inspect.ismethod(thing):
+            wrapped = explained(thing)
+            wrapped.__module__, wrapped.__qualname__ = room, name
+            setattr(package, name, wrapped)
 
 
 def explain_class(cls: type) -> type:

@@ -154,10 +154,10 @@ class _Loop:
         return fixed
 
     def _prediction_step(self) -> float:
-        """Largest time step of the controller's model [s]."""
+        """Largest time step of the controller's model [s]; feedback changes the control at each step of the plant."""
         fixed = fixed_step(self._problem.running[0], self._dt)
         if fixed is None:
-            return self._dt
+            return self._dt_plant if self._feedback else self._dt
         self._check_delay(fixed, "the controller's model's")
         return fixed
 
@@ -175,7 +175,7 @@ class _Loop:
         recorder = Recorder(self._controller, self._dt, periods, self._facts, self._disturbance.pushes)
         self._recorder, self._periods = recorder, periods
         first = self._delay if self._predicts else 0.0
-        self._controller.check_references(first, first + (periods - 1) * self._dt)
+        self._controller.check_references(0.0, first + (periods - 1) * self._dt)
         begun = time.perf_counter()
         self._controller.reset(self._x0, t=first)
         recorder.start(self._x0, time.perf_counter() - begun)
@@ -202,12 +202,13 @@ class _Loop:
     def _period(self, k: int, x: Reals) -> Reals:
         """One control period: measures, computes the control, and moves the plant."""
         t, controller, recorder = k * self._dt, self._controller, self._recorder
-        model, row = self._problem.running[0], self._problem._table.values[0]
+        model, row = self._problem.running[0], self._row(t)
         recorder.knot_of(model)
         measured = self._noise.measured(x)
         seen = self._predicted(measured, t, row) if self._predicts and k else measured
         step = controller.feedback(seen, t + self._delay if self._predicts else t)
         recorder.take(x, measured, step, model, row)
+        self._bounds = recorder.limits()
         self._plant.follow(model, row)
         self._coming.append((t + self._delay if k else t, step))
         x = self._moved(k, x)
@@ -215,6 +216,17 @@ class _Loop:
         if k + 1 < self._periods:  # later ones may lack references
             controller.prepare()
         return x
+
+    def _row(self, t: float) -> Reals:
+        """Parameters of the first knot at a time [s], which is before the controller's window if that is predicted."""
+        values = self._problem._table.values
+        if not self._predicts:
+            return values[0]
+        ahead = values.copy()
+        self._controller._window.move(t)
+        row = values[0].copy()
+        values[:] = ahead
+        return row
 
     def _moved(self, k: int, x: Reals) -> Reals:
         """The state at the end of a period."""
@@ -254,13 +266,16 @@ class _Loop:
 
     def _control(self, t: float, x: Reals) -> Reals:
         """The control that the plant gets at a time (nu,)."""
-        step = self._in_force(t)
+        return self._policy(self._in_force(t), t, self._noise.measured(x) if self._feedback else x)
+
+    def _policy(self, step: MPCStep, t: float, x: Reals) -> Reals:
+        """The control of a step at a time, for a state as it is measured (nu,)."""
         if not self._feedback:
             return step.u
         part = np.clip((t - step.times[0]) / (step.times[1] - step.times[0]), 0.0, 1.0)
         planned = self._state._integrate(step.xs[0], part * self._state._difference(step.xs[0], step.xs[1]))
-        u = step.us[0] - step.K @ self._state._difference(planned, self._noise.measured(x))
-        return np.clip(u, *self._recorder.limits())
+        u = step.us[0] - step.K @ self._state._difference(planned, x)
+        return np.clip(u, *self._bounds)
 
     def _predicted(self, x: Reals, t: float, row: Reals) -> Reals:
         """The state after the delay, as the controller's model predicts it."""
@@ -273,7 +288,7 @@ class _Loop:
             for i in range(count):
                 at = a + i * (b - a) / count
                 step = [each for since, each in self._coming if since <= at + _SAME * self._dt][-1]
-                x = knot.next_state(x, step.u[: knot.model.nu])
+                x = knot.next_state(x, self._policy(step, at, x)[: knot.model.nu])
         return check_next(x, self._state)
 
 

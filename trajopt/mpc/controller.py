@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import time
 from typing import Any
 
@@ -27,6 +28,7 @@ from trajopt.shooting.knots import Knots
 from trajopt.solvers import SolverAbstract, SolverSQP
 from trajopt.types import Reals
 
+LOG = logging.getLogger("trajopt.mpc")
 FIRM = 100.0  # times the largest multiplier: the price of slacks; at least a tenth of it times slopes of the cost
 
 
@@ -39,6 +41,9 @@ class MPCController(Immutable):
 
     The controller has a copy of the problem, whose parameters it moves; those that stay can be set on it,
     `controller.problem.set_parameter(...)`, between two steps: they count from the next preparation on.
+
+    Controls are clipped to the limits `lower` and `upper` of the models; plans of SolverSQP know limits that are
+    constraints alone, and `reset` logs a warning where these lack some.
 
     Args:
         problem: The problem of the first window, whose start is fixed.
@@ -74,14 +79,17 @@ class MPCController(Immutable):
                 "often, or take more knots"
             )
         kind, own = _solver(solver, self.options.mode), self.options.solver_options
+        self._plans_within = getattr(kind, "keeps_limits", False)  # of the models
         self._softens = kind.honours_soft_constraints and self.problem.nc > 0
         self._evaluator = e = Evaluator(self.problem)
-        self._judge, self._limits = judge, limits = Judge(e, self.problem), Limits(e, self.problem)
+        self._limits = limits = Limits(e, self.problem)
+        self._judge = judge = Judge(e, limits)
         budget = self.options.time_budget
         self._solve = Converged(kind, self.problem, own, judge, limits, budget)
         self._engine: Converged | RealTimeIteration = self._solve
         if self.options.mode == "real-time":
-            self._engine = RealTimeIteration(e, judge, limits, self.options.iterations, budget)
+            exact = self.options.hessian == "exact"
+            self._engine = RealTimeIteration(e, judge, limits, self.options.iterations, exact, budget)
         self._derivatives = StepDerivatives(self.problem, kind.__name__)
         self._plan, self._shift = Plan.zeros(self.problem), Shift(self.problem, self._window.offsets)
         self._t: float | None = None  # of the last step
@@ -117,7 +125,15 @@ class MPCController(Immutable):
         outcome = self._first(plan, x, guess)
         if isinstance(self._engine, RealTimeIteration):
             self._engine.begin()
-        self._rehearse()
+        if not self._plans_within and (names := self._limits.unknown_to_rows()):
+            LOG.warning(
+                "plans do not know the limits of %s: what is beyond them is clipped. Add them as a constraint, "
+                'ConstraintStack(state).add("limits", ResidualModelControl(state), lower=..., upper=...)',
+                ", ".join(names),
+            )
+        reason = self._rehearse()
+        if reason and not outcome.reason:
+            outcome.reason = f"a step from there fails: {reason}"
         self._judge.see(plan)
         self._engine.prepare(plan)
         self._begun, self._failed = True, outcome.status is MPCStatus.FAILED
@@ -154,14 +170,18 @@ class MPCController(Immutable):
         slope = max(float(np.max(each, initial=0.0)) for each in sizes)
         return max(FIRM * float(np.max(np.abs(plan.y[free]), initial=0.0)), 0.1 * FIRM * slope, 1e-6)
 
-    def _rehearse(self) -> None:
-        """A step that is forgotten: solvers compile some of their code where they first need it."""
-        plan = copy.deepcopy(self._plan)
+    def _rehearse(self) -> str:
+        """A step that is forgotten, as solvers compile some code where they first need it; why it fails, or nothing."""
+        plan, reason = copy.deepcopy(self._plan), ""
         self._shift(plan, plan.t + 0.5 * self.dt)
         for engine in (self._solve, self._engine):
-            engine.prepare(plan)
-            engine.feedback(plan, plan.xs[0].copy())
+            try:
+                engine.prepare(plan)
+                engine.feedback(plan, plan.xs[0].copy())
+            except ModelEvaluationError as error:  # steps may fail, and so may this one
+                reason = str(error)
         self._limits.fall_back(plan, plan.xs[0].copy())
+        return reason
 
     # Each time
 
@@ -249,7 +269,7 @@ class MPCController(Immutable):
         reasons = [outcome.reason, f"{violated}: violated by {judge.violation:.3g}" if violated else ""]
         return MPCStep(
             t=t,
-            u=np.clip(plan.us[0], limits.lower[0], limits.upper[0]),
+            u=np.minimum(np.maximum(plan.us[0], limits.lower[0]), limits.upper[0]),  # np.clip takes 5 us more
             K=plan.K[0].copy(),
             xs=plan.xs.copy(),
             us=plan.us.copy(),
@@ -268,6 +288,8 @@ class MPCController(Immutable):
 
     def follow(self, name: str, reference: Any, *, interpolate: bool = True, hold: bool = False) -> None:
         """Lets a parameter follow a reference, which is looked up at the time of each knot.
+
+        A function is asked once for each knot of each step; `schedule` asks once a step.
 
         Args:
             name: The parameter, such as "goal.reference".

@@ -38,8 +38,11 @@ class FirstControl:
     def missed(self, c: Reals) -> bool:
         """Whether hard rows c (nc,) of the first knot that depend on more than one control do not hold."""
         rows = self._limits.rows
+        general = rows.general[0]
+        if not general.any():
+            return False
         beyond = np.maximum(rows.lower[0] - c, c - rows.upper[0])
-        return bool((beyond > HELD)[rows.general[0]].any())
+        return bool((beyond > HELD)[general].any())
 
     def step(self, x: Reals, u: Reals, c: Reals) -> Reals | None:
         """Change (nu,) of a control at a state, where the rows are c (nc,); None if there is none that holds them."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from trajopt.mpc.limits import Limits
 from trajopt.mpc.plan import Plan
-from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.linear_trial import LinearTrial
 
@@ -17,7 +19,7 @@ class Judge:
 
     Args:
         evaluator: The evaluator, from whose trajectory plans are steps.
-        problem: The problem.
+        limits: Its rows and their bounds, as the last preparation has seen them.
 
     Attributes:
         trial: The plan: its direction from the evaluator's trajectory, its states, controls, gaps and rows.
@@ -26,8 +28,9 @@ class Judge:
         at: Knot and row of that.
     """
 
-    def __init__(self, evaluator: Evaluator, problem: ShootingProblem) -> None:
-        self._problem, self.trial = problem, LinearTrial(evaluator)
+    def __init__(self, evaluator: Evaluator, limits: Limits) -> None:
+        self._limits, self.trial = limits, LinearTrial(evaluator)
+        self._below, self._beyond = np.zeros_like(self.trial.c), np.zeros_like(self.trial.c)
         self.cost, self.violation, self.at = 0.0, 0.0, (0, 0)
         kinds = (*evaluator.running, evaluator.terminal)
         self._names = {t: kind.model.row_names for kind in kinds for t in kind.knots}
@@ -50,12 +53,14 @@ class Judge:
         self.cost = trial.go(1.0)
         self.violation, self.at = 0.0, (0, 0)
         if trial.c.size:
-            now = self._problem._table.rows.now()
-            beyond = np.maximum(now.lower - trial.c, trial.c - now.upper)
-            worst = int(np.argmax(beyond))
+            bounds, below, beyond = self._limits.bounds, self._below, self._beyond
+            np.subtract(bounds.lower, trial.c, out=below)
+            np.subtract(trial.c, bounds.upper, out=beyond)
+            np.maximum(below, beyond, out=beyond)
+            worst = int(beyond.argmax())
             self.at = worst // beyond.shape[1], worst % beyond.shape[1]
-            self.violation = max(float(beyond[self.at]), 0.0)
-        return bool(np.isfinite(self.cost + trial.sum_of_gaps)) and not np.isnan(self.violation)
+            self.violation = max(beyond.item(worst), 0.0)
+        return math.isfinite(self.cost + trial.sum_of_gaps) and not math.isnan(self.violation)
 
     @property
     def violated(self) -> str:

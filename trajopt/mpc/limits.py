@@ -22,6 +22,7 @@ class Limits:
 
     Attributes:
         rows: The rows.
+        bounds: Their bounds, before those of rows that are switched off, and weights of their slacks.
         lower: Lower limits of the controls (N, nu), -inf where there are none.
         upper: Upper limits.
     """
@@ -35,18 +36,31 @@ class Limits:
     def begin(self) -> None:
         """Finds them at the evaluator's trajectory."""
         self._e.expand(None)
-        self.rows, self._now = ConstraintRows(self._e, self._problem), self._problem._table.rows.now()
+        self.rows, self.bounds = ConstraintRows(self._e, self._problem), self._problem._table.rows.now()
         lower, upper = self._of_models
         np.maximum(lower, self.rows.u_lower, out=self.lower)
         np.minimum(upper, self.rows.u_upper, out=self.upper)
         self._trials.lower[:], self._trials.upper[:] = self.lower, self.upper
 
+    def unknown_to_rows(self) -> list[str]:
+        """Names of controls with limits of the models, `lower` and `upper`, that no constraint has."""
+        lower, upper = self._of_models
+        beyond = (lower > self.rows.u_lower) | (upper < self.rows.u_upper)
+        return list(
+            dict.fromkeys(
+                name
+                for kind in self._e.running
+                for j, name in enumerate(kind.model.control_names)
+                if beyond[np.array(kind.knots), j].any()
+            )
+        )
+
     def follow(self) -> None:
         """Takes the parameters of now."""
         now = self._problem._table.rows.now()
-        if now is not self._now and not self.rows.follow(self._problem):
+        if now is not self.bounds and not self.rows.follow(self._problem):
             self.begin()
-        self._now = now
+        self.bounds = now
 
     def fall_back(self, plan: Plan, x: Reals) -> None:
         """Makes a plan the rollout of its own policy clip(us - K (x ⊖ xs)) from a state.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -158,7 +158,12 @@ class ClosedLoop(ExplainsAttributes):
         return explain(self)
 
     def plot(
-        self, path: str | Path | None = None, *, title: str | None = None, obstacles: npt.ArrayLike = ()
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        obstacles: npt.ArrayLike = (),
+        lines: Sequence[npt.ArrayLike] = (),
     ) -> Figure:
         """Draws motion, tracking, controls, violations and times in one figure.
 
@@ -166,10 +171,11 @@ class ClosedLoop(ExplainsAttributes):
             path: File to write (.png, .pdf or .svg).
             title: Text before the outcome in the heading.
             obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
+            lines: Lists of points (n, 2) or (n, 3) that lines join, such as gates and rails [m].
         """
         from trajopt.mpc.pictures import plot_summary
 
-        return plot_summary(self, path, title=title, obstacles=obstacles)
+        return plot_summary(self, path, title=title, obstacles=obstacles, lines=lines)
 
     def plot_tracking(self, *, figure: Figure | SubFigure | None = None) -> Figure:
         """Draws what followed a reference, and the reference dashed; the states where there is none."""

@@ -10,6 +10,7 @@ from trajopt.solvers import SolverOptions
 
 MODES = ("real-time", "converged")
 ON_FAILURE = ("feedback", "solve")
+HESSIANS = ("exact", "gauss-newton")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +23,9 @@ class MPCOptions:
         mode: "real-time", SQP iterations with full steps, of which all that does not need the measurement is done
             before it comes; it takes SolverSQP. Or "converged": the solver goes on until it has converged.
         iterations: SQP iterations of a step under "real-time" [-].
+        hessian: Of these iterations: "exact", that of the Lagrangian as far as all models give it and it is convex; or
+            "gauss-newton", that of the costs alone, which takes less time. It tracks references as well; where little
+            else than an effort is paid for, as in a swing-up, plans fall apart with it.
         time_budget: Time that the feedback phase may take, checked once an iteration of SQP, and of the interior point
             inside it [s]; then it returns the best so far. None for no limit, and results that are the same each time.
         solver_options: Options of the solver: of the first solve, and of all under "converged".
@@ -35,6 +39,7 @@ class MPCOptions:
     dt: float | None = None
     mode: str = "real-time"
     iterations: int = 1
+    hessian: str = "exact"
     time_budget: float | None = None
     solver_options: SolverOptions | None = None
     soft: tuple[float, float] | None = None
@@ -44,7 +49,7 @@ class MPCOptions:
         for name in ("dt", "time_budget"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_positive(name, getattr(self, name), unit="s"))
-        for name, known in (("mode", MODES), ("on_failure", ON_FAILURE)):
+        for name, known in (("mode", MODES), ("hessian", HESSIANS), ("on_failure", ON_FAILURE)):
             if getattr(self, name) not in known:
                 expected = " or ".join(repr(each) for each in known)
                 raise InvalidArgumentError(f"{name}: expected {expected}, got {shown(getattr(self, name))}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -208,9 +209,16 @@ def _draw_violations(axes: Axes, log: ClosedLoop) -> None:
     times = log.times[:-1]
     shown = list(log.violated)[: len(PALETTE) - 1]
     points: dict[str, Any] = {"linestyle": "", "marker": ".", "markeredgewidth": 0.0}
-    if log.plan_violations.max(initial=0.0) > HELD:
-        axes.plot(times, _above_floor(log.plan_violations), color=GREY, label="largest of the plan", markersize=3.5,
+    planned = float(log.plan_violations.max(initial=0.0))
+    if shown or planned > HELD:
+        axes.set_yscale("log")
+        axes.set_ylim(HELD / 10, 3.0 * max(planned, HELD, *log.violated.values()))
+        axes.axhline(HELD, color=GREY, linestyle="--", linewidth=0.8)
+    if planned > HELD:
+        axes.plot(times, _above_floor(log.plan_violations), color=GREY, label="planned, worst knot", markersize=3.5,
                   **points)  # fmt: skip
+        if not shown:
+            axes.set_title("the loop keeps all constraints; plans miss some ahead", fontweight="normal")
     for i, name in enumerate(shown):
         axes.plot(times, _above_floor(log.violations[name]), label=name, color=PALETTE[i], markersize=6, **points)
     failed = times[log.statuses == "failed"]
@@ -218,11 +226,7 @@ def _draw_violations(axes: Axes, log: ClosedLoop) -> None:
         axes.plot(failed, np.full(failed.shape, 0.02), "|", color=RED, markersize=9, label="failed step",
                   transform=axes.get_xaxis_transform(), clip_on=False)  # fmt: skip
     axes.set_ylabel("violation")
-    if axes.get_lines() and (shown or log.plan_violations.max(initial=0.0) > HELD):
-        axes.set_yscale("log")
-        largest = max([log.plan_violations.max(initial=HELD), *log.violated.values()])
-        axes.set_ylim(HELD / 10, 3.0 * largest)
-        axes.axhline(HELD, color=GREY, linestyle="--", linewidth=0.8)
+    if shown or planned > HELD:
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), borderaxespad=0.3)
     else:
         axes.set_yticks([])
@@ -241,6 +245,7 @@ def plot_summary(
     *,
     title: str | None = None,
     obstacles: npt.ArrayLike = (),
+    lines: Sequence[npt.ArrayLike] = (),
 ) -> Figure:
     """Draws motion, tracking, controls, violations and times in one figure of the size of a screen.
 
@@ -249,6 +254,7 @@ def plot_summary(
         path: File to write (.png, .pdf or .svg).
         title: Text before the outcome in the heading.
         obstacles: Obstacles beside the motion, as in `trajopt.plotting.plot_path`.
+        lines: Lines beside the motion, such as gates and rails, as there.
 
     Raises:
         InvalidArgumentError: `path` cannot be written, or the log has no step.
@@ -264,7 +270,7 @@ def plot_summary(
         upper, lower = split(right, 2, 1, height_ratios=[1.9, 1.0])
         if has_motion(motion) or has_path(motion):
             above, left = split(left, 2, 1, height_ratios=[1.0, 1.2])
-            _draw_motion(motion, above, obstacles)
+            _draw_motion(log, above, obstacles, lines)
         plot_tracking(log, figure=left, most=_ON_PAGE)
         plot_controls(log, figure=upper)
         first, second = lower.subplots(2, 1)
@@ -275,11 +281,23 @@ def plot_summary(
     return figure
 
 
-def _draw_motion(motion: Solution, figure: SubFigure, obstacles: npt.ArrayLike) -> None:
+def _draw_motion(log: ClosedLoop, figure: SubFigure, obstacles: npt.ArrayLike, lines: Sequence[npt.ArrayLike]) -> None:
+    motion, reference = _motion(log), _asked_path(log)
     if has_motion(motion):
-        plot_motion(motion, 8, obstacles=obstacles, figure=figure)
+        plot_motion(motion, 8, obstacles=obstacles, lines=lines, reference=reference, figure=figure)
     else:
-        plot_path(motion, 12, obstacles=obstacles, figure=figure)
+        plot_path(motion, 12, obstacles=obstacles, lines=lines, reference=reference, figure=figure)
+
+
+def _asked_path(log: ClosedLoop) -> Reals:
+    """Points of the first reference that is a path of places (n, 3) [m]; none where there is no such."""
+    for each in log.tracked:
+        if each.unit == "m" and each.labels in (("x", "y"), ("x", "y", "z")):
+            points = np.zeros((len(each.reference), 3))
+            points[:, : len(each.labels)] = each.reference
+            points[np.isnan(each.reference).any(axis=1)] = np.nan
+            return points
+    return np.zeros((0, 3))
 
 
 def _mark_pushes(log: ClosedLoop, drawn: list[Axes]) -> None:

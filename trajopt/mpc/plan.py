@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.shooting import ShootingProblem
+from trajopt.shooting.knots import Index, index_of
 from trajopt.shooting.linear_trial import Interpolation
 from trajopt.types import Ints, Reals
 
@@ -68,10 +69,9 @@ class Shift:
     """
 
     def __init__(self, problem: ShootingProblem, offsets: Reals) -> None:
-        self._offsets, self._steps = offsets, np.diff(offsets)
+        self._offsets = offsets
         self._between = Interpolation(problem.state, problem.terminal, len(offsets))
-        self._integral = np.zeros((len(offsets), problem.nu))  # of the controls, up to each knot
-        self._last = _Places.of(offsets, 0.0)
+        self._last: _Places | None = None
 
     def prepare(self) -> None:
         """Compiles what it runs."""
@@ -81,33 +81,45 @@ class Shift:
         """Moves a plan to another time [s]."""
         shift = round(t - plan.t, DIGITS)  # equal from step to step, and what was found for it still holds
         plan.t = t
-        if not len(plan.us) or abs(shift) <= SAME * self._steps[0]:
+        if not len(plan.us) or abs(shift) <= SAME * self._offsets[1]:
             return
-        if shift != self._last.shift:
+        if self._last is None or shift != self._last.shift:
             self._last = _Places.of(self._offsets, shift)
-        p = self._last
-        self._move_states(plan, p)
-        self._move_controls(plan, p)
-        plan.lam[:] = p.rest * plan.lam[p.knots] + p.part * plan.lam[p.knots + 1]
-        plan.y[:-1] = p.rest[:-1] * plan.y[p.knots[:-1]] + p.part[:-1] * plan.y[p.following]
-        plan.K[:] = plan.K[p.gains]
+        places = self._last
+        self._move_states(plan.xs, places)
+        for rows, sums in ((plan.us, places.controls), (plan.lam, places.dynamics), (plan.y, places.constraints)):
+            rows[:] = sums(rows)
+        if places.gains is not None:
+            plan.K[:] = plan.K[places.gains]
 
-    def _move_states(self, plan: Plan, p: _Places) -> None:
-        between, xs = self._between, plan.xs
-        between.first[:], between.second[:], between.part[:] = xs[p.knots], xs[p.knots + 1], p.part
+    def _move_states(self, xs: Reals, places: _Places) -> None:
+        between = self._between
+        xs.take(places.before, axis=0, out=between.first, mode="clip")  # other modes copy twice
+        xs.take(places.after, axis=0, out=between.second, mode="clip")
+        between.part[:] = places.part
         between()
-        if len(p.exact):
-            between.found[p.exact] = xs[p.same]
+        between.found[places.exact] = xs[places.same]
         xs[:] = between.found
 
-    def _move_controls(self, plan: Plan, p: _Places) -> None:
-        """The mean over the time of each knot; beyond the end the last control goes on."""
-        steps, integral, us = self._steps[:, None], self._integral, plan.us
-        np.cumsum(us * steps, axis=0, out=integral[1:])
-        at = integral[p.knots] + p.passed * us[p.knots]
-        if p.goes_beyond:
-            at += p.beyond * us[-1]
-        us[:] = (at[1:] - at[:-1]) / steps
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Weighted sums of rows: Σ_l weights[l] ∘ rows[knots[l]].
+
+    Attributes:
+        knots: Knots (L, n).
+        weights: Their weights (L, n, 1).
+    """
+
+    knots: Ints
+    weights: Reals
+
+    def __call__(self, rows: Reals) -> Reals:
+        """The sums (n, ...)."""
+        total = self.weights[0] * rows.take(self.knots[0], axis=0)
+        for knots, weights in zip(self.knots[1:], self.weights[1:]):
+            total += weights * rows.take(knots, axis=0)
+        return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,52 +128,61 @@ class _Places:
 
     Attributes:
         shift: By how much they are moved [s].
-        knots: Knot before each, at most N - 1 (N + 1,).
-        part: Part of its time that has passed, at most 1 (N + 1, 1).
-        rest: 1 - part.
-        passed: Time that has passed since then, negative before the first one (N + 1, 1) [s].
-        beyond: Time beyond the end (N + 1, 1) [s].
-        goes_beyond: Whether there is some.
+        before: Knot before each, at most N - 1 (N + 1,).
+        after: The knot after that.
+        part: Part of the time between the two that has passed, 0 to 1 (N + 1, 1).
         exact: Moved knots that are at a knot.
         same: Those knots.
-        following: Running knot after each running one (N,).
-        gains: Running knot that each running one lies in (N,).
+        controls: Means of controls over the times of running knots; the first and the last hold before and after.
+        dynamics: What lies between multipliers of the dynamics.
+        constraints: The same for those of constraints, which stay where they are at the end.
+        gains: Running knot that each running one lies in (N,); None where all lie in their own.
     """
 
     shift: float
-    knots: Ints
+    before: Ints
+    after: Ints
     part: Reals
-    rest: Reals
-    passed: Reals
-    beyond: Reals
-    goes_beyond: bool
-    exact: Ints
-    same: Ints
-    following: Ints
-    gains: Ints
+    exact: Index
+    same: Index
+    controls: _Sums
+    dynamics: _Sums
+    constraints: _Sums
+    gains: Ints | None
 
     @classmethod
     def of(cls, offsets: Reals, shift: float) -> _Places:
-        """Those of knots at offsets (N + 1,), moved by a time [s]."""
+        """Those of knots at offsets (N + 1,), at least two, moved by a time [s]."""
         steps, at = np.diff(offsets), offsets + shift
-        last, same = len(steps) - 1, SAME * (steps[0] if len(steps) else 1.0)
-        knots = np.clip(np.searchsorted(offsets, at + same, side="right") - 1, 0, max(last, 0))
-        parts = np.clip((at - offsets[knots]) / steps[knots], 0.0, 1.0) if len(steps) else np.zeros(len(at))
+        last, same = len(steps) - 1, SAME * steps[0]
+        knots = np.minimum(np.maximum(offsets.searchsorted(at + same, side="right") - 1, 0), last)
+        parts = np.minimum(np.maximum((at - offsets[knots]) / steps[knots], 0.0), 1.0)
         parts[parts < SAME] = 0.0
         parts[parts > 1.0 - SAME] = 1.0
         exact = np.flatnonzero((parts == 0.0) | (parts == 1.0))
-        beyond = np.maximum(at - offsets[-1], 0.0)
-        before, part = knots[:-1], parts[:, None]
+        both, blend = np.array([knots, knots + 1]), np.array([1.0 - parts, parts])[:, :, None]
+        held = np.minimum(both, last)
+        held[:, -1] = last + 1
+        gains = np.minimum(knots[:-1] + (parts[:-1] == 1.0), last)
         return cls(
             shift=shift,
-            knots=knots,
-            part=part,
-            rest=1.0 - part,
-            passed=np.where(at[:, None] < offsets[0], shift, part * steps[knots, None]) if len(steps) else part,
-            beyond=beyond[:, None],
-            goes_beyond=bool(beyond.any()),
-            exact=exact,
-            same=knots[exact] + (parts[exact] == 1.0),
-            following=np.minimum(before + 1, last),
-            gains=np.minimum(np.where(parts[:-1] < 1.0, before, before + 1), last),
+            before=both[0],
+            after=both[1],
+            part=parts[:, None],
+            exact=index_of(exact),
+            same=index_of(knots[exact] + (parts[exact] == 1.0)),
+            controls=_means(offsets, at, knots),
+            dynamics=_Sums(both, blend),
+            constraints=_Sums(held, blend),
+            gains=None if np.array_equal(gains, np.arange(last + 1)) else gains,
         )
+
+
+def _means(offsets: Reals, at: Reals, knots: Ints) -> _Sums:
+    """Means of controls between moved knots, which lie behind these knots; each has as many parts as the longest."""
+    edges, most = offsets.copy(), int((knots[1:] - knots[:-1]).max())
+    edges[0], edges[-1] = -np.inf, np.inf
+    parts = np.minimum(knots[:-1] + np.arange(most + 1)[:, None], len(offsets) - 2)
+    during = np.maximum(np.minimum(edges[parts + 1], at[1:]) - np.maximum(edges[parts], at[:-1]), 0.0)
+    during[1:][parts[1:] == parts[:-1]] = 0.0  # the last one counts once
+    return _Sums(parts, (during / during.sum(axis=0))[:, :, None])

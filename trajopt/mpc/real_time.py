@@ -40,15 +40,16 @@ class RealTimeIteration:
 
     The plan is expanded at the predicted state, and the program solved as far as it goes; of the measured state it has
     the first gap alone, dx_0 = x ⊖ xs_0, so that the step is one pass of the factored recursion, or, with rows, a few
-    iterations of an interior point from the prepared iterate. The Hessian is that of the Lagrangian, as far as all
-    models give it and it is convex along the dynamics, otherwise Gauss-Newton's. Limits of controls are exact. A step
-    that is not finite, or far, is none: then the plan stays.
+    iterations of an interior point from the prepared iterate. The Hessian is that of the Lagrangian, as far as it is
+    wanted, all models give it and it is convex along the dynamics, otherwise Gauss-Newton's. Limits of controls are
+    exact. A step that is not finite, or far, is none: then the plan stays.
 
     Args:
         evaluator: Of the problem; its trajectory is the plan that was expanded.
         judge: Of the problem.
         limits: Of the problem.
         iterations: SQP iterations of a step [-].
+        exact: Whether the exact Hessian is wanted.
         time_budget: Time of a feedback phase [s]; None for no limit.
 
     Attributes:
@@ -63,11 +64,13 @@ class RealTimeIteration:
         judge: Judge,
         limits: Limits,
         iterations: int,
+        exact: bool,
         time_budget: float | None,
     ) -> None:
         self.evaluator, self._judge, self._limits = evaluator, judge, limits
         self._iterations, self._budget = iterations, time_budget
-        self._exact = LagrangianHessian(evaluator) if LagrangianHessian.available(evaluator) else None
+        known = exact and LagrangianHessian.available(evaluator)
+        self._exact = LagrangianHessian(evaluator) if known else None
         self.program = StepProgram(evaluator, self._exact, chosen=False, bounded=False, shared=False)
         qp = self.program.qp
         self._solver: _Phases = _Rows(InteriorPoint(qp, FINE)) if qp.nc else _Free(Recursion.of(qp))
@@ -181,10 +184,10 @@ class RealTimeIteration:
 
     def _leads_apart(self) -> bool:
         """Whether the step turns a state far, or leads to a trajectory whose gaps are larger than its motion."""
-        trial = self._judge.trial
-        turned = np.abs(trial.dx[:, self._rotations]).max(initial=0.0)
-        moved = np.abs(np.diff(trial.xs, axis=0)).sum()
-        return not (turned < FAR and trial.sum_of_gaps <= SLIGHT + moved)
+        trial, gaps = self._judge.trial, self._judge.trial.sum_of_gaps
+        if len(self._rotations) and not np.abs(trial.dx[:, self._rotations]).max() < FAR:
+            return True
+        return gaps > SLIGHT and not gaps <= SLIGHT + np.abs(np.diff(trial.xs, axis=0)).sum()
 
 
 class _Phases(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -11,10 +12,14 @@ import numpy as np
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.mpc.references import ArrayReference, FunctionReference
 from trajopt.shooting import ShootingProblem
+from trajopt.shooting.knots import Index, index_of
 from trajopt.types import Reals
 
 Schedule = Callable[[Reals], Mapping[str, Any]]
 """From the times of all knots (N + 1,) [s] to rows of parameters by name, (N + 1, *shape) each."""
+
+Places = tuple[Index, slice]
+"""Knots, and columns of their rows of parameters."""
 
 
 class Window:
@@ -33,7 +38,7 @@ class Window:
         self.offsets = self._times(problem, dt)
         self._references: dict[str, FunctionReference | ArrayReference] = {}
         self._schedules: list[tuple[Schedule, str]] = []
-        self._known: dict[tuple[str, str], list[tuple[list[int], slice]]] = {}
+        self._known: dict[tuple[str, str], list[Places]] = {}
 
     @staticmethod
     def _times(problem: ShootingProblem, dt: float | None) -> Reals:
@@ -99,29 +104,30 @@ class Window:
         found = [found for each, knots in self._schedules for found in self._scheduled(each, knots, times)]
         for name, reference in self._references.items():
             rows = reference.at(times)
-            found += [(ts, columns, rows[ts]) for ts, columns in self._places(name, "all")]
-        for ts, columns, rows in found:
-            values[ts, columns] = rows
+            found += [(places, rows[places[0]]) for places in self._places(name, "all")]
+        for places, rows in found:
+            values[places] = rows
 
     def _scheduled(
         self, table: Schedule, knots: str, times: Reals, *, checked: bool = False
-    ) -> list[tuple[list[int], slice, Reals]]:
-        """Knots, columns and rows that a schedule sets."""
-        found: list[tuple[list[int], slice, Reals]] = []
+    ) -> list[tuple[Places, Reals]]:
+        """Places and rows that a schedule sets."""
+        found: list[tuple[Places, Reals]] = []
         for name, given in table(times).items():
             rows = np.asarray(given, dtype=np.float64)
-            if checked or len(rows) != len(times) or np.isnan(rows).any():
+            if checked or len(rows) != len(times) or math.isnan(rows.min(initial=np.inf)):
                 rows = self._checked_rows(name, given, times)
-            flat = rows.reshape(len(rows), -1)
             if rows.ndim > 2:  # columns first, as parameters lie
-                flat = rows.transpose(0, *range(rows.ndim - 1, 0, -1)).reshape(len(rows), -1)
-            found += [(ts, columns, flat[ts]) for ts, columns in self._places(name, knots)]
+                rows = rows.transpose(0, *range(rows.ndim - 1, 0, -1))
+            flat = rows.reshape(len(rows), -1)
+            found += [(places, flat[places[0]]) for places in self._places(name, knots)]
         return found
 
-    def _places(self, name: str, knots: str) -> list[tuple[list[int], slice]]:
-        """Knots that have a parameter, and its columns, one pair for each kind of knots."""
+    def _places(self, name: str, knots: str) -> list[Places]:
+        """Places of a parameter, one pair for each kind of knots."""
         if (name, knots) not in self._known:
-            self._known[name, knots] = self._problem._table.places(name, knots)
+            places = self._problem._table.places(name, knots)
+            self._known[name, knots] = [(index_of(ts), columns) for ts, columns in places]
         return self._known[name, knots]
 
     def _checked_rows(self, name: str, given: Any, times: Reals) -> Reals:

@@ -12,6 +12,7 @@ from trajopt.plotting.configurations import plot_configurations
 from trajopt.plotting.constraints import plot_constraints
 from trajopt.plotting.convergence import plot_convergence
 from trajopt.plotting.cost_terms import plot_cost_terms
+from trajopt.plotting.drives import plot_drives
 from trajopt.plotting.ellipses import plot_ellipses
 from trajopt.plotting.feet import plot_feet
 from trajopt.plotting.forces import plot_contact_forces
@@ -34,6 +35,7 @@ __all__ = [
     "plot_contact_forces",
     "plot_convergence",
     "plot_cost_terms",
+    "plot_drives",
     "plot_ellipses",
     "plot_feet",
     "plot_motion",

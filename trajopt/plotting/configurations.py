@@ -13,6 +13,7 @@ from trajopt.plotting.motion import draw_base, draw_figures
 from trajopt.plotting.path import BODY_AXES
 from trajopt.plotting.scene import check_points, scene_of
 from trajopt.plotting.skeleton import skeleton_of
+from trajopt.plotting.solids import around_solids
 from trajopt.plotting.style import RED, canvas, house_style, whole_figure
 from trajopt.robots import Robot
 from trajopt.robots.placements import check_placement
@@ -62,7 +63,7 @@ def plot_configurations(
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     marks, targets = check_points("points", points), _placements(placements)
     q = q.reshape(-1, robot.nq)[::-1]  # the first one is drawn last
-    skeleton, _ = skeleton_of(robot.model, q)
+    skeleton, _ = skeleton_of(robot.model, q, shapes=robot.shapes)
     size = float(np.ptp(skeleton.points.reshape(-1, 3), axis=0).max())
     axes = np.stack([targets[:, :, 3], targets[:, :, 3]], axis=1)[:, None] + np.zeros((len(targets), 3, 2, 3))
     axes[:, :, 1] += _ARROW * size * targets[:, :, :3].swapaxes(1, 2)
@@ -71,6 +72,7 @@ def plot_configurations(
         around = np.concatenate([marks, axes.reshape(-1, 3)])
         depth = float(np.ptp(np.concatenate([skeleton.points.reshape(-1, 3), around])[:, 1]))
         flat = view is None and depth < _FLAT * size
+        around = np.concatenate([around, around_solids(skeleton)])
         scene = scene_of(target, skeleton.points, around, None if flat else view or _VIEW)
         draw_base(scene, skeleton)
         draw_figures(scene, skeleton, np.arange(len(q)), len(q) - 1)

@@ -10,7 +10,18 @@ import numpy.typing as npt
 
 from trajopt.callbacks.logger import CallbackLogger
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.style import BLUE, GREY, RED, canvas, house_style, integer_axis, legend_below, whole_figure
+from trajopt.plotting.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    PALETTE,
+    RED,
+    canvas,
+    house_style,
+    integer_axis,
+    legend_below,
+    whole_figure,
+)
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -20,6 +31,7 @@ if TYPE_CHECKING:
     from trajopt.solution import IterationRecord, Solution
 
 
+AMBER = PALETTE[4]
 _ROUNDING = 1e-12  # gaps below this are rounding
 _LOG_FROM = 100.0  # a positive quantity that spans more than this factor gets a logarithmic axis
 
@@ -34,7 +46,8 @@ def plot_convergence(
     A solver with constraints has stationarity, the largest violation of a constraint and complementarity in place of
     the stopping value, and the decrease is that of its merit function. Step length, regularisation and gaps that stay
     the same throughout get no panel; the legend tells them. Dots are iterations that accepted a step, crosses those
-    that refused it. On a logarithmic axis, zero or a negative decrease is an open triangle on the lower edge.
+    that refused it. Among step lengths, green dots have the exact Hessian or a part of it, and amber ones went along a
+    parabola. On a logarithmic axis, zero or a negative decrease is an open triangle on the lower edge.
 
     Args:
         solution_or_history: A solution, its history, or a CallbackLogger.
@@ -108,11 +121,22 @@ def _draw_quantity(axes: Axes, log: CallbackLogger, name: str) -> None:
     if "decrease" in name:
         _draw_decreases(axes, name, log)
     elif name in others:
+        if name == "step length":
+            _halves(axes, others[name])
         _draw_curve(axes, f"{name} [-]", log, others[name], powers=name == "regularisation")
+        if name == "step length":
+            _draw_exact(axes, log)
     else:
         _draw_curve(axes, name, log, main.get(name, log.stops))
-    if name == "step length":
-        _halves(axes)
+
+
+def _draw_exact(axes: Axes, log: CallbackLogger) -> None:
+    """Marks steps with an exact Hessian, or a part of it, and those along a parabola."""
+    for mask, color, label in ((log.blends > 0.0, GREEN, "_exact"), (log.bent, AMBER, "_bent")):
+        mask = mask & log.accepted
+        if mask.any():
+            lengths = log.step_lengths[mask]
+            axes.plot(log.iterations[mask], lengths, "o", color=color, markersize=_dot(log), label=label)
 
 
 def _varied(log: CallbackLogger) -> list[str]:
@@ -132,9 +156,13 @@ def _others(log: CallbackLogger) -> dict[str, Reals]:
 
 
 def _draw_curve(axes: Axes, title: str, log: CallbackLogger, values: Reals, *, powers: bool = False) -> None:
-    """Draws a curve over the iterations; the axis is logarithmic for a wide range of values, and for powers of ten."""
+    """Draws a curve over the iterations; the axis is logarithmic for a wide range of values, and for powers of ten.
+
+    One that has its scale already keeps it.
+    """
     axes.set_title(title)
-    _scale(axes, values, 0.0 if powers else _LOG_FROM)
+    if axes.get_yscale() == "linear":
+        _scale(axes, values, 0.0 if powers else _LOG_FROM)
     logarithmic = axes.get_yscale() == "log"
     shown = np.where(np.isfinite(values) & ((values > 0) | (not logarithmic)), values, np.nan)
     axes.plot(log.iterations, shown, color=BLUE, linewidth=1.2, label="_curve")
@@ -209,13 +237,13 @@ def _logarithmic(axes: Axes) -> None:
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _halves(axes: Axes) -> None:
-    """Labels an axis of base 2 with the step lengths 1, 1/2, 1/4, ..."""
+def _halves(axes: Axes, lengths: Reals) -> None:
+    """Gives an axis the base 2, all step lengths > 0 within it, and the labels 1, 1/2, 1/4, ..."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    low = min(0.5, *(float(np.nanmin(line.get_ydata())) for line in axes.get_lines() if np.size(line.get_ydata())))  # type: ignore[arg-type]
+    positive = lengths[np.isfinite(lengths) & (lengths > 0.0)]
     axes.set_yscale("log", base=2)
-    axes.set_ylim(low / 1.4, 1.4)
+    axes.set_ylim(positive.min(initial=0.5) / 1.4, positive.max(initial=1.0) * 1.4)
     axes.yaxis.set_major_locator(LogLocator(base=2, numticks=8))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda a, _: f"{a:g}" if a >= 1 else f"1/{round(1 / a)}"))
@@ -229,14 +257,17 @@ def _draw_legend(target: Figure | SubFigure, log: CallbackLogger) -> None:
     entries = [Line2D([], [], color=BLUE, marker="o", markersize=3.5, linewidth=1.2, label="step taken")]
     if "_promised" in labels:
         entries.append(Line2D([], [], color=GREY, linewidth=1.6, label="decrease promised"))
+    for label, color, told in (("_exact", GREEN, "exact Hessian"), ("_bent", AMBER, "along a parabola")):
+        if label in labels:
+            entries.append(Line2D([], [], color=color, marker="o", markersize=3.5, linestyle="", label=told))
     if not log.accepted.all():
         entries.append(Line2D([], [], color=RED, marker="x", markeredgewidth=1.8, linestyle="", label="step refused"))
     if "_zero" in labels:
         zero = Line2D([], [], color=BLUE, marker="v", markerfacecolor="white", linestyle="", label="zero or negative")
         entries.append(zero)
     constant = [(name, values) for name, values in _others(log).items() if name not in _varied(log)]
-    told = ", ".join(
+    same = ", ".join(
         f"{name} {values[np.isfinite(values)][0]:g}" for name, values in constant if np.isfinite(values).any()
     )
-    title = f"{told} throughout" if told else None
+    title = f"{same} throughout" if same else None
     legend_below(target, entries, title).get_title().set_color("#555555")

@@ -17,7 +17,7 @@ from trajopt.plotting.obstacles import check_obstacles
 from trajopt.plotting.path import AXIS, axes_at, poses_of
 from trajopt.plotting.projection import OBLIQUE
 from trajopt.plotting.skeleton import model_skeleton, skeleton_of
-from trajopt.robots.skeleton import Skeleton
+from trajopt.robots.skeleton import Skeleton, Solid
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -156,7 +156,11 @@ def filmed(
         times=times,
         label=label,
         skeleton=Skeleton(
-            points=points, bones=skeleton.bones, fixed=() if side else skeleton.fixed, sliders=skeleton.sliders
+            points=points,
+            bones=skeleton.bones,
+            fixed=() if side else skeleton.fixed,
+            sliders=skeleton.sliders,
+            solids=[Solid(points=solid.points @ turn.T, color=solid.color) for solid in skeleton.solids],
         ),
         axes=axes,
         trails=np.reshape(trails, (-1, len(points), 3)) @ turn.T,
@@ -197,7 +201,7 @@ def _body(solution: Solution) -> tuple[Skeleton, list[Reals], list[Reals]]:
     model, (frames, goals) = solution.robot.model, shown_goals(solution)
     known = list(solution.robot.frame_names)
     qs = solution.xs[:, : model.nq]
-    skeleton, paths = skeleton_of(model, qs, [known.index(name) for name in frames])
+    skeleton, paths = skeleton_of(model, qs, [known.index(name) for name in frames], solution.robot.shapes)
     return skeleton, list(paths), [point for _, point in goals]
 
 

@@ -27,6 +27,7 @@ _GRAVITY = 9.81  # [m/s²]
 _ROOM = 0.16  # room for words above the forces, as a fraction of the panel [-]
 _TIPS = 1.0 + 1e-3  # part of the sole beyond which it tips, but for the digits that are written [-]
 _FULL = 0.999  # part of the cone from which on it counts as used up [-]
+_TOUCHES = 0.02  # part of the weight below which a foot hardly touches [-]
 
 
 def plot_contact_forces(
@@ -40,7 +41,8 @@ def plot_contact_forces(
     a touch-down, with its normal impulse in N s where there is room for the number and it changes the robot's velocity
     by 1 mm/s or more; it takes no time and has no force. It points up where the ground pushes; an open one, which
     points down, is a negative impulse: the ground would pull. Each panel tells the largest part of the friction limit
-    that is used; dots are where all of it is. For soles it also tells how far the centre of pressure gets from the
+    that is used; dots are where all of it is. In brackets is the part that a foot uses while it hardly touches, below
+    2 % of the weight, where that is more. For soles it also tells how far the centre of pressure gets from the
     middle of the sole, in half lengths or widths: beyond 100 % the foot tips.
 
     Args:
@@ -108,7 +110,7 @@ def _draw_use(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
     loaded = foot.stands & np.isfinite(limit) & (limit > 1e-3 * motion.weight)
     if loaded.any():
         use = np.where(loaded, foot.tangential_forces / np.where(loaded, limit, 1.0), 0.0)
-        words.append(f"friction used {100 * use.max():.0f} %")
+        words.append(_friction_words(use, foot, _TOUCHES * motion.weight))
         full = np.flatnonzero(use >= _FULL)
     tipped = _sole_use(motion, foot)
     if np.isfinite(tipped):
@@ -119,6 +121,14 @@ def _draw_use(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
                          ha="right", va="top", fontsize=7.0, color=RED, zorder=6)  # fmt: skip
     text.set_path_effects([withStroke(linewidth=2.0, foreground="white")])
     axes.plot(motion.abscissa[full], foot.tangential_forces[full], ".", color=RED, markersize=5, label="_full")
+
+
+def _friction_words(use: Reals, foot: Foot, least: float) -> str:
+    """Words on the largest part (T,) of the friction limit that a foot uses, from a normal force on [N], and below."""
+    firm = np.nan_to_num(foot.normal_forces) >= least
+    most, slightly = (100 * float(np.max(use, initial=0.0, where=where)) for where in (firm, ~firm))
+    more = f" ({slightly:.0f} % below {least:.2g} N)" if f"{slightly:.0f}" != f"{most:.0f}" and slightly > most else ""
+    return f"friction used {most:.0f} %{more}"
 
 
 def _sole_use(motion: LeggedMotion, foot: Foot) -> float:

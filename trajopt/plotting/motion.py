@@ -9,14 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, robot_of, time_axis
+from trajopt.analysis.legs import feet_frames
 from trajopt.analysis.spheres import simulated_contacts
 from trajopt.checks import check_array, check_count, check_texts
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.plotting.goals import shown_goals
 from trajopt.plotting.ground import GROUND
 from trajopt.plotting.obstacles import check_obstacles, corners, draw_obstacle
-from trajopt.plotting.scene import Scene, check_points, draw_color_bar, scene_of
+from trajopt.plotting.scene import Scene, Surroundings, check_points, draw_color_bar, scene_of
 from trajopt.plotting.skeleton import Skeleton, model_skeleton, skeleton_of
+from trajopt.plotting.solids import around_solids, draw_solids
 from trajopt.plotting.style import GREY, RED, canvas, house_style, time_ramp, whole_figure
 from trajopt.simulator import Plane
 from trajopt.types import Reals
@@ -34,6 +36,8 @@ def plot_motion(
     frame: str | Sequence[str] | None = None,
     targets: npt.ArrayLike | None = None,
     obstacles: npt.ArrayLike = (),
+    lines: Sequence[npt.ArrayLike] = (),
+    reference: npt.ArrayLike = (),
     view: tuple[float, float] | None = None,
     figure: Figure | SubFigure | None = None,
 ) -> Figure:
@@ -53,6 +57,8 @@ def plot_motion(
         targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default goals of frames that are no feet, in
             the cost and in the constraints of the end; an empty sequence marks none.
         obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
+        lines: What stands beside the motion: lists of points (n, 2) or (n, 3) that lines join, such as gates [m].
+        reference: Points (n, 2) or (n, 3) of the path that was asked for, drawn dashed; gaps at NaN [m].
         view: Elevation and azimuth of the eye [deg]; by default it looks across the main direction of the motion.
         figure: Figure or subfigure to draw into; by default a new one.
 
@@ -68,27 +74,41 @@ def plot_motion(
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     skeleton, paths, names, marks = _parts(solution, frame, targets)
     bodies, points = check_obstacles(obstacles), skeleton.points.reshape(-1, 3)
+    around = Surroundings(lines, reference)
     with house_style():
         target = canvas(figure, 7.2, 6.0)
         scene = scene_of(
-            target, skeleton.points, np.concatenate([paths.reshape(-1, 3), marks, corners(bodies, points)]), view
+            target,
+            skeleton.points,
+            np.concatenate(
+                [paths.reshape(-1, 3), marks, corners(bodies, points), around_solids(skeleton), around.points]
+            ),
+            view,
         )
         knots = np.unique(np.round(np.linspace(0, len(solution.xs) - 1, frames)).astype(int))
         for body in bodies:
             draw_obstacle(scene, body, points)
-        draw_base(scene, skeleton)
+        draw_base(scene, skeleton, rails=not len(around.lines))
+        around.draw(scene)
         _draw_planes(scene, solution, points)
         draw_figures(scene, skeleton, knots, len(solution.xs) - 1)
         for i, path in enumerate(paths):
-            label = "_path" if i else f"path of {', '.join(names)}" if names else "path"  # one entry for all paths
+            label = "_path" if i else _paths_label(solution, names)  # one entry for all paths
             scene.draw(path, color=RED, linewidth=1.3, label=label, zorder=4)
         if len(marks):
             scene.draw(marks, color=RED, marker="*", linestyle="", markersize=12, markeredgecolor="white",
                        label="target" if len(marks) == 1 else "targets", zorder=6)  # fmt: skip
-        if len(paths) or len(marks):
+        if len(paths) or len(marks) or np.size(around.reference):
             target.legend(loc="outside upper left", ncols=3)
         draw_color_bar(target, scene.axes, *time_axis(solution))
         return whole_figure(target)
+
+
+def _paths_label(solution: Solution, names: list[str]) -> str:
+    """Words on whose paths are drawn."""
+    if len(names) > 1 and set(names) == set(feet_frames(solution)):
+        return "paths of the feet"
+    return f"path{'s' * (len(names) > 1)} of {', '.join(names)}" if names else "path"
 
 
 def has_motion(solution: Solution) -> bool:
@@ -109,7 +129,7 @@ def _parts(
             )
         marks = check_points("targets", () if targets is None else targets)
         return own, np.reshape([own.points[:, i] for i in own.tracks], (-1, len(own.points), 3)), [], marks
-    model = robot_of(solution)
+    model, shapes = robot_of(solution), () if solution.robot is None else solution.robot.shapes
     frames, goals = shown_goals(solution)
     marks = check_points("targets", [point for _, point in goals] if targets is None else targets)
     frame = frames if frame is None else frame
@@ -118,13 +138,13 @@ def _parts(
     for name in names:
         if name not in known:
             raise unknown_name("frame", name, known)
-    skeleton, paths = skeleton_of(model, solution.xs[:, : model.nq], [known.index(name) for name in names])
+    skeleton, paths = skeleton_of(model, solution.xs[:, : model.nq], [known.index(name) for name in names], shapes)
     return skeleton, paths, names, marks
 
 
-def draw_base(scene: Scene, skeleton: Skeleton) -> None:
-    """Draws what never moves: the base, and rails of sliders."""
-    for slider in skeleton.sliders:
+def draw_base(scene: Scene, skeleton: Skeleton, *, rails: bool = True) -> None:
+    """Draws what never moves: the base, and rails of sliders as far as these moved, unless their lines are known."""
+    for slider in skeleton.sliders if rails else ():
         track = skeleton.points[:, slider]
         rail = np.stack([track.min(axis=0), track.max(axis=0)])
         scene.draw(rail, color=GREY, linewidth=1.5, zorder=1, label="_rail")
@@ -153,6 +173,7 @@ def draw_figures(scene: Scene, skeleton: Skeleton, knots: npt.NDArray[np.int_], 
         if bones:
             scene.draw(np.array(bones[:-1]), color=color, linewidth=width, marker="o", markersize=1.6 * width,
                        solid_capstyle="round", zorder=2 + t / max(last, 1), label="_figure")  # fmt: skip
+        draw_solids(scene, skeleton, t, color, 1.5 + 0.4 * t / max(last, 1))
         if skeleton.sliders:
             carts = points[list(skeleton.sliders)]
             scene.draw(carts, color=color, marker="s", markersize=9, linestyle="", zorder=2 + t / max(last, 1),

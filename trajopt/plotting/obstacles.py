@@ -7,23 +7,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import as_numbers
-from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.scene import Scene
 from trajopt.plotting.style import GREY
+from trajopt.residuals.shapes import check_round
 from trajopt.types import Reals
 
 
 def check_obstacles(obstacles: npt.ArrayLike) -> Reals:
     """Obstacles as rows (x, y, z, radius) [m]; z is NaN for a cylinder."""
-    rows = as_numbers("obstacles", obstacles, "rows (x, y, radius) or (x, y, z, radius)")
-    if rows.size == 0:
-        return np.zeros((0, 4))
-    rows = np.atleast_2d(rows)
-    if rows.ndim != 2 or rows.shape[1] not in (3, 4) or not np.all(np.isfinite(rows)) or not np.all(rows[:, -1] > 0):
-        raise InvalidArgumentError(
-            f"obstacles: expected rows (x, y, radius) or (x, y, z, radius) with radius > 0 [m], got {rows.tolist()}"
-        )
+    rows = check_round("obstacles", obstacles)
     return rows if rows.shape[1] == 4 else np.insert(rows, 2, np.nan, axis=1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from trajopt.checks import check_array, check_count
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.goals import pose_goals
 from trajopt.plotting.obstacles import check_obstacles, corners, draw_obstacle
-from trajopt.plotting.scene import Scene, check_points, draw_color_bar, scene_of
+from trajopt.plotting.scene import Scene, Surroundings, check_points, draw_color_bar, scene_of
 from trajopt.plotting.style import GREY, PALETTE, RED, canvas, house_style, time_ramp, whole_figure
 from trajopt.types import Reals
 
@@ -37,6 +38,8 @@ def plot_path(
     *,
     targets: npt.ArrayLike | None = None,
     obstacles: npt.ArrayLike = (),
+    lines: Sequence[npt.ArrayLike] = (),
+    reference: npt.ArrayLike = (),
     view: tuple[float, float] | None = None,
     figure: Figure | SubFigure | None = None,
 ) -> Figure:
@@ -50,6 +53,8 @@ def plot_path(
         targets: Points to mark, shape (3,) or (n, 3), in the world [m]. By default the goals of costs and
             constraints of the end, and of those that hold at a few knots (waypoints); an empty sequence marks none.
         obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
+        lines: What stands beside the motion: lists of points (n, 2) or (n, 3) that lines join, such as gates [m].
+        reference: Points (n, 2) or (n, 3) of the path that was asked for, drawn dashed; gaps at NaN [m].
         view: Elevation and azimuth of the eye [deg]; by default it looks across the main direction of the path.
         figure: Figure or subfigure to draw into; by default a new one.
 
@@ -69,15 +74,16 @@ def plot_path(
     if view is not None:
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     marks = check_points("targets", pose_goals(solution) if targets is None else targets)
-    bodies = check_obstacles(obstacles)
+    bodies, around = check_obstacles(obstacles), Surroundings(lines, reference)
     points = poses[:, :3, 3]
     with house_style():
         target = canvas(figure, 7.2, 6.0)
-        everything = np.concatenate([points, marks, corners(bodies, points)])
+        everything = np.concatenate([points, marks, corners(bodies, points), around.points])
         axes = axes_at(poses[_spread(points, frames)], AXIS * float(np.ptp(everything, axis=0).max()))
         scene = scene_of(target, points[:, None], np.concatenate([everything, axes.reshape(-1, 3)]), view)
         for body in bodies:
             draw_obstacle(scene, body, points)
+        around.draw(scene)
         scene.draw(points, color=GREY, linewidth=1.2, zorder=2, label="path")
         shade = time_ramp()(np.linspace(0.0, 1.0, len(points)) if len(points) > 1 else np.ones(1))
         for t, point in enumerate(points):

@@ -120,7 +120,7 @@ def animate_rollout(
     base = base_joints(robot.model)
     rollout = thinned(rollout, _STEP)
     motion = rollout_motion(rollout)
-    skeleton, _ = skeleton_of(robot.model, rollout.xs[:, : robot.nq])
+    skeleton, _ = skeleton_of(robot.model, rollout.xs[:, : robot.nq], shapes=robot.shapes)
     film = filmed(
         skeleton,
         motion,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import as_numbers
+from trajopt.checks import as_numbers, check_items
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.style import time_ramp
+from trajopt.plotting.style import GREY, PALETTE, time_ramp
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _STILL, _FLAT = 1e-4, 0.5
 """Limits for drawing in a plane: largest motion across it, and largest depth, as fractions of the robot's size."""
 
+DARK = PALETTE[6]
 _AXES = "xyz"
 _LABEL = (36.0, 20.0)  # width and height that the label of a tick takes, at 100 pixels an inch [pixel]
 _SHRINKS = 0.75  # part of its first size that a picture keeps when legends and bars get their place [-]
@@ -52,6 +54,52 @@ def check_points(argument: str, points: npt.ArrayLike) -> Reals:
     if not np.all(np.isfinite(marks)):
         raise InvalidArgumentError(f"{argument}: expected finite numbers [m], got {marks.tolist()}")
     return marks.reshape(-1, 3)
+
+
+def check_line(argument: str, points: npt.ArrayLike) -> Reals:
+    """Points of a line as an array (n, 3) [m], z = 0 where they have none; NaN is a gap.
+
+    Raises:
+        InvalidArgumentError: The shape is neither (n, 2) nor (n, 3), or a number is infinite.
+    """
+    rows = as_numbers(argument, points, "points (n, 2) or (n, 3) [m]")
+    if rows.size == 0:
+        return np.zeros((0, 3))
+    if rows.ndim != 2 or rows.shape[1] not in (2, 3) or np.any(np.isinf(rows)):
+        raise InvalidArgumentError(f"{argument}: expected points (n, 2) or (n, 3) [m], got shape {rows.shape}")
+    return rows if rows.shape[1] == 3 else np.column_stack([rows, np.where(np.isnan(rows[:, 0]), np.nan, 0.0)])
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Lines beside a motion, and the path that was asked for.
+
+    Args:
+        lines: Lists of points (n, 2) or (n, 3) [m].
+        reference: Points of the path (n, 2) or (n, 3) [m].
+    """
+
+    lines: Sequence[npt.ArrayLike]
+    reference: npt.ArrayLike
+
+    def __post_init__(self) -> None:
+        items = check_items("lines", self.lines, "lines (n, 3)")
+        object.__setattr__(self, "lines", [check_line(f"lines[{i}]", line) for i, line in enumerate(items)])
+        object.__setattr__(self, "reference", check_line("reference", self.reference))
+
+    @property
+    def points(self) -> Reals:
+        """All its points without gaps (n, 3) [m]."""
+        every = np.concatenate([*self.lines, self.reference, np.zeros((0, 3))])
+        return np.asarray(every[np.isfinite(every).all(axis=1)])
+
+    def draw(self, scene: Scene) -> None:
+        """Draws the lines, and the reference dashed."""
+        for line in self.lines:
+            scene.draw(np.asarray(line), color=DARK, linewidth=1.4, zorder=1.5, label="_line")
+        if np.size(self.reference):
+            look = {"color": GREY, "linewidth": 1.0, "linestyle": "--", "zorder": 1.8}
+            scene.draw(np.asarray(self.reference), label="reference", **look)
 
 
 def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple[float, float] | None) -> Scene:

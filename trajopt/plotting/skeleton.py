@@ -9,15 +9,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError
-from trajopt.robots.skeleton import Skeleton
+from trajopt.robots.shapes import Shape
+from trajopt.robots.skeleton import Skeleton, Solid
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-def skeleton_of(model: Any, configurations: Reals, tracked: Sequence[int] = ()) -> tuple[Skeleton, Reals]:
-    """Skeleton of a motion, and paths of the tracked frames, shape (len(tracked), T + 1, 3) [m]."""
+def skeleton_of(
+    model: Any, configurations: Reals, tracked: Sequence[int] = (), shapes: Sequence[Shape] = ()
+) -> tuple[Skeleton, Reals]:
+    """Skeleton of a motion, and paths of the tracked frames, shape (len(tracked), T + 1, 3) [m].
+
+    Args:
+        model: The Pinocchio model.
+        configurations: Configurations (T + 1, nq).
+        tracked: Frames whose paths are wanted.
+        shapes: Solids on the links.
+    """
     import pinocchio as pin
 
     data = model.createData()
@@ -27,6 +37,8 @@ def skeleton_of(model: Any, configurations: Reals, tracked: Sequence[int] = ()) 
     fixed_points = [(joint, point) for joint, point, _ in ends] + [(j, p) for j, box in boxes.items() for p in box]
     points = np.empty((len(configurations), model.njoints + len(fixed_points), 3))
     paths = np.empty((len(tracked), len(configurations), 3))
+    on_links = [(model.getFrameId(shape.link), shape.points()) for shape in shapes]
+    hulls = [np.empty((len(configurations), *hull.shape)) for _, hull in on_links]
     for t, q in enumerate(configurations):
         pin.framesForwardKinematics(model, data, q)
         for j in range(model.njoints):
@@ -35,6 +47,8 @@ def skeleton_of(model: Any, configurations: Reals, tracked: Sequence[int] = ()) 
             points[t, model.njoints + i] = data.oMi[joint].act(point)
         for i, index in enumerate(tracked):
             paths[i, t] = data.oMf[index].translation
+        for moved, (index, hull) in zip(hulls, on_links):
+            moved[t] = hull @ data.oMf[index].rotation.T + data.oMf[index].translation
     for j in reversed(slides):  # at the body that they move: nothing is where they are
         points[:, j] = points[:, list(model.parents).index(j, 1)]
     parents = [(model.parents[j], j) for j in range(1, model.njoints)]
@@ -45,7 +59,9 @@ def skeleton_of(model: Any, configurations: Reals, tracked: Sequence[int] = ()) 
     roots = [j for i, j in parents if i == 0 and j not in slides and j not in boxes]
     still = [j for j in roots if np.ptp(points[:, j], axis=0).max() < 1e-9]
     sliders = [j for j in roots if j not in still and model.joints[j].nv == 1]
-    return Skeleton(points=points, bones=bones, fixed=[(0, j) for j in still], sliders=sliders), paths
+    solids = [Solid(points=moved, color=shape.color) for moved, shape in zip(hulls, shapes)]
+    fixed = [(0, j) for j in still]
+    return Skeleton(points=points, bones=bones, fixed=fixed, sliders=sliders, solids=solids), paths
 
 
 _EDGES = [(i, i | bit) for bit in (1, 2, 4) for i in range(8) if not i & bit]

@@ -11,6 +11,7 @@ from trajopt.plotting.ground import draw_ground
 from trajopt.plotting.obstacles import corners, draw_obstacle
 from trajopt.plotting.path import BODY_AXES
 from trajopt.plotting.scene import Scene, scene_of
+from trajopt.plotting.solids import Hull, around_solids
 from trajopt.plotting.strip import round_down
 from trajopt.plotting.style import GREEN, GREY, RAMP, RED, legend_below
 from trajopt.plotting.window import new_figure
@@ -50,6 +51,8 @@ class Stage:
         self._size = float(np.ptp(points.reshape(-1, 3), axis=0).max())
         self._groups = self._sides(film.skeleton.points[0])
         self._draw_still()
+        scene = Scene(self._axes, self._shown)
+        self._hulls = [Hull(scene, solid.points[0], solid.color or RAMP[2]) for solid in film.skeleton.solids]
         path = _path_look(film)
         self._trails = [self._curve(zorder=1.5 if film.side else 4, **path) for _ in film.trails]
         self._body = self._curve(color=RAMP[2], marker="o", markersize=8, linestyle="", zorder=6)
@@ -76,6 +79,8 @@ class Stage:
         self._move(self._sliders, points[list(film.skeleton.sliders)])
         for bones, group in zip(self._bones, self._groups):
             self._move(bones, _broken([points[list(pair)] for pair in group]))
+        for hull, solid in zip(self._hulls, film.skeleton.solids):
+            hull.move(film.between(solid.points, time))
         for curve, axis in zip(self._axes_of_body, film.between(film.axes, time)):
             self._move(curve, axis)
         for curve, trail in zip(self._trails, film.trails):
@@ -92,7 +97,8 @@ class Stage:
         assert film.motion is not None
         points = film.skeleton.points[:, 1:].reshape(-1, 3)  # without the world's origin
         tails = np.concatenate([np.subtract(*film.forces(float(time)))[:, 2] for time in film.times[:-1]])
-        shown = np.concatenate([points, film.goals, corners(film.obstacles, points)])[:, [0, 2]]
+        around = [corners(film.obstacles, points), around_solids(film.skeleton)]
+        shown = np.concatenate([points, film.goals, *around])[:, [0, 2]]
         low, high = shown.min(axis=0), shown.max(axis=0)
         tall = float(high[1] - low[1])
         low[1] = np.maximum(tails, low[1] - _PEAK * tall).min(initial=low[1])
@@ -110,6 +116,7 @@ class Stage:
         film = self.film
         around = corners(film.obstacles, film.skeleton.points.reshape(-1, 3))
         more = np.concatenate([film.trails.reshape(-1, 3), film.axes.reshape(-1, 3), film.goals, around])
+        more = np.concatenate([more, around_solids(film.skeleton)])
         scene = scene_of(self.figure, film.skeleton.points, more, None)
         return scene.axes, scene.shown
 

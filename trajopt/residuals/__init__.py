@@ -16,11 +16,14 @@ from trajopt.residuals.frame_velocity import ResidualModelFrameVelocity
 from trajopt.residuals.friction_cone import FrictionCone, ResidualModelContactFrictionCone
 from trajopt.residuals.impulse_com import ResidualModelImpulseCoM
 from trajopt.residuals.joint_acceleration import ResidualModelJointAcceleration
+from trajopt.residuals.joint_distance import ResidualModelJointDistance
 from trajopt.residuals.joint_effort import ResidualModelJointEffort
 from trajopt.residuals.look_at import ResidualModelLookAt
 from trajopt.residuals.manipulability import ResidualModelManipulability
+from trajopt.residuals.obstacle_distance import ResidualModelObstacleDistance
 from trajopt.residuals.pair_distance import ResidualModelPairDistance
 from trajopt.residuals.relative_placement import ResidualModelRelativePlacement
+from trajopt.residuals.relative_translation import ResidualModelRelativeTranslation
 from trajopt.residuals.shapes import Capsule, Sphere
 from trajopt.residuals.state import ResidualModelState
 from trajopt.residuals.symbolic import ResidualModelSymbolic
@@ -46,11 +49,14 @@ __all__ = [
     "ResidualModelFrameVelocity",
     "ResidualModelImpulseCoM",
     "ResidualModelJointAcceleration",
+    "ResidualModelJointDistance",
     "ResidualModelJointEffort",
     "ResidualModelLookAt",
     "ResidualModelManipulability",
+    "ResidualModelObstacleDistance",
     "ResidualModelPairDistance",
     "ResidualModelRelativePlacement",
+    "ResidualModelRelativeTranslation",
     "ResidualModelState",
     "ResidualModelSymbolic",
     "Sphere",

@@ -13,7 +13,8 @@ from trajopt.checks import check_array
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.residuals.multibody import ResidualModelMultibody
-from trajopt.residuals.shapes import Capsule, Sphere, check_ends, closest_points
+from trajopt.residuals.shapes import Capsule, Sphere, check_ends, closest_points, length_and_direction, without_color
+from trajopt.robots import Shape
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
@@ -24,12 +25,12 @@ class ResidualModelPairDistance(ResidualModelMultibody):
     """r = |p1 - p2| - (ρ1 + ρ2), shape (1,): distance between two spheres or capsules [m].
 
     It is negative, by how deep they overlap, where they do. p1 and p2 are the closest points of their centres or axes,
-    in closed form. The derivative is continuous but where
-    the axes of two capsules are parallel, or meet. As a constraint it brings the bound r >= 0.
+    in closed form. The derivative is continuous but where the axes of two capsules are parallel, or meet. As a
+    constraint it brings the bound r >= 0. One body among many balls is a `ResidualModelObstacleDistance`.
 
     Args:
         state: State of the robot.
-        first: A Sphere or a Capsule, carried by a frame or fixed in the world.
+        first: A Sphere or a Capsule, carried by a frame or fixed in the world, or one of `Robot.shapes` of these kinds.
         second: The other one, in another frame. Run-time parameters `first` and `second` are the centre (3,) of a
             sphere or the ends (2, 3) of a capsule, in the axes of its frame [m]; `radii` are ρ1 and ρ2 (2,) [m].
 
@@ -39,23 +40,26 @@ class ResidualModelPairDistance(ResidualModelMultibody):
     Source: the derivative, that of the distance of p1 and p2 as points of their bodies, is Danskin's theorem.
     """
 
-    def __init__(self, state: StateAbstract, first: Sphere | Capsule, second: Sphere | Capsule) -> None:
+    def __init__(self, state: StateAbstract, first: Sphere | Capsule | Shape, second: Sphere | Capsule | Shape) -> None:
         super().__init__(state, 1, unit="m")
-        shapes = {"first": first, "second": second}
+        shapes = {"first": without_color(first), "second": without_color(second)}
         for name, shape in shapes.items():
             if not isinstance(shape, (Sphere, Capsule)):
                 raise InvalidArgumentError(
                     f'{name}: expected a Sphere or a Capsule such as Sphere(0.1, frame="tool0"), got {shape!r}'
                 )
-        if first.frame == second.frame:
-            where = "the world" if first.frame is None else f"frame {first.frame!r}"
+        frame = shapes["first"].frame
+        if frame == shapes["second"].frame:
+            where = "the world" if frame is None else f"frame {frame!r}"
             raise InvalidArgumentError(
                 f"second: expected a shape in another frame than the first one, got both in {where}, where their "
                 "distance does not change"
             )
         self._frames = [None if s.frame is None else self.state.robot.frame_id(s.frame) for s in shapes.values()]
         self._points = [self._declared(name, shape) for name, shape in shapes.items()]
-        self.radii = self.parameter("radii", [first.radius, second.radius], unit="m", convert=_check_radii)
+        self.radii = self.parameter(
+            "radii", [shape.radius for shape in shapes.values()], unit="m", convert=_check_radii
+        )
 
     def _declared(self, name: str, shape: Sphere | Capsule) -> SX:
         """The symbols of the points of a shape (n, 3)."""
@@ -70,11 +74,11 @@ class ResidualModelPairDistance(ResidualModelMultibody):
 
     def evaluate(self, instant: Instant) -> SX:
         p1, p2 = self._closest(instant)
-        return SX(_norm(p1 - p2) - self.radii[0] - self.radii[1])
+        return SX(length_and_direction(p1 - p2, ROUND_OFF)[0] - self.radii[0] - self.radii[1])
 
     def derivative(self, instant: Instant) -> tuple[SX, SX]:
         p1, p2 = self._closest(instant)
-        normal = (p1 - p2) / _norm(p1 - p2)
+        normal = length_and_direction(p1 - p2, ROUND_OFF)[1]
         moving = self._velocity(instant, 0, p1) - self._velocity(instant, 1, p2)
         return self.pad(normal.T @ moving), SX(1, instant.nu)
 
@@ -100,10 +104,6 @@ class ResidualModelPairDistance(ResidualModelMultibody):
         jacobian = instant.robot.frame_jacobian(frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
         arm = point - instant.robot.frame_placement(frame)[1]
         return SX(jacobian[:3, :] - ca.skew(arm) @ jacobian[3:, :])
-
-
-def _norm(vector: SX) -> SX:
-    return ca.sqrt(ca.dot(vector, vector) + ROUND_OFF**2)
 
 
 def _check_radii(argument: str, value: Any) -> Reals:

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
-from trajopt.checks import check_array, check_positive, check_text
-from trajopt.errors import InvalidArgumentError
+from trajopt.checks import as_numbers, check_array, check_positive, check_text
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.robots import Shape
 
 SHORTEST = 1e-6  # of capsules [m]
 PARALLEL = 1e-12  # sine squared below which axes count as parallel [-]
@@ -71,6 +72,15 @@ class Capsule:
         return np.array([self.start, self.end])
 
 
+def without_color(shape: Sphere | Capsule | Shape) -> Sphere | Capsule:
+    """A ball or capsule of a robot as a Sphere or a Capsule; others as they are."""
+    if isinstance(shape, Shape) and shape.kind == "sphere":
+        return Sphere(float(shape.size[0]), frame=shape.link, center=shape.ends[0])
+    if isinstance(shape, Shape) and shape.kind == "capsule":
+        return Capsule(float(shape.size[0]), *shape.ends, frame=shape.link)
+    return shape  # type: ignore[return-value]  # the caller checks
+
+
 def _set_common(shape: Sphere | Capsule) -> None:
     object.__setattr__(shape, "radius", check_positive("radius", shape.radius, unit="m"))
     if shape.frame is not None:
@@ -85,6 +95,28 @@ def check_ends(argument: str, points: npt.NDArray[np.float64]) -> npt.NDArray[np
             "without length is a Sphere"
         )
     return points
+
+
+def check_round(argument: str, value: npt.ArrayLike, *, dim: int | None = None) -> npt.NDArray[np.float64]:
+    """Round bodies: circles (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4), radius > 0 [m].
+
+    Args:
+        argument: Name of the argument.
+        value: The rows; an empty value is none of them.
+        dim: 2 where they have to be circles, 3 where balls.
+
+    Raises:
+        InvalidArgumentError: They are none.
+    """
+    kinds = [row for n, row in ((2, "(x, y, radius)"), (3, "(x, y, z, radius)")) if dim in (n, None)]
+    rows = as_numbers(argument, value, f"rows {' or '.join(kinds)}")
+    rows = np.zeros((0, (dim or 2) + 1)) if rows.size == 0 else np.atleast_2d(rows)
+    fits = rows.ndim == 2 and rows.shape[1] in ((3, 4) if dim is None else (dim + 1,))
+    if not fits or not np.all(np.isfinite(rows)) or not np.all(rows[:, -1] > 0):
+        raise InvalidArgumentError(
+            f"{argument}: expected rows {' or '.join(kinds)} with radius > 0 [m], got {shown(rows.tolist())}"
+        )
+    return rows
 
 
 def closest_points(first: SX, second: SX) -> tuple[SX, SX]:
@@ -106,6 +138,13 @@ def closest_points(first: SX, second: SX) -> tuple[SX, SX]:
     s = _clamped((b * f - c * e) / (a * e - b * b + PARALLEL * a * e))
     t = _clamped((b * s + f) / e)
     return _weights(_clamped((b * t - c) / a)), _weights(t)
+
+
+def length_and_direction(gap: SX, core: SX | float) -> tuple[SX, SX]:
+    """|gap| and its derivative (n,); below `core` the parabola (|gap|² / core + core) / 2, which is smooth at 0."""
+    square = ca.dot(gap, gap)
+    reach = ca.sqrt(ca.fmax(square, core**2))
+    return SX((square / reach + reach) / 2), SX(gap / reach)
 
 
 def _along(segment: SX, point: SX) -> SX:

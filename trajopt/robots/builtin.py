@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pinocchio as pin
 
-from trajopt.checks import check_positive
+from trajopt.checks import check_positive, check_vector
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots.builtin_legged import small_biped, small_quadruped
 from trajopt.robots.builtin_limbs import four_limbs, four_limbs_geometry
@@ -23,7 +23,7 @@ _X_ALONG_WORLD_DOWN = pin.SE3(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, -1.0], [-1.0
 """Placement of a joint with axes (x, y, z) along the world's (-z, x, -y): at angle 0 the link hangs down."""
 
 
-def planar_arm(*, lengths: Sequence[float] = (0.5, 0.5), masses: Sequence[float] = (1.0, 1.0)) -> pin.Model:
+def planar_arm(*, lengths: Sequence[float] = (0.5, 0.5), masses: Sequence[float] | None = None) -> pin.Model:
     """Arm of uniform thin rods in the vertical plane; stretched along x at q = 0, raised by positive angles.
 
     Joints are "joint_1", ...; frames are "link_1", ... at the joints and "tool" at the end of the last rod. A rod of
@@ -31,7 +31,7 @@ def planar_arm(*, lengths: Sequence[float] = (0.5, 0.5), masses: Sequence[float]
 
     Args:
         lengths: Length of each rod, > 0 [m].
-        masses: Mass of each rod, > 0 [kg].
+        masses: Mass of each rod, > 0, by default 1 each [kg].
 
     Raises:
         InvalidArgumentError: The numbers of lengths and masses differ, or a value is not positive.
@@ -122,9 +122,11 @@ BUILTIN_GEOMETRIES: dict[str, Callable[[pin.Model], pin.GeometryModel]] = {"four
 """Collision geometry of those robots that have one."""
 
 
-def _positive_pairs(lengths: Sequence[float], masses: Sequence[float]) -> tuple[list[float], list[float]]:
-    checked_lengths = [check_positive(f"lengths[{i}]", length, unit="m") for i, length in enumerate(lengths)]
-    checked_masses = [check_positive(f"masses[{i}]", mass, unit="kg") for i, mass in enumerate(masses)]
+def _positive_pairs(lengths: Sequence[float], masses: Sequence[float] | None) -> tuple[list[float], list[float]]:
+    rods = check_vector("lengths", lengths)
+    weights = np.ones(len(rods)) if masses is None else check_vector("masses", masses)
+    checked_lengths = [check_positive(f"lengths[{i}]", length, unit="m") for i, length in enumerate(rods)]
+    checked_masses = [check_positive(f"masses[{i}]", mass, unit="kg") for i, mass in enumerate(weights)]
     if len(checked_lengths) != len(checked_masses) or not checked_lengths:
         raise InvalidArgumentError(
             f"masses: expected one mass for each of the {len(checked_lengths)} lengths (at least one), "

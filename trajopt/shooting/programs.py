@@ -79,7 +79,7 @@ def lagrangian(model: ActionModelExpression, nu: int, nc: int = 0) -> Program:
     x, u, p = program.input(model.state.nx), program.input(model.nu), program.input(model.layout.size)
     lam, y = program.input(model.state.ndx), program.input(nc)
     given = Multipliers(dynamics=lam, rows=_first(program, y, model.nc))
-    H = model.expansion(program, Point(x=x, u=u, parameters=p), given).H
+    H = model.lagrangian_hessian(program, Point(x=x, u=u, parameters=p), given)
     if model.nu < nu:
         wide = SX.sym("H", *H.shape)
         (H,) = program.call(ca.Function("pad", [wide], [ca.diagcat(wide, SX.eye(nu - model.nu))]), H)
@@ -93,7 +93,7 @@ def terminal_lagrangian(model: ActionModelExpression, nc: int = 0) -> Program:
     program = Program(f"{type(model).__name__}: terminal Hessian of the Lagrangian")
     x, p, y = program.input(model.state.nx), program.input(model.layout.size), program.input(nc)
     given = Multipliers(rows=_first(program, y, model.nc))
-    program.output(model.expansion(program, Point(x=x, u=None, parameters=p), given).H)
+    program.output(model.lagrangian_hessian(program, Point(x=x, u=None, parameters=p), given))
     return program
 
 

@@ -97,13 +97,20 @@ class RowTable:
 
     def _gathered(self, read: Reals) -> RowValues:
         table = self._table.copy()  # first: another thread may set parameters meanwhile
-        lower, upper = _gathered(self._kinds, table, self.nc, Kind.row_bounds, (-np.inf, np.inf))
-        linear, quadratic = _gathered(self._kinds, table, self.nc, Kind.row_softness, (np.inf, 0.0))
+        lower, upper, linear, quadratic = (each.of(table) for each in self._selections)
         if self._softened is not None:
             hard = self.free & np.isinf(linear)
             linear[hard], quadratic[hard] = self._softened
         valid = not (np.any(lower > upper) or np.any((linear == 0.0) & (quadratic == 0.0)))
         return RowValues(read, lower, upper, linear, quadratic, valid)
+
+    @functools.cached_property
+    def _selections(self) -> list[_Selection]:
+        """Those of lower and upper bounds, linear and quadratic weights, as they show on a table of places."""
+        places: Reals = np.arange(1.0, self._table.size + 1.0, dtype=np.float64).reshape(self._table.shape)
+        bounds = _gathered(self._kinds, places, self.nc, Kind.row_bounds, (-np.inf, np.inf))
+        weights = _gathered(self._kinds, places, self.nc, Kind.row_softness, (np.inf, 0.0))
+        return [_Selection.seen(found) for found in (*bounds, *weights)]
 
     @functools.cached_property
     def free(self) -> npt.NDArray[np.bool_]:
@@ -166,6 +173,34 @@ class RowTable:
                 rows[row],
                 lower[row],
             )
+
+
+@dataclass(frozen=True, eq=False)
+class _Selection:
+    """Values that are entries of the table of parameters, but for some that are infinite or 0.
+
+    Attributes:
+        otherwise: Values (T + 1, nc), of which entries of the table are to be filled in.
+        at: Places of these, as in one row.
+        source: Places in the table, as in one row.
+    """
+
+    otherwise: Reals
+    at: Ints
+    source: Ints
+
+    @classmethod
+    def seen(cls, found: Reals) -> _Selection:
+        """That of values (T + 1, nc) gathered from a table of places, counted from 1."""
+        selected = np.isfinite(found) & (found > 0.0)
+        at = np.flatnonzero(selected)
+        return cls(found, at, found.ravel()[at].astype(np.int64) - 1)
+
+    def of(self, table: Reals) -> Reals:
+        """The values for a table, a new array (T + 1, nc)."""
+        found = self.otherwise.copy()
+        found.reshape(-1)[self.at] = table.take(self.source)
+        return found
 
 
 def _gathered(

@@ -46,7 +46,8 @@ class Simulator(Immutable):
 
     FORWARD_RK1F, the default:  v₊ = v + dt H⁻¹ (τ - C(q, v) + Jᵀ f),  q₊ = q ⊕ dt v₊, with f of all forces that the
     contacts may have those that minimise the kinetic energy of v₊. Contacts are found, not scheduled, and the step is
-    C² in (q, v, τ) where exponents are above 2. Other modes are in `SimulatorMode`.
+    C² in (q, v, τ) where exponents are above 2. Other modes are in `SimulatorMode`. The robot's limits of
+    joints and torques do not act here: pass torques that keep them.
 
     qdq is (q, v), of inverse modes (q, v, v̇), of backward ones (q₊, v₊, v). Derivatives are in tangent spaces: Dqdq of
     a step is (2 nv, 2 nv), Dtau (2 nv, nv).

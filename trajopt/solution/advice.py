@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,9 @@ from trajopt.errors import TrajoptError
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
+
+SHORT = 0.25
+"""Step length up to which steps count as short [-]."""
 
 
 def gap_left(solution: Solution) -> str:
@@ -36,6 +40,38 @@ def has_black_boxes(solution: Solution) -> bool:
         return False
     models = (*solution.problem.running, solution.problem.terminal)
     return any(not isinstance(model, ActionModelExpression) for model in models)
+
+
+def curvature_left_out(solution: Solution) -> str:
+    """Advice where steps were short as the cost is more curved along them than in their Hessian; empty elsewhere."""
+    recent = solution.history[-10:]
+    known = solution.solver in ("SolverDDP", "SolverFDDP")
+    if not (known and recent) or any(math.isnan(record.blend) for record in recent):
+        return ""
+    length = float(np.median([record.step_length for record in recent]))
+    if length > SHORT:
+        return ""
+    if any(record.blend > 0.0 for record in solution.history):
+        return (
+            f"steps were cut to {length:.2g} though exact Hessians were taken where they were convex: the cost is not "
+            "convex here; try another guess, or a smaller weight of the largest term"
+        )
+    options = f"{solution.solver.removeprefix('Solver')}Options"
+    cure = f'{options}(hessian="exact") takes the exact one, or along a parabola'
+    if not _has_exact_hessians(solution):
+        cure = f"{options}(initial_regularization=2.0) damps it, as such models have no exact one"
+    return (
+        f"steps were cut to {length:.2g}: along them the cost is about {1.0 / length:.0f} times as curved as in "
+        f"Gauss-Newton's Hessian, which leaves out the bends of residuals and dynamics; {cure}"
+    )
+
+
+def _has_exact_hessians(solution: Solution) -> bool:
+    """Whether all models of the problem have them; a file doesn't tell, and counts as if."""
+    if solution.problem is None:
+        return True
+    models = (*solution.problem.running, solution.problem.terminal)
+    return all(isinstance(model, ActionModelExpression) and model.has_lagrangian_hessian for model in models)
 
 
 def other_solvers(solution: Solution) -> str:

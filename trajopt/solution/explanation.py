@@ -21,7 +21,7 @@ from trajopt.analysis.basics import has_cost_terms
 from trajopt.analysis.constraints import HELD
 from trajopt.analysis.report import tipping_words, tips
 from trajopt.shooting import inspection
-from trajopt.solution.advice import gap_left, has_black_boxes, other_solvers
+from trajopt.solution.advice import curvature_left_out, gap_left, has_black_boxes, other_solvers
 from trajopt.solution.clamped import clamped_controls, clamped_words
 from trajopt.solution.explained_constraints import constraint_lines, moving_the_start, relaxation, softening
 from trajopt.solution.misses import misses, out_of_reach
@@ -196,7 +196,9 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
                 f"the cost still fell by {fall:.2g} in the last {len(recent)} iterations: raise max_iterations, or "
                 "start from a better guess"
             )
-        if np.median([r.step_length for r in recent]) < 0.1:
+        curved = curvature_left_out(solution)
+        advice += [curved] if curved else []
+        if not curved and np.median([r.step_length for r in recent]) < 0.1:
             others = f"{other_solvers(solution)}, or " if other_solvers(solution) else ""
             advice.append(f"the last steps were short: try {others}a guess closer to the goal")
     if status is SolverStatus.MAX_ITERATIONS and not advice and not far:

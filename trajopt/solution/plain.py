@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,13 @@ from trajopt.analysis.constraints import ConstraintRows
 from trajopt.analysis.legs import Foot, LeggedMotion
 from trajopt.analysis.lines import Line
 from trajopt.analysis.reached import Reached
-from trajopt.robots import Robot
-from trajopt.robots.skeleton import Skeleton
+from trajopt.robots import Robot, Shape
+from trajopt.robots.skeleton import Skeleton, Solid
 from trajopt.solution.description import Description
 from trajopt.types import Reals
 
-_CLASSES = {cls.__name__: cls for cls in (ConstraintRows, Description, Foot, LeggedMotion, Line, Reached, Skeleton)}
+_KINDS = (ConstraintRows, Description, Foot, LeggedMotion, Line, Reached, Shape, Skeleton, Solid)
+_CLASSES = {cls.__name__: cls for cls in _KINDS}
 _LOG = logging.getLogger(__name__)
 
 
@@ -35,7 +36,8 @@ def pack(value: Any, arrays: dict[str, Reals]) -> Any:
         arrays[name] = value
         return {"array": name}
     if isinstance(value, Robot):
-        return {"robot": value.name, "model": value.model.saveToString()}
+        text = value.model.saveToString()
+        return {"robot": value.name, "model": text, "more": pack([value.shapes, value.distances], arrays)}
     if isinstance(value, Mapping):
         return {"mapping": {key: pack(item, arrays) for key, item in value.items()}}
     if isinstance(value, (list, tuple)):
@@ -60,17 +62,19 @@ def unpack(tree: Any, arrays: Mapping[str, Reals]) -> Any:
     if "mapping" in tree:
         return {key: unpack(item, arrays) for key, item in tree["mapping"].items()}
     if "robot" in tree:
-        return _robot(tree["robot"], tree["model"])
+        return _robot(tree["robot"], tree["model"], *unpack(tree.get("more", []), arrays))
     kind = _CLASSES[tree["class"]]
     known = {field.name for field in dataclasses.fields(kind)}
     return kind(**{name: unpack(item, arrays) for name, item in tree["fields"].items() if name in known})
 
 
-def _robot(name: str, text: str) -> Robot | None:
+def _robot(
+    name: str, text: str, shapes: Sequence[Shape] = (), distances: Mapping[str, tuple[float, float]] | None = None
+) -> Robot | None:
     model = pin.Model()
     try:
         model.loadFromString(text)
     except Exception as error:  # Pinocchio's own, of a file by a later version of it
         _LOG.warning("the robot %r of the file cannot be read by this version of Pinocchio: %s", name, error)
         return None
-    return Robot(model, name=name)
+    return Robot(model, name=name, shapes=shapes, distances=distances)

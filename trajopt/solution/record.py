@@ -55,6 +55,8 @@ class IterationRecord(ExplainsAttributes):
         decrease: Decrease of the cost that came [cost].
         constraint_violation: Largest violation of a constraint after the step (max norm) [-].
         complementarity: Largest product of a multiplier and its slack after the step [-].
+        blend: Part θ of the exact Hessian in that of the step: 0 is Gauss-Newton's, 1 exact [-].
+        bent: Whether the step went along a parabola (geodesic acceleration).
     """
 
     methods_explain = ()  # solvers make one an iteration, see `trajopt.model.calls`
@@ -72,6 +74,8 @@ class IterationRecord(ExplainsAttributes):
     decrease: float = math.nan
     constraint_violation: float = math.nan
     complementarity: float = math.nan
+    blend: float = math.nan
+    bent: bool = False
     kept: tuple[weakref.ref[Reals], weakref.ref[Reals]] | None = field(default=None, repr=False, compare=False)
 
     @classmethod

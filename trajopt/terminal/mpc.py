@@ -55,7 +55,7 @@ def control(
         log = case.simulate(seed=seed, progress=not quiet and console.is_terminal, **changed)
         width = _show(console, case, log, explain)
         if plot is not None:
-            log.plot(plot, title=case.name, obstacles=case.obstacles)
+            log.plot(plot, title=case.name, obstacles=case.obstacles, lines=case.lines)
             show_row(console, "picture", str(plot), width=width)
         if animate is not None:
             log.animate(animate, obstacles=case.obstacles)

@@ -13,8 +13,9 @@ from casadi import SX
 from trajopt.actions.base import check_names, check_units
 from trajopt.actions.data import ActionData
 from trajopt.actions.expansion import Implicit, Stage, StageExpansion, StageValues
-from trajopt.checks import check_array, check_bounds, check_count
+from trajopt.checks import check_array, check_count, check_limits
 from trajopt.constraints.constraint_stack import ConstraintStack
+from trajopt.contacts.implicit_node import ImplicitNode
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
@@ -50,6 +51,8 @@ class DifferentialActionModelAbstract(Model):
     second_order = True
     exact_hessian = False
     """Whether second derivatives of the dynamics are short enough to be written as one expression."""
+    node_hessian = False
+    """Whether an Euler step has second derivatives through `implicit_node`."""
     implicit_hessian = False
     """Whether `implicit` gives the dynamics, by which an Euler step has second derivatives."""
 
@@ -79,8 +82,7 @@ class DifferentialActionModelAbstract(Model):
         self.costs = costs
         self.constraints = ConstraintStack.of(constraints, type(self).__name__, state, self.stage_nu, costs)
         self.constraints.check_solution(self.seen(self.instant()))
-        self.lower = np.full(nu, -np.inf) if lower is None else check_bounds("lower", lower, nu)
-        self.upper = np.full(nu, np.inf) if upper is None else check_bounds("upper", upper, nu)
+        self.lower, self.upper = check_limits(lower, upper, self.nu)
         self.control_names = check_names("control_names", control_names, self.nu)
         self.control_units = check_units("control_units", control_units, self.nu)
 
@@ -88,6 +90,10 @@ class DifferentialActionModelAbstract(Model):
     def size(self) -> int:
         """Size of `dynamics` [-]."""
         return self.state.ndx // 2 if self.second_order else self.state.ndx
+
+    def implicit_node(self, instant: Instant) -> ImplicitNode | None:
+        """Contacts whose equations give the second derivatives of an Euler step; else None."""
+        return None
 
     def implicit(self, instant: Instant) -> Implicit | None:
         """The dynamics as what r(x, u, a) = 0 defines, where that has shorter second derivatives; else None."""

@@ -53,6 +53,7 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
     """
 
     state: StateMultibody
+    node_hessian = True
 
     def __init__(
         self,
@@ -93,6 +94,9 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
     def node(self, instant: Instant) -> ContactNode:
         """Accelerations and forces at an instant; built once for it."""
         return instant.once("node", lambda: self._node(instant))
+
+    def implicit_node(self, instant: Instant) -> ContactNode:
+        return self.node(instant)
 
     def _node(self, instant: Instant) -> ContactNode:
         torque, by_u = self.actuation.torque(instant.u), SX(ca.sparsify(ca.DM(self.actuation.matrix)))

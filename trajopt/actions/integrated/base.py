@@ -96,7 +96,15 @@ class IntegratedActionModelAbstract(ActionModelExpression):
             e = self._step_derivatives(program, point, point.u, lift)
         if multipliers is None:
             return e
-        return replace(e, H=add_lagrangian_hessian(self, program, point, multipliers))
+        return replace(e, H=self._lagrangian_hessian(program, point, multipliers))
+
+    def lagrangian_hessian(self, program: Program, point: Point, multipliers: Multipliers) -> Array:
+        self._check_multipliers(multipliers)
+        return self._lagrangian_hessian(program, point, multipliers)
+
+    def _lagrangian_hessian(self, program: Program, point: Point, multipliers: Multipliers) -> Array:
+        """Adds the steps that give the Hessian of the Lagrangian."""
+        return add_lagrangian_hessian(self, program, point, multipliers)
 
     @property
     def has_lagrangian_hessian(self) -> bool:

@@ -7,7 +7,8 @@ import functools
 import casadi as ca
 from casadi import SX
 
-from trajopt.actions.expansion import Expansion, Implicit, Lift, Point, Values
+from trajopt.actions.expansion import Expansion, Implicit, Lift, Multipliers, Point, Values
+from trajopt.actions.implicit_hessian import add_implicit_hessian
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract, symbol_of
 from trajopt.actions.lift import lift_size
 from trajopt.instant import Instant
@@ -62,7 +63,24 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
 
     @property
     def has_lagrangian_hessian(self) -> bool:
-        return self.differential.exact_hessian or self.differential.implicit_hessian
+        d = self.differential
+        return d.exact_hessian or d.implicit_hessian or d.node_hessian
+
+    @property
+    def hessian_on_request(self) -> bool:
+        return self.differential.node_hessian
+
+    def _lagrangian_hessian(self, program: Program, point: Point, multipliers: Multipliers) -> Array:
+        if point.u is None or not self.differential.node_hessian:
+            return super()._lagrangian_hessian(program, point, multipliers)
+        d = self.differential
+        i = d.instant(derivatives=True)
+        node = d.implicit_node(i)
+        assert node is not None
+        values = {"cost": self.dt * d.costs.value(i), "xnext": self._step_of(i, node.motion)}
+        values |= {"rows": d.constraints.rows(i)} if d.constraints.constraints else {}
+        inputs = [(i.x, point.x), (i.u, point.u), (self.layout.symbols, point.parameters)]
+        return add_implicit_hessian(program, node, values, inputs, multipliers)
 
     def lagrangian_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX], Implicit | None]:
         if terminal or not self.differential.implicit_hessian:

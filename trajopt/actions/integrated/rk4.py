@@ -9,8 +9,9 @@ import casadi as ca
 from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
-from trajopt.actions.expansion import Expansion, Point, StageExpansion, Values
+from trajopt.actions.expansion import Expansion, Multipliers, Point, StageExpansion, Values
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
+from trajopt.actions.integrated.rk4_hessian import HessianStage, add_hessian
 from trajopt.checks import check_flag
 from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
@@ -29,7 +30,8 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
     identity for vectors and for joints with one axis, the order on rotations would be 2.
 
     One stage is compiled and called four times; the chain rule over the stages is a sequence of matrix products in
-    lanes (unrolled, the derivatives of a 7-joint arm would have 100,000 instructions). Hessians are Gauss-Newton.
+    lanes (unrolled, the derivatives of a 7-joint arm would have 100,000 instructions). Hessians of the Lagrangian go
+    back over the stages in the same way, for robots on states whose ⊕ is a sum.
 
     Args:
         differential: The continuous-time model.
@@ -88,6 +90,37 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         assert first is not None
         (cost,) = program.call(_sum(len(costs)), *costs)
         return Expansion(xnext=xnext, F=F, cost=cost, g=first.g, H=first.H, rows=first.rows, C=first.C)
+
+    @property
+    def has_lagrangian_hessian(self) -> bool:
+        return self.differential.exact_hessian or self._goes_back_over_stages
+
+    @property
+    def _goes_back_over_stages(self) -> bool:
+        d = self.differential
+        return d.implicit_hessian and not d.exact_hessian and self._is_flat
+
+    @functools.cached_property
+    def _is_flat(self) -> bool:
+        """Whether ⊕ is a sum, along joints with one axis too: then it adds no second derivatives."""
+        x, step = SX.sym("x", self.state.nx), SX.sym("step", self.state.ndx)
+        return all(bool(each.is_eye()) for each in self.state.sx_jintegrate(x, step))
+
+    def _lagrangian_hessian(self, program: Program, point: Point, multipliers: Multipliers) -> Array:
+        if point.u is None or not self._goes_back_over_stages:
+            return super()._lagrangian_hessian(program, point, multipliers)
+        stages, y, u = list[HessianStage](), point.x, point.u
+        (Z,) = program.call(ca.Function("identity", [], [SX.eye(self.state.ndx + self.nu)]))
+        for c, b, following in zip(NODES, WEIGHTS, (*NODES[1:], None)):
+            stage = self._stage(program, point, y, u, c, b, at_knot=False)
+            e = self.differential.expansion(program, stage)
+            stages.append(HessianStage(y=y, Z=Z, Df=e.Df, g=e.g, weight=stage.weight, c=c, b=b))
+            if following is not None:
+                D = e.Df if y is point.x else program.matmul(e.Df, Z)
+                arguments = (point.x, y, Z, e.f, D, point.parameters, _constant(program, following))
+                y, Z = program.call(self._advance_derivatives(), *arguments)
+        parameters = (self.layout.symbols, point.parameters, self.dt)
+        return add_hessian(self.differential, program, u, parameters, stages, multipliers)
 
     def _step_expression(self, instant: Instant) -> SX:
         p, (x, u) = self.layout.symbols, (instant.x, instant.u)

@@ -1,0 +1,54 @@
+"""Families by name: the functions that `trajopt.problems` and `trajopt.problems.mpc` export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Generic
+
+from trajopt.checks import check_known
+from trajopt.problems.case import ProblemInfo
+from trajopt.problems.family import Case, Family
+
+
+class Registry(Generic[Case]):
+    """Families of one kind by name.
+
+    Args:
+        kind: Their kind, for messages.
+        families: The families.
+    """
+
+    def __init__(self, kind: str, families: Iterable[Family[Case]]) -> None:
+        self._kind = kind
+        self._families = {family.name: family for family in families}
+
+    def names(self) -> list[str]:
+        """Names of the families."""
+        return sorted(self._families)
+
+    def describe(self, name: str) -> ProblemInfo:
+        """Description of a family, its robots, and its options with their defaults; loads no robot.
+
+        Raises:
+            UnknownNameError: There is no such family; the message lists the known ones.
+        """
+        return self._family(name).info()
+
+    def load(self, name: str, /, robot: str | None = None, **options: Any) -> Case:
+        """Builds a ready problem, or a closed loop.
+
+        Args:
+            name: Name of the family, one of `names()`.
+            robot: One of the robots of the family, by default the first of them; another one where `any_robot` says so;
+                None for a family with a model of its own.
+            **options: Options of the family, see `describe(name).options`.
+
+        Raises:
+            UnknownNameError: There is no such family, robot or option; the message lists the known ones.
+            InvalidArgumentError: An option has a wrong value, or a robot is given to a family with a model of its own.
+            MissingDependencyError: The robot needs a package that is not installed.
+        """
+        return self._family(name).load(robot, options)
+
+    def _family(self, name: str) -> Family[Case]:
+        return self._families[check_known(self._kind, name, self._families)]

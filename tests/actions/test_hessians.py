@@ -1,0 +1,188 @@
+"""Exact Hessians of every model, residual and activation, against differences of gradients in solvers' coordinates.
+
+Programs and expressions run as they are written: nothing is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import trajopt
+from tests.support.contact_models import GAINS, contact_dynamics_of
+from tests.support.contact_robots import robot_state
+from tests.support.model_list import ACTIONS, ACTIVATIONS, RESIDUALS, TERMINALS, points
+from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.lagrangian import second_derivatives
+from trajopt.errors import UnsupportedOperationError
+from trajopt.instant import Instant
+from trajopt.model.programs import outputs_at
+from trajopt.residuals import ResidualModelAbstract
+from trajopt.shooting import programs
+
+Reals = npt.NDArray[np.float64]
+STEP = np.finfo(float).eps ** (1 / 3)
+SAME = (  # code of smaller models in this list, with more of it
+    *(
+        "euler-solo12",
+        "euler-talos_arm-friction",
+        "euler-inverse-talos_arm",
+        "euler-planar-3r",
+        "euler-diff-drive-rates",
+    ),
+    *("rk4-talos_arm", "rk4-talos_arm-friction", "rk4-planar-3r", "rk4-cart-pole", "rk4-double-pendulum"),
+    *("rk4-inverse-talos_arm", "rk4-inverse-drone", "rk4-inverse-planar-3r", "rk4-diff-drive-rates"),
+    *(
+        "euler-talos_arm",
+        "euler-drone",
+        "rk4-planar-2r",
+        "rk4-inverse-cart-pole",
+        "euler-contact-hopper",
+        "impulse-arm",
+    ),
+    *("impulse-hopper", "euler-contact-constrained-forces", "euler-unicycle-speeds", "rk4-unicycle-speeds"),
+)
+
+
+@cache
+def action(name: str) -> trajopt.ActionModelAbstract:
+    return ACTIONS[name]()
+
+
+class Knot:
+    """The Lagrangian of a knot around (x, u), in the tangent space at x; of a terminal one without a control."""
+
+    def __init__(self, model: ActionModelExpression, x: Reals, u: Reals | None, rng: np.random.Generator) -> None:
+        self.model, self.x, self.u = model, x, u
+        self.lam, self.y = rng.normal(size=model.state.ndx), rng.normal(size=model.nc)
+        self.size = model.state.ndx + (0 if u is None else len(u))
+        self.reached = None if u is None else outputs_at(model, model.program("calc"), x, u)[0].ravel()
+
+    def hessian(self) -> Reals:
+        model, p = self.model, self.model.layout.column()
+        if self.u is None:
+            return programs.terminal_lagrangian(model, model.nc).evaluate(self.x, p, self.y)[0]
+        return programs.lagrangian(model, model.nu, model.nc).evaluate(self.x, self.u, p, self.lam, self.y)[0]
+
+    def gradient(self, z: Reals) -> Reals:
+        model, state, n = self.model, self.model.state, self.model.state.ndx
+        x = state.integrate(self.x, z[:n])
+        if self.u is None or self.reached is None:
+            _, g, _, *rest = outputs_at(model, model.program("terminal"), x)
+            slope = g.ravel()
+        else:
+            f, _, F, g, _, *rest = outputs_at(model, model.program("calc_diff"), x, self.u + z[n:])
+            slope = g.ravel() + F.T @ (state.jdifference(self.reached, f.ravel(), "second").T @ self.lam)
+        if rest:
+            slope = slope + rest[1].T @ self.y
+        return np.concatenate([state.jintegrate(self.x, z[:n], "second").T @ slope[:n], slope[n:]])
+
+
+def assert_derivative(H: Reals, gradient: Callable[[Reals], Reals], rng: np.random.Generator) -> None:
+    """All columns of small Hessians, two random directions of large ones."""
+    size = len(H)
+    np.testing.assert_allclose(H, H.T, rtol=0, atol=1e-12 * max(1.0, np.abs(H).max()))
+    along = np.eye(size) if size <= 8 else rng.normal(size=(2, size)) / np.sqrt(size)
+    for d in along:
+        expected = (gradient(STEP * d) - gradient(-STEP * d)) / (2 * STEP)
+        np.testing.assert_allclose(H @ d, expected, rtol=0, atol=1e-6 * max(1.0, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("name", [name for name in ACTIONS if name not in SAME])
+def test_of_a_knot(name: str) -> None:
+    model, rng = action(name), np.random.default_rng(7)
+    if not isinstance(model, ActionModelExpression):
+        return
+    if not model.has_lagrangian_hessian:
+        with pytest.raises(UnsupportedOperationError, match="has no Hessian of the Lagrangian yet"):
+            programs.lagrangian(model, model.nu, model.nc)
+        return
+    knot = Knot(model, points(model.state)[1], rng.normal(size=model.nu), rng)
+    assert_derivative(knot.hessian(), knot.gradient, rng)
+
+
+@pytest.mark.parametrize("name", [name for name in TERMINALS if "talos" not in name and "solo" not in name])
+def test_of_an_end(name: str) -> None:
+    model, rng = TERMINALS[name](), np.random.default_rng(8)
+    if isinstance(model, ActionModelExpression) and model.has_lagrangian_hessian:
+        knot = Knot(model, points(model.state)[1], None, rng)
+        assert_derivative(knot.hessian(), knot.gradient, rng)
+
+
+def test_of_a_weld_between_two_feet() -> None:
+    state = robot_state("biped")
+    weld = trajopt.ContactModelLoop(state, "foot0", "foot1", dimension=6, gains=GAINS)
+    differential = contact_dynamics_of(trajopt.ContactStack(state).add("weld", weld), damping=0.1)
+    model, rng = trajopt.IntegratedActionModelEuler(differential, dt=0.02), np.random.default_rng(6)
+    knot = Knot(model, points(state)[0], rng.normal(size=model.nu), rng)
+    assert_derivative(knot.hessian(), knot.gradient, rng)
+
+
+def test_of_an_impulse_as_the_end() -> None:
+    state = action("impulse-constrained").state
+    costs = trajopt.CostStack(state).add("height", trajopt.ResidualModelCoMPosition(state, [0.1, 0.2, 0.3]), 2.0)
+    model = trajopt.ActionModelImpulseFwdDynamics(state, trajopt.ImpulseStack(state), costs)
+    knot = Knot(model, points(state)[0], None, np.random.default_rng(2))
+    assert_derivative(knot.hessian(), knot.gradient, np.random.default_rng(3))
+
+
+# Residuals and activations: Σ a'(r) ∇²r + Rᵀ a''(r) R
+
+
+class Term:
+    """a(r - c) of a residual, with c away from r so that a' does not vanish."""
+
+    def __init__(self, residual: ResidualModelAbstract, activation: trajopt.ActivationModelAbstract | None) -> None:
+        given: dict[str, Any] = (
+            {"forces": {"foot": 6}, "equations": {"foot_contact": 3}} if residual.uses_solution else {}
+        )
+        motion = "velocity_after" if isinstance(residual, trajopt.ResidualModelImpulseCoM) else "acceleration"
+        i = Instant(residual.state, 2, motion=motion if residual.uses_solution else None, **given)
+        r = residual.evaluate(i)
+        shifted = r - ca.DM(np.linspace(-1.0, 1.5, r.numel()))
+        value = ca.sumsqr(shifted) / 2 if activation is None else activation.value(shifted)
+        layouts = [trajopt.model.ParameterLayout(residual.parameters_for(2))]
+        layouts += [] if activation is None else [activation.layout]
+        self.parameters = np.concatenate([layout.column() for layout in layouts])
+        self.state, symbols = residual.state, [i.x, i.u, i.solved, ca.vertcat(*(layout.symbols for layout in layouts))]
+        self.nz = i.solved.numel()
+        self._second = ca.Function("term", symbols, second_derivatives(residual.state, i, value))
+
+    def __call__(self, x: Reals, u: Reals, z: Reals) -> tuple[Reals, Reals]:
+        g, H = self._second(x, u, z, self.parameters)
+        return g.full().ravel(), H.full()
+
+
+def assert_term(term: Term, x: Reals) -> None:
+    rng, state = np.random.default_rng(4), term.state
+    n, u, z = state.ndx, rng.normal(size=2), rng.normal(size=term.nz)
+
+    def gradient(d: Reals) -> Reals:
+        g, _ = term(state.integrate(x, d[:n]), u + d[n:], z)
+        return np.concatenate([state.jintegrate(x, d[:n], "second").T @ g[:n], g[n:]])
+
+    assert_derivative(term(x, u, z)[1], gradient, rng)
+
+
+@pytest.mark.parametrize("name", [name for name in RESIDUALS if not name.endswith(("talos_arm", "solo12"))])
+def test_of_a_residual(name: str) -> None:
+    residual = RESIDUALS[name]()
+    term = Term(residual, None)
+    for x in points(residual.state)[:2]:
+        assert_term(term, x)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_of_an_activation(name: str) -> None:
+    def four(x: ca.SX, u: ca.SX) -> ca.SX:
+        return ca.vertcat(ca.sin(x[0]) * u[0], x[1] * x[2], ca.exp(0.3 * x[1]), u[1] * x[3] ** 2)
+
+    residual = trajopt.ResidualModelSymbolic(action("euler-ball").state, four)
+    for x in points(residual.state)[:2]:
+        assert_term(Term(residual, ACTIVATIONS[name]()), x)

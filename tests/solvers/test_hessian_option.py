@@ -1,0 +1,158 @@
+"""Exact Hessians and curved steps of DDP and FDDP: what they bring, and when they are taken."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+from casadi import SX
+
+from tests.support.random_starts import FAMILIES, solve_from
+from trajopt.actions import ActionModelTerminal
+from trajopt.actions.differential import DifferentialActionModelSymbolic
+from trajopt.actions.integrated import IntegratedActionModelEuler
+from trajopt.costs import CostStack
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
+from trajopt.problems import load
+from trajopt.residuals import ResidualModelControl, ResidualModelSymbolic
+from trajopt.shooting import ShootingProblem
+from trajopt.shooting.lagrangian import LagrangianHessian
+from trajopt.solution import Solution
+from trajopt.solvers import (
+    BoxDDPOptions,
+    DDPOptions,
+    SolverAbstract,
+    SolverDDP,
+    SolverSQP,
+    SQPOptions,
+    curvature,
+)
+from trajopt.solvers.curvature import BLENDS, ENOUGH, ExactDirection
+from trajopt.states import StateVector
+
+Solver = type[SolverAbstract[Any]]
+
+
+class Integrator(DifferentialActionModelSymbolic):
+    second_order = False
+
+    def xdot(self, x: SX, u: SX) -> SX:
+        return u
+
+
+def valley() -> ShootingProblem:
+    """A point on its way to where |x - c|² is 1, and x is as far as it gets: residuals that do not vanish, and bend."""
+    state = StateVector(2)
+    costs = CostStack(state).add("effort", ResidualModelControl(state), weight=0.1)
+    far = ResidualModelSymbolic(state, lambda x: ca.vertcat(x[0] ** 2 + x[1] ** 2 - 1.0, x[0] - 2.0, x[0] * x[1] - 1.0))
+    node = IntegratedActionModelEuler(Integrator(state, 2, costs), 0.1)
+    return ShootingProblem(
+        np.array([0.1, 0.4]), [node] * 10, ActionModelTerminal(CostStack(state).add("far", far, 1.0))
+    )
+
+
+def solved(problem: ShootingProblem, hessian: str, **options: Any) -> Solution:
+    return SolverDDP(problem, DDPOptions(hessian=hessian, relative_tolerance=1e-13, **options)).solve()
+
+
+def test_the_end_is_quadratic_where_that_of_gauss_newton_is_linear() -> None:
+    """Stopping values, half the squared Newton step: each is about the last one squared, or a fixed part of it."""
+    exact, linear = (solved(valley(), hessian) for hessian in ("exact", "gauss-newton"))
+    assert exact.converged
+    assert linear.converged
+    assert exact.cost == pytest.approx(linear.cost, rel=1e-9)
+    last = [record.stop for record in exact.history][-3:]
+    ratios = [b / a for a, b in itertools.pairwise(last)]
+    assert ratios[1] < 1e-3 * ratios[0] or last[-1] < 1e-15
+    stops = np.array([record.stop for record in linear.history][-5:])
+    parts = stops[1:] / stops[:-1]
+    assert np.all((parts > 0.01) & (parts < 1.0))
+    assert parts.std() < 0.3 * parts.mean()
+    assert exact.iterations < 0.6 * linear.iterations
+
+
+def test_auto_is_gauss_newton_as_long_as_steps_are_full(solver: Solver) -> None:
+    problem = load("lqr").problem
+    usual, auto = (solver(problem, solver.options_type(hessian=h)).solve() for h in ("gauss-newton", "auto"))  # type: ignore[call-arg]
+    np.testing.assert_array_equal(usual.us, auto.us)
+    assert all(record.blend == 0.0 and not record.bent for record in auto.history)
+
+
+def test_auto_needs_fewer_iterations_where_many_steps_are_short(solver: Solver) -> None:
+    """The double pendulum swings up from a random start, on which Gauss-Newton crawls."""
+    family = FAMILIES["double-pendulum"]
+    problem, start = family.build(), family.starts(18)[17]
+    usual, auto = (solve_from(solver(problem, solver.options_type(hessian=h)), start) for h in ("gauss-newton", "auto"))  # type: ignore[call-arg]
+    assert auto.converged
+    assert auto.iterations < 0.85 * usual.iterations
+    assert auto.cost == pytest.approx(usual.cost, rel=1e-3)
+    modes = [(record.blend, record.bent) for record in auto.history]
+    assert {(1.0, False), (0.0, True)} <= set(modes)
+    assert all(not bent for blend, bent in modes if blend)
+    assert modes[:ENOUGH] == [(0.0, False)] * ENOUGH
+    np.testing.assert_array_equal(
+        [record.cost for record in auto.history[:ENOUGH]], [record.cost for record in usual.history[:ENOUGH]]
+    )
+
+
+def test_after_a_part_the_one_above_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts rise by one at most, from the smallest after a failure; those of a NaN are none."""
+    monkeypatch.setattr(curvature, "PAUSE", 0)
+    family = FAMILIES["double-pendulum"]
+    one = SolverDDP(family.build(), DDPOptions(hessian="exact", max_iterations=60))
+    found: list[float] = []
+    taken = ExactDirection.factor
+
+    def kept(self: ExactDirection, *args: Any) -> Any:
+        found.append((outcome := taken(self, *args))[0])
+        return outcome
+
+    monkeypatch.setattr(ExactDirection, "factor", kept)
+    solve_from(one, family.starts(18)[17])
+    assert 0.0 in found
+    assert len(set(found)) > 2
+    for before, after in itertools.pairwise(found):
+        assert after <= (2.0 * before if before else BLENDS[-1])
+
+    made = LagrangianHessian.__call__
+    monkeypatch.setattr(LagrangianHessian, "__call__", lambda self: (made(self), self.H[3].fill(np.nan)))
+    solution = solve_from(one, family.starts(18)[17])
+    assert all(record.blend == 0.0 for record in solution.history)
+    assert np.isfinite(solution.us).all()
+
+
+def test_contacts_are_as_with_gauss_newton(solver: Solver) -> None:
+    case = load("quadruped-trot")
+    first = {"max_iterations": 3}
+    usual, auto = (
+        solver(case.problem, solver.options_type(hessian=h, **first)).solve(case.xs, case.us)  # type: ignore[call-arg]
+        for h in ("gauss-newton", "auto")
+    )
+    np.testing.assert_array_equal(usual.us, auto.us)
+
+
+def test_exact_is_refused_for_models_that_have_none(solver: Solver) -> None:
+    problem = load("hopper").problem
+    with pytest.raises(UnsupportedOperationError, match="no Hessian of the Lagrangian, as .* contacts; take hessian="):
+        solver(problem, solver.options_type(hessian="exact")).solve()  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("kind", [DDPOptions, SQPOptions])
+def test_options_are_checked(kind: type[DDPOptions] | type[SQPOptions]) -> None:
+    with pytest.raises(InvalidArgumentError, match="hessian: expected 'gauss-newton', 'exact' or 'auto', got 'newton'"):
+        kind(hessian="newton")
+    with pytest.raises(InvalidArgumentError, match="hessian: box solvers have 'gauss-newton' alone, got 'exact'"):
+        BoxDDPOptions(hessian="exact")
+    assert DDPOptions.crocoddyl().hessian == BoxDDPOptions().hessian == "gauss-newton"
+
+
+def test_sqp_has_the_same_choice() -> None:
+    problem = load("double-pendulum").problem
+    usual, auto = (
+        SolverSQP(problem, SQPOptions(hessian=h, max_iterations=20)).solve() for h in ("gauss-newton", "auto")
+    )
+    assert {record.blend for record in usual.history} == {0.0}
+    assert max(record.blend for record in auto.history) == 1.0

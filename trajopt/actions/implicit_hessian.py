@@ -1,0 +1,79 @@
+"""Hessian of the Lagrangian of a knot in contact: of one number, contracted in lanes.
+
+Contacts and impulses solve r(x, u, z) = 0 for motion and forces z. With Φ(x, u, z) the Lagrangian, μ = r_z⁻ᵀ Φ_z and
+Z = dz/d(x, u), the Hessian of Φ(x, u, z(x, u)) is
+
+    H_yy + H_zyᵀ Z + Zᵀ H_zy + Zᵀ H_zz Z,      H = ∇²(Φ - μᵀ r) with μ and z held constant.
+
+r is linear in z, so that H_zz is that of costs and rows of forces alone. One call gives z, μ and what Z is made of, a
+second one the second derivatives; the rest are matrix products, which leave out contacts that are not active.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.actions.expansion import Multipliers
+from trajopt.actions.lagrangian import lagrangian, symmetric
+from trajopt.contacts.implicit_node import ImplicitNode
+from trajopt.kernels.derivatives import jacobian
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
+from trajopt.model.functions import named_call
+
+
+def add_implicit_hessian(
+    program: Program,
+    node: ImplicitNode,
+    values: Mapping[str, SX],
+    inputs: Sequence[tuple[SX, Array]],
+    multipliers: Multipliers,
+) -> Array:
+    """Adds the steps that give the Hessian of the Lagrangian (n, n).
+
+    Args:
+        program: Where they go.
+        node: What the dynamics solve for.
+        values: Expressions "cost", "xnext" and, if there are any, "rows", which may hold what is solved for.
+        inputs: Symbols x, u and parameters, each with its array.
+        multipliers: λ and y.
+    """
+    state, z = node.instant.state, node.symbols
+    expressions = node.in_symbols(values)
+    total, reached, known = lagrangian(state, expressions, multipliers)
+    xnext = expressions["xnext"]
+    by_z = ca.substitute(jacobian(total, z).T, reached, xnext)
+    wanted = node.insert({"mu": node.adjoint(ca.densify(by_z)), **node.derivative_results()})
+    given = [*inputs, *known]
+    r = named_call(program, "Lagrangian: adjoint", given, {"z": node.solution, **wanted})
+    mu = SX.sym("mu", z.numel())
+    blocks = _second_derivatives(node, total - ca.dot(mu, node.residual))
+    blocks = {name: SX(ca.sparsify(ca.substitute(block, reached, xnext))) for name, block in blocks.items()}
+    h = named_call(program, "Lagrangian: Hessian", [*given, (z, r["z"]), (mu, r["mu"])], blocks)
+    Z, moving = node.solution_steps(program, r), node.moving(program, r)
+    H = h["yy"]
+    if blocks["zz"].nnz():
+        middle = program.matmul(h["zz"], Z, rows=moving, inner=moving)
+        program.accumulate(H, Z, middle, transpose_a=True, symmetric=True, inner=moving)
+    mixed = program.matmul(h["zy"], Z, transpose_a=True, inner=moving)
+    return program.call(_with_transpose(*H.shape), H, mixed)[0]
+
+
+def _second_derivatives(node: ImplicitNode, scalar: SX) -> dict[str, SX]:
+    """Blocks "yy" (n, n), "zy" (nz, n) and "zz" (nz, nz) by (x, u) in tangent coordinates and z."""
+    i, state, z = node.instant, node.instant.state, node.symbols
+    step, s = SX.sym("dx", state.ndx), state.ndx + i.nu
+    moved = ca.substitute(scalar, i.x, state.sx_integrate(i.x, step))
+    variables = ca.vertcat(step, i.u, z)
+    hessian = symmetric(jacobian(jacobian(moved, variables).T, variables))
+    hessian = ca.substitute(hessian, step, SX.zeros(state.ndx))
+    return {"yy": ca.densify(hessian[:s, :s]), "zy": hessian[s:, :s], "zz": hessian[s:, s:]}
+
+
+def _with_transpose(rows: int, columns: int) -> ca.Function:
+    """H + A + Aᵀ of (H, A)."""
+    H, A = SX.sym("H", rows, columns), SX.sym("A", rows, columns)
+    return ca.Function("with_transpose", [H, A], [ca.tril2symm(ca.tril(H + A + A.T))])

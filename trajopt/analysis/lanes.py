@@ -1,0 +1,37 @@
+"""Operations of a state at many points, eight lanes at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.kernels import LANES, KernelCall, Program, kernel, rows
+from trajopt.states.base import StateAbstract
+from trajopt.types import Reals
+
+
+class StateLanes:
+    """x ⊕ dx, or x1 ⊖ x0, of up to `size` rows at once.
+
+    Args:
+        state: The state.
+        name: "integrate" of (x, dx), or "difference" of (x0, x1).
+        size: Largest number of rows.
+    """
+
+    def __init__(self, state: StateAbstract, name: str, size: int) -> None:
+        function = state._numbers[name]
+        program = Program.of(f"{type(state).__name__}: {name}", function)
+        blocks = -(-size // LANES)
+        self._first, self._second, self._found = (
+            np.zeros((blocks * LANES, n)) for n in (function.numel_in(0), function.numel_in(1), function.numel_out(0))
+        )
+        lanes = np.arange(blocks * LANES).reshape(blocks, LANES)
+        arguments = [rows(self._first), rows(self._second), rows(self._found)]
+        self._call = KernelCall([kernel(program, LANES)], np.zeros(blocks), lanes, arguments)
+
+    def __call__(self, first: Reals, second: Reals) -> Reals:
+        """Results (m, n) of rows, of which the first may be one for all."""
+        m = len(second)
+        self._first[:m], self._second[:m] = first, second
+        self._call(0, -(-m // LANES))
+        return self._found[:m].copy()

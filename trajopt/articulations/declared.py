@@ -1,0 +1,116 @@
+"""Links and joints as they are declared in code, and their inertias and Pinocchio joints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pinocchio as pin
+
+from trajopt.articulations.axes import Axis
+from trajopt.robots import Shape
+from trajopt.types import Reals
+
+_ROUND_OFF = 1e-9  # of moments of inertia, in their sizes [-]
+
+
+@dataclass
+class Link:
+    """A declared link.
+
+    Attributes:
+        name: Its name.
+        mass: Its mass; None for that of its shapes [kg].
+        com: Its centre of mass (3,); None for that of its shapes [m].
+        moments: Its inertia (3, 3) about the centre of mass; None for that of its shapes [kg m²].
+        shapes: Its solids, each with its density [kg/m³].
+    """
+
+    name: str
+    mass: float | None
+    com: Reals | None
+    moments: Reals | None
+    shapes: list[tuple[Shape, float]] = field(default_factory=list)
+
+    def inertia(self) -> pin.Inertia:
+        """Inertia in the link's frame."""
+        total = pin.Inertia.Zero()
+        for shape, density in self.shapes:
+            total += shape.inertia(density=density)
+        if self.mass is None:
+            return total
+        com = (total.lever if total.mass > 0 else np.zeros(3)) if self.com is None else self.com
+        moments = total.inertia * (self.mass / total.mass) if total.mass > 0 else np.zeros((3, 3))
+        return pin.Inertia(self.mass, com, moments if self.moments is None else self.moments)
+
+
+def are_moments(moments: Reals) -> bool:
+    """Whether a matrix (3, 3) is the inertia of some body: symmetric, and no moment larger than the other two."""
+    least, middle, largest = np.linalg.eigvalsh(moments)
+    small = _ROUND_OFF * max(largest, 0.0)
+    return bool(np.abs(moments - moments.T).max() <= small and least >= -small and least + middle >= largest - small)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Joint:
+    """A declared joint.
+
+    Attributes:
+        name: Its name.
+        kind: "axes", "ball", "free", "distance" or "fixed".
+        parent: Link that it hangs on, or "world".
+        child: Link that it moves.
+        X_p: Its placement on the parent.
+        X_c: Its placement on the child.
+        linear: Axes along which it slides.
+        angular: Axes about which it turns, after these.
+        velocity: Largest speeds of the other kinds, inf for none [m/s, rad/s].
+        effort: Largest forces and torques of the other kinds, inf for none [N, N m].
+        distance: Bounds of a distance [m].
+    """
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    X_p: pin.SE3
+    X_c: pin.SE3
+    linear: tuple[Axis, ...] = ()
+    angular: tuple[Axis, ...] = ()
+    velocity: float = np.inf
+    effort: float = np.inf
+    distance: tuple[float, float] | None = None
+
+    def model(self) -> pin.JointModel:
+        """The Pinocchio joint; several axes are a composite of prismatic, then revolute ones."""
+        if self.kind == "ball":
+            return pin.JointModelSpherical()
+        if self.kind != "axes":
+            return pin.JointModelFreeFlyer()
+        parts = [_single("P", axis.vector) for axis in self.linear] + [
+            _single("R", axis.vector) for axis in self.angular
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        whole = pin.JointModelComposite()
+        for part in parts:
+            whole.addJoint(part)
+        return whole
+
+    def limits(self) -> tuple[Reals, Reals, Reals, Reals]:
+        """Efforts and velocities (nv,), lower and upper limits (nq,), as Pinocchio wants them."""
+        if self.kind == "axes":
+            axes = (*self.linear, *self.angular)
+            rows = np.array([[a.effort, a.velocity, a.lower, a.upper] for a in axes]).T
+            return rows[0], rows[1], rows[2], rows[3]
+        nq, nv = (4, 3) if self.kind == "ball" else (7, 6)  # ±1 is the range of pin.randomConfiguration
+        return np.full(nv, self.effort), np.full(nv, self.velocity), np.full(nq, -1.0), np.full(nq, 1.0)
+
+
+def _single(letter: str, direction: Reals) -> pin.JointModel:
+    """A joint with one axis, by its short type where the axis is x, y or z."""
+    for i, name in enumerate("XYZ"):
+        if np.array_equal(direction, np.eye(3)[i]):
+            return getattr(pin, f"JointModel{letter}{name}")()
+    kind = {"P": pin.JointModelPrismaticUnaligned, "R": pin.JointModelRevoluteUnaligned}[letter]
+    return kind(np.array(direction))

@@ -1,0 +1,189 @@
+"""MPCServer: takes states from other processes, and answers with controls and gains."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Mapping
+from types import MappingProxyType, TracebackType
+from typing import Any
+
+from trajopt.checks import check_count
+from trajopt.errors import InvalidArgumentError, TrajoptError
+from trajopt.mpc.server.addresses import ADDRESS, check_address
+from trajopt.mpc.server.desk import Desk
+from trajopt.mpc.server.extra import load_msgpack, load_zmq
+from trajopt.mpc.server.fields import fields_of
+from trajopt.mpc.server.ledger import LOG, Ledger
+from trajopt.mpc.server.messages import pack
+from trajopt.mpc.server.service import service_of
+from trajopt.mpc.server.sockets import Sockets
+from trajopt.mpc.step import MPCStep
+
+MAX_BYTES = 65_536
+"""Longest request by default [bytes]."""
+
+
+class MPCServer:
+    """Answers requests about states with the steps of a controller: u, K and the plan.
+
+        with MPCServer(controller) as server:      # in a thread, until the block ends
+            ...
+        MPCServer(controller).run()                # in the foreground, until Ctrl-C
+
+    Requests are answered one after the other, those of several clients in turn; all are steps of one controller. An
+    answer is sent as soon as the control is there, and the next step is prepared afterwards. Messages that are cut,
+    changed, too long, of another version or not filled in as they should be are refused with the reason, counted and
+    logged, and change nothing. Leave the controller to the server while it runs.
+
+    Anyone who reaches the address can send states, so it is one of this machine unless `allow_remote`.
+
+    Args:
+        controller: An MPCController, which is reset to its problem's x0 unless it was before; or a solver, such as
+            SolverSQP(problem), which solves the problem for each state, from its solution for x0.
+        address: Address for requests, such as "tcp://127.0.0.1:5555"; with port * any that is free.
+        publish: Address at which each plan is published; None for nowhere.
+        allow_remote: Whether addresses may be such that other machines can reach them.
+        max_bytes: Longest request; four times as much closes its connection [bytes].
+
+    Attributes:
+        address: Address for requests, with its port once the server has started.
+        publish: Address of publications, likewise; None if there are none.
+
+    Raises:
+        InvalidArgumentError: An argument does not fit, or an address is beyond this machine.
+        MissingDependencyError: pyzmq or msgpack is not installed.
+    """
+
+    def __init__(
+        self,
+        controller: Any,
+        address: str = ADDRESS,
+        *,
+        publish: str | None = None,
+        allow_remote: bool = False,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        load_zmq(), load_msgpack()  # a missing package is told here, not in a thread
+        self._service = service_of(controller)
+        self.address = check_address("address", address, allow_remote=allow_remote)
+        self.publish = None if publish is None else check_address("publish", publish, allow_remote=allow_remote)
+        self._ledger = Ledger()
+        self._most = check_count("max_bytes", max_bytes, least=1024, most=2**30)
+        self._desk = Desk(self._service, self._ledger, self._most)
+        self._sockets: Sockets | None = None
+        self._thread: threading.Thread | None = None
+        self._stop, self._ended = threading.Event(), threading.Event()
+        self._published = 0
+
+    # Life
+
+    def start(self) -> MPCServer:
+        """Serves in a thread, until `close`. The first solve and the addresses are done when it returns.
+
+        Raises:
+            InvalidArgumentError: It has started, or an address is taken.
+        """
+        self._open()
+        self._thread = threading.Thread(target=self._serve, name="trajopt-mpc-server", daemon=True)
+        self._thread.start()
+        return self
+
+    def run(self) -> None:
+        """Serves in this thread, until Ctrl-C, or until `close` is called in another thread.
+
+        Raises:
+            InvalidArgumentError: It has started, or an address is taken.
+        """
+        with contextlib.suppress(KeyboardInterrupt):
+            self._open()
+            self._serve()
+
+    def wait(self) -> None:
+        """Waits until a server that was started has ended; Ctrl-C ends the waiting alone."""
+        self._ended.wait()
+
+    def close(self) -> None:
+        """Ends the server once it has answered what it is at; it may be closed twice."""
+        if self._sockets is not None and self._thread is not threading.current_thread():
+            self._stop.set()
+            self._ended.wait()
+
+    def __enter__(self) -> MPCServer:
+        running = self._sockets is not None and not self._ended.is_set()
+        return self if running else self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open(self) -> None:
+        if self._sockets is not None:
+            raise InvalidArgumentError("start: this server has started before; make another one")
+        sockets = Sockets(self.address, self.publish, self._ledger, longest=4 * self._most)
+        try:
+            self._service.begin()
+            self._service.prepare()
+        except BaseException:
+            sockets.close()
+            raise
+        self.address, self.publish = sockets.addresses
+        self._sockets = sockets
+
+    def _serve(self) -> None:
+        assert self._sockets is not None
+        try:
+            while not self._stop.is_set():
+                for frames in self._sockets.waiting():
+                    self._take(frames)
+                self._ledger.tell()
+        finally:
+            self._sockets.close()
+            self._ledger.tell(now=True)
+            self._ended.set()
+
+    # Each request
+
+    def _take(self, frames: list[bytes]) -> None:
+        """Answers a message of a client; then publishes the plan and prepares the next step."""
+        assert self._sockets is not None
+        *envelope, message = frames
+        if len(envelope) == 1 or (len(envelope) == 2 and not envelope[1]):  # of a DEALER, or of a REQ socket
+            reply = self._desk.answer(message)
+        else:
+            envelope = envelope[:1]
+            reply = self._desk.refuse("frames", f"message: expected one frame, got {len(frames) - 1}")
+        self._sockets.answer([*envelope, reply.message])
+        if reply.step is not None:
+            self._publish(reply.step)
+            self._prepare()
+
+    def _publish(self, step: MPCStep) -> None:
+        if self._sockets is not None and self.publish is not None:
+            self._published += 1
+            self._sockets.publish(pack({"kind": "plan", "number": self._published} | fields_of(step)))
+            self._ledger.add("published")
+
+    def _prepare(self) -> None:
+        try:
+            self._service.prepare()
+        except Exception as error:  # a reference of the user's own; the next request tells its client
+            LOG.debug("a preparation failed", exc_info=True)
+            words = str(error) if isinstance(error, TrajoptError) else f"{type(error).__name__}: {error}"
+            self._ledger.drop("preparation failed", words)
+
+    # Accounts
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Numbers of what was answered, repeated and published, and of what was refused and dropped, by reason."""
+        return MappingProxyType(dict(self._ledger.counts))
+
+    def report(self) -> dict[str, str]:
+        """The same in words."""
+        return self._ledger.report()
+
+    def __repr__(self) -> str:
+        published = f", publish={self.publish!r}" if self.publish else ""
+        return f"MPCServer({self._service!r}, {self.address!r}{published})"

@@ -1,0 +1,122 @@
+"""The sockets of a server: requests and answers, publications, and news of connections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.mpc.server.extra import load_zmq
+from trajopt.mpc.server.ledger import Ledger
+
+PATIENCE = 50  # after which the server looks whether it is to end [ms]
+QUEUE = 100  # messages of one client that wait for the server, or for the client
+AT_ONCE = 100  # messages after which the server looks whether it is to end
+HANDSHAKE, BEAT, DEAD = 2_000, 1_000, 5_000  # times after which connections without a word are ended [ms]
+
+
+class Sockets:
+    """A ROUTER for requests, and a PUB for plans, with limits that no client can exceed.
+
+    A client that does not read its answers loses them, and one that does not read publications likewise; neither makes
+    the server wait. What waits for the server is limited too: then the client's own socket waits.
+
+    Args:
+        address: Address for requests.
+        publish: Address for publications; None for none.
+        ledger: Where all is counted.
+        longest: Length of a frame that ends its connection, before memory is taken for it [bytes].
+
+    Raises:
+        InvalidArgumentError: An address is taken, or can't be used.
+    """
+
+    def __init__(self, address: str, publish: str | None, ledger: Ledger, *, longest: int) -> None:
+        self._zmq, self._ledger = load_zmq(), ledger
+        zmq = self._zmq
+        self._context = zmq.Context()
+        self._plans: Any = None
+        try:
+            self._requests = self._socket(zmq.ROUTER, longest)
+            self._requests.setsockopt(zmq.ROUTER_MANDATORY, 1)  # a client that is gone is told
+            events = zmq.EVENT_DISCONNECTED | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+            self._events = {zmq.EVENT_DISCONNECTED: "disconnected"}
+            self._news = self._context.socket(zmq.PAIR)
+            self._news.setsockopt(zmq.RCVHWM, 0)  # what waits here would stop the traffic of all clients
+            self._requests.monitor("inproc://news", events)
+            self._news.connect("inproc://news")
+            self._bind(self._requests, "address", address)
+            if publish is not None:
+                self._plans = self._socket(zmq.PUB, longest)
+                self._bind(self._plans, "publish", publish)
+        except BaseException:
+            self.close()
+            raise
+        self._poller = zmq.Poller()
+        self._poller.register(self._requests, zmq.POLLIN)
+        self._poller.register(self._news, zmq.POLLIN)
+
+    def _socket(self, kind: int, longest: int) -> Any:
+        zmq, socket = self._zmq, self._context.socket(kind)
+        options = {
+            zmq.LINGER: 0,
+            zmq.RCVHWM: QUEUE,
+            zmq.SNDHWM: QUEUE,
+            zmq.MAXMSGSIZE: longest,
+            zmq.HANDSHAKE_IVL: HANDSHAKE,
+            zmq.HEARTBEAT_IVL: BEAT,
+            zmq.HEARTBEAT_TIMEOUT: DEAD,
+        }
+        for option, value in options.items():
+            socket.setsockopt(option, value)
+        return socket
+
+    def _bind(self, socket: Any, argument: str, address: str) -> None:
+        socket.setsockopt(self._zmq.IPV6, int("[" in address))
+        try:
+            socket.bind(address)
+        except self._zmq.ZMQError as error:
+            raise InvalidArgumentError(
+                f"{argument}: expected an address that is free, got {address!r}: {error}; port * takes one that is"
+            ) from None
+
+    @property
+    def addresses(self) -> tuple[str, str | None]:
+        """Addresses for requests and for publications, with the ports that were taken."""
+        found = [each and each.getsockopt_string(self._zmq.LAST_ENDPOINT) for each in (self._requests, self._plans)]
+        return str(found[0]), found[1]
+
+    def waiting(self) -> Iterator[list[bytes]]:
+        """Messages that wait, after some patience; those of several clients in turn."""
+        ready = dict(self._poller.poll(PATIENCE))
+        if self._news in ready:
+            self._count_news()
+        for _ in range(AT_ONCE if self._requests in ready else 0):
+            try:
+                yield self._requests.recv_multipart(self._zmq.DONTWAIT)
+            except self._zmq.Again:
+                return
+
+    def _count_news(self) -> None:
+        from zmq.utils.monitor import recv_monitor_message
+
+        while self._news.poll(0):
+            event = recv_monitor_message(self._news)["event"]
+            self._ledger.add(self._events.get(event, "handshake failed"))
+
+    def answer(self, frames: list[bytes]) -> None:
+        """Sends an answer; drops it where the client is gone, or does not read."""
+        try:
+            self._requests.send_multipart(frames, self._zmq.DONTWAIT)
+        except self._zmq.Again:
+            self._ledger.drop("undelivered", "an answer to a client that does not read its answers")
+        except self._zmq.ZMQError as error:
+            self._ledger.drop("undelivered", f"an answer to a client that is gone: {error}")
+
+    def publish(self, message: bytes) -> None:
+        """Sends a message to all that listen and keep up."""
+        self._plans.send(message, self._zmq.DONTWAIT)
+
+    def close(self) -> None:
+        """Closes all, at once."""
+        self._context.destroy(linger=0)

@@ -1,0 +1,88 @@
+"""PlanSubscriber: listens to the plans that a server publishes."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Any
+
+from trajopt.checks import check_flag, check_positive
+from trajopt.mpc.server.addresses import check_address, check_port
+from trajopt.mpc.server.client import LONGEST
+from trajopt.mpc.server.errors import BadMessageError
+from trajopt.mpc.server.extra import load_msgpack, load_zmq
+from trajopt.mpc.server.fields import Check, count, part, step_of, text
+from trajopt.mpc.server.messages import unpack
+from trajopt.mpc.step import MPCStep
+
+NEWS: dict[str, Check] = {"kind": text, "number": count}
+"""Fields of a publication beside those of a step: "plan", and its number, counted from 1."""
+
+
+class PlanSubscriber:
+    """Listens to the plans of an MPCServer, such as for a picture of what it is about to do.
+
+    Args:
+        address: Address at which the server publishes.
+        every: Whether all plans are kept until they are read, as far as memory is given to that; by default the newest
+            one alone.
+
+    Attributes:
+        missed: Plans that were published since the first one that came, and did not come [-].
+        damaged: Messages that were no plans [-].
+
+    Raises:
+        InvalidArgumentError: An argument does not fit.
+        MissingDependencyError: pyzmq or msgpack is not installed.
+    """
+
+    def __init__(self, address: str, *, every: bool = False) -> None:
+        zmq = load_zmq()
+        load_msgpack()
+        self._address = check_port(check_address("address", address, allow_remote=True), "server.publish")
+        check_flag("every", every)
+        self.missed, self.damaged, self._last = 0, 0, 0
+        self._context: Any = zmq.Context()
+        self._socket = self._context.socket(zmq.SUB)
+        options = {zmq.LINGER: 0, zmq.MAXMSGSIZE: LONGEST, zmq.CONFLATE: int(not every)}
+        for option, value in options.items():
+            self._socket.setsockopt(option, value)
+        self._socket.setsockopt(zmq.IPV6, int("[" in self._address))
+        self._socket.setsockopt(zmq.SUBSCRIBE, b"")
+        self._socket.connect(self._address)
+
+    def receive(self, timeout: float = 1.0) -> MPCStep | None:
+        """The next plan, or the newest one; None if none comes in time.
+
+        Args:
+            timeout: Time that it may take [s].
+        """
+        until = time.monotonic() + check_positive("timeout", timeout, unit="s")
+        while (left := until - time.monotonic()) > 0.0:
+            if not self._socket.poll(max(1, int(1e3 * left))):
+                break
+            try:
+                news, rest = part(unpack(self._socket.recv(), LONGEST), NEWS)
+                step = step_of(rest)
+            except BadMessageError:
+                self.damaged += 1
+                continue
+            self.missed += max(news["number"] - self._last - 1, 0) if self._last else 0
+            self._last = news["number"]
+            return step
+        return None
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._context.destroy(linger=0)
+
+    def __enter__(self) -> PlanSubscriber:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"PlanSubscriber({self._address!r})"

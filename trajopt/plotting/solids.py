@@ -1,0 +1,75 @@
+"""Solids on the links of a robot: outlines in a plane, shaded faces in space."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trajopt.plotting.scene import Scene
+from trajopt.robots.skeleton import Skeleton
+from trajopt.types import Reals
+
+CLEAR = 0.3  # opacity of a solid [-]
+
+
+def around_solids(skeleton: Skeleton) -> Reals:
+    """Corners of the boxes around the solids of all knots (n, 3) [m]."""
+    boxes = [corner for solid in skeleton.solids for corner in (solid.points.min(axis=1), solid.points.max(axis=1))]
+    return np.concatenate([np.zeros((0, 3)), *boxes])
+
+
+class Hull:
+    """A convex solid in a scene, which can be moved.
+
+    Args:
+        scene: The scene.
+        points: Points whose hull it is, at first (n, 3) [m].
+        color: Its colour.
+        zorder: Its place before or behind what else is drawn [-].
+    """
+
+    def __init__(self, scene: Scene, points: Reals, color: Any, zorder: float = 1.5) -> None:
+        from matplotlib.colors import to_rgba
+        from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+        self._shown = scene.shown
+        look: dict[str, Any] = {"facecolor": to_rgba(color, CLEAR), "zorder": zorder, "label": "_solid"}
+        if len(scene.shown) == 2:
+            self._artist: Any = scene.axes.fill(*self._outline(points).T, edgecolor=to_rgba(color, 0.9), **look)[0]
+            return
+        self._faces = _faces(points)
+        look |= {"facecolors": look.pop("facecolor"), "linewidth": 0}
+        self._artist = Poly3DCollection(points[self._faces], shade=True, **look)
+        scene.axes.add_collection3d(self._artist, autolim=False)
+
+    def move(self, points: Reals) -> None:
+        """Gives it other points (n, 3) of the same solid."""
+        if len(self._shown) == 2:
+            self._artist.set_xy(self._outline(points))
+        else:
+            self._artist.set_verts(points[self._faces])
+
+    def _outline(self, points: Reals) -> Reals:
+        from scipy.spatial import ConvexHull
+
+        flat = points[:, list(self._shown)]
+        return np.asarray(flat[ConvexHull(flat).vertices])
+
+
+def draw_solids(scene: Scene, skeleton: Skeleton, knot: int, color: Any, zorder: float) -> None:
+    """Draws the solids at a knot, in their own colours or else in this one."""
+    for solid in skeleton.solids:
+        Hull(scene, solid.points[knot], solid.color or color, zorder)
+
+
+def _faces(points: Reals) -> Any:
+    """Triangles of the hull (n, 3), as indices of points, whose normals point outwards."""
+    from scipy.spatial import ConvexHull
+
+    hull = ConvexHull(points)
+    faces = hull.simplices.copy()
+    a, b, c = (points[faces[:, i]] for i in range(3))
+    inwards = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0
+    faces[inwards] = faces[inwards][:, ::-1]
+    return faces

@@ -1,0 +1,125 @@
+"""Residual of the distances of one body from many circles or balls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.checks import check_non_negative
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.instant import Instant
+from trajopt.residuals.base import ResidualModelAbstract
+from trajopt.residuals.shapes import Capsule, Sphere, check_round, closest_points, length_and_direction, without_color
+from trajopt.robots import Shape
+from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import StateMultibody, check_robot_state
+from trajopt.types import Reals
+
+CORE = 0.1  # part of ρ_i + ρ around a centre within which the distance is a parabola [-]
+
+
+class ResidualModelObstacleDistance(ResidualModelAbstract):
+    """r_i = |p - c_i| - ρ_i - ρ, shape (n,): signed distance of a body from each of n round obstacles [m].
+
+    It is negative, by how deep they overlap, where they do. Obstacles are circles of the plane, which are upright
+    cylinders in space, or balls. Within a tenth of ρ_i + ρ around the centre c_i, |p - c_i| is a parabola that goes on
+    smoothly: there the derivative falls to zero, and is finite. Places and radii of obstacles are numbers at run time:
+    obstacles that move or come from a sensor compile nothing. As a constraint it brings the bound r >= 0; a margin is
+    `lower=margin`, a cost an `ActivationModelQuadraticBarrier`.
+
+    Args:
+        state: A state that begins with x, y (and z); that of a robot where a frame carries the body.
+        obstacles: Circles (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4), with radius > 0 [m].
+            Run-time parameter `circles` or `spheres`.
+        body: Radius ρ of a body around (x, y) or (x, y, z), >= 0 [m]; or a Sphere or a Capsule that a frame of a robot
+            carries, such as one of `Robot.shapes`, whose closest point to c_i is p. Run-time parameter `radius`.
+
+    Raises:
+        InvalidArgumentError: The obstacles are none, or the body does not fit the state or them.
+
+    Source: for overlaps the notebook's `collide(c1, r1, c2, r2)`; the derivative of a capsule is Danskin's theorem.
+    """
+
+    def __init__(
+        self, state: StateAbstract, obstacles: npt.ArrayLike, body: float | Sphere | Capsule | Shape = 0.0
+    ) -> None:
+        rows = check_round("obstacles", obstacles)
+        if not len(rows):
+            raise InvalidArgumentError("obstacles: expected one at least, got none; leave the term out")
+        super().__init__(state, len(rows), unit="m")
+        self.dim = rows.shape[1] - 1
+        shape = without_color(body) if isinstance(body, Shape) else body
+        self._shape = shape if isinstance(shape, (Sphere, Capsule)) else None
+        self._frame = self._check_body(body)
+        name = "circles" if self.dim == 2 else "spheres"
+        self._name = name
+        self._rows = self.parameter(name, rows, unit="m", convert=self._check_rows)
+        radius = body if self._shape is None else self._shape.radius
+        self.radius = self.parameter("radius", check_non_negative("body", radius, unit="m"), unit="m")
+
+    def _check_body(self, body: Any) -> int | None:
+        """The frame that carries the body; None where the state itself is its place."""
+        if self._shape is None:
+            if isinstance(self.state, StateMultibody) or self.state.nx < self.dim:
+                raise InvalidArgumentError(
+                    f"body: expected a Sphere or a Capsule such as Sphere(0.1, frame='tool0') for a state that does "
+                    f"not begin with {'(x, y)' if self.dim == 2 else '(x, y, z)'}, got {shown(body)}"
+                )
+            return None
+        if self._shape.frame is None:
+            raise InvalidArgumentError(f"body: expected a shape that a frame carries, got {body!r}; name its frame")
+        if isinstance(self._shape, Capsule) and self.dim == 2:
+            raise InvalidArgumentError(
+                "obstacles: expected balls (x, y, z, radius) beside a Capsule, got circles; take a Sphere"
+            )
+        return check_robot_state(type(self).__name__, self.state).robot.frame_id(self._shape.frame)
+
+    def _check_rows(self, argument: str, value: Any) -> Reals:
+        rows = check_round(argument, value, dim=self.dim)
+        if rows.shape != (self.nr, self.dim + 1):
+            raise InvalidArgumentError(
+                f"{argument}: expected {self.nr} rows, the number of its first value, got {len(rows)}; put those "
+                "that are not needed far away"
+            )
+        return rows
+
+    @property
+    def own_bounds(self) -> tuple[Reals, Reals]:
+        """Nothing overlaps: 0 <= r."""
+        return np.zeros(int(self.nr or 0)), np.full(int(self.nr or 0), np.inf)
+
+    def evaluate(self, instant: Instant) -> SX:
+        lengths = [self._reach(instant, i)[0] for i in range(self._rows.shape[0])]
+        return SX(ca.vertcat(*lengths) - self._rows[:, -1] - self.radius)
+
+    def derivative(self, instant: Instant) -> tuple[SX, SX]:
+        if self._frame is None:
+            return super().derivative(instant)
+        _, position = instant.robot.frame_placement(self._frame)
+        jacobian = instant.robot.frame_jacobian(self._frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+        rows = []
+        for i in range(self._rows.shape[0]):
+            _, direction, point = self._reach(instant, i)
+            velocity = jacobian[:3, :] - ca.skew(point - position) @ jacobian[3:, :]
+            rows.append(direction.T @ velocity[: self.dim, :])
+        along = ca.vertcat(*rows)
+        return SX(ca.horzcat(along, SX(along.shape[0], self.state.ndx - along.shape[1]))), SX(
+            along.shape[0], instant.nu
+        )
+
+    def _reach(self, instant: Instant, i: int) -> tuple[SX, SX, SX]:
+        """Distance from a centre, its derivative by p (dim,), and p, (3,) of a robot's body."""
+        row, n = self._rows[i, :], self.dim
+        core = CORE * (row[n] + self.radius)
+        if self._frame is None or self._shape is None:
+            point = instant.x[:n]
+            return *length_and_direction(point - row[:n].T, core), point
+        rotation, position = instant.robot.frame_placement(self._frame)
+        points = (rotation @ SX(self._shape.points.T) + position).T
+        point = points.T @ closest_points(points, row[:n])[0]
+        return *length_and_direction(point[:n] - row[:n].T, core), point

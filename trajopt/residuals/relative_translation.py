@@ -1,0 +1,56 @@
+"""Residual of a frame's position relative to another frame of the robot."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy.typing as npt
+import pinocchio as pin
+from casadi import SX
+
+from trajopt.checks import check_array
+from trajopt.errors import InvalidArgumentError
+from trajopt.instant import Instant
+from trajopt.residuals.multibody import ResidualModelMultibody
+from trajopt.states.base import StateAbstract
+
+
+class ResidualModelRelativeTranslation(ResidualModelMultibody):
+    """Position error seen from another frame: r = R_base(q)ᵀ (p(q) - p_base(q)) - p_ref, shape (3,) [m].
+
+    Held at zero it is a ball joint between two frames, which closes a chain: a five-bar, two hands at one point.
+
+    Args:
+        state: State of the robot.
+        frame: Name of the frame.
+        base: Name of the frame that it is seen from.
+        reference: Position (3,) of `frame` in `base` [m]; by default they coincide. Run-time parameter `reference`.
+
+    Raises:
+        InvalidArgumentError: Both are one frame.
+    """
+
+    def __init__(self, state: StateAbstract, frame: str, base: str, reference: npt.ArrayLike = (0.0, 0.0, 0.0)) -> None:
+        super().__init__(state, 3, frame=frame, unit="m")
+        self.base_id = self.state.robot.frame_id(base)
+        if self.base_id == self.frame_id:
+            raise InvalidArgumentError(
+                f"base: expected another frame than {frame!r}, got the same, whose position in itself does not "
+                "change; ResidualModelFrameTranslation is its position in the world"
+            )
+        point = check_array("reference", reference, (3,), cure=f"a point (x, y, z) in the axes of {base!r} [m]")
+        self.reference = self.parameter("reference", point, unit="m")
+
+    def _position(self, instant: Instant) -> tuple[SX, SX]:
+        """Rotation (3, 3) of the base, and position (3,) of the frame in it."""
+        rotation, base = instant.robot.frame_placement(self.base_id)
+        return rotation, rotation.T @ (instant.robot.frame_placement(self.frame_id)[1] - base)
+
+    def evaluate(self, instant: Instant) -> SX:
+        return self._position(instant)[1] - self.reference
+
+    def derivative(self, instant: Instant) -> tuple[SX, SX]:
+        rotation, position = self._position(instant)
+        own = instant.robot.frame_jacobian(self.frame_id, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+        base = instant.robot.frame_jacobian(self.base_id, pin.ReferenceFrame.LOCAL)
+        carried = base[:3, :] - ca.skew(position) @ base[3:, :]
+        return self.pad(rotation.T @ own[:3, :] - carried), SX(3, instant.nu)

@@ -1,0 +1,73 @@
+"""Models from URDF and MJCF files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+
+import pinocchio as pin
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.robots.bases import floats
+
+FILE_SUFFIXES = (".urdf", ".xml", ".mjcf")
+
+
+def find_file(source: str, package_dirs: Sequence[str | PathLike[str]]) -> Path:
+    """The file, which may be relative to one of the folders.
+
+    Raises:
+        InvalidArgumentError: There is none.
+    """
+    relative = source.removeprefix("package://")
+    candidates = [Path(folder) / relative for folder in package_dirs]
+    if relative == source:
+        candidates.insert(0, Path(source).expanduser())
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    looked = ", ".join(str(c) for c in candidates) or "nowhere"
+    raise InvalidArgumentError(
+        f"source: expected an existing file, got {source!r} (looked for {looked}); check the path, or name the "
+        "folder that it is relative to in package_dirs"
+    )
+
+
+def load_file(path: Path, floating_base: bool | None) -> pin.Model:
+    """The model in a file, with the base that is asked for, see `load_robot`.
+
+    Raises:
+        InvalidArgumentError: The file cannot be read, or its robot cannot have this base.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in FILE_SUFFIXES:
+        raise InvalidArgumentError(f"source: expected a file {', '.join(FILE_SUFFIXES)}, got {str(path)!r}")
+    try:
+        if suffix == ".urdf":
+            root = (pin.JointModelFreeFlyer(),) if floating_base else ()
+            return pin.buildModelFromUrdf(str(path), *root)
+        model = pin.buildModelFromMJCF(str(path))
+        has_floating_base = floats(model)
+        if floating_base and not has_floating_base:
+            model = _load_floating_mjcf(str(path))
+    except (ValueError, RuntimeError) as error:
+        raise InvalidArgumentError(f"source: expected a valid robot in {str(path)!r}, got: {error}") from error
+    if floating_base and not floats(model):
+        raise InvalidArgumentError(
+            f"floating_base: expected None or False, got True; the first body in {str(path)!r} already has the joint "
+            f"{model.names[1]!r}, replace it by a <freejoint/> in the file"
+        )
+    if floating_base is False and has_floating_base:
+        raise InvalidArgumentError(
+            f"floating_base: expected None or True, got False; {str(path)!r} has the free joint {model.names[1]!r}, "
+            "lock it with Robot.lock_joints"
+        )
+    return model
+
+
+def _load_floating_mjcf(path: str) -> pin.Model:
+    if hasattr(pin, "buildModelFromMJCFAndRootJoint"):  # Pinocchio >= 4.1; there the older way warns
+        return pin.buildModelFromMJCFAndRootJoint(path, pin.JointModelFreeFlyer())
+    model, _constraints = pin.buildModelFromMJCF(path, pin.JointModelFreeFlyer(), "root_joint")
+    return model

@@ -1,0 +1,108 @@
+"""Readings of a LIDAR: as points, as obstacles, and the wall that is nearest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.checks import as_numbers, check_array, check_count, check_positive
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.sensing.walls import Wall
+from trajopt.types import Reals
+
+FAR = 10.0  # times the longest reading: where obstacles stand that nothing was seen of [-]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scan:
+    """Readings of a LIDAR at a pose.
+
+    Attributes:
+        pose: Place and heading (x, y, θ), shape (3,) [m, m, rad].
+        angles: Angles of the beams against the heading (n,) [rad].
+        ranges: Distances (n,) [m]; inf where nothing is in reach, -inf where something is too near.
+        most: Largest distance that can be read, > 0 [m].
+
+    Raises:
+        InvalidArgumentError: Sizes differ, a pose or an angle is not finite, or a distance is NaN or below 0.
+    """
+
+    pose: Reals
+    angles: Reals = field(repr=False)
+    ranges: Reals = field(repr=False)
+    most: float
+
+    def __post_init__(self) -> None:
+        ranges = as_numbers("ranges", self.ranges, "distances (n,) [m]")
+        if ranges.ndim != 1 or not ranges.size:
+            raise InvalidArgumentError(f"ranges: expected distances (n,) [m], n >= 1, got shape {ranges.shape}")
+        if not np.all((ranges >= 0.0) | (ranges == -np.inf)):
+            raise InvalidArgumentError(
+                "ranges: expected distances >= 0 [m], inf where nothing is in reach and -inf where something is too "
+                f"near, got {shown(ranges.tolist())}"
+            )
+        checked = {
+            "pose": check_array("pose", self.pose, (3,), cure="place and heading (x, y, theta)"),
+            "angles": check_array("angles", self.angles, ranges.shape, cure="one for each distance [rad]"),
+            "ranges": ranges,
+            "most": check_positive("most", self.most, unit="m"),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def hits(self) -> npt.NDArray[np.bool_]:
+        """Whether a beam has a reading (n,)."""
+        return np.isfinite(self.ranges)
+
+    @property
+    def points(self) -> Reals:
+        """Points of the world that beams with a reading met (m, 2) [m]."""
+        return self._ends(np.flatnonzero(self.hits))
+
+    def _ends(self, beams: npt.NDArray[np.intp]) -> Reals:
+        turned = self.pose[2] + self.angles[beams]
+        along = np.column_stack([np.cos(turned), np.sin(turned)])
+        return np.asarray(self.pose[:2] + self.ranges[beams, None] * along)
+
+    def obstacles(self, count: int, *, radius: float) -> Reals:
+        """Circles (x, y, radius), shape (count, 3) [m]: the nearest point of each of `count` equal sectors.
+
+        The number of rows is fixed, so that they may be the run-time parameter `circles` of a
+        `ResidualModelObstacleDistance`, scan after scan. Where a sector has no reading, its circle stands far beyond
+        what can be read.
+
+        Args:
+            count: Number of rows, at most that of the beams [-].
+            radius: Radius of the circles, > 0 [m]; half the distance between neighbours leaves no gap in a wall.
+        """
+        sectors = np.array_split(np.arange(len(self.ranges)), check_count("count", count, least=1))
+        if count > len(self.ranges):
+            raise InvalidArgumentError(f"count: expected at most {len(self.ranges)}, one for each beam, got {count}")
+        size, ranges = check_positive("radius", radius, unit="m"), np.where(self.hits, self.ranges, np.inf)
+        nearest = np.array([sector[np.argmin(ranges[sector])] for sector in sectors])
+        seen = self.hits[nearest]
+        rows = np.empty((count, 3))
+        rows[:, :2] = self.pose[:2] + FAR * self.most
+        rows[seen, :2], rows[:, 2] = self._ends(nearest[seen]), size
+        return rows
+
+    def wall(self, width: float = 0.5) -> Wall | None:
+        """The wall that is nearest: a line through the points around the nearest one; None without two points.
+
+        Args:
+            width: How far points may be from the nearest one, > 0 [m].
+        """
+        reach, points = check_positive("width", width, unit="m"), self.points
+        away = np.linalg.norm(points - self.pose[:2], axis=1)
+        if len(points) < 2:
+            return None
+        nearest = points[np.argmin(away)]
+        near = points[np.linalg.norm(points - nearest, axis=1) <= reach]
+        if len(near) < 2:
+            return None
+        _, _, axes = np.linalg.svd(near - near.mean(axis=0))
+        normal = axes[1] * (1.0 if axes[1] @ (self.pose[:2] - nearest) >= 0.0 else -1.0)
+        return Wall(point=nearest, normal=normal, distance=float(away.min()))

@@ -1,0 +1,96 @@
+"""The command `trajopt ik`: joint angles for a place of a frame, or along a path of places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.terminal import clean_errors, new_console, show_row
+
+
+def inverse_kinematics(
+    robot: Annotated[str, typer.Option(help="Robot, or its file.")],
+    frame: Annotated[str, typer.Option(help="Frame of the robot that is to be somewhere.")],
+    position: Annotated[
+        tuple[float, float, float] | None, typer.Option(metavar="X Y Z", help="Where its origin is to be \\[m].")
+    ] = None,
+    quaternion: Annotated[
+        tuple[float, float, float, float] | None,
+        typer.Option(metavar="X Y Z W", help="How its axes are to be turned; any way if it is left out."),
+    ] = None,
+    limits: Annotated[bool, typer.Option("--limits/--no-limits", help="Keep the robot's joint limits.")] = True,
+    starts: Annotated[int, typer.Option(help="Largest number of starts.")] = 32,
+    path: Annotated[
+        Path | None, typer.Option(help="In place of a position, a .csv of them: time \\[s], x, y, z \\[m].")
+    ] = None,
+    dt: Annotated[float | None, typer.Option(help="Time step of the path's motion \\[s].")] = None,
+    save: Annotated[Path | None, typer.Option(help="Motion along the path to write: .csv or .npz.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Picture of the robot: .png, .pdf or .svg.")] = None,
+) -> None:
+    """Find joint angles for a frame's place. Exit code: 0 found, 2 out of reach (the nearest one is shown), 1 error."""
+    from trajopt import ConstraintStack, ResidualModelFramePlacement, ResidualModelFrameTranslation, StateMultibody
+    from trajopt.kinematics import ik
+    from trajopt.plotting.style import PICTURE_SUFFIXES, check_output_path
+    from trajopt.robots import load_robot
+
+    with clean_errors():
+        if plot is not None:
+            check_output_path(plot, "--plot", PICTURE_SUFFIXES)
+        if (position is None) == (path is None):
+            raise InvalidArgumentError("--position: expected that or --path, and not both")
+        if path is not None:
+            if quaternion is not None:
+                raise InvalidArgumentError("--quaternion: expected with --position alone; a path has positions only")
+            raise typer.Exit(_follow_path(robot, frame, path, dt, limits, plot, save))
+        assert position is not None
+        for option, given in (("--dt", dt), ("--save", save)):
+            if given is not None:
+                raise InvalidArgumentError(f"{option}: expected with --path alone")
+        console, state = new_console(), StateMultibody(load_robot(robot))
+        residual = (
+            ResidualModelFrameTranslation(state, frame, position)
+            if quaternion is None
+            else ResidualModelFramePlacement(state, frame, [*position, *quaternion])
+        )
+        tasks = ConstraintStack(state).add(frame if frame.isidentifier() else "frame", residual, equals=0.0)
+        with console.status("solving ..."):
+            result = ik.solve(state.robot, tasks, limits=limits, starts=starts)
+        console.print(str(result), markup=False, highlight=False, soft_wrap=True)
+        if plot is not None:
+            from trajopt.plotting import plot_configurations
+
+            target = {"points": [position]} if quaternion is None else {"placements": [[*position, *quaternion]]}
+            plot_configurations(state.robot, result.q, **target).savefig(plot)
+            show_row(console, "picture", str(plot))
+    raise typer.Exit(0 if result.solved else 2)
+
+
+def _follow_path(
+    robot: str, frame: str, path: Path, dt: float | None, limits: bool, plot: Path | None, save: Path | None
+) -> int:
+    """Lets a frame follow positions of a file; the exit code."""
+    from trajopt import ConstraintStack, ResidualModelFrameTranslation, StateMultibody
+    from trajopt.kinematics import ik
+    from trajopt.plotting.style import check_output_path
+    from trajopt.robots import load_robot
+    from trajopt.terminal.ik_path import read_path, write_path
+
+    if save is not None:
+        check_output_path(save, "--save", (".csv", ".npz"))
+    positions, step = read_path(path, dt)
+    console, state = new_console(), StateMultibody(load_robot(robot))
+    residual = ResidualModelFrameTranslation(state, frame, positions[0])
+    tasks = ConstraintStack(state).add(frame if frame.isidentifier() else "frame", residual, equals=0.0)
+    with console.status("solving ..."):
+        found = ik.track(state.robot, tasks, positions, step, limits=limits)
+    console.print(str(found), markup=False, highlight=False, soft_wrap=True)
+    if plot is not None:
+        found.plot(plot)
+        show_row(console, "picture", str(plot))
+    if save is not None:
+        write_path(save, found, tuple(state.coordinate_names[: state.robot.nq]))
+        show_row(console, "saved", str(save))
+    return 0 if found.followed else 2

@@ -1,0 +1,63 @@
+"""Paths of the command `trajopt ik`: positions over time from a file, joint angles into another."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.checks import check_positive
+from trajopt.errors import InvalidArgumentError
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.kinematics.ik import IKPath
+
+COLUMNS = ("time", "x", "y", "z")
+
+
+def read_path(file: Path, dt: float | None) -> tuple[Reals, float]:
+    """Positions (n, 3) [m] at times 0, dt, 2 dt ..., and dt [s], of a .csv file with columns time, x, y and z.
+
+    Args:
+        file: The file, whose header may have units, "x [m]".
+        dt: Time step; by default the file's least one [s].
+
+    Raises:
+        InvalidArgumentError: The file can't be read, lacks a column, or has times that do not ascend.
+    """
+    if not file.is_file():
+        raise InvalidArgumentError(f"--path: expected a file, got {str(file)!r}, which there is not")
+    with file.open(newline="", encoding="utf-8") as lines:
+        rows = [row for row in csv.reader(lines) if row]
+    names = [head.split("[")[0].strip().lower() for head in rows[0]] if rows else []
+    missing = [name for name in COLUMNS if name not in names]
+    if missing or len(rows) < 3:
+        got = f"lacks {', '.join(missing)}" if missing else f"has {len(rows) - 1} rows"
+        raise InvalidArgumentError(f"--path: expected columns time, x, y, z and two rows at least; {file.name} {got}")
+    places = [names.index(name) for name in COLUMNS]
+    try:
+        values = np.array([[float(row[i]) for i in places] for row in rows[1:]])
+    except (ValueError, IndexError) as error:
+        raise InvalidArgumentError(f"--path: expected numbers in every row of {file.name}, got {error}") from None
+    if not np.isfinite(values).all() or np.diff(values[:, 0]).min() <= 0.0:
+        raise InvalidArgumentError(f"--path: expected finite numbers and ascending times in {file.name}")
+    times = values[:, 0] - values[0, 0]
+    step = float(np.diff(times).min()) if dt is None else check_positive("--dt", dt, unit="s")
+    if step > times[-1] or times[-1] / step > 1e6:
+        raise InvalidArgumentError(f"--dt: expected one to 1e6 steps in {times[-1]:g} s, got steps of {step:g} s")
+    at = step * np.arange(round(times[-1] / step) + 1, dtype=np.float64)
+    return np.stack([np.interp(at, times, column) for column in values[:, 1:].T], axis=1), step
+
+
+def write_path(file: Path, found: IKPath, names: tuple[str, ...]) -> None:
+    """Writes times and configurations, by the names of coordinates; a .npz file gets velocities as well."""
+    if file.suffix == ".npz":
+        np.savez(file, times=found.times, positions=found.qs, velocities=found.vs, distance=found.distance)
+        return
+    with file.open("w", newline="", encoding="utf-8") as lines:
+        writer = csv.writer(lines)
+        writer.writerow(["time [s]", *names])
+        writer.writerows([repr(float(each)) for each in (t, *q)] for t, q in zip(found.times, found.qs))

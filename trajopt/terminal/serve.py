@@ -1,0 +1,48 @@
+"""The command `trajopt serve`: answers other processes with the steps of a ready controller."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Annotated
+
+import typer
+
+from trajopt.terminal import assignments, clean_errors, new_console, show_row
+
+
+def serve(
+    name: Annotated[str, typer.Argument(help="Controller, as in `trajopt mpc`.")],
+    address: Annotated[
+        str, typer.Option(help="Address for requests; port * for any that is free.")
+    ] = "tcp://127.0.0.1:5555",
+    publish: Annotated[
+        str | None, typer.Option(help="Address at which plans are published; nowhere by default.")
+    ] = None,
+    remote: Annotated[bool, typer.Option("--remote", help="Let addresses be such that others can reach them.")] = False,
+    assigned: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Option of the controller's problem.")
+    ] = None,
+) -> None:
+    """Answer requests about states with controls and gains, until Ctrl-C. Exit code: 0 ended, 1 error."""
+    from trajopt.mpc.server import MPCServer
+    from trajopt.mpc.server.addresses import check_address
+    from trajopt.problems import mpc
+
+    with clean_errors():
+        console = new_console()
+        for option, given in (("--address", address), ("--publish", publish)):
+            if given is not None:
+                check_address(option, given, allow_remote=remote, cure="pass --remote")
+        with console.status(f"building {name} ..."):
+            case = mpc.load(name, **assignments("--set", assigned))
+            case.controller.reset(case.x0)
+            server = MPCServer(case.controller, address, publish=publish, allow_remote=remote)
+            server.start()
+        with contextlib.suppress(KeyboardInterrupt), server:
+            show_row(console, "controller", f"{name}: {case.controller!r}")
+            show_row(console, "address", server.address)
+            if server.publish is not None:
+                show_row(console, "publishes", server.publish)
+            server.wait()
+        for key, words in server.report().items():
+            show_row(console, key, words)
