@@ -132,10 +132,16 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             The best trajectory and the reason why the solver stopped; not converging raises nothing.
 
         Raises:
-            InvalidArgumentError: The guess does not fit, or has gaps though `is_feasible`.
+            InvalidArgumentError: The guess does not fit, or has gaps though `is_feasible`, or this is asked of a class.
             ModelEvaluationError: A model raised, or a derivative is not finite; the message names the knot.
             SolverInUseError: The solver is solving, in another thread, or this is called from one of its callbacks.
         """
+        if not isinstance(self, SolverAbstract):
+            raise InvalidArgumentError(
+                f"solve: expected a solver, got {shown(self)} in its place; solve is a method of an object, "
+                "not of its class: write SolverFDDP(problem).solve(xs, us), or of a ready problem "
+                "case.solver(case.problem, case.options).solve(case.xs, case.us)"
+            )
         try:
             self._free.pop()
         except IndexError:

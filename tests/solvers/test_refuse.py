@@ -139,6 +139,12 @@ def test_wrong_guesses_are_refused(
         solver(unicycle()).solve(xs, us)
 
 
+def test_solving_with_a_class_says_to_make_a_solver() -> None:
+    case = problems.load("lqr")
+    with pytest.raises(InvalidArgumentError, match=r"solve: expected a solver, got .*case\.solver\(case\.problem"):
+        case.solver.solve(np.zeros((2, 1)), case.us)  # type: ignore[arg-type]
+
+
 def test_a_guess_with_a_rotation_that_is_not_normalised_is_refused() -> None:
     problem = problems.load("arm-reach-crocoddyl", robot="kinova").problem
     xs = np.tile(problem.x0, (problem.T + 1, 1))
