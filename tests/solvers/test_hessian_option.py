@@ -17,8 +17,9 @@ from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
 from trajopt.problems import load
-from trajopt.residuals import ResidualModelControl, ResidualModelSymbolic
+from trajopt.residuals import ResidualModelControl, ResidualModelState, ResidualModelSymbolic
 from trajopt.shooting import ShootingProblem
+from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solution import Solution
 from trajopt.solvers import (
@@ -30,7 +31,12 @@ from trajopt.solvers import (
     SQPOptions,
     curvature,
 )
-from trajopt.solvers.curvature import BLENDS, ENOUGH, ExactDirection
+from trajopt.solvers.acceptance import Promise
+from trajopt.solvers.curvature import BLENDS, ENOUGH, FIRST_RIDGE, Curvature, ExactDirection, Patience
+from trajopt.solvers.geodesic import GeodesicAcceleration
+from trajopt.solvers.linear_quadratic import LinearQuadratic
+from trajopt.solvers.riccati import Riccati
+from trajopt.solvers.searches import LineSearch, Step
 from trajopt.states import StateVector
 
 Solver = type[SolverAbstract[Any]]
@@ -156,3 +162,71 @@ def test_sqp_has_the_same_choice() -> None:
     )
     assert {record.blend for record in usual.history} == {0.0}
     assert max(record.blend for record in auto.history) == 1.0
+
+
+class Bent(DifferentialActionModelSymbolic):
+    second_order = False
+
+    def xdot(self, x: SX, u: SX) -> SX:
+        return u + u**2 / 2
+
+
+def test_a_parabola_makes_up_for_the_bend_of_the_dynamics() -> None:
+    """x⁺ = u + ½ u² towards g, u costs hardly anything: the straight step is u = g, the parabola ends at g - ½ g²."""
+    state, goal = StateVector(1), 0.4
+    node = IntegratedActionModelEuler(
+        Bent(state, 1, CostStack(state).add("effort", ResidualModelControl(state), weight=1e-9)), 1.0
+    )
+    end = CostStack(state).add("goal", ResidualModelState(state, [goal]), weight=1.0)
+    problem = ShootingProblem([0.0], [node], ActionModelTerminal(end))
+    e = Evaluator(problem)
+    e.prepare()
+    e.expand(problem.x0)
+    riccati = Riccati(LinearQuadratic.of(e), K=e.K, k=e.k)
+    outcome = riccati.factor(feasible=True)
+    search = LineSearch(e, (1.0,), 1.0, SolverDDP(problem).acceptance())
+    straight = search.along(Promise(outcome.decrease, -outcome.curvature), problem.x0, e.cost, feasible=True)
+    bent = GeodesicAcceleration(e, riccati, search).bend(straight, problem.x0, e.cost)
+    assert straight.trajectory[1][0, 0] == pytest.approx(goal, abs=1e-6)
+    assert bent.bent
+    assert bent.trajectory[1][0, 0] == pytest.approx(goal - goal**2 / 2, abs=1e-6)
+    assert bent.cost < 0.2 * straight.cost
+    assert e.k[0, 0] == pytest.approx(-goal, abs=1e-6), "the direction is the straight one again"
+
+
+def test_the_gauss_newton_direction_comes_back_to_the_bit() -> None:
+    problem = valley()
+    e = Evaluator(problem)
+    e.prepare()
+    e.expand(problem.x0)
+    riccati = Riccati(LinearQuadratic.of(e), K=e.K, k=e.k)
+    outcome = riccati.factor(feasible=True)
+    k, K = e.k.copy(), e.K.copy()
+    choice = Curvature(e, DDPOptions(hessian="exact"))
+    choice.ridge = 100.0  # the valley is not convex at its start
+    choice.direction(riccati, outcome, 1.0)
+    assert choice.blend > 0.0
+    assert np.abs(e.k - k).max() > 1e-3
+    choice.go_back()
+    assert choice.blend == 0.0
+    np.testing.assert_array_equal(e.k, k)
+    np.testing.assert_array_equal(e.K, K)
+
+
+def test_steps_that_fail_raise_the_ridge_and_attempts_that_fail_pause() -> None:
+    options = DDPOptions(hessian="exact")
+    choice, promise = Curvature(Evaluator(valley()), options), Promise(1.0, -1.0)
+    for length, accepted, ridge in (
+        (0.0, False, FIRST_RIDGE),
+        (0.0, False, FIRST_RIDGE * options.regularization_increase),
+        (1.0, True, FIRST_RIDGE * options.regularization_increase / options.regularization_decrease),
+    ):
+        choice.blend = 1.0
+        choice.judge(Step(length, accepted, None, 0.0, 1.0, 1.0, promise))
+        assert choice.ridge == pytest.approx(ridge)
+    patience = Patience()
+    due = [patience.is_due()]
+    patience.learn(success=False)
+    due += [patience.is_due(), patience.is_due()]
+    patience.learn(success=True)
+    assert [*due, patience.is_due()] == [True, False, True, True]
