@@ -1,4 +1,4 @@
-"""Draws the README's picture of a gait: `python docs/gait_picture.py` writes docs/quadruped-walk.png."""
+"""Draws pictures of gaits: `python docs/gait_picture.py` writes quadruped-walk.png and quadruped-trot.gif to docs/."""
 
 from __future__ import annotations
 
@@ -11,21 +11,29 @@ from trajopt import gaits
 from trajopt.plotting import plot_contact_forces, plot_strip
 from trajopt.solvers import SolverFDDP
 
+HERE = Path(__file__).parent
 FEET = ["FL_foot", "FR_foot", "RL_foot", "RR_foot"]
 
 
 def main() -> None:
-    """Solves a walk of Go2 and draws it."""
+    """Solves a walk and a trot of Go2 and draws them."""
     robot = trajopt.load_robot("go2")
     stance = gaits.Stance.of(robot, FEET)
+    models = gaits.GaitModels(robot, stance)
+
     walk = gaits.quadruped_walk(stance, step_length=0.15, step_height=0.06, support_knots=4, profile="smooth")  # [m]
-    problem = gaits.gait_problem(robot, walk)
+    problem = models.problem(walk)
     solution = SolverFDDP(problem).solve(*gaits.gait_guess(problem, walk))
     figure = Figure(figsize=(10.0, 7.2), layout="constrained")
     strip, forces = figure.subfigures(2, 1, height_ratios=[1.8, 5.4])
     plot_strip(solution, 7, figure=strip)
     plot_contact_forces(solution, walk, figure=forces)
-    figure.savefig(Path(__file__).parent / "quadruped-walk.png", dpi=100)
+    figure.savefig(HERE / "quadruped-walk.png", dpi=100)
+
+    trot = gaits.quadruped_trot(stance, step_length=0.2, step_height=0.08, cycles=3)  # [m]
+    problem = models.problem(trot)
+    solution = SolverFDDP(problem).solve(*gaits.gait_guess(problem, trot))
+    solution.animate(HERE / "quadruped-trot.gif", speed=0.5, frames_per_second=20.0)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,6 +43,7 @@ class ProblemCase:
         report: Function that describes a solution: texts with units, by short names.
         obstacles: What pictures show beside the motion: upright cylinders (x, y, radius), shape (n, 3), or balls (x, y,
             z, radius), shape (n, 4) [m].
+        arguments: Arguments robot and options of the `load` that built it; None if it was built otherwise.
     """
 
     name: str
@@ -56,6 +57,7 @@ class ProblemCase:
     reference_source: str = ""
     report: Report = field(default=no_report, repr=False)
     obstacles: Reals = field(default_factory=lambda: np.zeros((0, 4)), repr=False)
+    arguments: Mapping[str, Any] | None = field(default=None, repr=False)
 
     def _repr_html_(self) -> str:
         rows = {"about": self.description, "solver": self.solver.__name__, "options": repr(self.options)}

@@ -91,11 +91,15 @@ class Family(Generic[Case]):
             check_text(f"{self.name}: robot", robot)
             if robot not in self.robots and not self.any_robot:
                 raise unknown_robot(f"{self.name}: robot", robot, self.robots)
-        case = self.build(**({} if robot is None else {"robot": robot}), **options)
-        usual = all(np.array_equal(value, self.options[name]) for name, value in options.items())
-        if self.reference_holds or usual or not isinstance(case, ProblemCase):
+        arguments = ({} if robot is None else {"robot": robot}) | options
+        case = self.build(**arguments)
+        if not isinstance(case, ProblemCase):
             return case
-        return dataclasses.replace(case, reference_cost=None, reference_source="")
+        usual = all(np.array_equal(value, self.options[name]) for name, value in options.items())
+        unknown: dict[str, Any] = (
+            {} if self.reference_holds or usual else {"reference_cost": None, "reference_source": ""}
+        )
+        return dataclasses.replace(case, arguments=arguments, **unknown)
 
     def _check(self, options: dict[str, Any]) -> None:
         """Refuses unknown options, and values of another type than the annotation; `build` checks their size."""

@@ -172,7 +172,13 @@ def with_motors(robot: Robot, rotor: float, torque: float | None = None) -> Robo
     model.armature = np.r_[np.zeros(BASE), np.full(joints, rotor)]
     if torque is not None:
         model.effortLimit = np.r_[np.full(BASE, np.inf), np.full(joints, torque)]
-    return Robot(model, name=robot.name, configurations=robot.configurations)
+    return Robot(
+        model,
+        name=robot.name,
+        configurations=robot.configurations,
+        source=robot.source,
+        package_dirs=robot.package_dirs,
+    )
 
 
 def spheres(robot: Robot, body: Body) -> list[MDPContact]:

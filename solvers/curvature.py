@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 
@@ -24,28 +25,19 @@ FIRST_RIDGE = 1e-4
 """First ρ of an exact direction whose steps fail, in units of h."""
 TRIES = 2
 """Parts that are tried in one iteration: one above the last that was positive definite, and that one."""
-PAUSE = 1
-"""Pause after an attempt that failed [iterations]."""
-ENOUGH = 28
-"""Short steps from which on auto tries exact Hessians, and parabolas. From the first one on, about as many solves
-converge, in two thirds of the iterations, but an iteration takes twice the time: solves that Gauss-Newton ends get
-slower by half."""
-
-
-class Patience:
-    """Leaves out the next attempts, PAUSE of them, after one that failed."""
-
-    def __init__(self) -> None:
-        self._left = 0
-
-    def is_due(self) -> bool:
-        """Whether it is time for an attempt; counts those that are left out."""
-        self._left -= 1
-        return self._left < 0
-
-    def learn(self, *, success: bool) -> None:
-        """Takes the outcome of an attempt."""
-        self._left = 0 if success else PAUSE
+END_PARTS = (0.125, 2.0**-20)
+"""... with the end's own curvature made positive, where none of those above is positive definite; the last is as good
+as none. Of 108 reaches that Gauss-Newton does not solve 89 are solved with both, 83 and 86 with one alone."""
+ENOUGH = 24
+"""Short or poor steps from which on auto tries exact Hessians. From the sixth one on as many solves converge, in
+less iterations, but an iteration takes twice the time: solves that Gauss-Newton ends get slower by half."""
+SHORT = 0.25
+"""Step length from which down other directions are tried beside. With 1/2 as many are solved, in more time."""
+FAR, STEADY = 16, 3
+"""Full Gauss-Newton steps that are still to come at the present rate, and steps in a row that say so, from which on
+auto tries exact Hessians. They take about six steps then, each of the price of three."""
+BAD = 0.125
+"""Step length from which down ρ grows once exact Hessians are tried: at 1/16 and 1/32 for good, Gauss-Newton crawls."""
 
 
 class ExactDirection:
@@ -62,7 +54,7 @@ class ExactDirection:
     """
 
     def __init__(self, evaluator: Evaluator) -> None:
-        self._hessian = LagrangianHessian(evaluator)
+        self._e, self._hessian = evaluator, LagrangianHessian(evaluator)
         self._hessian.prepare()
         lq = LinearQuadratic.of(evaluator)
         own = replace(lq, H=np.zeros_like(lq.H), terminal_H=np.zeros_like(lq.terminal_H))
@@ -87,10 +79,7 @@ class ExactDirection:
         self._hessian.lam[:] = lam
         self._hessian()
         for number in range(self._first, min(self._first + TRIES, len(BLENDS))):
-            self._blended.blend(BLENDS[number], 1.0, 0.0)
-            outcome = self.riccati.factor(
-                ridge, feasible=True, regularize_value=options.regularize_value, fill=self._blended.ready
-            )
+            outcome = self._pass(BLENDS[number], ridge, options)
             if outcome.failure is None:
                 self._first = max(0, number - 1)
                 return BLENDS[number], outcome
@@ -98,6 +87,30 @@ class ExactDirection:
                 break
         self._first = len(BLENDS) - 1
         return 0.0, None
+
+    def factor_convex_end(self, ridge: float, options: DDPOptions) -> tuple[float, RiccatiOutcome | None]:
+        """As `factor`, after it, with |E| in full in place of θ E, E the part of the end's Hessian beyond Gauss-Newton.
+
+        A heavy goal at the end is mostly what bends the valley that Gauss-Newton crawls in.
+        """
+        end, own = self._hessian.terminal_H, self._e.terminal_H
+        beyond = end - own
+        if not np.isfinite(beyond).all():
+            return 0.0, None
+        sizes, axes = np.linalg.eigh(beyond)
+        beyond = (axes * np.abs(sizes)) @ axes.T
+        for part in END_PARTS:
+            end[:] = own + beyond / part
+            outcome = self._pass(part, ridge, options)
+            if outcome.failure is None:
+                return part, outcome
+        return 0.0, None
+
+    def _pass(self, part: float, ridge: float, options: DDPOptions) -> RiccatiOutcome:
+        self._blended.blend(part, 1.0, 0.0)
+        return self.riccati.factor(
+            ridge, feasible=True, regularize_value=options.regularize_value, fill=self._blended.ready
+        )
 
 
 class Curvature:
@@ -111,7 +124,6 @@ class Curvature:
         blend: θ of the last direction [-].
         ridge: ρ of the next exact direction, in units of h [-].
         available: Whether the options allow exact directions, and the models have them.
-        bends: When to try a step along a parabola, once it is worth it.
     """
 
     def __init__(self, evaluator: Evaluator, options: DDPOptions) -> None:
@@ -123,17 +135,22 @@ class Curvature:
 
     def begin(self) -> None:
         """Begins a solve."""
-        self._short = ENOUGH if self._options.hessian == "exact" else 0
+        self._crawled, self._promised = ENOUGH if self._options.hessian == "exact" else 0, np.inf
         if self._exact is not None:
             self._exact.begin()
-        self.blend, self.ridge = 0.0, 0.0
-        self._attempts, self.bends = Patience(), Patience()
+        self.blend, self.ridge, self._steady = 0.0, 0.0, 0
+        self._failed = False
         self._kept = self._evaluator.k, self._evaluator.K
 
     @property
     def engaged(self) -> bool:
         """Whether it is worth its time now."""
-        return self.available and self._short >= ENOUGH
+        return self.available and self._crawled >= ENOUGH
+
+    @property
+    def bad_step(self) -> float:
+        """Step length from which down ρ grows."""
+        return max(BAD, self._options.bad_step) if self.engaged else self._options.bad_step
 
     def prepare(self) -> None:
         """Compiles what "exact" needs."""
@@ -156,36 +173,60 @@ class Curvature:
         Returns:
             The outcome, and the seconds that compiling took.
         """
-        self.blend = 0.0
-        if not (self.engaged and self._attempts.is_due()):
+        self.blend, self._failed = 0.0, False
+        if not self.engaged:
             return outcome, 0.0
         begun = time.perf_counter()
         exact = self._made()
         seconds = time.perf_counter() - begun
         self.blend, found = exact.factor(gauss_newton.Vx, self.ridge * unit, self._options)
-        self._attempts.learn(success=found is not None)
+        self._failed = found is None
         if found is None:
             return outcome, seconds
+        self._take(exact)
+        return found, seconds
+
+    def convex_end(self, unit: float) -> RiccatiOutcome | None:
+        """The direction with the end made convex, in k and K, after no exact one was found; None without it."""
+        if not self._failed:
+            return None
+        exact = self._made()
+        self.blend, found = exact.factor_convex_end(self.ridge * unit, self._options)
+        if found is not None:
+            self._take(exact)
+        return found
+
+    def _take(self, exact: ExactDirection) -> None:
         e = self._evaluator
         self._kept = e.k.copy(), e.K.copy()
         e.k[:], e.K[:] = exact.riccati.k, exact.riccati.K
-        return found, seconds
 
     def go_back(self) -> None:
         """Takes the Gauss-Newton direction in place of the exact one."""
         self._evaluator.k[:], self._evaluator.K[:] = self._kept
         self.blend = 0.0
 
-    def judge(self, step: Step) -> None:
-        """Learns from a step: auto takes exact directions after ENOUGH that were cut short."""
-        o = self._options
-        if shortened(step) or step.decrease < POOR * step.expected:
-            self._short += 1
+    def judge(self, step: Step, tolerance: float) -> None:
+        """Learns from a step: auto is exact after ENOUGH that were short or poor, or as soon as the end is FAR.
+
+        Args:
+            step: The step.
+            tolerance: What a step promises where the solve ends [cost].
+        """
+        o, promised = self._options, step.promise.stop
+        cut = not step.accepted or step.length < 1.0
+        if cut or step.decrease < POOR * step.expected:
+            self._crawled += 1
+        left = 0.0 if cut or self.blend > 0.0 else steps_left(promised, self._promised, tolerance)
+        self._steady = self._steady + 1 if left > FAR else 0
+        if self._steady >= STEADY:
+            self._crawled = ENOUGH
+        self._promised = promised
         if self.blend > 0.0:
             if step.accepted and step.length > o.good_step:
                 lower = self.ridge / o.regularization_decrease
                 self.ridge = lower if lower >= o.min_regularization else 0.0
-            elif not step.accepted or step.length <= o.bad_step:
+            elif not step.accepted or step.length <= self.bad_step:
                 self.ridge = max(self.ridge * o.regularization_increase, FIRST_RIDGE)
 
     @property
@@ -194,6 +235,13 @@ class Curvature:
         return self._exact.riccati if self._exact is not None and self.blend > 0.0 else None
 
 
+def steps_left(promised: float, before: float, tolerance: float) -> float:
+    """Steps until a promise is below a tolerance [cost], at the rate of the last two; 0 where promises do not fall."""
+    if not 0.0 < tolerance < promised < before < np.inf:
+        return 0.0
+    return math.log(promised / tolerance) / math.log(before / promised)
+
+
 def shortened(step: Step) -> bool:
-    """Whether a step was cut short, or there was none."""
-    return not step.accepted or step.length < 1.0
+    """Whether a step was cut so short that others are worth a try, or there was none."""
+    return not step.accepted or step.length <= SHORT

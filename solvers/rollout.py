@@ -295,18 +295,27 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             step = self._search.along(self.promise(run, found), run.x0, run.cost, feasible=True)
             if shortened(step):
                 step = self._cheaper(run, outcome, step)
-        curvature.judge(step)
+        curvature.judge(step, run.loose_tolerance)
         return step
 
     def _gauss_newton(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Step:
-        """The step along the Gauss-Newton direction; one that is cut short may be bent."""
-        curvature = self._curvature
+        """The step along the Gauss-Newton direction; for one that is cut short, the cheapest of it and two others."""
         step = self._search.along(self.promise(run, outcome), run.x0, run.cost, feasible=run.feasible)
-        short = run.feasible and curvature.engaged and shortened(step)
-        if short and self.options.hessian == "auto" and curvature.bends.is_due():
-            step = self._acceleration.bend(step, run.x0, run.cost)
-            curvature.bends.learn(success=step.bent)
+        if run.feasible and self._curvature.engaged and self.options.hessian == "auto" and shortened(step):
+            step = self._with_convex_end(run, self._acceleration.bend(step, run.x0, run.cost))
         return step
+
+    def _with_convex_end(self, run: RolloutProgress, other: Step) -> Step:
+        """The step along the direction with the end made convex, or another one where that is cheaper."""
+        found = self._curvature.convex_end(run.curvature)
+        if found is None:
+            return other
+        step = self._search.along(self.promise(run, found), run.x0, run.cost, feasible=True)
+        if step.accepted and not (other.accepted and other.cost <= step.cost):
+            run.confirmed = False  # what is stiffer promises less
+            return step
+        self._curvature.go_back()
+        return other
 
     def _cheaper(self, run: RolloutProgress, outcome: RiccatiOutcome, exact: Step) -> Step:
         """An exact step that was short, or the Gauss-Newton one where that is cheaper."""
@@ -346,7 +355,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         options = self.options
         if step.accepted and step.length > options.good_step:
             run.regularization = max(run.regularization / options.regularization_decrease, options.min_regularization)
-        if step.length <= options.bad_step or not step.accepted:
+        if step.length <= self._curvature.bad_step or not step.accepted:
             self._increase_regularization(run)
 
     def _increase_regularization(self, run: RolloutProgress) -> None:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 ROOMS = {"trajopt": ROOT / "trajopt", "trajopt.solvers": ROOT / "solvers", "trajopt.problems": ROOT / "problems"}
 ON_TOP = (
     *("trajopt.cli", "trajopt.__main__", "trajopt.terminal", "trajopt.mpc", "trajopt.kinematics"),
-    "trajopt.inverse_dynamics",
+    *("trajopt.inverse_dynamics", "trajopt.sweeps"),
 )
 """What may use solvers and problems although it lies in trajopt/."""
 
@@ -34,7 +34,7 @@ LOWER = (
     *("trajopt.contacts", "trajopt.activations", "trajopt.actuation", "trajopt.residuals", "trajopt.costs"),
     *("trajopt.constraints",),
     *("trajopt.actions", "trajopt.shooting", "trajopt.simulator", "trajopt.analysis", "trajopt.callbacks"),
-    *("trajopt.plotting", "trajopt.solution", "trajopt.gaits", "trajopt.sensing", "trajopt.mobile"),
+    *("trajopt.plotting", "trajopt.display", "trajopt.solution", "trajopt.gaits", "trajopt.sensing", "trajopt.mobile"),
 )
 """Rooms from the ground up: each imports of these only what stands before it, or itself."""
 
@@ -146,10 +146,11 @@ def test_only_what_is_used_is_loaded() -> None:
     """Solvers, problems and the libraries of plots and the command line wait until they are used."""
     code = (
         "import sys, trajopt;"
-        "lazy = ('trajopt.solvers', 'trajopt.problems', 'trajopt.plotting', 'matplotlib', 'rich', 'typer');"
+        "lazy = ('trajopt.solvers', 'trajopt.problems', 'trajopt.plotting', 'matplotlib', 'rich', 'typer', "
+        "'trajopt.display', 'trajopt.sweeps', 'viser', 'trimesh');"
         "loaded = [m for m in lazy if m in sys.modules]; assert not loaded, loaded;"
         "assert trajopt.solvers.SolverFDDP; assert trajopt.problems.names; assert 'trajopt.solvers' in sys.modules;"
-        "assert 'solvers' in dir(trajopt)"
+        "assert 'solvers' in dir(trajopt); assert trajopt.sweep is trajopt.sweeps.sweep"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr

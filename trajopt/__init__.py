@@ -101,6 +101,7 @@ from trajopt.states import StateAbstract, StateMultibody, StateProduct, StateSE3
 
 if TYPE_CHECKING:
     import trajopt.articulations as articulations
+    import trajopt.display as display
     import trajopt.gaits as gaits
     import trajopt.inverse_dynamics as inverse_dynamics
     import trajopt.kinematics as kinematics
@@ -110,11 +111,14 @@ if TYPE_CHECKING:
     import trajopt.problems as problems
     import trajopt.sensing as sensing
     import trajopt.solvers as solvers
+    import trajopt.sweeps as sweeps
+    from trajopt.sweeps import sweep as sweep
 
 __version__ = "0.1.0"
 
 _LAZY = (
     "articulations",
+    "display",
     "gaits",
     "inverse_dynamics",
     "kinematics",
@@ -124,6 +128,7 @@ _LAZY = (
     "problems",
     "sensing",
     "solvers",
+    "sweeps",
 )
 
 __all__ = [
@@ -214,6 +219,7 @@ __all__ = [
     "UnsupportedOperationError",
     "WrenchCone",
     "articulations",
+    "display",
     "gaits",
     "get_num_threads",
     "inverse_dynamics",
@@ -226,17 +232,21 @@ __all__ = [
     "sensing",
     "set_num_threads",
     "solvers",
+    "sweep",
+    "sweeps",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Loads gaits, plots, problems and solvers on first use."""
+    """Loads gaits, plots, problems, solvers and sweeps on first use."""
     if name in _LAZY:
         return importlib.import_module(f"trajopt.{name}")
+    if name == "sweep":
+        return importlib.import_module("trajopt.sweeps").sweep
     meant = [f"trajopt.{near}" for near in ([CLASSES[name]] if name in CLASSES else close_names(name, __all__))]
     hint = f"; did you mean {' or '.join(meant)}?" if meant and not name.startswith("_") else ""
     raise UnknownAttributeError(f"module 'trajopt' has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LAZY])
+    return sorted([*globals(), *_LAZY, "sweep"])

@@ -1,4 +1,4 @@
-"""Command line `trajopt`: solves ready problems, lists them, simulates, controls, serves, finds joint angles.
+"""Command line `trajopt`: solves ready problems, lists them, simulates, controls, serves, finds joint angles, sweeps.
 
 Exit codes of `solve` and `ik`: 0 if it converged, 2 if it did not, 1 for an invalid argument.
 """
@@ -13,28 +13,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trajopt.errors import InvalidArgumentError, unknown_name
-from trajopt.terminal import assignments, clean_errors, new_console, show_row
+from trajopt.terminal import SOLVERS, assignments, clean_errors, new_console, show_row
 from trajopt.terminal.ik import inverse_kinematics
 from trajopt.terminal.inverse_dynamics import forces_of_motion
 from trajopt.terminal.mpc import control
 from trajopt.terminal.serve import serve
+from trajopt.terminal.show import check_display, show_motion, show_until_closed
+from trajopt.terminal.sweep import sweep
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from trajopt.problems import ProblemCase, ProblemInfo
     from trajopt.solution import Solution
-
-SOLVERS = {
-    "ddp": "SolverDDP",
-    "fddp": "SolverFDDP",
-    "box-ddp": "SolverBoxDDP",
-    "box-fddp": "SolverBoxFDDP",
-    "sqp": "SolverSQP",
-    "ipopt": "SolverIpopt",
-    "fatrop": "SolverFatrop",
-}
-"""Solver classes of `trajopt.solvers` by their names on the command line."""
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -46,8 +37,10 @@ cache_app = typer.Typer(no_args_is_help=True, help="The cache of compiled code o
 app.add_typer(cache_app, name="cache")
 app.command("mpc")(control)
 app.command("serve")(serve)
+app.command("show")(show_motion)
 app.command("inverse-dynamics")(forces_of_motion)
 app.command("ik")(inverse_kinematics)
+app.command("sweep")(sweep)
 
 
 def main() -> None:
@@ -99,6 +92,7 @@ def solve(
     animate: Annotated[Path | None, typer.Option(help="Moving picture to write: .gif, or .mp4 by ffmpeg.")] = None,
     save: Annotated[Path | None, typer.Option(help="Solution to write: .npz.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the cost and suggest what to try.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Show the motion in the browser, until Ctrl-C.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the table of iterations.")] = False,
 ) -> None:
     """Solve a ready problem. Exit code: 0 converged, 2 not converged, 1 error."""
@@ -113,6 +107,8 @@ def solve(
             check_animation_path(animate, "--animate")
         if save is not None:
             check_output_path(save, "--save", (".npz",))
+        if show:
+            check_display()
         console, begin = new_console(), time.perf_counter()
         values = assignments("--set", assigned) | ({"limits": True} if limits else {})
         case = _load(console, name, robot, values)
@@ -136,6 +132,8 @@ def solve(
         if save is not None:
             solution.save(save)
             console.print(f"saved       {save}", markup=False, highlight=False, soft_wrap=True)
+        if show:
+            show_until_closed(console, solution, case.name)
     raise typer.Exit(0 if solution.converged else 2)
 
 

@@ -12,7 +12,10 @@ import time
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
-ON_TOP = ("analysis", "callbacks", "cli.py", "gaits", "kinematics", "plotting", "problems", "solution", "solvers")
+ON_TOP = (
+    *("analysis", "callbacks", "cli.py", "gaits", "kinematics", "plotting", "problems", "solution", "solvers"),
+    "sweeps",
+)
 """Folders and files that models do not depend on: an edit of them leaves stored programs valid.
 
 A model class may be defined in one of these folders; its stored programs then depend on that folder too.

@@ -44,7 +44,7 @@ def arm(payload: float = 0.0) -> Robot:
     model = robot.model.copy()
     frame = model.frames[robot.frame_id(FRAME)]
     model.appendBodyToJoint(frame.parentJoint, pin.Inertia.FromSphere(payload, 0.03), frame.placement)
-    return Robot(model, name=robot.name)
+    return Robot(model, name=robot.name, source=robot.source, package_dirs=robot.package_dirs)
 
 
 def target(start: Reals, jump: float, times: npt.ArrayLike) -> Reals:

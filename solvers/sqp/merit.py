@@ -66,6 +66,19 @@ def merit_slope(run: SQPProgress, rows: ConstraintRows, e: Evaluator, step: QPSo
     return slope + float((run.penalty.gradient(rows.penalized(e.c)) * rows.of_general(step.rows)).sum())
 
 
+def promised_merit(run: SQPProgress, rows: ConstraintRows, e: Evaluator, step: QPSolution) -> float:
+    """The merit that Gauss-Newton's model of the cost, and rows to first order, promise after a full step."""
+    cost = float(e.cost + _by_model(e.g, e.H, np.hstack([step.dx[:-1], step.du])))
+    cost += float(_by_model(e.terminal_g, e.terminal_H, step.dx[-1]))
+    return merit(run, rows, cost, e.c + step.rows)
+
+
+def _by_model(g: Reals, H: Reals, d: Reals) -> float:
+    """Σ gᵀd + ½ dᵀHd, of the lower triangles of H."""
+    curved = (np.tril(H) @ d[..., None])[..., 0] - 0.5 * np.einsum("...ii->...i", H) * d
+    return float(np.vdot(g + curved, d))
+
+
 def sufficient(run: SQPProgress, before: float, slope: float, length: float) -> float:
     """Largest merit that is acceptable after a step of this length (Armijo), up to rounding."""
     part = DECREASE if run.blend > 0.0 else DECREASE_GAUSS_NEWTON

@@ -17,7 +17,9 @@ from trajopt.solvers.sqp.rows import ConstraintRows
 from trajopt.types import Reals
 
 WILD = 1e3  # times the merit of the guess's rollout: what the first rollout of a policy must not exceed
+LOST = 10.0  # times the merit that the program promises: what is lost of a guess by the rollout of its controls
 NOISE = 1.2  # second differences over first ones: √3 of white noise, at most 0.8 of a gait's quasi-static guess
+JUMPS = 0.1  # part of the knots where states may jump, as velocities do at touch-downs and take-offs
 NEARLY = 0.1  # gaps over steps of a guess that is nearly a motion
 FLAT = 1e-7  # promised decrease of the merit, relative to it, near the end
 LEAP, LEAPS = 1e-3, 5  # increase of the merit by a leap, relative to it, and number of leaps in a solve, at most
@@ -130,6 +132,16 @@ class PolicySearch:
         best = min(found, key=lambda taken: taken.merit)
         return best if math.isfinite(best.merit) else None
 
+    @staticmethod
+    def loses(taken: Taken | None, promised: float) -> bool:
+        """Whether all rollouts leave a guess with gaps: they diverge, or the best is one without the policy, and lost.
+
+        Args:
+            taken: What `along` gave.
+            promised: The merit that the program promises after a full step.
+        """
+        return taken is None or (taken.length == 0.0 and taken.merit > LOST * abs(promised))
+
     def _tried(self, rows: ConstraintRows, step: QPSolution) -> Iterator[tuple[Trials, int, float, float]]:
         e, (single, many) = self._e, self._trials
         turns = [(single, self._lengths[:1])]
@@ -150,9 +162,13 @@ def _taken(trials: Trials, lane: int, length: float, reached: float, step: QPSol
 
 
 def is_noisy(xs: Reals) -> bool:
-    """Whether states (T + 1, nx) are noise rather than a motion: second differences exceed the first ones."""
-    steps, bends = (float(np.linalg.norm(np.diff(xs, order, axis=0), axis=1).sum()) for order in (1, 2))
-    return bends > NOISE * steps
+    """Whether states (T + 1, nx) are noise rather than a motion: second differences exceed the first ones.
+
+    The knots where it bends most, `JUMPS` of them, are left out.
+    """
+    steps, bends = (np.linalg.norm(np.diff(xs, order, axis=0), axis=1) for order in (1, 2))
+    kept = np.argsort(bends)[: bends.size - int(JUMPS * bends.size)]
+    return bool(bends[kept].sum() > NOISE * 0.5 * (steps[kept] + steps[kept + 1]).sum())
 
 
 def is_nearly_a_motion(xs: Reals, gaps: Reals, least: float) -> bool:

@@ -55,6 +55,7 @@ class SQPProgress(Progress):
         infeasibility: Sum of all gaps and violations, see `merit.infeasibility`.
         complementarity: Largest product of a multiplier and the distance from its bound.
         stuck: Iterations in a row at which nothing promises to reduce the violation [-].
+        lined: Whether linear steps have taken over from rollouts that lost the guess.
         leaps: Steps that were taken though they raised the merit [-].
     """
 
@@ -86,4 +87,5 @@ class SQPProgress(Progress):
     infeasibility: float = math.nan
     complementarity: float = math.nan
     stuck: int = 0
+    lined: bool = False
     leaps: int = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar
@@ -20,7 +21,7 @@ from trajopt.solvers.options import SolverOptions, SQPOptions
 from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp import units
 from trajopt.solvers.sqp.filter import FilterSearch
-from trajopt.solvers.sqp.merit import Taken, merit, merit_slope
+from trajopt.solvers.sqp.merit import Taken, merit, merit_slope, promised_merit
 from trajopt.solvers.sqp.optimality import cannot_get_closer, measure
 from trajopt.solvers.sqp.policy import FLAT, PolicySearch, is_nearly_a_motion, is_noisy
 from trajopt.solvers.sqp.progress import Left, SQPProgress
@@ -55,7 +56,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
     Lagrangian, which is the merit function. Or they are linear ones, evaluated at all knots at once, in which all rows
     are hard, judged by a filter; where the program has no solution its rows become proximal, and where the filter finds
     no step the solve goes on with rollouts. A guess that is nearly a motion, such as a solution that is shifted by a
-    knot, is followed with linear steps until its gaps are closed.
+    knot, is followed with linear steps until its gaps are closed; so is one that all rollouts lose, see
+    `PolicySearch.loses`.
 
     Arguments are those of SolverAbstract.
     """
@@ -172,6 +174,9 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         before = merit(run, self._rows, run.cost, e.c)
         slope = merit_slope(run, self._rows, e, found)
         taken = self._along(run, found, before, slope)
+        if self._loses_the_guess(run, e, found, taken):
+            self._take_lines(run)
+            return self.iterate(run)
         run.mean_length += ((0.0 if taken is None else taken.length) - run.mean_length) / MEMORY
         self._accept(run, e, taken, found, before, slope, ridge)
         if self._is_late(run, -slope, before) and self._begin_anew(run, e):
@@ -220,6 +225,19 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             return self._search.along(run, self._rows, found, before, slope)
         correct = partial(self._model.corrected, run, self._rows, found)
         return self._filter.along(run, self._rows, found, before, slope, correct)
+
+    def _loses_the_guess(self, run: SQPProgress, e: Evaluator, found: QPSolution, taken: Taken | None) -> bool:
+        """Whether linear steps are to be tried, once, as no rollout keeps close to a guess with gaps."""
+        if run.repaired or run.linear or run.lined:
+            return False
+        return self._search.loses(taken, promised_merit(run, self._rows, e, found))
+
+    def _take_lines(self, run: SQPProgress) -> None:
+        """Rollouts give way to linear steps, from the guess."""
+        begun = time.perf_counter()
+        self._filter.prepare()
+        run.started += time.perf_counter() - begun  # compiling does not count
+        run.linear = run.lined = True
 
     def _accept(
         self,

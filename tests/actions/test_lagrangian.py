@@ -26,7 +26,7 @@ from trajopt.residuals import (
     ResidualModelSymbolic,
 )
 from trajopt.robots import load_robot
-from trajopt.shooting import ShootingProblem
+from trajopt.shooting import ShootingProblem, programs
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.states import StateMultibody, StateVector
@@ -135,3 +135,11 @@ def test_of_an_arm_s_runge_kutta_step_with_rows(rng: np.random.Generator) -> Non
         array[:, column] = kept
         difference = (sides[0] - sides[1]) / 2e-5
         np.testing.assert_allclose(hessian.H[:, :, i], difference, atol=1e-6 * max(1.0, np.abs(difference).max()))
+
+
+def test_a_runge_kutta_step_of_an_arm_takes_two_expansions_operations_at_most() -> None:
+    """Its stages read f and their derivatives from their expansions; solved for anew, it was 2.5 of them for a UR5."""
+    knot = load("arm-reach").problem.running[0]
+    assert isinstance(knot, IntegratedActionModelEuler)
+    model = IntegratedActionModelRK4(knot.differential, 0.01)
+    assert programs.lagrangian(model, model.nu).work < 2.0 * programs.expansion(model, model.nu).work

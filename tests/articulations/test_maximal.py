@@ -125,6 +125,8 @@ def test_wrong_calls_say_what() -> None:
     poses, twists = generalized_to_maximal(robot, qs, vs)
     for call, wanted in [
         (lambda: generalized_to_maximal(robot, qs[:, :3], vs), "q: expected shape"),
+        (lambda: generalized_to_maximal(robot, [[0.0], [0.0, 1.0]], vs), "q: expected"),
+        (lambda: maximal_to_generalized(robot, [[0.0], [0.0, 1.0]], twists), "poses: expected"),
         (lambda: generalized_to_maximal(robot, qs, vs[0]), "v: expected shape"),
         (lambda: generalized_to_maximal(robot, 2 * qs, vs), "rotations of norm 1"),
         (lambda: generalized_to_maximal(robot, np.nan * qs, vs), "q: expected finite"),

@@ -12,8 +12,10 @@
     python -m tests.benchmarks -o inverse-dynamics   forces and torques of a humanoid's motion, by number of frames
     python -m tests.benchmarks -o mpc                steps of model-predictive control, and memory after 100,000 of them
     python -m tests.benchmarks -o server             answers of a server, damaged requests beside good ones
+    python -m tests.benchmarks -o sweep              10,000 arm reaches, processes killed; quick with --count 600
     python -m tests.benchmarks -o articulations      states to poses of bodies and back
     python -m tests.benchmarks -o convergence        solved, iterations, cost and time on sets of problems; --draw DIR
+    python -m tests.benchmarks -o display            first picture of a view in a browser, pictures a second, file size
     python -m tests.benchmarks -o robustness         random guesses and samples of constrained and of large problems
 
 Times drift on a machine that does other things too: trust ratios, and what two runs agree on. The exit status is 1 if
@@ -32,6 +34,7 @@ import trajopt
 from tests.benchmarks import (
     articulations,
     convergence,
+    display,
     extensibility,
     gaits,
     inside,
@@ -49,6 +52,7 @@ from tests.benchmarks import (
     simulator,
     speed,
     startup,
+    sweep,
     threads,
     track,
 )
@@ -73,10 +77,20 @@ SECTIONS = (
     "articulations",
     "mpc",
     "server",
+    "display",
     "robustness",
+    "sweep",
     "startup",
 )
-SLOW = {"limits", "mpc", "robustness", "server", "startup"}  # which take minutes, and are left out unless asked for
+SLOW = {
+    "display",
+    "limits",
+    "mpc",
+    "robustness",
+    "server",
+    "startup",
+    "sweep",
+}  # which take minutes, and are left out unless asked for
 
 
 def parse() -> argparse.Namespace:
@@ -132,10 +146,9 @@ def main() -> int:
         _show(figures, "profiles", profiles.measure(options.peers, count=options.count), profiles.report)
         if options.draw:
             print(profiles.draw(figures["profiles"], options.draw))
-    if "memory" in sections:
-        _show(figures, "memory", memory.measure(), memory.report)
-    if "gaits" in sections:
-        _show(figures, "gaits", gaits.measure(), gaits.report)
+    for name, section in (("memory", memory), ("gaits", gaits), ("display", display)):
+        if name in sections:
+            _show(figures, name, section.measure(), section.report)
     if "limits" in sections:
         _show(figures, "limits", limits.measure(), limits.report)
         status |= int(any(limits.failures(known) for known in figures["limits"].values()))
@@ -154,10 +167,10 @@ def main() -> int:
         _show(figures, "server", server.measure(), server.report)
         status |= int(server.failures(figures["server"]))
     if "robustness" in sections:
-        counts = {} if options.count is None else {"count": options.count, "samples": options.count}
-        _show(figures, "robustness", robustness.measure(options.peers, **counts), robustness.report)
-        if options.draw:
-            print(*robustness_pictures.draw(figures["robustness"], options.draw), sep="\n")
+        _robustness(options, figures)
+    if "sweep" in sections:
+        _show(figures, "sweep", sweep.measure(count=options.count), sweep.report)
+        status |= int(sweep.failures(figures["sweep"]))
     if "startup" in sections:
         _show(figures, "startup", startup.measure(chosen), startup.report)
     if options.json:
@@ -168,6 +181,13 @@ def main() -> int:
 def _show(figures: dict[str, Any], section: str, measured: Any, report: Any) -> None:
     figures[section] = measured
     print(report(measured), flush=True)
+
+
+def _robustness(options: argparse.Namespace, figures: dict[str, Any]) -> None:
+    counts = {} if options.count is None else {"count": options.count, "samples": options.count}
+    _show(figures, "robustness", robustness.measure(options.peers, **counts), robustness.report)
+    if options.draw:
+        print(*robustness_pictures.draw(figures["robustness"], options.draw), sep="\n")
 
 
 def _speed(cases: dict[str, Case], options: argparse.Namespace, figures: dict[str, Any]) -> int:

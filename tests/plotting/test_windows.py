@@ -65,15 +65,34 @@ def test_without_a_display_figures_stay_apart() -> None:
 
 
 def test_an_inline_figure_is_shown_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An open one when the cell ends; a closed one, which is a value like any other, by IPython."""
+    """Whoever shows it closes it, so that the end of the cell does not show it again, and IPython makes its picture."""
     monkeypatch.setattr("matplotlib.get_backend", lambda: "module://matplotlib_inline.backend_inline")
     figure = new_figure(4.0, 3.0)
     assert isinstance(figure, InlineFigure)
     assert plt.fignum_exists(figure.number)
-    assert figure._ipython_display_() is None  # type: ignore[func-returns-value]
-    plt.close(figure)
-    with pytest.raises(NotImplementedError):
-        figure._ipython_display_()
+    for _ in range(2):
+        with pytest.raises(NotImplementedError):
+            figure._ipython_display_()
+        assert not plt.fignum_exists(figure.number)
+
+
+def test_a_notebook_shows_each_figure_once() -> None:
+    """In a kernel: as the value of the last line, at the end of a cell, and by `display`."""
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    cells = [
+        "import trajopt\ncase = trajopt.problems.load('lqr')\n"
+        "solution = case.solver(case.problem, case.options).solve(case.xs, case.us)\n"
+        "plot = trajopt.plotting.plot_convergence",
+        "plot(solution)",
+        "figure = plot(solution)",
+        "plot(solution); plot(solution);",
+        "display(figure)",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    nbclient.NotebookClient(notebook, kernel_name="python3", timeout=120).execute()
+    pictures = [sum("image/png" in output.get("data", {}) for output in cell.outputs) for cell in notebook.cells]
+    assert pictures == [0, 1, 1, 2, 1]
 
 
 def is_picture(html: str) -> bool:

@@ -29,10 +29,9 @@ from trajopt.solvers import (
     SolverDDP,
     SolverSQP,
     SQPOptions,
-    curvature,
 )
 from trajopt.solvers.acceptance import Promise
-from trajopt.solvers.curvature import BLENDS, ENOUGH, FIRST_RIDGE, Curvature, ExactDirection, Patience
+from trajopt.solvers.curvature import BAD, BLENDS, END_PARTS, ENOUGH, FIRST_RIDGE, STEADY, Curvature, ExactDirection
 from trajopt.solvers.geodesic import GeodesicAcceleration
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.riccati import Riccati
@@ -87,6 +86,18 @@ def test_auto_is_gauss_newton_as_long_as_steps_are_full(solver: Solver) -> None:
     assert all(record.blend == 0.0 and not record.bent for record in auto.history)
 
 
+def test_auto_is_exact_where_full_steps_lead_to_the_end_in_many(solver: Solver) -> None:
+    """A reach whose Gauss-Newton steps are full, overshoot, and promise three fifths of the one before each."""
+    case = load("arm-reach", "ur5", target=(0.5, 0.4, 0.3))
+    both = [solver(case.problem, solver.options_type(hessian=h)) for h in ("gauss-newton", "auto")]  # type: ignore[call-arg]
+    usual, auto = (each.solve(case.xs, case.us) for each in both)
+    assert usual.converged
+    assert auto.converged
+    assert auto.cost == pytest.approx(usual.cost, rel=1e-6)
+    assert auto.iterations < 0.5 * usual.iterations
+    assert all(record.step_length == 1.0 for record in usual.history[-30:])
+
+
 def test_auto_needs_fewer_iterations_where_many_steps_are_short(solver: Solver) -> None:
     """The double pendulum swings up from a random start, on which Gauss-Newton crawls."""
     family = FAMILIES["double-pendulum"]
@@ -106,7 +117,6 @@ def test_auto_needs_fewer_iterations_where_many_steps_are_short(solver: Solver) 
 
 def test_after_a_part_the_one_above_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts rise by one at most, from the smallest after a failure; those of a NaN are none."""
-    monkeypatch.setattr(curvature, "PAUSE", 0)
     family = FAMILIES["double-pendulum"]
     one = SolverDDP(family.build(), DDPOptions(hessian="exact", max_iterations=60))
     found: list[float] = []
@@ -213,20 +223,59 @@ def test_the_gauss_newton_direction_comes_back_to_the_bit() -> None:
     np.testing.assert_array_equal(e.K, K)
 
 
-def test_steps_that_fail_raise_the_ridge_and_attempts_that_fail_pause() -> None:
+def test_the_end_made_convex_has_the_sizes_of_its_curvature() -> None:
+    """E² = |E|², and |E| is positive: E is the part of the end's Hessian beyond Gauss-Newton."""
+    problem = valley()
+    e = Evaluator(problem)
+    e.prepare()
+    e.expand(problem.x0)
+    gauss_newton = Riccati(LinearQuadratic.of(e), K=e.K, k=e.k)
+    gauss_newton.factor(feasible=True)
+    exact = ExactDirection(e)
+    assert exact.factor(gauss_newton.Vx, 0.0, DDPOptions()) == (0.0, None), "no part is convex here"
+    beyond = exact._hessian.terminal_H - e.terminal_H
+    part, outcome = exact.factor_convex_end(0.0, DDPOptions())
+    assert part in END_PARTS
+    assert outcome is not None
+    convex = part * (exact._hessian.terminal_H - e.terminal_H)
+    assert np.linalg.eigvalsh(beyond).min() < -0.1
+    assert np.linalg.eigvalsh(convex).min() > 0.0
+    np.testing.assert_allclose(convex @ convex, beyond @ beyond, rtol=1e-6)
+
+
+def step(length: float, *, accepted: bool = True, decrease: float = 1.0, d0: float = 2.0) -> Step:
+    """A step whose direction promises d0 / 2."""
+    return Step(length, accepted, None, 0.0, decrease, 1.0, Promise(d0, -d0))
+
+
+def test_steps_that_fail_raise_the_ridge() -> None:
     options = DDPOptions(hessian="exact")
-    choice, promise = Curvature(Evaluator(valley()), options), Promise(1.0, -1.0)
+    choice = Curvature(Evaluator(valley()), options)
     for length, accepted, ridge in (
         (0.0, False, FIRST_RIDGE),
         (0.0, False, FIRST_RIDGE * options.regularization_increase),
         (1.0, True, FIRST_RIDGE * options.regularization_increase / options.regularization_decrease),
+        (BAD, True, FIRST_RIDGE * options.regularization_increase),
     ):
         choice.blend = 1.0
-        choice.judge(Step(length, accepted, None, 0.0, 1.0, 1.0, promise))
+        choice.judge(step(length, accepted=accepted), 1e-9)
         assert choice.ridge == pytest.approx(ridge)
-    patience = Patience()
-    due = [patience.is_due()]
-    patience.learn(success=False)
-    due += [patience.is_due(), patience.is_due()]
-    patience.learn(success=True)
-    assert [*due, patience.is_due()] == [True, False, True, True]
+
+
+def test_short_and_poor_steps_count_and_full_ones_as_far_as_they_lead() -> None:
+    """Full steps do as soon as, three times, another FAR of them would not come to the end: 0.5^30 < 1e-9 < 0.7^30."""
+    for crawling, expected in (
+        ([step(1.0, d0=1e3 * 0.1**i) for i in range(12)], False),
+        ([step(1.0, d0=0.5**i) for i in range(STEADY + 1)], True),
+        ([step(1.0, d0=0.5**i) for i in range(STEADY)], False),
+        ([step(1.0, d0=0.5**i) for i in range(15, 30)], False),
+        ([step(1.0, d0=0.7**i) for i in range(15, 30)], True),
+        ([step(0.5, d0=0.5**i) for i in range(ENOUGH)], True),
+        ([step(1.0, decrease=0.1, d0=0.5**i) for i in range(ENOUGH)], True),
+        ([step(0.5, d0=0.5**i) for i in range(ENOUGH - 1)], False),
+    ):
+        choice = Curvature(Evaluator(valley()), DDPOptions())
+        for each in crawling:
+            choice.judge(each, 1e-9)
+        assert choice.engaged == expected
+        assert choice.bad_step == (BAD if expected else DDPOptions().bad_step)

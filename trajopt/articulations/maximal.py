@@ -25,7 +25,7 @@ from trajopt.articulations.rigid import (
     to_quaternions,
     turning_angles,
 )
-from trajopt.checks import as_numbers, check_array, check_instance, check_known, check_non_negative
+from trajopt.checks import as_numbers, check_array, check_instance, check_known, check_non_negative, shape_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots import Robot
 from trajopt.types import Reals
@@ -91,8 +91,8 @@ def generalized_to_maximal(
     """
     check_instance("robot", robot, Robot, "load_robot makes one")
     check_known("convention", convention, CONVENTIONS)
-    many, bodies = np.ndim(q) == 2, _bodies(robot.model)
     qs, vs = states_of(robot, q, v)
+    many, bodies = np.ndim(q) == 2, _bodies(robot.model)
     poses, twists = np.empty((len(qs), len(bodies), 7)), np.empty((len(qs), len(bodies), 6))
     for part in _chunks(len(qs)):
         found = _forward(robot.model, bodies, qs[part].T.copy(), vs[part].T.copy(), convention)
@@ -147,7 +147,7 @@ def maximal_to_generalized(
     check_instance("robot", robot, Robot, "load_robot makes one")
     check_known("convention", convention, CONVENTIONS)
     model, bodies = robot.model, _bodies(robot.model)
-    many = np.ndim(poses) == 3
+    many = len(shape_of(poses)) == 3
     given, speeds = _maximal(poses, twists, len(bodies), many)
     q, v = np.zeros((len(given), robot.nq)), np.zeros((len(given), robot.nv))
     residual = JointResidual(*np.zeros((4, len(given), len(bodies))))

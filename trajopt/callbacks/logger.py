@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.callbacks.base import Callback
-from trajopt.checks import check_items
+from trajopt.checks import check_flag, check_items
 from trajopt.errors import InvalidArgumentError, shown
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.shooting import ShootingProblem
@@ -44,9 +45,11 @@ class CallbackLogger(Callback):
 
     Args:
         records: Records to begin with, for example `solution.history`.
+        trajectories: Whether to keep the states of every iteration too, for `trajopt.display.show(iterates=...)`.
     """
 
-    def __init__(self, records: Iterable[IterationRecord] = ()) -> None:
+    def __init__(self, records: Iterable[IterationRecord] = (), *, trajectories: bool = False) -> None:
+        self._kept: list[Reals] | None = [] if check_flag("trajectories", trajectories) else None
         self._records = list(check_items("records", records, "iteration records"))
         if not all(hasattr(record, "iteration") for record in self._records):
             raise InvalidArgumentError(f"records: expected iteration records, got {shown(records)}")
@@ -54,10 +57,19 @@ class CallbackLogger(Callback):
     def start(self, problem: ShootingProblem, solver_name: str) -> None:
         """Forgets the previous solve."""
         self._records.clear()
+        if self._kept is not None:
+            self._kept.clear()
 
     def __call__(self, record: IterationRecord) -> None:
         """Keeps the record."""
         self._records.append(record)
+        if self._kept is not None:
+            self._kept.append(record.trajectory[0])
+
+    @property
+    def trajectories(self) -> tuple[Reals, ...]:
+        """States (T + 1, nx) after each iteration; empty unless `trajectories` asked for them."""
+        return tuple(self._kept or ())
 
     @property
     def records(self) -> tuple[IterationRecord, ...]:

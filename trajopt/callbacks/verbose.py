@@ -118,7 +118,7 @@ class CallbackVerbose(Callback):
         if self._console is None:
             from rich.console import Console
 
-            self._console = Console()
+            self._console = Console(force_jupyter=False)  # in a notebook each line would be an output of its own
         # soft_wrap: rich would otherwise break lines at 80 columns where it does not know the width, as in a pipe
         self._console.print(text, style=style or None, markup=False, highlight=False, emoji=False, soft_wrap=True)
 

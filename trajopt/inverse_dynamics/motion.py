@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pinocchio as pin
 from scipy.interpolate import make_smoothing_spline
 
-from trajopt.checks import as_numbers, check_array, check_instance, check_non_negative, check_positive
+from trajopt.checks import as_numbers, check_array, check_instance, check_non_negative, check_positive, shape_of
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.robots import Robot
 from trajopt.types import Reals
@@ -123,7 +123,7 @@ class Motion:
 
 def _grid(times: npt.ArrayLike, count: int) -> tuple[Reals, float]:
     """Times (count,) and their step [s]."""
-    if np.ndim(times) == 0:
+    if shape_of(times) == ():
         dt = check_positive("times", times, unit="s")
         return dt * np.arange(count, dtype=float), dt
     at = check_array("times", times, (count,), cure="a time for each configuration, or the time step alone")

@@ -60,7 +60,8 @@ def solve(
         limits: Whether to keep the robot's joint limits.
         starts: Largest number of starts [-].
         seed: Of the starts beyond the target's neighbourhood.
-        start: A configuration (nq,) to start from first; one beyond limits is moved inside.
+        start: A configuration (nq,) to start from first; one beyond limits is moved inside. Without costs the answer
+            need not be the nearest to it: a cost of ResidualModelState says which one is wanted.
         tolerance: Largest violation of a row of the constraints [unit of the row].
 
     Raises:

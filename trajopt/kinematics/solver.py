@@ -81,7 +81,8 @@ class IKSolver(Immutable):
             targets: Values of parameters by name, such as {"tool.reference": pinocchio.SE3}; the first ones by default.
             starts: Largest number of starts [-].
             seed: Of the starts beyond the target's neighbourhood.
-            start: A configuration (nq,) to start from first; one beyond limits is moved inside.
+            start: A configuration (nq,) to start from first; one beyond limits is moved inside. Without costs the
+                answer need not be the nearest to it: a cost of ResidualModelState says which one is wanted.
 
         Raises:
             UnknownNameError: There is no parameter of this name.

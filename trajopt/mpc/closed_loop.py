@@ -6,7 +6,7 @@ import contextlib
 import math
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from trajopt.checks import check_flag, check_non_negative, check_positive
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown
+from trajopt.model.calls import wrong_call
 from trajopt.mpc.disturbance import Disturbance, Noise, Push, Rate
 from trajopt.mpc.errors import ClosedLoopError
 from trajopt.mpc.plant import PlantAbstract, check_next, fixed_step, plant_of
@@ -48,6 +49,7 @@ def simulate(
     dt_plant: float | None = None,
     seed: int | np.random.Generator = 0,
     progress: bool = False,
+    on_step: Callable[[MPCStep], Any] | None = None,
 ) -> ClosedLoop:
     """Runs a controller with a plant.
 
@@ -74,6 +76,8 @@ def simulate(
         dt_plant: Largest time step of the plant [s]; by default the control period, for a Simulator 1 ms.
         seed: Seed of the noise, or a numpy generator.
         progress: Whether to show a bar.
+        on_step: Function that is called with each step of the controller, such as `CallbackDisplay.show_plan`;
+            what it raises ends the loop.
 
     Returns:
         The log.
@@ -95,6 +99,7 @@ def simulate(
         seed=seed,
         predicts=check_flag("compensate_delay", compensate_delay),
         feedback=check_flag("feedback", feedback),
+        on_step=on_step,
     ).run(check_positive("duration", duration, unit="s"), check_flag("progress", progress))
 
 
@@ -115,6 +120,7 @@ class _Loop:
         seed: Any,
         predicts: bool,
         feedback: bool,
+        on_step: Callable[[MPCStep], Any] | None,
     ) -> None:
         if not all(hasattr(controller, name) for name in ("problem", "feedback", "prepare", "reset")):
             raise InvalidArgumentError(f"controller: expected an MPCController(problem), got {shown(controller)}")
@@ -129,6 +135,11 @@ class _Loop:
         self._disturbance = Disturbance(disturbance, self._state)
         self._predicts, self._feedback = predicts and self._delay > 0.0, feedback
         self._model_step = self._prediction_step() if self._predicts else self._dt
+        fault = None if on_step is None or not callable(on_step) else wrong_call(on_step, (None,), {})
+        if on_step is not None and (fault is not None or not callable(on_step)):
+            told = f"got {shown(on_step)}" if fault is None else fault
+            raise InvalidArgumentError(f"on_step: expected a function of one argument, an MPCStep; {told}")
+        self._on_step = on_step
         self._coming: deque[tuple[float, MPCStep]] = deque()
         self._facts = {
             "delay": self._delay,
@@ -208,6 +219,8 @@ class _Loop:
         seen = self._predicted(measured, t, row) if self._predicts and k else measured
         step = controller.feedback(seen, t + self._delay if self._predicts else t)
         recorder.take(x, measured, step, model, row)
+        if self._on_step is not None:
+            self._on_step(step)
         self._bounds = recorder.limits()
         self._plant.follow(model, row)
         self._coming.append((t + self._delay if k else t, step))

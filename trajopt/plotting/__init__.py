@@ -23,6 +23,7 @@ from trajopt.plotting.rollout import animate_rollout, plot_rollout
 from trajopt.plotting.strip import plot_strip
 from trajopt.plotting.style import check_picture_path
 from trajopt.plotting.summary import plot_pages, plot_summary
+from trajopt.plotting.sweeps import plot_cost_histogram, plot_parallel_coordinates, plot_success_map, plot_sweep
 from trajopt.plotting.trajectory import plot_solution
 
 __all__ = [
@@ -34,18 +35,22 @@ __all__ = [
     "plot_constraints",
     "plot_contact_forces",
     "plot_convergence",
+    "plot_cost_histogram",
     "plot_cost_terms",
     "plot_drives",
     "plot_ellipses",
     "plot_feet",
     "plot_motion",
     "plot_pages",
+    "plot_parallel_coordinates",
     "plot_path",
     "plot_phases",
     "plot_rollout",
     "plot_solution",
     "plot_strip",
+    "plot_success_map",
     "plot_summary",
+    "plot_sweep",
 ]
 
 explain_calls(__name__)

@@ -91,19 +91,20 @@ class Film:
         return [(f.positions[t] + f.outline[t]) @ self.turn.T for f in feet]
 
 
-def film_of(solution: Solution, obstacles: npt.ArrayLike = ()) -> Film:
+def film_of(solution: Solution, obstacles: npt.ArrayLike = (), *, aside: bool = True) -> Film:
     """Film of a solution.
 
     Args:
         solution: The solution.
         obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
+        aside: Whether a robot on feet is seen from its side; otherwise all axes are those of the world.
 
     Raises:
         InvalidArgumentError: A state is not finite; or it has no robot and is no pose, and the model has no `skeleton`;
             or obstacles are none.
     """
     bodies = check_obstacles(obstacles)
-    skeleton, trails, goals = _body(check_solution(solution))
+    skeleton, trails, goals = body_of(check_solution(solution))
     if not np.all(np.isfinite(skeleton.points)):
         raise InvalidArgumentError("solution: expected finite states, got others; explain() says why the solve failed")
     robot = solution.robot
@@ -112,7 +113,7 @@ def film_of(solution: Solution, obstacles: npt.ArrayLike = ()) -> Film:
     return filmed(
         skeleton,
         legged_motion(solution) if legged else None,
-        facing=facing_of(robot, solution.xs[0]) if robot is not None and is_legged(solution) else None,
+        facing=facing_of(robot, solution.xs[0]) if aside and robot is not None and is_legged(solution) else None,
         times=abscissa if label.startswith("time") else KNOT * abscissa,
         label=label,
         axes=_axes(solution, skeleton.points, goals),
@@ -182,11 +183,15 @@ def _turned(bodies: Reals, turn: Reals) -> Reals:
 
 def check_body(solution: Solution) -> None:
     """Raises InvalidArgumentError if a solution has no body to draw."""
-    _body(solution)
+    body_of(solution)
 
 
-def _body(solution: Solution) -> tuple[Skeleton, list[Reals], list[Reals]]:
-    """Skeleton, paths (T + 1, 3) and goals (3,)."""
+def body_of(solution: Solution) -> tuple[Skeleton, list[Reals], list[Reals]]:
+    """Skeleton, paths (T + 1, 3) and goals (3,) in the world's axes.
+
+    Raises:
+        InvalidArgumentError: There is no body to draw.
+    """
     if solution.robot is None:
         skeleton, poses = model_skeleton(solution), poses_of(solution)
         if skeleton is None and poses is not None:

@@ -15,6 +15,7 @@ from trajopt.analysis.references import (
     asked_values,
     constraints_of,
     frame_points,
+    frame_references,
     knot_values,
     terms_of,
 )
@@ -51,6 +52,50 @@ def goals_of(solution: Solution) -> list[tuple[str, Reals]]:
     return goals
 
 
+def goal_placements(solution: Solution) -> list[tuple[str, Reals]]:
+    """Frame and placement (4, 4) [-, m] that each cost term or constraint of the end asks a frame's rotation to have.
+
+    A term on a rotation alone stands where the frame is at the end. Without a problem there are none.
+    """
+    from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameRotation
+
+    problem, kinds = solution.problem, (ResidualModelFramePlacement, ResidualModelFrameRotation)
+    terminal = getattr(problem, "terminal", None)
+    items = [i for i in (*terms_of(terminal), *constraints_of(terminal)) if isinstance(i.residual, kinds)]
+    values, found = knot_values(solution) if items else {}, []
+    for item in items:
+        weights = values[f"{item.name}.weights"][-1][-3:] if f"{item.name}.weights" in values else np.ones(3)
+        if not (np.isfinite(asked_values(item, values)[-1][-3:]).all() and np.all(weights > 0)):
+            continue
+        reference, placement = values[f"{item.name}.reference"][-1], np.eye(4)
+        placement[:3, :3] = reference[:, :3]
+        with_place = reference.shape == (3, 4)
+        placement[:3, 3] = reference[:, 3] if with_place else solution.frame_path(item.residual.frame)[-1]
+        found.append((item.residual.frame, placement))
+    return found
+
+
+def moving_goals(solution: Solution) -> list[tuple[str, Reals]]:
+    """Frame and points (T + 1, 3) [m] that terms or constraints ask a frame to follow; NaN at knots without one.
+
+    Frames whose reference stays where it is, and feet, are left out. Without a problem there are none.
+    """
+    from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameTranslation
+
+    problem, kinds = solution.problem, (ResidualModelFramePlacement, ResidualModelFrameTranslation)
+    items = [] if problem is None else [*all_terms(problem), *all_constraints(problem)]
+    frames: dict[str, Any] = dict.fromkeys(str(i.residual.frame) for i in items if isinstance(i.residual, kinds))
+    values, feet = knot_values(solution) if frames else {}, feet_frames(solution) if frames else ()
+    asked = [(frame, frame_references(solution, frame, values)) for frame in frames if frame not in feet]
+    return [(frame, points) for frame, points in asked if np.ptp(_known(points), axis=0).max(initial=0.0) > 1e-9]
+
+
+def _known(points: Reals) -> Reals:
+    """Points without NaN; one zero if there is none."""
+    known = points[np.isfinite(points).all(axis=1)]
+    return known if len(known) else np.zeros((1, 3))
+
+
 def shown_goals(solution: Solution) -> tuple[list[str], list[tuple[str, Reals]]]:
     """Frames of a robot whose paths pictures draw, and goals that they mark.
 
@@ -72,15 +117,24 @@ def pose_goals(solution: Solution) -> Reals:
     The latter are waypoints. A term counts where its weight, and those of all coordinates of the position, are > 0; a
     constraint where it asks for all coordinates of the position.
     """
+    if solution.problem is None:
+        return np.zeros((0, 3)) if solution.description is None else solution.description.pose_goals
+    return np.unique(goal_poses(solution)[:, :3, 3], axis=0)
+
+
+def goal_poses(solution: Solution) -> Reals:
+    """Poses at the places of `pose_goals`, shape (n, 4, 4) [-, m]; rotations are NaN where none is asked for.
+
+    Without a problem there are none.
+    """
     from trajopt.actions.unicycle import ActionModelUnicycle
     from trajopt.residuals import ResidualModelState
 
-    problem = solution.problem
+    problem, found = solution.problem, [np.zeros((0, 4, 4))]
     if problem is None:
-        return np.zeros((0, 3)) if solution.description is None else solution.description.pose_goals
-    found = [np.zeros((0, 3))]
+        return found[0]
     if isinstance(problem.terminal, ActionModelUnicycle):  # its cost, which has no terms, is about the origin
-        found.append(np.zeros((1, 3)))
+        found.append(np.eye(4)[None])
     values, last = knot_values(solution), len(solution.xs) - 1
     for item in (*all_terms(problem), *all_constraints(problem)):
         if not isinstance(item.residual, ResidualModelState):
@@ -89,7 +143,7 @@ def pose_goals(solution: Solution) -> Reals:
         begun = np.flatnonzero(np.isfinite(steps).any(axis=1))
         if not len(begun):
             continue
-        moving = _moving(problem.state, references[begun])
+        moving, turning = _moving(problem.state, references[begun])
         knots = begun[np.isfinite(steps[begun][:, moving]).all(axis=1)] if moving else begun[:0]
         if len(knots) > max(1, _SHARE * len(solution.xs)):
             knots = knots[knots == last]
@@ -97,8 +151,10 @@ def pose_goals(solution: Solution) -> Reals:
             goals = [problem.state.integrate(references[t], np.nan_to_num(steps[t])) for t in knots]
             poses = problem.state.body_poses(np.array(goals))
             assert poses is not None
-            found.append(np.unique(poses[:, :3, 3], axis=0))
-    return np.unique(np.concatenate(found), axis=0)
+            asked = np.isfinite(steps[knots][:, turning]).all(axis=1) & bool(turning)
+            poses[~asked, :3, :3] = np.nan
+            found.append(poses)
+    return np.concatenate(found)
 
 
 def _asked_steps(item: Any, values: Mapping[str, Reals], ndx: int) -> Reals:
@@ -113,11 +169,14 @@ def _asked_steps(item: Any, values: Mapping[str, Reals], ndx: int) -> Reals:
     return steps
 
 
-def _moving(state: StateAbstract, references: Reals) -> list[int]:
-    """Tangent coordinates of a state that move the position of its body."""
-    moving = []
+def _moving(state: StateAbstract, references: Reals) -> tuple[list[int], list[int]]:
+    """Tangent coordinates of a state that move the position of its body, and those that turn it."""
+    moving, turning = [], []
     for i, step in enumerate(1e-3 * np.eye(state.ndx)):
         ends = [state.body_poses(np.atleast_2d(x)) for x in (references[0], state.integrate(references[0], step))]
-        if ends[0] is not None and ends[1] is not None and np.abs(ends[1] - ends[0])[0, :3, 3].max() > 1e-9:
-            moving.append(i)
-    return moving
+        if ends[0] is None or ends[1] is None:
+            continue
+        change = np.abs(ends[1] - ends[0])[0]
+        moving += [i] if change[:3, 3].max() > 1e-9 else []
+        turning += [i] if change[:3, :3].max() > 1e-9 else []
+    return moving, turning

@@ -7,9 +7,13 @@ from matplotlib.figure import Figure
 
 
 class InlineFigure(Figure):
-    """A figure that leaves it to the end of the cell to show it, while it is open."""
+    """A figure that is shown once: as the value of a cell's last line, by `display`, or at the end of the cell."""
 
     def _ipython_display_(self) -> None:
-        """Displays nothing; raises NotImplementedError for a closed figure, which IPython then shows as any other."""
-        if not plt.fignum_exists(self.number):
-            raise NotImplementedError
+        """Closes the figure, as open ones are shown at the end of a cell; then IPython shows it as any other.
+
+        Raises:
+            NotImplementedError: Always; it makes IPython go on to the figure's picture.
+        """
+        plt.close(self)
+        raise NotImplementedError

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,11 +69,24 @@ _RC: dict[Any, Any] = {
 }
 
 
-def house_style() -> AbstractContextManager[None]:
-    """Context with the settings of all pictures; the caller's matplotlib settings are restored at its end."""
+@contextlib.contextmanager
+def house_style() -> Iterator[None]:
+    """Context with the settings of all pictures; the caller's matplotlib settings are restored at its end.
+
+    But not whether it is interactive: a notebook switches that on when its first figure is made, perhaps in here, and
+    shows no figure at the end of a cell without.
+    """
     import matplotlib
 
-    return matplotlib.rc_context(_RC)
+    interactive = matplotlib.is_interactive()
+    try:
+        with matplotlib.rc_context(_RC):
+            try:
+                yield
+            finally:
+                interactive = matplotlib.is_interactive()
+    finally:
+        matplotlib.interactive(interactive)
 
 
 def check_figure(figure: Any) -> Figure | SubFigure:

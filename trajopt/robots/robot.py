@@ -53,6 +53,8 @@ class Robot(Immutable):
         configurations: Further reference configurations by name, each of shape (nq,).
         shapes: Solids on its links, which pictures draw; `ArticulationBuilder` makes them.
         distances: Bounds (lower, upper) of the distances of joints, by their names; each is a free flyer [m].
+        source: Its file, or its name in example-robot-data, in which views look for meshes; `load_robot` sets it.
+        package_dirs: Folders in which meshes of the file are searched.
 
     Raises:
         InvalidArgumentError: A configuration has a wrong size, is not finite, or has a rotation that is not normalised;
@@ -60,7 +62,7 @@ class Robot(Immutable):
         UnknownNameError: There is no such frame or joint.
     """
 
-    not_content = ("_shapes",)  # pictures
+    not_content = ("_shapes", "_source", "_package_dirs")  # pictures
 
     def __init__(
         self,
@@ -70,6 +72,8 @@ class Robot(Immutable):
         configurations: Mapping[str, npt.ArrayLike] | None = None,
         shapes: Sequence[Shape] = (),
         distances: Mapping[str, npt.ArrayLike] | None = None,
+        source: str | PathLike[str] | None = None,
+        package_dirs: Sequence[str | PathLike[str]] = (),
     ) -> None:
         if not isinstance(model, pin.Model):
             raise InvalidArgumentError(
@@ -86,6 +90,9 @@ class Robot(Immutable):
         for shape in self._shapes:
             self.frame_id(check_instance("shapes", shape, Shape, "ArticulationBuilder makes them").link)
         self._distances = self._checked_distances({} if distances is None else distances)
+        self._source = None if source is None else str(check_path("source", source))
+        folders = check_items("package_dirs", package_dirs, "folders")
+        self._package_dirs = tuple(str(check_path("package_dirs", folder)) for folder in folders)
 
     @property
     def name(self) -> str:
@@ -145,6 +152,16 @@ class Robot(Immutable):
     def distances(self) -> dict[str, tuple[float, float]]:
         """Bounds (lower, upper) of the distances of its distance joints, by the joints' names [m]."""
         return dict(self._distances)
+
+    @property
+    def source(self) -> str | None:
+        """Its file, or its name in example-robot-data, in which views look for meshes; None if it is not known."""
+        return self._source
+
+    @property
+    def package_dirs(self) -> tuple[str, ...]:
+        """Folders in which meshes of its file are searched."""
+        return self._package_dirs
 
     def joint_id(self, name: str) -> int:
         """Index of a joint in the model (the universe is 0).
@@ -256,7 +273,11 @@ class Robot(Immutable):
             q = _check_configuration(self._model, "configuration", configuration)
         model = without_joints(self._model, locked, q)
         left = {joint: bounds for joint, bounds in self._distances.items() if model.existJointName(joint)}
-        return Robot(model, name=self._name, shapes=self._shapes, distances=left)
+        return Robot(model, name=self._name, shapes=self._shapes, distances=left, **self._origin)
+
+    @property
+    def _origin(self) -> dict[str, Any]:
+        return {"source": self._source, "package_dirs": self._package_dirs}
 
     def _checked_distances(self, distances: Mapping[str, npt.ArrayLike]) -> dict[str, tuple[float, float]]:
         found = {}
@@ -273,7 +294,8 @@ class Robot(Immutable):
         return found
 
     def __reduce__(self) -> tuple[Callable[..., Robot], tuple[Any, ...]]:
-        return _rebuild, (self._model, self._name, self._shapes, self._distances)
+        origin = (self._source, self._package_dirs)
+        return _rebuild, (self._model, self._name, self._shapes, self._distances, *origin)
 
     def __repr__(self) -> str:
         base = "floating base" if self.floating_base else "fixed base"
@@ -327,14 +349,14 @@ def load_robot(
     is_path = not isinstance(source, str) or "/" in text or "\\" in text or text.lower().endswith(FILE_SUFFIXES)
     if is_path:
         path = find_file(text, package_dirs)
-        return Robot(load_file(path, floating_base), name=name)
+        return Robot(load_file(path, floating_base), name=name, source=path, package_dirs=package_dirs)
     if text in BUILTIN_ROBOTS:
         if floating_base:
             raise InvalidArgumentError(
                 f"floating_base: expected None or False for {text!r}, got True; its base is part of its definition"
             )
         return Robot(BUILTIN_ROBOTS[text](), name=name or text)
-    return Robot(load_example_robot(text, floating_base), name=name or text)
+    return Robot(load_example_robot(text, floating_base), name=name or text, source=text)
 
 
 def _reference_configurations(model: pin.Model) -> dict[str, Reals]:
@@ -353,4 +375,4 @@ def _check_configuration(model: pin.Model, argument: str, q: npt.ArrayLike) -> R
 
 
 def _rebuild(model: pin.Model, name: str, *more: Any) -> Robot:
-    return Robot(model, name=name, **dict(zip(("shapes", "distances"), more)))
+    return Robot(model, name=name, **dict(zip(("shapes", "distances", "source", "package_dirs"), more)))

@@ -21,7 +21,7 @@ from trajopt.analysis.basics import has_cost_terms
 from trajopt.analysis.constraints import HELD
 from trajopt.analysis.report import tipping_words, tips
 from trajopt.shooting import inspection
-from trajopt.solution.advice import curvature_left_out, gap_left, has_black_boxes, other_solvers
+from trajopt.solution.advice import curvature_left_out, gap_left, guess_lost, has_black_boxes, other_solvers
 from trajopt.solution.clamped import clamped_controls, clamped_words
 from trajopt.solution.explained_constraints import constraint_lines, moving_the_start, relaxation, softening
 from trajopt.solution.misses import misses, out_of_reach
@@ -196,6 +196,8 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
                 f"the cost still fell by {fall:.2g} in the last {len(recent)} iterations: raise max_iterations, or "
                 "start from a better guess"
             )
+        lost = guess_lost(solution)
+        advice += [lost] if lost else []
         curved = curvature_left_out(solution)
         advice += [curved] if curved else []
         if not curved and np.median([r.step_length for r in recent]) < 0.1:

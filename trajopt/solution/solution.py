@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from trajopt.model.attributes import ExplainsAttributes
 from trajopt.robots import Robot
 from trajopt.shooting import inspection
 from trajopt.solution import file
+from trajopt.solution.left_out import adjoint
 from trajopt.solution.record import IterationRecord, SolverStatus
 from trajopt.types import Reals
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from trajopt.analysis import MonteCarlo, StateCovariance
+    from trajopt.display import View
     from trajopt.shooting import ShootingProblem
     from trajopt.solution.description import Description
 
@@ -190,12 +192,7 @@ class Solution(ExplainsAttributes):
         feedback = 0.0 if self.K is None else np.where(np.isfinite(self.K), self.K, 0.0)
         feedback = np.broadcast_to(feedback, (*self.us.shape, d.Lx.shape[1]))
         y = self.multipliers.get("constraints", np.zeros(d.rows.shape))
-        Lx, Lu = d.Lx + (y[:, None] @ d.Cx)[:, 0], d.Lu + (y[:-1, None] @ d.Cu)[:, 0]
-        costate, gradient = Lx[-1], np.zeros_like(self.us)
-        for t in range(len(self.us) - 1, -1, -1):
-            gradient[t] = Lu[t] + d.Fu[t].T @ costate
-            costate = Lx[t] + d.Fx[t].T @ costate - feedback[t].T @ gradient[t]
-        return gradient
+        return adjoint(d, feedback, y)[0]
 
     def violations(self) -> dict[str, Reals]:
         """By how much each constraint is beyond its bounds, by name: (T + 1, n), 0 where it holds.
@@ -298,6 +295,24 @@ class Solution(ExplainsAttributes):
         from trajopt.plotting import animate
 
         return animate(self, path, speed=speed, frames_per_second=frames_per_second, obstacles=obstacles)
+
+    @overload
+    def show(self, path: None = None, *, host: str = ..., port: int = ..., browser: bool = ...) -> View: ...
+
+    @overload
+    def show(self, path: str | Path, *, host: str = ..., port: int = ..., browser: bool = ...) -> Path: ...
+
+    def show(
+        self, path: str | Path | None = None, *, host: str = "127.0.0.1", port: int = 0, browser: bool = True
+    ) -> View | Path:
+        """Shows the motion in the browser, or writes a page (.html) that does; see `trajopt.display.show`.
+
+        A view is returned, whose server runs until `close` or the end of the program, or else the path.
+        `solution.show().wait()` keeps a script running.
+        """
+        from trajopt.display import show
+
+        return show(self, path, host=host, port=port, browser=browser)
 
     @contextlib.contextmanager
     def _as_solved(self) -> Iterator[ShootingProblem]:

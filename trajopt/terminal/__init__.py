@@ -14,6 +14,17 @@ from trajopt.errors import InvalidArgumentError, TrajoptError
 if TYPE_CHECKING:
     from rich.console import Console
 
+SOLVERS = {
+    "ddp": "SolverDDP",
+    "fddp": "SolverFDDP",
+    "box-ddp": "SolverBoxDDP",
+    "box-fddp": "SolverBoxFDDP",
+    "sqp": "SolverSQP",
+    "ipopt": "SolverIpopt",
+    "fatrop": "SolverFatrop",
+}
+"""Solver classes of `trajopt.solvers` by their names on the command line."""
+
 
 def assignments(option: str, texts: list[str] | None) -> dict[str, Any]:
     """Values by name of texts such as "mu=0.5", "target=0.4,0,0.6", "pushes=((4, 0.1), (6, -0.2))" and "inner=false".

@@ -114,7 +114,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         for c, b, following in zip(NODES, WEIGHTS, (*NODES[1:], None)):
             stage = self._stage(program, point, y, u, c, b, at_knot=False)
             e = self.differential.expansion(program, stage)
-            stages.append(HessianStage(y=y, Z=Z, Df=e.Df, g=e.g, weight=stage.weight, c=c, b=b))
+            stages.append(HessianStage(y=y, Z=Z, f=e.f, Df=e.Df, g=e.g, weight=stage.weight, c=c, b=b))
             if following is not None:
                 D = e.Df if y is point.x else program.matmul(e.Df, Z)
                 arguments = (point.x, y, Z, e.f, D, point.parameters, _constant(program, following))

@@ -12,7 +12,7 @@ implicit second derivative of a number a stage, see `trajopt.actions.lagrangian`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 from casadi import SX
@@ -32,6 +32,7 @@ class HessianStage:
     Attributes:
         y: State (nx,).
         Z: ∂(y, u)/∂(x, u) (n, n).
+        f: Dynamics (nf,).
         Df: Derivative of f (nf, n).
         g: Gradient of its weighted cost (n,).
         weight: What that is weighted by, b dt (1,).
@@ -41,6 +42,7 @@ class HessianStage:
 
     y: Array
     Z: Array
+    f: Array
     Df: Array
     g: Array
     weight: Array
@@ -71,23 +73,17 @@ def add_hessian(
     if lam is None:
         (lam,) = program.call(ca.Function("none", [], [1e-300 * SX.ones(d.state.ndx)]))
     following: Array | None = None
-    after, total = 0.0, None
+    after, others = 0.0, list[tuple[Array, Array]]()
     for stage in reversed(stages):
         p = _gradient(d, program, lam, following, (symbols, values, dt), stage.b, after)
         first = stage is stages[0]
         H = _stage_hessian(d, program, stage, u, p, (symbols, values), multipliers.rows if first else None)
-        if first:
-            if total is None:
-                return H
-            program.add(total, H)
-            return total
-        term = program.matmul(stage.Z, program.matmul(H, stage.Z), transpose_a=True)
-        if total is None:
-            total = term
-        else:
-            program.add(total, term)
-        following, after = _by_state(d, program, stage, p), stage.c
-    raise AssertionError("a step has stages")
+        if not first:
+            others.append((stage.Z, program.matmul(H, stage.Z)))
+            following, after = _by_state(d, program, stage, p), stage.c
+    for Z, HZ in others:
+        program.accumulate(H, Z, HZ, transpose_a=True, symmetric=True)
+    return H
 
 
 def _gradient(
@@ -129,16 +125,18 @@ def _stage_hessian(
 ) -> Array:
     """∇²(pᵀ κ + b dt l + yᵀ c) by (y, u), (n, n)."""
     i, n = d.instant(derivatives=True), d.state.ndx
-    implicit = d.implicit(i)
-    assert implicit is not None
+    known = d.implicit(i)
+    assert known is not None
+    f, D = SX.sym("f", stage.f.shape[0]), SX.sym("D", *stage.Df.shape)
+    implicit = replace(known, value=f, derivative=D)
     q, w = SX.sym("p", n), SX.sym("weight")
     dynamics = ca.dot(q[n - d.size :], implicit.symbol)
     cost = w * sum(d.term_values(i).values(), SX(0))
-    inputs = [(i.x, stage.y), (i.u, u), parameters, (q, p), (w, stage.weight)]
+    inputs = [(i.x, stage.y), (i.u, u), parameters, (q, p), (w, stage.weight), (f, stage.f), (D, stage.Df)]
     if rows is not None:
         y = SX.sym("y", rows.shape[0])
         cost += ca.dot(y, d.row_values(i))
         inputs.append((y, rows))
     _, H = second_derivatives(d.state, i, cost)
     H += implicit_second_derivatives(d.state, i, dynamics, implicit)
-    return named_call(program, f"{type(d).__name__}: Hessian of a stage", inputs, {"H": ca.densify(H)})["H"]
+    return named_call(program, f"{type(d).__name__}: Hessian of a stage", inputs, {"H": H})["H"]

@@ -1,0 +1,80 @@
+"""SolverSQP from guesses with gaps whose first rollout loses them: jumps of velocities, bad controls, linear steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trajopt import problems
+from trajopt.solution import Solution
+from trajopt.solvers import SolverFDDP, SolverSQP, SQPOptions
+from trajopt.solvers.sqp.policy import is_noisy
+from trajopt.types import Reals
+
+LINEAR = 'SQPOptions(steps="linear") closes gaps knot by knot'
+
+
+def bent(name: str, size: float, seed: int) -> tuple[problems.ProblemCase, Solution, Reals]:
+    """A ready problem, its solution, and the solution's states with waves of `size` along all coordinates."""
+    case = problems.load(name)
+    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    state, t = case.problem.state, np.linspace(0.0, np.pi, case.problem.T + 1)[:, None]
+    heights = size * np.random.default_rng(seed).standard_normal((3, state.ndx))
+    waves = sum(h * np.sin((i + 1) * t) for i, h in enumerate(heights))
+    return case, solution, np.stack([state.integrate(x, dx) for x, dx in zip(solution.xs, waves)])
+
+
+def test_noise_is_told_from_motions_that_jump() -> None:
+    rng, t = np.random.default_rng(0), np.linspace(0.0, 3.0, 60)[:, None]
+    motion = np.hstack([np.sin(t), np.cos(t)])
+    assert is_noisy(motion + 0.5 * rng.standard_normal(motion.shape))
+    assert not is_noisy(motion)
+    for knots in ([30], [20, 40]):
+        jumps = motion.copy()
+        for knot in knots:
+            jumps[knot:] += 20.0
+        assert not is_noisy(jumps)
+    assert not is_noisy(np.zeros((5, 2)))
+
+
+@pytest.mark.parametrize("steps", ["policy", "linear"])
+def test_a_jump_is_solved_from_its_guess(steps: str) -> None:
+    """Velocities jump by 26 and 52 as it takes off and lands; the rollout of its controls costs 8e8."""
+    case = problems.load("quadruped-jump", robot="small-quadruped")
+    solution = SolverSQP(case.problem, SQPOptions(steps=steps, max_iterations=10)).solve(case.xs, case.us)
+    assert solution.converged
+    assert solution.iterations <= 7
+    assert solution.cost == pytest.approx(253.155424657, rel=1e-9)  # SolverFDDP
+    assert solution.history[0].gap_norm > 1.0
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_linear_steps_take_over_where_no_rollout_keeps_to_the_guess(seed: int) -> None:
+    """Without controls the robot falls, with policies of that guess too: rollouts went on from there for 150 steps."""
+    case, _, xs = bent("quadruped-trot", 0.1, seed)
+    solution = SolverSQP(case.problem, SQPOptions(max_iterations=60)).solve(xs, np.zeros_like(case.us))
+    assert solution.converged
+    assert solution.cost == pytest.approx(214.47747, rel=1e-6)
+    assert solution.history[1].gap_norm > 1e-3  # a rollout would have closed them
+    assert "linear" not in solution.explain()
+
+
+def test_explain_names_linear_steps_where_a_rollout_has_lost_the_guess() -> None:
+    case, best, _ = bent("cart-pole", 0.0, 0)
+    t, ends = np.linspace(0.0, np.pi, case.problem.T + 1)[:, None], np.abs(np.diff(best.xs, axis=0)).max(axis=0)
+    heights = 30.0 * ends * np.random.default_rng(2).standard_normal((3, 4))
+    xs = best.xs + sum(h * np.sin((i + 1) * t) for i, h in enumerate(heights))
+    lost = SolverSQP(case.problem, SQPOptions(max_iterations=40)).solve(xs, best.us)
+    assert not lost.converged
+    assert LINEAR in lost.explain()
+    kept = SolverSQP(case.problem, SQPOptions(max_iterations=40, steps="linear")).solve(xs, best.us)
+    assert kept.converged
+    assert kept.cost == pytest.approx(best.cost, rel=1e-6)
+    assert LINEAR not in kept.explain()
+    few = SolverSQP(case.problem, SQPOptions(max_iterations=2, steps="linear")).solve(xs, best.us)
+    assert LINEAR not in few.explain()
+
+
+def test_ddp_is_not_told_of_linear_steps() -> None:
+    case, _, _ = bent("cart-pole", 0.0, 0)
+    assert LINEAR not in SolverFDDP(case.problem).solve(case.xs, case.us).explain()

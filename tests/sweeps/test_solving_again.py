@@ -1,0 +1,69 @@
+"""Rows of a store are solved again when more is asked of them: same bits, whole solutions, explanations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import trajopt
+from tests.sweeps.executors import Here
+from trajopt.sweeps import Outcome, Recipe, Sweep
+
+pytest.importorskip("pyarrow", reason="needs pip install pyarrow")
+RECIPE = Recipe(
+    problem="arm-reach", robot="planar-2r", options={"T": 20, "target": (0.5, 0.0, 0.1)},
+    solver_options={"max_iterations": 12},
+)  # fmt: skip
+SPREADS = np.array([0.0, 0.5, 1.0, 30.0, 0.2])
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    """Rows with random guesses, the fourth of them hopeless, and a last one that raises."""
+    spreads = np.append(SPREADS, -1.0)
+    rows = {"seed": np.arange(6), "spread": spreads, "stop.weight": np.linspace(5.0, 10.0, 6)}
+    return trajopt.sweep(RECIPE, rows, chunk=4, executor=Here(), store=tmp_path_factory.mktemp("sweep"))
+
+
+def test_a_row_is_solved_again_to_the_bit(found: Sweep) -> None:
+    for i in (2, 0, 4):
+        row = found[i]
+        solution = row.solution()
+        np.testing.assert_array_equal(solution.xs, row.xs)
+        np.testing.assert_array_equal(solution.us, row.us)
+        assert (solution.cost, solution.iterations, solution.status.name) == (row.cost, row.iterations, row.status)
+        assert solution.parameters["stop.weight"][0] == 5.0 + i
+        assert len(solution.history) == row.iterations
+    assert not np.array_equal(found[0].xs, found[2].xs)
+
+
+def test_earlier_solutions_stay_as_they_were(found: Sweep) -> None:
+    """One problem is solved for all rows; each solution knows its own values."""
+    first = found[0].solution()
+    terms = first.cost_terms()["stop"][-1]
+    found[4].solution()
+    assert first.cost_terms()["stop"][-1] == terms
+    assert "SolverFDDP: converged." in first.explain()
+
+
+def test_failures_are_explained(found: Sweep) -> None:
+    failures = found.failures()
+    (raised,) = [reason for reason in failures if reason.startswith("InvalidArgumentError: spread: expected")]
+    assert failures[raised].explain() == found.error[5]
+    others = [reason for reason in failures if reason != raised]
+    assert others
+    assert failures[others[0]].explain().startswith("SolverFDDP: ")
+
+
+def test_best_of_part_is_that_row(found: Sweep) -> None:
+    best = found[found.converged][::-1].best()
+    assert isinstance(best, Outcome)
+    np.testing.assert_array_equal(best.solution().xs, found[best.index].xs)
+    assert best.cost == found.cost[found.converged].min()
+
+
+def test_the_table_on_disk_is_that_of_the_sweep(found: Sweep) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs pip install pyarrow")
+    read = parquet.read_table(found.folder / "table.parquet")
+    assert read.column_names == list(found.table)
+    assert read["cost"].to_pylist()[:5] == found.cost[:5].tolist()

@@ -1,0 +1,80 @@
+"""Obstacles that costs and constraints of a problem keep clear of, knot by knot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.analysis.basics import check_solution
+from trajopt.analysis.references import all_constraints, all_terms, knot_values
+from trajopt.residuals import ResidualModelObstacleDistance, ResidualModelPairDistance
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+
+@dataclass(frozen=True, kw_only=True)
+class Obstacle:
+    """All points within a radius of a point, or of a segment, fixed in the world or moving.
+
+    Attributes:
+        name: Name of the cost term or constraint, with a number where it has several obstacles.
+        points: A ball's centre (T + 1, 1, 3), or the ends of a capsule (T + 1, 2, 3) [m]; z is NaN for an upright
+            cylinder. NaN at knots that do not have it.
+        radii: Its radius (T + 1,) [m].
+    """
+
+    name: str
+    points: Reals
+    radii: Reals
+
+    @property
+    def upright(self) -> bool:
+        """Whether it is an upright cylinder."""
+        return bool(np.isnan(self.points[np.isfinite(self.radii)][..., 2]).all())
+
+
+def obstacles_of(solution: Solution) -> list[Obstacle]:
+    """Obstacles of a solution; none without its problem.
+
+    Args:
+        solution: The solution.
+    """
+    problem = check_solution(solution).problem
+    if problem is None:
+        return []
+    found: list[Obstacle] = []
+    kinds = (ResidualModelObstacleDistance, ResidualModelPairDistance)
+    items = [i for i in (*all_terms(problem), *all_constraints(problem)) if isinstance(i.residual, kinds)]
+    values = knot_values(solution) if items else {}
+    for item in items:
+        if isinstance(item.residual, ResidualModelObstacleDistance):
+            rows = values[f"{item.name}.{'circles' if item.residual.dim == 2 else 'spheres'}"]
+            rows = rows if rows.shape[2] == 4 else np.insert(rows, 2, np.nan, axis=2)
+            many = rows.shape[1] > 1
+            found += [
+                Obstacle(
+                    name=f"{item.name}[{i}]" if many else item.name, points=rows[:, i, None, :3], radii=rows[:, i, 3]
+                )
+                for i in range(rows.shape[1])
+            ]
+            continue
+        for i, (key, frame) in enumerate(zip(("first", "second"), item.residual._frames)):
+            if frame is None:
+                points = values[f"{item.name}.{key}"]
+                points = points[:, None] if points.ndim == 2 else points
+                found.append(Obstacle(name=item.name, points=points, radii=values[f"{item.name}.radii"][:, i]))
+    return _without_copies(found)
+
+
+def _without_copies(obstacles: list[Obstacle]) -> list[Obstacle]:
+    """Obstacles without those that stand where an earlier one stands at all knots: each limb names them again."""
+    kept: dict[bytes, Obstacle] = {}
+    for each in obstacles:
+        here = np.flatnonzero(np.isfinite(each.radii))[:1]
+        key = each.points[here].tobytes() + each.radii[here].tobytes() + np.ptp(each.points, axis=0).tobytes()
+        kept.setdefault(key, each)
+    return list(kept.values())

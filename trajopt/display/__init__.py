@@ -1,0 +1,19 @@
+"""Motions in the browser: robots with their meshes, beside what the solution knows.
+
+    view = solution.show()                        # a page on this machine; view.wait() keeps a script running
+    solution.show("motion.html")                  # one file that plays without a server and a network
+    trajopt.display.show([a, b], labels=["before", "after"])
+    SolverFDDP(problem, callbacks=[trajopt.display.CallbackDisplay()])    # a live view of the solve
+
+It needs viser and trimesh, the extra `display`.
+"""
+
+from trajopt.display.callback import CallbackDisplay
+from trajopt.display.show import show
+from trajopt.display.timeline import Timeline
+from trajopt.display.view import View
+from trajopt.model.calls import explain_calls
+
+__all__ = ["CallbackDisplay", "Timeline", "View", "show"]
+
+explain_calls(__name__)

@@ -1,0 +1,36 @@
+"""Layers and panels of a view, in the order of their checkboxes."""
+
+from trajopt.analysis.legs import has_contacts
+from trajopt.analysis.obstacles import obstacles_of
+from trajopt.display.layers.balance import CentreOfMass, Footholds, SupportPolygons, stands_on_feet
+from trajopt.display.layers.base import Layer, LayerKind, Panel, PanelKind
+from trajopt.display.layers.bodies import Beads, PoseBody, SkeletonBody, is_placeless, is_pose, is_skeleton
+from trajopt.display.layers.curves import Curves, has_curves
+from trajopt.display.layers.forces import ContactForces, FrictionCones, has_cones
+from trajopt.display.layers.margins import Margins, has_constraints
+from trajopt.display.layers.obstacles import Obstacles, Planes, planes_of
+from trajopt.display.layers.paths import Goals, Paths, has_goals, has_trails
+
+LAYERS: tuple[LayerKind, ...] = (
+    LayerKind(label="body", applies=is_skeleton, build=SkeletonBody, body=True),
+    LayerKind(label="body", applies=is_pose, build=PoseBody, body=True),
+    LayerKind(label="state", applies=is_placeless, build=Beads, body=True),
+    LayerKind(label="contact forces", applies=has_contacts, build=ContactForces),
+    LayerKind(label="friction cones", applies=has_cones, build=FrictionCones, on=False),
+    LayerKind(label="paths", applies=has_trails, build=Paths),
+    LayerKind(label="centre of mass", applies=stands_on_feet, build=CentreOfMass),
+    LayerKind(label="support polygons", applies=stands_on_feet, build=SupportPolygons),
+    LayerKind(label="footholds", applies=stands_on_feet, build=Footholds),
+    LayerKind(label="goals", applies=has_goals, build=Goals),
+    LayerKind(label="obstacles", applies=lambda solution: bool(obstacles_of(solution)), build=Obstacles),
+    LayerKind(label="planes", applies=lambda solution: bool(planes_of(solution)), build=Planes),
+)
+"""Everything that can stand in the scene beside a robot's meshes."""
+
+PANELS: tuple[PanelKind, ...] = (
+    PanelKind(label="Constraints", applies=has_constraints, build=Margins),
+    PanelKind(label="Curves", applies=has_curves, build=Curves),
+)
+"""Everything that can stand beside the scene."""
+
+__all__ = ["LAYERS", "PANELS", "Layer", "LayerKind", "Panel", "PanelKind"]

@@ -1,0 +1,76 @@
+"""Things that a caller puts beside a motion: lines such as gates and lanes, balls and upright cylinders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.display.layers.base import Layer, LayerKind
+from trajopt.display.layers.drawing import rgb, segments
+from trajopt.display.layers.known import film, size_of
+from trajopt.plotting.obstacles import check_obstacles
+from trajopt.plotting.scene import DARK, Surroundings
+from trajopt.plotting.style import PALETTE
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+_LINE = 3.0  # width of lines [pixel]
+
+
+class Around(Layer):
+    """Lines, balls and upright cylinders that stand still.
+
+    Args:
+        scene: viser's scene.
+        solution: The solution.
+        name: Path of the layer in the scene.
+        bodies: Balls (x, y, z, radius), shape (n, 4), z NaN for upright cylinders [m].
+        lines: Points (n, 3) that lines join [m].
+    """
+
+    def __init__(self, scene: Any, solution: Solution, name: str, *, bodies: Reals, lines: Sequence[Reals]) -> None:
+        super().__init__(scene, solution, name)
+        pairs = np.concatenate([np.zeros((0, 2, 3)), *(segments(np.asarray(line)) for line in lines)])
+        if len(pairs):
+            scene.add_line_segments(
+                f"{name}/lines", pairs.astype(np.float32), rgb(DARK), thickness=_LINE, thickness_units="screen"
+            )
+        tall = float(film(solution).skeleton.points[..., 2].max()) + size_of(film(solution))
+        look: dict[str, Any] = {"opacity": 0.55}
+        for i, (x, y, z, radius) in enumerate(bodies.tolist()):
+            if np.isnan(z):
+                place = (x, y, tall / 2)
+                scene.add_cylinder(f"{name}/{i}", radius, tall, rgb(PALETTE[4]), position=place, **look)
+            else:
+                scene.add_icosphere(f"{name}/{i}", radius, rgb(PALETTE[4]), position=(x, y, z), **look)
+        ends = [bodies[:, :3] + sign * bodies[:, 3:] for sign in (-1.0, 1.0)]
+        self._points = np.nan_to_num(np.concatenate([pairs.reshape(-1, 3), *ends]))
+
+    def at(self, time: float) -> None:
+        """They stay where they are."""
+
+    def points(self) -> Reals:
+        return self._points
+
+
+def around(obstacles: npt.ArrayLike = (), lines: Sequence[npt.ArrayLike] = ()) -> tuple[LayerKind, ...]:
+    """Kind of a layer of what a caller puts beside a motion; none where there is nothing.
+
+    Args:
+        obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m].
+        lines: Lists of points (n, 2) or (n, 3) that lines join [m].
+
+    Raises:
+        InvalidArgumentError: A shape is another.
+    """
+    bodies, joined = check_obstacles(obstacles), [np.asarray(line) for line in Surroundings(lines, ()).lines]
+    if not len(bodies) and not joined:
+        return ()
+    build = partial(Around, bodies=bodies, lines=joined)
+    return (LayerKind(label="surroundings", applies=lambda solution: True, build=build),)

@@ -1,0 +1,103 @@
+"""Forces of the ground: arrows at the feet, and the cones that friction allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.analysis.legs import has_contacts
+from trajopt.display.layers.base import Layer
+from trajopt.display.layers.drawing import cone, mixed, rgb, turned_up
+from trajopt.display.layers.known import film, size_of
+from trajopt.plotting.style import GREEN, RED
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+_SHAFT, _HEAD = 0.012, 0.03  # radii of an arrow, in sizes of the robot [-]
+_FORCE = (190, 20, 30)  # darker than the red of pictures, which light turns into yellow
+_LONGER = 5.0  # than in flat pictures, as legs hide short arrows [-]
+_CONE = 0.18  # height of a cone, in sizes of the robot [-]
+
+
+class ContactForces(Layer):
+    """Force of the ground on each foot: an arrow from where it acts, as long as `scale` times the force.
+
+    Attributes:
+        scale: Length of an arrow per force [m/N].
+    """
+
+    def __init__(self, scene: Any, solution: Solution, name: str) -> None:
+        super().__init__(scene, solution, name)
+        self._film = film(solution)
+        self.scale, size = _LONGER * self._film.scale, size_of(self._film)
+        self._arrows = scene.add_arrows(
+            f"{name}/arrows",
+            np.zeros((1, 2, 3), dtype=np.float32),
+            _FORCE,
+            shaft_radius=_SHAFT * size,
+            head_radius=_HEAD * size,
+            head_length=2.5 * _HEAD * size,
+        )
+        self.at(0.0)
+
+    @property
+    def note(self) -> str:
+        """The scale in words."""
+        return f"0.1 m is {0.1 / self.scale:.3g} N" if self.scale > 0.0 else ""
+
+    def arrows(self, time: float) -> Reals:
+        """Start and end of each arrow at a time [s], (n, 2, 3) [m]; only of feet in contact."""
+        starts, along = self._film.forces(time)
+        shown = np.linalg.norm(along, axis=1) > 1e-9
+        return np.stack([starts, starts + _LONGER * along], axis=1)[shown]
+
+    def at(self, time: float) -> None:
+        arrows = self.arrows(time)
+        self._arrows.visible = bool(len(arrows))
+        if len(arrows):
+            self._arrows.points = arrows.astype(np.float32)
+
+
+class FrictionCones(Layer):
+    """Cone |f_t| <= μ f_n at each foot in contact: green, and red where friction is used up."""
+
+    def __init__(self, scene: Any, solution: Solution, name: str) -> None:
+        super().__init__(scene, solution, name)
+        self._film = film(solution)
+        self._height = _CONE * size_of(self._film)
+        points, faces = cone()
+        motion = self._film.motion
+        assert motion is not None
+        self.feet = [foot for foot in motion.feet if np.isfinite(foot.mu).any()]
+        self._cones = [
+            scene.add_mesh_simple(
+                f"{name}/{foot.name}", points, faces, color=rgb(GREEN), opacity=0.3, side="double", cast_shadow=False
+            )
+            for foot in self.feet
+        ]
+        self.at(0.0)
+
+    def use(self, foot: int, knot: int) -> float:
+        """Part of friction that a foot uses, |f_t| / (μ f_n) [-]."""
+        shown = self.feet[foot]
+        most = float(shown.mu[knot] * shown.normal_forces[knot])
+        return float(shown.tangential_forces[knot]) / most if most > 0.0 else np.inf
+
+    def at(self, time: float) -> None:
+        t = self._film.knot(time)[0]
+        for i, (foot, handle) in enumerate(zip(self.feet, self._cones)):
+            handle.visible = bool(foot.stands[t] and np.isfinite(foot.mu[t]))
+            if handle.visible:
+                wide = float(foot.mu[t]) * self._height
+                handle.position, handle.wxyz = tuple(foot.positions[t]), turned_up(foot.normals[t])
+                handle.scale = (wide, wide, self._height)
+                handle.color = mixed(rgb(GREEN), rgb(RED), float(np.clip(2.0 * self.use(i, t) - 1.0, 0.0, 1.0)))
+
+
+def has_cones(solution: Solution) -> bool:
+    """Whether a contact of a solution has a friction coefficient."""
+    motion = film(solution).motion if has_contacts(solution) else None
+    return motion is not None and any(np.isfinite(foot.mu).any() for foot in motion.feet)

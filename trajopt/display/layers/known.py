@@ -1,0 +1,87 @@
+"""Numbers of a solution that several layers share: its film in the axes of the world, made once."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.analysis.basics import time_axis
+from trajopt.plotting.film import KNOT, Film, body_of, film_of, filmed
+from trajopt.plotting.path import poses_of
+from trajopt.plotting.skeleton import model_skeleton
+from trajopt.robots.skeleton import Skeleton
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+_FILMS: dict[int, Film] = {}  # by the id of a solution that lives
+_APART = 0.25  # from one rail of beads to the next, in the largest way of a bead [-]
+
+
+def film(solution: Solution) -> Film:
+    """Film of a solution in the world's axes; of a state without any place in space that of `beads`."""
+    key = id(solution)
+    if key not in _FILMS:
+        _FILMS[key] = film_of(solution, aside=False) if has_place(solution) else _film_of_beads(solution)
+        weakref.finalize(solution, _FILMS.pop, key, None)
+    return _FILMS[key]
+
+
+def trails_of(solution: Solution) -> Reals:
+    """Paths of the tool, of all feet, or of other points, (n, T + 1, 3) [m]; none of a state without a place."""
+    if id(solution) in _FILMS:
+        return _FILMS[id(solution)].trails
+    return np.reshape(body_of(solution)[1] if has_place(solution) else [], (-1, len(solution.xs), 3))
+
+
+def has_place(solution: Solution) -> bool:
+    """Whether a solution has a robot, a pose, or a model with a skeleton."""
+    return solution.robot is not None or has_skeleton(solution) or poses_of(solution) is not None
+
+
+def has_skeleton(solution: Solution) -> bool:
+    """Whether the model of a solution draws its own skeleton; nothing is evaluated."""
+    problem = solution.problem
+    if problem is None:
+        return model_skeleton(solution) is not None
+    models: list[Any] = [*problem.running[:1], problem.terminal]
+    return any(hasattr(m, "skeleton") or hasattr(getattr(m, "differential", None), "skeleton") for m in models)
+
+
+def beads(xs: Reals) -> Reals:
+    """Coordinates of states (T + 1, nx) as beads on rails along x, one beside the other, (T + 1, nx, 3).
+
+    A unit of a coordinate is a metre.
+    """
+    apart = _APART * max(float(np.ptp(xs, axis=0).max()), 1e-3)
+    places = np.zeros((*xs.shape, 3))
+    places[:, :, 0] = xs
+    places[:, :, 1] = -apart * np.arange(xs.shape[1])
+    return places
+
+
+def size_of(shown: Film) -> float:
+    """Size of a body at the start of a motion [m]; of a body that is a point that of its path."""
+    points = shown.skeleton.points[:, 1:] if shown.motion is not None else shown.skeleton.points  # without the world's
+    at_start = float(np.ptp(points[0], axis=0).max())
+    every = np.concatenate([points.reshape(-1, 3), shown.goals])
+    return at_start if at_start > 1e-6 else max(float(np.ptp(every, axis=0).max()), 1e-3)
+
+
+def _film_of_beads(solution: Solution) -> Film:
+    places = beads(solution.xs)
+    abscissa, label = time_axis(solution)
+    return filmed(
+        Skeleton(points=places, bones=(), sliders=range(places.shape[1])),
+        None,
+        facing=None,
+        times=abscissa if label.startswith("time") else KNOT * abscissa,
+        label=label,
+        axes=np.zeros((len(places), 0, 2, 3)),
+        trails=(),
+        goals=(),
+        obstacles=np.zeros((0, 4)),
+    )

@@ -1,0 +1,111 @@
+"""Things that stand around a motion: obstacles, fixed or moving, and planes that contacts press against."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.analysis.obstacles import Obstacle, obstacles_of
+from trajopt.analysis.spheres import simulated_contacts
+from trajopt.display.layers.base import Layer
+from trajopt.display.layers.drawing import fan, rgb, turned_up
+from trajopt.display.layers.known import film, size_of
+from trajopt.plotting.style import PALETTE
+from trajopt.simulator import Plane
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+_EARTH = (150, 138, 115)
+_LOOK: dict[str, Any] = {"opacity": 0.55}
+_ABOVE = 0.25  # height of upright cylinders above a motion, in its own height [-]
+_REACH = 0.15  # room of planes around a motion, in its largest extent [-]
+
+
+class Obstacles(Layer):
+    """Balls, capsules and upright cylinders that costs and constraints keep clear of, where they are at each time."""
+
+    def __init__(self, scene: Any, solution: Solution, name: str) -> None:
+        super().__init__(scene, solution, name)
+        self._film = film(solution)
+        points = self._film.skeleton.points.reshape(-1, 3)
+        low, high = min(float(points[:, 2].min()), 0.0), float(points[:, 2].max())
+        self._span = (low, high + _ABOVE * max(high - low, size_of(self._film)))
+        self._shown = [(each, self._add(f"{name}/{i}", each)) for i, each in enumerate(obstacles_of(solution))]
+        self.at(0.0)
+
+    def _add(self, name: str, each: Obstacle) -> tuple[Any, list[Any]]:
+        """Handle of a rod or a cylinder, if it has one, and handles of balls, all of radius 1."""
+        color = rgb(PALETTE[4])
+        if each.upright:
+            return self.scene.add_cylinder(f"{name}/cylinder", 1.0, 1.0, color, **_LOOK), []
+        count = each.points.shape[1]
+        balls = [self.scene.add_icosphere(f"{name}/ball{i}", 1.0, color, **_LOOK) for i in range(count)]
+        return (self.scene.add_cylinder(f"{name}/rod", 1.0, 1.0, color, **_LOOK) if count > 1 else None), balls
+
+    def at(self, time: float) -> None:
+        t, part = self._film.knot(time)
+        for each, (rod, balls) in self._shown:
+            radius, points = self._film.between(each.radii, time), self._film.between(each.points, time)
+            if not np.isfinite(radius):  # beside a knot that does not have it
+                near = [min(t + 1, len(each.radii) - 1), t] if part > 0.5 else [t, min(t + 1, len(each.radii) - 1)]
+                k = next((k for k in near if np.isfinite(each.radii[k])), t)
+                radius, points = each.radii[k], each.points[k]
+            self._place(each, rod, balls, np.asarray(points), float(radius))
+
+    def _place(self, each: Obstacle, rod: Any, balls: list[Any], points: Reals, radius: float) -> None:
+        shown = bool(np.isfinite(radius))
+        for handle in (*balls, *([] if rod is None else [rod])):
+            handle.visible = shown
+        if not shown:
+            return
+        ends = points if not each.upright else np.array([[*points[0, :2], z] for z in self._span])
+        for ball, point in zip(balls, ends):
+            ball.position, ball.scale = tuple(point), (radius, radius, radius)
+        if rod is not None:
+            along = ends[1] - ends[0]
+            rod.position, rod.wxyz = tuple(ends.mean(axis=0)), turned_up(along)
+            rod.scale = (radius, radius, float(np.linalg.norm(along)))
+
+    def points(self) -> Reals:
+        ends = [each.points + sign * each.radii[:, None, None] for each, _ in self._shown for sign in (-1.0, 1.0)]
+        every = np.concatenate([np.zeros((0, 3)), *(e.reshape(-1, 3) for e in ends)])
+        every[:, 2] = np.where(np.isnan(every[:, 2]), self._span[0], every[:, 2])
+        return every[np.isfinite(every).all(axis=1)]
+
+
+class Planes(Layer):
+    """Planes of the world that a simulator's contacts may touch, as far as the motion goes."""
+
+    def __init__(self, scene: Any, solution: Solution, name: str) -> None:
+        super().__init__(scene, solution, name)
+        points = film(solution).skeleton.points[:, 1:].reshape(-1, 3)
+        for i, (normal, offset) in enumerate(planes_of(solution)):
+            corners = self._corners(points, normal, offset)
+            look: dict[str, Any] = {"side": "double", "opacity": 0.9, "cast_shadow": False}
+            scene.add_mesh_simple(f"{name}/{i}", *fan(corners), color=_EARTH, **look)
+
+    def _corners(self, points: Reals, normal: Reals, offset: float) -> Reals:
+        """Corners (4, 3) of a rectangle in a plane around the projection of points (n, 3) [m]."""
+        along = np.cross(np.eye(3)[1], normal)
+        along = np.eye(3)[0] if np.linalg.norm(along) < 1e-6 else along / np.linalg.norm(along)
+        across = np.cross(normal, along)
+        places = points @ np.column_stack([along, across])
+        low, high = places.min(axis=0), places.max(axis=0)
+        room = max(_REACH * float((high - low).max()), size_of(film(self.solution)))
+        (a, b), (c, d) = low - room, high + room
+        corners = [(a, b), (c, b), (c, d), (a, d)]
+        return np.array([x * along + y * across - offset * normal for x, y in corners])
+
+    def at(self, time: float) -> None:
+        """Planes stay where they are."""
+
+
+def planes_of(solution: Solution) -> list[tuple[Reals, float]]:
+    """Unit normal n (3,) and offset d [m] of each plane n · p + d = 0 of the world, but for the level floor z = 0."""
+    surfaces = [contact.surface for contact in simulated_contacts(solution) if contact.surface.body is None]
+    rows = {tuple(np.ravel(surface.coefficients).tolist()) for surface in surfaces if isinstance(surface, Plane)}
+    level = (0.0, 0.0, 1.0, 0.0)
+    return [(np.array(row[:3]), float(row[3])) for row in sorted(rows) if row != level]

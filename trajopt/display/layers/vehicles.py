@@ -1,0 +1,97 @@
+"""Small shapes of vehicles around the origin of a body: x to the front, y to the left, z up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.analysis.references import knot_values
+from trajopt.display.layers.drawing import Color, rgb, turned_up
+from trajopt.display.layers.known import film, size_of
+from trajopt.plotting.style import PALETTE, RAMP
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+_PART = 0.1  # half length of a body of unknown size, in sizes of its motion [-]
+_DARK, _RED = rgb("#333333"), rgb(PALETTE[1])
+ROTORS = ("front", "left", "rear", "right")
+
+
+def build_vehicle(scene: Any, solution: Solution, name: str) -> str:
+    """Adds the shape that fits the controls of a solution below a frame, and returns its kind in words.
+
+    Args:
+        scene: viser's scene.
+        solution: The solution; its states are poses.
+        name: Path of the frame.
+    """
+    controls = {control.removeprefix("u:") for control in solution.control_names}
+    known = {} if solution.problem is None else knot_values(solution)
+    half = _PART * size_of(film(solution))
+    coordinates = {coordinate.rpartition(".")[2] for coordinate in solution.coordinate_names}
+    if controls.issuperset(ROTORS):
+        _quadrotor(scene, name, _first(known, "arm", half))
+        return "quadrotor"
+    if controls == {"right", "left"}:
+        _drive(scene, name, _first(known, "half_track", half), _first(known, "radius", 0.5 * half))
+        return "differential drive"
+    if "theta" in coordinates:
+        _cart(scene, name, half)
+        return "unicycle"
+    if "qw" not in coordinates:
+        scene.add_icosphere(f"{name}/ball", 0.4 * half, rgb(RAMP[2]))
+        return "point"
+    scene.add_box(f"{name}/box", rgb(RAMP[2]), (half, 0.7 * half, 0.4 * half))
+    scene.add_frame(f"{name}/axes", axes_length=half, axes_radius=0.05 * half)
+    return "body"
+
+
+def _first(known: Any, parameter: str, otherwise: float) -> float:
+    """Value of a parameter at the first knot that has it."""
+    values = np.ravel(known.get(parameter, ()))
+    values = values[np.isfinite(values)]
+    return float(values[0]) if len(values) else otherwise
+
+
+def _quadrotor(scene: Any, name: str, arm: float) -> None:
+    """Two crossed beams with four rotors; the front one is red."""
+    beam = (2.0 * arm, 0.1 * arm, 0.08 * arm)
+    scene.add_box(f"{name}/beam0", _DARK, beam)
+    scene.add_box(f"{name}/beam1", _DARK, (beam[1], beam[0], beam[2]))
+    scene.add_box(f"{name}/hub", rgb(RAMP[2]), (0.5 * arm, 0.4 * arm, 0.22 * arm))
+    for i, (x, y) in enumerate([(1, 0), (0, 1), (-1, 0), (0, -1)]):
+        place = (x * arm, y * arm, 0.12 * arm)
+        color = _RED if i == 0 else rgb(RAMP[1])
+        scene.add_cylinder(f"{name}/rotor{i}", 0.5 * arm, 0.04 * arm, color, opacity=0.75, position=place)
+
+
+def _drive(scene: Any, name: str, half_track: float, radius: float) -> None:
+    """Round platform between two wheels that stand on the ground, with a nose."""
+    rise, thick = radius, 0.25 * radius
+    body: dict[str, Any] = {"position": (0.0, 0.0, rise)}
+    scene.add_cylinder(f"{name}/platform", 0.85 * half_track, 0.8 * radius, rgb(RAMP[1]), **body)
+    _wheels(scene, name, [(0.0, half_track), (0.0, -half_track)], radius, thick)
+    nose = (0.85 * half_track, 0.0, rise)
+    scene.add_icosphere(f"{name}/nose", 0.25 * half_track, _RED, position=nose)
+
+
+def _cart(scene: Any, name: str, half: float) -> None:
+    """Car of length 2 `half` with four wheels and a red front."""
+    radius = 0.28 * half
+    scene.add_box(f"{name}/chassis", rgb(RAMP[1]), (2.0 * half, 0.9 * half, 0.36 * half), position=(0, 0, 1.4 * radius))
+    cabin = (-0.15 * half, 0.0, 1.4 * radius + 0.3 * half)
+    scene.add_box(f"{name}/cabin", rgb(RAMP[2]), (0.9 * half, 0.75 * half, 0.3 * half), position=cabin)
+    scene.add_box(f"{name}/front", _RED, (0.08 * half, 0.9 * half, 0.2 * half), position=(half, 0.0, 1.4 * radius))
+    places = [(x * half, y * half) for x in (-0.6, 0.6) for y in (-0.5, 0.5)]
+    _wheels(scene, name, places, radius, 0.4 * radius)
+
+
+def _wheels(scene: Any, name: str, places: list[tuple[float, float]], radius: float, width: float) -> None:
+    across: Reals = np.array([0.0, 1.0, 0.0])
+    color: Color = _DARK
+    for i, (x, y) in enumerate(places):
+        where: dict[str, Any] = {"position": (x, y, radius), "wxyz": turned_up(across)}
+        scene.add_cylinder(f"{name}/wheel{i}", radius, width, color, **where)

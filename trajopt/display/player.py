@@ -1,0 +1,116 @@
+"""Play, pause, speed and time of a view."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from trajopt.checks import check_finite, check_positive
+
+RATE = 30.0  # pictures a second [1/s]
+SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
+_HOLD = 0.7  # time for which the end stays before the motion starts again [s]
+
+
+class Player:
+    """Clock of a view with its controls: a button, a slider, speeds. `start` lets it run.
+
+    Args:
+        gui: viser's controls.
+        duration: Length of the motion [s].
+        show: Called with a time when something is to be shown, by one thread at a time.
+        playing: Whether it plays at first.
+    """
+
+    def __init__(self, gui: Any, duration: float, show: Callable[[float], None], *, playing: bool = True) -> None:
+        self.duration, self._show = duration, show
+        self._lock, self._stopped, self._time = threading.RLock(), threading.Event(), 0.0
+        self._playing, self._held = playing and duration > 0.0, 0.0
+        self._button = gui.add_button("Pause" if self._playing else "Play")
+        end = max(duration, 1e-3)
+        self._slider = gui.add_slider("time [s]", min=0.0, max=end, step=end / 1000.0, initial_value=0.0)
+        self._speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
+        self._again = gui.add_checkbox("repeat", True)
+        self._button.on_click(lambda _: self.pause() if self.playing else self.play())
+        self._slider.on_update(self._dragged)
+        self._thread = threading.Thread(target=self._run, name="trajopt player", daemon=True)
+
+    def start(self) -> None:
+        """Starts the clock."""
+        self._thread.start()
+
+    @property
+    def time(self) -> float:
+        """Time that is shown [s]; to set it shows another one."""
+        return self._time
+
+    @time.setter
+    def time(self, value: float) -> None:
+        with self._lock:
+            self._time = min(max(check_finite("time", value), 0.0), self.duration)
+            self._slider.value = self._time
+            self._show(self._time)
+
+    @property
+    def playing(self) -> bool:
+        """Whether time goes on by itself."""
+        return self._playing
+
+    @property
+    def speed(self) -> float:
+        """Speed of play; 1 is real time [-]."""
+        return float(self._speed.value)
+
+    @speed.setter
+    def speed(self, value: float) -> None:
+        text = f"{check_positive('speed', value):g}"
+        if text not in self._speed.options:
+            self._speed.options = tuple(sorted({*self._speed.options, text}, key=float))
+        self._speed.value = text
+
+    def play(self) -> None:
+        """Lets time go on, from the start if it is at the end."""
+        with self._lock:
+            if self._time >= self.duration:
+                self.time = 0.0
+            self._playing, self._held, self._button.label = self.duration > 0.0, 0.0, "Pause"
+
+    def pause(self) -> None:
+        """Stops time."""
+        with self._lock:
+            self._playing, self._button.label = False, "Play"
+
+    def close(self) -> None:
+        """Ends the clock."""
+        self._stopped.set()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(timeout=2.0)
+
+    def _dragged(self, event: Any) -> None:
+        if event.client is not None:  # moved by a hand, not by the clock
+            self.pause()
+            with self._lock:
+                self._time = float(self._slider.value)
+                self._show(self._time)
+
+    def _run(self) -> None:
+        last = time.perf_counter()
+        while not self._stopped.wait(max(1.0 / RATE - (time.perf_counter() - last), 0.001)):
+            now = time.perf_counter()
+            passed, last = now - last, now
+            with self._lock:
+                if self._playing:
+                    self._step(passed)
+
+    def _step(self, passed: float) -> None:
+        if self._time < self.duration:
+            self.time = self._time + passed * self.speed
+            self._held = 0.0
+        elif not self._again.value:
+            self.pause()
+        elif (held := self._held + passed) > _HOLD:
+            self.time = 0.0
+        else:
+            self._held = held

@@ -1,0 +1,98 @@
+"""Solutions as a page: served, or written to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy.typing as npt
+
+from trajopt.checks import check_flag
+from trajopt.display.browser import in_notebook
+from trajopt.display.layers import LAYERS
+from trajopt.display.layers.around import around
+from trajopt.display.view import View
+from trajopt.plotting.style import check_output_path
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+
+@overload
+def show(
+    solutions: Solution | Sequence[Solution],
+    path: None = None,
+    *,
+    labels: Sequence[str] | None = None,
+    iterates: Sequence[Reals] = (),
+    obstacles: npt.ArrayLike = (),
+    lines: Sequence[npt.ArrayLike] = (),
+    host: str = "127.0.0.1",
+    port: int = 0,
+    browser: bool = True,
+) -> View: ...
+
+
+@overload
+def show(
+    solutions: Solution | Sequence[Solution],
+    path: str | Path,
+    *,
+    labels: Sequence[str] | None = None,
+    iterates: Sequence[Reals] = (),
+    obstacles: npt.ArrayLike = (),
+    lines: Sequence[npt.ArrayLike] = (),
+    host: str = "127.0.0.1",
+    port: int = 0,
+    browser: bool = True,
+) -> Path: ...
+
+
+def show(
+    solutions: Solution | Sequence[Solution],
+    path: str | Path | None = None,
+    *,
+    labels: Sequence[str] | None = None,
+    iterates: Sequence[Reals] = (),
+    obstacles: npt.ArrayLike = (),
+    lines: Sequence[npt.ArrayLike] = (),
+    host: str = "127.0.0.1",
+    port: int = 0,
+    browser: bool = True,
+) -> View | Path:
+    """Shows solutions over each other in the browser, or writes a file that does.
+
+    Args:
+        solutions: One or several; the first one has its own colours and all layers, others are translucent.
+        path: File .html to write, which plays without a server and a network; None serves a page.
+        labels: Name of each.
+        iterates: Trajectories (T + 1, nx) of the first solution's iterations, to be chosen by a slider: those of
+            `CallbackLogger(trajectories=True)`.
+        obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m], beside
+            those that costs and constraints of the first solution keep clear of.
+        lines: What stands beside the motion: lists of points (n, 2) or (n, 3) that lines join, such as gates [m].
+        host: Address at which the server listens.
+        port: Its port; 0 takes a free one.
+        browser: Whether to open the page; without a screen, or in a notebook, where it stands in the cell, none is.
+
+    Returns:
+        The view, whose server runs until `close` or the end of the program: `view.wait()` keeps a script running. With
+        a path the path.
+
+    Raises:
+        InvalidArgumentError: There is nothing to show, an argument does not fit, or the file cannot be written.
+        MissingDependencyError: The extra `display` is not installed.
+    """
+    check_flag("browser", browser)
+    options: dict[str, Any] = {"labels": labels, "iterates": iterates, "host": host, "port": port}
+    options["layers"] = (*LAYERS, *around(obstacles, lines))
+    if path is not None:
+        path = check_output_path(path, "path", (".html",))
+        with View(solutions, playing=False, **options) as view:
+            return view.save(path)
+    view = View(solutions, **options)
+    if browser and not in_notebook():
+        view.open()
+    return view

@@ -1,0 +1,75 @@
+"""States of a motion at any time, also between two knots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from trajopt.analysis.basics import check_solution
+from trajopt.errors import InvalidArgumentError
+from trajopt.plotting.film import KNOT
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+
+class Timeline:
+    """Times of a solution's knots, and its states between them.
+
+    Between two knots x(t) = x_k ⊕ s (x_{k+1} ⊖ x_k), with s from 0 to 1. Knots without a time last 50 ms.
+
+    Args:
+        solution: The solution.
+
+    Attributes:
+        times: Time of each knot (T + 1,) [s].
+        timed: Whether the problem has times; else they are knot numbers times 50 ms.
+
+    Raises:
+        InvalidArgumentError: A state is not finite.
+    """
+
+    def __init__(self, solution: Solution) -> None:
+        times = check_solution(solution).times
+        if not np.all(np.isfinite(solution.xs)):
+            raise InvalidArgumentError("solution: expected finite states, got others; explain() says why it failed")
+        self.timed = times is not None
+        self.times: Reals = np.asarray(KNOT * np.arange(len(solution.xs)) if times is None else times - times[0])
+        self._state = None if solution.problem is None else solution.problem.state
+        self._model = None if solution.robot is None else solution.robot.model
+
+    @property
+    def duration(self) -> float:
+        """Time of the last knot [s]."""
+        return float(self.times[-1])
+
+    def knots(self, times: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], Reals]:
+        """Knot 0..T-1 at each time, and the part of its step that has passed, from 0 to 1, both (n,).
+
+        Of knots at the same time, as before and after an impulse, it is the last. After the end it is the end of the
+        last knot that takes time.
+        """
+        given = np.atleast_1d(np.asarray(times, dtype=float))
+        last = max(int(np.searchsorted(self.times, self.times[-1])) - 1, 0)
+        found = np.clip(np.searchsorted(self.times, given, side="right") - 1, 0, last)
+        start, end = self.times[found], self.times[np.minimum(found + 1, len(self.times) - 1)]
+        step = np.where(end > start, end - start, 1.0)
+        return found, np.clip((given - start) / step, 0.0, 1.0) * (end > start)
+
+    def states(self, xs: Reals, times: npt.ArrayLike) -> Reals:
+        """States (n, nx) at times (n,) [s], of a trajectory (T + 1, nx)."""
+        found, part = self.knots(times)
+        after = np.minimum(found + 1, len(xs) - 1)
+        states = (1.0 - part[:, None]) * xs[found] + part[:, None] * xs[after]
+        if self._model is not None:
+            nq = self._model.nq
+            for row, t, end, s in zip(states, found, after, part):
+                row[:nq] = pin.interpolate(self._model, xs[t, :nq], xs[end, :nq], float(s))
+        elif self._state is not None and self._state.nx != self._state.ndx:
+            for row, t, end, s in zip(states, found, after, part):
+                row[:] = self._state.integrate(xs[t], s * self._state.difference(xs[t], xs[end]))
+        return states

@@ -1,0 +1,377 @@
+"""Pictures of a sweep: success over two components of its parameters, histogram of costs, parallel coordinates."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.checks import check_known
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.plotting.style import (
+    BLUE,
+    GREY,
+    RAMP,
+    RED,
+    SCREEN,
+    canvas,
+    check_picture_path,
+    house_style,
+    split,
+    whole_figure,
+)
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
+    from matplotlib.figure import Figure, SubFigure
+
+    from trajopt.sweeps import Sweep
+
+_POINTS = 2000  # rows that a map shows one by one; of more it shows shares
+_CELLS, _BINS = 200, 40  # most values of a component that make a grid of cells; cells of a share, bins of a histogram
+_LINES, _FAILED = 1000, 150  # lines of parallel coordinates, and those of failures among them
+_AXES = 12  # components that parallel coordinates have room for
+_WIDE = 50.0  # ratio of costs beyond which their axis is logarithmic
+
+
+def plot_sweep(
+    sweep: Sweep,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    kind: str = "summary",
+    x: str | None = None,
+    y: str | None = None,
+) -> Figure:
+    """Draws a sweep and writes the picture to `path`.
+
+    Args:
+        sweep: The sweep.
+        path: File to write (.png, .pdf or .svg).
+        kind: "map" of success over two components, "costs" for their histogram, "parallel" coordinates, or "summary",
+            which is all of them that there are.
+        x: Component on the horizontal axis of the map, such as "goal.reference[0]"; by default the first that varies.
+        y: That on the vertical axis; by default the next one.
+
+    Raises:
+        UnknownNameError: There is no such kind, or no such component that varies.
+        InvalidArgumentError: `path` cannot be written, or the sweep has nothing to draw.
+    """
+    path = None if path is None else check_picture_path(path)
+    check_known("kind", kind, ("map", "costs", "parallel", "summary"))
+    if not len(sweep):
+        raise InvalidArgumentError("sweep: expected one row at least, got none")
+    with house_style():
+        whole = whole_figure(canvas(None, *_SIZES[kind], apart=path is not None))
+        if kind == "map":
+            plot_success_map(sweep, x, y, figure=whole)
+        elif kind == "costs":
+            plot_cost_histogram(sweep, figure=whole)
+        elif kind == "parallel":
+            plot_parallel_coordinates(sweep, figure=whole)
+        else:
+            _draw_summary(sweep, whole, x, y)
+        if path is not None:
+            whole.savefig(path)
+        return whole
+
+
+_SIZES = {"map": (7.5, 6.0), "costs": (8.0, 4.0), "parallel": (11.0, 5.0), "summary": SCREEN}  # [inch]
+
+
+def _draw_summary(sweep: Sweep, figure: Figure, x: str | None, y: str | None) -> None:
+    varied = sweep.varied
+    words = sweep.report()
+    heading = ", ".join([f"{words['converged']} converged", *([words["others"]] if "others" in words else [])])
+    figure.suptitle(heading, fontsize=10.5, fontweight="bold", x=0.01, ha="left")
+    if not varied:
+        plot_cost_histogram(sweep, figure=figure)
+        return
+    upper, lower = split(figure, 2, 1, height_ratios=[1.25, 1.0])
+    left, right = split(upper, 1, 2, width_ratios=[1.2, 1.0])
+    if len(varied) > 1:
+        plot_success_map(sweep, x, y, figure=left)
+    else:
+        _draw_line(left, sweep, *next(iter(varied.items())))
+    first, second = right.subplots(2, 1)
+    _draw_costs(first, sweep)
+    _draw_counts(second, sweep)
+    plot_parallel_coordinates(sweep, figure=lower)
+
+
+def plot_success_map(
+    sweep: Sweep, x: str | None = None, y: str | None = None, *, figure: Figure | SubFigure | None = None
+) -> Figure:
+    """Draws where solves converged, over two components of parameters: their cost, red where they failed.
+
+    A grid is drawn as cells, up to 2000 random rows as points, more of them, or several for a cell, as shares of
+    those that converged.
+
+    Args:
+        sweep: The sweep.
+        x: Component on the horizontal axis, such as "goal.reference[0]"; by default the first that varies.
+        y: That on the vertical axis; by default the next one.
+        figure: Figure or subfigure to draw into; by default a new one.
+    """
+    varied = sweep.varied
+    across, up = _chosen(varied, x, y)
+    with house_style():
+        target = canvas(figure, *_SIZES["map"])
+        axes = target.subplots()
+        (xs, columns), (ys, rows) = (np.unique(varied[name], return_inverse=True) for name in (across, up))
+        cells = max(len(xs), len(ys)) <= _CELLS and len(xs) * len(ys) <= len(sweep)
+        if cells:
+            _draw_cells(axes, sweep, xs, ys, columns, rows)
+        elif len(sweep) <= _POINTS:
+            _draw_points(axes, sweep, varied[across], varied[up])
+        else:
+            edges = [np.linspace(varied[name].min(), varied[name].max(), _BINS + 1) for name in (across, up)]
+            places = [np.clip(np.digitize(varied[n], e) - 1, 0, _BINS - 1) for n, e in zip((across, up), edges)]
+            _draw_shares(axes, sweep, edges, places)
+        axes.set(xlabel=across, ylabel=up)
+        axes.grid(visible=False)
+        return whole_figure(target)
+
+
+def _chosen(varied: Mapping[str, Any], x: str | None, y: str | None) -> tuple[str, str]:
+    """Names of the two components of a map."""
+    if len(varied) < 2:
+        raise InvalidArgumentError(
+            f"sweep: expected two components that vary, got {', '.join(varied) or 'none'}; kind='costs' needs none"
+        )
+    for argument, name in (("x", x), ("y", y)):
+        if name is not None:
+            check_known(f"{argument}: component", name, varied)
+    free = [name for name in varied if name not in (x, y)]
+    across = x or free[0]
+    up = y or next(name for name in free if name != across)
+    if across == up:
+        raise InvalidArgumentError(f"y: expected another component than x, got {shown(up)} for both")
+    return across, up
+
+
+def _draw_cells(axes: Axes, sweep: Sweep, xs: Reals, ys: Reals, columns: Any, rows: Any) -> None:
+    """A grid: costs where every cell has one row, else shares."""
+    edges = [_edges(xs), _edges(ys)]
+    if len(np.unique(rows * len(xs) + columns)) < len(sweep):
+        _draw_shares(axes, sweep, edges, [columns, rows])
+        return
+    values = np.full((len(ys), len(xs)), np.nan)
+    values[rows, columns] = np.where(sweep.converged, sweep.cost, np.nan)
+    failed = np.full(values.shape, np.nan)
+    failed[rows, columns] = np.where(sweep.converged, np.nan, 1.0)
+    colors, norm = _cost_colors(sweep)
+    drawn = axes.pcolormesh(*edges, values, cmap=colors, norm=norm)
+    axes.pcolormesh(*edges, failed, cmap=_one_color(RED), vmin=0.0, vmax=1.0)
+    _finish(axes, sweep, drawn, "s")
+
+
+def _draw_points(axes: Axes, sweep: Sweep, xs: Reals, ys: Reals) -> None:
+    good = sweep.converged
+    colors, norm = _cost_colors(sweep)
+    size = float(np.clip(6000.0 / len(sweep), 6.0, 36.0))
+    drawn = axes.scatter(xs[good], ys[good], size, sweep.cost[good], cmap=colors, norm=norm, linewidths=0.0)
+    axes.scatter(xs[~good], ys[~good], size, RED, marker="x", linewidths=1.0, zorder=3)
+    _finish(axes, sweep, drawn, "x")
+
+
+def _finish(axes: Axes, sweep: Sweep, drawn: Any, marker: str) -> None:
+    """Colour bar of the costs, and an entry for rows that failed."""
+    figure = axes.get_figure()
+    assert figure is not None
+    if np.any(sweep.converged):
+        figure.colorbar(drawn, ax=axes, label="cost [cost]", pad=0.02, extend="both" if len(sweep) > 1 else "neither")
+    failed = int(np.count_nonzero(~sweep.converged))
+    axes.set_title(f"{len(sweep) - failed} of {len(sweep)} converged", fontweight="normal")
+    if failed:
+        axes.plot([], [], linestyle="", marker=marker, color=RED, label=f"{failed} did not converge")
+        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
+
+
+def _draw_shares(axes: Axes, sweep: Sweep, edges: list[Reals], places: list[Any]) -> None:
+    """Share of rows that converged in each cell."""
+    shape = (len(edges[1]) - 1, len(edges[0]) - 1)
+    number = places[1] * shape[1] + places[0]
+    total = np.bincount(number, minlength=shape[0] * shape[1])
+    good = np.bincount(number, weights=sweep.converged, minlength=shape[0] * shape[1])
+    share = np.where(total > 0, 100.0 * good / np.maximum(total, 1), np.nan).reshape(shape)
+    drawn = axes.pcolormesh(*edges, share, cmap=_share_colors(), vmin=0.0, vmax=100.0)
+    figure = axes.get_figure()
+    assert figure is not None
+    figure.colorbar(drawn, ax=axes, label="share that converged [%]", pad=0.02)
+    axes.set_title(f"{int(np.count_nonzero(sweep.converged))} of {len(sweep)} converged", fontweight="normal")
+
+
+def _draw_line(target: Figure | SubFigure, sweep: Sweep, name: str, values: Reals) -> None:
+    """Costs over the one component that varies."""
+    axes, good = target.subplots(), sweep.converged
+    axes.plot(values[good], sweep.cost[good], ".", color=BLUE, label="converged")
+    for value in values[~good]:
+        axes.axvline(value, color=RED, linewidth=0.6, alpha=0.5)
+    axes.set(xlabel=name, ylabel="cost [cost]")
+    if np.any(~good):
+        axes.plot([], [], color=RED, linewidth=0.6, label="did not converge")
+        axes.legend()
+
+
+def plot_cost_histogram(sweep: Sweep, *, figure: Figure | SubFigure | None = None) -> Figure:
+    """Draws how often each cost came: of rows that converged filled, of others as a red line.
+
+    Args:
+        sweep: The sweep.
+        figure: Figure or subfigure to draw into; by default a new one.
+    """
+    with house_style():
+        target = canvas(figure, *_SIZES["costs"])
+        _draw_costs(target.subplots(), sweep)
+        return whole_figure(target)
+
+
+def _draw_costs(axes: Axes, sweep: Sweep) -> None:
+    finite = np.isfinite(sweep.cost)
+    good, bad = sweep.cost[sweep.converged & finite], sweep.cost[~sweep.converged & finite]
+    within = good if good.size else bad
+    if within.size:
+        low, high = float(within.min()), float(within.max())
+        wide = low > 0.0 and high > _WIDE * low
+        room = max(0.02 * (high - low), 1e-9 * max(abs(low), abs(high)), 1e-300)
+        first, last = (low / 1.05, high * 1.05) if wide else (low - room, high + room)
+        bins = np.geomspace(first, last, _BINS + 1) if wide else np.linspace(first, last, _BINS + 1)
+        axes.hist(good, bins.tolist(), color=BLUE, label=f"{good.size} converged")
+        if bad.size:
+            beyond = int(np.count_nonzero((bad < first) | (bad > last)))
+            note = f", {'all' if beyond == bad.size else beyond} beyond the axis" if beyond else ""
+            axes.hist(bad, bins.tolist(), color=RED, histtype="step", label=f"{bad.size} others{note}")
+        if good.size:
+            middle = float(np.median(good))
+            axes.axvline(middle, color=GREY, linestyle="--", linewidth=1.0, label=f"median {middle:.4g}")
+        if wide:
+            axes.set_xscale("log")
+        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.2)
+    axes.set(xlabel="cost [cost]", ylabel="rows")
+    axes.grid(visible=False, axis="x")
+
+
+def _draw_counts(axes: Axes, sweep: Sweep) -> None:
+    """Histogram of iterations."""
+    solved = sweep.error == ""
+    counts = [sweep.iterations[solved & sweep.converged], sweep.iterations[solved & ~sweep.converged]]
+    most = int(max((each.max(initial=1) for each in counts), default=1))
+    bins = np.arange(0.5, most + 1.0, max(1, most // _BINS))
+    bins = np.append(bins, bins[-1] + max(1, most // _BINS))
+    labels = [f"{len(each)} {words}" for each, words in zip(counts, ("converged", "did not converge"))]
+    shown_too = 2 if len(counts[1]) else 1
+    axes.hist(counts[:shown_too], bins.tolist(), color=[BLUE, RED][:shown_too], stacked=True, label=labels[:shown_too])
+    axes.set(xlabel="iterations", ylabel="rows")
+    axes.grid(visible=False, axis="x")
+
+
+def plot_parallel_coordinates(sweep: Sweep, *, figure: Figure | SubFigure | None = None) -> Figure:
+    """Draws a line for each row across upright axes: components that vary, cost, iterations; failures are red.
+
+    Of many rows it draws 1000 that are evenly chosen, at most 150 of them failures.
+
+    Args:
+        sweep: The sweep.
+        figure: Figure or subfigure to draw into; by default a new one.
+    """
+    varied = dict(list(sweep.varied.items())[:_AXES])
+    columns = {**varied, "cost": sweep.cost, "iterations": sweep.iterations.astype(float)}
+    with house_style():
+        target = canvas(figure, *_SIZES["parallel"])
+        axes = target.subplots()
+        rows = _evenly(np.flatnonzero(~sweep.converged), _FAILED)
+        good = _evenly(np.flatnonzero(sweep.converged), _LINES - len(rows))
+        heights = np.array([_height(column, log=name == "cost") for name, column in columns.items()])  # (axes, n)
+        colors, norm = _cost_colors(sweep)
+        alpha = float(np.clip(80.0 / max(len(good), 1), 0.15, 0.8))
+        drawn = _lines(axes, heights[:, good], cmap=colors, norm=norm, alpha=alpha, linewidths=0.8)
+        drawn.set_array(sweep.cost[good])
+        failed = _lines(axes, heights[:, rows], colors=RED, alpha=0.5, linewidths=0.6, zorder=3)
+        _draw_upright_axes(axes, columns)
+        drawn.set_label(f"{len(good)} of {np.count_nonzero(sweep.converged)} that converged, dark: high cost")
+        if len(rows):
+            failed.set_label(f"{len(rows)} of {np.count_nonzero(~sweep.converged)} that did not")
+        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+        return whole_figure(target)
+
+
+def _lines(axes: Axes, heights: Reals, **look: Any) -> LineCollection:
+    """One line for each column of heights (axes, m)."""
+    from matplotlib.collections import LineCollection
+
+    places = np.broadcast_to(np.arange(len(heights))[:, None], heights.shape)
+    lines = LineCollection(list(np.stack([places, heights], axis=-1).swapaxes(0, 1)), **look)
+    axes.add_collection(lines)
+    return lines
+
+
+def _draw_upright_axes(axes: Axes, columns: Mapping[str, Reals]) -> None:
+    """An upright axis for each column, with its least and largest number."""
+    for place, column in enumerate(columns.values()):
+        axes.plot([place, place], [0.0, 1.0], color="#555555", linewidth=0.8, zorder=4)
+        low, high = (f"{end:.4g}" for end in _range(column))
+        axes.text(place, -0.02, low, ha="center", va="top", fontsize=8.0)
+        axes.text(place, 1.02, high, ha="center", va="bottom", fontsize=8.0)
+    axes.set(xlim=(-0.3, len(columns) - 0.7), ylim=(-0.1, 1.1), yticks=[])
+    names = [name.replace("[", "\n[") for name in columns]
+    axes.set_xticks(range(len(columns)), names)
+    axes.tick_params(axis="x", length=0.0)
+    axes.grid(visible=False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_visible(False)
+
+
+def _range(column: Reals) -> tuple[float, float]:
+    finite = column[np.isfinite(column)]
+    return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+
+
+def _height(column: Reals, *, log: bool) -> Reals:
+    """Numbers between 0, the least, and 1, the largest; one half where all are the same.
+
+    Those of many sizes are spread by their logarithm if `log`.
+    """
+    low, high = _range(column)
+    if log and low > 0.0 and high > _WIDE * low:
+        column, low, high = np.log(column), float(np.log(low)), float(np.log(high))
+    return (column - low) / (high - low) if high > low else np.full(column.shape, 0.5)
+
+
+def _evenly(rows: Any, most: int) -> Any:
+    """At most so many of the rows, evenly chosen."""
+    return rows[np.unique(np.linspace(0, len(rows) - 1, most).round().astype(int))] if len(rows) > most else rows
+
+
+def _edges(values: Reals) -> Reals:
+    """Edges of cells around values in ascending order."""
+    if len(values) == 1:
+        return values[0] + np.array([-0.5, 0.5])
+    middle = 0.5 * (values[1:] + values[:-1])
+    return np.concatenate([[2 * values[0] - middle[0]], middle, [2 * values[-1] - middle[-1]]])
+
+
+def _cost_colors(sweep: Sweep) -> tuple[LinearSegmentedColormap, Normalize]:
+    """Colours of costs, from the lowest twentieth to the highest: a few large costs don't hide the others."""
+    from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
+
+    costs = sweep.cost[sweep.converged]
+    low, high = np.quantile(costs, (0.05, 0.95)) if costs.size else (0.0, 1.0)
+    kind = LogNorm if low > 0.0 and high > _WIDE * low else Normalize
+    return LinearSegmentedColormap.from_list("cost", RAMP), kind(float(low), float(high))
+
+
+def _share_colors() -> LinearSegmentedColormap:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("share", [RED, "#F3E3D3", "#C9DCEC", BLUE])
+
+
+def _one_color(color: str) -> LinearSegmentedColormap:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("one", [color, color])

@@ -1,0 +1,211 @@
+"""Values to solve for: grids, random numbers, arrays and generators, as blocks of rows."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trajopt.checks import as_numbers, check_array, check_count, check_mapping, check_texts
+from trajopt.errors import InvalidArgumentError, shown, unknown_name
+from trajopt.types import Reals
+
+Block = dict[str, Reals]
+"""Values of some rows by name, (n, ...)."""
+
+
+class Design(ABC):
+    """Rows of values by number."""
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """Number of rows [-]."""
+
+    @abstractmethod
+    def block(self, start: int, stop: int) -> Block:
+        """Values of rows start to stop - 1."""
+
+
+@dataclass(frozen=True)
+class Arrays(Design):
+    """Rows of arrays.
+
+    Attributes:
+        values: Values by name, (n, ...).
+    """
+
+    values: Block
+
+    @property
+    def n(self) -> int:
+        return len(next(iter(self.values.values())))
+
+    def block(self, start: int, stop: int) -> Block:
+        return {name: values[start:stop] for name, values in self.values.items()}
+
+
+@dataclass(frozen=True)
+class Grid(Design):
+    """All combinations of values; the last axis changes fastest.
+
+    Attributes:
+        axes: Values of each axis by name, (m, ...).
+    """
+
+    axes: Block
+
+    @property
+    def n(self) -> int:
+        return math.prod(len(axis) for axis in self.axes.values())
+
+    def block(self, start: int, stop: int) -> Block:
+        places = np.unravel_index(np.arange(start, stop), [len(axis) for axis in self.axes.values()])
+        return {name: axis[place] for (name, axis), place in zip(self.axes.items(), places)}
+
+
+@dataclass(frozen=True)
+class Random(Design):
+    """Uniform random numbers; a row depends on the seed and on its number alone.
+
+    Attributes:
+        ranges: Lower and upper ends by name, (2, ...).
+        rows: Number of rows [-].
+        seed: Seed [-].
+        log: Names whose logarithm is uniform.
+    """
+
+    ranges: Block
+    rows: int
+    seed: int
+    log: tuple[str, ...] = ()
+
+    @property
+    def n(self) -> int:
+        return self.rows
+
+    def block(self, start: int, stop: int) -> Block:
+        sizes = [ends[0].size for ends in self.ranges.values()]
+        drawn = np.array([np.random.default_rng((self.seed, i)).random(sum(sizes)) for i in range(start, stop)])
+        parts = np.split(drawn.reshape(stop - start, sum(sizes)), np.cumsum(sizes)[:-1], axis=1)
+        return {name: self._between(name, part) for name, part in zip(self.ranges, parts)}
+
+    def _between(self, name: str, part: Reals) -> Reals:
+        low, high = self.ranges[name]
+        part = part.reshape(-1, *low.shape)
+        return low * (high / low) ** part if name in self.log else low + (high - low) * part
+
+
+def grid(axes: Mapping[str, Any] | None = None, /, **more: Any) -> Grid:
+    """All combinations of values: `grid({"goal.weight": [1, 10, 100]}, x0=states)` solves 3 · len(states) problems.
+
+    Args:
+        axes: Values by name, one a row, (m, ...).
+        **more: The same, for names that Python takes.
+
+    Raises:
+        InvalidArgumentError: There is no axis, or one has no value.
+    """
+    return Grid(_arrays("axes", _together("axes", axes, more)))
+
+
+def random(ranges: Mapping[str, Any], n: int, *, seed: int = 0, log: Iterable[str] = ()) -> Random:
+    """Uniform random values; a longer design with the same seed begins with the same rows.
+
+    Args:
+        ranges: Lower and upper end by name, (lower, upper), each of the parameter's shape.
+        n: Number of rows [-].
+        seed: Seed [-].
+        log: Names whose logarithm is uniform, for weights that range over decades; their ends are > 0.
+
+    Raises:
+        InvalidArgumentError: A range is none.
+        UnknownNameError: `log` has a name that `ranges` has not.
+    """
+    ends = _arrays("ranges", _together("ranges", ranges, {}))
+    names = check_texts("log", log)
+    for name, pair in ends.items():
+        if len(pair) != 2 or np.any(pair[0] > pair[1]):
+            raise InvalidArgumentError(f"ranges: expected (lower, upper) of {name}, got {shown(ranges[name])}")
+    for name in names:
+        if name not in ends:
+            raise unknown_name("log: range", name, ends)
+        if np.any(ends[name] <= 0):
+            raise InvalidArgumentError(f"log: expected ends > 0 of {name}, got {shown(ranges[name])}")
+    return Random(ends, check_count("n", n, least=1, most=10**12), check_count("seed", seed, most=2**63), names)
+
+
+def blocks(parameters: Any, size: int) -> tuple[Iterator[Block], int | None]:
+    """Blocks of `size` rows, the last one may have less, and the number of all rows; None for a generator.
+
+    Args:
+        parameters: A design, a mapping from names to arrays (n, ...), or an iterable of mappings, one a row, which is
+            consumed as the sweep goes on.
+        size: Rows of a block [-].
+
+    Raises:
+        InvalidArgumentError: It is none of these, or names, lengths or shapes do not fit.
+    """
+    if isinstance(parameters, Mapping):
+        parameters = Arrays(_arrays("parameters", parameters))
+        first, n = next(iter(parameters.values)), parameters.n
+        for name, values in parameters.values.items():
+            if len(values) != n:
+                raise InvalidArgumentError(
+                    f"parameters: expected as many rows of {name} as of {first}, {n}, got {len(values)}; for all "
+                    "combinations write trajopt.sweeps.grid(...)"
+                )
+    if isinstance(parameters, Design):
+        design = parameters
+        return (design.block(i, min(i + size, design.n)) for i in range(0, design.n, size)), design.n
+    if isinstance(parameters, str) or not isinstance(parameters, Iterable):
+        raise InvalidArgumentError(
+            "parameters: expected a dictionary of arrays, grid(...), random(...) or a generator of dictionaries, got "
+            f"{shown(parameters)}; such as {{'x0': states}} with states of shape (n, nx)"
+        )
+    return _of_rows(parameters, size), None
+
+
+def _of_rows(rows: Iterable[Any], size: int) -> Iterator[Block]:
+    """Blocks of a generator's rows."""
+    shapes: dict[str, tuple[int, ...]] | None = None
+    numbered = enumerate(rows)
+    while some := list(itertools.islice(numbered, size)):
+        read = []
+        for i, row in some:
+            given = check_mapping(f"parameters: row {i}", row, "a generator gives one dictionary a row")
+            read.append({name: as_numbers(f"parameters: row {i}: {name}", value) for name, value in given.items()})
+            now = {name: value.shape for name, value in read[-1].items()}
+            shapes = now if shapes is None else shapes
+            if now != shapes or not now:
+                raise InvalidArgumentError(
+                    f"parameters: expected the names and shapes of the first row, {shapes}, got {now} in row {i}; give "
+                    "every row all values that vary"
+                )
+        assert shapes is not None
+        yield {name: np.array([row[name] for row in read]) for name in shapes}
+
+
+def _together(argument: str, given: Any, more: Mapping[str, Any]) -> dict[str, Any]:
+    return {**check_mapping(argument, {} if given is None else given, "names and values"), **more}
+
+
+def _arrays(argument: str, given: Mapping[Any, Any]) -> Block:
+    """Arrays (m, ...) of finite numbers, m > 0."""
+    if not given:
+        raise InvalidArgumentError(f"{argument}: expected at least one name with values, got none")
+    found = {}
+    for name, values in given.items():
+        if not isinstance(name, str):
+            raise InvalidArgumentError(f"{argument}: expected names, got {shown(name)}")
+        cure = "one value a row; a placement T is T.homogeneous[:3]"
+        array = as_numbers(f"{argument}: {name}", values, "rows of numbers", cure=cure)
+        if array.ndim == 0 or not len(array):
+            raise InvalidArgumentError(f"{argument}: expected rows of values of {name}, got {shown(values)}")
+        found[name] = check_array(f"{argument}: {name}", array, array.shape)
+    return found

@@ -1,0 +1,98 @@
+"""Sliding window of chunks on an executor: never more than some ahead, each written as soon as it is done."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+from collections.abc import Iterable
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from trajopt.sweeps.errors import SweepError
+from trajopt.sweeps.progress import Tell
+from trajopt.sweeps.store import Store
+from trajopt.sweeps.work import Chunk, solve_chunk
+
+TRIES = 5
+"""A chunk whose worker is lost is tried as often; by then it is its rows that end workers [-]."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(kw_only=True)
+class Engine:
+    """Hands chunks to an executor and writes what comes back.
+
+    Attributes:
+        executor: The executor.
+        store: The store.
+        ahead: Chunks at most that the executor has at a time [-].
+        tell: Function that shows progress.
+        keys: Names of all chunks so far, in order.
+    """
+
+    executor: Executor
+    store: Store
+    ahead: int
+    tell: Tell
+    keys: list[str] = field(default_factory=list)
+    _done: queue.SimpleQueue[Future[Any]] = field(default_factory=queue.SimpleQueue)
+    _pending: dict[Future[Any], tuple[str, Chunk, int]] = field(default_factory=dict)
+
+    def run(self, chunks: Iterable[Chunk]) -> None:
+        """Solves all chunks that the store does not hold.
+
+        Raises:
+            SweepError: The executor ended, or a chunk failed `TRIES` times.
+        """
+        try:
+            for chunk in chunks:
+                self.keys.append(key := self.store.key(chunk))
+                if self.store.holds(key):
+                    self.tell(0, chunk.n)
+                    continue
+                while len(self._pending) >= self.ahead:
+                    self._collect()
+                self._submit(key, chunk, tries=1)
+            while self._pending:
+                self._collect()
+        finally:
+            for future in list(self._pending):
+                future.cancel()
+
+    def _submit(self, key: str, chunk: Chunk, tries: int) -> None:
+        try:
+            future = self.executor.submit(solve_chunk, chunk)
+        except Exception as error:  # executors raise errors of their own after their end
+            raise self._ended(error) from error
+        self._pending[future] = key, chunk, tries
+        future.add_done_callback(self._done.put)
+
+    def _collect(self) -> None:
+        """Waits for one chunk and writes it, or tries it again."""
+        future = self._done.get()
+        key, chunk, tries = self._pending.pop(future)
+        try:
+            self.store.write(key, future.result())
+        except (BrokenExecutor, CancelledError, asyncio.CancelledError) as error:
+            raise self._ended(error) from error
+        except Exception as error:
+            rows = f"rows {chunk.start} to {chunk.start + chunk.n - 1}"
+            if tries >= TRIES or isinstance(error, OSError):
+                raise SweepError(
+                    f"sweep: {rows} failed, at try {tries} of {TRIES} with {type(error).__name__}: {error}; rows "
+                    f"that are done are in {self.store.folder}, the same call goes on from there"
+                ) from error
+            _log.info("%s are solved again: %s", rows, error)
+            self._submit(key, chunk, tries + 1)
+            return
+        self.tell(chunk.n, 0)
+
+    def _ended(self, error: BaseException) -> SweepError:
+        return SweepError(
+            f"executor: it ended before the sweep ({type(error).__name__}: {error}); rows that are done are in "
+            f"{self.store.folder}, the same call with a new executor goes on from there; Dask, and executor=None, "
+            "replace workers that are killed"
+        )

@@ -1,0 +1,92 @@
+"""Rows of a sweep that did not converge, by reason, with explanations that are computed when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.checks import check_known
+from trajopt.model.attributes import ExplainsAttributes
+from trajopt.solution import SolverStatus
+
+if TYPE_CHECKING:
+    from trajopt.sweeps.outcomes import Sweep
+
+_LONGEST = 100  # characters of an error that name a reason
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Failure(ExplainsAttributes):
+    """Rows that failed for one reason.
+
+    Attributes:
+        reason: Name of the solver's status, or the first line of an error.
+        rows: The rows, as a sweep of their own.
+    """
+
+    reason: str
+    rows: Sweep
+
+    def explain(self, row: int = 0) -> str:
+        """Why a row failed and what to try: `Solution.explain` of that row, which is solved again.
+
+        Args:
+            row: Number among these rows, from 0 [-].
+        """
+        outcome = self.rows[row]
+        return outcome.error or outcome.solution().explain()
+
+    def __str__(self) -> str:
+        meaning = f": {SolverStatus[self.reason]}" if self.reason in SolverStatus.__members__ else ""
+        first = self.rows[0]
+        given = ", ".join(f"{name} = {_short(value)}" for name, value in first.parameters.items())
+        return f"{len(self.rows):>7}  {self.reason}{meaning}\n         such as row {first.index}: {given}"
+
+
+class Failures(Mapping[str, Failure], ExplainsAttributes):
+    """Rows that did not converge, by reason, the most frequent reason first.
+
+    Args:
+        sweep: All rows.
+    """
+
+    def __init__(self, sweep: Sweep) -> None:
+        self._of = len(sweep)
+        bad = sweep[~sweep.converged]
+        reasons = np.array(list(map(_reason, bad.status, bad.error)), dtype=object)
+        names, counts = np.unique(reasons.astype(str), return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        self._found = {str(name): Failure(reason=str(name), rows=bad[reasons == name]) for name in names[order]}
+
+    def __getitem__(self, reason: str) -> Failure:
+        return self._found[check_known("reason", reason, self._found)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __repr__(self) -> str:
+        total = sum(len(failure.rows) for failure in self._found.values())
+        head = f"{total} of {self._of} rows did not converge"
+        if not total:
+            return head
+        hint = f"failures[{next(iter(self))!r}].explain() solves the first of them again and says why"
+        return "\n".join([head, *map(str, self._found.values()), hint])
+
+
+def _reason(status: str, error: str) -> str:
+    return str(error).strip().split("\n")[0][:_LONGEST] if error else str(status)
+
+
+def _short(value: Any) -> str:
+    """A value in a few numbers."""
+    flat = np.ravel(value)
+    if flat.dtype.kind not in "biuf":
+        return str(value)
+    numbers = ", ".join(f"{number:.4g}" for number in flat[:8]) + (", ..." if flat.size > 8 else "")
+    return numbers if np.ndim(value) == 0 else f"({numbers})"

@@ -1,0 +1,57 @@
+"""Fingerprint of a built problem: expressions, values, guess and solver, in one hash."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+import numpy as np
+
+import trajopt
+from trajopt.errors import InvalidArgumentError
+from trajopt.model.content import UnknownContentError, model_hash
+from trajopt.problems import ProblemCase
+from trajopt.shooting import ShootingProblem
+from trajopt.sweeps.recipe import Built
+from trajopt.types import Reals
+
+
+def fingerprint(built: Built) -> str:
+    """Hash of everything that a solve depends on but for the parameters of its row, and of trajopt's version.
+
+    A user's own classes count by their parameters' values alone: edits of their code go unnoticed.
+    """
+    problem, solver = built.solver.problem, built.solver
+    digest = hashlib.sha256(f"{trajopt.__version__} {type(solver).__name__} {solver.options}".encode())
+    for name, values in _values(problem, built.xs, built.us):
+        digest.update(f"{name} {values.shape} ".encode() + values.tobytes())
+    for number, model in enumerate(dict.fromkeys([*problem.running, problem.terminal])):
+        try:
+            digest.update(model_hash(model).encode())
+        except UnknownContentError:
+            digest.update(f"model {number}".encode())
+    return digest.hexdigest()
+
+
+def check_unchanged(case: ProblemCase, made: Built) -> None:
+    """Raises InvalidArgumentError where a case is no longer the one that its recipe builds."""
+    if fingerprint(Built(solver=case.solver(case.problem, case.options), xs=case.xs, us=case.us)) == fingerprint(made):
+        return
+    given = dict(_values(case.problem, case.xs, case.us))
+    fresh = dict(_values(made.solver.problem, made.xs, made.us))
+    changed = [name for name in fresh if name not in given or not np.array_equal(given[name], fresh[name])]
+    what = f"its {', '.join(changed)} changed" if changed else "its problem or its options were replaced"
+    raise InvalidArgumentError(
+        f"case: expected it as trajopt.problems.load returned it, {what} since, and workers load it anew; make that a "
+        "parameter of the sweep, or write a function in a module that builds the case, and pass the function"
+    )
+
+
+def _values(problem: ShootingProblem, xs: Reals | None, us: Reals | None) -> Iterator[tuple[str, Reals]]:
+    """Numbers of a problem and of its guess by name, in the order of the problem's parameters."""
+    yield "x0", np.asarray(problem.x0)
+    for name, values in problem.parameter_values().items():
+        yield name, values
+    yield "start", np.zeros(0) if isinstance(problem.start, str) else np.concatenate(problem.start)
+    for name, guess in (("xs", xs), ("us", us)):
+        yield name, np.zeros(0) if guess is None else np.asarray(guess)

@@ -1,0 +1,259 @@
+"""Outcomes of a sweep: a table in memory, trajectories on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.checks import check_known, check_number, check_path, is_integer
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.model.attributes import ExplainsAttributes
+from trajopt.solution import Solution
+from trajopt.sweeps.columns import OUTCOMES, Columns, components, read_columns
+from trajopt.sweeps.failures import Failures
+from trajopt.sweeps.outcome import Outcome
+from trajopt.sweeps.store import chunk_files, solve_again
+from trajopt.sweeps.tables import write_csv, write_parquet
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Sweep(ExplainsAttributes):
+    """Outcomes of solving a problem for many parameters: `trajopt.sweep` returns it, `Sweep.read` opens a store.
+
+    Numbers of all rows are in memory, trajectories stay on disk until they are asked for. `sweep[i]` is one row, an
+    `Outcome`; `sweep[:100]`, `sweep[sweep.cost < 1.0]` and `sweep.where(...)` are some rows, a Sweep again.
+
+    Args:
+        folder: Folder of the store.
+        columns: Numbers of its rows.
+        damaged: Files of chunks that could not be read.
+    """
+
+    def __init__(self, folder: Path, columns: Columns, damaged: tuple[Path, ...] = ()) -> None:
+        self._columns = columns
+        self.folder, self.damaged = folder, damaged
+
+    @classmethod
+    def read(cls, folder: str | Path) -> Sweep:
+        """Opens the store of a sweep, also of one that was cut off: it has the rows that are done.
+
+        Raises:
+            InvalidArgumentError: The folder holds no store, or no chunk that can be read.
+        """
+        folder = check_path("folder", folder)
+        files = chunk_files(folder)
+        if not files:
+            raise InvalidArgumentError(
+                f"folder: expected the store of a sweep, got {shown(str(folder))} without chunks/*.npz; "
+                "trajopt.sweep(..., store=folder) writes one"
+            )
+        columns, damaged = read_columns(files)
+        return cls(folder, columns, damaged)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Values of each parameter, (n, ...), by name."""
+        return self._columns.parameters
+
+    @property
+    def index(self) -> Any:
+        """Number of each row in the whole sweep (n,) [-]."""
+        return self._columns.outcomes["index"]
+
+    @property
+    def status(self) -> Any:
+        """Name of each solver's status (n,), such as "CONVERGED"."""
+        return self._columns.outcomes["status"]
+
+    @property
+    def converged(self) -> Any:
+        """Whether each solver met its stopping criterion (n,)."""
+        return self._columns.outcomes["converged"].astype(bool)
+
+    @property
+    def cost(self) -> Reals:
+        """Total cost of each row (n,) [cost]; NaN where an error ended the solve."""
+        return self._column("cost")
+
+    @property
+    def iterations(self) -> Any:
+        """Iterations of each solver (n,) [-]."""
+        return self._columns.outcomes["iterations"]
+
+    @property
+    def seconds(self) -> Reals:
+        """Wall time of each solve (n,) [s]."""
+        return self._column("seconds")
+
+    @property
+    def error(self) -> Any:
+        """Message of the error that ended each solve (n,); empty where there was none."""
+        return self._columns.outcomes["error"]
+
+    @property
+    def varied(self) -> dict[str, Any]:
+        """Components of parameters that are not the same in all rows (n,), by names such as "goal.reference[2]"."""
+        return components(self.parameters, varied=True)
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """All columns (n,): index, components of parameters, outcomes; `pandas.DataFrame(sweep.table)` takes it.
+
+        Of values with more than 16 numbers, such as guesses, it has those that differ between rows.
+        """
+        outcomes = {name: self._columns.outcomes[name] for name in OUTCOMES}
+        return {"index": outcomes.pop("index"), **components(self.parameters, varied=False), **outcomes}
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __iter__(self) -> Iterator[Outcome]:
+        return map(self._row, range(len(self)))
+
+    def __getitem__(self, rows: Any) -> Any:
+        """A row by its number, an Outcome; some rows by a slice, a mask (n,) or numbers (m,), a Sweep."""
+        if is_integer(rows):
+            if not -len(self) <= rows < len(self):
+                raise InvalidArgumentError(f"row: expected one of {len(self)} rows, 0 to {len(self) - 1}, got {rows}")
+            return self._row(int(rows) % len(self))
+        if not isinstance(rows, slice):
+            chosen = np.asarray(rows)
+            rows = chosen.astype(int) if chosen.size == 0 else chosen
+            if rows.ndim != 1 or rows.dtype.kind not in "bui" or (rows.dtype.kind == "b" and len(rows) != len(self)):
+                raise InvalidArgumentError(
+                    f"rows: expected a number, a slice, a mask of {len(self)} rows or a list of numbers, "
+                    f"got {shown(chosen)}; where(name, least, most) chooses by a parameter"
+                )
+            if rows.dtype.kind != "b" and rows.size and not (-len(self) <= rows.min() and rows.max() < len(self)):
+                raise InvalidArgumentError(f"rows: expected numbers 0 to {len(self) - 1}, got {shown(chosen)}")
+        return Sweep(self.folder, self._columns.take(rows), self.damaged)
+
+    def where(self, name: str, least: float = -np.inf, most: float = np.inf) -> Sweep:
+        """Rows in which a column of `table` is within bounds, both included.
+
+        Args:
+            name: Name of a column of numbers, such as "goal.reference[2]" or "cost".
+            least: Lower bound.
+            most: Upper bound.
+
+        Raises:
+            UnknownNameError: There is no such column of numbers; the message lists them.
+        """
+        numbers = {key: column for key, column in self.table.items() if column.dtype.kind in "biuf"}
+        column = numbers[check_known("column", name, numbers)]
+        least, most = check_number("least", least), check_number("most", most)
+        found: Sweep = self[(column >= least) & (column <= most)]
+        return found
+
+    def best(self) -> Outcome:
+        """The row of least cost among those that converged.
+
+        Raises:
+            InvalidArgumentError: No row converged.
+        """
+        good = np.flatnonzero(self.converged)
+        if not good.size:
+            raise InvalidArgumentError(f"sweep: none of {len(self)} rows converged; sweep.failures() says why")
+        return self._row(int(good[np.argmin(self.cost[good])]))
+
+    def failures(self) -> Failures:
+        """Rows that did not converge, by reason; `failures()[reason].explain()` says more of one."""
+        return Failures(self)
+
+    def trajectories(self) -> Iterator[tuple[Any, Reals, Reals]]:
+        """Rows (m,), states (m, T + 1, nx) and controls (m, T, nu) of one chunk after the other, for learning.
+
+        Rows are numbers into the columns of this sweep: `sweep.cost[rows]`. Those of solves that ended with an error
+        are NaN.
+        """
+        return self._columns.trajectories()
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Writes `table` to a .csv file, one row a solve, and returns its path."""
+        return write_csv(path, self.table)
+
+    def to_parquet(self, path: str | Path) -> Path:
+        """Writes `table` to a .parquet file and returns its path; it needs pyarrow, of the extra `sweep`."""
+        return write_parquet(path, self.table)
+
+    def plot(
+        self, path: str | Path | None = None, *, kind: str = "summary", x: str | None = None, y: str | None = None
+    ) -> Figure:
+        """Draws the sweep and writes the picture to `path`; see `trajopt.plotting.plot_sweep`.
+
+        Args:
+            path: File to write (.png, .pdf or .svg).
+            kind: "map" of success over two components, "costs" for their histogram, "parallel" coordinates, or
+                "summary", which is all of them.
+            x: Component on the horizontal axis of the map, such as "goal.reference[0]"; by default the first varied.
+            y: That on the vertical axis; by default the next one.
+        """
+        from trajopt.plotting import plot_sweep
+
+        return plot_sweep(self, path, kind=kind, x=x, y=y)
+
+    def report(self) -> dict[str, str]:
+        """The sweep in words, by short names."""
+        n, good = len(self), int(np.count_nonzero(self.converged))
+        others = {reason: len(failure.rows) for reason, failure in self.failures().items()}
+        words = {"converged": f"{good} of {n} ({_percent(good, n)})" if n else "no rows"}
+        if others:
+            words["others"] = ", ".join(f"{count} {reason}" for reason, count in list(others.items())[:4])
+        if good:
+            words["cost"] = "{:.6g} least, {:.6g} median, {:.6g} at 90 %, {:.6g} most, of those that converged".format(
+                *np.quantile(self.cost[self.converged], (0.0, 0.5, 0.9, 1.0))
+            )
+        solved = self.error == ""
+        if np.any(solved):
+            counts = np.quantile(self.iterations[solved], (0.5, 0.9, 1.0))
+            words["iterations"] = "{:.0f} median, {:.0f} at 90 %, {:.0f} most".format(*counts)
+            middle, late = 1e3 * np.quantile(self.seconds[solved], (0.5, 0.9))
+            total = np.sum(self.seconds[solved])
+            words["time"] = f"{middle:.3g} ms median, {late:.3g} ms at 90 %, {total:.3g} s of solving in all"
+        if self.damaged:
+            count = "1 chunk" if len(self.damaged) == 1 else f"{len(self.damaged)} chunks"
+            words["damaged"] = f"{count}, left out: run the sweep again with this store"
+        return words
+
+    def __repr__(self) -> str:
+        lines = (f"  {key:<10}  {words}" for key, words in self.report().items())
+        return "\n".join([f"Sweep({len(self)} rows, {self.folder})", *lines])
+
+    def _repr_html_(self) -> str:
+        from trajopt.notebook import table
+
+        return table(f"Sweep of {len(self)} rows", self.report())
+
+    def _column(self, name: str) -> Reals:
+        column: Reals = self._columns.outcomes[name]
+        return column
+
+    def _row(self, row: int) -> Outcome:
+        kinds: dict[str, Callable[[Any], Any]] = {
+            **dict.fromkeys(("index", "iterations"), int),
+            **dict.fromkeys(("cost", "seconds"), float),
+            **dict.fromkeys(("status", "error"), str),
+            "converged": bool,
+        }
+        return Outcome(
+            parameters={name: values[row] for name, values in self.parameters.items()},
+            **{name: kind(self._columns.outcomes[name][row]) for name, kind in kinds.items()},
+            _trajectory=lambda name: self._columns.trajectory(row, name),
+            _solve=self._solve_again,
+        )
+
+    def _solve_again(self, outcome: Outcome) -> Solution:
+        return solve_again(self.folder, outcome.parameters)
+
+
+def _percent(part: int, whole: int) -> str:
+    """A share such as "98.7 %"; 100 % is all of them, and never rounded."""
+    share = 100.0 * part / whole
+    text = f"{share:.1f}"
+    return f"{'99.9' if text == '100.0' and part < whole else text.removesuffix('.0')} %"

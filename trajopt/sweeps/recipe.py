@@ -1,0 +1,203 @@
+"""Recipes: names and values from which any process builds the same problem and solver."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trajopt import problems, solvers
+from trajopt.checks import check_known, check_mapping, check_text
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.problems import ProblemCase
+from trajopt.shooting import ShootingProblem
+from trajopt.solvers import SolverAbstract
+from trajopt.types import Reals
+
+SOLVERS = tuple(
+    name for name in solvers.__all__ if name.startswith("Solver") and name not in ("SolverAbstract", "SolverOptions")
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Built:
+    """A solver with its problem, and the guess of every solve.
+
+    Attributes:
+        solver: The solver.
+        xs: Guess of the states (T + 1, nx); None for the solver's own.
+        us: Guess of the controls (T, nu); None for the solver's own.
+    """
+
+    solver: SolverAbstract[Any]
+    xs: Reals | None = None
+    us: Reals | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """Names and values from which a worker builds a problem and its solver; it holds no kernel, and pickles small.
+
+    Attributes:
+        problem: Name of a ready problem, such as "arm-reach"; or "module:function", a function that returns a
+            ProblemCase, a ShootingProblem or a solver.
+        robot: Robot of a ready problem; None for its first.
+        options: Options of the ready problem, or arguments of the function: numbers, texts, None, and lists, arrays and
+            dictionaries of these.
+        solver: Name of a solver class of `trajopt.solvers`; None for that of the case or of the function.
+        solver_options: Options of the solver that differ: from its defaults if `solver` is given, else from the case's.
+
+    Raises:
+        InvalidArgumentError: A value is none of these.
+        UnknownNameError: There is no such ready problem or solver.
+    """
+
+    problem: str
+    robot: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    solver: str | None = None
+    solver_options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_text("problem", self.problem, such_as="arm-reach")
+        if ":" not in self.problem:
+            check_known("problem", self.problem, problems.names())
+        elif self.robot is not None:
+            raise InvalidArgumentError(
+                f"robot: expected None beside a function, got {self.robot!r}; pass it in options={{'robot': ...}}"
+            )
+        if self.solver is not None:
+            check_known("solver", self.solver, SOLVERS)
+        for name in ("options", "solver_options"):
+            given = check_mapping(name, getattr(self, name))
+            object.__setattr__(self, name, {str(key): _plain(f"{name}: {key}", value) for key, value in given.items()})
+
+    @classmethod
+    def of(cls, thing: Recipe | ProblemCase | str | Callable[..., Any]) -> Recipe:
+        """The recipe of a ready problem by name or as `trajopt.problems.load` returned it, or of a function.
+
+        Raises:
+            InvalidArgumentError: Workers could not build it; the message says what they can.
+        """
+        if isinstance(thing, Recipe):
+            return thing
+        if isinstance(thing, str):
+            return cls(problem=thing)
+        if isinstance(thing, ProblemCase):
+            return _of_case(thing)
+        if callable(thing) and not isinstance(thing, type):
+            return cls(problem=_address(thing))
+        raise InvalidArgumentError(
+            f"case: expected a ready problem or its name, a Recipe or a function, got {shown(thing)}; workers build "
+            "the problem themselves, so write a function in a module that returns it, and pass the function"
+        )
+
+    @property
+    def text(self) -> str:
+        """The recipe as JSON: equal recipes have equal texts."""
+        return json.dumps(dataclasses.asdict(self), sort_keys=True)
+
+    @classmethod
+    def read(cls, text: str) -> Recipe:
+        """The recipe of a text."""
+        return cls(**json.loads(text))
+
+    def build(self) -> Built:
+        """Builds the problem and its solver.
+
+        Raises:
+            InvalidArgumentError: There is no such function, or it returns something else.
+        """
+        made = self._made()
+        if isinstance(made, ProblemCase):
+            return Built(solver=self._solver(made.problem, made.solver, made.options), xs=made.xs, us=made.us)
+        if isinstance(made, SolverAbstract):
+            return Built(solver=self._solver(made.problem, type(made), made.options))
+        if isinstance(made, ShootingProblem) and self.solver is not None:
+            return Built(solver=self._solver(made, None, None))
+        cure = (
+            "; name a solver in the recipe: Recipe(..., solver='SolverFDDP')"
+            if isinstance(made, ShootingProblem)
+            else ""
+        )
+        raise InvalidArgumentError(
+            f"problem: expected that {self.problem} returns a ProblemCase, a ShootingProblem or a solver, got "
+            f"{type(made).__name__}{cure}"
+        )
+
+    def _made(self) -> Any:
+        """The case, problem or solver."""
+        if ":" not in self.problem:
+            return problems.load(self.problem, self.robot, **self.options)
+        module, _, name = self.problem.partition(":")
+        try:
+            function: Any = importlib.import_module(module)
+            for part in name.split("."):
+                function = getattr(function, part)
+            inspect.signature(function).bind(**self.options)
+        except (ImportError, AttributeError, ValueError, TypeError) as error:
+            raise InvalidArgumentError(
+                f"problem: expected a function that can be imported, and takes the options, got {self.problem!r}: "
+                f"{error}; write 'module:function', with the module on Python's path of all workers"
+            ) from error
+        return function(**self.options)
+
+    def _solver(self, problem: ShootingProblem, kind: Any, options: Any) -> SolverAbstract[Any]:
+        if self.solver is not None:
+            kind = getattr(solvers, self.solver)
+            return kind(problem, kind.options_type(**self.solver_options))  # type: ignore[no-any-return]
+        return kind(problem, dataclasses.replace(options, **self.solver_options))  # type: ignore[no-any-return]
+
+
+def _of_case(case: ProblemCase) -> Recipe:
+    if case.arguments is None or case.solver.__name__ not in SOLVERS:
+        own = "" if case.arguments is None else f" with {case.solver.__name__}, a solver of your own"
+        raise InvalidArgumentError(
+            f"case: expected one that trajopt.problems.load returned, which workers can load too, got {case.name!r} "
+            f"{own or 'that was built otherwise'}; write a function in a module that builds it, and pass the function"
+        )
+    usual = type(case.options)()
+    fields = [f.name for f in dataclasses.fields(case.options)]
+    changed = {f: getattr(case.options, f) for f in fields if getattr(case.options, f) != getattr(usual, f)}
+    options = dict(case.arguments)
+    robot = options.pop("robot", None)
+    name = case.solver.__name__
+    return Recipe(problem=case.name, robot=robot, options=options, solver=name, solver_options=changed)
+
+
+def _address(function: Any) -> str:
+    """A function as "module:name"."""
+    module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if found is not function or module == "__main__":
+        where = "the script that runs" if module == "__main__" else "a place without a name"
+        raise InvalidArgumentError(
+            f"case: expected a function that workers can import, got {name or shown(function)} of {where}; put it into "
+            "a module beside the script and import it there"
+        )
+    return f"{module}:{name}"
+
+
+def _plain(argument: str, value: Any) -> Any:
+    """A value of numbers, texts and None, with lists and arrays as tuples, so that recipes can be compared."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return tuple(_plain(argument, each) for each in value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(argument, each) for key, each in value.items()}
+    raise InvalidArgumentError(
+        f"{argument}: expected numbers, texts, None, or lists and dictionaries of these, got {shown(value)}; for "
+        "anything else write a function in a module that builds the problem, and pass the function"
+    )

@@ -1,0 +1,171 @@
+"""Store of a sweep: a folder with its recipe, and a file for each chunk that is done.
+
+    recipe.json           recipe, version and fingerprint of the problem
+    chunks/<key>.npz      results of a chunk, under a hash of recipe, row numbers and values
+    chunks.json           keys of the last sweep's chunks in order, when it has ended; other files are of earlier ones
+    table.parquet         outcomes of all rows, when a sweep is complete
+
+Files come under their name when they are whole. A file that is damaged nevertheless fails its checksums (CRC-32 of each
+array, in the .npz itself), and its chunk is done again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trajopt.checks import check_path
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.solution import Solution
+from trajopt.sweeps.recipe import Recipe
+from trajopt.sweeps.work import Arrays, Chunk, built, solve_row
+
+FORMAT = 1
+DAMAGES = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
+"""Errors of reading a file that is damaged."""
+
+ABANDONED = 3600.0
+"""Age from which an unfinished file is of a process that was killed; younger ones may be of another sweep [s]."""
+
+
+class Store:
+    """Folder of a sweep, made if there is none.
+
+    Args:
+        folder: The folder.
+        recipe: Recipe of the sweep.
+        fingerprint: Fingerprint of what the recipe builds.
+
+    Raises:
+        InvalidArgumentError: The folder cannot be written, or is the store of another recipe.
+    """
+
+    def __init__(self, folder: str | Path, recipe: Recipe, fingerprint: str) -> None:
+        self.folder = check_path("store", folder)
+        self._fingerprint = fingerprint
+        self._chunks = self.folder / "chunks"
+        try:
+            self._chunks.mkdir(parents=True, exist_ok=True)
+            if (self.folder / "recipe.json").exists():
+                self._check(recipe)
+            else:
+                facts = {"format": FORMAT, "fingerprint": fingerprint, "recipe": json.loads(recipe.text)}
+                _replace(self.folder / "recipe.json", json.dumps(facts, indent=1).encode())
+            (self.folder / "chunks.json").unlink(missing_ok=True)
+        except OSError as error:
+            raise InvalidArgumentError(
+                f"store: expected a folder that can be written, got {shown(str(folder))}: {error.strerror}"
+            ) from error
+
+    def _check(self, recipe: Recipe) -> None:
+        """Raises InvalidArgumentError where the folder is the store of something else."""
+        facts = read_facts(self.folder)
+        if json.dumps(facts["recipe"], sort_keys=True) != recipe.text:
+            raise InvalidArgumentError(
+                f"store: expected a new folder, or that of the same recipe, got {shown(str(self.folder))} of "
+                f"{json.dumps(facts['recipe'])}; this one is {recipe.text}"
+            )
+        if facts["fingerprint"] != self._fingerprint:
+            raise InvalidArgumentError(
+                f"store: {shown(str(self.folder))} was begun with another version of trajopt, or of the function that "
+                "builds the problem: results would not fit together; take a new folder, or that version"
+            )
+
+    def key(self, chunk: Chunk) -> str:
+        """Name of a chunk: hash of the problem, the rows' numbers and their values."""
+        digest = hashlib.sha256(f"{self._fingerprint} {chunk.start} {chunk.trajectories} ".encode())
+        for name in sorted(chunk.values):
+            values = np.ascontiguousarray(chunk.values[name])
+            digest.update(f"{name} {values.dtype.str} {values.shape} ".encode() + values.tobytes())
+        return digest.hexdigest()[:32]
+
+    def holds(self, key: str) -> bool:
+        """Whether a chunk is there and sound; a damaged one is removed."""
+        path = self._path(key)
+        if not path.exists():
+            return False
+        try:
+            with zipfile.ZipFile(path) as file:
+                sound = file.testzip() is None
+            with np.load(path, allow_pickle=False) as arrays:
+                sound = sound and str(arrays["key"]) == key
+        except DAMAGES:
+            sound = False
+        if not sound:
+            path.unlink(missing_ok=True)
+        return sound
+
+    def write(self, key: str, arrays: Arrays) -> None:
+        """Writes the results of a chunk."""
+        temporary = self._path(key).with_suffix(f".{os.getpid()}.tmp")
+        with temporary.open("wb") as file:
+            np.savez(file, key=np.array(key), **arrays)  # type: ignore[arg-type]
+        os.replace(temporary, self._path(key))
+
+    def close(self, keys: Sequence[str]) -> None:
+        """Writes which chunks a sweep has, in order, and removes what processes that were killed left behind."""
+        _replace(self.folder / "chunks.json", json.dumps(list(keys)).encode())
+        for file in self._chunks.glob("*.tmp"):
+            with contextlib.suppress(FileNotFoundError):
+                if time.time() - file.stat().st_mtime > ABANDONED:
+                    file.unlink()
+
+    def _path(self, key: str) -> Path:
+        return self._chunks / f"{key}.npz"
+
+
+def chunk_files(folder: Path) -> list[Path]:
+    """Files of the chunks that are done: those of the last sweep that ended, or all while one runs or was killed."""
+    try:
+        keys = json.loads((folder / "chunks.json").read_text())
+        return [folder / "chunks" / f"{key}.npz" for key in keys]
+    except (OSError, ValueError):
+        return sorted((folder / "chunks").glob("*.npz"))
+
+
+def read_facts(folder: Path) -> Mapping[str, Any]:
+    """The content of `recipe.json`.
+
+    Raises:
+        InvalidArgumentError: There is none, or it cannot be read.
+    """
+    try:
+        facts = json.loads((folder / "recipe.json").read_text())
+        if facts["format"] > FORMAT:
+            raise ValueError(f"format {facts['format']}, this version knows up to {FORMAT}")
+        return {"fingerprint": str(facts["fingerprint"]), "recipe": dict(facts["recipe"])}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InvalidArgumentError(
+            f"store: expected the folder of a sweep, got {shown(str(folder))}, whose recipe.json cannot be read: "
+            f"{error}"
+        ) from error
+
+
+def solve_again(folder: Path, parameters: Mapping[str, Any]) -> Solution:
+    """Solves a row of a store once more, in this process.
+
+    Args:
+        folder: Folder of the store.
+        parameters: The row's values by name.
+
+    Returns:
+        The whole solution, with the bits of the one in the store.
+    """
+    return solve_row(built(Recipe(**read_facts(folder)["recipe"]), parameters), parameters)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Writes a file that is whole at any time."""
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    temporary.write_bytes(content)
+    os.replace(temporary, path)

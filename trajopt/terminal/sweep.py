@@ -1,0 +1,144 @@
+"""The command `trajopt sweep`: solves a ready problem for many values of its parameters."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trajopt.errors import InvalidArgumentError, MissingDependencyError
+from trajopt.terminal import SOLVERS, assignments, clean_errors, new_console, show_row
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from trajopt.sweeps import Sweep
+
+KINDS = ("summary", "map", "costs", "parallel")
+WAIT = 20.0  # time that a Dask scheduler has to answer [s]
+
+
+def sweep(
+    name: Annotated[str, typer.Argument(help="Problem, as in `trajopt list`.")],
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary",
+            metavar="NAME=LOW:HIGH[:COUNT]",
+            help="Range of a parameter, of x0, us or seed, or of one component, such as goal\\[2]=0.3:0.6: drawn at "
+            "random, or with COUNT a grid. Again for more.",
+        ),
+    ] = None,
+    n: Annotated[int | None, typer.Option("--n", help="Number of random rows; 100 by default.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of random rows.")] = 0,
+    store: Annotated[Path, typer.Option(help="Folder of the results; the same call goes on there.")] = Path("runs"),
+    chunk: Annotated[int, typer.Option(help="Rows that a worker gets at a time.")] = 64,
+    workers: Annotated[int | None, typer.Option(help="Processes of this machine; one a core by default.")] = None,
+    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://head:8786.")] = None,
+    robot: Annotated[str | None, typer.Option(help="Robot, or its file, as in `trajopt list NAME`.")] = None,
+    solver: Annotated[str | None, typer.Option(help="Solver, as in `trajopt solve`.")] = None,
+    assigned: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Option of the problem, as in `trajopt list NAME`."),
+    ] = None,
+    solver_options: Annotated[
+        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Option of the solver.")
+    ] = None,
+    trajectories: Annotated[
+        bool, typer.Option("--trajectories/--no-trajectories", help="Keep states and controls.")
+    ] = True,
+    plot: Annotated[Path | None, typer.Option(help="Picture: .png, .pdf or .svg.")] = None,
+    kind: Annotated[str, typer.Option(help="What it shows: summary, map, costs or parallel.")] = "summary",
+    csv: Annotated[Path | None, typer.Option(help="Table to write: .csv.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain one failure of each kind.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the progress bar.")] = False,
+) -> None:
+    """Solve a ready problem for many values. Exit code: 0 done, 2 no row converged or some raised, 1 error."""
+    from trajopt.checks import check_known
+    from trajopt.plotting.style import PICTURE_SUFFIXES, check_output_path
+    from trajopt.sweeps import sweep as run
+    from trajopt.terminal.ranges import parameters_of
+
+    with clean_errors():
+        for path, option, suffixes in ((plot, "--plot", PICTURE_SUFFIXES), (csv, "--csv", (".csv",))):
+            if path is not None:
+                check_output_path(path, option, suffixes)
+        check_known("--kind: kind", kind, KINDS)
+        console = new_console()
+        recipe = _recipe(name, robot, assignments("--set", assigned), solver, assignments("--option", solver_options))
+        with console.status(f"building {name} ..."):
+            parameters = parameters_of(vary, recipe.build().solver.problem, n, seed)
+        with _dask(dask, workers) as executor:
+            where: dict[str, Any] = {"executor": executor, "store": store, "workers": workers, "chunk": chunk}
+            outcomes = run(recipe, parameters, **where, trajectories=trajectories, progress=not quiet)
+        _show(console, outcomes, explain)
+        if plot is not None:
+            outcomes.plot(plot, kind=kind)
+            show_row(console, "picture", str(plot))
+        if csv is not None:
+            outcomes.to_csv(csv)
+            show_row(console, "table", str(csv))
+    raise typer.Exit(0 if outcomes.converged.any() and not (outcomes.error != "").any() else 2)
+
+
+def _recipe(
+    name: str, robot: str | None, options: dict[str, Any], solver: str | None, solver_options: dict[str, Any]
+) -> Any:
+    """The recipe of a ready problem."""
+    from trajopt import problems
+    from trajopt.errors import unknown_name
+    from trajopt.sweeps import Recipe
+
+    if name in problems.mpc.names():
+        raise InvalidArgumentError(f"{name} is a closed loop, which a sweep cannot run: trajopt mpc {name}")
+    if solver is not None and solver not in SOLVERS:
+        raise unknown_name("--solver: solver", solver, SOLVERS)
+    chosen = None if solver is None else SOLVERS[solver]
+    return Recipe(problem=name, robot=robot, options=options, solver=chosen, solver_options=solver_options)
+
+
+@contextlib.contextmanager
+def _dask(address: str | None, workers: int | None) -> Iterator[Executor | None]:
+    """Executor of a Dask cluster; None without an address."""
+    if address is None:
+        yield None
+        return
+    if workers is not None:
+        raise InvalidArgumentError(f"--workers: expected none beside --dask, whose workers run already, got {workers}")
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingDependencyError("--dask needs distributed: pip install distributed") from error
+    try:
+        client = Client(address, timeout=WAIT)
+    except (OSError, ValueError, TypeError) as error:
+        raise InvalidArgumentError(
+            f"--dask: expected the address of a scheduler that answers, got {address!r} ({error}); such as "
+            "tcp://127.0.0.1:8786, which dask scheduler prints"
+        ) from error
+    with client:
+        yield client.get_executor()
+
+
+def _show(console: Console, outcomes: Sweep, explain: bool) -> None:
+    """Prints the outcomes in a few lines."""
+    show_row(console, "rows", f"{len(outcomes)} in {outcomes.folder}")
+    complete = outcomes.converged.all()
+    for key, words in outcomes.report().items():
+        style = ("bold green" if complete else "bold yellow") if key == "converged" else None
+        show_row(console, key, words, style)
+    if outcomes.converged.any():
+        best = outcomes.best()
+        row = int((outcomes.index == best.index).argmax())
+        given = [f"{key} = {column[row]:.6g}" for key, column in list(outcomes.varied.items())[:6]]
+        show_row(console, "best", ", ".join([f"row {best.index}: cost {best.cost:.8g}", *given]))
+    if not explain:
+        return
+    for failure in outcomes.failures().values():
+        console.print(f"\n{failure}\n{failure.explain()}", markup=False, highlight=False, soft_wrap=True)
+    if complete:
+        show_row(console, "explained", "nothing failed")
