@@ -64,18 +64,18 @@ def test_the_cluster_file_is_yaml() -> None:
 
 def test_the_arithmetic_holds() -> None:
     """What the page computes follows from what it says was measured."""
-    solve, row, bare = 3.1e-3, 14.6e3, 101.0  # [s], [bytes], [bytes]
-    assert "3,100 s: 52 core minutes" in PAGE
-    assert round(1e6 * solve / 60) == 52
-    assert "860 core hours" in PAGE
-    assert round(1e9 * solve / 3600, -1) == 860
-    assert "26 min / 31 s / 3 s" in PAGE
-    assert [round(1e6 * solve / 2 / 60), round(1e6 * solve / 100), round(1e6 * solve / 1000)] == [26, 31, 3]
-    assert "18 days / 8.6 h / 52 min" in PAGE
+    solve, row, bare = 2.6e-3, 14.6e3, 101.0  # [s], [bytes], [bytes]
+    assert "2,600 s: 43 core minutes" in PAGE
+    assert round(1e6 * solve / 60) == 43
+    assert "720 core hours" in PAGE
+    assert round(1e9 * solve / 3600, -1) == 720
+    assert "22 min / 26 s / 3 s" in PAGE
+    assert [round(1e6 * solve / 2 / 60), round(1e6 * solve / 100), round(1e6 * solve / 1000)] == [22, 26, 3]
+    assert "15 days / 7.2 h / 43 min" in PAGE
     assert [round(1e9 * solve / cores / unit, 1) for cores, unit in ((2, 86400), (100, 3600), (1000, 60))] == [
-        17.9,
-        8.6,
-        51.7,
+        15.0,
+        7.2,
+        43.3,
     ]
     assert "| 14.6 GB | 14.6 TB |" in PAGE
     assert 1e6 * row == 14.6e9
