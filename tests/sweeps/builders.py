@@ -7,6 +7,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from trajopt import problems
 from trajopt.problems import ProblemCase
 from trajopt.shooting import ShootingProblem
@@ -17,6 +19,13 @@ ARM: dict[str, Any] = {"robot": "planar-2r", "T": 20}
 
 def arm(velocity: float = 1e-2) -> ProblemCase:
     return problems.load("arm-reach", velocity=velocity, **ARM)
+
+
+def goals_around(n: int) -> Any:
+    """Placements (n, 3, 4) around the one of the arm's problem."""
+    values = np.tile(problems.load("arm-reach", **ARM).problem.get_parameter("goal.reference"), (n, 1, 1))
+    values[:, :2, 3] += 0.05 * np.random.default_rng(0).standard_normal((n, 2))
+    return values
 
 
 def bare_problem() -> ShootingProblem:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import trajopt
-from tests.sweeps.builders import ARM
+from tests.sweeps.builders import goals_around
 from tests.sweeps.executors import Here
 from trajopt.errors import InvalidArgumentError, TrajoptError
 from trajopt.sweeps import Recipe, Sweep, SweepError
@@ -25,10 +25,7 @@ REACH = Recipe(problem="arm-reach", options={"T": 20}, robot="planar-2r")
 
 @pytest.fixture
 def goals() -> Any:
-    """Placements (N, 3, 4) around the one of the problem."""
-    values = np.tile(trajopt.problems.load("arm-reach", **ARM).problem.get_parameter("goal.reference"), (N, 1, 1))
-    values[:, :2, 3] += 0.05 * np.random.default_rng(0).standard_normal((N, 2))
-    return values
+    return goals_around(N)
 
 
 def test_a_call_that_is_refused_leaves_the_store_alone(goals: Any, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import trajopt
-from tests.sweeps.builders import ARM
+from tests.sweeps.builders import ARM, goals_around
 from tests.sweeps.executors import Closed, Here
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.solution import Solution, SolverStatus
@@ -32,10 +32,7 @@ REACH = Recipe(problem="arm-reach", options={"T": 20}, robot="planar-2r")
 
 @pytest.fixture
 def goals() -> Any:
-    """Placements (N, 3, 4) around the one of the problem."""
-    values = np.tile(trajopt.problems.load("arm-reach", **ARM).problem.get_parameter("goal.reference"), (N, 1, 1))
-    values[:, :2, 3] += 0.05 * np.random.default_rng(0).standard_normal((N, 2))
-    return values
+    return goals_around(N)
 
 
 def plain_loop(goals: Any, solver: str = "SolverFDDP") -> list[Solution]:
