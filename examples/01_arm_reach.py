@@ -34,8 +34,8 @@ def main(plot: bool = False) -> trajopt.Solution:
     terminal.add("stop", motion, weight=10.0, activation=velocities)  # [cost s²/rad²]
 
     dynamics = trajopt.DifferentialActionModelFreeFwdDynamics(state, trajopt.ActuationModelFull(state), running)
-    node = trajopt.IntegratedActionModelEuler(dynamics, dt=1e-2)  # [s]
-    problem = trajopt.ShootingProblem(x0, [node] * 100, terminal)
+    knot = trajopt.IntegratedActionModelEuler(dynamics, dt=1e-2)  # [s]
+    problem = trajopt.ShootingProblem(x0, [knot] * 100, terminal)
 
     solution = SolverFDDP(problem, callbacks=[trajopt.CallbackVerbose()]).solve()
     print(solution.explain())

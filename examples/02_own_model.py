@@ -37,8 +37,8 @@ def main(plot: bool = False) -> trajopt.Solution:
     running.add("torque", trajopt.ResidualModelControl(state), weight=1e-2)
     terminal = trajopt.CostStack(state)
     terminal.add("upright", trajopt.ResidualModelState(state, [np.pi, 0.0]), weight=1e2)
-    node = trajopt.IntegratedActionModelEuler(Pendulum(running), dt=2e-2)  # [s]
-    problem = trajopt.ShootingProblem([0.0, 0.0], [node] * 100, terminal)
+    knot = trajopt.IntegratedActionModelEuler(Pendulum(running), dt=2e-2)  # [s]
+    problem = trajopt.ShootingProblem([0.0, 0.0], [knot] * 100, terminal)
 
     solver = SolverDDP(problem)
     solution = solver.solve()

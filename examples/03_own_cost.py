@@ -37,8 +37,8 @@ def main(plot: bool = False) -> trajopt.Solution:
     running.add("u_reg", trajopt.ResidualModelControl(state), weight=1.0)
     terminal = trajopt.CostStack(state)
     terminal.add("home", trajopt.ResidualModelState(state), weight=1e2)
-    node = trajopt.IntegratedActionModelRK4(Unicycle(state, 2, running), dt=5e-2)  # [s]
-    problem = trajopt.ShootingProblem([-1.0, -1.0, 1.0], [node] * 60, terminal)
+    knot = trajopt.IntegratedActionModelRK4(Unicycle(state, 2, running), dt=5e-2)  # [s]
+    problem = trajopt.ShootingProblem([-1.0, -1.0, 1.0], [knot] * 60, terminal)
 
     solver = SolverFDDP(problem)
     solution = solver.solve()

@@ -58,8 +58,8 @@ def main(plot: bool = False) -> trajopt.Solution:
     running.add("waypoint", trajopt.ResidualModelState(state), activation=pose, weight=0.0)
     terminal = trajopt.CostStack(state)
     terminal.add("goal", trajopt.ResidualModelState(state, state.integrate(hover, [2.0] + [0.0] * 11)), weight=1e3)
-    node = trajopt.IntegratedActionModelEuler(Quadrotor(running), dt=2e-2)  # [s]
-    problem = trajopt.ShootingProblem(hover, [node] * 80, terminal)
+    knot = trajopt.IntegratedActionModelEuler(Quadrotor(running), dt=2e-2)  # [s]
+    problem = trajopt.ShootingProblem(hover, [knot] * 80, terminal)
     problem.set_parameter("waypoint.reference", np.concatenate([[1, 0, 1], [0, 1, 0, 0], np.zeros(6)]), 40)
     problem.set_parameter("waypoint.weight", 1e3, 40)
 

@@ -19,7 +19,7 @@ from trajopt.solution import Solution
 def main(plot: bool = False) -> Solution:
     """Solves the problem and returns its solution."""
     case = problems.load("puck", target=0.5, friction=0.3)  # [m], [-]
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     pushes = np.abs(solution.contact_forces()["pusher"][:, 0]) > 0.1  # [N]
     release = int(np.flatnonzero(pushes)[-1]) + 1
     way = solution.xs[-1, 1] - solution.xs[release, 1]  # [m]

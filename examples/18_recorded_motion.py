@@ -23,7 +23,7 @@ FEET = ["lf_foot", "rf_foot", "lh_foot", "rh_foot"]
 def main(plot: bool = False) -> Solution:
     """Solves the trot, forgets all but its configurations, and returns its solution."""
     case = problems.load("quadruped-trot", robot="small-quadruped", cycles=2)
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     times, robot = solution.times, solution.robot
     distinct = np.append(np.diff(times) > 0, True)  # impulses take no time
     noise = 1e-4 * np.random.default_rng(0).standard_normal((distinct.sum(), robot.nq))  # [m, rad]

@@ -33,7 +33,7 @@ def main(plot: bool = False) -> trajopt.Solution:
     found = {}
     for name, fastest in (("within the limit", False), ("in the least time", True)):
         case = problems.load("hermite-path", limit=LIMIT, fastest=fastest)
-        found[name] = case.solver(case.problem, case.options).solve(case.xs, case.us)
+        found[name] = case.solve()
         print(f"{name}: {case.report(found[name])}")
     if plot:
         paths = {"Euler drive without limits": free.xs} | {name: s.xs for name, s in found.items()}

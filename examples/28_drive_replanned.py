@@ -24,7 +24,7 @@ def main(plot: bool = False) -> trajopt.Solution:
     """Plans, drives, and returns the corrected plan; `plot` writes drive_replanned.png."""
     options = {"points": POINTS, "duration": 2.0, "limit": LIMIT, "effort": 1e-3}
     case = problems.load("hermite-path", radius=RADIUS, half_track=HALF_TRACK, **options)
-    plan = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    plan = case.solve()
     half, dt = case.problem.T // 2, float(case.problem.get_parameter("dt", 0))  # [-, s]
 
     def drive(start: np.ndarray, us: np.ndarray, half_track: float = HALF_TRACK) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Ready problems in families; each case has an initial guess, a solver with options, and a reference cost.
 
     case = trajopt.problems.load("arm-reach", robot="ur5")
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
 
 Closed loops of model-predictive controllers are in `trajopt.problems.mpc`.
 

@@ -83,7 +83,7 @@ REACHES = {
 
 def build(
     *,
-    robot: str = "ur5",
+    robot: str | Robot = "ur5",
     frame: str | None = None,
     target: npt.ArrayLike | None = None,
     T: int = 100,
@@ -98,7 +98,8 @@ def build(
     (fingers, another arm) are locked.
 
     Args:
-        robot: An arm, as `load_robot` takes it: a name or a file.
+        robot: An arm: a name or a file, as `load_robot` takes it, or a Robot, whose start and goal are those of an arm
+            from a file, whatever its name.
         frame: Frame that moves to the goal; by default the tool of a listed robot, the last frame of others.
         target: Goal of the frame's position in the world, with any orientation (3,) [m]; by default a placement that
             the robot can reach.
@@ -111,8 +112,8 @@ def build(
     check_positive("dt", dt, unit="s")
     check_non_negative("velocity", velocity)
     check_positive("torque", torque)
-    known = REACHES.get(robot) if frame is None else None
-    arm, tool = carrying(load_robot(robot), known.frame if known else frame)
+    known = REACHES.get(robot) if frame is None and isinstance(robot, str) else None
+    arm, tool = carrying(robot if isinstance(robot, Robot) else load_robot(robot), known.frame if known else frame)
     reach = known if known and known.start else any_reach(arm, tool)
     start, end = np.array(reach.start), np.array(reach.end)
     goal = placement(arm, tool, end) if target is None else check_array("target", target, (3,), cure="a point [m]")

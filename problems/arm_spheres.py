@@ -33,9 +33,9 @@ GOAL = (1.6, -1.0, 1.5, -2.0, -1.2, 0.5)  # [rad]
 SPHERES = ((0.5, 0.3, 0.33, 0.12), (0.25, 0.4, 0.65, 0.12), (0.1, 0.55, 0.1, 0.1))  # [m]
 
 LINKS: dict[str, Capsule | Sphere] = {
-    "upper_arm": Capsule(0.06, (0.0, 0.0, 0.0), (0.0, 0.0, 0.425), frame="shoulder_lift_joint"),
-    "forearm": Capsule(0.05, (0.0, 0.0, 0.0), (0.0, 0.0, 0.392), frame="elbow_joint"),
-    "wrist": Capsule(0.05, (0.0, 0.0, 0.0), (0.0, 0.0, 0.095), frame="wrist_2_joint"),
+    "upper_arm": Capsule(0.06, start=(0.0, 0.0, 0.0), end=(0.0, 0.0, 0.425), frame="shoulder_lift_joint"),
+    "forearm": Capsule(0.05, start=(0.0, 0.0, 0.0), end=(0.0, 0.0, 0.392), frame="elbow_joint"),
+    "wrist": Capsule(0.05, start=(0.0, 0.0, 0.0), end=(0.0, 0.0, 0.095), frame="wrist_2_joint"),
     "tool": Sphere(0.05, frame="tool0"),
 }
 """What stands for the links of UR5, in the axes of its joints."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from trajopt.callbacks import Callback
 from trajopt.notebook import table
 from trajopt.shooting import ShootingProblem
+from trajopt.solution import IterationRecord, Solution
 from trajopt.solvers import SolverAbstract, SolverOptions
 from trajopt.types import Reals
 
@@ -59,6 +62,25 @@ class ProblemCase:
     obstacles: Reals = field(default_factory=lambda: np.zeros((0, 4)), repr=False)
     arguments: Mapping[str, Any] | None = field(default=None, repr=False)
 
+    def solve(
+        self, *, callbacks: Sequence[Callback | Callable[[IterationRecord], Any]] = (), **options: Any
+    ) -> Solution:
+        """Solves the problem from its guess, with its solver and options.
+
+        For another guess or solver write `SolverFDDP(case.problem, case.options).solve(xs, us)`.
+
+        Args:
+            callbacks: Callbacks of the solver, such as CallbackVerbose().
+            **options: Options of the solver that differ from those of the case, such as max_iterations=100.
+
+        Raises:
+            WrongCallError: The solver has no such option; the message lists those that it has.
+            InvalidArgumentError: An option has an impossible value.
+            ModelEvaluationError: A model raised, or a derivative is not finite; the message names the knot.
+        """
+        changed = dataclasses.replace(self.options, **options)
+        return self.solver(self.problem, changed, callbacks=callbacks).solve(self.xs, self.us)
+
     def _repr_html_(self) -> str:
         rows = {"about": self.description, "solver": self.solver.__name__, "options": repr(self.options)}
         if self.reference_cost is not None:
@@ -74,7 +96,7 @@ class ProblemInfo:
         name: Name of the family.
         description: The motion, in one sentence.
         robots: Robots to choose from, the default one first; empty for a family with a model of its own.
-        any_robot: Whether `load` takes other robots too, by name or file.
+        any_robot: Whether `load` takes other robots too: by name or file, or a Robot.
         options: Options that `load` takes, with the defaults.
         usual: Values that a default of None stands for, of the default robot, where it has them.
         meanings: What each option means, with its unit.

@@ -13,10 +13,9 @@ from typing import Any, Generic, TypeVar, get_args
 
 import numpy as np
 
-from trajopt.checks import check_text
-from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.problems.case import ProblemCase, ProblemInfo
-from trajopt.robots import unknown_robot
+from trajopt.robots import Robot, unknown_robot
 
 Case = TypeVar("Case")
 """A ready problem, or a closed loop."""
@@ -32,7 +31,7 @@ class Family(Generic[Case]):
         build: Function that builds a case; its keyword arguments are the options, with defaults, and `robot` if there
             is a choice of robots.
         robots: Robots to choose from, the default one first; empty for a family with a model of its own.
-        any_robot: Whether `build` takes other robots too, as `load_robot` does.
+        any_robot: Whether `build` takes other robots too: a name or a file, as `load_robot` does, or a Robot.
         usual: Values of the default robot that a default of None stands for, by the names of the options.
         reference_cost: Cost of a known solution with the defaults; None if none is known [cost].
         reference_source: Source of that cost.
@@ -74,7 +73,7 @@ class Family(Generic[Case]):
         own = ("name", "description", "reference_cost", "reference_source")
         return ProblemCase(**{name: getattr(self, name) for name in own} | fields)
 
-    def load(self, robot: str | None, options: dict[str, Any]) -> Case:
+    def load(self, robot: str | Robot | None, options: dict[str, Any]) -> Case:
         """Builds a case.
 
         Raises:
@@ -85,12 +84,11 @@ class Family(Generic[Case]):
         self._check(options)
         if robot is not None and not self.robots:
             raise InvalidArgumentError(
-                f"robot: expected None for {self.name}, which has its own model, got {robot!r}; leave it out (--robot)"
+                f"robot: expected None for {self.name}, which has its own model, got {shown(robot)}; leave it out "
+                "(--robot)"
             )
         if robot is not None:
-            check_text(f"{self.name}: robot", robot)
-            if robot not in self.robots and not self.any_robot:
-                raise unknown_robot(f"{self.name}: robot", robot, self.robots)
+            self._check_robot(robot)
         arguments = ({} if robot is None else {"robot": robot}) | options
         case = self.build(**arguments)
         if not isinstance(case, ProblemCase):
@@ -100,6 +98,16 @@ class Family(Generic[Case]):
             {} if self.reference_holds or usual else {"reference_cost": None, "reference_source": ""}
         )
         return dataclasses.replace(case, arguments=arguments, **unknown)
+
+    def _check_robot(self, robot: str | Robot) -> None:
+        """Refuses what is neither a name of the family nor, where it takes any robot, a file or a Robot."""
+        if isinstance(robot, Robot if self.any_robot else ()):
+            return
+        if not isinstance(robot, str):
+            what = "a name, the path of a file or a Robot" if self.any_robot else f"one of {', '.join(self.robots)}"
+            raise InvalidArgumentError(f"{self.name}: robot: expected {what}, got {shown(robot)}")
+        if robot not in self.robots and not self.any_robot:
+            raise unknown_robot(f"{self.name}: robot", robot, self.robots)
 
     def _check(self, options: dict[str, Any]) -> None:
         """Refuses unknown options, and values of another type than the annotation; `build` checks their size."""

@@ -8,6 +8,7 @@ from typing import Any, Generic
 from trajopt.checks import check_known
 from trajopt.problems.case import ProblemInfo
 from trajopt.problems.family import Case, Family
+from trajopt.robots import Robot
 
 
 class Registry(Generic[Case]):
@@ -34,13 +35,13 @@ class Registry(Generic[Case]):
         """
         return self._family(name).info()
 
-    def load(self, name: str, /, robot: str | None = None, **options: Any) -> Case:
+    def load(self, name: str, /, robot: str | Robot | None = None, **options: Any) -> Case:
         """Builds a ready problem, or a closed loop.
 
         Args:
             name: Name of the family, one of `names()`.
-            robot: One of the robots of the family, by default the first of them; another one where `any_robot` says so;
-                None for a family with a model of its own.
+            robot: One of the robots of the family, by default the first of them; where `any_robot` says so, another
+                name, the path of a file or a Robot; None for a family with a model of its own.
             **options: Options of the family, see `describe(name).options`.
 
         Raises:

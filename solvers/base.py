@@ -139,8 +139,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         if not isinstance(self, SolverAbstract):
             raise InvalidArgumentError(
                 f"solve: expected a solver, got {shown(self)} in its place; solve is a method of an object, "
-                "not of its class: write SolverFDDP(problem).solve(xs, us), or of a ready problem "
-                "case.solver(case.problem, case.options).solve(case.xs, case.us)"
+                "not of its class: write SolverFDDP(problem).solve(xs, us), or of a ready problem case.solve()"
             )
         try:
             self._free.pop()

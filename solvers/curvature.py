@@ -13,49 +13,51 @@ from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.options import DDPOptions
 from trajopt.solvers.riccati import Failure, Riccati, RiccatiOutcome
-from trajopt.solvers.searches import Step
+from trajopt.solvers.searches import EXCESS, Step
 from trajopt.solvers.sqp.hessian import BlendedHessian
 
 BLENDS = (1.0, 0.5, 0.25, 0.125)
-"""Parts θ of the exact Hessian that are tried: of 108 arm reaches 101 are solved with them, 100 with 1/16 and 1/32 too
-(seeds from 2,000 on), and with 1 alone two in 72 fewer."""
+"""Parts θ of the exact Hessian that are tried: smaller ones solve no more arm reaches, and 1 alone two in 72 fewer."""
 POOR = 0.25
 """Part of the promised decrease below which a step shows that the cost is more curved than Gauss-Newton's."""
 FIRST_RIDGE = 1e-4
 """First ρ of an exact direction whose steps fail, in units of h."""
 TRIES = 2
 """Parts that are tried in one iteration: one above the last that was positive definite, and that one."""
-END_PARTS = (0.125, 2.0**-20)
-"""... with the end's own curvature made positive, where none of those above is positive definite; the last is as good
-as none. Of 108 reaches that Gauss-Newton does not solve 89 are solved with both, 83 and 86 with one alone."""
 ENOUGH = 24
 """Short or poor steps from which on auto tries exact Hessians. From the sixth one on as many solves converge, in
-less iterations, but an iteration takes twice the time: solves that Gauss-Newton ends get slower by half."""
+less iterations, but an iteration takes twice the time, and solves that Gauss-Newton ends get slower."""
 SHORT = 0.25
 """Step length from which down other directions are tried beside. With 1/2 as many are solved, in more time."""
 FAR, STEADY = 16, 3
 """Full Gauss-Newton steps that are still to come at the present rate, and steps in a row that say so, from which on
 auto tries exact Hessians. They take about six steps then, each of the price of three."""
+EAGER = 1.1
+"""A full step that brings so many times what it promised is tried longer once exact Hessians are tried: the way to the
+end gets flatter there for long. Of 108 reaches 99 are solved, 96 with the search's own."""
 BAD = 0.125
 """Step length from which down ρ grows once exact Hessians are tried: at 1/16 and 1/32 for good, Gauss-Newton crawls."""
 
 
 class ExactDirection:
-    """Gains with θ H + (1 - θ) H_GN, H the Hessian of the Lagrangian with multipliers λ = Vx of the Gauss-Newton pass.
+    """Gains with θ H + (1 - θ) H_GN, H the Hessian of the Lagrangian with the multipliers of the Gauss-Newton step.
 
-    With λ = Vx, the gradient of the cost under that pass's policy, H is that of the cost of policy rollouts; costates
-    of open loop are of no use there.
+    These are λ = Vx + Vxx dx, and the gradients of the end's cost in its residuals after the step dx, to first order,
+    see `LagrangianHessian`. Where a heavy goal bends the way, those of the trajectory itself tell how far it is from
+    that bend, and change with every step.
 
     Args:
         evaluator: Whose trajectory it is; its models have Hessians of the Lagrangian.
+        gauss_newton: The recursion of Gauss-Newton's direction.
 
     Attributes:
         riccati: The recursion on it.
     """
 
-    def __init__(self, evaluator: Evaluator) -> None:
-        self._e, self._hessian = evaluator, LagrangianHessian(evaluator)
+    def __init__(self, evaluator: Evaluator, gauss_newton: Riccati) -> None:
+        self._gauss_newton, self._hessian = gauss_newton, LagrangianHessian(evaluator)
         self._hessian.prepare()
+        _ = gauss_newton.native  # compiles its forward pass
         lq = LinearQuadratic.of(evaluator)
         own = replace(lq, H=np.zeros_like(lq.H), terminal_H=np.zeros_like(lq.terminal_H))
         self._blended = BlendedHessian(evaluator, self._hessian, own, 0)
@@ -66,17 +68,18 @@ class ExactDirection:
         """Begins a solve: the whole Hessian is tried first."""
         self._first = 0
 
-    def factor(self, lam: np.ndarray, ridge: float, options: DDPOptions) -> tuple[float, RiccatiOutcome | None]:
+    def factor(self, ridge: float, options: DDPOptions) -> tuple[float, RiccatiOutcome | None]:
         """A part θ with positive definite pivots, and its pass; 0 and None if there is none among those tried.
 
         First comes the one above the last that had them, or the smallest after a failure.
 
         Args:
-            lam: Multipliers λ (T + 1, ndx).
             ridge: ρ of this pass [cost].
             options: Those of the solve.
         """
-        self._hessian.lam[:] = lam
+        step = self._gauss_newton.forward()
+        self._hessian.lam[:] = step.lam
+        self._hessian.expect(self._hessian.gradient_after(step.dx[-1]))
         self._hessian()
         for number in range(self._first, min(self._first + TRIES, len(BLENDS))):
             outcome = self._pass(BLENDS[number], ridge, options)
@@ -86,24 +89,6 @@ class ExactDirection:
             if outcome.failure is Failure.NOT_FINITE:
                 break
         self._first = len(BLENDS) - 1
-        return 0.0, None
-
-    def factor_convex_end(self, ridge: float, options: DDPOptions) -> tuple[float, RiccatiOutcome | None]:
-        """As `factor`, after it, with |E| in full in place of θ E, E the part of the end's Hessian beyond Gauss-Newton.
-
-        A heavy goal at the end is mostly what bends the valley that Gauss-Newton crawls in.
-        """
-        end, own = self._hessian.terminal_H, self._e.terminal_H
-        beyond = end - own
-        if not np.isfinite(beyond).all():
-            return 0.0, None
-        sizes, axes = np.linalg.eigh(beyond)
-        beyond = (axes * np.abs(sizes)) @ axes.T
-        for part in END_PARTS:
-            end[:] = own + beyond / part
-            outcome = self._pass(part, ridge, options)
-            if outcome.failure is None:
-                return part, outcome
         return 0.0, None
 
     def _pass(self, part: float, ridge: float, options: DDPOptions) -> RiccatiOutcome:
@@ -118,6 +103,7 @@ class Curvature:
 
     Args:
         evaluator: Whose trajectory it is.
+        gauss_newton: The recursion of Gauss-Newton's direction.
         options: `hessian` of them is followed.
 
     Attributes:
@@ -126,8 +112,8 @@ class Curvature:
         available: Whether the options allow exact directions, and the models have them.
     """
 
-    def __init__(self, evaluator: Evaluator, options: DDPOptions) -> None:
-        self._evaluator, self._options = evaluator, options
+    def __init__(self, evaluator: Evaluator, gauss_newton: Riccati, options: DDPOptions) -> None:
+        self._evaluator, self._gauss_newton, self._options = evaluator, gauss_newton, options
         asked = options.hessian == "exact"
         self.available = options.hessian != "gauss-newton" and LagrangianHessian.available(evaluator, asked=asked)
         self._exact: ExactDirection | None = None
@@ -139,7 +125,6 @@ class Curvature:
         if self._exact is not None:
             self._exact.begin()
         self.blend, self.ridge, self._steady = 0.0, 0.0, 0
-        self._failed = False
         self._kept = self._evaluator.k, self._evaluator.K
 
     @property
@@ -152,6 +137,11 @@ class Curvature:
         """Step length from which down ρ grows."""
         return max(BAD, self._options.bad_step) if self.engaged else self._options.bad_step
 
+    @property
+    def excess(self) -> float:
+        """Part of its promise from which on a full step is tried longer [-]."""
+        return EAGER if self.engaged else EXCESS
+
     def prepare(self) -> None:
         """Compiles what "exact" needs."""
         if self._options.hessian == "exact":
@@ -159,42 +149,30 @@ class Curvature:
 
     def _made(self) -> ExactDirection:
         if self._exact is None:
-            self._exact = ExactDirection(self._evaluator)
+            self._exact = ExactDirection(self._evaluator, self._gauss_newton)
         return self._exact
 
-    def direction(self, gauss_newton: Riccati, outcome: RiccatiOutcome, unit: float) -> tuple[RiccatiOutcome, float]:
+    def direction(self, outcome: RiccatiOutcome, unit: float) -> tuple[RiccatiOutcome, float]:
         """The exact direction in the evaluator's k and K, or the Gauss-Newton one that is there.
 
         Args:
-            gauss_newton: Its recursion, whose Vx are the multipliers.
-            outcome: Its outcome.
+            outcome: Outcome of the Gauss-Newton recursion.
             unit: h of the options.
 
         Returns:
             The outcome, and the seconds that compiling took.
         """
-        self.blend, self._failed = 0.0, False
+        self.blend = 0.0
         if not self.engaged:
             return outcome, 0.0
         begun = time.perf_counter()
         exact = self._made()
         seconds = time.perf_counter() - begun
-        self.blend, found = exact.factor(gauss_newton.Vx, self.ridge * unit, self._options)
-        self._failed = found is None
+        self.blend, found = exact.factor(self.ridge * unit, self._options)
         if found is None:
             return outcome, seconds
         self._take(exact)
         return found, seconds
-
-    def convex_end(self, unit: float) -> RiccatiOutcome | None:
-        """The direction with the end made convex, in k and K, after no exact one was found; None without it."""
-        if not self._failed:
-            return None
-        exact = self._made()
-        self.blend, found = exact.factor_convex_end(self.ridge * unit, self._options)
-        if found is not None:
-            self._take(exact)
-        return found
 
     def _take(self, exact: ExactDirection) -> None:
         e = self._evaluator

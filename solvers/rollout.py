@@ -157,7 +157,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
                 e, options.step_lengths, options.step_growth, self.acceptance(), clipped=self.keeps_limits
             )
             self._search, self._prepared = search, True
-            self._curvature = Curvature(e, options)
+            self._curvature = Curvature(e, self._riccati, options)
             self._curvature.prepare()
             self._acceleration = GeodesicAcceleration(e, self._riccati, search)
         self._curvature.begin()
@@ -202,6 +202,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             decrease=step.decrease,
             blend=self._curvature.blend,
             bent=step.bent,
+            edge=step.edge,
         )
 
     def results(self, run: RolloutProgress) -> dict[str, Any]:
@@ -279,7 +280,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         if not run.feasible:
             curvature.blend = 0.0
             return outcome
-        found, seconds = curvature.direction(self._riccati, outcome, run.curvature)
+        found, seconds = curvature.direction(outcome, run.curvature)
         run.started += seconds  # compiling does not count
         if curvature.blend > 0.0:
             run.confirmed = curvature.ridge <= self.options.min_regularization
@@ -292,30 +293,23 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         if curvature.blend == 0.0:
             step = self._gauss_newton(run, outcome)
         else:
-            step = self._search.along(self.promise(run, found), run.x0, run.cost, feasible=True)
+            step = self._searched(run, found)
             if shortened(step):
                 step = self._cheaper(run, outcome, step)
         curvature.judge(step, run.loose_tolerance)
         return step
 
-    def _gauss_newton(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Step:
-        """The step along the Gauss-Newton direction; for one that is cut short, the cheapest of it and two others."""
-        step = self._search.along(self.promise(run, outcome), run.x0, run.cost, feasible=run.feasible)
-        if run.feasible and self._curvature.engaged and self.options.hessian == "auto" and shortened(step):
-            step = self._with_convex_end(run, self._acceleration.bend(step, run.x0, run.cost))
-        return step
+    def _searched(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Step:
+        """The step along the direction that the evaluator's k and K hold."""
+        promise, excess = self.promise(run, outcome), self._curvature.excess
+        return self._search.along(promise, run.x0, run.cost, feasible=run.feasible, excess=excess)
 
-    def _with_convex_end(self, run: RolloutProgress, other: Step) -> Step:
-        """The step along the direction with the end made convex, or another one where that is cheaper."""
-        found = self._curvature.convex_end(run.curvature)
-        if found is None:
-            return other
-        step = self._search.along(self.promise(run, found), run.x0, run.cost, feasible=True)
-        if step.accepted and not (other.accepted and other.cost <= step.cost):
-            run.confirmed = False  # what is stiffer promises less
-            return step
-        self._curvature.go_back()
-        return other
+    def _gauss_newton(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Step:
+        """The step along the Gauss-Newton direction; for one cut short, the cheaper of it and one along a parabola."""
+        step = self._searched(run, outcome)
+        if run.feasible and self._curvature.engaged and self.options.hessian == "auto" and shortened(step):
+            step = self._acceleration.bend(step, run.x0, run.cost)
+        return step
 
     def _cheaper(self, run: RolloutProgress, outcome: RiccatiOutcome, exact: Step) -> Step:
         """An exact step that was short, or the Gauss-Newton one where that is cheaper."""

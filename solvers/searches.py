@@ -30,6 +30,7 @@ class Step:
         promise: The promise at the last trial that was judged.
         unbounded: Whether the cost of a trial was below what counts as a number, -1e30.
         bent: Whether it was along a parabola, see `GeodesicAcceleration`.
+        edge: Place of the first trial that was not finite, see `Trials.edge`.
     """
 
     length: float
@@ -41,6 +42,7 @@ class Step:
     promise: Promise
     unbounded: bool = False
     bent: bool = False
+    edge: tuple[int, Reals, Reals] | None = None
 
 
 class LineSearch:
@@ -83,7 +85,7 @@ class LineSearch:
         for trials in self._rooms:
             trials.lower[:], trials.upper[:] = lower, upper
 
-    def along(self, promise: Promise, x0: Reals, cost: float, *, feasible: bool) -> Step:
+    def along(self, promise: Promise, x0: Reals, cost: float, *, feasible: bool, excess: float = EXCESS) -> Step:
         """The first accepted step along the direction that the evaluator's k and K hold.
 
         Args:
@@ -91,20 +93,21 @@ class LineSearch:
             x0: Initial state (nx,).
             cost: Cost of the trajectory before the step [cost].
             feasible: Whether that is a rollout.
+            excess: A full step that brings so many times what it promised is tried longer [-].
         """
-        latest, expected, decrease, unbounded = promise, math.nan, math.nan, False
+        latest, expected, decrease, unbounded, edge = promise, math.nan, math.nan, False, None
         for turn, number, trials, lengths in self._tries:
             for lane, reached in enumerate(turn.roll_out(number, x0, promise.gaps)):
                 if not abs(reached) < LARGEST:
-                    unbounded = unbounded or reached <= -LARGEST
+                    unbounded, edge = unbounded or reached <= -LARGEST, edge or trials.edge(lane)
                     continue
                 latest, length = promise.at(trials.dx[lane]), lengths[lane]
                 expected, decrease = latest.decrease(length), cost - reached
                 accepted = self._acceptance.accepts(latest, expected, decrease, feasible=feasible)
                 if accepted and trials.in_range(lane, reached):
-                    step = Step(length, True, trials.trajectory(lane), reached, decrease, expected, latest)
-                    return self._grown(step, x0, cost) if feasible and self._is_to_grow(step) else step
-        return Step(self._last, False, None, cost, decrease, expected, latest, unbounded)
+                    step = Step(length, True, trials.trajectory(lane), reached, decrease, expected, latest, edge=edge)
+                    return self._grown(step, x0, cost) if feasible and self._is_to_grow(step, excess) else step
+        return Step(self._last, False, None, cost, decrease, expected, latest, unbounded, edge=edge)
 
     def tried(self, promise: Promise, x0: Reals, cost: float, length: float) -> Step | None:
         """The step of one length from a rollout along what the evaluator's k and K hold, if it is accepted."""
@@ -115,10 +118,10 @@ class LineSearch:
         )
         return Step(length, True, self.single.trajectory(0), reached, decrease, expected, promise) if enough else None
 
-    def _is_to_grow(self, step: Step) -> bool:
+    def _is_to_grow(self, step: Step, excess: float) -> bool:
         """Whether a step from a rollout is a full one that brought far more than promised, rounding apart."""
         least = NOISE * step.promise.scale
-        return step.length == 1.0 < self._growth and step.decrease > EXCESS * step.expected > least
+        return step.length == 1.0 < self._growth and step.decrease > excess * step.expected > least
 
     def _grown(self, full: Step, x0: Reals, cost: float) -> Step:
         """The full step, or a longer one, as long as the cost falls."""

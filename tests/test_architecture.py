@@ -28,7 +28,15 @@ MAY_IMPORT = {
     "trajopt.problems": ("trajopt", "trajopt.solvers", "trajopt.problems"),
 }
 LOWER = (
-    *("trajopt.errors", "trajopt.types", "trajopt.checks", "trajopt.source", "trajopt.notebook", "trajopt.cache"),
+    *(
+        "trajopt.errors",
+        "trajopt.types",
+        "trajopt.checks",
+        "trajopt.files",
+        "trajopt.source",
+        "trajopt.notebook",
+        "trajopt.cache",
+    ),
     "trajopt.kernels",
     *("trajopt.model", "trajopt.robots", "trajopt.dynamics", "trajopt.states", "trajopt.instant"),
     *("trajopt.contacts", "trajopt.activations", "trajopt.actuation", "trajopt.residuals", "trajopt.costs"),
@@ -139,7 +147,8 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 def test_only_a_few_files_lie_directly_in_the_package() -> None:
     loose = {file.stem for file in (ROOT / "trajopt").glob("*.py")}
-    assert loose == {"__init__", "__main__", "errors", "checks", "types", "source", "instant", "notebook", "cli"}
+    basics = {"errors", "checks", "types", "source", "files", "notebook"}
+    assert loose == {"__init__", "__main__", "instant", "cli"} | basics
 
 
 def test_only_what_is_used_is_loaded() -> None:

@@ -170,7 +170,7 @@ def test_the_table_of_what_compiles(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         problem.set_parameter(name, value)
     problem.x0 = [0.1, 0.0]
     solver(problem).solve()
-    longer = trajopt.ShootingProblem([0.0, 0.0], [names["node"]] * 120, names["terminal"])
+    longer = trajopt.ShootingProblem([0.0, 0.0], [names["knot"]] * 120, names["terminal"])
     solver(longer).solve()
     longer.set_parameter("torque.weight", 0.0, knots=range(10))
     assert compilations() == before

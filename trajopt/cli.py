@@ -18,7 +18,7 @@ from trajopt.terminal.ik import inverse_kinematics
 from trajopt.terminal.inverse_dynamics import forces_of_motion
 from trajopt.terminal.mpc import control
 from trajopt.terminal.serve import serve
-from trajopt.terminal.show import check_display, show_motion, show_until_closed
+from trajopt.terminal.show import show_motion, show_until_closed
 from trajopt.terminal.sweep import sweep
 
 if TYPE_CHECKING:
@@ -108,6 +108,8 @@ def solve(
         if save is not None:
             check_output_path(save, "--save", (".npz",))
         if show:
+            from trajopt.display.extra import check_display
+
             check_display()
         console, begin = new_console(), time.perf_counter()
         values = assignments("--set", assigned) | ({"limits": True} if limits else {})
@@ -133,7 +135,7 @@ def solve(
             solution.save(save)
             console.print(f"saved       {save}", markup=False, highlight=False, soft_wrap=True)
         if show:
-            show_until_closed(console, solution, case.name)
+            show_until_closed(console, lambda: solution, case.name)
     raise typer.Exit(0 if solution.converged else 2)
 
 

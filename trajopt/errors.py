@@ -8,11 +8,14 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 LONGEST = 2000
 """A longer message is cut in its middle, where an argument is shown; its name and the cure stay [characters]."""
+
+SHORT = 8
+"""Length of vectors of which a message shows all numbers [-]."""
 
 
 class TrajoptError(Exception):
@@ -100,6 +103,17 @@ def shown(value: Any) -> str:
         return " ".join(_SHOWN.repr(value).split())
     except Exception:  # a user's own __repr__
         return f"an object of type {type(value).__name__}"
+
+
+def shown_numbers(values: Iterable[float], names: Sequence[str] = ()) -> str:
+    """Numbers of a vector in a message: all of a short one, else the largest three, by name or index."""
+    numbers = [float(value) for value in values]
+    if len(numbers) <= SHORT:
+        return f"[{', '.join(f'{number:.6g}' for number in numbers)}]"
+    known = names or [f"[{i}]" for i in range(len(numbers))]
+    largest = sorted(zip(known, numbers), key=lambda pair: -abs(pair[1]))[:3]
+    told = ", ".join(f"{name} = {number:.6g}" for name, number in largest)
+    return f"({len(numbers)} numbers, the largest {told})"
 
 
 _SHOWN = reprlib.Repr()

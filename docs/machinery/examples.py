@@ -16,7 +16,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from machinery.docstrings import escaped, to_rst
-from machinery.files import JOBS, source_changed, update
+from machinery.files import JOBS, remove_gone, source_changed, update
 
 DOCS = Path(__file__).parents[1]
 SOURCES = DOCS.parent / "examples"
@@ -54,7 +54,7 @@ _listening: list[bool] = []
 
 
 def stage() -> None:
-    """Copies the examples into folders by subject; removes copies of those that are gone."""
+    """Copies the examples into folders by subject; removes what was made of those that are gone."""
     if source_changed(COPIES / "source"):
         for done in (DOCS / "examples").rglob("*.md5"):
             done.unlink()  # sphinx-gallery runs again what has none
@@ -80,6 +80,7 @@ def stage() -> None:
     for old in set(COPIES.rglob("*.*")) - kept:
         if old.is_file():
             old.unlink()
+    remove_gone(DOCS / "examples", COPIES)
 
 
 def begin(gallery_conf: dict[str, Any], name: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import re
+import shutil
 from pathlib import Path
 
 JOBS = int(os.environ.get("JOBS", "2"))
@@ -16,6 +18,26 @@ def update(file: Path, text: str) -> None:
     if not file.exists() or file.read_text(encoding="utf-8") != text:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
+
+
+def remove_gone(gallery: Path, copies: Path) -> None:
+    """Removes what a gallery holds of examples, and of their subjects, that are no longer among its copies.
+
+    What it holds of the others stays: with it their results, so that they need not run again.
+
+    Args:
+        gallery: Folder that sphinx-gallery writes: a folder for each subject, with pages, scripts and pictures.
+        copies: Folder with the examples by subject.
+    """
+    for folder in (copies, gallery):
+        for subject in [each for each in folder.glob("*") if each.is_dir() and each.name != "images"]:
+            stems = tuple(file.stem for file in (copies / subject.name).glob("*.py"))
+            if not stems:
+                shutil.rmtree(subject)
+            for file in [file for file in subject.rglob("*") if file.is_file()]:
+                name = file.name.removeprefix("sphx_glr_")
+                if re.match(r"\d\d_", name) and not name.startswith(stems):
+                    file.unlink()
 
 
 @functools.cache

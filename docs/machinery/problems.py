@@ -42,7 +42,7 @@ def solve(name: str, loop: bool) -> None:
         from trajopt.analysis import constraints_report, limits_report
         from trajopt.plotting import plot_summary
 
-        solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+        solution = case.solve()
         plot_summary(solution, picture, title=name, obstacles=case.obstacles)
         rows = {
             "status": str(solution.status),

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
-from scipy import sparse
 
 from trajopt.checks import check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.solvers.qp.coordinates import Coordinates
 from trajopt.solvers.qp.stage_qp import QPSolution, QPSolverAbstract, QPStatus, StageQP
 from trajopt.types import Ints, Reals
+
+if TYPE_CHECKING:  # importing it takes 0.1 s, which only who asks for an independent check should wait for
+    from scipy import sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +35,8 @@ class SparseQP:
     @staticmethod
     def of(qp: StageQP) -> SparseQP:
         """The program for what the arrays hold now."""
+        from scipy import sparse
+
         lq, T, n, s = qp.lq, qp.lq.T, qp.lq.n, qp.lq.n + qp.lq.m
         near = np.flatnonzero((qp.delta > 0.0).ravel())
         soft = np.flatnonzero(np.isfinite(qp.soft_linear).ravel())
@@ -95,6 +99,7 @@ class Osqp(QPSolverAbstract):
     def solve(self) -> QPSolution:
         """The solution for what the arrays hold now."""
         import osqp
+        from scipy import sparse
 
         coordinates = Coordinates.of(self.qp.lq)
         qp = coordinates.program(self.qp)

@@ -88,7 +88,10 @@ class PolicySearch:
         for trials, lane, length, cost in self._tried(rows, step):
             reached = merit(run, rows, cost, trials.c[lane])
             enough = sufficient(run, before, slope, length) if run.repaired else most
-            if not math.isfinite(reached) or self._turned(trials, lane) > FAR:
+            if not math.isfinite(reached):
+                run.edge = run.edge or trials.edge(lane)
+                continue
+            if self._turned(trials, lane) > FAR:
                 continue
             if reached <= enough:
                 return _taken(trials, lane, length, reached, step)

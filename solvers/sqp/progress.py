@@ -36,6 +36,8 @@ class SQPProgress(Progress):
         largest: Infeasibility beyond which no linear step goes.
         lam: Multipliers of the dynamics by the last QP, of the scaled cost (T + 1, ndx).
         y: Multipliers of the rows by the last QP (T + 1, nc).
+        p: Gradient of the cost in the end's residuals (nr,), as the last QP expected it after its step; None before.
+        next_p: ... as the QP of this iteration expects it.
         start_y: Multipliers of the bounds of a chosen start (ndx,).
         K: Gains of the last QP (T, nu, ndx).
         warm: Whether multipliers came with the guess.
@@ -57,6 +59,7 @@ class SQPProgress(Progress):
         stuck: Iterations in a row at which nothing promises to reduce the violation [-].
         lined: Whether linear steps have taken over from rollouts that lost the guess.
         leaps: Steps that were taken though they raised the merit [-].
+        edge: Place of the first trial of the iteration that was not finite, see `Trials.edge`.
     """
 
     guess: tuple[Reals, Reals] = field(default_factory=lambda: (np.zeros(0), np.zeros((0, 0))))
@@ -68,6 +71,8 @@ class SQPProgress(Progress):
     largest: float = math.inf
     lam: Reals = field(default_factory=lambda: np.zeros((0, 0)))
     y: Reals = field(default_factory=lambda: np.zeros((0, 0)))
+    p: Reals | None = None
+    next_p: Reals | None = None
     start_y: Reals = field(default_factory=lambda: np.zeros(0))
     K: Reals = field(default_factory=lambda: np.zeros((0, 0, 0)))
     warm: bool = False
@@ -89,3 +94,4 @@ class SQPProgress(Progress):
     stuck: int = 0
     lined: bool = False
     leaps: int = 0
+    edge: tuple[int, Reals, Reals] | None = None

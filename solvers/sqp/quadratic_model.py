@@ -76,6 +76,7 @@ class QuadraticModel:
         if self._exact is not None and (run.repaired or run.warm):
             np.divide(run.lam, run.scale, out=self._exact.lam)
             np.divide(run.y, run.scale, out=self._exact.y)
+            self._exact.expect(run.p)
             self._exact()
             blend = 1.0
         self._set_rows(run, rows, proximal=proximal)
@@ -87,7 +88,9 @@ class QuadraticModel:
             found = self._inner.solve(convex=blend == 0.0, hessian=self._program.hessian)
             if found.status is not QPStatus.INDEFINITE or ridge > LARGEST_RIDGE:
                 run.blend = blend
-                return self._unpacked(run, found), ridge
+                step = self._unpacked(run, found)
+                run.next_p = None if self._exact is None else self._exact.gradient_after(step.dx[-1])
+                return step, ridge
             if blend > 0.0:
                 blend = blend / 2.0 if blend / 2.0 >= LEAST_BLEND else 0.0
             else:

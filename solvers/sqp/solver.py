@@ -135,7 +135,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         """Takes the evaluator's trajectory, which is expanded, with the multipliers that came with the guess."""
         shape, n = self._rows.lower.shape, e.state.ndx
         run.lam, run.y, run.start_y = np.zeros((e.T + 1, n)), np.zeros(shape), np.zeros(n)
-        run.K = np.zeros((e.T, e.nu, n))
+        run.K, run.p = np.zeros((e.T, e.nu, n)), None
         run.warm = bool(run.multipliers)
         weight = self.options.initial_penalty
         if run.warm:
@@ -165,7 +165,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         """Solves the QP at the trajectory, searches along it, updates the multipliers, expands, checks."""
         e = self._evaluator
         assert e is not None
-        gap, missed = run.gap, max(run.gap, run.violation)
+        gap, missed, run.edge = run.gap, max(run.gap, run.violation), None
         found, ridge = self._direction(run)
         if found.status is QPStatus.INDEFINITE:
             if not self._begin_anew(run, e):
@@ -201,6 +201,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             constraint_violation=run.violation,
             complementarity=run.complementarity,
             blend=run.blend,
+            edge=run.edge,
         )
 
     def _direction(self, run: SQPProgress) -> tuple[QPSolution, float]:
@@ -257,7 +258,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         used = found if taken is None else taken.step
         run.failures = 0
         run.ridge = 2.0 * max(ridge, FIRST_RIDGE) if taken is not None and taken.length < 0.1 and was_repaired else 0.0
-        run.lam, run.y = used.lam, used.y
+        run.lam, run.y, run.p = used.lam, used.y, run.next_p
         run.K = run.K if used.K is None else used.K
         run.full = taken is not None and taken.length == 1.0
         run.partial = taken is not None and taken.length < 1.0 and not e.nc

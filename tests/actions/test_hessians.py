@@ -61,14 +61,20 @@ class Knot:
     def __init__(self, model: ActionModelExpression, x: Reals, u: Reals | None, rng: np.random.Generator) -> None:
         self.model, self.x, self.u = model, x, u
         self.lam, self.y = rng.normal(size=model.state.ndx), rng.normal(size=model.nc)
+        self.delta = rng.normal(size=programs.residuals_of_end(model) if u is None else 0)
         self.size = model.state.ndx + (0 if u is None else len(u))
         self.reached = None if u is None else outputs_at(model, model.program("calc"), x, u)[0].ravel()
 
     def hessian(self) -> Reals:
         model, p = self.model, self.model.layout.column()
         if self.u is None:
-            return programs.terminal_lagrangian(model, model.nc).evaluate(self.x, p, self.y)[0]
-        return programs.lagrangian(model, model.nu, model.nc).evaluate(self.x, self.u, p, self.lam, self.y)[0]
+            return programs.terminal_lagrangian(model, model.nc).evaluate(self.x, p, self.y, self.delta)[0]
+        size = programs.kept_size(model)
+        assert self.reached is not None
+        expansion = programs.expansion(model, model.nu, model.nc, kept=size)
+        kept = expansion.evaluate(self.x, self.u, p, self.reached)[-1:] if size else []
+        of = programs.lagrangian(model, model.nu, model.nc, size)
+        return of.evaluate(self.x, self.u, p, self.lam, self.y, *kept)[0]
 
     def gradient(self, z: Reals) -> Reals:
         model, state, n = self.model, self.model.state, self.model.state.ndx
@@ -79,9 +85,19 @@ class Knot:
         else:
             f, _, F, g, _, *rest = outputs_at(model, model.program("calc_diff"), x, self.u + z[n:])
             slope = g.ravel() + F.T @ (state.jdifference(self.reached, f.ravel(), "second").T @ self.lam)
+        if len(self.delta):
+            slope = slope + residual_derivative(model, x).T @ self.delta
         if rest:
             slope = slope + rest[1].T @ self.y
         return np.concatenate([state.jintegrate(self.x, z[:n], "second").T @ slope[:n], slope[n:]])
+
+
+def residual_derivative(model: ActionModelExpression, x: Reals) -> Reals:
+    """Derivative of the residuals of the end's costs (nr, ndx), in tangent coordinates."""
+    i, costs = Instant(model.state, 0), model.end_costs
+    assert costs is not None
+    R = ca.vertcat(*(term.residual.whole_derivative(i) for term in costs.terms))
+    return np.array(ca.Function("R", [i.x, model.layout.symbols], [R])(x, model.layout.column()))
 
 
 def assert_derivative(H: Reals, gradient: Callable[[Reals], Reals], rng: np.random.Generator) -> None:
@@ -153,6 +169,14 @@ class Term:
         self.state, symbols = residual.state, [i.x, i.u, i.solved, ca.vertcat(*(layout.symbols for layout in layouts))]
         self.nz = i.solved.numel()
         self._second = ca.Function("term", symbols, second_derivatives(residual.state, i, value))
+        act = activation or trajopt.ActivationModelQuad()
+        formula = residual.curvature(i, act.gradient(shifted), act.hessian(shifted))
+        self.formula = None if formula is None else ca.Function("formula", symbols, [formula])
+
+    def by_formula(self, x: Reals, u: Reals, z: Reals) -> Reals:
+        """The Hessian by the residual's formula."""
+        assert self.formula is not None
+        return self.formula(x, u, z, self.parameters).full()
 
     def __call__(self, x: Reals, u: Reals, z: Reals) -> tuple[Reals, Reals]:
         g, H = self._second(x, u, z, self.parameters)
@@ -167,7 +191,8 @@ def assert_term(term: Term, x: Reals) -> None:
         g, _ = term(state.integrate(x, d[:n]), u + d[n:], z)
         return np.concatenate([state.jintegrate(x, d[:n], "second").T @ g[:n], g[n:]])
 
-    assert_derivative(term(x, u, z)[1], gradient, rng)
+    for hessian in (term(x, u, z)[1], *([] if term.formula is None else [term.by_formula(x, u, z)])):
+        assert_derivative(hessian, gradient, rng)
 
 
 @pytest.mark.parametrize("name", [name for name in RESIDUALS if not name.endswith(("talos_arm", "solo12"))])
@@ -176,6 +201,12 @@ def test_of_a_residual(name: str) -> None:
     term = Term(residual, None)
     for x in points(residual.state)[:2]:
         assert_term(term, x)
+
+
+@pytest.mark.parametrize("name", ["placement-ball", "placement-drone", "translation-drone"])
+def test_a_residual_has_a_formula(name: str) -> None:
+    """Which `test_of_a_residual` then looks at."""
+    assert Term(RESIDUALS[name](), None).formula is not None
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)

@@ -101,7 +101,7 @@ def test_rows_that_x0_decides_are_not_enforced() -> None:
 
 def test_a_problem_without_constraints_has_none() -> None:
     case = problems.load("pendulum")
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     assert constraint_rows(solution) == ()
     assert all(line.least is None and line.most is None for line in lines_of(solution))
 
@@ -129,6 +129,20 @@ def test_a_file_keeps_them(tmp_path: Path) -> None:
     assert loaded.times[-1] == pytest.approx(KNOTS * DT)
 
 
+def test_a_contact_without_force_is_at_the_bound_of_its_normal_force_alone() -> None:
+    """Forces at knots 0..3: pressing, slipping, none, and none where 5 N are asked for."""
+    names = ("friction +x", "friction -x", "normal")
+    values = np.array([[-5.0, -5.0, 10.0], [0.0, -10.0, 10.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    lower = np.column_stack([np.full((4, 2), -np.inf), [0.0, 0.0, 0.0, 5.0]])
+    upper = np.tile([0.0, 0.0, np.inf], (4, 1))
+    rows = ConstraintRows(
+        name="foot", rows=names, units=("N",) * 3, values=values, lower=lower, upper=upper,
+        enforced=np.full((4, 3), True), multipliers=None, controls=(-1,) * 3, coordinates=(-1,) * 3,
+    )  # fmt: skip
+    expected = [[False, False, False], [True, False, False], [False, False, True], [False, False, True]]
+    np.testing.assert_array_equal(rows.active, expected)
+
+
 def test_the_report_names_what_is_violated_or_at_a_bound() -> None:
     active = named(pendulum())["motor"].active.sum()
     assert constraints_report(pendulum()) == {"constraints": f"hold; knots at a bound: motor {active}"}
@@ -137,7 +151,7 @@ def test_the_report_names_what_is_violated_or_at_a_bound() -> None:
         "constraints": f"violated: upright[q] by {missing:.3g} rad at knot {KNOTS}"
     }
     case = problems.load("pendulum", T=5)
-    assert constraints_report(case.solver(case.problem, case.options).solve()) == {}
+    assert constraints_report(case.solve()) == {}
 
 
 def test_both_walls_of_a_torn_problem_are_violated() -> None:

@@ -47,7 +47,7 @@ class Foot:
 @functools.cache
 def solved(family: str, robot: str) -> Solution:
     case = problems.load(family, robot=robot)
-    return case.solver(case.problem, case.options).solve(case.xs, case.us)
+    return case.solve()
 
 
 def feet_of(solution: Solution, frames: dict[str, str], sole: tuple[float, float] | None) -> list[Foot]:

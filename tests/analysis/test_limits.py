@@ -172,7 +172,7 @@ def test_the_report_names_the_worst_and_counts_the_others() -> None:
 
 def test_reports_of_legged_motions_have_them_too() -> None:
     case = trajopt.problems.load("quadruped-trot", robot="small-quadruped")
-    asked = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    asked = case.solve()
     assert motion_report(asked, mu=0.7)["limits"] == limits_report(asked)["limits"]
     us = asked.us.copy()
     us[4, 2] = 1e3  # [N m]

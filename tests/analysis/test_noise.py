@@ -20,7 +20,7 @@ CASES = {"unicycle": None, "arm-reach": "ur5", "quadruped-jump": "small-quadrupe
 @functools.cache
 def solved(name: str) -> Solution:
     case = problems.load(name, robot=CASES[name])
-    return case.solver(case.problem, case.options).solve(case.xs, case.us)
+    return case.solve()
 
 
 class Drift(ActionModelDiscrete):

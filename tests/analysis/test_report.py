@@ -22,7 +22,7 @@ SOLE = legged_robot("small-biped").sole or (0.0, 0.0)  # that of the problem, sm
 @functools.cache
 def walk(*, limits: bool) -> Solution:
     case = problems.load("biped-walk", "small-biped", limits=limits)
-    return case.solver(case.problem, case.options).solve(case.xs, case.us)
+    return case.solve()
 
 
 def farthest_pressure(solution: Solution) -> tuple[str, int, float]:

@@ -15,6 +15,7 @@
     python -m tests.benchmarks -o sweep              10,000 arm reaches, processes killed; quick with --count 600
     python -m tests.benchmarks -o articulations      states to poses of bodies and back
     python -m tests.benchmarks -o convergence        solved, iterations, cost and time on sets of problems; --draw DIR
+    python -m tests.benchmarks -o exact              iterations of arms with exact Hessians, by parts
     python -m tests.benchmarks -o display            first picture of a view in a browser, pictures a second, file size
     python -m tests.benchmarks -o robustness         random guesses and samples of constrained and of large problems
 
@@ -35,6 +36,7 @@ from tests.benchmarks import (
     articulations,
     convergence,
     display,
+    exact,
     extensibility,
     gaits,
     inside,
@@ -68,6 +70,7 @@ SECTIONS = (
     "linear",
     "extensibility",
     "convergence",
+    "exact",
     "memory",
     "gaits",
     "limits",
@@ -146,6 +149,8 @@ def main() -> int:
         _show(figures, "profiles", profiles.measure(options.peers, count=options.count), profiles.report)
         if options.draw:
             print(profiles.draw(figures["profiles"], options.draw))
+    if "exact" in sections:
+        _show(figures, "exact", exact.measure(rounds=options.rounds), exact.report)
     for name, section in (("memory", memory), ("gaits", gaits), ("display", display)):
         if name in sections:
             _show(figures, name, section.measure(), section.report)

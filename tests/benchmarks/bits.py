@@ -34,7 +34,7 @@ def outcomes() -> dict[str, dict[str, Any]]:
     found = {}
     for name, options in CASES:
         case = problems.load(name, **options)
-        solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+        solution = case.solve()
         digest = hashlib.sha256(solution.xs.tobytes() + solution.us.tobytes()).hexdigest()
         label = " ".join([name, *map(str, options.values())])
         found[label] = {"cost": solution.cost.hex(), "iterations": solution.iterations, "trajectory": digest}

@@ -37,7 +37,7 @@ def measure() -> Figures:
                 case = problems.load(name, robot=robot)
             except MissingDependencyError:
                 continue
-            solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+            solution = case.solve()
             motion = legged_motion(solution)
             rows = reached(solution, motion)
             found[f"{name} {robot}"] = {

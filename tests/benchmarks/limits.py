@@ -45,7 +45,7 @@ def measure() -> Figures:
 def figures_of(name: str, robot: str) -> dict[str, Any]:
     """Solves a problem with its limits; its figures."""
     case = load(name, robot)
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     excess = excess_of_case(case, solution, robot)
     return {"iterations": solution.iterations, "converged": solution.converged, **vars(excess)}
 

@@ -86,7 +86,7 @@ def _arm_solver() -> Callable[[], object]:
     from trajopt import problems
 
     case = problems.load("arm-reach-crocoddyl")
-    return lambda: case.solver(case.problem, case.options).solve()
+    return lambda: case.solve()
 
 
 def _unicycle() -> Callable[[], object]:
@@ -95,7 +95,7 @@ def _unicycle() -> Callable[[], object]:
 
     def solve() -> object:
         case = problems.load("unicycle")
-        return case.solver(case.problem, case.options).solve()
+        return case.solve()
 
     return solve
 

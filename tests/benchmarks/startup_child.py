@@ -88,9 +88,7 @@ def solve(name: str, spawned: float) -> dict[str, float]:
     case = CASES[name].load()
     marks.append(time.monotonic())
     iterations: list[float] = []
-    case.solver(case.problem, case.options, callbacks=[lambda _: iterations.append(time.monotonic())]).solve(
-        case.xs, case.us
-    )
+    case.solve(callbacks=[lambda _: iterations.append(time.monotonic())])
     marks.append(time.monotonic())
     wait_until_optimised()
     moments = {"first iteration": iterations[0], "total": marks[-1], "optimised": time.monotonic()}
@@ -98,7 +96,7 @@ def solve(name: str, spawned: float) -> dict[str, float]:
     times = {label: end - start for label, start, end in zip(names_of, marks, marks[1:])}
     times |= clock.seconds
     start = time.monotonic()
-    case.solver(case.problem, case.options).solve(case.xs, case.us)
+    case.solve()
     times["solve again"] = time.monotonic() - start
     return times | {name: moment - spawned for name, moment in moments.items()}
 

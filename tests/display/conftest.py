@@ -21,7 +21,7 @@ def reach() -> Solution:
     pytest.importorskip("viser", reason="no viser: pip install viser trimesh pycollada")
     pytest.importorskip("trimesh", reason="no trimesh: pip install viser trimesh pycollada")
     case = problems.load("arm-reach")
-    return case.solver(case.problem, case.options).solve(case.xs, case.us)
+    return case.solve()
 
 
 @pytest.fixture(scope="module")

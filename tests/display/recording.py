@@ -32,6 +32,7 @@ class Recording:
             bound.apply_defaults()
             values = {k: v for k, v in bound.arguments.items() if k != "self"}
             handle = SimpleNamespace(**values, on_update=lambda change: setattr(handle, "change", change))
+            handle.on_click = handle.on_update
             handle.value = values.get("initial_value")
             self.nodes[values.get("name", f"{call}{len(self.nodes)}")] = handle
             return handle

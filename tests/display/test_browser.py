@@ -116,3 +116,18 @@ def test_a_view_moves_by_its_controls_and_its_file_plays_offline(browser: Any, r
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert not errors
     context.close()
+
+
+def test_a_layer_that_is_hidden_appears_when_its_box_is_ticked(browser: Any, reach: Solution) -> None:
+    with plain(View(reach, playing=False)) as view:
+        page = browser.new_page(viewport={"width": 900, "height": 800})
+        errors = watched(page)
+        page.goto(view.url)
+        page.add_style_tag(content=UNCOVERED)
+        wait_for(page, lambda: bool(view.server.get_clients()) and drawn(pixels(page)))
+        before = pixels(page)
+        page.get_by_role("checkbox", name="margins").check()
+        wait_for(page, lambda: view.actors["solution"].layers["margins"].visible)
+        wait_for(page, lambda: changed(before, pixels(page)))
+        assert not errors
+        page.close()

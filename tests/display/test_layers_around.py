@@ -97,7 +97,7 @@ def test_circles_are_upright_cylinders_from_the_ground_up() -> None:
 def test_a_capsule_in_the_world_is_a_rod_between_two_balls() -> None:
     state = trajopt.StateMultibody(trajopt.load_robot("planar-3r"))
     pair = trajopt.ResidualModelPairDistance(
-        state, trajopt.Sphere(0.05, frame="tool"), trajopt.Capsule(0.1, (0.0, 1.0, 0.0), (0.0, 1.0, 2.0))
+        state, trajopt.Sphere(0.05, frame="tool"), trajopt.Capsule(0.1, start=(0.0, 1.0, 0.0), end=(0.0, 1.0, 2.0))
     )
     end = trajopt.ConstraintStack(state).add("post", pair)
     terminal = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=end)

@@ -66,7 +66,7 @@ def test_every_iterate_is_drawn_and_the_solution_at_the_end(live: Callable[..., 
         q = float(record.trajectory[0][-1, 0])
         drawn.append(ball_at(view) - 0.5 * np.array([np.sin(q), 0.0, -np.cos(q)]))
 
-    solution = case.solver(case.problem, case.options, callbacks=[view, look]).solve(case.xs, case.us)
+    solution = case.solve(callbacks=[view, look])
     assert len(drawn) == solution.iterations > 5
     # the thread may have taken an iterate first, and draws it a little later
     close = [bool(np.abs(miss).max() < 1e-6) for miss in drawn]
@@ -75,7 +75,7 @@ def test_every_iterate_is_drawn_and_the_solution_at_the_end(live: Callable[..., 
     assert until(lambda: bool(np.abs(ball_at(view) - 0.5 * np.array([np.sin(q), 0.0, -np.cos(q)])).max() < 1e-6))
     assert until(lambda: "converged" in view._words.content)
     assert len(view._chart.data[1]) == solution.iterations
-    again = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    again = case.solve()
     np.testing.assert_array_equal(again.xs, solution.xs)  # a view changes nothing
 
 
@@ -88,7 +88,7 @@ def test_without_a_page_nothing_is_copied(live: Callable[..., CallbackDisplay]) 
         taken.append(1)
 
     view._hand_over = hand_over  # type: ignore[method-assign]
-    solution = case.solver(case.problem, case.options, callbacks=[view]).solve(case.xs, case.us)
+    solution = case.solve(callbacks=[view])
     assert view.view is not None
     assert solution.iterations > 5
     assert len(taken) == 1  # the solution alone
@@ -151,6 +151,12 @@ def test_bodies_and_paths_follow_other_trajectories(name: str) -> None:
     assert moving > 2
 
 
+def test_a_robot_on_feet_is_live_without_its_forces(live: Callable[..., CallbackDisplay]) -> None:
+    view = live(problems.load("quadruped-trot", "go2").problem)
+    assert view.view is not None
+    assert list(view.view.actors["live"].layers) == ["paths"]
+
+
 @pytest.mark.parametrize(
     ("argument", "value"),
     [("problem", 3), ("host", 3), ("host", "a..b"), ("port", -1), ("browser", "yes"), ("rate", 0.0)],
@@ -171,7 +177,7 @@ def test_what_cannot_be_drawn_is_told_and_the_next_one_is_drawn(
     live: Callable[..., CallbackDisplay], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     case = problems.load("pendulum")
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     view = live(case.problem)
     assert view.view is not None
     drawn: list[Reals] = []

@@ -99,7 +99,7 @@ def test_several_views_run_at_once_and_end_by_themselves(reach: Solution, capsys
 def test_iterations_one_after_another(reach: Solution) -> None:
     case = trajopt.problems.load("arm-reach")
     log = trajopt.CallbackLogger(trajectories=True)
-    solution = case.solver(case.problem, case.options, callbacks=(log,)).solve(case.xs, case.us)
+    solution = case.solve(callbacks=(log,))
     assert len(log.trajectories) == solution.iterations
     np.testing.assert_array_equal(log.trajectories[-1], solution.xs)
     robot = solution.robot
@@ -182,7 +182,7 @@ def test_doors(reach: Solution, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(InvalidArgumentError, match="solutions: expected at least one solution"):
         show([])
     with pytest.raises(InvalidArgumentError, match="solution: expected a Solution, got"):
-        show("motion.npz")  # type: ignore[call-overload]
+        show("motion.npz")  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="labels: expected 2 different names"):
         show([reach, reach], labels=["a", "a"])
     with pytest.raises(InvalidArgumentError, match=r"path: expected a file ending in \.html"):
@@ -220,6 +220,24 @@ def test_a_time_is_a_number_and_a_closed_view_writes_nothing(reach: Solution, tm
     with pytest.raises(UnsupportedOperationError, match="view: expected an open one"):
         view.save(tmp_path / "late.html")
     assert not (tmp_path / "late.html").exists()
+
+
+def test_a_page_that_cannot_be_written_whole_leaves_the_old_one(
+    reach: Solution, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "reach.html"
+    path.write_text("old")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("trajopt.files.os.replace", full)
+    with View(reach, playing=False) as view, pytest.raises(InvalidArgumentError, match="path: .* No space left"):
+        view.save(path)
+    with pytest.raises(InvalidArgumentError, match="path: .* No space left"):
+        reach.save(path.with_suffix(".npz"))
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_ctrl_c_ends_the_server(reach: Solution, tmp_path: Path) -> None:

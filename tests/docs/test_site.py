@@ -50,6 +50,28 @@ def test_formulas_of_docstrings_stay_as_they_are_written() -> None:
     assert code == "Begin:\n\n.. code-block:: python\n\n    a = b * c\n\n    d = |e|\n\nEnd.\n"
 
 
+def test_a_gallery_forgets_examples_and_subjects_that_are_gone_and_keeps_results_of_the_others(tmp_path: Path) -> None:
+    from machinery.files import remove_gone
+
+    gallery, copies = tmp_path / "gallery", tmp_path / "copies"
+    made = ("{}.rst", "{}.py.md5", "images/sphx_glr_{}_001.png", "images/thumb/sphx_glr_{}_thumb.png")
+    kept = {"1_arms/index.rst", "index.rst", "images/thumb/sphx_glr_top.png"}
+    kept |= {f"1_arms/{name.format('02_reach')}" for name in made}
+    gone = {f"1_arms/{name.format('03_push')}" for name in made} | {
+        f"2_legs/{name.format('02_reach')}" for name in made
+    }
+    for name in [*kept, *gone, "2_legs/index.rst"]:
+        (gallery / name).parent.mkdir(parents=True, exist_ok=True)
+        (gallery / name).touch()
+    for folder in ("1_arms", "2_legs"):
+        (copies / folder).mkdir(parents=True)
+    (copies / "1_arms" / "02_reach.py").touch()
+    remove_gone(gallery, copies)
+    assert {str(file.relative_to(gallery)) for file in gallery.rglob("*") if file.is_file()} == kept
+    assert not (gallery / "2_legs").exists()
+    assert [folder.name for folder in copies.iterdir()] == ["1_arms"]
+
+
 def test_the_check_of_a_site_finds_what_is_wrong(tmp_path: Path) -> None:
     from check_site import faults
 

@@ -48,7 +48,7 @@ def test_limits_hold(name: str, robot: str) -> None:
     """The table of the benchmarks has the other robots."""
     case = problems.load(name, robot, limits=True)
     assert case.solver is SolverSQP
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     assert solution.converged
     assert solution.iterations <= 20
     if (name, robot) in COSTS:
@@ -58,7 +58,7 @@ def test_limits_hold(name: str, robot: str) -> None:
 
 def test_a_circle_of_the_centre_of_mass_is_within_its_cones() -> None:
     case = problems.load("com-circle")
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     assert solution.converged
     check_limits(case, solution, "solo12")
 
@@ -67,7 +67,7 @@ def test_a_circle_of_the_centre_of_mass_is_within_its_cones() -> None:
 def test_limits_bind_where_a_biped_jumps(robot: str) -> None:
     """So they are what the jump is slowed down to: without them some joint is too fast, or a motor too weak."""
     case = problems.load("biped-jump", robot)
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     excess = excess_of_case(case, solution, robot)
     assert max(excess.velocity, excess.torque) > 0.1
     with pytest.raises(

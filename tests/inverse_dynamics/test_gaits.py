@@ -22,7 +22,7 @@ GAITS = {"biped-walk": ("small-biped", "sole"), "quadruped-trot": ("small-quadru
 @functools.cache
 def solved(name: str) -> Solution:
     case = problems.load(name, robot=GAITS[name][0])
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     assert solution.converged
     return solution
 

@@ -86,7 +86,7 @@ def test_a_solution_goes_through_a_table(tmp_path: Path) -> None:
 
 def test_a_saved_solution_is_a_motion(tmp_path: Path) -> None:
     case = trajopt.problems.load("arm-reach")
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     robot = case.problem.state.robot
     q, times = read_positions(robot, solution.save(tmp_path / "reach.npz"))
     np.testing.assert_array_equal(q, solution.xs[:, : robot.nq])

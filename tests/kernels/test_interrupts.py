@@ -59,7 +59,7 @@ def test_interrupted_at_random_times() -> None:
             forget()
             case = problems.load("unicycle")
             case.problem.rollout(np.zeros((case.problem.T, case.problem.nu)))
-            if case.solver(case.problem, case.options).solve().status is SolverStatus.INTERRUPTED:
+            if case.solve().status is SolverStatus.INTERRUPTED:
                 raise KeyboardInterrupt
 
         def press(delay):

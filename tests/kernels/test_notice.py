@@ -102,7 +102,7 @@ def test_said_whoever_asks(
         forget()
         case = problems.load("lqr")
         if asked == "a solver":
-            case.solver(case.problem, case.options).solve()
+            case.solve()
         else:
             case.problem.calc(
                 *[[0.0 * case.problem.x0] * (case.problem.T + 1), [[0.0] * case.problem.nu] * case.problem.T]

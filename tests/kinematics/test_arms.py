@@ -7,6 +7,7 @@ import pytest
 
 import trajopt
 from tests.support.ik_robots import ARMS, arm, errors, placement_task, placements, reachable, within
+from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.kernels import compilations
 from trajopt.kinematics import IKSolver, IKStatus, ik
 
@@ -44,6 +45,19 @@ def test_one_target() -> None:
     assert np.abs(tool.value).max() <= 1e-6
     np.testing.assert_array_equal(tool.value, tool.violation)
     assert "every constraint holds" in str(result)
+
+
+def test_a_target_takes_the_place_of_the_tasks_own() -> None:
+    state, frame = arm("talos_arm")
+    first, second = reachable(state, frame, 2, 3)
+    tasks = placement_task(state, frame, first)
+    given = ik.solve(state.robot, tasks, {"tool.reference": second})
+    np.testing.assert_array_equal(given.q, ik.solve(state.robot, placement_task(state, frame, second)).q)
+    assert errors(placements(state, frame, ik.solve(state.robot, tasks).q[None]), first[None])[0] <= 1e-5
+    with pytest.raises(UnknownNameError, match=r"parameter 'tool.target' not found"):
+        ik.solve(state.robot, tasks, {"tool.target": second})
+    with pytest.raises(InvalidArgumentError, match=r'targets: .*write \{"tool.reference": value\}'):
+        ik.solve(state.robot, tasks, second)
 
 
 def test_a_second_target_compiles_nothing() -> None:

@@ -30,7 +30,7 @@ def drive() -> Solution:
 
 def arm() -> Solution:
     case = problems.load("arm-reach", robot="ur5", T=20, dt=0.02)
-    return case.solver(case.problem, case.options).solve(case.xs, case.us)
+    return case.solve()
 
 
 def stance() -> Solution:

@@ -154,7 +154,7 @@ def test_speed_and_curvature_of_the_hermite_spline_are_those_of_the_robotics_not
 @functools.cache
 def limited(fastest: bool) -> tuple[problems.ProblemCase, Solution]:
     case = problems.load("hermite-path", fastest=fastest)
-    return case, case.solver(case.problem, case.options).solve(case.xs, case.us)
+    return case, case.solve()
 
 
 def test_rates_of_the_robotics_notebook_are_beyond_the_limit_and_are_held_to_it() -> None:
@@ -221,7 +221,7 @@ def plan() -> tuple[problems.ProblemCase, Solution]:
     case = problems.load(
         "hermite-path", T=40, points=points, duration=2.0, limit=22.0, radius=0.1, half_track=0.2, effort=1e-3
     )
-    return case, case.solver(case.problem, case.options).solve(case.xs, case.us)
+    return case, case.solve()
 
 
 def test_the_corrected_plan_of_the_robotics_notebook_s_robot_leads_to_the_goal() -> None:

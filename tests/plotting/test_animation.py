@@ -165,7 +165,7 @@ def test_a_legend_says_what_is_what(make: Callable[[], Solution], expected: list
 def test_the_key_of_forces_is_to_scale() -> None:
     film = film_of(trot())
     stage = Stage(film)
-    (text,) = [text for text in stage._axes.texts if "force of" in text.get_text()]
+    (text,) = [text for text in stage._axes.texts if "contact force:" in text.get_text()]
     force = float(text.get_text().split()[2])
     tips = [line.get_xydata() for line in stage._axes.get_lines() if not line.get_clip_on() and len(line.get_xydata())]
     assert [np.linalg.norm(tip[1] - tip[0]) for tip in tips] == [pytest.approx(film.scale * force)]

@@ -15,6 +15,7 @@ from trajopt.analysis.references import frame_references, knot_values
 from trajopt.plotting import plot_motion, plot_path, plot_summary
 from trajopt.plotting.film import film_of
 from trajopt.plotting.goals import goals_of, pose_goals
+from trajopt.plotting.skeleton import ends_of
 from trajopt.solution import Solution
 
 POINT = np.array([0.4, 0.3, 0.5])
@@ -73,6 +74,12 @@ def test_a_constraint_on_a_frame_is_a_goal(residual: Any, bounds: dict[str, Any]
 )
 def test_a_wall_a_box_and_a_line_are_no_goals(bounds: dict[str, Any]) -> None:
     assert goals_of(arm(translation, **bounds)) == []
+
+
+def test_the_end_of_an_arm_has_the_name_of_its_tool() -> None:
+    """Not that of a joint at the same place, such as UR5's ee_fixed_joint."""
+    assert [name for *_, name in ends_of(trajopt.load_robot("ur5").model)] == ["tool0"]
+    assert [name for *_, name in ends_of(trajopt.load_robot("planar-2r").model)] == ["tool"]
 
 
 def test_pictures_have_its_star_and_the_path_of_its_frame() -> None:

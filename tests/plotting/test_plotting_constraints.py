@@ -120,7 +120,7 @@ def test_a_multiplier_has_its_sign_at_the_end_of_its_band() -> None:
 
 def test_a_problem_without_constraints_has_no_bands() -> None:
     case = problems.load("pendulum")
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     figure = plot_solution(solution)
     assert not [text for text in legend_texts(figure) if "bound" in text]
     assert len(figure.axes) == 3
@@ -213,7 +213,7 @@ def test_convergence_draws_stationarity_violation_and_complementarity() -> None:
 
 def test_convergence_of_ddp_has_none_of_them() -> None:
     case = problems.load("pendulum")
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     assert main_quantities(CallbackLogger(solution.history)) == ["cost", "stopping value"]
 
 
@@ -258,7 +258,7 @@ def test_a_friction_cone_that_is_a_constraint_is_drawn_with_its_use() -> None:
 def test_a_model_with_a_skeleton_has_its_motion_in_the_summary(tmp_path: Path) -> None:
     for name, points in (("pendulum", 2), ("cart-pole", 2)):
         case = problems.load(name)
-        solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+        solution = case.solve()
         scene = plot_summary(solution).axes[0]
         figures = hidden(scene, "_figure")
         assert len(figures) == 8

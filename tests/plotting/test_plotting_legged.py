@@ -696,7 +696,7 @@ def test_strip_says_how_long_an_arrow_is(trot):
     _, pushes = arrows(axes)
     force = legged_motion(solution).feet[0].forces[0]
     number = float(key.label.split()[2])
-    assert key.label == f"force of {number:g} N"
+    assert key.label == f"contact force: {number:g} N"
     assert 0.1 < key.U / np.ptp(axes.get_ylim()) < 0.4
     np.testing.assert_allclose(key.U / number, np.linalg.norm(pushes[0]) / np.linalg.norm(force[[0, 2]]))
 

@@ -36,7 +36,7 @@ from trajopt.states import StateVector
 )
 def test_pages_of_ready_cases_fit_on_a_screen(name, robot, unitless):
     case = problems.load(name, robot)
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     (summary,) = plot_pages(solution, title=case.name).values()
     check_screen(summary, unitless=unitless)
     assert summary.get_suptitle().startswith(f"{name}, SolverFDDP: converged, cost ")

@@ -82,7 +82,7 @@ def test_a_notebook_shows_each_figure_once() -> None:
     pytest.importorskip("ipykernel")
     cells = [
         "import trajopt\ncase = trajopt.problems.load('lqr')\n"
-        "solution = case.solver(case.problem, case.options).solve(case.xs, case.us)\n"
+        "solution = case.solve()\n"
         "plot = trajopt.plotting.plot_convergence",
         "plot(solution)",
         "figure = plot(solution)",

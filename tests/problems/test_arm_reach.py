@@ -35,7 +35,7 @@ def urdf(tmp_path: Path) -> Path:
 
 def solve(robot: str, **options: object) -> tuple[problems.ProblemCase, trajopt.Solution]:
     case = problems.load("arm-reach", robot=robot, **options)
-    return case, case.solver(case.problem, case.options).solve(case.xs, case.us)
+    return case, case.solve()
 
 
 @pytest.mark.parametrize("robot", REACHES)
@@ -52,7 +52,7 @@ def test_listed_robots_stay_within_their_limits(robot: str) -> None:
 
 def test_crocoddyls_reach_leaves_them_and_says_so() -> None:
     case = problems.load("arm-reach-crocoddyl")
-    solution = case.solver(case.problem, case.options).solve()
+    solution = case.solve()
     worst = limit_uses(solution)[0]
     assert (worst.quantity, worst.name) == ("velocity", "gripper_left_joint")
     assert abs(worst.value) == pytest.approx(260.4, abs=0.1)
@@ -68,6 +68,27 @@ def test_an_arm_from_a_file_starts_inside_its_limits_and_reaches(urdf: Path) -> 
     assert "tip" in case.description
     assert case.reference_cost is None
     assert float(case.report(solution)["distance"].split()[0]) < 1.0
+
+
+def test_a_robot_is_taken_as_its_file_is(urdf: Path) -> None:
+    robot = trajopt.load_robot(urdf, name="ur5")  # the name has no effect
+    case, from_file = problems.load("arm-reach", robot=robot), problems.load("arm-reach", robot=str(urdf))
+    np.testing.assert_array_equal(case.problem.x0, from_file.problem.x0)
+    goals = [each.problem.get_parameter("goal.reference") for each in (case, from_file)]
+    np.testing.assert_array_equal(*goals)
+    assert case.reference_cost is None
+    assert case.solve().converged
+
+
+def test_what_is_no_robot_is_refused_and_the_message_says_what_is_taken() -> None:
+    robot = trajopt.load_robot("small-quadruped")
+    for name, wrong, words in (
+        ("arm-reach", 3, "arm-reach: robot: expected a name, the path of a file or a Robot, got 3"),
+        ("quadruped-trot", robot, "quadruped-trot: robot: expected one of anymal, .*go2.*, got Robot"),
+        ("pendulum", robot, "robot: expected None for pendulum, which has its own model, got Robot"),
+    ):
+        with pytest.raises(InvalidArgumentError, match=words):
+            problems.load(name, robot=wrong)  # type: ignore[arg-type]
 
 
 def test_a_target_of_ones_own(urdf: Path) -> None:

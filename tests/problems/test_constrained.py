@@ -46,7 +46,7 @@ def case_of(name: str, **options: Any) -> problems.ProblemCase:
 @functools.cache
 def solution_of(name: str) -> Solution:
     case = case_of(name)
-    return case.solver(case.problem, case.options).solve(case.xs, case.us)
+    return case.solve()
 
 
 def frame_paths(robot: trajopt.Robot, frames: list[str], qs: np.ndarray) -> np.ndarray:
@@ -276,14 +276,14 @@ def test_minimum_jerk_is_the_polynomial_of_flash_and_hogan() -> None:
 
 def test_a_motor_that_is_too_weak_is_found_out() -> None:
     case = case_of("pendulum-limits", torque=1.0)
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     assert solution.status is SolverStatus.INFEASIBLE
     assert "constraint 'goal'" in solution.explain()
 
 
 def test_a_rail_keeps_the_cart() -> None:
     case = case_of("cart-pole-limits", rail=0.2)
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     assert solution.converged
     assert 0.2 - 1e-6 < np.abs(solution.xs[:, 0]).max() < 0.2 + 1e-6
     assert solution.cost > solution_of("cart-pole-limits").cost

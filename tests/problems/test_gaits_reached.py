@@ -33,7 +33,7 @@ GENERATED = [
 @functools.cache
 def ready(name: str, robot: str) -> Solution:
     case = problems.load(name, robot=robot)
-    return case.solver(case.problem, case.options).solve(case.xs, case.us)
+    return case.solve()
 
 
 @functools.cache
@@ -161,7 +161,7 @@ def test_the_record_tells_what_pinocchio_measures(name: str, robot: str) -> None
 def test_a_gait_that_does_something_else_says_so() -> None:
     """Crocoddyl's legs of Talos: feet rise by a fifth to a third, and end 13 mm above the floor."""
     case = problems.load("crocoddyl-biped-walk")
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     assert solution.cost == pytest.approx(case.reference_cost, rel=1e-8)
     words, text = case.report(solution), solution.explain()
     assert words["clearance"] == "18.5 to 32.6 % of the 0.1 m asked for"
@@ -189,6 +189,6 @@ def test_the_report_tells_how_much_friction_is_used() -> None:
 
 def test_a_problem_without_a_schedule_has_no_such_lines() -> None:
     case = problems.load("pendulum")
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     assert reached(solution) == ()
     assert "asked for" not in solution.explain()

@@ -73,7 +73,7 @@ def test_every_row_has_a_cost() -> None:
 def test_other_robots(family: str, robot: str) -> None:
     """At the known cost, feet where they are to land, stances that hold, forces that do not pull."""
     case = problems.load(family, robot=robot)
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     assert solution.converged
     assert solution.cost == pytest.approx(case.reference_cost, rel=1e-6)
     motion, forces = legged_motion(solution), solution.contact_forces()
@@ -116,7 +116,7 @@ def test_jump_options() -> None:
         "quadruped-jump", robot="small-quadruped", jump_height=0.12, jump_length=(0.0, 0.1, 0.0), flying_knots=16,
         dt=1e-2, ground_knots=30,
     )  # fmt: skip
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     model = case.problem.state.model
     data = model.createData()
     heights = [pin.centerOfMass(model, data, x[: model.nq])[2] for x in solution.xs]
@@ -194,7 +194,7 @@ def test_tipping_margin() -> None:
 
 def test_touch_downs_of_others_end_no_stance() -> None:
     case = problems.load("quadruped-trot", robot="small-quadruped")
-    motion = legged_motion(case.solver(case.problem, case.options).solve(case.xs, case.us))
+    motion = legged_motion(case.solve())
     counts = {foot.name: len(motion.intervals(foot, standing=True)) for foot in motion.feet}
     second = ("lf_foot", "rh_foot")  # their touch-down is the end
     assert counts == {name: 1 if name in second else 2 for name in counts}

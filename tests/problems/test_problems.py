@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import pickle
 import subprocess
@@ -14,12 +15,12 @@ import pytest
 
 import trajopt
 from trajopt import problems
-from trajopt.errors import InvalidArgumentError, UnknownNameError
+from trajopt.errors import InvalidArgumentError, UnknownNameError, WrongCallError
 from trajopt.problems import lqr
 from trajopt.problems.cart_pole import DifferentialActionModelCartPole
 from trajopt.problems.upright import ActivationModelUpright, upright_cost
 from trajopt.solution import Solution
-from trajopt.solvers import SolverAbstract, SolverDDP, SolverFDDP
+from trajopt.solvers import FDDPOptions, SolverAbstract, SolverDDP, SolverFDDP
 
 LEGGED = [
     "biped-jump",
@@ -104,9 +105,24 @@ def test_the_case_s_solver_ends_at_the_reference_cost(variant: str) -> None:
     if case.reference_cost is None:
         assert VARIANTS[variant][1].keys() - {"robot"}, "with the default options a cost is known"
     else:
-        solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+        solution = case.solve()
         assert solution.cost == pytest.approx(case.reference_cost, rel=1e-6)
         assert case.reference_source
+
+
+def test_a_case_solves_itself_from_its_guess_with_its_options_and_others() -> None:
+    ready, costs = case_of("unicycle"), list[float]()
+    us = np.full((ready.problem.T, ready.problem.nu), 0.3)
+    xs = np.linspace(ready.problem.x0, 0.0 * ready.problem.x0, ready.problem.T + 1)
+    case = dataclasses.replace(ready, xs=xs, us=us, options=FDDPOptions(step_lengths=(0.7, 0.35)))
+    mine = case.solve(callbacks=[lambda record: costs.append(record.cost)], max_iterations=3)
+    options = FDDPOptions(step_lengths=(0.7, 0.35), max_iterations=3)
+    same = SolverFDDP(case.problem, options).solve(xs, us)
+    np.testing.assert_array_equal(mine.us, same.us)
+    assert costs == [record.cost for record in same.history]
+    assert len(costs) == 3
+    with pytest.raises(WrongCallError, match=r"unexpected argument 'max_iters' \(did you mean max_iterations"):
+        case.solve(max_iters=3)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -36,7 +36,7 @@ def case_of(name: str, **options: Any) -> problems.ProblemCase:
 @functools.cache
 def solution_of(name: str, **options: Any) -> Solution:
     case = case_of(name, **options)
-    return case.solver(case.problem, case.options).solve(case.xs, case.us)
+    return case.solve()
 
 
 @pytest.mark.parametrize("name", MOST)

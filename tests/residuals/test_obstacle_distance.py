@@ -71,7 +71,9 @@ def test_a_capsule_is_the_nearest_of_its_spheres() -> None:
     state: Any = state_of("talos_arm")
     frame, start, end = "gripper_left_joint", np.array([0.0, 0.1, 0.0]), np.array([0.1, 0.0, -0.4])
     balls = np.array([[0.4, 0.3, 0.1, 0.1], [-0.2, 0.5, -0.3, 0.15], [0.1, 0.2, -0.6, 0.2]])
-    residual = trajopt.ResidualModelObstacleDistance(state, balls, trajopt.Capsule(0.05, start, end, frame=frame))
+    residual = trajopt.ResidualModelObstacleDistance(
+        state, balls, trajopt.Capsule(0.05, start=start, end=end, frame=frame)
+    )
     for seed in range(5):
         x = state.rand(seed)
         placement = state.robot.placement(x[: state.nq], frame)
@@ -156,7 +158,7 @@ def test_clearance_is_exact_along_chords() -> None:
 
 def test_bad_arguments() -> None:
     distance, arm, row = trajopt.ResidualModelObstacleDistance, state_of("talos_arm"), [[1.0, 2.0, 0.5]]
-    hand = trajopt.Capsule(0.1, [0, 0, 0], [0, 0, 1], frame="gripper_left_joint")
+    hand = trajopt.Capsule(0.1, start=[0, 0, 0], end=[0, 0, 1], frame="gripper_left_joint")
     for rows, words in (
         ([], "obstacles: expected one at least, got none"),
         ([[1.0, 2.0]], r"obstacles: expected rows \(x, y, radius\) or \(x, y, z, radius\)"),

@@ -14,7 +14,7 @@ import pytest
 import trajopt
 from tests.support.model_list import state_of
 from tests.support.slow_twin import assert_close, central_differences
-from trajopt.errors import InvalidArgumentError, UnknownNameError
+from trajopt.errors import InvalidArgumentError, UnknownNameError, WrongCallError
 from trajopt.instant import Instant
 from trajopt.residuals.shapes import closest_points
 
@@ -29,19 +29,19 @@ SHAPES: dict[str, tuple[Shape, Shape]] = {
     ),
     "sphere-capsule": (
         trajopt.Sphere(0.1, center=[0.3, 0.2, 0.1]),
-        trajopt.Capsule(0.05, [0, 0, 0.1], [0.1, 0, -0.3], frame=HAND),
+        trajopt.Capsule(0.05, start=[0, 0, 0.1], end=[0.1, 0, -0.3], frame=HAND),
     ),
     "capsule-sphere": (
-        trajopt.Capsule(0.05, [0, 0, 0], [0, 0, -0.3], frame=HAND),
+        trajopt.Capsule(0.05, start=[0, 0, 0], end=[0, 0, -0.3], frame=HAND),
         trajopt.Sphere(0.1, frame=ELBOW, center=[0.1, 0, 0.1]),
     ),
     "capsule-capsule": (
-        trajopt.Capsule(0.05, [0, 0, 0], [0, 0, -0.3], frame=HAND),
-        trajopt.Capsule(0.04, [0.4, -0.5, -0.5], [0.1, 0.9, 0.6]),
+        trajopt.Capsule(0.05, start=[0, 0, 0], end=[0, 0, -0.3], frame=HAND),
+        trajopt.Capsule(0.04, start=[0.4, -0.5, -0.5], end=[0.1, 0.9, 0.6]),
     ),
     "capsules-of-links": (
-        trajopt.Capsule(0.03, [0, 0, 0], [0, 0.1, -0.2], frame=HAND),
-        trajopt.Capsule(0.02, [0.3, 0, 0], [0.2, 0.2, 0.3], frame=ELBOW),
+        trajopt.Capsule(0.03, start=[0, 0, 0], end=[0, 0.1, -0.2], frame=HAND),
+        trajopt.Capsule(0.02, start=[0.3, 0, 0], end=[0.2, 0.2, 0.3], frame=ELBOW),
     ),
 }
 
@@ -165,6 +165,8 @@ def test_bad_shapes_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="radius: expected a number > 0"):
         trajopt.Sphere(0.0)
     with pytest.raises(InvalidArgumentError, match="end: expected the ends of a capsule to be apart"):
-        trajopt.Capsule(0.1, [0, 0, 0], [0, 0, 0])
+        trajopt.Capsule(0.1, start=[0, 0, 0], end=[0, 0, 0])
+    with pytest.raises(WrongCallError, match=r"Capsule: .*\(radius, \*, start, end, frame\)"):
+        trajopt.Capsule(0.1, [0, 0, 0], [0, 0, 1])  # type: ignore[misc]
     with pytest.raises(InvalidArgumentError, match="center"):
         trajopt.Sphere(0.1, center=[0, 0])

@@ -106,6 +106,7 @@ def test_urdf_is_fixed_by_default_and_floats_on_demand(urdf: Path) -> None:
     assert floating.floating_base
     assert (floating.nq, floating.nv) == (8, 7)
     assert pin.computeTotalMass(floating.model) == pytest.approx(3.0)
+    assert fixed.mass == floating.mass == pytest.approx(3.0), "the base counts, fixed or not"
     assert fixed.model.upperPositionLimit[0] == 2.0
 
 

@@ -233,6 +233,31 @@ def test_quasi_static_controls_by_gauss_newton() -> None:
 # Receding horizons, x0, pickling
 
 
+@pytest.mark.parametrize("wrong", [None, 2])
+def test_quasi_static_checks_many_states_at_once_and_names_a_wrong_one(
+    wrong: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sound states, the rule, cost no call of the state's `check`."""
+    problem, calls = mixed_problem(), list[str]()
+    check = type(problem.state).check
+
+    def count(state: trajopt.StateAbstract, x: Any, argument: str = "x") -> Reals:
+        calls.append(argument)
+        return check(state, x, argument)
+
+    monkeypatch.setattr(type(problem.state), "check", count)
+    xs = np.zeros((problem.T, 2))
+    if wrong is None:
+        problem.quasi_static(xs)
+        assert not [name for name in calls if name.startswith("xs")]
+        return
+    xs[wrong, 1] = np.nan
+    with pytest.raises(InvalidArgumentError, match=rf"xs\[{wrong}\]: "):
+        problem.quasi_static(xs)
+    with pytest.raises(InvalidArgumentError, match=r"xs: expected 10 states \(one a running knot\), got 11"):
+        problem.quasi_static(np.zeros((11, 2)))
+
+
 def reach() -> trajopt.ShootingProblem:
     return trajopt.ShootingProblem([1.0, 0.0], [pendulum()] * 6, stack(50.0, control=False))
 

@@ -166,9 +166,7 @@ def test_the_end_may_fail_too() -> None:
     xs, us = np.full((T + 1, 1), 0.3), np.zeros((T, 1))
     assert np.isfinite(problem.calc(xs, us).cost)
     xs[T] = 100.0
-    with pytest.raises(
-        ModelEvaluationError, match=r"^knot 10 \(terminal\): Implicit found no solution .* x = \[100\.\]"
-    ):
+    with pytest.raises(ModelEvaluationError, match=r"^knot 10 \(terminal\): Implicit found no solution .* x = \[100\]"):
         problem.calc(xs, us)
     e = Evaluator(problem)
     e.xs[:], e.k[:], e.k[-1] = 0.3, 0.0, -100.0  # the last control leads to x = 4.6
@@ -194,10 +192,10 @@ def test_inspection_raises_too() -> None:
     words = r"^Implicit found no solution of an equation that it solves \(residual .*\) at x = \[{}\]{}; start from"
     for evaluate in (model.calc, model.calc_diff):
         evaluate(data, np.array([0.3]), np.array([0.5]))
-        with pytest.raises(ModelEvaluationError, match=words.format("0.3", r", u = \[1000.\]")):
+        with pytest.raises(ModelEvaluationError, match=words.format("0.3", r", u = \[1000\]")):
             evaluate(data, np.array([0.3]), far)
         evaluate(data, np.array([0.3]))
-        with pytest.raises(ModelEvaluationError, match=words.format("1000.", "")):
+        with pytest.raises(ModelEvaluationError, match=words.format("1000", "")):
             evaluate(data, far)
 
 
@@ -223,5 +221,5 @@ def test_inspection_of_dynamics_raises_too() -> None:
     data = model.create_data()
     for evaluate in (model.calc, model.calc_diff):
         evaluate(data, np.zeros(1), np.zeros(1))
-        with pytest.raises(ModelEvaluationError, match=r"^ImplicitRate found no solution .* u = \[1\.e\+30\]"):
+        with pytest.raises(ModelEvaluationError, match=r"^ImplicitRate found no solution .* u = \[1e\+30\]"):
             evaluate(data, np.zeros(1), np.array([1e30]))

@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from trajopt.simulator.joint_stops import StopLaw
 from trajopt.simulator.laws import ColumnsLaw, LawAbstract, PyramidLaw, Weights
 
 
@@ -15,7 +16,7 @@ def numbers(expression: ca.SX) -> np.ndarray:
 
 @pytest.mark.parametrize(
     "law",
-    [PyramidLaw(3), PyramidLaw(6), ColumnsLaw(6, 4), ColumnsLaw(3, 8)],
+    [PyramidLaw(3), PyramidLaw(6), ColumnsLaw(6, 4), ColumnsLaw(3, 8), StopLaw((1.0, -1.0)), StopLaw((-1.0,))],
     ids=lambda law: f"{type(law).__name__}-{law.rays}",
 )
 @pytest.mark.parametrize("spread", [0.0, 3.0])

@@ -168,6 +168,14 @@ def test_unloaded_touch_downs_have_no_price_and_loaded_ones_are_impulses() -> No
     assert text.endswith("per N s")
 
 
+def test_a_term_without_cost_is_largest_nowhere() -> None:
+    problem = pendulum().problem
+    assert problem is not None
+    still = dataclasses.replace(pendulum(), us=np.zeros((problem.T, 1)))
+    (line,) = [each for each in still.explain().splitlines() if "term 'effort'" in each]
+    assert line == "  term 'effort': 0, 0 % of the cost"
+
+
 def test_noise_beside_a_violation_is_not_listed() -> None:
     first = of_force([1.0, 1.0, 1.0, 1.0, 1.0, -0.5], [0.0] * 6)
     noise = dataclasses.replace(of_force([1.0, 1.0, 1.0, 1.0, 1.0, -1.8e-5], [0.0] * 6), name="noise")

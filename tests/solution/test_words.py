@@ -79,7 +79,7 @@ def test_a_goal_that_is_met_is_not_mentioned() -> None:
     assert abs(tool[1]) < 1e-9
     assert "is still" not in reach(float(tool[0]), float(tool[2])).explain()
     case = problems.load("arm-reach", robot="planar-2r")
-    assert "is still" not in case.solver(case.problem, case.options).solve(case.xs, case.us).explain()
+    assert "is still" not in case.solve().explain()
 
 
 @pytest.mark.parametrize(("name", "frame"), [("planar-2r", "tool"), ("planar-3r", "tool")])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from casadi import SX
 
+from tests.support import arm_reaches
 from tests.support.random_starts import FAMILIES, solve_from
 from trajopt.actions import ActionModelTerminal
 from trajopt.actions.differential import DifferentialActionModelSymbolic
@@ -31,7 +32,7 @@ from trajopt.solvers import (
     SQPOptions,
 )
 from trajopt.solvers.acceptance import Promise
-from trajopt.solvers.curvature import BAD, BLENDS, END_PARTS, ENOUGH, FIRST_RIDGE, STEADY, Curvature, ExactDirection
+from trajopt.solvers.curvature import BAD, BLENDS, ENOUGH, FIRST_RIDGE, STEADY, Curvature, ExactDirection
 from trajopt.solvers.geodesic import GeodesicAcceleration
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.riccati import Riccati
@@ -212,9 +213,9 @@ def test_the_gauss_newton_direction_comes_back_to_the_bit() -> None:
     riccati = Riccati(LinearQuadratic.of(e), K=e.K, k=e.k)
     outcome = riccati.factor(feasible=True)
     k, K = e.k.copy(), e.K.copy()
-    choice = Curvature(e, DDPOptions(hessian="exact"))
+    choice = Curvature(e, riccati, DDPOptions(hessian="exact"))
     choice.ridge = 100.0  # the valley is not convex at its start
-    choice.direction(riccati, outcome, 1.0)
+    choice.direction(outcome, 1.0)
     assert choice.blend > 0.0
     assert np.abs(e.k - k).max() > 1e-3
     choice.go_back()
@@ -223,24 +224,44 @@ def test_the_gauss_newton_direction_comes_back_to_the_bit() -> None:
     np.testing.assert_array_equal(e.K, K)
 
 
-def test_the_end_made_convex_has_the_sizes_of_its_curvature() -> None:
-    """E² = |E|², and |E| is positive: E is the part of the end's Hessian beyond Gauss-Newton."""
-    problem = valley()
-    e = Evaluator(problem)
+def test_the_gradient_expected_after_a_step_is_that_of_the_linear_residuals() -> None:
+    """Rᵀ p is the end's gradient, and after dx that of Gauss-Newton's model; H is then of p at the end of the step."""
+    e = Evaluator(valley())
     e.prepare()
-    e.expand(problem.x0)
-    gauss_newton = Riccati(LinearQuadratic.of(e), K=e.K, k=e.k)
-    gauss_newton.factor(feasible=True)
-    exact = ExactDirection(e)
-    assert exact.factor(gauss_newton.Vx, 0.0, DDPOptions()) == (0.0, None), "no part is convex here"
-    beyond = exact._hessian.terminal_H - e.terminal_H
-    part, outcome = exact.factor_convex_end(0.0, DDPOptions())
-    assert part in END_PARTS
-    assert outcome is not None
-    convex = part * (exact._hessian.terminal_H - e.terminal_H)
-    assert np.linalg.eigvalsh(beyond).min() < -0.1
-    assert np.linalg.eigvalsh(convex).min() > 0.0
-    np.testing.assert_allclose(convex @ convex, beyond @ beyond, rtol=1e-6)
+    e.expand(e.xs[0])
+    e.xs[-1] = [0.6, -0.3]
+    e.expand(None)
+    hessian, dx = LagrangianHessian(e), np.array([0.2, 0.5])
+    x, y = e.xs[-1]
+    R = np.array([[2 * x, 2 * y], [1.0, 0.0], [y, x]])
+    bends = np.array([2 * np.eye(2), np.zeros((2, 2)), [[0, 1], [1, 0]]])
+    np.testing.assert_allclose(R.T @ hessian.gradient_after(np.zeros(2)), e.terminal_g, atol=1e-12)
+    p = hessian.gradient_after(dx)
+    np.testing.assert_allclose(R.T @ p, e.terminal_g + R.T @ R @ dx, atol=1e-12)
+    hessian.expect(p)
+    hessian()
+    np.testing.assert_allclose(hessian.terminal_H, R.T @ R + np.einsum("i,ijk->jk", p, bends), atol=1e-12)
+    hessian.expect(None)
+    hessian()
+    at_x = hessian.gradient_after(np.zeros(2))
+    np.testing.assert_allclose(hessian.terminal_H, R.T @ R + np.einsum("i,ijk->jk", at_x, bends), atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", [36, 60])
+def test_what_the_step_expects_leads_along_a_bent_way(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reaches with a heavy goal: with the gradients of the trajectory itself they take more iterations."""
+    one = SolverDDP(arm_reaches.problem(arm_reaches.reach(seed)), DDPOptions(max_iterations=100))
+    found = arm_reaches.solve(one)
+    monkeypatch.setattr(LagrangianHessian, "expect", lambda self, p: None)
+    without = arm_reaches.solve(one)
+    assert found.converged
+    assert found.iterations < without.iterations
+    assert found.cost <= without.cost * (1 + 1e-6)
+
+
+def choice_of(options: DDPOptions) -> Curvature:
+    e = Evaluator(valley())
+    return Curvature(e, Riccati(LinearQuadratic.of(e), K=e.K, k=e.k), options)
 
 
 def step(length: float, *, accepted: bool = True, decrease: float = 1.0, d0: float = 2.0) -> Step:
@@ -250,7 +271,7 @@ def step(length: float, *, accepted: bool = True, decrease: float = 1.0, d0: flo
 
 def test_steps_that_fail_raise_the_ridge() -> None:
     options = DDPOptions(hessian="exact")
-    choice = Curvature(Evaluator(valley()), options)
+    choice = choice_of(options)
     for length, accepted, ridge in (
         (0.0, False, FIRST_RIDGE),
         (0.0, False, FIRST_RIDGE * options.regularization_increase),
@@ -274,7 +295,7 @@ def test_short_and_poor_steps_count_and_full_ones_as_far_as_they_lead() -> None:
         ([step(1.0, decrease=0.1, d0=0.5**i) for i in range(ENOUGH)], True),
         ([step(0.5, d0=0.5**i) for i in range(ENOUGH - 1)], False),
     ):
-        choice = Curvature(Evaluator(valley()), DDPOptions())
+        choice = choice_of(DDPOptions())
         for each in crawling:
             choice.judge(each, 1e-9)
         assert choice.engaged == expected

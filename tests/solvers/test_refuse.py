@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pytest
 
 from trajopt import problems
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError
 from trajopt.shooting import ShootingProblem
-from trajopt.solvers import DDPOptions, FDDPOptions, SolverAbstract, SolverDDP, SolverFDDP, SQPOptions
+from trajopt.solvers import DDPOptions, FDDPOptions, SolverAbstract, SolverDDP, SolverFDDP, SolverSQP, SQPOptions
 
 Reals = npt.NDArray[np.float64]
 
@@ -139,9 +139,26 @@ def test_wrong_guesses_are_refused(
         solver(unicycle()).solve(xs, us)
 
 
+@pytest.mark.parametrize("kind", [SolverDDP, SolverFDDP, SolverSQP])
+def test_controls_whose_rollout_diverges_are_refused_in_a_short_sentence_with_the_way_out(
+    kind: type[SolverAbstract],
+) -> None:
+    """All solvers refuse the same, and take the same controls with states beside them."""
+    problem = problems.load("arm-reach").problem
+    us = 1e4 * np.random.default_rng(0).standard_normal((problem.T, problem.nu))  # [N m]
+    solver = kind(problem, kind.options_type(max_iterations=2))
+    with pytest.raises(
+        ModelEvaluationError, match=r"knot 11: .*\(12 numbers, the largest v:wrist_3_joint = 9"
+    ) as raised:
+        solver.solve(us=us)
+    assert str(raised.value).endswith("or give a solver states beside them: solve(xs, us)")
+    assert len(str(raised.value)) < 400
+    assert solver.solve(np.tile(problem.x0, (problem.T + 1, 1)), us).iterations <= 2
+
+
 def test_solving_with_a_class_says_to_make_a_solver() -> None:
     case = problems.load("lqr")
-    with pytest.raises(InvalidArgumentError, match=r"solve: expected a solver, got .*case\.solver\(case\.problem"):
+    with pytest.raises(InvalidArgumentError, match=r"solve: expected a solver, got .*ready problem case\.solve\(\)"):
         case.solver.solve(np.zeros((2, 1)), case.us)  # type: ignore[arg-type]
 
 

@@ -17,7 +17,7 @@ LINEAR = 'SQPOptions(steps="linear") closes gaps knot by knot'
 def bent(name: str, size: float, seed: int) -> tuple[problems.ProblemCase, Solution, Reals]:
     """A ready problem, its solution, and the solution's states with waves of `size` along all coordinates."""
     case = problems.load(name)
-    solution = case.solver(case.problem, case.options).solve(case.xs, case.us)
+    solution = case.solve()
     state, t = case.problem.state, np.linspace(0.0, np.pi, case.problem.T + 1)[:, None]
     heights = size * np.random.default_rng(seed).standard_normal((3, state.ndx))
     waves = sum(h * np.sin((i + 1) * t) for i, h in enumerate(heights))

@@ -50,11 +50,14 @@ def force_constraints(contacts: trajopt.ContactStack | trajopt.ImpulseStack, con
 def limited_residuals(state_of: Callable[[str], Any]) -> dict[str, Callable[[], ResidualModelAbstract]]:
     """Efforts, parts of states, and distances of all pairs of shapes."""
     drone, rod = lambda: state_of("drone"), [[1.0, 0.5], [0.0, 0.0]]
-    ball, post = trajopt.Sphere(0.2, center=[2, 0, 1]), trajopt.Capsule(0.05, [1.0, 0.1, 0.2], [1.0, 2.0, 0.7])
+    ball, post = (
+        trajopt.Sphere(0.2, center=[2, 0, 1]),
+        trajopt.Capsule(0.05, start=[1.0, 0.1, 0.2], end=[1.0, 2.0, 0.7]),
+    )
     tip = trajopt.Sphere(0.1, frame="tip", center=[0.1, 0.2, 0.3])
-    arm = trajopt.Capsule(0.1, [0.0, 0.0, 0.1], [0.2, 0.1, 0.4], frame="tip")
+    arm = trajopt.Capsule(0.1, start=[0.0, 0.0, 0.1], end=[0.2, 0.1, 0.4], frame="tip")
     circles, balls = [[2.0, 0.5, 0.2], [0.5, 1.0, 0.3]], [[2.0, 0.5, 1.0, 0.2], [0.5, 1.0, 0.3, 0.3]]
-    hand = trajopt.Capsule(0.1, [0.0, 0.0, 0.0], [0.0, 0.0, -0.2], frame="gripper_left_joint")
+    hand = trajopt.Capsule(0.1, start=[0.0, 0.0, 0.0], end=[0.0, 0.0, -0.2], frame="gripper_left_joint")
 
     def effort() -> ResidualModelAbstract:
         state = state_of("cart-pole")

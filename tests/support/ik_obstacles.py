@@ -13,13 +13,13 @@ from trajopt import Capsule, Sphere
 Reals = npt.NDArray[np.float64]
 
 LINKS = {
-    "base": Capsule(0.09, [0.0, 0.0, 0.05], [0.0, 0.0, 0.3]),
-    "shoulder": Capsule(0.08, [0.0, 0.0, 0.0], [0.0, -0.316, 0.0], frame="panda_link2"),
-    "elbow": Capsule(0.07, [0.0, 0.0, 0.0], [0.0825, 0.0, 0.0], frame="panda_link3"),
-    "forearm": Capsule(0.07, [-0.0825, 0.0, 0.0], [-0.0825, 0.384, 0.0], frame="panda_link4"),
-    "wrist": Capsule(0.06, [0.0, 0.0, 0.0], [0.088, 0.0, 0.0], frame="panda_link6"),
-    "hand": Capsule(0.04, [0.0, -0.08, 0.03], [0.0, 0.08, 0.03], frame="panda_hand"),
-    "fingers": Capsule(0.03, [0.0, 0.0, 0.06], [0.0, 0.0, 0.1], frame="panda_hand"),
+    "base": Capsule(0.09, start=[0.0, 0.0, 0.05], end=[0.0, 0.0, 0.3]),
+    "shoulder": Capsule(0.08, start=[0.0, 0.0, 0.0], end=[0.0, -0.316, 0.0], frame="panda_link2"),
+    "elbow": Capsule(0.07, start=[0.0, 0.0, 0.0], end=[0.0825, 0.0, 0.0], frame="panda_link3"),
+    "forearm": Capsule(0.07, start=[-0.0825, 0.0, 0.0], end=[-0.0825, 0.384, 0.0], frame="panda_link4"),
+    "wrist": Capsule(0.06, start=[0.0, 0.0, 0.0], end=[0.088, 0.0, 0.0], frame="panda_link6"),
+    "hand": Capsule(0.04, start=[0.0, -0.08, 0.03], end=[0.0, 0.08, 0.03], frame="panda_hand"),
+    "fingers": Capsule(0.03, start=[0.0, 0.0, 0.06], end=[0.0, 0.0, 0.1], frame="panda_hand"),
 }
 """Bodies of the robot by name [m]."""
 APART = [

@@ -51,4 +51,4 @@ def pendulum() -> Solution:
 def solved(name: str) -> Solution:
     """A ready problem, solved."""
     case = problems.load(name)
-    return case.solver(case.problem, case.options).solve(case.xs, case.us)
+    return case.solve()

@@ -36,3 +36,28 @@ class Closed(Here):
         future: Future[Any] = Future()
         future.set_exception(asyncio.CancelledError())
         return future
+
+
+class Deserted(Executor):
+    """Has no workers until someone has asked for their number so many times, as a Dask cluster whose workers are lost.
+
+    Args:
+        asked: How often.
+    """
+
+    def __init__(self, asked: int) -> None:
+        self._left = asked
+        self._waiting: list[Callable[[], None]] = []
+        self._client = self
+
+    def nthreads(self) -> dict[str, int]:
+        """Threads of workers by their addresses, as Dask's client has them."""
+        self._left -= 1
+        while self._waiting and self._left <= 0:
+            self._waiting.pop()()
+        return {}
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._waiting.append(lambda: future.set_result(fn(*args, **kwargs)))
+        return future

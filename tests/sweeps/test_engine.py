@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import os
 import signal
 import subprocess
@@ -17,12 +19,14 @@ import pytest
 
 import trajopt
 from tests.sweeps.builders import ARM, goals_around
-from tests.sweeps.executors import Closed, Here
+from tests.sweeps.executors import Closed, Deserted, Here
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.solution import Solution, SolverStatus
-from trajopt.sweeps import Recipe, Sweep, SweepError, grid, work
+from trajopt.sweeps import Recipe, Sweep, SweepError, engine, grid, work
+from trajopt.sweeps.cluster import count_workers
 from trajopt.sweeps.engine import TRIES
 from trajopt.sweeps.processes import Processes
+from trajopt.sweeps.store import Store
 
 pytest.importorskip("pyarrow")
 
@@ -131,9 +135,44 @@ def test_it_goes_on_where_it_was_cut_off(
     assert not list(tmp_path.rglob("*.tmp"))
 
 
+def test_chunks_that_are_there_are_read_once(goals: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check of a store reads whole files: three here, then one that is missing."""
+    values, asked = {"goal.reference": goals}, list[str]()
+    trajopt.sweep(REACH, values, executor=Here(), chunk=6, store=tmp_path)
+    keys = json.loads((tmp_path / "chunks.json").read_text())
+    (tmp_path / "chunks" / f"{keys[-1]}.npz").unlink()
+    holds = Store.holds
+
+    def count(store: Store, key: str) -> bool:
+        asked.append(key)
+        return holds(store, key)
+
+    monkeypatch.setattr(Store, "holds", count)
+    later = Here()
+    trajopt.sweep(REACH, values, executor=later, chunk=6, store=tmp_path)
+    assert asked == keys
+    assert len(later.calls) == 1
+
+
 def test_a_cluster_that_is_closed_ends_the_sweep(goals: Any, tmp_path: Path) -> None:
     with pytest.raises(SweepError, match="executor: it ended before the sweep"):
         trajopt.sweep(REACH, {"goal.reference": goals}, executor=Closed(), store=tmp_path)
+
+
+def test_a_cluster_without_workers_is_told_once_and_waited_for(
+    goals: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(engine, "QUIET", 0.01)
+    with caplog.at_level(logging.WARNING):
+        found = trajopt.sweep(REACH, {"goal.reference": goals}, executor=Deserted(3), chunk=64, store=tmp_path)
+    check(found, plain_loop(goals))
+    assert caplog.text.count("the cluster has no workers, and the sweep waits for some") == 1
+    assert str(tmp_path) in caplog.text
+
+
+def test_workers_of_a_cluster_are_counted() -> None:
+    assert count_workers(Here()) is None
+    assert count_workers(Deserted(1)) == 0
 
 
 def test_damaged_chunks_are_done_again(goals: Any, tmp_path: Path) -> None:

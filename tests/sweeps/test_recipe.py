@@ -59,6 +59,14 @@ def test_a_case_that_changed_is_refused_and_the_message_names_the_change() -> No
         check_unchanged(guess, made)
 
 
+def test_a_case_of_a_robot_without_a_name_or_file_is_refused() -> None:
+    case = trajopt.problems.load("arm-reach", robot=trajopt.load_robot("planar-2r"))
+    with pytest.raises(
+        InvalidArgumentError, match=r"case: expected one whose robot has a name or a file, .* got Robot"
+    ):
+        Recipe.of(case)
+
+
 def test_functions_of_modules() -> None:
     assert Recipe.of(builders.arm) == Recipe(problem="tests.sweeps.builders:arm")
     case = Recipe(problem="tests.sweeps.builders:arm", solver_options={"max_iterations": 5}).build()

@@ -34,15 +34,17 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Multipliers:
-    """Multipliers of the Lagrangian l + λᵀ x⁺ + yᵀ c, where its Hessian is wanted; None is zero.
+    """Multipliers of the Lagrangian l + λᵀ x⁺ + yᵀ c + δᵀ r, where its Hessian is wanted; None is zero.
 
     Attributes:
         dynamics: λ (ndx,), in the tangent space at x⁺.
         rows: y (nc,).
+        residuals: δ (nr,), with r the residuals of `ActionModelExpression.end_costs`, at the end of a horizon.
     """
 
     dynamics: Array | None = None
     rows: Array | None = None
+    residuals: Array | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,15 +54,11 @@ class Implicit:
     Attributes:
         symbol: Symbol of a (na,).
         residual: r (na,) of x, u and the symbol.
-        value: a of x and u.
-        derivative: A = da/d(x, u) in tangent coordinates (na, ndx + nu).
         adjoint: (∂r/∂a)⁻ᵀ b of b (na,).
     """
 
     symbol: SX
     residual: SX
-    value: SX
-    derivative: SX
     adjoint: Callable[[SX], SX]
 
 
@@ -121,6 +119,7 @@ class Expansion:
         gap: What x⁺ has beyond the state of the next knot (ndx,), of a model of r(x, u, x⁺) = 0 linearised at that
             state; None if it is xnext ⊖ following.
         lift: What F follows from, if it was asked for.
+        kept: What the Hessian of the Lagrangian reads, of the shapes of the model's `kept_shapes`.
     """
 
     xnext: Array | None = None
@@ -132,6 +131,7 @@ class Expansion:
     C: Array | None = None
     gap: Array | None = None
     lift: Lift | None = None
+    kept: tuple[Array, ...] = ()
 
     @classmethod
     def of(cls, found: Mapping[str, Array], *, F: Array | None = None, lift: Lift | None = None) -> Expansion:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
+from collections.abc import Sequence
 
 import casadi as ca
 import numpy as np
@@ -12,6 +13,7 @@ from casadi import SX
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.data import ActionData
 from trajopt.actions.expansion import Expansion, Implicit, Multipliers, Point, Values
+from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import UnsupportedOperationError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
@@ -52,9 +54,23 @@ class ActionModelExpression(ActionModelAbstract):
             UnsupportedOperationError: The model has no Hessian of the Lagrangian, or no lift.
         """
 
-    def lagrangian_hessian(self, program: Program, point: Point, multipliers: Multipliers) -> Array:
-        """Adds the steps that give H of `expansion` with multipliers, and as few others as possible."""
+    def lagrangian_hessian(
+        self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array] = ()
+    ) -> Array:
+        """Adds the steps that give H of `expansion` with multipliers, and as few others as possible.
+
+        Args:
+            program: Where they go.
+            point: Where the knot is.
+            multipliers: λ and y.
+            kept: `Expansion.kept` at this point; of the end of a horizon none.
+        """
         return self.expansion(program, point, multipliers).H
+
+    @property
+    def kept_shapes(self) -> tuple[tuple[int, int], ...]:
+        """Shapes of what the Hessian of the Lagrangian reads of the expansion of a running knot."""
+        return ()
 
     @property
     def has_lagrangian_hessian(self) -> bool:
@@ -65,6 +81,11 @@ class ActionModelExpression(ActionModelAbstract):
     def hessian_on_request(self) -> bool:
         """Whether the Hessian of the Lagrangian takes so long to compile that `hessian="exact"` alone builds it."""
         return False
+
+    @property
+    def end_costs(self) -> CostStack | None:
+        """The costs of the end of a horizon, if they are a stack of residuals."""
+        return None
 
     def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
         """A knot as expressions "xnext" (nx,), unless it is terminal, "cost" and, if there are any, "rows" (nc,).
@@ -81,7 +102,10 @@ class ActionModelExpression(ActionModelAbstract):
         )
 
     def lagrangian_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX], Implicit | None]:
-        """A knot as in `knot_expressions`, where "xnext" may be one of an implicit quantity too, which is the third."""
+        """A knot as in `knot_expressions`, where "xnext" may be one of an implicit quantity too, which is the third.
+
+        With "curvature", the Hessian of a part of the costs by a formula, "cost" is the rest.
+        """
         return *self.knot_expressions(terminal=terminal), None
 
     @functools.cached_property

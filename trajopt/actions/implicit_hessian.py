@@ -17,7 +17,7 @@ import casadi as ca
 from casadi import SX
 
 from trajopt.actions.expansion import Multipliers
-from trajopt.actions.lagrangian import lagrangian, symmetric
+from trajopt.actions.lagrangian import lagrangian, symmetric, with_transpose
 from trajopt.contacts.implicit_node import ImplicitNode
 from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
@@ -37,7 +37,8 @@ def add_implicit_hessian(
     Args:
         program: Where they go.
         node: What the dynamics solve for.
-        values: Expressions "cost", "xnext" and, if there are any, "rows", which may hold what is solved for.
+        values: Expressions "cost", "xnext" and, if there are any, "rows", which may hold what is solved for; and
+            "curvature", the Hessian (n, n) of a part of the costs that is not in "cost", which may not.
         inputs: Symbols x, u and parameters, each with its array.
         multipliers: λ and y.
     """
@@ -51,6 +52,7 @@ def add_implicit_hessian(
     r = named_call(program, "Lagrangian: adjoint", given, {"z": node.solution, **wanted})
     mu = SX.sym("mu", z.numel())
     blocks = _second_derivatives(node, total - ca.dot(mu, node.residual))
+    blocks["yy"] += expressions["curvature"]
     blocks = {name: SX(ca.sparsify(ca.substitute(block, reached, xnext))) for name, block in blocks.items()}
     h = named_call(program, "Lagrangian: Hessian", [*given, (z, r["z"]), (mu, r["mu"])], blocks)
     Z, moving = node.solution_steps(program, r), node.moving(program, r)
@@ -59,7 +61,7 @@ def add_implicit_hessian(
         middle = program.matmul(h["zz"], Z, rows=moving, inner=moving)
         program.accumulate(H, Z, middle, transpose_a=True, symmetric=True, inner=moving)
     mixed = program.matmul(h["zy"], Z, transpose_a=True, inner=moving)
-    return program.call(_with_transpose(*H.shape), H, mixed)[0]
+    return program.call(with_transpose(*H.shape), H, mixed)[0]
 
 
 def _second_derivatives(node: ImplicitNode, scalar: SX) -> dict[str, SX]:
@@ -71,9 +73,3 @@ def _second_derivatives(node: ImplicitNode, scalar: SX) -> dict[str, SX]:
     hessian = symmetric(jacobian(jacobian(moved, variables).T, variables))
     hessian = ca.substitute(hessian, step, SX.zeros(state.ndx))
     return {"yy": ca.densify(hessian[:s, :s]), "zy": hessian[s:, :s], "zz": hessian[s:, s:]}
-
-
-def _with_transpose(rows: int, columns: int) -> ca.Function:
-    """H + A + Aᵀ of (H, A)."""
-    H, A = SX.sym("H", rows, columns), SX.sym("A", rows, columns)
-    return ca.Function("with_transpose", [H, A], [ca.tril2symm(ca.tril(H + A + A.T))])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -149,11 +150,14 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
     def hessian_on_request(self) -> bool:
         return True
 
-    def lagrangian_hessian(self, program: Program, point: Point, multipliers: Multipliers) -> Array:
+    def lagrangian_hessian(
+        self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array] = ()
+    ) -> Array:
         if point.u is None:
             return add_lagrangian_hessian(self, program, point, multipliers)
         i = self.instant()
-        values = {"cost": self.costs.value(i), "xnext": self._next_state(i)}
+        curvature, rest = self.costs.curvature(i)
+        values = {"cost": rest, "curvature": curvature, "xnext": self._next_state(i)}
         values |= {"rows": self.constraints.rows(i)} if self.constraints.constraints else {}
         inputs = [(i.x, point.x), (self.layout.symbols, point.parameters)]
         return add_implicit_hessian(program, self.node(i), values, inputs, multipliers)

@@ -11,7 +11,7 @@ Wensing, "Accelerating second-order differential dynamic programming for rigid-b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import casadi as ca
 from casadi import SX
@@ -46,26 +46,40 @@ def symmetric(hessian: SX) -> SX:
     return min(sides, key=length)
 
 
-def implicit_second_derivatives(state: StateAbstract, i: Instant, scalar: SX, implicit: Implicit) -> SX:
-    """Hessian (n, n) of Φ(x, u, a(x, u)) in tangent coordinates.
+def implicit_expansion(state: StateAbstract, i: Instant, scalar: SX, implicit: Implicit) -> tuple[SX, SX]:
+    """Gradient and Hessian of Φ - μᵀ r by (x, u, a), with μ held constant, in tangent coordinates.
+
+    Its gradient by (x, u) is that of Φ(x, u, a(x, u)).
 
     Args:
         state: The state's manifold.
         i: Symbols x and u.
         scalar: Φ, an expression of x, u and a.
-        implicit: a.
+        implicit: a; its symbol stays in the results.
     """
     step, a, mu = SX.sym("dx", state.ndx), implicit.symbol, SX.sym("mu", implicit.symbol.numel())
     z = ca.vertcat(step, i.u, a)
     moved = ca.substitute(scalar - ca.dot(mu, implicit.residual), i.x, state.sx_integrate(i.x, step))
-    hessian = symmetric(jacobian(jacobian(moved, z).T, z))
-    adjoint = implicit.adjoint(jacobian(scalar, a).T)
+    gradient = jacobian(moved, z).T
+    hessian = symmetric(jacobian(gradient, z))
+    symbols, adjoint = ca.vertcat(step, mu), implicit.adjoint(jacobian(scalar, a).T)
+    values = ca.vertcat(SX.zeros(state.ndx), adjoint)
+    return SX(ca.substitute(gradient, symbols, values)), SX(ca.sparsify(ca.substitute(hessian, symbols, values)))
+
+
+def implicit_second_derivatives(state: StateAbstract, i: Instant, scalar: SX, implicit: Implicit, derivative: SX) -> SX:
+    """Hessian (n, n) of Φ(x, u, a(x, u)) with A = da/d(x, u) (na, n); other arguments as in `implicit_expansion`."""
     s = state.ndx + i.nu
-    mixed = hessian[:s, s:] @ implicit.derivative
-    curved = implicit.derivative.T @ (hessian[s:, s:] @ implicit.derivative)
-    whole = hessian[:s, :s] + mixed + mixed.T + curved
-    whole = ca.substitute(whole, ca.vertcat(step, mu), ca.vertcat(SX.zeros(state.ndx), adjoint))
-    return SX(ca.substitute(whole, a, implicit.value))
+    _, hessian = implicit_expansion(state, i, scalar, implicit)
+    mixed = hessian[:s, s:] @ derivative
+    curved = derivative.T @ (hessian[s:, s:] @ derivative)
+    return SX(hessian[:s, :s] + mixed + mixed.T + curved)
+
+
+def with_transpose(rows: int, columns: int) -> ca.Function:
+    """H + A + Aᵀ of a symmetric H and A."""
+    H, A = SX.sym("H", rows, columns), SX.sym("A", rows, columns)
+    return ca.Function("with_transpose", [H, A], [ca.tril2symm(ca.tril(H + A + A.T))])
 
 
 def lagrangian(
@@ -96,16 +110,17 @@ def lagrangian_hessian(
     i: Instant,
     values: Mapping[str, SX],
     multipliers: Multipliers,
-    implicit: Implicit | None = None,
+    implicit: tuple[Implicit, SX] | None = None,
 ) -> tuple[SX, list[tuple[SX, Array]]]:
     """Hessian (n, n) of l + λᵀ (f ⊖ x⁺) + yᵀ c at x⁺ = f.
 
     Args:
         state: The state's manifold.
         i: Symbols x and u.
-        values: Expressions "cost", and where there are any "xnext" and "rows".
+        values: Expressions "cost", and where there are any "xnext" and "rows"; "curvature" (n, n) is a part of the
+            Hessian that is known.
         multipliers: λ and y.
-        implicit: What "xnext" is an expression of, beside x and u, if dynamics are solved for.
+        implicit: What "xnext" is an expression of, beside x and u, if dynamics are solved for, and its derivative.
 
     Returns:
         The Hessian, and what the symbols of multipliers in it stand for.
@@ -115,24 +130,37 @@ def lagrangian_hessian(
     if implicit is None:
         _, hessian = second_derivatives(state, i, total)
     else:
-        hessian = implicit_second_derivatives(state, i, total, implicit)
-        xnext = ca.substitute(xnext, implicit.symbol, implicit.value)
+        hessian = implicit_second_derivatives(state, i, total, *implicit)
+    hessian += values.get("curvature", SX(*hessian.shape))
     return SX(ca.substitute(hessian, reached, xnext)), known
 
 
 def add_lagrangian_hessian(
-    model: ActionModelExpression, program: Program, point: Point, multipliers: Multipliers
+    model: ActionModelExpression, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array] = ()
 ) -> Array:
-    """Adds the step that gives the Hessian of the Lagrangian of a model with `knot_expressions`.
+    """Adds the step that gives the Hessian of the Lagrangian of a model with `lagrangian_expressions`.
 
     Args:
         model: The model.
         program: Where the step goes.
         point: Where the knot is.
-        multipliers: λ and y.
+        multipliers: λ, y and δ.
+        kept: The implicit quantity and its derivative, if there is one.
     """
     instant, values, implicit = model.lagrangian_expressions(terminal=point.u is None)
-    H, known = lagrangian_hessian(instant.state, instant, values, multipliers, implicit)
+    deltas = list[tuple[SX, Array]]()
+    if point.u is None and model.end_costs is not None:
+        delta = SX.sym("delta", model.end_costs.residual_size)
+        curvature, rest = model.end_costs.curvature(instant, delta if multipliers.residuals is not None else None)
+        values |= {"cost": rest, "curvature": curvature}
+        if multipliers.residuals is not None:
+            deltas.append((delta, multipliers.residuals))
     inputs = [(instant.x, point.x), *([] if point.u is None else [(instant.u, point.u)])]
-    inputs += [(model.layout.symbols, point.parameters), *known]
+    with_derivative = None
+    if implicit is not None:
+        value, derivative = kept
+        with_derivative = implicit, SX.sym("A", *derivative.shape)
+        inputs += [(implicit.symbol, value), (with_derivative[1], derivative)]
+    H, known = lagrangian_hessian(instant.state, instant, values, multipliers, with_derivative)
+    inputs += [(model.layout.symbols, point.parameters), *known, *deltas]
     return named_call(program, f"{type(model).__name__}: Lagrangian", inputs, {"H": H})["H"]

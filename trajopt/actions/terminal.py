@@ -61,6 +61,10 @@ class ActionModelTerminal(ActionModelExpression):
         return i, {"cost": self.costs.value(i), **rows}
 
     @property
+    def end_costs(self) -> CostStack:
+        return self.costs
+
+    @property
     def has_lagrangian_hessian(self) -> bool:
         return True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
+import pinocchio as pin
 from casadi import SX
 
 from trajopt.model.base import Model
@@ -29,10 +30,7 @@ class ActuationModelAbstract(Model):
         self.state = state
         self.matrix = matrix
         self.nu = int(matrix.shape[1])
-        effort = np.array(
-            state.model.upperEffortLimit if hasattr(state.model, "upperEffortLimit") else state.model.effortLimit
-        )
-        self.effort = np.where((effort > 0) & (effort < NO_LIMIT), effort, np.inf)
+        self.effort = effort_limits(state.model)
         joints = [_driven_alone(column) for column in matrix.T]
         self.upper = np.array([np.inf if j is None else self.effort[j] for j in joints])
         self.lower = -self.upper
@@ -46,6 +44,12 @@ class ActuationModelAbstract(Model):
     def torque(self, u: SX) -> SX:
         """Joint torques (nv,) of controls (nu,)."""
         return SX(ca.sparsify(ca.DM(self.matrix))) @ u if self.nu else SX(self.state.nv, 1)
+
+
+def effort_limits(model: pin.Model) -> Reals:
+    """Effort limits of a model's joints (nv,), inf where there is none, as where a file has zeros [N m, N]."""
+    effort = np.array(model.upperEffortLimit if hasattr(model, "upperEffortLimit") else model.effortLimit)
+    return np.where((effort > 0) & (effort < NO_LIMIT), effort, np.inf)
 
 
 def _driven_alone(column: Reals) -> int | None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution
 from trajopt.analysis.quantities import control_quantities
-from trajopt.analysis.row_names import row_names
+from trajopt.analysis.row_names import NORMAL, row_names
 from trajopt.checks import check_count, check_items, check_shape, check_text, check_texts, shape_of
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.residuals import ResidualModelState
@@ -96,10 +96,19 @@ class ConstraintRows:
 
     @property
     def active(self) -> Flags:
-        """Whether each row is at a bound, or beyond it, shape (T + 1, n)."""
+        """Whether each row is at a bound, or beyond it, shape (T + 1, n).
+
+        Where a contact has no force, at the tip of its cone, that is the normal force alone, and not friction.
+        """
         with np.errstate(invalid="ignore"):
             distance = np.minimum(self.values - self.lower, self.upper - self.values)
-            return np.asarray(distance <= TOUCH * np.maximum(1.0, _size(self.lower, self.upper)))
+            touching = np.asarray(distance <= TOUCH * np.maximum(1.0, _size(self.lower, self.upper)))
+        if NORMAL in self.rows:
+            normal = self.rows.index(NORMAL)
+            tip = touching & (np.abs(self.values) <= TOUCH) & touching[:, [normal]]
+            tip[:, normal] = False
+            touching[tip] = False
+        return touching
 
     @property
     def equations(self) -> Flags:

@@ -61,6 +61,17 @@ class Foot:
         return np.asarray(np.linalg.norm(along, axis=1))
 
     @property
+    def cone_use(self) -> Reals:
+        """Part of the friction cone that is used, |f_t| / (μ f_n), shape (T,) [-].
+
+        inf where the ground does not push; NaN without a contact or a friction coefficient.
+        """
+        most = self.mu * self.normal_forces
+        known = np.isfinite(most)
+        use = np.divide(self.tangential_forces, most, out=np.full(most.shape, np.inf), where=known & (most > 0.0))
+        return np.where(known, use, np.nan)
+
+    @property
     def normal_impulses(self) -> Reals:
         """Normal component of the impulse, shape (T,) [N s]."""
         return np.asarray(np.sum(self.impulses * self.normals, axis=1))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.basics import check_solution
-from trajopt.analysis.lines import Line, panels_of
+from trajopt.analysis.lines import Line, lines_of, panels_of
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -83,6 +83,41 @@ def limit_uses(solution: Solution) -> list[LimitUse]:
     return sorted(uses, key=lambda use: (use.knots == 0, -use.use))
 
 
+def line_uses(line: Line) -> Reals:
+    """Use of a line's limits at each of its knots, shape (n,) [-]: `LimitUse.use`; -inf where it has no limit.
+
+    Args:
+        line: The line.
+    """
+    lower, upper = _in_force(line)
+    beyond = np.maximum(line.values - upper, lower - line.values)  # > 0 where a limit is exceeded
+    both = np.isfinite(lower) & np.isfinite(upper)
+    half = np.where(both, np.where(both, upper, 1.0) - np.where(both, lower, -1.0), 2.0) / 2
+    return np.asarray(1.0 + beyond / half)
+
+
+def joint_uses(solution: Solution) -> dict[str, Reals]:
+    """Largest use that each joint of a robot makes of its limits at each knot, shape (T + 1,) [-].
+
+    It is that of its position, velocity, and torque or force; joints without any limit are left out, and a knot has
+    -inf where no limit is in force.
+
+    Args:
+        solution: A solution of a robot.
+    """
+    robot, found = solution.robot, dict[str, Reals]()
+    names = () if robot is None else tuple(robot.model.names)
+    for line in lines_of(check_solution(solution)):
+        label = line.owner or line.name
+        joint = label if label in names else label.rpartition(".")[0]  # a part of a composite joint
+        uses = line_uses(line)
+        if joint in names and np.isfinite(uses).any():
+            every = np.full(len(solution.xs), -np.inf)
+            every[: len(uses)] = uses
+            found[joint] = np.maximum(found.get(joint, -np.inf), every)
+    return found
+
+
 def limits_report(solution: Solution) -> dict[str, str]:
     """One line on limits in words, under the name "limits"; empty if the problem has none."""
     uses = limit_uses(solution)
@@ -107,13 +142,9 @@ def limits_report(solution: Solution) -> dict[str, str]:
 def _use(line: Line, times: Reals | None) -> Iterator[LimitUse]:
     """Use of a line's limits; nothing if it has none."""
     lower, upper = _in_force(line)
-    limited = np.isfinite(lower) | np.isfinite(upper)
-    if not limited.any():
+    beyond, uses = np.maximum(line.values - upper, lower - line.values), line_uses(line)
+    if not np.isfinite(uses).any():
         return
-    beyond = np.maximum(line.values - upper, lower - line.values)  # > 0 where a limit is exceeded
-    both = np.isfinite(lower) & np.isfinite(upper)
-    half = np.where(both, np.where(both, upper, 1.0) - np.where(both, lower, -1.0), 2.0) / 2
-    uses = 1.0 + beyond / half
     knot = int(np.argmax(uses))
     value, low, high = float(line.values[knot]), float(lower[knot]), float(upper[knot])
     above = value - high >= low - value

@@ -16,6 +16,9 @@ from trajopt.residuals import (
 Names = list[tuple[str, str]]
 """Name and unit of each row."""
 
+NORMAL = "normal"
+"""Name of the row of a contact's normal force."""
+
 _TIPPING: Names = [(f"tipping {axis}", "N m") for axis in ("+x", "-x", "+y", "-y")]
 _SIDES = ("+x", "-x", "+y", "-y")
 
@@ -38,7 +41,7 @@ def _friction(facets: int) -> Names:
     """Sides of a pyramid by their directions, then the normal force."""
     angles = [(360 * (i // 2) / facets + 180 * (i % 2)) % 360 for i in range(facets)]
     sides = _SIDES if facets == 4 else [f"{angle:g} deg" for angle in angles]
-    return [*((f"friction {side}", "N") for side in sides), ("normal", "N")]
+    return [*((f"friction {side}", "N") for side in sides), (NORMAL, "N")]
 
 
 def _wrench(residual: Any) -> Names:

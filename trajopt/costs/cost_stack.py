@@ -141,6 +141,25 @@ class CostStack(ResidualStackAbstract[CostTerm]):
         """Sum of all terms, a scalar [cost]."""
         return sum(self.values(instant).values(), SX(0))
 
+    @property
+    def residual_size(self) -> int:
+        """Length nr of the residuals of all terms, one behind the other, at a knot without controls."""
+        return sum(term.residual.size(0) for term in self.terms)
+
+    def gradient_ahead(self, instant: Instant, dx: SX) -> SX:
+        """Gradient of the cost in all residuals at r + Rx dx, to first order: weight · (a' + a'' Rx dx) (nr,).
+
+        Args:
+            instant: A knot without controls.
+            dx: Step of the state (ndx,).
+        """
+        gradients = []
+        for term in self.terms:
+            r, along = term.residual.evaluate(instant), term.residual.whole_derivative(instant) @ dx
+            gradient = term.activation.gradient(r) + term.activation.hessian(r) * along
+            gradients.append(term.weight.symbol * gradient)
+        return ca.vertcat(*gradients)
+
     def quadratic(self, instant: Instant) -> QuadraticCost:
         """Value, gradient, and Gauss-Newton Hessian Rᵀ Arr R, the derivative of the residual being R = (Rx, Ru, Rz)."""
         residuals = [term.residual.evaluate(instant) for term in self.terms]
@@ -161,6 +180,29 @@ class CostStack(ResidualStackAbstract[CostTerm]):
             Lzz=hessian[s:, s:],
             Lzy=hessian[s:, :s],
         )
+
+    def curvature(self, instant: Instant, delta: SX | None = None) -> tuple[SX, SX]:
+        """Hessian (ndx + nu, ndx + nu) of the terms that have a formula for it, and the sum of all others [cost].
+
+        Formulas are shorter: of a UR5's placement 2,000 instructions in place of 7,100 by automatic differentiation.
+
+        Args:
+            instant: The knot.
+            delta: δ (nr,) of a cost δᵀ r beside that of the terms, r all residuals; none by default.
+        """
+        hessian, rest = SX(self.state.ndx + instant.nu, self.state.ndx + instant.nu), SX(0)
+        first = 0
+        for term in self.terms:
+            r, weight, activation = term.residual.evaluate(instant), term.weight.symbol, term.activation
+            more = SX.zeros(r.shape) if delta is None else delta[first : first + r.shape[0]]
+            slope = weight * activation.gradient(r) + more
+            own = term.residual.curvature(instant, slope, weight * activation.hessian(r))
+            first += r.shape[0]
+            if own is None:
+                rest += weight * activation.value(r) + ca.dot(more, r)
+            else:
+                hessian += own
+        return hessian, rest
 
     def _arguments(self, item: CostTerm) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return (item.name, item.residual, float(item.weight.default), item.activation), {}

@@ -4,16 +4,19 @@
     solution.show("motion.html")                  # one file that plays without a server and a network
     trajopt.display.show([a, b], labels=["before", "after"])
     SolverFDDP(problem, callbacks=[trajopt.display.CallbackDisplay()])    # a live view of the solve
+    page = trajopt.display.Page()                 # a page that a browser loads while a problem is solved
+    View(solver.solve(), page=page)
 
 It needs viser and trimesh, the extra `display`.
 """
 
 from trajopt.display.callback import CallbackDisplay
+from trajopt.display.page import Page
 from trajopt.display.show import show
 from trajopt.display.timeline import Timeline
 from trajopt.display.view import View
 from trajopt.model.calls import explain_calls
 
-__all__ = ["CallbackDisplay", "Timeline", "View", "show"]
+__all__ = ["CallbackDisplay", "Page", "Timeline", "View", "show"]
 
 explain_calls(__name__)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trajopt.display.layers import LAYERS, Layer, LayerKind
+from trajopt.display.layers.lazy import LazyLayer
 from trajopt.display.robot import RobotBody
 from trajopt.display.timeline import Timeline
 from trajopt.errors import InvalidArgumentError, TrajoptError
@@ -33,7 +35,7 @@ class Actor:
 
     Attributes:
         body: Meshes of the robot, or the body of a system without one.
-        layers: Layers by their labels.
+        layers: Layers by their labels; those that are hidden at first are built when they are shown.
         timeline: Times of the knots.
 
     Raises:
@@ -55,11 +57,10 @@ class Actor:
             self.body = RobotBody(scene, solution, f"{name}/robot", number)
         else:
             self.body = bodies[0].build(scene, solution, f"{name}/body")
-        self.layers: dict[str, Layer] = {}
+        self.layers: dict[str, Layer | LazyLayer] = {}
         for kind in layers if number == 0 else ():
             layer = None if kind.body else _built(kind, scene, solution, name)
             if layer is not None:
-                layer.visible = kind.on
                 self.layers[kind.label] = layer
 
     def at(self, time: float) -> None:
@@ -88,10 +89,16 @@ class Actor:
         self._root.visible = bool(wanted)
 
 
-def _built(kind: LayerKind, scene: Any, solution: Solution, name: str) -> Layer | None:
-    """A layer; None where the solution has none, or where its numbers cannot be computed, which is told."""
+def _built(kind: LayerKind, scene: Any, solution: Solution, name: str) -> Layer | LazyLayer | None:
+    """A layer; None where the solution has none, or where its numbers cannot be computed, which is told.
+
+    One that is hidden at first is built when it is shown.
+    """
     try:
-        return kind.build(scene, solution, f"{name}/{kind.label}") if kind.applies(solution) else None
+        if not kind.applies(solution):
+            return None
+        build = kind.build if kind.on else partial(LazyLayer, kind)
+        return build(scene, solution, f"{name}/{kind.label}")
     except TrajoptError as error:  # such as a black box that fails on the trajectory of a solve that failed
         _LOG.warning("%s: not shown: %s", kind.label, error)
         return None

@@ -15,7 +15,8 @@ from trajopt.checks import check_flag, check_instance, check_non_negative, check
 from trajopt.display.extra import import_trimesh, import_viser
 from trajopt.display.iterate import Iterate
 from trajopt.display.layers import LAYERS
-from trajopt.display.view import View, check_address
+from trajopt.display.page import check_address
+from trajopt.display.view import View
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown
 from trajopt.plotting.style import BLUE
 from trajopt.shooting import ShootingProblem

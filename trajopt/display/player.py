@@ -11,23 +11,34 @@ from trajopt.checks import check_finite, check_positive
 
 RATE = 30.0  # pictures a second [1/s]
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
-_HOLD = 0.7  # time for which the end stays before the motion starts again [s]
+_HOLD = 0.7  # time for which the start stays when a page opens, and the end before the motion starts again [s]
 
 
 class Player:
     """Clock of a view with its controls: a button, a slider, speeds. `start` lets it run.
 
+    It stands while no page is open, so that a page shows the motion from its start.
+
     Args:
         gui: viser's controls.
         duration: Length of the motion [s].
         show: Called with a time when something is to be shown, by one thread at a time.
+        watched: Says whether a page is open.
         playing: Whether it plays at first.
     """
 
-    def __init__(self, gui: Any, duration: float, show: Callable[[float], None], *, playing: bool = True) -> None:
-        self.duration, self._show = duration, show
+    def __init__(
+        self,
+        gui: Any,
+        duration: float,
+        show: Callable[[float], None],
+        watched: Callable[[], bool],
+        *,
+        playing: bool = True,
+    ) -> None:
+        self.duration, self._show, self._watched = duration, show, watched
         self._lock, self._stopped, self._time = threading.RLock(), threading.Event(), 0.0
-        self._playing, self._held = playing and duration > 0.0, 0.0
+        self._playing, self._still = playing and duration > 0.0, _HOLD  # _still: time for which it stands yet [s]
         self._button = gui.add_button("Pause" if self._playing else "Play")
         end = max(duration, 1e-3)
         self._slider = gui.add_slider("time [s]", min=0.0, max=end, step=end / 1000.0, initial_value=0.0)
@@ -75,7 +86,7 @@ class Player:
         with self._lock:
             if self._time >= self.duration:
                 self.time = 0.0
-            self._playing, self._held, self._button.label = self.duration > 0.0, 0.0, "Pause"
+            self._playing, self._still, self._button.label = self.duration > 0.0, 0.0, "Pause"
 
     def pause(self) -> None:
         """Stops time."""
@@ -101,16 +112,18 @@ class Player:
             now = time.perf_counter()
             passed, last = now - last, now
             with self._lock:
-                if self._playing:
+                if not self._watched():
+                    self._still = _HOLD
+                elif self._playing:
                     self._step(passed)
 
     def _step(self, passed: float) -> None:
-        if self._time < self.duration:
+        if self._still > 0.0:
+            self._still -= passed
+        elif self._time < self.duration:
             self.time = self._time + passed * self.speed
-            self._held = 0.0
-        elif not self._again.value:
-            self.pause()
-        elif (held := self._held + passed) > _HOLD:
+            self._still = _HOLD if self._time >= self.duration and self._again.value else 0.0
+        elif self._again.value:
             self.time = 0.0
         else:
-            self._held = held
+            self.pause()

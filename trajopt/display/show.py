@@ -10,13 +10,14 @@ import numpy.typing as npt
 
 from trajopt.checks import check_flag
 from trajopt.display.browser import in_notebook
-from trajopt.display.layers import LAYERS
-from trajopt.display.layers.around import around
+from trajopt.display.layers.given import given_layers
 from trajopt.display.view import View
 from trajopt.plotting.style import check_output_path
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.analysis import StateCovariance
+    from trajopt.sensing import OccupancyGrid, Scan
     from trajopt.solution import Solution
 
 
@@ -27,8 +28,12 @@ def show(
     *,
     labels: Sequence[str] | None = None,
     iterates: Sequence[Reals] = (),
+    layers: Sequence[str] = (),
     obstacles: npt.ArrayLike = (),
     lines: Sequence[npt.ArrayLike] = (),
+    covariance: StateCovariance | None = None,
+    grid: OccupancyGrid | None = None,
+    scans: Scan | Sequence[Scan] = (),
     host: str = "127.0.0.1",
     port: int = 0,
     browser: bool = True,
@@ -42,8 +47,12 @@ def show(
     *,
     labels: Sequence[str] | None = None,
     iterates: Sequence[Reals] = (),
+    layers: Sequence[str] = (),
     obstacles: npt.ArrayLike = (),
     lines: Sequence[npt.ArrayLike] = (),
+    covariance: StateCovariance | None = None,
+    grid: OccupancyGrid | None = None,
+    scans: Scan | Sequence[Scan] = (),
     host: str = "127.0.0.1",
     port: int = 0,
     browser: bool = True,
@@ -56,8 +65,12 @@ def show(
     *,
     labels: Sequence[str] | None = None,
     iterates: Sequence[Reals] = (),
+    layers: Sequence[str] = (),
     obstacles: npt.ArrayLike = (),
     lines: Sequence[npt.ArrayLike] = (),
+    covariance: StateCovariance | None = None,
+    grid: OccupancyGrid | None = None,
+    scans: Scan | Sequence[Scan] = (),
     host: str = "127.0.0.1",
     port: int = 0,
     browser: bool = True,
@@ -70,9 +83,14 @@ def show(
         labels: Name of each.
         iterates: Trajectories (T + 1, nx) of the first solution's iterations, to be chosen by a slider: those of
             `CallbackLogger(trajectories=True)`.
+        layers: Labels of layers to show that are hidden at first: "margins", "friction cones".
         obstacles: Upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4) [m], beside
             those that costs and constraints of the first solution keep clear of.
         lines: What stands beside the motion: lists of points (n, 2) or (n, 3) that lines join, such as gates [m].
+        covariance: Covariances of the first solution, `solution.covariance(noise)`: ellipsoids of two standard
+            deviations along the path of its tool, its feet or its body.
+        grid: Map that stands around the motion as walls.
+        scans: LIDAR scan, or one for each knot of the first solution: its beams, and the nearest wall.
         host: Address at which the server listens.
         port: Its port; 0 takes a free one.
         browser: Whether to open the page; without a screen, or in a notebook, where it stands in the cell, none is.
@@ -83,11 +101,14 @@ def show(
 
     Raises:
         InvalidArgumentError: There is nothing to show, an argument does not fit, or the file cannot be written.
+        UnknownNameError: There is no such layer.
         MissingDependencyError: The extra `display` is not installed.
     """
     check_flag("browser", browser)
     options: dict[str, Any] = {"labels": labels, "iterates": iterates, "host": host, "port": port}
-    options["layers"] = (*LAYERS, *around(obstacles, lines))
+    options["layers"] = given_layers(
+        solutions, layers=layers, obstacles=obstacles, lines=lines, covariance=covariance, grid=grid, scans=scans
+    )
     if path is not None:
         path = check_output_path(path, "path", (".html",))
         with View(solutions, playing=False, **options) as view:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from trajopt.types import Reals
 
 _DIRECTION = np.array([0.6, -1.0, 0.38])  # of the camera, from what it looks at [-]
+_LAMP = "/sky"  # name of the light from above
+_NONE = 0.0  # intensity of an environment map that is none, by which ours is known [-]
 _SKY = 2.5  # intensity of the light from above [-]
 _FOV = 45.0  # angle of view [deg]
 _BELOW = 0.05  # part of the size by which a motion may be below z = 0 until the ground sinks [-]
@@ -39,11 +42,28 @@ def set_stage(server: Any, points: Reals) -> None:
     camera.position = tuple(float(c) for c in center + distance * _DIRECTION / np.linalg.norm(_DIRECTION))
 
 
-def light_simply(client: Any) -> None:
-    """Lights the scene of one client by lamps alone.
+def light_simply(server: Any) -> None:
+    """Lights a page by lamps alone: to be called before there is anything in the scene, so that it is drawn but once.
 
     Reflections and shadows take computers without a graphics card 10 s at first, and three times as long a picture.
     """
-    client.scene.configure_environment_map(None)
-    client.scene.configure_default_lights(cast_shadow=False)
-    client.scene.add_light_hemisphere("/sky", sky_color=(255, 255, 255), ground_color=(160, 160, 160), intensity=_SKY)
+    server.scene.configure_environment_map(None, environment_intensity=_NONE)
+    server.scene.configure_default_lights(cast_shadow=False)
+    server.scene.add_light_hemisphere(_LAMP, sky_color=(255, 255, 255), ground_color=(160, 160, 160), intensity=_SKY)
+
+
+def light_as_usual(recording: Any) -> None:
+    """Takes the lamps of `light_simply` out of a recording, unless somebody has set an environment map since.
+
+    Whenever a file starts anew viser shows reflections first, which flicker if the recording turns them off.
+    """
+    maps = [message for _, message in recording._messages if message["type"] == "EnvironmentMapMessage"]
+    if maps and maps[-1]["environment_intensity"] == _NONE:
+        recording._messages = [(time, message) for time, message in recording._messages if not _is_lamp(message)]
+
+
+def _is_lamp(message: Mapping[str, Any]) -> bool:
+    """Whether a message of a recording is of `light_simply`."""
+    if message["type"] == "EnableLightsMessage":
+        return bool(message["enabled"])
+    return message["type"] == "EnvironmentMapMessage" or message.get("name") == _LAMP

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import atexit
 import logging
-import socket
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from trajopt.analysis.basics import check_solution
-from trajopt.checks import check_array, check_count, check_items, check_positive, check_text, check_texts
+from trajopt.checks import check_array, check_count, check_instance, check_items, check_positive, check_texts
 from trajopt.display.actor import Actor
 from trajopt.display.extra import import_trimesh, import_viser
 from trajopt.display.layers import LAYERS, PANELS, LayerKind, PanelKind
+from trajopt.display.page import Page
 from trajopt.display.player import RATE, Player
-from trajopt.display.stage import light_simply, set_stage
+from trajopt.display.stage import light_as_usual, set_stage
 from trajopt.errors import InvalidArgumentError, TrajoptError, UnsupportedOperationError
+from trajopt.files import replacing
 from trajopt.plotting.style import check_output_path
 from trajopt.types import Reals
 
@@ -49,13 +48,13 @@ class View:
         playing: Whether it plays at first.
         layers: Kinds of layers that the first solution may have.
         panels: Kinds of panels that stand beside it, where it has them.
+        page: A page that is served already and still empty, with a host and a port of its own.
 
     Attributes:
+        page: The page.
         server: viser's server, to add things of one's own: `view.server.scene.add_icosphere(...)`.
         player: Clock with `time`, `speed`, `play()` and `pause()`.
         actors: Body and layers of each solution by its label.
-        host: Address at which it listens.
-        port: Port at which it listens.
 
     Raises:
         InvalidArgumentError: There is nothing to show, states are not finite, labels do not fit, or the port is taken.
@@ -73,17 +72,16 @@ class View:
         playing: bool = True,
         layers: Sequence[LayerKind] = LAYERS,
         panels: Sequence[PanelKind] = PANELS,
+        page: Page | None = None,
     ) -> None:
-        viser, _ = import_viser(), import_trimesh()
+        import_viser()
+        import_trimesh()
         several = list(solutions) if isinstance(solutions, (list, tuple)) else [solutions]
         self.solutions = tuple(check_solution(solution) for solution in several)
         names = _labels(labels, len(self.solutions))
         self._iterates = _check_iterates(iterates, self.solutions)
-        self.host = check_address(host, port)
-        with _silence():
-            self.server = viser.ViserServer(host=self.host, port=port, label="trajopt", verbose=False)
-        self.port = int(self.server.get_port())
-        self._closed = threading.Event()
+        self.page = Page(host, port) if page is None else _check_empty(page)
+        self.server = self.page.server
         atexit.register(self.close)
         try:
             self._fill(names, playing, layers, panels)
@@ -95,17 +93,27 @@ class View:
         self, names: Sequence[str], playing: bool, layers: Sequence[LayerKind], panels: Sequence[PanelKind]
     ) -> None:
         """Builds the scene and the controls."""
-        scene, gui = self.server.scene, self.server.gui
-        gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
-        gui.main_panel.dock_right()
+        with self.server.atomic():  # a page that is open already draws it once, not piece by piece
+            self._set_scene(names, layers)
+            self._add_controls(playing)
+            self.player.time = 0.0
+        for kind in panels:
+            self._add_panel(self.server.gui, kind)
+        self.player.time = 0.0
+        self.player.start()
+
+    def _set_scene(self, names: Sequence[str], layers: Sequence[LayerKind]) -> None:
+        self.page.start()
         pairs = enumerate(zip(names, self.solutions))
-        self.actors = {name: Actor(scene, solution, f"/{name}", i, layers) for i, (name, solution) in pairs}
-        self.server.on_client_connect(light_simply)
+        self.actors = {name: Actor(self.server.scene, solution, f"/{name}", i, layers) for i, (name, solution) in pairs}
         set_stage(self.server, np.concatenate([actor.points() for actor in self.actors.values()]))
-        duration = max(actor.timeline.duration for actor in self.actors.values())
+
+    def _add_controls(self, playing: bool) -> None:
+        """Adds the clock, and boxes of what can be hidden."""
+        gui, first = self.server.gui, next(iter(self.actors.values()))
         self._panels: list[Any] = []
-        self.player = Player(gui, duration, self._show, playing=playing)
-        first = next(iter(self.actors.values()))
+        duration = max(actor.timeline.duration for actor in self.actors.values())
+        self.player = Player(gui, duration, self._show, lambda: bool(self.server.get_clients()), playing=playing)
         if len(self._iterates) > 1:
             last = len(self._iterates)
             slider = gui.add_slider("iteration", min=1, max=last, step=1, initial_value=last)
@@ -114,10 +122,6 @@ class View:
             self._checkboxes(gui, "Solutions", self.actors)
         if first.layers:
             self._checkboxes(gui, "Layers", first.layers)
-        for kind in panels:
-            self._add_panel(gui, kind)
-        self.player.time = 0.0
-        self.player.start()
 
     def _add_panel(self, gui: Any, kind: PanelKind) -> None:
         """A panel in a folder; none where its numbers cannot be computed, which is told."""
@@ -169,14 +173,21 @@ class View:
     @property
     def url(self) -> str:
         """Address of the page."""
-        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "::1": "[::1]"}.get(self.host, self.host)
-        return f"http://{host}:{self.port}"
+        return self.page.url
+
+    @property
+    def host(self) -> str:
+        """Address at which the page's server listens."""
+        return self.page.host
+
+    @property
+    def port(self) -> int:
+        """Port at which it listens."""
+        return self.page.port
 
     def open(self) -> bool:
         """Opens the page in the browser of this machine's screen; returns whether there is one."""
-        from trajopt.display.browser import open_page
-
-        return open_page(self.url)
+        return self.page.open()
 
     def html(self, *, frames_per_second: float = RATE) -> str:
         """The motion as one page that plays without a server and a network; layers as they are shown now.
@@ -199,6 +210,7 @@ class View:
         for frame in np.arange(1, int(np.ceil(duration * rate - 1e-9)) + 1):
             recording.insert_sleep(1.0 / rate)
             self.player.time = min(frame / rate, duration)
+        light_as_usual(recording)
         page = str(recording.as_html())
         self.player.time = time
         if playing:
@@ -213,32 +225,30 @@ class View:
             InvalidArgumentError: The suffix is another, or the file cannot be written.
         """
         path = check_output_path(path, "path", (".html",))
-        path.write_text(self.html(frames_per_second=frames_per_second), encoding="utf-8")
+        page = self.html(frames_per_second=frames_per_second).encode()
+        try:
+            with replacing(path) as file:
+                file.write(page)
+        except OSError as error:
+            raise InvalidArgumentError(f"path: {str(path)!r} cannot be written: {error.strerror}") from error
         return path
 
     def wait(self) -> None:
         """Returns when the view is closed, or after Ctrl-C, which closes it."""
-        try:
-            while not self._closed.wait(0.5):
-                pass
-        except KeyboardInterrupt:
-            self.close()
+        self.page.wait()
+        self.close()
 
     def close(self) -> None:
         """Ends the server; pages that are open stay as they are. A closed view stays closed."""
-        if self._closed.is_set():
-            return
-        self._closed.set()
         atexit.unregister(self.close)
         if hasattr(self, "player"):
             self.player.close()
-        with _silence():
-            self.server.stop()
+        self.page.close()
 
     @property
     def closed(self) -> bool:
         """Whether the server has ended."""
-        return self._closed.is_set()
+        return self.page.closed
 
     def __enter__(self) -> View:
         return self
@@ -269,38 +279,17 @@ def _labels(labels: Sequence[str] | None, count: int) -> list[str]:
     return names
 
 
+def _check_empty(page: Any) -> Page:
+    """The page, if a view can fill it."""
+    check_instance("page", page, Page, "trajopt.display.Page() is one")
+    if page.closed or page.filled:
+        state = "closed" if page.closed else "filled"
+        raise InvalidArgumentError(f"page: expected an open page without a view, got a {state} one; make another Page")
+    return cast(Page, page)
+
+
 def _check_iterates(iterates: Sequence[Reals], solutions: Sequence[Solution]) -> list[Reals]:
     """Trajectories of iterations, which fit the first solution."""
     shape, cure = solutions[0].xs.shape, "CallbackLogger(trajectories=True) keeps those of a solve"
     given = check_items("iterates", iterates, "trajectories (T + 1, nx)", cure=cure)
     return [check_array(f"iterates[{i}]", xs, shape, cure=cure) for i, xs in enumerate(given)]
-
-
-def check_address(host: Any, port: Any) -> str:
-    """Returns `host`; raises InvalidArgumentError unless one can listen at a port of it."""
-    check_text("host", host)
-    check_count("port", port, most=65535)
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        with socket.socket(family, socket.SOCK_STREAM) as trial:
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            trial.bind((host, port))
-    except (OSError, UnicodeError) as error:
-        raise InvalidArgumentError(
-            f"host, port: expected an address of this machine with a free port, got {host}:{port} "
-            f"({getattr(error, 'strerror', error)}); port 0 takes a free one"
-        ) from error
-    return str(host)
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    """Keeps viser from printing when a server starts and stops."""
-    import rich
-
-    console = rich.get_console()
-    before, console.quiet = console.quiet, True
-    try:
-        yield
-    finally:
-        console.quiet = before

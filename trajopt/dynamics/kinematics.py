@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import casadi as ca
 import numpy as np
@@ -10,7 +10,7 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.dynamics.motion import Accelerations, Velocities
-from trajopt.dynamics.spatial import Placement, Spatial, zero
+from trajopt.dynamics.spatial import Placement, Spatial, cross_force, dot, spatial, zero
 from trajopt.dynamics.tree import Tree, constant_placement
 from trajopt.errors import InvalidArgumentError
 
@@ -76,6 +76,54 @@ def local_jacobian(tree: Tree, link: int, offset: pin.SE3, nv: int) -> SX:
         view = Placement(rotation, view.translation - ca.mtimes(rotation, step.translation))
         link = tree.links[link].parent
     return jacobian
+
+
+def bend(tree: Tree, link: int, jacobian: SX, force: SX) -> SX:
+    """Σ f_k ∂²ξ_k/∂q², SX (nv, nv), of the twist ξ by which a frame moves, M(q ⊕ δ) = M(q) exp ξ(δ).
+
+    Joints move the frame one after the other, the root's first: by the Baker-Campbell-Hausdorff formula
+    ∂²ξ/∂q_i∂q_j = [J_i, J_j] / 2 for i before j, and 0 within a joint, where δ is a twist itself.
+
+    Args:
+        tree: The robot, each of whose rates is one velocity.
+        link: The link that carries the frame.
+        jacobian: J (6, nv), local.
+        force: f (6,).
+    """
+    result, behind = SX(jacobian.shape[1], jacobian.shape[1]), list[int]()
+    for own in _rates_to_root(tree, link):
+        for i in own:
+            turned = cross_force(spatial(jacobian[:, i]), spatial(-force / 2))
+            for j in behind:
+                result[i, j] = result[j, i] = dot(spatial(jacobian[:, j]), turned)
+        behind += own
+    return result
+
+
+def point_bend(tree: Tree, link: int, jacobian: SX, force: SX) -> SX:
+    """Σ f_k ∂²p_k/∂q², SX (nv, nv), of the position p of a frame's origin, as `bend` with a force (3,).
+
+    ∂²p/∂q_i∂q_j = ω_i × v_j for i before j, and (ω_i × v_j + ω_j × v_i) / 2 within a joint, with the columns (v, ω) of
+    the Jacobian in the world's axes about p.
+    """
+    result, behind = SX(jacobian.shape[1], jacobian.shape[1]), list[int]()
+    for own in _rates_to_root(tree, link):
+        turned = {i: ca.cross(force, jacobian[3:, i]).T for i in own}
+        for i in own:
+            for j in behind:
+                result[i, j] = result[j, i] = turned[i] @ jacobian[:3, j]
+            for j in own:
+                result[i, j] = (turned[i] @ jacobian[:3, j] + turned[j] @ jacobian[:3, i]) / 2
+        behind += own
+    return result
+
+
+def _rates_to_root(tree: Tree, link: int) -> Iterator[list[int]]:
+    """Velocities of each joint that moves a link, the link's own joint first."""
+    while link >= 0:
+        columns = range(len(tree.links[link].columns))
+        yield [index for k in columns for index in tree.rates[tree.links[link].first + k]]
+        link = tree.links[link].parent
 
 
 def world_jacobian(tree: Tree, link: int, worlds: list[Placement], origin: SX, nv: int) -> SX:

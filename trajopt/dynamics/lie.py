@@ -17,6 +17,11 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
+NEAR = 0.1  # x = θ² up to which series replace closed forms [rad²]
+DELTA = [1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600]
+"""Coefficients of δ in powers of x: Bernoulli numbers, β = Σ |B_2k| x^(k-1) / (2k)!."""
+DELTA_SLOPE = [k * c for k, c in enumerate(DELTA)][1:]
+
 
 def skew(w: SX) -> SX:
     """[w], SX (3, 3), with [w] x = w × x for w (3,)."""
@@ -94,18 +99,63 @@ def jlog6(rotation: SX, translation: SX) -> SX:
 
 
 def log6_and_jacobian(rotation: SX, translation: SX) -> tuple[SX, SX]:
-    """log6 (6,) and jlog6 (6, 6), which share most of their 336 instructions; separately they take 207 and 330.
+    """log6 (6,) and jlog6 (6, 6), which share most of their 336 instructions; separately they take 207 and 330."""
+    expansion = Log6(rotation, translation)
+    return expansion.twist, expansion.jacobian
 
-    jlog6 = [[J, D], [0, J]] with J = jlog3 and D its derivative at w in direction v, as in jexp6.
+
+class Log6:
+    """log6 of a rigid motion M with its first and second derivatives, which share what they have in common.
+
+    A rigid motion is a rotation in dual numbers w + ε v, so that each 3 × 3 block of the twist's linear part is the
+    derivative in direction v of that of a rotation.
+
+    Args:
+        rotation: Of M, SX (3, 3).
+        translation: Of M, SX (3,).
+
+    Attributes:
+        twist: log6(M), (6,), as pin.log6.
+        jacobian: Right Jacobian jlog6 = [[J, D], [0, J]] (6, 6) with J = jlog3 and D its derivative, as pin.Jlog6.
     """
-    terms = _log_terms(rotation)
-    twist = _log6(terms, translation)
-    v, w = twist[:3], terms.w
-    dx = 2 * ca.dot(w, v)
-    # β = 1/12 + x δ and dβ/dx = (β² - 3 δ) / 2, from d(θ/2 cot θ/2)/dθ.
-    slope = (terms.beta * terms.beta - 3 * terms.delta) / 2 * dx
-    d = _quadratic(w, -(terms.beta * dx + terms.x * slope), 0.5, slope, v) + terms.beta * _symmetric_product(v, w)
-    return twist, _triangular(_jlog3(terms), d)
+
+    def __init__(self, rotation: SX, translation: SX) -> None:
+        terms = self._terms = _log_terms(rotation)
+        self.twist = _log6(terms, translation)
+        v, w = self.twist[:3], terms.w
+        dx = self._dx = 2 * ca.dot(w, v)
+        # β = 1/12 + x δ and dβ/dx = (β² - 3 δ) / 2, from d(θ/2 cot θ/2)/dθ.
+        slope = self._dbeta = (terms.beta * terms.beta - 3 * terms.delta) / 2 * dx
+        d = _quadratic(w, -(terms.beta * dx + terms.x * slope), 0.5, slope, v) + terms.beta * _symmetric_product(v, w)
+        self.jacobian = _triangular(_jlog3(terms), d)
+
+    def curvature(self, b: SX) -> SX:
+        """Hessian of bᵀ log6(M exp ξ) at ξ = 0, symmetric (6, 6), of b (6,).
+
+        That of a rotation, ∂(jlog3ᵀ b)/∂w jlog3 without its antisymmetric part, is, with s = w · b and α = 1 - x β,
+
+            α β (b wᵀ + w bᵀ) + β ((b × w) wᵀ + w (b × w)ᵀ) / 2 + s (α β - 1/4) 1 + 3 s (β² - δ) w wᵀ.
+        """
+        t, dx, dbeta, v, w = self._terms, self._dx, self._dbeta, self.twist[:3], self._terms.w
+        first, second, square = b[:3], b[3:], t.beta * t.beta
+        near = t.x < NEAR
+        # dδ/dx = (β² - 5 δ) / 2x, from β = 1/12 + x δ.
+        delta_slope = ca.if_else(
+            near, _polynomial(t.x, DELTA_SLOPE), (square - 5 * t.delta) / (2 * ca.if_else(near, 1, t.x))
+        )
+        alpha = 1 - t.x * t.beta
+        mixed, outer = alpha * t.beta, 3 * (square - t.delta)
+        dmixed = alpha * dbeta - (t.beta * dx + t.x * dbeta) * t.beta
+        douter = 3 * (2 * t.beta * dbeta - delta_slope * dx)
+        s, ds, s2 = ca.dot(w, first), ca.dot(v, first), ca.dot(w, second)
+        bw = ca.cross(first, w)
+        along = mixed * first + t.beta / 2 * bw
+        across = dmixed * first + dbeta / 2 * bw + t.beta / 2 * ca.cross(first, v) + s * outer * v
+        across += mixed * second + t.beta / 2 * ca.cross(second, w) + (ds * outer + s * douter + s2 * outer) / 2 * w
+        diagonal = (ds + s2) * (mixed - 0.25) + s * dmixed
+        upper = _symmetric_product(along + s * outer / 2 * w, w) + s * (mixed - 0.25) * SX.eye(3)
+        lower = _symmetric_product(across, w) + _symmetric_product(along, v) + diagonal * SX.eye(3)
+        return SX(ca.blockcat([[SX(3, 3), upper], [upper, lower]]))
 
 
 @dataclass(frozen=True)
@@ -165,10 +215,9 @@ def _log_terms(r: SX) -> _LogTerms:
     half_angle = ca.atan2(n, scalar) - ca.if_else(scalar < 0, math.pi, 0)
     factor = 2 * ca.if_else(small, series, half_angle / n)
     x = factor * factor * square
-    near = x < 0.1
+    near = x < NEAR
     y = ca.if_else(near, 1, x)
-    # Bernoulli numbers: β = Σ |B_2k| x^(k-1) / (2k)!
-    delta_series = _polynomial(x, [1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600])
+    delta_series = _polynomial(x, DELTA)
     alpha = factor * scalar / 2  # ψ cot ψ
     delta = ca.if_else(near, delta_series, ((1 - alpha) / y - 1 / 12) / y)
     return _LogTerms(factor * u, x, 1 / 12 + x * delta, delta)

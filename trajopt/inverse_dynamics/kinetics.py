@@ -47,7 +47,7 @@ def motors(robot: Robot) -> ActuationModelFloatingBase:
 
 def weight_of(robot: Robot) -> float:
     """Weight of the robot [N]."""
-    return GRAVITY * float(sum(inertia.mass for inertia in robot.model.inertias))
+    return GRAVITY * robot.mass
 
 
 def kinetics(motion: Motion, frames: Sequence[str], axes: str) -> Kinetics:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
-from scipy.interpolate import make_smoothing_spline
 
 from trajopt.checks import as_numbers, check_array, check_instance, check_non_negative, check_positive, shape_of
 from trajopt.errors import InvalidArgumentError, unknown_name
@@ -176,6 +175,8 @@ def _normal(robot: Robot, q: Reals) -> Reals:
 
 def _smoothed(robot: Robot, q: Reals, times: Reals, smoothing: Any) -> Reals:
     """Splines through each coordinate; rotations are normalised again."""
+    from scipy.interpolate import make_smoothing_spline  # 0.2 s that other uses of this room need not wait for
+
     if isinstance(smoothing, str) and smoothing != "auto":
         raise unknown_name("smoothing", smoothing, ("auto",))
     lam = None if smoothing == "auto" else check_non_negative("smoothing", smoothing, unit="s³")

@@ -257,7 +257,15 @@ class Program:
         self.add_step(step)
         return step.x
 
-    def iterate(self, body: Program, state: Sequence[Array], given: Sequence[Array] = (), *, limit: int) -> Array:
+    def iterate(
+        self,
+        body: Program,
+        state: Sequence[Array],
+        given: Sequence[Array] = (),
+        *,
+        limit: int,
+        where: Array | None = None,
+    ) -> Array:
         """Runs a program again and again, in each lane until nothing is left to do.
 
         A lane is done when `left` is 0; it has failed when `left` is NaN, and stops too. The state of either is that
@@ -270,6 +278,8 @@ class Program:
             state: Arrays that hold the start, and then the result; not inputs: copy those by a call of a function.
             given: Arrays that it only reads.
             limit: Largest number of passes, >= 1.
+            where: Lanes in which it (1, 1) is 0 make no pass and keep their state: nothing is left to do there. All
+                lanes make passes by default.
 
         Returns:
             `left` (1, 1) after the last pass, which is the status of the step.
@@ -277,7 +287,7 @@ class Program:
         Raises:
             InvalidArgumentError: Shapes are not as said, or an array occurs twice.
         """
-        step = Iteration.new(self, body, tuple(state), tuple(given), limit)
+        step = Iteration.new(self, body, tuple(state), tuple(given), limit, where)
         self.add_step(step)
         return step.left
 

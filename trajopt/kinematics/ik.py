@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from trajopt.checks import check_mapping
 from trajopt.kinematics.kept import kept_solver
 from trajopt.kinematics.path import Departure, IKPath, IKPathStatus
 from trajopt.kinematics.planar import planar_2r
@@ -36,6 +37,7 @@ __all__ = [
 def solve(
     robot: Robot,
     tasks: Any,
+    targets: Any = None,
     *,
     limits: bool = True,
     starts: int = 32,
@@ -57,6 +59,8 @@ def solve(
     Args:
         robot: The robot.
         tasks: A ConstraintStack (`equals`, or `lower` and `upper`), a CostStack, or a tuple of both.
+        targets: Values by the parameter's name that take the place of those of the tasks, such as {"tool.reference":
+            pinocchio.SE3}.
         limits: Whether to keep the robot's joint limits.
         starts: Largest number of starts [-].
         seed: Of the starts beyond the target's neighbourhood.
@@ -65,10 +69,13 @@ def solve(
         tolerance: Largest violation of a row of the constraints [unit of the row].
 
     Raises:
-        InvalidArgumentError: There is no task, or a task needs a control, or is soft, or of another robot.
+        UnknownNameError: There is no parameter of this name.
+        InvalidArgumentError: There is no task, or a task needs a control, or is soft, or of another robot; or a target
+            is not as its parameter needs it.
     """
+    given = {} if targets is None else check_mapping("targets", targets, 'write {"tool.reference": value}')
     solver, values = kept_solver(robot, tasks, limits=limits, tolerance=tolerance)
-    return solver.solve(values, starts=starts, seed=seed, start=start)
+    return solver.solve({**values, **given}, starts=starts, seed=seed, start=start)
 
 
 def solve_batch(

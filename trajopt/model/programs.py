@@ -18,7 +18,7 @@ import numpy as np
 import pinocchio as pin
 
 from trajopt import cache
-from trajopt.errors import ModelEvaluationError
+from trajopt.errors import ModelEvaluationError, shown_numbers
 from trajopt.kernels import compiler, notice
 from trajopt.kernels.interrupts import Heard
 from trajopt.kernels.program import Program
@@ -110,7 +110,7 @@ def outputs_at(model: Model, program: Program, x: Reals, u: Reals | None = None)
 
 def no_solution(model: Model, residual: float, x: Reals, u: Reals | None, knot: str = "") -> ModelEvaluationError:
     """Error for a step that has failed in a model; `knot` is said first."""
-    at = f"x = {x}" + ("" if u is None else f", u = {u}")
+    at = f"x = {shown_numbers(x)}" + ("" if u is None else f", u = {shown_numbers(u)}")
     return ModelEvaluationError(
         f"{knot}{type(model).__name__} found no solution of an equation that it solves (residual {residual:.3g}) at "
         f"{at}; start from a better guess, or take shorter steps"

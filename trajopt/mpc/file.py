@@ -13,6 +13,7 @@ import numpy as np
 
 from trajopt.checks import check_path
 from trajopt.errors import InvalidArgumentError, shown
+from trajopt.files import replacing
 from trajopt.mpc.disturbance import Push
 from trajopt.mpc.tracking import Tracked
 from trajopt.solution import Solution, SolverStatus
@@ -57,7 +58,10 @@ def write(path: str | Path, log: ClosedLoop) -> Path:
         arrays |= {"motion/xs": log.motion.xs, "motion/us": log.motion.us}
         described = json.dumps(pack(describe(log.motion), arrays))
     try:
-        np.savez_compressed(path, facts=np.array(json.dumps(facts)), description=np.array(described or ""), **arrays)
+        with replacing(path) as file:
+            np.savez_compressed(
+                file, facts=np.array(json.dumps(facts)), description=np.array(described or ""), **arrays
+            )
     except OSError as error:
         raise InvalidArgumentError(f"path: {shown(str(path))} cannot be written: {error.strerror}") from error
     return path

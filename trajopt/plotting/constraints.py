@@ -119,6 +119,7 @@ def _draw_rows(axes: Axes, rows: ConstraintRows, abscissa: Reals) -> None:
     which = _bounded(rows)
     shared = _shared(rows, which)
     units = {rows.units[i] for i in which}
+    mixed = " [unit of the row]" if len(units) > 1 else ""
     unit = f" [{units.pop()}]" if len(units) == 1 and units != {""} else ""
     distances = len(which) > _FEW and not shared
     values, lower, upper = rows.values, rows.lower, rows.upper
@@ -145,7 +146,7 @@ def _draw_rows(axes: Axes, rows: ConstraintRows, abscissa: Reals) -> None:
         above = rows.upper[:, i] - rows.values[:, i] < rows.values[:, i] - rows.lower[:, i]
         for side in (touched & above, touched & ~above):
             _draw_curve(axes, abscissa, np.where(side, values[:, i], np.nan), "_touched", look, steps[k])
-    axes.set_ylabel(("distance" if distances else "value") + unit)
+    axes.set_ylabel(("distance" if distances else "value") + (unit or mixed))
     told = _bounds_words(rows, which[0], unit) if shared else ""
     axes.set_title(rows.name + (": distance from the nearest bound" if distances else told))
     if len(which) > 1:
@@ -206,7 +207,7 @@ def _draw_multipliers(axes: Axes, rows: ConstraintRows, abscissa: Reals, size: f
     margin = max(0.1 * (high - low), 1e-3 * size)  # zeros are a line, not noise of 1e-13
     axes.set_ylim(low - margin, high + margin)
     units = {rows.units[i] for i in which}
-    unit = units.pop() if len(units) == 1 and units != {""} else "unit"
+    unit = units.pop() if len(units) == 1 and units != {""} else "unit of the row"
     axes.set_ylabel(f"multiplier\n[cost / {f'({unit})' if ' ' in unit or '/' in unit else unit}]")
     axes.set_title(f"{rows.name}: > 0 at an upper bound", fontweight="normal")
 

@@ -91,13 +91,14 @@ class Film:
         return [(f.positions[t] + f.outline[t]) @ self.turn.T for f in feet]
 
 
-def film_of(solution: Solution, obstacles: npt.ArrayLike = (), *, aside: bool = True) -> Film:
+def film_of(solution: Solution, obstacles: npt.ArrayLike = (), *, aside: bool = True, forces: bool = True) -> Film:
     """Film of a solution.
 
     Args:
         solution: The solution.
         obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
         aside: Whether a robot on feet is seen from its side; otherwise all axes are those of the world.
+        forces: Whether contact forces are computed, where there are contacts.
 
     Raises:
         InvalidArgumentError: A state is not finite; or it has no robot and is no pose, and the model has no `skeleton`;
@@ -108,7 +109,7 @@ def film_of(solution: Solution, obstacles: npt.ArrayLike = (), *, aside: bool = 
     if not np.all(np.isfinite(skeleton.points)):
         raise InvalidArgumentError("solution: expected finite states, got others; explain() says why the solve failed")
     robot = solution.robot
-    legged = robot is not None and has_contacts(solution)
+    legged = forces and robot is not None and has_contacts(solution)
     abscissa, label = time_axis(solution)
     return filmed(
         skeleton,

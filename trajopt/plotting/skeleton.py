@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pinocchio as pin
 
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError
 from trajopt.robots.shapes import Shape
@@ -105,18 +106,21 @@ def ends_of(model: Any) -> list[tuple[int, Reals, str]]:
     """Joints without children, each with its end point in the joint's frame, shape (3,) [m], and the frame there.
 
     The end point is the origin of the joint's farthest frame (the tool, the foot), or its centre of mass, with an empty
-    name, if all its frames are at the joint.
+    name, if all its frames are at the joint. Of frames at one place it is the last one that is no fixed joint: "tool0".
     """
     found = []
     for joint in range(1, model.njoints):
         if joint in list(model.parents)[1:]:
             continue
-        points = [(np.array(f.placement.translation), f.name) for f in model.frames if f.parentJoint == joint]
+        frames = sorted(
+            (f for f in reversed(model.frames) if f.parentJoint == joint), key=lambda f: f.type == pin.FIXED_JOINT
+        )
+        points = [(np.array(f.placement.translation), f.name) for f in frames]
         candidates = [*points, (np.array(model.inertias[joint].lever), "")]
         off = [(point, name) for point, name in candidates if np.linalg.norm(point) > 1e-6]
         named = [end for end in off if end[1]] or off
         if named:
-            found.append((joint, *max(named, key=lambda end: float(np.linalg.norm(end[0])))))
+            found.append((joint, *max(named, key=lambda end: round(float(np.linalg.norm(end[0])), 9))))
     return found
 
 

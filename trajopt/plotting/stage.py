@@ -165,7 +165,7 @@ class Stage:
         line = np.array([tip, 0.0, level])
         key = self._curve(color=RED, linewidth=1.8, solid_joinstyle="miter", clip_on=False)
         self._move(key, self._arrow(line, film.scale * force * np.eye(3)[0]))
-        self._axes.annotate(f"force of {force:g} N", (tip - film.scale * force, level), (-5, 0), ha="right",
+        self._axes.annotate(f"contact force: {force:g} N", (tip - film.scale * force, level), (-5, 0), ha="right",
                             va="center", textcoords="offset points", fontsize=8, annotation_clip=False)  # fmt: skip
 
     def _draw_legend(self) -> None:

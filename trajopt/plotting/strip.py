@@ -237,7 +237,7 @@ def _draw_forces(axes: Axes, strip: _Strip) -> None:
     length = strip.scale * force / float(np.ptp(axes.get_xlim()))  # of the panel
     above = 1 + 0.16 / (strip.height(10.0) - _AROUND)  # between the panel and the legend
     axes.quiverkey(
-        quiver, 0.99 - length, above, strip.scale * force, f"force of {force:g} N", labelpos="W", labelsep=0.05
+        quiver, 0.99 - length, above, strip.scale * force, f"contact force: {force:g} N", labelpos="W", labelsep=0.05
     )
 
 

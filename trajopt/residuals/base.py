@@ -71,6 +71,16 @@ class ResidualModelAbstract(Model):
             by_z = self.solution_derivative(instant)
         return SX(ca.sparsify(ca.horzcat(*self.derivative(instant), by_z)))
 
+    def curvature(self, instant: Instant, slope: SX, bend: SX) -> SX | None:
+        """Hessian of a(r(x, u)) in tangent coordinates (ndx + nu, ndx + nu), where a formula gives it; else None.
+
+        Args:
+            instant: Symbols x and u.
+            slope: a'(r) at the residual (nr,).
+            bend: Diagonal of a''(r) (nr,).
+        """
+        return None
+
     def parameters_for(self, nu: int) -> dict[str, Parameter]:
         """Run-time parameters for a model with `nu` controls."""
         return self.parameters()

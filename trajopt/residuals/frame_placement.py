@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.dynamics.lie import log6, log6_and_jacobian
+from trajopt.dynamics.lie import Log6
 from trajopt.instant import Instant
 from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.robots.placements import check_placement
@@ -39,9 +40,21 @@ class ResidualModelFramePlacement(ResidualModelMultibody):
         transposed = self.reference[:, :3].T
         return transposed @ rotation, transposed @ (position - self.reference[:, 3])
 
+    def _log(self, instant: Instant) -> Log6:
+        return instant.once(("log6 of", self), lambda: Log6(*self._error(instant)))
+
     def evaluate(self, instant: Instant) -> SX:
-        return log6(*self._error(instant))
+        return self._log(instant).twist
 
     def derivative(self, instant: Instant) -> tuple[SX, SX]:
         local = instant.robot.frame_jacobian(self.frame_id, pin.ReferenceFrame.LOCAL)
-        return self.pad(log6_and_jacobian(*self._error(instant))[1] @ local), SX(6, instant.nu)
+        return self.pad(self._log(instant).jacobian @ local), SX(6, instant.nu)
+
+    def curvature(self, instant: Instant, slope: SX, bend: SX) -> SX | None:
+        log, local = self._log(instant), instant.robot.frame_jacobian(self.frame_id, pin.ReferenceFrame.LOCAL)
+        turning = self.bend(instant, log.jacobian.T @ slope)
+        if turning is None:
+            return None
+        inner = log.jacobian.T @ (ca.diag(bend) @ log.jacobian) + log.curvature(slope)
+        moving = ca.triu2symm(ca.triu(local.T @ (ca.triu2symm(ca.triu(inner)) @ local)))
+        return self.pad_square(moving + turning, instant.nu)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy.typing as npt
 import pinocchio as pin
 from casadi import SX
@@ -32,3 +33,11 @@ class ResidualModelFrameTranslation(ResidualModelMultibody):
     def derivative(self, instant: Instant) -> tuple[SX, SX]:
         aligned = instant.robot.frame_jacobian(self.frame_id, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
         return self.pad(aligned[:3, :]), SX(3, instant.nu)
+
+    def curvature(self, instant: Instant, slope: SX, bend: SX) -> SX | None:
+        aligned = instant.robot.frame_jacobian(self.frame_id, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)[:3, :]
+        turning = self.bend(instant, slope)
+        if turning is None:
+            return None
+        moving = ca.triu2symm(ca.triu(aligned.T @ (ca.diag(bend) @ aligned)))
+        return self.pad_square(moving + turning, instant.nu)

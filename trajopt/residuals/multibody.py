@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import casadi as ca
+import pinocchio as pin
 from casadi import SX
 
+from trajopt.dynamics import kinematics
+from trajopt.instant import Instant
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody, check_robot_state
@@ -27,6 +30,27 @@ class ResidualModelMultibody(ResidualModelAbstract):
         super().__init__(state, nr, unit=unit)
         self.frame = frame
         self.frame_id = 0 if frame is None else robot.frame_id(frame)
+
+    def bend(self, instant: Instant, force: SX) -> SX | None:
+        """Σ f_k ∂²ξ_k/∂q² (nv, nv) of the motion ξ of the frame.
+
+        Args:
+            instant: Symbols x and u.
+            force: f (6,), of the twist ξ in its own axes by which it moves, or (3,), of the position of its origin.
+
+        Returns:
+            The sum; None where velocities are not the rates of the joints one by one: with mimic and ellipsoid joints.
+        """
+        robot, of_point = instant.robot, force.numel() == 3
+        if not robot.tree.is_direct:
+            return None
+        axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED if of_point else pin.ReferenceFrame.LOCAL
+        jacobian, link = robot.frame_jacobian(self.frame_id, axes), robot.attachment(self.frame_id)[0]
+        return (kinematics.point_bend if of_point else kinematics.bend)(robot.tree, link, jacobian, force)
+
+    def pad_square(self, hessian: SX, nu: int) -> SX:
+        """A Hessian with respect to q, (nv, nv), padded with zeros to one with respect to x and u."""
+        return SX(ca.diagcat(hessian, SX(self.state.nv + nu, self.state.nv + nu)))
 
     def pad(self, jacobian: SX) -> SX:
         """A Jacobian with respect to q, (nr, nv), padded with zeros to one with respect to x, (nr, ndx)."""

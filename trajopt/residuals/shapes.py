@@ -54,9 +54,9 @@ class Capsule:
     """
 
     radius: float
+    _: KW_ONLY
     start: npt.ArrayLike
     end: npt.ArrayLike
-    _: KW_ONLY
     frame: str | None = None
 
     def __post_init__(self) -> None:
@@ -77,7 +77,8 @@ def without_color(shape: Sphere | Capsule | Shape) -> Sphere | Capsule:
     if isinstance(shape, Shape) and shape.kind == "sphere":
         return Sphere(float(shape.size[0]), frame=shape.link, center=shape.ends[0])
     if isinstance(shape, Shape) and shape.kind == "capsule":
-        return Capsule(float(shape.size[0]), *shape.ends, frame=shape.link)
+        start, end = shape.ends
+        return Capsule(float(shape.size[0]), start=start, end=end, frame=shape.link)
     return shape  # type: ignore[return-value]  # the caller checks
 
 

@@ -115,6 +115,11 @@ class Robot(Immutable):
         return int(self._model.nv)
 
     @property
+    def mass(self) -> float:
+        """Mass of all its bodies, that of a fixed base included [kg]."""
+        return float(sum(inertia.mass for inertia in self._model.inertias))
+
+    @property
     def floating_base(self) -> bool:
         """Whether the first joint is a free flyer."""
         return floats(self._model)

@@ -107,14 +107,14 @@ def check_start(start: Any, state: StateAbstract) -> Start:
     return lower, upper
 
 
-def as_states(xs: Any, T: int, state: StateAbstract) -> Reals:
-    """States as a new array (T + 1, nx).
+def as_states(xs: Any, count: int, state: StateAbstract, what: str = "states (T + 1)") -> Reals:
+    """States as a new array (count, nx).
 
     Raises:
         InvalidArgumentError: Sizes do not fit, or a row is not a state.
     """
-    check_length("xs", xs, T + 1, "states (T + 1)")
-    states = _as_rows(xs, (T + 1, state.nx))
+    check_length("xs", xs, count, what)
+    states = _as_rows(xs, (count, state.nx))
     if states is None or not state.are_states(states):
         return np.array([state.check(x, f"xs[{t}]") for t, x in enumerate(check_items("xs", xs, "states"))])
     return states

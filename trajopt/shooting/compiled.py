@@ -34,7 +34,7 @@ class CompiledKind(Kind):
     def _expansion(self, e: Evaluator) -> Program:
         if self.terminal:
             return programs.terminal_expansion(self.model, e.nc)
-        return programs.expansion(self.model, e.nu, e.nc, lift=e.lift_size)
+        return programs.expansion(self.model, e.nu, e.nc, lift=e.lift_size, kept=e.kept.shape[1])
 
     @property
     def lift_size(self) -> int | None:
@@ -120,6 +120,7 @@ def _expansion(e: Evaluator, kinds: Sequence[CompiledKind], width: int, status: 
     lower = tuple((i * s, i * s + i + 1) for i in range(s))
     outputs += [rows(e.g), rows(e.H, runs=lower, zeroed=True)]
     outputs += [rows(e.c), rows(e.C, zeroed=True)] if e.nc else []
+    outputs += [rows(e.kept, zeroed=True)] if e.kept.size else []
     if status:
         outputs.append(rows(e.status))
     return KernelCall(kernels, numbers, np.concatenate(blocks), inputs + outputs)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.errors import ModelEvaluationError
+from trajopt.errors import ModelEvaluationError, shown_numbers
 from trajopt.kernels import LANES, KernelCall, ParallelCalls, Reduction, compile_together
 from trajopt.model.programs import no_solution
 from trajopt.shooting.arrays import in_one_piece, lifted, padded
@@ -47,6 +47,8 @@ class Evaluator:
         terminal_g: Gradient of the terminal cost (ndx,).
         terminal_H: Its Hessian (ndx, ndx).
         status: Whether a step of a knot has failed (T + 1,): 0, or its residual.
+        kept: What a Hessian of the Lagrangian reads of the expansion (T, size); empty until there is one, see `keep`.
+        has_kept: Whether there was an expansion since then.
         k: Feed-forward of the feedback law of rollouts (T, nu).
         K: Its gains (T, nu, ndx).
     """
@@ -57,13 +59,8 @@ class Evaluator:
         self.running, self.terminal = kinds[:-1], kinds[-1]
         self._allocate()
         self.can_fail = any(kind.can_fail(self) for kind in kinds)
-        families = by_class(self.running).items()
-        self._expansions = [call for family, members in families for call in family.expansions(members, self)]
         self._end = self.terminal.terminal_expansion(self)
-        calls = [*self._expansions, self._end]
-        compiled = [call for call in calls if isinstance(call, KernelCall)]  # threads share them
-        self._compiled = ParallelCalls(compiled, then=[self._cost, self._sum_of_gaps, self._largest_gap])
-        self._others = [call for call in calls if call not in compiled]
+        self._bind()
         self._trials: dict[tuple[int, bool], Trials] = {}
 
     def _allocate(self) -> None:
@@ -78,6 +75,7 @@ class Evaluator:
         self.xs, self.us, self.f = padded((T + 1, nx)), padded((T, nu)), padded((T + 1, n))
         self.terminal_C = padded((nc, n))
         self.dt, self.J0, self.J1dt = padded((T,)), padded((T, nb, nb)), padded((T, nb, nb))
+        self.kept, self.has_kept = padded((T, 0)), True
         self.k, self.K, self.status = padded((T, nu)), padded((T, nu, n)), padded((T + 1,))
         flat = self.f.reshape(1, -1)
         self._cost, self._sum_of_results = Reduction(self.costs[None]), Reduction(piece[None])
@@ -93,6 +91,21 @@ class Evaluator:
             "terminal Hessian": self.terminal_H[None],
             **({"constraint row": self.c, "derivative of a constraint row": self.C} if nc else {}),
         }
+
+    def _bind(self) -> None:
+        """Makes the calls of an expansion."""
+        families = by_class(self.running).items()
+        self._expansions = [call for family, members in families for call in family.expansions(members, self)]
+        calls = [*self._expansions, self._end]
+        compiled = [call for call in calls if isinstance(call, KernelCall)]  # threads share them
+        self._compiled = ParallelCalls(compiled, then=[self._cost, self._sum_of_gaps, self._largest_gap])
+        self._others = [call for call in calls if call not in compiled]
+
+    def keep(self, size: int) -> None:
+        """Has expansions fill `kept` from the next one on, with so many numbers a knot."""
+        if size > self.kept.shape[1]:
+            self.kept, self.has_kept = padded((self.T, size)), False
+            self._bind()
 
     def fits(self, problem: ShootingProblem) -> bool:
         """Whether it still is this problem's: false once other models have come into the problem."""
@@ -147,6 +160,7 @@ class Evaluator:
 
         That is to be called, or read knot by knot meanwhile; then comes `check_steps`. Arguments as in `expand`.
         """
+        self.has_kept = True
         for call in self._others:
             call()
         if x0 is None or x0.tobytes() == self._x_first.tobytes():  # mostly equal, and bytes are compared fast
@@ -154,6 +168,16 @@ class Evaluator:
         else:
             self._f_first[:] = self.state._difference(self._x_first, x0)  # both are states, checked before
         return self._compiled
+
+    def expand_again(self) -> None:
+        """Fills what compiled knots have, where they were expanded before."""
+        self._compiled()
+        self.has_kept = True
+
+    @property
+    def expansion_calls(self) -> list[KernelCall]:
+        """Calls of compiled knots."""
+        return self._compiled.calls
 
     def expand_first(self) -> None:
         """Fills the first knot anew, and those that share its lanes; not the first gap."""
@@ -222,8 +246,9 @@ class Evaluator:
             if len(bad):
                 t = self.T if name.startswith("terminal") else int(bad[0])
                 kind = next(k for k in (*self.running, self.terminal) if t in k.knots)
+                at = shown_numbers(self.xs[t], self.state.coordinate_names)
                 raise ModelEvaluationError(
-                    f"knot {t}: {type(kind.model).__name__} gives a {name} that is not finite at x = {self.xs[t]}; "
+                    f"knot {t}: {type(kind.model).__name__} gives a {name} that is not finite at x = {at}; "
                     "is an expression undefined there (sqrt, log, division)?"
                 )
 

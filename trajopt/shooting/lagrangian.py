@@ -7,15 +7,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from trajopt.errors import UnsupportedOperationError
-from trajopt.kernels import LANES, InTurn, KernelCall, Rows, blocks_of, compile_together, kernel, rows
+from trajopt.kernels import LANES, InTurn, KernelCall, Program, Rows, blocks_of, compile_together, kernel, rows
 from trajopt.shooting import programs
 from trajopt.shooting.arrays import padded
 from trajopt.shooting.compiled import CompiledKind
 from trajopt.shooting.evaluator import Evaluator
+from trajopt.types import Reals
 
 
 class LagrangianHessian:
-    """Hessian of l + λᵀ f + yᵀ c at the trajectory of an evaluator.
+    """Hessian of l + λᵀ f + yᵀ c + δᵀ r at the trajectory of an evaluator, with r the residuals of the end's costs.
+
+    δ leads from the gradient p that the cost has in these residuals, w a'(r), to the one that it is expected to have
+    after a step dx, w (a'(r) + a''(r) R dx): a heavy goal is far from its end's value beside the way there, and what
+    bends with it is Σ pᵢ ∇²rᵢ at the end. Source: Albersmeyer and Diehl, The lifted Newton method and its application
+    in optimization, SIAM J. Optim. 20, 2010.
+
+    The trajectory is to be expanded before each call; from then on expansions keep what the Hessians of dynamics read.
 
     Args:
         evaluator: Whose trajectory it is.
@@ -24,6 +32,7 @@ class LagrangianHessian:
         lam: Multipliers λ of the dynamics (T + 1, ndx); set them before a call. Those of row t + 1 are of the step from
             knot t; row 0 is not read.
         y: Multipliers of the rows (T + 1, nc).
+        delta: δ (nr,); zero at first.
         H: Hessians (T, ndx + nu, ndx + nu).
         terminal_H: That of the end (ndx, ndx).
     """
@@ -32,6 +41,8 @@ class LagrangianHessian:
         e = self.evaluator = evaluator
         n, s = e.state.ndx, e.state.ndx + e.nu
         self.lam, self.y = padded((e.T + 1, n)), padded((e.T + 1, e.nc))
+        self._nr = programs.residuals_of_end(e.terminal.model) if isinstance(e.terminal, CompiledKind) else 0
+        self.delta, self._ahead, self._dx = padded((self._nr,)), padded((self._nr,)), padded((n,))
         self.H, self.terminal_H = padded((e.T, s, s)), padded((n, n))
         kinds = [kind for kind in e.running if isinstance(kind, CompiledKind)]
         if not self.available(e, asked=True):
@@ -39,20 +50,37 @@ class LagrangianHessian:
                 "a model of the problem has no Hessian of the Lagrangian, as Runge-Kutta steps with contacts; take "
                 "hessian='auto', which then is Gauss-Newton's"
             )
+        e.keep(max((programs.kept_size(kind.model) for kind in kinds), default=0))
         self._calls = [self._running(kinds)] if kinds else []
         end = e.terminal
         assert isinstance(end, CompiledKind)
-        inputs = [rows(e.xs), rows(e.parameters), rows(self.y), Rows(self.terminal_H, 0)]
-        program = programs.terminal_lagrangian(end.model, e.nc)
-        self._calls.append(KernelCall([kernel(program, 1)], np.zeros(1, dtype=np.int64), np.full((1, 1), e.T), inputs))
+        at = rows(e.xs), rows(e.parameters)
+        self._calls.append(
+            self._at_end(
+                programs.terminal_lagrangian(end.model, e.nc),
+                [*at, rows(self.y), Rows(self.delta, 0), Rows(self.terminal_H, 0)],
+            )
+        )
         self._run = InTurn(self._calls)
+        self._gradient: KernelCall | None = None
+        if self._nr:
+            self._gradient = self._at_end(
+                programs.gradient_ahead(end.model), [*at, Rows(self._dx, 0), Rows(self._ahead, 0)]
+            )
+            self._calls.append(self._gradient)
+
+    def _at_end(self, program: Program, arrays: Sequence[Rows]) -> KernelCall:
+        at = np.full((1, 1), self.evaluator.T)
+        return KernelCall([kernel(program, 1)], np.zeros(1, dtype=np.int64), at, list(arrays))
 
     def _running(self, kinds: Sequence[CompiledKind]) -> KernelCall:
         e = self.evaluator
-        kernels = [kernel(programs.lagrangian(kind.model, e.nu, e.nc), LANES) for kind in kinds]
+        size = e.kept.shape[1]
+        kernels = [kernel(programs.lagrangian(kind.model, e.nu, e.nc, size), LANES) for kind in kinds]
         blocks = [blocks_of(kind.knots, LANES) for kind in kinds]
         numbers = np.concatenate([np.full(len(b), i) for i, b in enumerate(blocks)])
         inputs = [rows(e.xs), rows(e.us), rows(e.parameters), rows(self.lam, offset=1), rows(self.y)]
+        inputs += [rows(e.kept)] if size else []
         return KernelCall(kernels, numbers, np.concatenate(blocks), [*inputs, rows(self.H, zeroed=True)])
 
     @staticmethod
@@ -70,10 +98,25 @@ class LagrangianHessian:
 
     def prepare(self) -> None:
         """Compiles what it runs."""
-        compile_together([each for call in self._calls for each in call.kernels])
-        for call in self._calls:
+        calls = [*self._calls, *self.evaluator.expansion_calls]
+        compile_together([each for call in calls for each in call.kernels])
+        for call in calls:
             call.prepare()
 
     def __call__(self) -> None:
         """Fills the Hessians."""
+        if not self.evaluator.has_kept:
+            self.evaluator.expand_again()
         self._run()
+
+    def gradient_after(self, dx: Reals) -> Reals:
+        """p (nr,) at the trajectory, as it is expected to be after a step dx (ndx,) of the end's state."""
+        if self._gradient is None:
+            return self.delta
+        self._dx[:] = dx
+        self._gradient()
+        return self._ahead.copy()
+
+    def expect(self, p: Reals | None) -> None:
+        """Makes δ what leads from the p of the trajectory to this one (nr,); zero without one."""
+        self.delta[:] = 0.0 if p is None else p - self.gradient_after(np.zeros_like(self._dx))

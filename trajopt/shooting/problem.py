@@ -13,14 +13,13 @@ from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.actions.told import told_class
 from trajopt.costs.cost_stack import CostStack
-from trajopt.errors import InvalidArgumentError, ModelEvaluationError
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown_numbers
 from trajopt.model.immutable import Immutable
 from trajopt.shooting.checks import (
     Start,
     StartLike,
     as_controls,
     as_states,
-    check_length,
     check_models,
     check_start,
     check_x0,
@@ -235,7 +234,7 @@ class ShootingProblem(Immutable):
         Raises:
             InvalidArgumentError: Sizes do not fit, or a value is not finite or not a state.
         """
-        return as_states(xs, self.T, self.state), as_controls(us, self._kinds[:-1], self.T, self.nu)
+        return as_states(xs, self.T + 1, self.state), as_controls(us, self._kinds[:-1], self.T, self.nu)
 
     def calc(self, xs: npt.ArrayLike, us: npt.ArrayLike) -> ProblemValues:
         """Costs, next states and gaps along states (T + 1, nx) and controls (T, nu)."""
@@ -299,14 +298,14 @@ class ShootingProblem(Immutable):
             t = int(bad[0]) - 1
             raise ModelEvaluationError(
                 f"knot {t}: {type(self._running[t]).__name__} leads to a state that is not finite, from "
-                f"x = {trial.xs[0, t]}; roll out smaller controls, or take a shorter time step"
+                f"x = {shown_numbers(trial.xs[0, t], self.state.coordinate_names)}; roll out smaller controls, take a "
+                "shorter time step, or give a solver states beside them: solve(xs, us)"
             )
         return trial.xs[0].copy()
 
     def quasi_static(self, xs: npt.ArrayLike) -> Reals:
         """Controls (T, nu) that hold each of the states (T, nx), with velocities set to zero, as well as they can."""
-        check_length("xs", xs, self.T, "states (one a running knot)")
-        states = [self.state.check(x, f"xs[{t}]") for t, x in enumerate(xs)]  # type: ignore[arg-type]
+        states = as_states(xs, self.T, self.state, "states (one a running knot)")
         controls = np.zeros((self.T, self.nu))
         for kind in self._kinds[:-1]:
             known: dict[bytes, Reals] = {}

@@ -18,8 +18,10 @@ from casadi import SX
 from trajopt.actions.expansion import Expansion, Multipliers, Point
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.errors import UnsupportedOperationError
+from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
+from trajopt.model.functions import named_call
 from trajopt.model.programs import kept
 from trajopt.states.base import StateAbstract
 
@@ -36,11 +38,12 @@ def _once(build: Callable[..., Program]) -> Callable[..., Program]:
 
 
 @_once
-def expansion(model: ActionModelExpression, nu: int, nc: int = 0, *, lift: int | None = None) -> Program:
+def expansion(model: ActionModelExpression, nu: int, nc: int = 0, *, lift: int | None = None, kept: int = 0) -> Program:
     """(x, u, parameters, x of the next knot) -> (x⁺, cost, gap x⁺ ⊖ x_next, F, g, H, constraint rows c, C).
 
     Padded to `nu` controls and `nc` rows; without any, c and C are left out. With `lift`, the size of its blocks,
-    (Fv, dt, J0, dt J1) come in place of F, see `Lift`.
+    (Fv, dt, J0, dt J1) come in place of F, see `Lift`. With `kept`, so many numbers that `lagrangian` reads come behind
+    all this, zeros behind those that the model has.
     """
     program = Program(f"{type(model).__name__}: expansion")
     x, u = program.input(model.state.nx), program.input(model.nu)
@@ -54,7 +57,8 @@ def expansion(model: ActionModelExpression, nu: int, nc: int = 0, *, lift: int |
         F, g, H = program.call(_pad(F.shape[0], model.state.ndx, model.nu, nu), F, g, H)
     blocks = () if e.lift is None else (e.lift.dt, e.lift.J0, e.lift.J1)
     rows = _rows(program, model, nc, (e.rows, e.C), (1, model.state.ndx + nu))
-    program.output(xnext, e.cost, gap, F, *blocks, g, H, *rows, *_status(program))
+    more = () if not kept else program.call(_stacked(e.kept, kept), *e.kept)
+    program.output(xnext, e.cost, gap, F, *blocks, g, H, *rows, *more, *_status(program))
     return program
 
 
@@ -70,16 +74,21 @@ def terminal_expansion(model: ActionModelExpression, nc: int = 0) -> Program:
 
 
 @_once
-def lagrangian(model: ActionModelExpression, nu: int, nc: int = 0) -> Program:
+def lagrangian(model: ActionModelExpression, nu: int, nc: int = 0, kept: int = 0) -> Program:
     """(x, u, parameters, λ, y) -> Hessian of l + λᵀ f(x, u) + yᵀ c, padded to `nu` controls.
 
-    The last one is the identity along controls that the knot does not have.
+    The last one is the identity along controls that the knot does not have. With `kept`, at least `kept_size` of the
+    model, what `expansion` has kept is the last input.
     """
     program = Program(f"{type(model).__name__}: Hessian of the Lagrangian")
     x, u, p = program.input(model.state.nx), program.input(model.nu), program.input(model.layout.size)
     lam, y = program.input(model.state.ndx), program.input(nc)
     given = Multipliers(dynamics=lam, rows=_first(program, y, model.nc))
-    H = model.lagrangian_hessian(program, Point(x=x, u=u, parameters=p), given)
+    parts: tuple[Array, ...] = ()
+    if kept:
+        whole = program.input(kept)
+        parts = program.call(_parted(model.kept_shapes, kept), whole) if model.kept_shapes else ()
+    H = model.lagrangian_hessian(program, Point(x=x, u=u, parameters=p), given, parts)
     if model.nu < nu:
         wide = SX.sym("H", *H.shape)
         (H,) = program.call(ca.Function("pad", [wide], [ca.diagcat(wide, SX.eye(nu - model.nu))]), H)
@@ -89,12 +98,51 @@ def lagrangian(model: ActionModelExpression, nu: int, nc: int = 0) -> Program:
 
 @_once
 def terminal_lagrangian(model: ActionModelExpression, nc: int = 0) -> Program:
-    """(x, parameters, y) -> Hessian of l + yᵀ c at the end."""
+    """(x, parameters, y, δ) -> Hessian of l + yᵀ c + δᵀ r at the end, r the residuals of its costs."""
     program = Program(f"{type(model).__name__}: terminal Hessian of the Lagrangian")
     x, p, y = program.input(model.state.nx), program.input(model.layout.size), program.input(nc)
-    given = Multipliers(rows=_first(program, y, model.nc))
+    delta = program.input(residuals_of_end(model))
+    given = Multipliers(rows=_first(program, y, model.nc), residuals=delta)
     program.output(model.lagrangian_hessian(program, Point(x=x, u=None, parameters=p), given))
     return program
+
+
+@_once
+def gradient_ahead(model: ActionModelExpression) -> Program:
+    """(x, parameters, dx) -> the gradient of `CostStack.gradient_ahead` at the end."""
+    program = Program(f"{type(model).__name__}: gradient in residuals")
+    x, p, dx = program.input(model.state.nx), program.input(model.layout.size), program.input(model.state.ndx)
+    i, step, costs = Instant(model.state, 0), SX.sym("dx", model.state.ndx), model.end_costs
+    assert costs is not None
+    inputs = [(i.x, x), (model.layout.symbols, p), (step, dx)]
+    program.output(*named_call(program, "gradient", inputs, {"p": costs.gradient_ahead(i, step)}).values())
+    return program
+
+
+def residuals_of_end(model: ActionModelExpression) -> int:
+    """Number nr of residuals of the costs at the end, as far as they are a stack."""
+    return 0 if model.end_costs is None else model.end_costs.residual_size
+
+
+def kept_size(model: ActionModelExpression) -> int:
+    """Count of the numbers that an expansion keeps for the Hessian of the Lagrangian [-]."""
+    return sum(rows * columns for rows, columns in model.kept_shapes)
+
+
+def _stacked(arrays: Sequence[Array], size: int) -> ca.Function:
+    """Arrays, row by row, as a column of this size."""
+    parts = [SX.sym("kept", *array.shape) for array in arrays]
+    column = ca.vertcat(SX(0, 1), *[ca.vec(part.T) for part in parts])
+    return ca.Function("stacked", parts, [ca.vertcat(column, SX(size - column.numel(), 1))])
+
+
+def _parted(shapes: Sequence[tuple[int, int]], size: int) -> ca.Function:
+    """The arrays of a column, see `_stacked`."""
+    column, parts, end = SX.sym("kept", size), list[SX](), 0
+    for rows, columns in shapes:
+        parts.append(ca.reshape(column[end : end + rows * columns], columns, rows).T)
+        end += rows * columns
+    return ca.Function("parted", [column], parts)
 
 
 def _first(program: Program, array: Array, count: int) -> Array | None:

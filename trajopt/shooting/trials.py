@@ -7,6 +7,8 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from trajopt.kernels import InTurn, KernelCall, Reduction, SideBySide
 from trajopt.shooting.arrays import padded
 from trajopt.shooting.kinds import Call, by_class
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from trajopt.shooting.evaluator import Evaluator
 
 LARGEST = 1e30  # of costs and states; what is beyond has diverged. As Crocoddyl 3.2.1
+WILD = 1e6  # of states and controls from which on a trial that is not finite counts as diverging
 _SQUARE = LARGEST**2
 
 
@@ -104,6 +107,20 @@ class Trials:
         """States (T + 1, nx) and controls (T, nu) of a lane, as copies."""
         xs, us = self._of_lanes[lane]
         return xs.copy(), us.copy()
+
+    def edge(self, lane: int) -> tuple[int, Reals, Reals] | None:
+        """Knot, state (nx,) and control (nu,) where a lane left the domain of a cost or of the dynamics.
+
+        The control of the end is that of the last knot. None where all is finite, or the lane had diverged before.
+        """
+        xs, us = self._of_lanes[lane]
+        bad = ~np.isfinite(self.costs[lane])
+        bad[:-1] |= ~np.isfinite(xs[1:]).all(axis=1)
+        knot = int(bad.argmax())
+        x, u = xs[knot], us[min(knot, len(us) - 1)]
+        if not (bad[knot] and max(np.abs(x).max(initial=0.0), np.abs(u).max(initial=0.0)) < WILD):
+            return None
+        return knot, x.copy(), u.copy()
 
     def in_range(self, lane: int, cost: float) -> bool:
         """Whether the cost [cost] and the norm of all states of a lane of the last run are finite and below LARGEST."""

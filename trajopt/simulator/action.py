@@ -27,6 +27,7 @@ from trajopt.kernels.steps import Array, Groups
 from trajopt.model.functions import named_call
 from trajopt.model.parameters import Parameter
 from trajopt.simulator.instantaneous import beside
+from trajopt.simulator.limited_step import limited_matrix, limited_torque
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.modes import Variant
 from trajopt.simulator.programs import stepping_of
@@ -175,14 +176,25 @@ class ActionModelSimulator(ActionModelExpression):
         return Values.of({"xnext": v.result} | self._call(program, point, instant, v, results))
 
     def _inputs(self, program: Program, point: Point) -> Inputs:
+        torque, own = self._asked(program, point)
+        torque = limited_torque(program, self.simulator, torque, own)
+        return Inputs(qdq=point.x, torque=torque, parameters=own, following=point.following)
+
+    def _asked(self, program: Program, point: Point) -> tuple[Array, Array]:
+        """Adds the calls that give B u, and the parameters of the simulator."""
         assert point.u is not None
         u, symbols = SX.sym("u", self.nu), self.layout.symbols
         functions = [
             ca.Function("torque", [u], [ca.densify(self.actuation.torque(u))]),
             ca.Function("own", [symbols], [self.simulator.layout.symbols]),
         ]
-        (torque,), (own,) = program.call(functions[0], point.u), program.call(functions[1], point.parameters)
-        return Inputs(qdq=point.x, torque=torque, parameters=own, following=point.following)
+        return program.call(functions[0], point.u)[0], program.call(functions[1], point.parameters)[0]
+
+    def _motors(self, program: Program, point: Point) -> Array:
+        """Adds the call that gives B, without the rows of joints whose torque is beyond its limit."""
+        assert point.u is not None
+        torque, own = self._asked(program, point)
+        return limited_matrix(program, self.simulator, torque, own, SX(ca.DM(self.actuation.matrix)))
 
     def _call(
         self, program: Program, point: Point, instant: Instant, v: StepValues, results: dict[str, SX]
@@ -222,12 +234,13 @@ class ActionModelSimulator(ActionModelExpression):
             d = self._step.derivatives(program, inputs)
             by = velocity_rows(program, d)
         r = self._call(program, point, instant, by.values, self._cost_results(instant))
-        parts = [*by.parts[:2], self._driven(program, by.parts[2])]
-        self._add_chain(program, point, instant, by, parts, r)
+        B = self._motors(program, point)
+        parts = [*by.parts[:2], program.matmul(by.parts[2], B)]
+        self._add_chain(program, instant, point, by, parts, B, r)
         if isinstance(self._step, SymplecticStep):
             found = self._lifted(program, point, by, parts, lift)
         else:
-            found = {"F": beside(program, d.Dqdq, self._driven(program, d.Dtau))}
+            found = {"F": beside(program, d.Dqdq, program.matmul(d.Dtau, B))}
         return Expansion.of(r | {"xnext": by.values.result}, **found)
 
     def _cost_results(self, instant: Instant) -> dict[str, SX]:
@@ -251,17 +264,18 @@ class ActionModelSimulator(ActionModelExpression):
     def _add_chain(
         self,
         program: Program,
-        point: Point,
         instant: Instant,
+        point: Point,
         by: VelocityDerivatives,
         parts: Sequence[Array],
+        B: Array,
         r: dict[str, Array],
     ) -> None:
         """Adds the chain rule over forces and accelerations to g, H and C."""
         if "felt" not in r:
             return
         force = by.force_parts() if instant.forces else []
-        force = [*force[:2], *(self._driven(program, array) for array in force[2:])]
+        force = [*force[:2], *(program.matmul(array, B) for array in force[2:])]
         symbols = [symbol_of(program, a) for a in (*force, *parts)]
         nv, nu, dt = self.state.nv, self.nu, self.simulator.dt
         blocks = [ca.horzcat(*symbols[:-3]) / self._force_time] if force else []
@@ -275,11 +289,6 @@ class ActionModelSimulator(ActionModelExpression):
             add_cost_of_solution(program, r, Z, felt)
         if "Rz" in r:
             program.accumulate(r["C"], r["Rz"], Z, inner=felt)
-
-    def _driven(self, program: Program, by_torque: Array) -> Array:
-        """Adds the product with B."""
-        (B,) = program.call(ca.Function("B", [], [SX(ca.sparsify(ca.DM(self.actuation.matrix)))]))
-        return program.matmul(by_torque, B)
 
     def _lifted(
         self, program: Program, point: Point, by: VelocityDerivatives, parts: list[Array], lift: int | None

@@ -251,7 +251,7 @@ def weight_of(robot: Robot) -> float:
     Raises:
         InvalidArgumentError: The robot has no mass.
     """
-    mass = float(sum(inertia.mass for inertia in robot.model.inertias))
+    mass = robot.mass
     if not mass > 0:
         raise InvalidArgumentError(f"robot: expected a mass > 0, got {mass}; pass barrier_weight and strengths")
     return mass * (float(np.linalg.norm(robot.model.gravity.linear)) or _GRAVITY)

@@ -30,6 +30,7 @@ from trajopt.simulator.contact_equations import ContactEquations, stacked
 from trajopt.simulator.interior_point import Barrier, coupled, solve_steps
 from trajopt.simulator.laws import LawAbstract
 from trajopt.simulator.model import REFERENCE_TIME, SimulatorModel
+from trajopt.simulator.stop_equations import Alone, StopEquations, Stopped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +66,7 @@ class Dissipated:
         inertia: Λ (D, D).
         law: Values of the laws, scaled.
         point: (w, s, z, y).
+        stopped: What the stops of joints do; None without stops.
     """
 
     velocity: Array
@@ -76,6 +78,7 @@ class Dissipated:
     inertia: Array
     law: Array
     point: tuple[Array, ...]
+    stopped: Stopped | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +96,7 @@ class DissipatedDerivatives:
         X: A⁻¹ Z (R, nv).
         N: See above (R, nv).
         residual: -R by q, c and v₀, and √μ ∂C w.
+        coupled: H⁻¹, A, Z, N and v̂, which stops of joints read; none without stops.
     """
 
     follower: Array
@@ -100,6 +104,7 @@ class DissipatedDerivatives:
     X: Array
     N: Array
     residual: dict[str, Array]
+    coupled: list[Array]
     by_q: Array
     by_before: Array | None = None
     by_velocity: Array | None = None
@@ -127,6 +132,9 @@ class DissipationNode:
         c = SX(np.zeros(nv)) if impulses else self._velocity
         self._robot = model.robot(self._q, c, weightless=impulses)
         self._contacts = ContactEquations(model, self._robot, self._q, self._duration, weight)
+        self._stops = None
+        if model.stops:
+            self._stops = StopEquations(model, self._q, self._contacts.laws, self._duration, weight)
 
     # Values
 
@@ -151,7 +159,21 @@ class DissipationNode:
         approach = program.matmul(r["jacobian"], free)
         u = SX.sym("u", *approach.shape)
         approach = self._call(program, question, "approach", {"u": contacts.scaled(u)}, [(u, approach)])["u"]
-        point = solve_steps(program, contacts.laws, inertia, approach, r["law"], r["tolerance"])
+        stopped = None
+        if self._stops is None:
+            point = solve_steps(program, contacts.laws, inertia, approach, r["law"], r["tolerance"])
+        else:
+            alone = Alone(
+                mass_inverse=r["mass_inverse"],
+                free=free,
+                spread=spread,
+                inertia=inertia,
+                approach=approach,
+                law=r["law"],
+                tolerance=r["tolerance"],
+            )
+            point, stopped = self._stops.solve(program, self._known(question), alone)
+            free = stopped.free
         impulse, force = impulse_steps(program, contacts, self._known(question), point[0], r["law"])
         return Dissipated(
             velocity=program.matmul(spread, impulse, transpose_a=True, initial=free),
@@ -163,6 +185,7 @@ class DissipationNode:
             inertia=inertia,
             law=r["law"],
             point=point,
+            stopped=stopped,
         )
 
     def _known(self, question: Question) -> list[tuple[SX, Array]]:
@@ -195,10 +218,19 @@ class DissipationNode:
         factors = program.factor(A)
         Z = program.matmul(F, d.spread, transpose_a=True)
         X = program.solve(factors, Z)
-        K = d.mass_inverse
+        K, coupled, more = d.mass_inverse, [], None
+        if self._stops is not None and d.stopped is not None:
+            inverse = symbol_of(program, K)
+            (copied,) = program.call(ca.Function("copy", [inverse], [inverse]), K)
+            coupled = [copied, A, Z, N, d.velocity]
+            r["by_q"] = self._stops.push(program, r["by_q"], d.stopped)
         program.accumulate(K, X, Z, transpose_a=True, subtract=True, symmetric=True)
+        if self._stops is not None and d.stopped is not None:
+            more = self._stops.couple(program, d.stopped, coupled, [K, X])
         by_q = program.matmul(K, r["by_q"])
         program.accumulate(by_q, X, N, transpose_a=True, subtract=True)
+        if more is not None:
+            program.add(by_q, more)
         found = {name: program.matmul(K, r[name]) for name in ("by_before", "by_velocity", "by_both") if name in r}
         time = ca.Function("by_torque", [self._model.layout.symbols], [self._duration * SX.eye(self._model.nv)])
         (duration,) = program.call(time, question.parameters)
@@ -208,6 +240,7 @@ class DissipationNode:
             X=X,
             N=N,
             residual=r | {"by_torque": duration},
+            coupled=coupled,
             by_q=by_q,
             by_torque=program.matmul(K, duration),
             **found,
@@ -230,7 +263,10 @@ class DissipationNode:
             follow = program.matmul(by.X, by.residual[name])
             change = by.residual["push_by_q"] if name == "by_q" else None
             if name == "by_q":
-                program.add(follow, program.solve(by.factors, by.N))
+                followed = program.solve(by.factors, by.N)
+                if self._stops is not None and d.stopped is not None:
+                    self._stops.follow(program, d.stopped, by.coupled, followed)
+                program.add(follow, followed)
             found.append(program.matmul(by.follower, follow, subtract=True, initial=change))
         symbols = [symbol_of(program, array) for array in found]
         turn, turning = self._contacts.force_derivatives()

@@ -100,8 +100,14 @@ class Barrier:
         return [law.follow(values, weight) for law, values, weight in triples]
 
     def gradient(self, velocity: SX) -> SX:
-        """Cᵀ u (W,) of a velocity (D,)."""
-        return SX(ca.vertcat(SX(0, 1), *[C.T @ u for C, u in zip(self.columns, self.of_impulses(velocity))]))
+        """Cᵀ u and the gaps of laws (W,), of a velocity (D,)."""
+        gaps = [law.gap(values) for law, values in zip(self.laws, self.of_laws(self.law))]
+        along = zip(self.columns, self.of_impulses(velocity), gaps)
+        return SX(ca.vertcat(SX(0, 1), *[C.T @ u if gap is None else C.T @ u + gap for C, u, gap in along]))
+
+    def along(self, change: SX) -> SX:
+        """Cᵀ du (W,) of a change of velocity (D,)."""
+        return SX(ca.vertcat(SX(0, 1), *[C.T @ u for C, u in zip(self.columns, self.of_impulses(change))]))
 
     def spread(self, column: SX) -> SX:
         """One value a contact (nc,) as one a ray (W,)."""
@@ -119,20 +125,12 @@ def coupled(inertia: SX, F: SX) -> SX:
 
 
 def start_function(laws: Sequence[LawAbstract]) -> ca.Function:
-    """(Λ, u, values of the laws) -> the first (w, s, z, y): impulses of the size that would stop each contact.
-
-    Where rays can cancel each other w may be large with small impulses: there it starts at the centre.
-    """
+    """(Λ, u, values of the laws) -> the first (w, s, z, y), see `LawAbstract.start`."""
     b = Barrier(laws)
-    shares = []
     inertia = [b.inertia[i, i] for i in _blocks(laws)]
-    for law, C, u, block in zip(laws, b.columns, b.of_impulses(b.free), inertia):
-        resistance = ca.trace(C.T @ block @ C) / law.rays + _TINY
-        wanted = 3 * ca.norm_inf(C.T @ u) / resistance + 1 / ca.sqrt(resistance)
-        centre = SX(1 / (law.rays + 1))
-        shares.append(ca.fmin(centre, wanted / law.rays) if law.one_sided else centre)
-    s = ca.vertcat(SX(0, 1), *[1 - law.rays * share for law, share in zip(laws, shares)])
-    w = b.spread(ca.vertcat(SX(0, 1), *shares))
+    given = zip(laws, b.of_laws(b.law), b.of_impulses(b.free), inertia)
+    starts = [law.start(values, u, block) for law, values, u, block in given]
+    w, s = (ca.vertcat(SX(0, 1), *[start[i] for start in starts]) for i in (0, 1))
     impulse = ca.vertcat(SX(0, 1), *[C @ part for C, part in zip(b.columns, b.of_rays(w))])
     products = ca.fabs(b.gradient(b.free + b.inertia @ impulse) * w)
     target = ca.fmax(1, ca.mmax(ca.vertcat(0, products)))
@@ -201,7 +199,7 @@ class _PassFunctions:
         """(dw, ds, dz, dy), if w z is to change by `target` (W,) and s y by `rest` (nc,)."""
         b, (inverse_w, inverse_s, _, _) = self._b, self._inverses
         velocity = b.inertia @ (self._F @ self._solution)
-        remaining = self._residual - b.gradient(velocity)
+        remaining = self._residual - b.along(velocity)
         solved = [m.parts(r) for m, r in zip(self._weights, b.of_rays(remaining))]
         dw, sums = (SX(ca.vertcat(*column)) for column in zip(*solved))
         ds = 1 - b.sums(b.w) - b.s - sums

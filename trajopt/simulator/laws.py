@@ -18,6 +18,7 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
+_TINY = 1e-300
 _ROUNDING = 1e-16  # smallest pivot of a direction in which no ray is left to give way
 
 
@@ -97,6 +98,27 @@ class LawAbstract(ABC):
     @abstractmethod
     def scaled(self, law: SX, scale: SX) -> SX:
         """The values of C times a scale."""
+
+    def gap(self, law: SX) -> SX | None:
+        """Addition to Cᵀ u (n,), which depends on no velocity; nothing by default."""
+        return None
+
+    def start(self, law: SX, velocity: SX, inertia: SX) -> tuple[SX, SX]:
+        """The first (w, s): impulses of the size that would stop the contact alone.
+
+        Where rays can cancel each other w may be large with small impulses: there it starts at the centre.
+
+        Args:
+            law: Its values.
+            velocity: u without impulses (size,).
+            inertia: Its block of Λ (size, size).
+        """
+        C = self.columns(law)
+        resistance = ca.trace(C.T @ inertia @ C) / self.rays + _TINY
+        wanted = 3 * ca.norm_inf(C.T @ velocity) / resistance + 1 / ca.sqrt(resistance)
+        centre = SX(1 / (self.rays + 1))
+        share = ca.fmin(centre, wanted / self.rays) if self.one_sided else centre
+        return SX(ca.repmat(share, self.rays, 1)), SX(1 - self.rays * share)
 
     @abstractmethod
     def follow(self, law: SX, weights: Weights) -> Follower:

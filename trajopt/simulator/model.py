@@ -32,13 +32,17 @@ from trajopt.simulator.contact import (
 )
 from trajopt.simulator.external_wrench import ExternalWrench
 from trajopt.simulator.interior_point import TOLERANCE
+from trajopt.simulator.joint_stops import check_joint_stops, stops_of
 from trajopt.simulator.modes import SimulatorMode, Variant
+from trajopt.simulator.torque_limits import check_positive_bounds, check_torque_limits
 from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
 
 _LOG = logging.getLogger(__name__)
 _LONG = 1.0  # time step that is hardly meant [s]
 _STAGES = ("FORWARD_RK2I", "FORWARD_RK4I")  # modes with poses that are not those of their input
+_GIVING = ("INVERSE_I", "INVERSE_LF")  # modes that give torques
+_STOPPING = ("FORWARD_RK1F", "BACKWARD_RK1F", "INVERSE_BACKWARD_RK1F")  # modes that know joint stops
 REFERENCE_TIME = 1e-3  # time that the barrier weight of impulses refers to [s]
 
 
@@ -59,11 +63,15 @@ class SimulatorModel(Model):
         joint_friction: "smooth" for the damping and dry friction of the robot's file, or a SmoothFriction; None for
             none.
         masses: Names of frames whose rigid bodies have a mass that may change; their inertia is proportional to it.
+        joint_stops: Joints with stops, see `check_joint_stops`.
+        torque_limits: Largest torques, see `check_torque_limits`.
         dt: Time step [s].
 
     Attributes:
         state: The state (q, v).
         names: Names of the contacts.
+        stops: Joints with stops.
+        torque_limits: Symbol of the largest torques (nv,) [N m, N]; None without.
     """
 
     def __init__(
@@ -77,6 +85,8 @@ class SimulatorModel(Model):
         v_tol: float = 1e-4,
         joint_friction: SmoothFriction | str | None = None,
         masses: Sequence[str] = (),
+        joint_stops: Any = False,
+        torque_limits: Any = None,
         dt: float = 1e-3,
     ) -> None:
         super().__init__()
@@ -94,6 +104,19 @@ class SimulatorModel(Model):
                 f"{self.black_boxes[0].name}: expected columns as a formula, got a black box: {mode.name} of the "
                 f"variant {variant.name.lower()!r} asks for it within a step; use variant='projected'"
             )
+        self.stops = stops_of(self.state, check_joint_stops(joint_stops, self.state))
+        if self.stops and mode.name not in _STOPPING:
+            raise InvalidArgumentError(
+                f"joint_stops: expected none, got those of {self.stops[0].name!r}: {mode.name} has contacts without "
+                f"the time of a step; use one of {', '.join(_STOPPING)}"
+            )
+        limits, nv = check_torque_limits(torque_limits, self.state), self.nv
+        self.torque_limits: SX | None = None
+        if limits is not None:
+            if mode.name in _GIVING:
+                raise InvalidArgumentError(f"torque_limits: expected None, got limits; {mode.name} gives torques")
+            convert = functools.partial(check_positive_bounds, size=nv)
+            self.torque_limits = self.parameter("torque_limits", limits, unit="N m, N", convert=convert)
         self.joint_friction = SmoothFriction.of(joint_friction)
         self._masses = body_masses(robot, masses)
         self.dt = self.parameter("dt", dt, unit="s", convert=_time_step)

@@ -20,6 +20,7 @@ from trajopt.simulator.instantaneous import (
     LimitAccelerationStep,
     LimitTorqueStep,
 )
+from trajopt.simulator.limited_step import LimitedStep
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.modes import SimulatorMode
 from trajopt.simulator.pd_controller import PDController
@@ -107,13 +108,19 @@ class _ControlledStep(StepAbstract):
         return replace(inputs, torque=self._controller.torque(program, inputs.qdq, inputs.torque))
 
 
+def _asked(model: SimulatorModel) -> StepAbstract:
+    """The step of torques that are asked for."""
+    step = step_of(model)
+    return step if model.torque_limits is None else LimitedStep(step)
+
+
 def _inputs(program: Program, step: StepAbstract) -> Inputs:
     qdq, torque = program.input(step.input_size), program.input(step.given_size)
     return Inputs(qdq=qdq, torque=torque, parameters=program.input(step.model.layout.size))
 
 
 def _values(model: SimulatorModel, controlled: bool, stepping: bool) -> Program:
-    program, step = Program(f"{model.mode.name}"), step_of(model)
+    program, step = Program(f"{model.mode.name}"), _asked(model)
     step = _ControlledStep(step) if controlled else step
     if stepping:
         step = ImplicitEulerStep(step)
@@ -123,7 +130,7 @@ def _values(model: SimulatorModel, controlled: bool, stepping: bool) -> Program:
 
 
 def _derivatives(model: SimulatorModel, controlled: bool, through: bool) -> Program:
-    program, step = Program(f"{model.mode.name} with derivatives"), step_of(model)
+    program, step = Program(f"{model.mode.name} with derivatives"), _asked(model)
     step = _ControlledStep(step, through=through) if controlled else step
     d = step.derivatives(program, _inputs(program, step))
     program.output(d.values.result, d.Dqdq, d.Dtau)

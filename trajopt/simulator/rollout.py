@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,10 +30,12 @@ class Rollout:
         contacts: Its contacts.
         times: Times (T + 1,) [s].
         xs: States (q, v), (T + 1, nx).
-        taus: Torques, each from a time to the next, (T, nv) [N m, N].
+        taus: Torques that motors give, each from a time to the next, (T, nv) [N m, N].
         friction: Friction coefficient of each contact that has one, by its name [-].
         forces: Force of each contact in these steps, in the world's axes, by its name, (T, 3) or (T, 6) [N, N m]; of
             modes that work by impulses p the mean p / dt.
+        limited: How long a joint was asked for more than the simulator's limit of its torque, by its name; of those
+            that were at all [s].
     """
 
     robot: Robot
@@ -43,9 +45,11 @@ class Rollout:
     taus: Reals
     friction: Mapping[str, float]
     forces: Mapping[str, Reals]
+    limited: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"Rollout({self.robot.name!r}, {len(self.times) - 1} steps, {self.times[-1]:g} s)"
+        limited = "".join(f", {name} {time:g} s at its torque limit" for name, time in self.limited.items())
+        return f"Rollout({self.robot.name!r}, {len(self.times) - 1} steps, {self.times[-1]:g} s{limited})"
 
 
 def roll_out(simulator: Simulator, x0: npt.ArrayLike, taus: Any, steps: int, dt: float) -> Rollout:
@@ -58,6 +62,7 @@ def roll_out(simulator: Simulator, x0: npt.ArrayLike, taus: Any, steps: int, dt:
     values = {**first, **simulator.parameter_values()}
     given = None if taus is None or callable(taus) else check_array("taus", taus, (steps, state.nv))
     forces: dict[str, Reals] = {name: np.empty((steps, k)) for name, k in simulator.model.force_sizes.items()}
+    beyond = np.zeros(state.nv)
     for t in range(steps):
         if callable(taus):
             torques[t] = check_array(f"taus({t * dt:g}, x)", taus(t * dt, xs[t].copy()), (state.nv,))
@@ -66,6 +71,9 @@ def roll_out(simulator: Simulator, x0: npt.ArrayLike, taus: Any, steps: int, dt:
         xs[t + 1], felt = simulator.step(dt, xs[t], None if taus is None else torques[t])
         for name, force in felt.items():
             forces[name][t] = force * scale
+        asked, torques[t] = torques[t].copy(), simulator.motor_torque(torques[t])
+        beyond += asked != torques[t]
+    joints = [name.removeprefix("q:") for name in state.tangent_names]
     return Rollout(
         robot=simulator.robot,
         contacts=simulator.model.contacts,
@@ -74,4 +82,5 @@ def roll_out(simulator: Simulator, x0: npt.ArrayLike, taus: Any, steps: int, dt:
         taus=torques,
         friction={n: float(values[f]) for n in simulator.model.names if (f := f"contacts.{n}.friction") in values},
         forces=forces,
+        limited={joints[i]: float(dt) * float(beyond[i]) for i in np.flatnonzero(beyond)},
     )

@@ -1,8 +1,11 @@
-"""The differentiable simulator."""
+"""The differentiable simulator.
+
+Longer than other files, because every setting of a simulation has its method and its words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,7 +50,7 @@ class Simulator(Immutable):
     FORWARD_RK1F, the default:  v₊ = v + dt H⁻¹ (τ - C(q, v) + Jᵀ f),  q₊ = q ⊕ dt v₊, with f of all forces that the
     contacts may have those that minimise the kinetic energy of v₊. Contacts are found, not scheduled, and the step is
     C² in (q, v, τ) where exponents are above 2. Other modes are in `SimulatorMode`. The robot's limits of
-    joints and torques do not act here: pass torques that keep them.
+    joints and torques act if `joint_stops` and `torque_limits` ask for them.
 
     qdq is (q, v), of inverse modes (q, v, v̇), of backward ones (q₊, v₊, v). Derivatives are in tangent spaces: Dqdq of
     a step is (2 nv, 2 nv), Dtau (2 nv, nv).
@@ -63,6 +66,13 @@ class Simulator(Immutable):
         joint_friction: "smooth" for the joints' damping and dry friction, or a SmoothFriction; None for none.
         masses: Names of frames, such as "base_link": the mass of the rigid body that has it is the run-time parameter
             `bodies.base_link.mass` [kg]. Its inertia follows, its centre of mass stays.
+        joint_stops: True for stops at the position limits of all joints that have some; names of joints for those of
+            these; or their limits by name, {"knee": (-2.0, 0.0)} [rad, m]. A stop keeps its joint within its limits at
+            the end of each step, without rebound and whatever pushes, unless it is faster than 100 rad/s; of
+            FORWARD_RK1F, BACKWARD_RK1F and INVERSE_BACKWARD_RK1F only. None by default, as DiffNE has none.
+        torque_limits: True for the effort limits of the robot's joints, or the largest torque of each velocity (nv,),
+            inf for none [N m, N]: torques beyond are clipped, and have no derivative. None for no limits. Then they are
+            the run-time parameter `torque_limits`.
         accuracy: Bits of the numbers inside: 64, doubles in lanes, or more, which is slow; results are doubles [-].
 
     Raises:
@@ -82,6 +92,8 @@ class Simulator(Immutable):
         v_tol: float = 1e-4,
         joint_friction: SmoothFriction | str | None = None,
         masses: Sequence[str] = (),
+        joint_stops: bool | Sequence[str] | Mapping[str, Sequence[float]] = False,
+        torque_limits: bool | npt.ArrayLike | None = None,
         accuracy: int = DOUBLES,
     ) -> None:
         robot = Robot(robot) if isinstance(robot, pin.Model) else robot
@@ -97,6 +109,8 @@ class Simulator(Immutable):
             "v_tol": v_tol,
             "joint_friction": joint_friction,
             "masses": masses,
+            "joint_stops": joint_stops,
+            "torque_limits": torque_limits,
         }
         self._parameters: dict[str, Any] = {}
         self._accuracy = check_count("accuracy", accuracy, least=DOUBLES, most=100_000)
@@ -322,6 +336,12 @@ class Simulator(Immutable):
         """Torque of the PD controller in a state, (nv,) [N m, N]; zero without one."""
         checked = self.state.check(x, "x")
         return np.zeros(self.model.nv) if self._settings is None else torque_at(self.state, self._settings, checked)
+
+    def motor_torque(self, tau: npt.ArrayLike) -> Reals:
+        """Torque (nv,) that motors give of one that is asked for, within the simulator's limits if any [N m, N]."""
+        asked, first = check_array("tau", tau, (self.model.nv,)), self.model.parameters().get("torque_limits")
+        limits = None if first is None else np.asarray(self._parameters.get("torque_limits", first.default))
+        return asked if limits is None else np.clip(asked, -limits, limits)
 
     def contact_forces(self, dt: float, qdq: npt.ArrayLike, tau: npt.ArrayLike | None = None) -> dict[str, Reals]:
         """Force of each contact in a step, in the world's axes, by the contact's name [N; N s of impulse modes]."""

@@ -23,6 +23,7 @@ from trajopt.analysis.report import tipping_words, tips
 from trajopt.shooting import inspection
 from trajopt.solution.advice import curvature_left_out, gap_left, guess_lost, has_black_boxes, other_solvers
 from trajopt.solution.clamped import clamped_controls, clamped_words
+from trajopt.solution.domain import left_domain
 from trajopt.solution.explained_constraints import constraint_lines, moving_the_start, relaxation, softening
 from trajopt.solution.misses import misses, out_of_reach
 from trajopt.solution.record import SolverStatus
@@ -72,10 +73,8 @@ def _terms(solution: Solution) -> list[str]:
     for name, values in sorted(terms.items(), key=lambda item: -np.abs(item[1]).sum())[:3]:
         worst, share = int(np.abs(values).argmax()), 100 * float(np.abs(values).sum()) / total
         end = ", the terminal" if worst == len(values) - 1 else ""
-        lines.append(
-            f"  term {name!r}: {values.sum():.4g}, {share:.0f} % of the cost; "
-            f"largest at {_at(solution, worst)}{end}: {values[worst]:.4g}"
-        )
+        where = f"; largest at {_at(solution, worst)}{end}: {values[worst]:.4g}" if values[worst] else ""
+        lines.append(f"  term {name!r}: {values.sum():.4g}, {share:.0f} % of the cost{where}")
     return lines
 
 
@@ -165,11 +164,11 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[s
 
 
 def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
-    status, history = solution.status, solution.history
+    status, history, outside = solution.status, solution.history, left_domain(solution)
     if status is SolverStatus.INDEFINITE_QUU:
         return [_indefinite(solution)]
     if status is SolverStatus.LINE_SEARCH_FAILED:
-        return [_no_decrease(solution, constraints)]
+        return [outside or _no_decrease(solution, constraints)]
     if status is SolverStatus.INFEASIBLE:
         relaxed, gap = relaxation(solution, constraints), gap_left(solution)
         left = f"{gap}: no motion keeps all constraints" if gap else "constraints and dynamics exclude one another"
@@ -183,7 +182,7 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
         return [f"the value function grew without bound{where}: shorten dt, scale the weights down, or start closer"]
     if status is SolverStatus.UNBOUNDED:
         return [_unbounded(solution)]
-    advice, far = [], out_of_reach(solution)
+    advice, far = [outside] if outside else [], out_of_reach(solution)
     recent = history[-10:]
     if recent and recent[-1].constraint_violation > HELD:
         relaxed = relaxation(solution, constraints) or "relax their bounds"
@@ -198,8 +197,8 @@ def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows])
             )
         lost = guess_lost(solution)
         advice += [lost] if lost else []
-        curved = curvature_left_out(solution)
-        advice += [curved] if curved else []
+        curved = outside or curvature_left_out(solution)
+        advice += [curved] if curved and not outside else []
         if not curved and np.median([r.step_length for r in recent]) < 0.1:
             others = f"{other_solvers(solution)}, or " if other_solvers(solution) else ""
             advice.append(f"the last steps were short: try {others}a guess closer to the goal")

@@ -17,6 +17,7 @@ import numpy as np
 
 from trajopt.checks import check_path
 from trajopt.errors import InvalidArgumentError, shown
+from trajopt.files import replacing
 from trajopt.solution.record import COLUMNS, IterationRecord, SolverStatus
 from trajopt.types import Reals
 
@@ -44,7 +45,8 @@ def write(path: str | Path, solution: Solution) -> Path:
     described = json.dumps(pack(describe(solution), arrays))
     facts = {"format": FORMAT, "status": solution.status.name, **{name: getattr(solution, name) for name in _FACTS}}
     try:
-        np.savez_compressed(path, facts=np.array(json.dumps(facts)), description=np.array(described), **arrays)
+        with replacing(path) as file:
+            np.savez_compressed(file, facts=np.array(json.dumps(facts)), description=np.array(described), **arrays)
     except OSError as error:
         raise InvalidArgumentError(f"path: {shown(str(path))} cannot be written: {error.strerror}") from error
     return path

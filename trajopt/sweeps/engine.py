@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import queue
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from dataclasses import dataclass, field
 from typing import Any
 
+from trajopt.sweeps.cluster import NO_WORKERS, count_workers
 from trajopt.sweeps.errors import SweepError
 from trajopt.sweeps.progress import Tell
 from trajopt.sweeps.store import Store
@@ -17,6 +18,9 @@ from trajopt.sweeps.work import Chunk, solve_chunk
 
 TRIES = 5
 """A chunk whose worker is lost is tried as often; by then it is its rows that end workers [-]."""
+
+QUIET = 30.0
+"""Time without a chunk after which it looks whether there are workers; after twice as long it tells [s]."""
 
 _log = logging.getLogger(__name__)
 
@@ -30,6 +34,7 @@ class Engine:
         store: The store.
         ahead: Chunks at most that the executor has at a time [-].
         tell: Function that shows progress.
+        begin: Function that is called with the first chunk that has to be solved, before it is.
         keys: Names of all chunks so far, in order.
     """
 
@@ -37,22 +42,27 @@ class Engine:
     store: Store
     ahead: int
     tell: Tell
+    begin: Callable[[Chunk], None]
     keys: list[str] = field(default_factory=list)
     _done: queue.SimpleQueue[Future[Any]] = field(default_factory=queue.SimpleQueue)
     _pending: dict[Future[Any], tuple[str, Chunk, int]] = field(default_factory=dict)
 
     def run(self, chunks: Iterable[Chunk]) -> None:
-        """Solves all chunks that the store does not hold.
+        """Solves all chunks that the store does not hold; each of the others is read once.
 
         Raises:
             SweepError: The executor ended, or a chunk failed `TRIES` times.
         """
+        begun = False
         try:
             for chunk in chunks:
                 self.keys.append(key := self.store.key(chunk))
                 if self.store.holds(key):
                     self.tell(0, chunk.n)
                     continue
+                if not begun:
+                    self.begin(chunk)
+                    begun = True
                 while len(self._pending) >= self.ahead:
                     self._collect()
                 self._submit(key, chunk, tries=1)
@@ -72,7 +82,7 @@ class Engine:
 
     def _collect(self) -> None:
         """Waits for one chunk and writes it, or tries it again."""
-        future = self._done.get()
+        future = self._next()
         key, chunk, tries = self._pending.pop(future)
         try:
             self.store.write(key, future.result())
@@ -89,6 +99,17 @@ class Engine:
             self._submit(key, chunk, tries + 1)
             return
         self.tell(chunk.n, 0)
+
+    def _next(self) -> Future[Any]:
+        """Waits for a call that is done; tells if there are no workers that could do one."""
+        alone = 0  # how often one after the other there were none
+        while True:
+            try:
+                return self._done.get(timeout=QUIET)
+            except queue.Empty:
+                alone = alone + 1 if count_workers(self.executor) == 0 else 0
+                if alone == 2:  # once may be between the end of a worker and its successor
+                    _log.warning(NO_WORKERS, self.store.folder)
 
     def _ended(self, error: BaseException) -> SweepError:
         return SweepError(

@@ -17,6 +17,7 @@ from trajopt import problems, solvers
 from trajopt.checks import check_known, check_mapping, check_text
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.problems import ProblemCase
+from trajopt.robots import Robot
 from trajopt.shooting import ShootingProblem
 from trajopt.solvers import SolverAbstract
 from trajopt.types import Reals
@@ -168,6 +169,11 @@ def _of_case(case: ProblemCase) -> Recipe:
     changed = {f: getattr(case.options, f) for f in fields if getattr(case.options, f) != getattr(usual, f)}
     options = dict(case.arguments)
     robot = options.pop("robot", None)
+    if isinstance(robot, Robot):
+        raise InvalidArgumentError(
+            f"case: expected one whose robot has a name or a file, which workers can load too, got {shown(robot)}; "
+            "write a function in a module that builds the case, and pass the function"
+        )
     name = case.solver.__name__
     return Recipe(problem=case.name, robot=robot, options=options, solver=name, solver_options=changed)
 

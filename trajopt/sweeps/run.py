@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import importlib.util
 import itertools
 import os
@@ -89,8 +90,8 @@ def sweep(
     )
     with _executor(executor, workers) as found, shown_progress(n, check_flag("progress", progress)) as tell:
         place = Store(store, recipe, mark)
-        engine = Engine(executor=found, store=place, ahead=most, tell=tell)
-        engine.run(_compiled(made, chunks, place))
+        engine = Engine(executor=found, store=place, ahead=most, tell=tell, begin=functools.partial(_compile, made))
+        engine.run(chunks)
     try:
         place.close(engine.keys)
         outcomes = Sweep.read(place.folder)
@@ -113,22 +114,20 @@ def _chunks(recipe: Recipe, values: Iterable[Block], size: int, trajectories: bo
         yield Chunk(recipe=recipe, start=number * size, values=block, trajectories=trajectories, owner=os.getpid())
 
 
-def _compiled(made: Built, chunks: Iterable[Chunk], store: Store) -> Iterator[Chunk]:
-    """The chunks; before the first that has to be solved, its code is compiled here, for all workers of this cache."""
-    compiled = False
-    for chunk in chunks:
-        solver = made.solver
-        if not compiled and not store.holds(store.key(chunk)) and type(solver).__module__.startswith("trajopt."):
-            compiled, options = True, dataclasses.replace(solver.options, max_iterations=1)
-            # values of the first row that do not fit fit in no row; those of a later one are its own result
-            with contextlib.suppress(TrajoptError if chunk.start else ModelEvaluationError):
-                xs, us = set_row(made, {name: values[0] for name, values in chunk.values.items()})
-                if type(solver)(solver.problem, options).solve(xs, us).status is SolverStatus.INTERRUPTED:
-                    raise KeyboardInterrupt
-            for thread in threading.enumerate():  # else each worker would optimise the same code
-                if thread.name == "trajopt-optimise":
-                    thread.join()
-        yield chunk
+def _compile(made: Built, chunk: Chunk) -> None:
+    """Compiles the code of the first chunk that has to be solved, here, for all workers of this cache."""
+    solver = made.solver
+    if not type(solver).__module__.startswith("trajopt."):
+        return
+    options = dataclasses.replace(solver.options, max_iterations=1)
+    # values of the first row that do not fit fit in no row; those of a later one are its own result
+    with contextlib.suppress(TrajoptError if chunk.start else ModelEvaluationError):
+        xs, us = set_row(made, {name: values[0] for name, values in chunk.values.items()})
+        if type(solver)(solver.problem, options).solve(xs, us).status is SolverStatus.INTERRUPTED:
+            raise KeyboardInterrupt
+    for thread in threading.enumerate():  # else each worker would optimise the same code
+        if thread.name == "trajopt-optimise":
+            thread.join()
 
 
 @contextlib.contextmanager

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import time
 import zipfile
 import zlib
@@ -26,6 +25,7 @@ import numpy as np
 
 from trajopt.checks import check_path
 from trajopt.errors import InvalidArgumentError, shown
+from trajopt.files import UNFINISHED, replacing
 from trajopt.solution import Solution
 from trajopt.sweeps.recipe import Recipe
 from trajopt.sweeps.work import Arrays, Chunk, built, solve_row
@@ -107,15 +107,13 @@ class Store:
 
     def write(self, key: str, arrays: Arrays) -> None:
         """Writes the results of a chunk."""
-        temporary = self._path(key).with_suffix(f".{os.getpid()}.tmp")
-        with temporary.open("wb") as file:
+        with replacing(self._path(key)) as file:
             np.savez(file, key=np.array(key), **arrays)  # type: ignore[arg-type]
-        os.replace(temporary, self._path(key))
 
     def close(self, keys: Sequence[str]) -> None:
         """Writes which chunks a sweep has, in order, and removes what processes that were killed left behind."""
         _replace(self.folder / "chunks.json", json.dumps(list(keys)).encode())
-        for file in self._chunks.glob("*.tmp"):
+        for file in self._chunks.glob(f"*{UNFINISHED}"):
             with contextlib.suppress(FileNotFoundError):
                 if time.time() - file.stat().st_mtime > ABANDONED:
                     file.unlink()
@@ -166,6 +164,5 @@ def solve_again(folder: Path, parameters: Mapping[str, Any]) -> Solution:
 
 def _replace(path: Path, content: bytes) -> None:
     """Writes a file that is whole at any time."""
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_bytes(content)
-    os.replace(temporary, path)
+    with replacing(path) as file:
+        file.write(content)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,54 +34,84 @@ def show_motion(
     from trajopt.plotting.style import check_output_path
 
     with clean_errors():
-        check_display()
-        from trajopt.display.view import check_address
+        from trajopt.display.extra import check_display
+        from trajopt.display.page import check_address
 
+        check_display()
         if html is not None:
             check_output_path(html, "--html", (".html",))
         else:
             check_address("127.0.0.1", port)
         console = new_console()
-        solution = _solution(console, name, robot, assigned)
-        show_row(console, "status", str(solution.status), "bold green" if solution.converged else "bold yellow")
         label = Path(name).stem if name.endswith(".npz") else name
+        solve = _prepared(console, name, robot, assigned)
         if html is None:
-            show_until_closed(console, solution, label, port, browser)
+            show_until_closed(console, solve, label, port, browser, status=True)
             return
         from trajopt.display import show
 
+        solution = solve()
+        _say_status(console, solution)
         show(solution, html, labels=[label])
         show_row(console, "page", f"{html} ({html.stat().st_size / 1e6:.1f} MB)")
 
 
-def check_display() -> None:
-    """Raises MissingDependencyError unless the extra `display` is installed."""
-    from trajopt.display.extra import import_trimesh, import_viser
+def show_until_closed(
+    console: Console,
+    solve: Callable[[], Solution],
+    label: str,
+    port: int = 0,
+    browser: bool = True,
+    *,
+    status: bool = False,
+) -> None:
+    """Serves a page and says its address, then shows there what `solve` returns, until Ctrl-C.
 
-    import_viser()
-    import_trimesh()
+    A browser takes as long to load the page as most problems to be solved: it does both at once.
+
+    Args:
+        console: Where to say it.
+        solve: Returns the solution.
+        label: Name of the motion.
+        port: Port of the page; 0 takes a free one.
+        browser: Whether to open the page.
+        status: Whether to say the solution's status.
+    """
+    from trajopt.display.page import Page
+
+    with Page(port=port, words=f"solving {label} ...") as page:
+        show_row(console, "page", f"{page.url} (Ctrl-C ends it)")
+        if browser:
+            page.open()
+        from trajopt.display.view import View
+
+        solution = solve()
+        if status:
+            _say_status(console, solution)
+        with View(solution, labels=[label], page=page) as view:
+            view.wait()
 
 
-def show_until_closed(console: Console, solution: Solution, label: str, port: int = 0, browser: bool = True) -> None:
-    """Serves a view and says its address, until Ctrl-C."""
-    from trajopt.display import show
-
-    with show(solution, labels=[label], port=port, browser=browser) as view:
-        show_row(console, "page", f"{view.url} (Ctrl-C ends it)")
-        view.wait()
+def _say_status(console: Console, solution: Solution) -> None:
+    show_row(console, "status", str(solution.status), "bold green" if solution.converged else "bold yellow")
 
 
-def _solution(console: Console, name: str, robot: str | None, assigned: list[str] | None) -> Solution:
-    """The solution of a ready problem, or that of a file."""
+def _prepared(console: Console, name: str, robot: str | None, assigned: list[str] | None) -> Callable[[], Solution]:
+    """Function that solves a ready problem, or returns the solution of a file; what it needs is read now."""
     from trajopt import problems
     from trajopt.solution import Solution
 
     if name.endswith(".npz"):
         if robot is not None or assigned:
             raise InvalidArgumentError("--robot, --set: expected none with a file, whose solution has its own")
-        return Solution.load(name)
+        loaded = Solution.load(name)
+        return lambda: loaded
     if name in problems.mpc.names():
         raise InvalidArgumentError(f"{name} is a closed loop: run trajopt mpc {name}")
-    with console.status(f"solving {name} ..."):
-        case = problems.load(name, robot, **assignments("--set", assigned))
-        return case.solver(case.problem, case.options).solve(case.xs, case.us)
+    case = problems.load(name, robot, **assignments("--set", assigned))
+
+    def solve() -> Solution:
+        with console.status(f"solving {name} ..."):
+            return case.solve()
+
+    return solve

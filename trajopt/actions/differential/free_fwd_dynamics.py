@@ -85,8 +85,6 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
         return Implicit(
             symbol=a,
             residual=robot.rnea(a) - torque,
-            value=robot.forward_dynamics(torque),
-            derivative=SX(ca.horzcat(*self.dynamics_derivative(instant))),
             adjoint=robot.solve_mass_matrix,
         )
 

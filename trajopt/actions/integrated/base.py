@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from trajopt.actions.expansion import Expansion, Multipliers, Point, Stage, Valu
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.lagrangian import add_lagrangian_hessian
 from trajopt.checks import check_non_negative, check_positive
+from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
@@ -96,19 +97,27 @@ class IntegratedActionModelAbstract(ActionModelExpression):
             e = self._step_derivatives(program, point, point.u, lift)
         if multipliers is None:
             return e
-        return replace(e, H=self._lagrangian_hessian(program, point, multipliers))
+        return replace(e, H=self._lagrangian_hessian(program, point, multipliers, e.kept))
 
-    def lagrangian_hessian(self, program: Program, point: Point, multipliers: Multipliers) -> Array:
+    def lagrangian_hessian(
+        self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array] = ()
+    ) -> Array:
         self._check_multipliers(multipliers)
-        return self._lagrangian_hessian(program, point, multipliers)
+        return self._lagrangian_hessian(program, point, multipliers, kept)
 
-    def _lagrangian_hessian(self, program: Program, point: Point, multipliers: Multipliers) -> Array:
+    def _lagrangian_hessian(
+        self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array]
+    ) -> Array:
         """Adds the steps that give the Hessian of the Lagrangian."""
-        return add_lagrangian_hessian(self, program, point, multipliers)
+        return add_lagrangian_hessian(self, program, point, multipliers, kept)
 
     @property
     def has_lagrangian_hessian(self) -> bool:
         return self.differential.exact_hessian
+
+    @property
+    def end_costs(self) -> CostStack:
+        return self.differential.costs
 
     def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
         if not terminal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 import casadi as ca
 from casadi import SX
@@ -53,7 +54,14 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         xnext, *found = program.call(step, point.x, e.f, e.Df, point.parameters)
         F = found[0] if lift is None else None
         lifted = None if lift is None else Lift(**dict(zip(("dt", "J0", "J1", "Fv"), found)))
-        return Expansion(xnext=xnext, F=F, lift=lifted, cost=e.cost, g=e.g, H=e.H, rows=e.rows, C=e.C)
+        kept = (e.f, e.Df) if self.differential.implicit_hessian else ()
+        return Expansion(xnext=xnext, F=F, lift=lifted, cost=e.cost, g=e.g, H=e.H, rows=e.rows, C=e.C, kept=kept)
+
+    @property
+    def kept_shapes(self) -> tuple[tuple[int, int], ...]:
+        """Of the acceleration and its derivative."""
+        size = self.differential.size
+        return ((size, 1), (size, self.state.ndx + self.nu)) if self.differential.implicit_hessian else ()
 
     def _step_expression(self, instant: Instant) -> SX:
         return self._step_of(instant, self.differential.dynamics(instant))
@@ -70,14 +78,16 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
     def hessian_on_request(self) -> bool:
         return self.differential.node_hessian
 
-    def _lagrangian_hessian(self, program: Program, point: Point, multipliers: Multipliers) -> Array:
+    def _lagrangian_hessian(
+        self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array]
+    ) -> Array:
         if point.u is None or not self.differential.node_hessian:
-            return super()._lagrangian_hessian(program, point, multipliers)
+            return super()._lagrangian_hessian(program, point, multipliers, kept)
         d = self.differential
         i = d.instant(derivatives=True)
         node = d.implicit_node(i)
         assert node is not None
-        values = {"cost": self.dt * d.costs.value(i), "xnext": self._step_of(i, node.motion)}
+        values = self._curved_costs(i) | {"xnext": self._step_of(i, node.motion)}
         values |= {"rows": d.constraints.rows(i)} if d.constraints.constraints else {}
         inputs = [(i.x, point.x), (i.u, point.u), (self.layout.symbols, point.parameters)]
         return add_implicit_hessian(program, node, values, inputs, multipliers)
@@ -88,7 +98,13 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         i = self.differential.instant(derivatives=True)
         implicit = self.differential.implicit(i)
         assert implicit is not None
-        return i, {**self._values_beside_the_step(i), "xnext": self._step_of(i, implicit.symbol)}, implicit
+        values = {**self._values_beside_the_step(i), "xnext": self._step_of(i, implicit.symbol)}
+        return i, values | self._curved_costs(i), implicit
+
+    def _curved_costs(self, i: Instant) -> dict[str, SX]:
+        """Expressions "curvature" and "cost" of `lagrangian_expressions`."""
+        curvature, rest = self.differential.costs.curvature(i)
+        return {"curvature": self.dt * curvature, "cost": self.dt * rest}
 
     def _tangent(self, x: SX, f: SX) -> SX:
         """The step in the tangent space, (ndx,)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Sequence
 
 import casadi as ca
 from casadi import SX
@@ -89,7 +90,8 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         xnext, F = program.call(self._finish_derivatives(), x, p, *itertools.chain(*zip(*stages)))
         assert first is not None
         (cost,) = program.call(_sum(len(costs)), *costs)
-        return Expansion(xnext=xnext, F=F, cost=cost, g=first.g, H=first.H, rows=first.rows, C=first.C)
+        kept = tuple(stage[k] for k in (2, 3) for stage in stages) if self._goes_back_over_stages else ()
+        return Expansion(xnext=xnext, F=F, cost=cost, g=first.g, H=first.H, rows=first.rows, C=first.C, kept=kept)
 
     @property
     def has_lagrangian_hessian(self) -> bool:
@@ -106,21 +108,25 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         x, step = SX.sym("x", self.state.nx), SX.sym("step", self.state.ndx)
         return all(bool(each.is_eye()) for each in self.state.sx_jintegrate(x, step))
 
-    def _lagrangian_hessian(self, program: Program, point: Point, multipliers: Multipliers) -> Array:
+    @property
+    def kept_shapes(self) -> tuple[tuple[int, int], ...]:
+        """Of accelerations of the stages and of their derivatives."""
+        if not self._goes_back_over_stages:
+            return ()
+        size, n = self._sizes()
+        return (*[(size, 1)] * len(WEIGHTS), *[(size, n)] * len(WEIGHTS))
+
+    def _lagrangian_hessian(
+        self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array]
+    ) -> Array:
         if point.u is None or not self._goes_back_over_stages:
-            return super()._lagrangian_hessian(program, point, multipliers)
-        stages, y, u = list[HessianStage](), point.x, point.u
-        (Z,) = program.call(ca.Function("identity", [], [SX.eye(self.state.ndx + self.nu)]))
-        for c, b, following in zip(NODES, WEIGHTS, (*NODES[1:], None)):
-            stage = self._stage(program, point, y, u, c, b, at_knot=False)
-            e = self.differential.expansion(program, stage)
-            stages.append(HessianStage(y=y, Z=Z, f=e.f, Df=e.Df, g=e.g, weight=stage.weight, c=c, b=b))
+            return super()._lagrangian_hessian(program, point, multipliers, kept)
+        stages, y, p = list[HessianStage](), point.x, point.parameters
+        for c, b, following, a, D in zip(NODES, WEIGHTS, (*NODES[1:], None), kept, kept[len(WEIGHTS) :]):
+            stages.append(HessianStage(self._stage(program, point, y, point.u, c, b), a, D, c, b))
             if following is not None:
-                D = e.Df if y is point.x else program.matmul(e.Df, Z)
-                arguments = (point.x, y, Z, e.f, D, point.parameters, _constant(program, following))
-                y, Z = program.call(self._advance_derivatives(), *arguments)
-        parameters = (self.layout.symbols, point.parameters, self.dt)
-        return add_hessian(self.differential, program, u, parameters, stages, multipliers)
+                (y,) = program.call(self._advance_values(), point.x, y, a, p, _constant(program, following))
+        return add_hessian(self.differential, program, self.dt, stages, multipliers)
 
     def _step_expression(self, instant: Instant) -> SX:
         p, (x, u) = self.layout.symbols, (instant.x, instant.u)

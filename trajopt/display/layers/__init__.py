@@ -8,6 +8,7 @@ from trajopt.display.layers.bodies import Beads, PoseBody, SkeletonBody, is_plac
 from trajopt.display.layers.curves import Curves, has_curves
 from trajopt.display.layers.forces import ContactForces, FrictionCones, has_cones
 from trajopt.display.layers.margins import Margins, has_constraints
+from trajopt.display.layers.nearness import MarginsInScene, has_margins
 from trajopt.display.layers.obstacles import Obstacles, Planes, planes_of
 from trajopt.display.layers.paths import Goals, Paths, has_goals, has_trails
 
@@ -24,6 +25,7 @@ LAYERS: tuple[LayerKind, ...] = (
     LayerKind(label="goals", applies=has_goals, build=Goals),
     LayerKind(label="obstacles", applies=lambda solution: bool(obstacles_of(solution)), build=Obstacles),
     LayerKind(label="planes", applies=lambda solution: bool(planes_of(solution)), build=Planes),
+    LayerKind(label="margins", applies=has_margins, build=MarginsInScene, on=False),
 )
 """Everything that can stand in the scene beside a robot's meshes."""
 

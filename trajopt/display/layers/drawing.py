@@ -81,6 +81,37 @@ def cone() -> tuple[Reals, Ints]:
     return np.vstack([np.zeros(3), rim]), np.array(faces, dtype=np.int64)
 
 
+def torus(thick: float, sides: int = 8) -> tuple[Reals, Ints]:
+    """Mesh of a ring of radius 1 around z, whose tube has the radius `thick`."""
+    around = np.linspace(0.0, 2.0 * np.pi, ROUND, endpoint=False)[:, None]
+    tube = np.linspace(0.0, 2.0 * np.pi, sides, endpoint=False)[None]
+    wide = 1.0 + thick * np.cos(tube)
+    points = np.stack([wide * np.cos(around), wide * np.sin(around), thick * np.sin(tube) + 0.0 * around], axis=2)
+    i, j = (index.ravel() for index in np.meshgrid(np.arange(ROUND), np.arange(sides), indexing="ij"))
+    after, above = (i + 1) % ROUND, (j + 1) % sides
+    a, b, c, d = i * sides + j, after * sides + j, after * sides + above, i * sides + above
+    return points.reshape(-1, 3), np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
+
+
+def ball(rings: int = 8) -> tuple[Reals, Ints]:
+    """Mesh of a ball of radius 1 around the origin, with so many rings from pole to pole."""
+    height = np.linspace(0.0, np.pi, rings + 1)[1:-1, None]
+    turn = np.linspace(0.0, 2.0 * np.pi, 2 * rings, endpoint=False)[None]
+    x, y, z = np.sin(height) * np.cos(turn), np.sin(height) * np.sin(turn), np.cos(height) + 0.0 * turn
+    return hull(np.vstack([np.stack([x, y, z], axis=2).reshape(-1, 3), [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]]))
+
+
+def boxes(rectangles: Reals, tall: float) -> tuple[Reals, Ints]:
+    """Mesh of boxes on rectangles (x, y, x, y), shape (n, 4), from z = 0 up, without their bottoms."""
+    corners = rectangles[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 4, 2)
+    low = np.concatenate([corners, np.zeros((len(corners), 4, 1))], axis=2)
+    points = np.concatenate([low, low + np.array([0.0, 0.0, tall])], axis=1)
+    quads = [(4, 5, 6, 7), *((i, (i + 1) % 4, 4 + (i + 1) % 4, 4 + i) for i in range(4))]
+    faces = np.array([f for a, b, c, d in quads for f in ((a, b, c), (a, c, d))])
+    every = faces[None] + 8 * np.arange(len(points))[:, None, None]
+    return points.reshape(-1, 3), every.reshape(-1, 3)
+
+
 def merged(meshes: list[tuple[Reals, Ints]]) -> tuple[Reals, Ints]:
     """Several meshes as one."""
     starts = np.cumsum([0, *(len(points) for points, _ in meshes)])

@@ -72,6 +72,7 @@ class FrictionCones(Layer):
         motion = self._film.motion
         assert motion is not None
         self.feet = [foot for foot in motion.feet if np.isfinite(foot.mu).any()]
+        self._uses = [foot.cone_use for foot in self.feet]
         self._cones = [
             scene.add_mesh_simple(
                 f"{name}/{foot.name}", points, faces, color=rgb(GREEN), opacity=0.3, side="double", cast_shadow=False
@@ -82,9 +83,7 @@ class FrictionCones(Layer):
 
     def use(self, foot: int, knot: int) -> float:
         """Part of friction that a foot uses, |f_t| / (μ f_n) [-]."""
-        shown = self.feet[foot]
-        most = float(shown.mu[knot] * shown.normal_forces[knot])
-        return float(shown.tangential_forces[knot]) / most if most > 0.0 else np.inf
+        return float(self._uses[foot][knot])
 
     def at(self, time: float) -> None:
         t = self._film.knot(time)[0]

@@ -25,7 +25,8 @@ def film(solution: Solution) -> Film:
     """Film of a solution in the world's axes; of a state without any place in space that of `beads`."""
     key = id(solution)
     if key not in _FILMS:
-        _FILMS[key] = film_of(solution, aside=False) if has_place(solution) else _film_of_beads(solution)
+        solved = solution.status is not None  # of an iterate nothing is evaluated
+        _FILMS[key] = film_of(solution, aside=False, forces=solved) if has_place(solution) else _film_of_beads(solution)
         weakref.finalize(solution, _FILMS.pop, key, None)
     return _FILMS[key]
 

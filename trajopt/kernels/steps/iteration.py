@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Iteration(Step):
     """(state, left) = body(state, given), again and again in each lane until left is 0 or NaN, `limit` times at most.
 
-    A lane that has ended keeps its bits while others go on, so that it knows nothing of them.
+    A lane that has ended keeps its bits while others go on, so that it knows nothing of them. One in which `where` is 0
+    makes no pass.
     """
 
     body: Program
@@ -30,10 +31,17 @@ class Iteration(Step):
     given: tuple[Array, ...]
     left: Array
     limit: int
+    where: Array | None = None
 
     @classmethod
     def new(
-        cls, program: Program, body: Program, state: tuple[Array, ...], given: tuple[Array, ...], limit: int
+        cls,
+        program: Program,
+        body: Program,
+        state: tuple[Array, ...],
+        given: tuple[Array, ...],
+        limit: int,
+        where: Array | None = None,
     ) -> Iteration:
         """The iteration with a new array for what is left; see `Program.iterate`."""
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
@@ -42,11 +50,13 @@ class Iteration(Step):
             raise InvalidArgumentError(f"state, given: expected different arrays, got {(*state, *given)}; copy one")
         _check("inputs", body, body.inputs, (*state, *given), "those of `state`, then those of `given`")
         _check("outputs", body, body.outputs, (*state, Array(0, (1, 1))), "those of `state`, then (1, 1) for `left`")
-        return cls(body.judged(), state, given, program.array(1), limit)
+        if where is not None and (where.shape != (1, 1) or where in state):
+            raise InvalidArgumentError(f"where: expected an array (1, 1) that is no state, got {where}")
+        return cls(body.judged(), state, given, program.array(1), limit, where)
 
     @property
     def reads(self) -> tuple[Array, ...]:
-        return (*self.state, *self.given)
+        return (*self.state, *self.given, *([] if self.where is None else [self.where]))
 
     @property
     def writes(self) -> tuple[Array, ...]:
@@ -59,7 +69,8 @@ class Iteration(Step):
     @property
     def content(self) -> tuple[object, ...]:
         numbers = [tuple(a.number for a in arrays) for arrays in (self.state, self.given)]
-        return (self.body.digest(), *numbers, self.left.number, self.limit)
+        where = [] if self.where is None else [self.where.number]
+        return (self.body.digest(), *numbers, self.left.number, self.limit, *where)
 
     @property
     def work(self) -> int:
@@ -76,6 +87,9 @@ class Iteration(Step):
 
     def evaluate(self, known: Known, numbers: Numbers) -> None:
         state, given = [known[a.number] for a in self.state], [known[a.number] for a in self.given]
+        if self.where is not None and known[self.where.number][0, 0] == 0:
+            known[self.left.number] = known[self.where.number].copy()
+            return
         for _ in range(self.limit):
             *state, left = self.body.evaluate(*state, *given, numbers=numbers)
             if not (left[0, 0] != 0 and left[0, 0] == left[0, 0]):
@@ -85,15 +99,17 @@ class Iteration(Step):
     def write(self, writer: EntryWriter) -> None:
         body = writer.program(self.body)
         about = repr((body, [a.size for a in self.writes], len(self.given), self.limit))
+        about += "" if self.where is None else " where"
         name = f"trajopt_iterate_{hashlib.sha256(about.encode()).hexdigest()[:16]}"
         writer.define(name, self._text(name, body, writer.lanes))
-        writer.call(name, *self.state, *self.given, self.left, writer.scratch, writer.spill)
+        writer.call(name, *self.reads, self.left, writer.scratch, writer.spill)
 
     def _text(self, name: str, body: str, lanes: LaneType) -> str:
-        """LLVM text of `void name(double *state0, ..., double *given0, ..., double *left, double *room, *spill)`."""
+        """LLVM text of `void name(double *state0, ..., *given0, ..., *where, *left, *room, *spill)`."""
         real, mask, align = lanes.real, lanes.mask, lanes.align
-        inputs = [f"%a{i}" for i in range(len(self.reads))]
-        arguments = ", ".join(f"ptr {a}" for a in (*inputs, "%left", "%room", "%spill"))
+        inputs = [f"%a{i}" for i in range(len(self.state) + len(self.given))]
+        asked = [] if self.where is None else ["%where"]
+        arguments = ", ".join(f"ptr {a}" for a in (*inputs, *asked, "%left", "%room", "%spill"))
         b = Builder(f"define internal void @{name}({arguments})")
         outputs, end = [], 0
         for array in self.writes:
@@ -103,13 +119,17 @@ class Iteration(Step):
         table = b.op(f"alloca ptr, i64 {len(inputs) + len(outputs)}")
         for i, address in enumerate((*inputs, *outputs)):
             b.store(address, b.op(f"getelementptr ptr, ptr {table}, i64 {i}"), "ptr")
-        with b.loop(0, self.limit, carried=[(mask, lanes.mask_true), (real, lanes.constant(0.0))]) as loop:
+        zero, first, some = lanes.constant(0.0), lanes.mask_true, None
+        if asked:
+            first = b.op(f"fcmp une {real} {b.load(asked[0], real, align)}, {zero}")
+            some = first if lanes.width == 1 else _any(b, first, lanes.width)
+        with b.loop(0, self.limit, carried=[(mask, first), (real, zero)], only_if=some) as loop:
             active, left = loop.values
             b.do(f"call void @{body}(ptr {table}, ptr {scratch}, ptr %spill)")
             for array, old, new in zip(self.state, inputs, outputs):
                 _replace(b, lanes, active, array.size, old, new)
             left = b.op(f"select {mask} {active}, {real} {b.load(outputs[-1], real, align)}, {real} {left}")
-            active = b.op(f"fcmp one {real} {left}, {lanes.constant(0.0)}")
+            active = b.op(f"fcmp one {real} {left}, {zero}")
             loop.only_while(active if lanes.width == 1 else _any(b, active, lanes.width))
             loop.carry(active, left)
         b.store(loop.results[1], "%left", real, align)

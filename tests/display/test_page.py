@@ -1,0 +1,112 @@
+"""A page that is served before there is a motion, and its light."""
+
+from __future__ import annotations
+
+import base64
+import re
+import urllib.request
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from tests.display.recording import Recording
+from tests.display.test_live import until
+from trajopt.display import Page, View
+from trajopt.display.player import Player
+from trajopt.errors import InvalidArgumentError
+from trajopt.solution import Solution
+from trajopt.terminal.show import show_until_closed
+
+msgspec = pytest.importorskip("msgspec", reason="no viser: pip install viser trimesh pycollada")
+zstandard = pytest.importorskip("zstandard", reason="no viser: pip install viser trimesh pycollada")
+LIGHTS = {"EnvironmentMapMessage", "EnableLightsMessage", "HemisphereLightMessage"}
+
+
+def recorded(html: str) -> list[dict[str, Any]]:
+    """Messages of a file, which viser compresses behind their length."""
+    found = re.search(r'__VISER_EMBED_DATA__="([^"]+)"', html)
+    assert found is not None
+    data = base64.b64decode(found.group(1))
+    whole = zstandard.ZstdDecompressor().decompress(data[8:], max_output_size=int.from_bytes(data[:8], "little"))
+    end = 8 + int.from_bytes(whole[:8], "little")
+    return [message for _, message in msgspec.msgpack.decode(whole[8:end])["messages"]]
+
+
+def test_a_page_waits_for_a_view_and_ends_with_it(reach: Solution) -> None:
+    with Page(words="solving <arm> ...") as page:
+        assert b"<html" in urllib.request.urlopen(page.url, timeout=10).read()
+        with View(reach, page=page, playing=False) as view:
+            assert (view.url, view.port, view.server) == (page.url, page.port, page.server)
+            with pytest.raises(InvalidArgumentError, match="page: expected an open page without a view, got a filled"):
+                View(reach, page=page)
+            assert not page.closed
+        assert page.closed
+        with pytest.raises(InvalidArgumentError, match="got a closed one; make another Page"):
+            View(reach, page=page)
+    with pytest.raises(InvalidArgumentError, match="page: expected a Page"):
+        View(reach, page="http://127.0.0.1")  # type: ignore[arg-type]
+    assert repr(page) == "Page(closed)"
+
+
+def test_words_stand_on_a_page_until_it_is_filled(reach: Solution) -> None:
+    with Page(words="solving <arm> ...") as page:
+        said = _messages(page.server, "GuiHtmlMessage")
+        assert [message.props.content.count("solving &lt;arm&gt; ...") for message in said] == [1]
+        View(reach, page=page, playing=False)
+        assert _messages(page.server, "GuiRemoveMessage")
+
+
+def test_light_comes_first_and_files_do_without(reach: Solution) -> None:
+    with View(reach, playing=False) as view:
+        kinds = [type(message).__name__ for message in _messages(view.server)]
+        assert kinds.index("MeshMessage") > max(kinds.index(kind) for kind in LIGHTS)
+        kinds = [message["type"] for message in recorded(view.html())]
+        assert "MeshMessage" in kinds
+        assert not LIGHTS & set(kinds)
+        view.server.scene.add_light_hemisphere("/mine")
+        lamps = [message["name"] for message in recorded(view.html()) if message["type"] in LIGHTS]
+        assert lamps == ["/mine"]
+        view.server.scene.configure_environment_map(None)  # who lights a page lights its files
+        assert {message["type"] for message in recorded(view.html())} >= LIGHTS
+
+
+def test_a_clock_stands_while_no_page_is_open() -> None:
+    asked: list[bool] = []
+    open_now = [False]
+
+    def watched() -> bool:
+        asked.append(open_now[0])
+        return open_now[0]
+
+    player = Player(Recording(), 10.0, lambda time: None, watched)
+    player.start()
+    try:
+        assert until(lambda: len(asked) > 40)  # more than a second
+        assert player.playing
+        assert player.time == 0.0
+        open_now[0] = True
+        assert until(lambda: player.time > 0.0)
+    finally:
+        player.close()
+
+
+def test_a_page_is_opened_before_the_problem_is_solved(reach: Solution, monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+    monkeypatch.setattr("trajopt.display.page.open_page", lambda url: not events.append(url))
+    monkeypatch.setattr(View, "wait", lambda view: events.append(f"{view.url} {list(view.actors)}"))
+
+    def solve() -> Solution:
+        events.append("solved")
+        return reach
+
+    show_until_closed(Console(quiet=True), solve, "reach")
+    opened, solved, shown = events
+    assert solved == "solved"
+    assert shown == f"{opened} ['reach']"
+
+
+def _messages(server: Any, kind: str = "") -> list[Any]:
+    """Messages that a new client is sent, of one kind."""
+    every = server._websock_server._broadcast_buffer.message_from_id.values()
+    return [message for message in every if kind in type(message).__name__]

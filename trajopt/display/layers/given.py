@@ -1,0 +1,55 @@
+"""Layers of a view with what its caller asks for, and puts beside the motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from trajopt.analysis import StateCovariance
+from trajopt.analysis.basics import check_solution
+from trajopt.checks import check_known, check_texts
+from trajopt.display.layers import LAYERS, LayerKind
+from trajopt.display.layers.around import around
+from trajopt.display.layers.sensed import sensed
+from trajopt.display.layers.uncertainty import uncertain
+
+if TYPE_CHECKING:
+    from trajopt.sensing import OccupancyGrid, Scan
+
+
+def given_layers(
+    solutions: Any,
+    *,
+    layers: Sequence[str],
+    obstacles: npt.ArrayLike,
+    lines: Sequence[npt.ArrayLike],
+    covariance: StateCovariance | None,
+    grid: OccupancyGrid | None,
+    scans: Scan | Sequence[Scan],
+) -> tuple[LayerKind, ...]:
+    """Kinds of layers that a view may have.
+
+    Args:
+        solutions: What is shown.
+        layers: As in `trajopt.display.show`, and the others likewise.
+        obstacles: Upright cylinders or balls.
+        lines: Lists of points.
+        covariance: Covariances of the first solution.
+        grid: Map.
+        scans: One scan, or one for each knot.
+
+    Raises:
+        InvalidArgumentError: An argument does not fit.
+        UnknownNameError: There is no such layer.
+    """
+    several = solutions if isinstance(solutions, (list, tuple)) else [solutions]
+    more: tuple[LayerKind, ...] = ()
+    if several:
+        first = check_solution(several[0])
+        more = (*uncertain(covariance, first), *sensed(grid, scans, first))
+    kinds = (*LAYERS, *around(obstacles, lines), *more)
+    wanted = {check_known("layers", name, [kind.label for kind in kinds]) for name in check_texts("layers", layers)}
+    return tuple(replace(kind, on=True) if kind.label in wanted else kind for kind in kinds)

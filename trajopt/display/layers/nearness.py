@@ -1,0 +1,159 @@
+"""Margins of constraints and limits in the scene: rings at joints and feet, lines to what is near."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pinocchio as pin
+
+from trajopt.analysis.approaches import approaches_of
+from trajopt.analysis.limits import joint_uses
+from trajopt.analysis.obstacles import obstacles_of
+from trajopt.display.layers.base import Layer
+from trajopt.display.layers.drawing import Color, mixed, torus, turned_up
+from trajopt.display.layers.known import film, size_of
+from trajopt.display.timeline import Timeline
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+FREE, NEAR, LIMIT = (120, 120, 120), (245, 190, 0), (215, 25, 30)
+"""Colours of what is far from its limit, near it, and at it."""
+
+_FROM, _MIDDLE = 0.5, 0.8  # parts of a limit at which grey begins to turn, and is yellow [-]
+_JOINT, _FOOT = 0.12, 0.06  # radii of rings, in sizes of the robot [-]
+_REACH = 0.3  # distance beyond which no line is drawn, in sizes of the robot [-]
+_LINE = 4.0  # width of lines [pixel]
+_THICK = 0.12  # radius of a ring's tube, in that of the ring [-]
+_STEP = 0.02  # by which a use changes before a colour is set anew [-]
+_NO_LIMIT = 1e10  # and more stand in files for limits that are none
+
+
+def margin_color(use: float) -> Color:
+    """Grey up to half of a limit, yellow at 0.8 of it, red at the limit and beyond."""
+    if use < _MIDDLE:
+        return mixed(FREE, NEAR, max(use - _FROM, 0.0) / (_MIDDLE - _FROM))
+    return mixed(NEAR, LIMIT, min((use - _MIDDLE) / (1.0 - _MIDDLE), 1.0))
+
+
+class MarginsInScene(Layer):
+    """Rings around joints by the use of their limits, rings around feet by that of friction, lines to obstacles.
+
+    A joint's ring has the colour of the largest use of its limits: of position, velocity, and torque or force, with
+    bounds of constraints that are tighter. A line joins a body with what is nearest of what it keeps clear of, up to
+    0.3 of the robot's size; it is red where nothing is left, grey from half of that reach on.
+    """
+
+    def __init__(self, scene: Any, solution: Solution, name: str) -> None:
+        super().__init__(scene, solution, name)
+        self._film, self._timeline = film(solution), Timeline(solution)
+        size = size_of(self._film)
+        self._model = None if solution.robot is None else solution.robot.model
+        self._axes = {} if self._model is None else joint_axes(self._model)
+        self.joints = {joint: uses for joint, uses in joint_uses(solution).items() if joint in self._axes}
+        feet = () if self._film.motion is None else self._film.motion.feet
+        self.feet = [(foot, uses) for foot in feet if np.isfinite(uses := foot.cone_use).any()]
+        self.approaches, self._reach = approaches_of(solution), _REACH * size
+        self._sizes = size * np.array([_JOINT] * len(self.joints) + [_FOOT] * len(self.feet), dtype=np.float32)
+        self._rings = self._add_rings() if len(self._sizes) else None
+        look: dict[str, Any] = {"thickness": _LINE, "thickness_units": "screen"}
+        self._lines = scene.add_line_segments(f"{name}/lines", np.zeros((1, 2, 3)), FREE, **look)
+        self.at(0.0)
+
+    def _add_rings(self) -> Any:
+        """All rings, as one node of the scene."""
+        count = len(self._sizes)
+        return self.scene.add_batched_meshes_simple(
+            f"{self.name}/rings",
+            *torus(_THICK),
+            batched_wxyzs=np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
+            batched_positions=np.zeros((count, 3)),
+            batched_scales=self._sizes,
+            batched_colors=np.tile(FREE, (count, 1)).astype(np.uint8),
+            cast_shadow=False,
+            lod="off",
+        )
+
+    def uses(self, time: float) -> Reals:
+        """Use of limits of each joint, then of friction of each foot at a time [s], (n,) [-]; NaN where there is none.
+
+        That of joints changes evenly between two knots.
+        """
+        t, part = self._film.knot(time)
+        with np.errstate(invalid="ignore"):
+            rows = [np.array([uses[t], uses[min(t + 1, len(uses) - 1)]]) for uses in self.joints.values()]
+            joints = [(1.0 - part) * a + part * b if np.isfinite([a, b]).all() else a for a, b in rows]
+        return np.array([*joints, *(uses[t] for _, uses in self.feet)])
+
+    def at(self, time: float) -> None:
+        if self._rings is not None:
+            self._place_rings(self._rings, time)
+        t, part = self._film.knot(time)
+        k = t + 1 if part >= 1.0 else t
+        pairs, colors = [], []
+        for each in self.approaches:
+            place = np.array([self._film.between(each.starts, time), self._film.between(each.ends, time)])
+            margin = float(self._film.between(each.margins, time))
+            if not np.isfinite(margin):  # beside a knot without this term
+                place, margin = np.array([each.starts[k], each.ends[k]]), float(each.margins[k])
+            if margin <= self._reach:
+                pairs.append(place)
+                colors.append(margin_color(1.0 - margin / self._reach))
+        self._lines.visible = bool(pairs)
+        if pairs:
+            self._lines.points = np.array(pairs, dtype=np.float32)
+            self._lines.colors = np.repeat(np.array(colors, dtype=np.uint8)[:, None], 2, axis=1)
+
+    def _place_rings(self, rings: Any, time: float) -> None:
+        places, normals = [], []
+        if self._model is not None and self.joints:
+            joints = [self._model.getJointId(joint) for joint in self.joints]
+            state = self._timeline.states(self.solution.xs, time)[0, : self._model.nq]
+            pin.forwardKinematics(self._model, data := self._model.createData(), state)
+            places += [np.array(data.oMi[joint].translation) for joint in joints]
+            normals += [data.oMi[joint].rotation @ self._axes[name] for joint, name in zip(joints, self.joints)]
+        t = self._film.knot(time)[0]
+        places += [self._film.between(foot.positions, time) for foot, _ in self.feet]
+        normals += [foot.normals[t] for foot, _ in self.feet]
+        uses = self.uses(time)
+        shown = ~np.isnan(uses)
+        rings.batched_positions = np.array(places, dtype=np.float32)
+        rings.batched_wxyzs = np.array([turned_up(normal) for normal in normals], dtype=np.float32)
+        _set(rings, "batched_scales", np.where(shown, self._sizes, 0.0).astype(np.float32))
+        steps = np.round(np.where(shown, uses, 0.0) / _STEP) * _STEP
+        _set(rings, "batched_colors", np.array([margin_color(float(use)) for use in steps], dtype=np.uint8))
+
+
+def joint_axes(model: pin.Model) -> dict[str, Reals]:
+    """Unit axis of each joint with one degree of freedom, by its name, in the joint's own axes (3,).
+
+    Args:
+        model: The Pinocchio model.
+    """
+    data, found = model.createData(), {}
+    q = pin.neutral(model)
+    for joint in range(1, model.njoints):
+        if model.joints[joint].nv == 1:
+            column = pin.computeJointJacobian(model, data, q, joint)[:, model.joints[joint].idx_v]
+            turn = column[3:] if np.linalg.norm(column[3:]) > 1e-9 else column[:3]
+            found[model.names[joint]] = turn / np.linalg.norm(turn)
+    return found
+
+
+def has_margins(solution: Solution) -> bool:
+    """Whether there is a limit of a joint, or an obstacle to keep clear of; nothing is evaluated."""
+    model = None if solution.robot is None else solution.robot.model
+    if model is not None:
+        room = model.lowerPositionLimit < model.upperPositionLimit
+        ends = [model.lowerPositionLimit[room], model.upperPositionLimit[room], model.velocityLimit, model.effortLimit]
+        if any((np.isfinite(each) & (np.abs(each) < _NO_LIMIT)).any() for each in ends):
+            return True
+    return bool(obstacles_of(solution))
+
+
+def _set(handle: Any, name: str, values: Any) -> None:
+    """Sets an array of a node of the scene if it is another one: each change is a message of its own."""
+    if not np.array_equal(getattr(handle, name), values):
+        setattr(handle, name, values)

@@ -1,0 +1,172 @@
+"""Maps and LIDAR scans beside a motion in the plane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.checks import check_items
+from trajopt.display.layers.base import Layer, LayerKind
+from trajopt.display.layers.drawing import boxes, rgb
+from trajopt.display.layers.known import film
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.plotting.style import GREEN, GREY, RED
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.sensing import OccupancyGrid, Scan
+    from trajopt.solution import Solution
+
+_TALL = 0.06  # height of walls, in the longer side of the map [-]
+_RISE = 0.03  # height of beams, in the reach of the LIDAR [-]
+_DOT = 0.006  # size of a point that a beam met, likewise [-]
+_BEAMS = 120  # that are drawn at most
+_WIDTH = 0.5  # half length of the nearest wall [m], and from where its direction is taken
+
+
+class Map(Layer):
+    """Occupied cells of a grid as walls.
+
+    Args:
+        scene: viser's scene.
+        solution: The solution.
+        name: Path of the layer in the scene.
+        grid: The grid.
+    """
+
+    def __init__(self, scene: Any, solution: Solution, name: str, *, grid: OccupancyGrid) -> None:
+        super().__init__(scene, solution, name)
+        left, right, low, high = grid.extent
+        tall = _TALL * max(right - left, high - low)
+        self._corners = np.array([[left, low, 0.0], [right, high, tall]])
+        if grid.occupied.any():
+            points, faces = boxes(rectangles(grid), tall)
+            scene.add_mesh_simple(
+                f"{name}/walls",
+                points.astype(np.float32),
+                faces.astype(np.uint32),
+                color=rgb(GREY),
+                flat_shading=True,
+                cast_shadow=False,
+            )
+
+    def at(self, time: float) -> None:
+        """Walls stay where they are."""
+
+    def points(self) -> Reals:
+        return self._corners
+
+
+class Scans(Layer):
+    """Beams of a LIDAR (red) to the points that they met, and the nearest wall with its normal (green).
+
+    Args:
+        scene: viser's scene.
+        solution: The solution.
+        name: Path of the layer in the scene.
+        scans: One, or one for each knot.
+    """
+
+    def __init__(self, scene: Any, solution: Solution, name: str, *, scans: Sequence[Scan]) -> None:
+        super().__init__(scene, solution, name)
+        self._film, self._scans, self._shown = film(solution), scans, -1
+        reach = max(scan.most for scan in scans)
+        self._rise = _RISE * reach
+        line: dict[str, Any] = {"thickness_units": "screen"}
+        none = np.zeros((1, 2, 3), dtype=np.float32)
+        self._beams = scene.add_line_segments(f"{name}/beams", none, (250, 190, 170), thickness=1.0, **line)
+        self._wall = scene.add_line_segments(f"{name}/wall", none, rgb(GREEN), thickness=4.0, **line)
+        look: dict[str, Any] = {"point_size": _DOT * reach, "point_shape": "circle", "point_shading": "flat"}
+        self._hits = scene.add_point_cloud(f"{name}/hits", none[0, :1], rgb(RED), precision="float32", **look)
+        self.at(0.0)
+
+    def at(self, time: float) -> None:
+        t, part = self._film.knot(time)
+        number = min(t + 1 if part >= 1.0 else t, len(self._scans) - 1)
+        if number == self._shown:
+            return
+        self._shown, scan = number, self._scans[number]
+        points = self._raised(scan.points)
+        self._beams.visible = self._hits.visible = bool(len(points))
+        if len(points):
+            ends = points[:: max(1, -(-len(points) // _BEAMS))]
+            start = self._raised(scan.pose[None, :2])
+            self._beams.points = np.stack([np.broadcast_to(start, ends.shape), ends], axis=1)
+            self._hits.points = points
+        wall = scan.wall(_WIDTH)
+        self._wall.visible = wall is not None
+        if wall is not None:
+            along, away = _WIDTH * wall.tangent(), 0.5 * _WIDTH * wall.normal
+            pairs = [(wall.point - along, wall.point + along), (wall.point, wall.point + away)]
+            self._wall.points = np.array([self._raised(np.array(pair)) for pair in pairs])
+
+    def _raised(self, points: Reals) -> Reals:
+        """Points (n, 3) above those of the plane (n, 2)."""
+        return np.column_stack([points, np.full(len(points), self._rise)]).astype(np.float32)
+
+    def points(self) -> Reals:
+        return np.concatenate([self._raised(scan.points) for scan in self._scans])
+
+
+def rectangles(grid: OccupancyGrid) -> Reals:
+    """Rectangles (x, y, x, y), shape (n, 4) [m], that cover the occupied cells: runs of rows, joined where they agree.
+
+    Args:
+        grid: The grid.
+    """
+    found: list[list[int]] = []
+    before: dict[tuple[int, int], list[int]] = {}  # rectangles that end in the row before, by their columns
+    for row, cells in enumerate(grid.occupied):
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], cells, [False]]).astype(int)))
+        now = {}
+        for first, last in edges.reshape(-1, 2).tolist():
+            each = before.get((first, last))
+            if each is None:
+                found.append(each := [first, row, last, row + 1])
+            each[3] = row + 1
+            now[first, last] = each
+        before = now
+    return np.tile(grid.origin, 2) + grid.resolution * np.array(found, dtype=float)
+
+
+def sensed(grid: OccupancyGrid | None, scans: Scan | Sequence[Scan], solution: Solution) -> tuple[LayerKind, ...]:
+    """Kinds of layers of a map and of scans; none of what there is not.
+
+    Args:
+        grid: The map.
+        scans: One scan, or one for each knot of the solution, 0..T - 1 or 0..T.
+        solution: The first solution that is shown.
+
+    Raises:
+        InvalidArgumentError: The map is none, or scans are none, or of another number.
+    """
+    kinds = []
+    if grid is not None:
+        if not (hasattr(grid, "occupied") and hasattr(grid, "extent")):
+            raise InvalidArgumentError(
+                f"grid: expected an OccupancyGrid, got {shown(grid)}; write OccupancyGrid(cells, resolution=0.05)"
+            )
+        kinds.append(LayerKind(label="map", applies=lambda solution: True, build=partial(Map, grid=grid)))
+    several: Any = [scans] if _is_scan(scans) else check_items("scans", scans, "scans", cure="Lidar().scan(grid, pose)")
+    for i, each in enumerate(several):
+        if not _is_scan(each):
+            raise InvalidArgumentError(
+                f"scans[{i}]: expected a Scan, got {shown(each)}; Lidar().scan(grid, pose) makes one"
+            )
+    if len(several):
+        T = len(solution.xs) - 1
+        if len(several) not in (1, T, T + 1):
+            raise InvalidArgumentError(
+                f"scans: expected one, or one for each of the knots, {T} or {T + 1}, got {len(several)}; repeat those "
+                "that last for several knots"
+            )
+        kinds.append(LayerKind(label="scans", applies=lambda solution: True, build=partial(Scans, scans=several)))
+    return tuple(kinds)
+
+
+def _is_scan(given: Any) -> bool:
+    """Whether something is a Scan of `trajopt.sensing`, a room above this one."""
+    return all(hasattr(given, name) for name in ("pose", "ranges", "most", "points", "wall"))

@@ -1,0 +1,139 @@
+"""A page in the browser without a scene yet: its server, its address and its light."""
+
+from __future__ import annotations
+
+import atexit
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
+from types import TracebackType
+from typing import Any
+
+from trajopt.checks import check_count, check_text
+from trajopt.display.browser import open_page
+from trajopt.display.extra import import_viser
+from trajopt.display.stage import light_simply
+from trajopt.errors import InvalidArgumentError
+
+
+class Page:
+    """A page that is served until `close`, or the end of the program, and waits for a `View` to fill it.
+
+        with Page(words="solving ...") as page:
+            page.open()
+            View(solver.solve(), page=page).wait()
+
+    A browser takes a second or more to load viser's client: in this way it does while the problem is solved.
+
+    Args:
+        host: Address at which it listens; others than loopback let other machines see the page.
+        port: Port; 0 takes a free one.
+        words: What stands on the page until it is filled.
+
+    Attributes:
+        server: viser's server.
+        host: Address at which it listens.
+        port: Port at which it listens.
+        filled: Whether a view fills it.
+
+    Raises:
+        InvalidArgumentError: The address is not of this machine, or the port is taken.
+        MissingDependencyError: The extra `display` is not installed.
+    """
+
+    def __init__(self, host: str = "127.0.0.1", port: int = 0, *, words: str = "") -> None:
+        viser = import_viser()
+        self.host = check_address(host, port)
+        check_text("words", words)
+        with _silence():
+            self.server: Any = viser.ViserServer(host=self.host, port=port, label="trajopt", verbose=False)
+        self.port = int(self.server.get_port())
+        self.filled, self._closed = False, threading.Event()
+        atexit.register(self.close)
+        light_simply(self.server)
+        gui = self.server.gui
+        gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
+        gui.main_panel.dock_right()
+        self._words = gui.add_html(f'<div style="padding:0 1em">{escape(words)}</div>') if words else None
+
+    def start(self) -> None:
+        """Takes the words away, as a view fills the page now."""
+        self.filled = True
+        if self._words is not None:
+            self._words.remove()
+            self._words = None
+
+    @property
+    def url(self) -> str:
+        """Address of the page."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "::1": "[::1]"}.get(self.host, self.host)
+        return f"http://{host}:{self.port}"
+
+    def open(self) -> bool:
+        """Opens the page in the browser of this machine's screen; returns whether there is one."""
+        return open_page(self.url)
+
+    def wait(self) -> None:
+        """Returns when the page is closed, or after Ctrl-C, which closes it."""
+        try:
+            while not self._closed.wait(0.5):
+                pass
+        except KeyboardInterrupt:
+            self.close()
+
+    def close(self) -> None:
+        """Ends the server; a browser keeps what it shows. A closed page stays closed."""
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        atexit.unregister(self.close)
+        with _silence():
+            self.server.stop()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the server has ended."""
+        return self._closed.is_set()
+
+    def __enter__(self) -> Page:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Page({'closed' if self.closed else self.url})"
+
+
+def check_address(host: Any, port: Any) -> str:
+    """Returns `host`; raises InvalidArgumentError unless one can listen at a port of it."""
+    check_text("host", host)
+    check_count("port", port, most=65535)
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind((host, port))
+    except (OSError, UnicodeError) as error:
+        raise InvalidArgumentError(
+            f"host, port: expected an address of this machine with a free port, got {host}:{port} "
+            f"({getattr(error, 'strerror', error)}); port 0 takes a free one"
+        ) from error
+    return str(host)
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Keeps viser from printing when a server starts and stops."""
+    import rich
+
+    console = rich.get_console()
+    before, console.quiet = console.quiet, True
+    try:
+        yield
+    finally:
+        console.quiet = before

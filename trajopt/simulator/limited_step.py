@@ -1,0 +1,59 @@
+"""Steps whose motors give no more than they can: what is beyond a limit has no derivative."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.actions.integrated.base import symbol_of
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
+from trajopt.model.functions import named_call
+from trajopt.simulator.model import SimulatorModel
+from trajopt.simulator.steps import Inputs, StepAbstract, StepDerivatives, StepValues
+
+
+class LimitedStep(StepAbstract):
+    """A step of the torques that motors give, those asked for within ± the model's limits.
+
+    Args:
+        step: The step of a model with limits of torques.
+    """
+
+    def __init__(self, step: StepAbstract) -> None:
+        super().__init__(step.model)
+        self._step = step
+        self.accelerations, self.steps_state = step.accelerations, step.steps_state
+
+    def values(self, program: Program, inputs: Inputs) -> StepValues:
+        return self._step.values(program, self._limited(program, inputs))
+
+    def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
+        d = self._step.derivatives(program, self._limited(program, inputs))
+        given = limited_matrix(program, self.model, inputs.torque, inputs.parameters, SX.eye(self.model.nv))
+        return StepDerivatives(values=d.values, Dqdq=d.Dqdq, Dtau=program.matmul(d.Dtau, given))
+
+    def _limited(self, program: Program, inputs: Inputs) -> Inputs:
+        return replace(inputs, torque=limited_torque(program, self.model, inputs.torque, inputs.parameters))
+
+
+def limited_torque(program: Program, model: SimulatorModel, torque: Array, parameters: Array) -> Array:
+    """Adds the call that clips torques (nv,) to the model's limits; the same array without limits."""
+    if model.torque_limits is None:
+        return torque
+    tau, limit = symbol_of(program, torque), model.torque_limits
+    known = [(tau, torque), (model.layout.symbols, parameters)]
+    return named_call(program, "limited", known, {"torque": ca.fmax(-limit, ca.fmin(limit, tau))})["torque"]
+
+
+def limited_matrix(program: Program, model: SimulatorModel, torque: Array, parameters: Array, B: SX) -> Array:
+    """Adds the call that gives B (nv, n) with zeros in the rows of torques, as they were asked for, beyond a limit."""
+    matrix = SX(ca.sparsify(B))
+    if model.torque_limits is not None:
+        tau = symbol_of(program, torque)
+        matrix = ca.diag(ca.if_else(ca.fabs(tau) <= model.torque_limits, 1, 0)) @ matrix
+        known = [(tau, torque), (model.layout.symbols, parameters)]
+        return named_call(program, "given", known, {"B": SX(matrix)})["B"]
+    return program.call(ca.Function("B", [], [matrix]))[0]

@@ -1,0 +1,227 @@
+"""Stops of joints as further contacts of maximal dissipation, where a state is near one: steps of a program.
+
+Far from all stops contacts are solved alone. Where one is near, an iteration of one pass replaces what differs: the
+velocities of the joints that have stops are S v, and with Z and N of `trajopt.simulator.dissipation_node`
+
+    Λ = (Λ_c, J H⁻¹ Sᵀ; S H⁻¹ Jᵀ, S H⁻¹ Sᵀ),     A = (A_c, Z_c Sᵀ F_s; ·, 1 + F_s S H⁻¹ Sᵀ F_s),     Z_s = F_s S H⁻¹,
+
+and N_s, by the coordinate of each stop alone. Nothing of it is computed in a block of lanes that are far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.actions.integrated.base import symbol_of
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
+from trajopt.model.functions import named_call
+from trajopt.simulator.contact import weight_of
+from trajopt.simulator.interior_point import LIMIT, Barrier, iteration, start_function
+from trajopt.simulator.joint_stops import STRENGTH
+from trajopt.simulator.laws import LawAbstract
+from trajopt.simulator.model import SimulatorModel
+
+Known = Sequence[tuple[SX, Array]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alone:
+    """Contacts without stops.
+
+    Attributes:
+        mass_inverse: H⁻¹ (nv, nv).
+        free: v_free (nv,).
+        spread: J H⁻¹ (D, nv).
+        inertia: Λ_c (D, D).
+        approach: J v_free over √μ (D,).
+        law: Values of the laws, scaled.
+        tolerance: Relative step that ends the iteration (1,).
+    """
+
+    mass_inverse: Array
+    free: Array
+    spread: Array
+    inertia: Array
+    approach: Array
+    law: Array
+    tolerance: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stopped:
+    """Effect of the stops.
+
+    Attributes:
+        near: 0 where all of them are off (1,).
+        free: v_free + H⁻¹ Sᵀ p_s (nv,).
+        point: (w, s, z, y) of the stops.
+        law: Values of their laws, scaled.
+        slopes: Derivatives of these, of gaps as velocities, each by its own coordinate.
+        push_by_q: √μ ∂C w (ns,), each by its own coordinate.
+    """
+
+    near: Array
+    free: Array
+    point: tuple[Array, ...]
+    law: Array
+    slopes: Array
+    push_by_q: Array
+
+
+class StopEquations:
+    """The steps of a simulator's joint stops.
+
+    Args:
+        model: The simulator's model, which has stops.
+        q: Symbol of q (nq,).
+        contacts: The law of each contact.
+        duration: Time of a step [s].
+        weight: μ, weight of the barrier.
+    """
+
+    def __init__(self, model: SimulatorModel, q: SX, contacts: Sequence[LawAbstract], duration: SX, weight: SX) -> None:
+        self._nv, self._contacts, self._laws = model.nv, list(contacts), [stop.law for stop in model.stops]
+        self._rows = [stop.row for stop in model.stops]
+        strength = STRENGTH * weight_of(model.state.robot)
+        self._near = SX(sum(stop.nearness(q, duration) for stop in model.stops))
+        self._root = ca.sqrt(weight)
+        values = [stop.values(q, duration, strength) for stop in model.stops]
+        scale = duration / self._root
+        slopes = [ca.jacobian(v, q[stop.place]) * scale for stop, v in zip(model.stops, values)]
+        scaled = [law.scaled(v, scale, self._root) for law, v in zip(self._laws, values)]
+        self._law, self._slopes = SX(ca.vertcat(*scaled)), SX(ca.densify(ca.vertcat(*slopes)))
+        self._size = sum(law.rank for law in self._contacts)
+
+    # Values
+
+    def solve(self, program: Program, known: Known, c: Alone) -> tuple[tuple[Array, ...], Stopped]:
+        """Adds the steps that give (w, s, z, y) of the contacts, and what the stops do."""
+        results = {"near": self._near, "law": self._law, "slopes": self._slopes, "unit": self._root}
+        r = named_call(program, "stops", known, results)
+        near = symbol_of(program, r["near"])
+        (far,) = program.call(ca.Function("far", [near], [ca.if_else(near == 0, 1, 0)]), r["near"])
+        point = program.call(start_function(self._contacts), c.inertia, c.approach, c.law)
+        if self._contacts:
+            given = [c.inertia, c.approach, c.law, c.tolerance]
+            program.iterate(iteration(self._contacts), point, given, limit=LIMIT, where=far)
+        free = symbol_of(program, c.free)
+        own = [SX.ones(symbol.numel()) for symbol in Barrier(self._laws).point]
+        *stops, moved = program.call(ca.Function("start", [free], [*own, free]), c.free)
+        given = [c.mass_inverse, c.free, c.spread, c.inertia, c.approach, c.law, r["law"], c.tolerance, r["unit"]]
+        program.iterate(self._whole(given), [*point, *stops, moved], given, limit=1, where=r["near"])
+        w, slopes, unit = (symbol_of(program, array) for array in (stops[0], r["slopes"], r["unit"]))
+        function = ca.Function("push", [w, slopes, unit], [unit * self._turned(slopes, w)])
+        (push,) = program.call(function, stops[0], r["slopes"], r["unit"])
+        stopped = Stopped(
+            near=r["near"], free=moved, point=tuple(stops), law=r["law"], slopes=r["slopes"], push_by_q=push
+        )
+        return point, stopped
+
+    def _whole(self, given: Sequence[Array]) -> Program:
+        """Contacts and stops together: (their points, v_free, what is given) -> the first two, and 0."""
+        laws = [*self._contacts, *self._laws]
+        parts = [Barrier(each).point for each in (self._contacts, self._laws)]
+        body = Program("contacts and stops")
+        for symbol in (*parts[0], *parts[1]):
+            body.input(symbol.numel())
+        body.input(self._nv)
+        arrays = [body.input(*array.shape) for array in given]
+        inverse, free, spread, inertia, approach, law, own, tolerance, unit = (symbol_of(body, a) for a in arrays)
+        across = spread[:, self._rows]
+        whole = ca.vertcat(ca.horzcat(inertia, across), ca.horzcat(across.T, inverse[self._rows, self._rows]))
+        velocity = ca.vertcat(approach, free[self._rows] / unit)
+        symbols = [inverse, free, spread, inertia, approach, law, own, tolerance, unit]
+        function = ca.Function("whole", symbols, [whole, velocity, ca.vertcat(law, own)])
+        problem = body.call(function, *arrays)
+        point = body.call(start_function(laws), *problem)
+        body.iterate(iteration(laws), point, [*problem, arrays[7]], limit=LIMIT)
+        both = [symbol_of(body, array) for array in point]
+        ends = [symbol.numel() for symbol in parts[0]]
+        first, stops = zip(*(ca.vertsplit(p, [0, end, p.numel()]) for p, end in zip(both, ends)))
+        moved = free + ca.mtimes(inverse[:, self._rows], unit * self._turned(own, stops[0]))
+        function = ca.Function("split", [*both, inverse, free, own, unit], [*first, *stops, moved, SX(0)])
+        body.output(*body.call(function, *point, arrays[0], arrays[1], arrays[6], arrays[8]))
+        return body
+
+    def _turned(self, law: SX, w: SX) -> SX:
+        """C w of each stop (ns,)."""
+        b = Barrier(self._laws)
+        return SX(ca.vertcat(*[each.columns(v) @ x for each, v, x in zip(self._laws, b.of_laws(law), b.of_rays(w))]))
+
+    # Derivatives
+
+    def push(self, program: Program, by_q: Array, d: Stopped) -> Array:
+        """Adds the call that adds Sᵀ √μ ∂C w to a derivative (nv, nv) by q."""
+        whole, push = symbol_of(program, by_q), symbol_of(program, d.push_by_q)
+        diagonal = SX(self._nv, self._nv)
+        for i, row in enumerate(self._rows):
+            diagonal[row, row] = push[i]
+        return program.call(ca.Function("pushed", [whole, push], [whole + diagonal]), by_q, d.push_by_q)[0]
+
+    def couple(self, program: Program, d: Stopped, given: Sequence[Array], state: Sequence[Array]) -> Array:
+        """Adds the steps that put K and X of contacts and stops in place of those of contacts; gives -X_sᵀ N_s.
+
+        Args:
+            program: Where they go.
+            d: The stops.
+            given: H⁻¹, A_c, Z_c, N_c and v̂.
+            state: K and X of contacts.
+        """
+        (more,) = program.call(ca.Function("none", [], [ca.densify(SX(self._nv, self._nv))]))
+        body, arrays, (A, Z, _, n) = self._coupled(given, [*state, more], d)
+        X = body.solve(body.factor(A), Z)
+        K = body.matmul(X, Z, transpose_a=True, subtract=True, initial=arrays[0])
+        x, by_own = symbol_of(body, X), symbol_of(body, n)
+        less = SX(self._nv, self._nv)
+        for i, row in enumerate(self._rows):
+            less[:, row] = -x[self._size + i, :].T * by_own[i]
+        function = ca.Function("split", [x, by_own], [x[: self._size, :], ca.densify(less), SX(0)])
+        body.output(K, *body.call(function, X, n))
+        program.iterate(body, [*state, more], [*given, *d.point, d.law, d.slopes], limit=1, where=d.near)
+        return more
+
+    def follow(self, program: Program, d: Stopped, given: Sequence[Array], followed: Array) -> None:
+        """Adds the steps that put the rows of contacts of A⁻¹ N, with stops, in place of A_c⁻¹ N_c; see `couple`."""
+        body, _, (A, _, N, _) = self._coupled(given, [followed], d)
+        y = symbol_of(body, Y := body.solve(body.factor(A), N))
+        body.output(*body.call(ca.Function("split", [y], [y[: self._size, :], SX(0)]), Y))
+        program.iterate(body, [followed], [*given, *d.point, d.law, d.slopes], limit=1, where=d.near)
+
+    def _coupled(
+        self, given: Sequence[Array], state: Sequence[Array], d: Stopped
+    ) -> tuple[Program, list[Array], tuple[Array, ...]]:
+        """A program of (state, given, the stops), its arrays of what is given, and A, Z, N, and N_s by coordinate."""
+        body = Program("derivatives with stops")
+        for array in state:
+            body.input(*array.shape)
+        arrays = [body.input(*array.shape) for array in (*given, *d.point, d.law, d.slopes)]
+        symbols = [symbol_of(body, array) for array in arrays]
+        inverse, A, Z, N, velocity, *point, law, slopes = symbols
+        b = Barrier(self._laws)
+        followed, by_own = [], []
+        parts = zip(self._laws, b.followers(b.weights), b.of_laws(slopes), self._rows)
+        for each, follower, slope, row in parts:
+            followed.append(follower.F)
+            by_own.append(follower.pull(each.columns(slope).T * velocity[row] + each.gap(slope)))
+        F, n = (
+            SX(x) for x in ca.substitute([ca.vertcat(*followed), ca.vertcat(*by_own)], [*b.point, b.law], [*point, law])
+        )
+        across = (Z[:, self._rows] @ ca.diag(F)).T
+        corner = SX.eye(len(self._rows)) + ca.diag(F) @ inverse[self._rows, self._rows] @ ca.diag(F)
+        own = SX(len(self._rows), self._nv)
+        for i, row in enumerate(self._rows):
+            own[i, row] = n[i]
+        above = SX(self._size, len(self._rows))
+        results = [
+            ca.vertcat(ca.horzcat(A, above), ca.horzcat(across, ca.tril(corner))),
+            ca.vertcat(Z, ca.diag(F) @ inverse[self._rows, :]),
+            ca.vertcat(N, own),
+            n,
+        ]
+        found = body.call(ca.Function("coupled", symbols, [ca.densify(e) for e in results]), *arrays)
+        return body, arrays, found

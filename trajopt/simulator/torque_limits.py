@@ -1,0 +1,49 @@
+"""Limits of torques in the simulator, as a user gives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trajopt.actuation.base import effort_limits
+from trajopt.checks import check_bounds
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.robots.bases import base_joints
+from trajopt.states.state_multibody import StateMultibody
+from trajopt.types import Reals
+
+
+def check_torque_limits(given: Any, state: StateMultibody) -> Reals | None:
+    """Largest torque of each velocity (nv,), inf for none, None without limits [N m, N].
+
+    Args:
+        given: True for the effort limits of the robot's joints, of which a base has none; an array (nv,); or None.
+        state: The state of the robot.
+
+    Raises:
+        InvalidArgumentError: It is none of these, or a limit is negative.
+    """
+    if given is None or given is False:
+        return None
+    if given is not True:
+        if isinstance(given, (str, bytes)):
+            raise InvalidArgumentError(f"torque_limits: expected True, None or {state.nv} numbers, got {shown(given)}")
+        return check_positive_bounds("torque_limits", given, state.nv)
+    limits, robot = effort_limits(state.model), state.model
+    for joint in range(1, 1 + base_joints(robot)):
+        limits[robot.idx_vs[joint] : robot.idx_vs[joint] + robot.nvs[joint]] = np.inf
+    if not np.isfinite(limits).any():
+        raise InvalidArgumentError(
+            f"torque_limits: expected a robot with effort limits, got {state.robot.name!r} without; "
+            f"pass an array of {state.nv} limits"
+        )
+    return limits
+
+
+def check_positive_bounds(argument: str, given: Any, size: int) -> Reals:
+    """Limits (size,) >= 0, inf allowed."""
+    limits = check_bounds(argument, given, size)
+    if np.any(limits < 0):
+        raise InvalidArgumentError(f"{argument}: expected limits >= 0, inf for none, got {limits.min():g}")
+    return limits
