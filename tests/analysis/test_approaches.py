@@ -53,8 +53,9 @@ def test_a_point_meets_the_nearest_ball_on_its_surface() -> None:
 
 def test_two_capsules_are_as_far_apart_as_their_residual_says() -> None:
     state = trajopt.StateMultibody(trajopt.load_robot("planar-3r"))
-    first = trajopt.Capsule(0.04, (-0.2, 0.0, 0.0), (0.1, 0.0, 0.0), frame="tool")
-    pair = trajopt.ResidualModelPairDistance(state, first, trajopt.Capsule(0.1, (0.0, 1.0, 0.0), (0.0, 1.0, 2.0)))
+    first = trajopt.Capsule(0.04, start=(-0.2, 0.0, 0.0), end=(0.1, 0.0, 0.0), frame="tool")
+    post = trajopt.Capsule(0.1, start=(0.0, 1.0, 0.0), end=(0.0, 1.0, 2.0))
+    pair = trajopt.ResidualModelPairDistance(state, first, post)
     end = trajopt.ConstraintStack(state).add("post", pair, lower=0.02)
     terminal = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=end)
     x = np.r_[0.3, -0.4, 0.8, np.zeros(3)]
