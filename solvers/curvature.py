@@ -139,7 +139,7 @@ class Curvature:
 
     @property
     def excess(self) -> float:
-        """How many times its promise a full step has to bring to be tried longer [-]."""
+        """Multiple of its promise from which on a full step is tried longer [-]."""
         return EAGER if self.engaged else EXCESS
 
     def prepare(self) -> None:
