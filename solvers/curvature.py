@@ -55,7 +55,8 @@ class ExactDirection:
     """
 
     def __init__(self, evaluator: Evaluator, gauss_newton: Riccati) -> None:
-        self._gauss_newton, self._hessian = gauss_newton, LagrangianHessian(evaluator)
+        step = gauss_newton.step
+        self._gauss_newton, self._hessian = gauss_newton, LagrangianHessian(evaluator, lam=step.lam, dx=step.dx)
         self._hessian.prepare()
         _ = gauss_newton.native  # compiles its forward pass
         lq = LinearQuadratic.of(evaluator)
@@ -77,10 +78,8 @@ class ExactDirection:
             ridge: ρ of this pass [cost].
             options: Those of the solve.
         """
-        step = self._gauss_newton.forward()
-        self._hessian.lam[:] = step.lam
-        self._hessian.expect(self._hessian.gradient_after(step.dx[-1]))
-        self._hessian()
+        self._gauss_newton.forward()
+        self._hessian(ahead=True)
         for number in range(self._first, min(self._first + TRIES, len(BLENDS))):
             outcome = self._pass(BLENDS[number], ridge, options)
             if outcome.failure is None:
@@ -125,6 +124,7 @@ class Curvature:
         if self._exact is not None:
             self._exact.begin()
         self.blend, self.ridge, self._steady = 0.0, 0.0, 0
+        self._tried, self._beaten, self._pause = False, 0, 0
         self._kept = self._evaluator.k, self._evaluator.K
 
     @property
@@ -155,6 +155,8 @@ class Curvature:
     def direction(self, outcome: RiccatiOutcome, unit: float) -> tuple[RiccatiOutcome, float]:
         """The exact direction in the evaluator's k and K, or the Gauss-Newton one that is there.
 
+        It pauses after Gauss-Newton's was better and brought what it promised: an iteration, then two, and so on.
+
         Args:
             outcome: Outcome of the Gauss-Newton recursion.
             unit: h of the options.
@@ -162,8 +164,12 @@ class Curvature:
         Returns:
             The outcome, and the seconds that compiling took.
         """
-        self.blend = 0.0
+        self.blend, self._tried = 0.0, False
         if not self.engaged:
+            return outcome, 0.0
+        self._tried = self._pause == 0
+        if not self._tried:
+            self._pause -= 1
             return outcome, 0.0
         begun = time.perf_counter()
         exact = self._made()
@@ -200,6 +206,9 @@ class Curvature:
         if self._steady >= STEADY:
             self._crawled = ENOUGH
         self._promised = promised
+        if self._tried:
+            beaten = self.blend == 0.0 and step.accepted and step.decrease >= step.expected
+            self._beaten = self._pause = self._beaten + 1 if beaten else 0
         if self.blend > 0.0:
             if step.accepted and step.length > o.good_step:
                 lower = self.ridge / o.regularization_decrease

@@ -102,8 +102,8 @@ class DDPOptions(SolverOptions):
         hessian: "gauss-newton"; "exact", the Hessian of the Lagrangian where it is convex, blended with Gauss-Newton's
             where it is not, for models that have it; or "auto", Gauss-Newton until many steps were short or brought
             little, or many are still to come (`solvers/curvature.py`), then exact in the same way; short steps are then
-            tried along a parabola and with the goal's curvature at the end made positive, too, and increase ρ from a
-            length of 1/8 on. Crocoddyl's is "gauss-newton".
+            tried along a parabola, too, and increase ρ from a length of 1/8 on. Where a step of Gauss-Newton's is
+            better and brings what it promised, exact ones pause. Crocoddyl's is "gauss-newton".
         rollout_margin: With rollout_on_failure, a step from a guess with gaps is accepted if its cost is at most that
             of this rollout plus rollout_margin · Σ|l_t| of it [-]; Crocoddyl accepts any.
     """

@@ -121,7 +121,7 @@ class LinearStep:
     def zeros(T: int, n: int, m: int, nc: int) -> LinearStep:
         """All zeros."""
         states, controls = (T + 1) * n, T * m
-        flat = np.zeros(2 * states + controls)
+        flat = _roomy(2 * states + controls)
         dx, du, lam = np.split(flat, [states, states + controls])
         return LinearStep(dx.reshape(T + 1, n), du.reshape(T, m), lam.reshape(T + 1, n), np.zeros((T, nc)), flat)
 

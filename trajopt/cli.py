@@ -149,7 +149,13 @@ def simulate(
     configuration: Annotated[str | None, typer.Option(help="Posture to hold, such as standing.")] = None,
     kp: Annotated[float | None, typer.Option(help="Stiffness of all joints [N m/rad].")] = None,
     kd: Annotated[float | None, typer.Option(help="Damping of all joints [N m s/rad].")] = None,
-    base: Annotated[str | None, typer.Option(help="Base: free_flyer, euler, planar or fixed.")] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            help="Base: free_flyer, euler, planar or fixed; by default a .urdf floats, or is fixed where its root "
+            "link has no mass."
+        ),
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Picture: .png, .pdf or .svg.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Moving picture to write: .gif, or .mp4 by ffmpeg.")] = None,
 ) -> None:

@@ -91,6 +91,11 @@ def unknown_name(kind: str, name: object, known: Iterable[str], *, suggest: Iter
     return UnknownNameError(f"{kind} {shown(name)} not found{hint} Known: {listed or 'none'}.")
 
 
+def function_raised(argument: str, error: Exception) -> InvalidArgumentError:
+    """Error of a user's function that raised one; its message names the argument that the function came as."""
+    return InvalidArgumentError(f"{argument}: the function raised {type(error).__name__}: {error}")
+
+
 def close_names(name: str, known: Iterable[str]) -> list[str]:
     """Those of the known names, two at most, that are close to a name, whatever its case and underscores."""
     plain = {each.replace("_", "").lower(): each for each in known}

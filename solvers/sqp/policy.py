@@ -169,7 +169,8 @@ def is_noisy(xs: Reals) -> bool:
 
     The knots where it bends most, `JUMPS` of them, are left out.
     """
-    steps, bends = (np.linalg.norm(np.diff(xs, order, axis=0), axis=1) for order in (1, 2))
+    with np.errstate(over="ignore", invalid="ignore"):  # the guess is checked when it is expanded
+        steps, bends = (np.linalg.norm(np.diff(xs, order, axis=0), axis=1) for order in (1, 2))
     kept = np.argsort(bends)[: bends.size - int(JUMPS * bends.size)]
     return bool(bends[kept].sum() > NOISE * 0.5 * (steps[kept] + steps[kept + 1]).sum())
 

@@ -45,6 +45,7 @@ class SQPProgress(Progress):
         repaired: Whether the trajectory is a rollout, or the first step may end anywhere.
         ridge: What the next QP begins with on the diagonal of Huu.
         failures: Searches without a step, one after the other [-].
+        plain: Whether the next QP is Gauss-Newton's.
         full: Whether the last step was a full one.
         partial: Whether it was a part of one, of a problem without rows.
         shorts: Short steps, one after the other [-].
@@ -80,6 +81,7 @@ class SQPProgress(Progress):
     repaired: bool = True
     ridge: float = 0.0
     failures: int = 0
+    plain: bool = False
     full: bool = False
     partial: bool = False
     shorts: int = 0

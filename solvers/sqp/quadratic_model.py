@@ -73,7 +73,7 @@ class QuadraticModel:
             proximal: Whether rows that are no limits are those of the augmented Lagrangian, or hard.
         """
         blend, ridge, increased = 0.0, run.ridge, False
-        if self._exact is not None and (run.repaired or run.warm):
+        if self._exact is not None and (run.repaired or run.warm) and not run.plain:
             np.divide(run.lam, run.scale, out=self._exact.lam)
             np.divide(run.y, run.scale, out=self._exact.y)
             self._exact.expect(run.p)

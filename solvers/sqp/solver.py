@@ -35,6 +35,7 @@ INCREASE = 10.0  # times relative_tolerance: as products of slacks and multiplie
 PARTIAL = 0.03  # times relative_tolerance, where the last promise was too much: it is exact without rows
 FAILURES = 3  # searches without a step, or linear steps that are short, after which it goes on in another way
 SHORT = 0.2  # length of a short step
+CUT = 0.1  # length below which the next program is Gauss-Newton's, or has a larger δ
 LOST, MEMORY = 0.1, 20  # mean step length of a solve that gets nowhere, over about so many iterations
 ROUNDED = 1e-12  # gap of a rollout
 CLOSE = 1e-2  # largest gap of a trajectory that a rollout is near
@@ -48,8 +49,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
     `add("limits", ResidualModelControl(state), lower=..., upper=...)` those of the controls.
 
     An iteration solves a quadratic program with stages, with the Hessian of the Lagrangian where all models of the
-    problem give it, blended towards Gauss-Newton's where it is indefinite. Constraints on single controls
-    are hard in it.
+    problem give it, blended towards Gauss-Newton's where it is indefinite. Without constraints a step shorter than 0.1
+    is followed by one with Gauss-Newton's. Constraints on single controls are hard in it.
     Rows that are free of the control are not enforced at knot 0 where the start is fixed.
 
     Steps are rollouts of its policy, in which other rows are proximal, so that the step is that of an augmented
@@ -89,6 +90,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         if self.problem.start == "fixed":
             e.xs[0] = run.x0
         self._repair(run, e)
+        e.check_finite()
         run.scale = units.cost_scale(e)
         run.stiffness = units.stiffness(e, run.scale, self.options.path_penalty_ratio)
         near = not run.repaired and is_nearly_a_motion(e.xs, e.f, self.options.feasibility)
@@ -96,7 +98,6 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         if near:
             self._filter.prepare()
         self._begin(run, e)
-        e.check_finite()
         if self.problem.nu == 0 and self.problem.start == "fixed":  # there is nothing to choose
             feasible = run.violation < self.options.feasibility
             run.status = SolverStatus.CONVERGED if feasible else SolverStatus.INFEASIBLE
@@ -144,7 +145,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         self._penalize(run, self._rows.of_general(run.y), weight)
         run.filter, run.largest = [], math.inf
         run.trajectory, run.feasible = (e.xs.copy(), e.us.copy()), run.repaired
-        run.ridge, run.failures, run.full, run.partial, run.shorts = 0.0, 0, False, False, 0
+        run.ridge, run.failures, run.shorts = 0.0, 0, 0
+        run.plain = run.full = run.partial = False
         run.mean_length = 1.0
         self._judge(run, e)
         run.repaired = run.repaired or (run.warm and run.gap < self.options.feasibility)
@@ -257,7 +259,9 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             return
         used = found if taken is None else taken.step
         run.failures = 0
-        run.ridge = 2.0 * max(ridge, FIRST_RIDGE) if taken is not None and taken.length < 0.1 and was_repaired else 0.0
+        cut = taken is not None and taken.length < CUT and was_repaired
+        run.plain = cut and run.blend > 0.0 and not e.nc
+        run.ridge = 2.0 * max(ridge, FIRST_RIDGE) if cut and not run.plain else 0.0
         run.lam, run.y, run.p = used.lam, used.y, run.next_p
         run.K = run.K if used.K is None else used.K
         run.full = taken is not None and taken.length == 1.0

@@ -319,3 +319,16 @@ def test_joint_friction_is_added_on_request() -> None:
         InvalidArgumentError, match="friction: expected None, 'smooth' or a SmoothFriction, got 'rough'"
     ):
         free_dynamics("talos_arm", friction="rough")
+
+
+def test_a_model_with_both_kinds_of_dynamics_is_refused() -> None:
+    class Both(trajopt.DifferentialActionModelSymbolic):
+        def acceleration(self, x: SX, u: SX) -> SX:
+            return u
+
+        def xdot(self, x: SX, u: SX) -> SX:
+            return ca.vertcat(x[1], u - 5.0)
+
+    state = trajopt.StateVector(2)
+    with pytest.raises(InvalidArgumentError, match=r"Both: expected acceleration\(x, u\) or xdot\(x, u\), got both"):
+        trajopt.IntegratedActionModelEuler(Both(state, 1, trajopt.CostStack(state)), 0.1)

@@ -83,6 +83,13 @@ def test_equal_seeds_give_equal_samples() -> None:
     np.testing.assert_array_equal(solution.monte_carlo(0.0, 2).xs[1], solution.monte_carlo(0.0, 2).xs[0])
 
 
+def test_one_sample_has_no_covariance() -> None:
+    one = solved("unicycle").monte_carlo(0.01, 1)
+    assert one.deviations().shape == (1, 3)
+    with pytest.raises(InvalidArgumentError, match="n: expected at least 2 samples for a covariance, got 1; draw more"):
+        one.covariance()
+
+
 def test_many_samples_are_those_of_few_and_more() -> None:
     """More samples than are evaluated side by side: every one follows the dynamics."""
     solution = solved("unicycle")

@@ -80,14 +80,14 @@ def two_feet() -> ContactStack:
     state = robot_state("biped")
     return stack_of(
         "biped",
-        left=ContactModel3D(state, "foot0", gains=GAINS),
+        left=ContactModel3D(state, "foot0", reference=np.zeros(3), gains=GAINS),
         right=ContactModel3D(state, "foot1", reference_frame="local"),
     )
 
 
 def four_feet_and_a_seat() -> ContactStack:
     state = robot_state("quadruped")
-    stack = stack_of("quadruped", seat=ContactModel6D(state, "base_frame", gains=GAINS))
+    stack = stack_of("quadruped", seat=ContactModel6D(state, "base_frame", reference=np.eye(4), gains=GAINS))
     for i in range(4):
         stack.add(f"foot{i}", ContactModel1D(state, f"foot{i}", gains=GAINS))
     return stack
@@ -225,9 +225,13 @@ def test_gains_and_references_are_parameters_of_what_they_are_for() -> None:
     """A gain of 0 is left out for good; a reference without kp too. Others follow their values at run time."""
     state = robot_state("hopper")
     for gains, names in (((0, 0), []), ((0, 2), ["kd"]), ((3, 0), ["kp", "reference"])):
-        for kind in (ContactModel1D, ContactModel3D, ContactModel6D):
-            assert sorted(kind(state, "foot0", gains=gains).parameters()) == names
-    motion = Motion(contact_dynamics_of(stack_of("hopper", foot=ContactModel3D(state, "foot0", gains=(1.0, 1.0)))))
+        for kind, reference in ((ContactModel1D, 0.0), (ContactModel3D, np.zeros(3)), (ContactModel6D, np.eye(4))):
+            assert sorted(kind(state, "foot0", reference=reference, gains=gains).parameters()) == names
+    motion = Motion(
+        contact_dynamics_of(
+            stack_of("hopper", foot=ContactModel3D(state, "foot0", reference=np.zeros(3), gains=(1.0, 1.0)))
+        )
+    )
     changed = ContactModel3D(state, "foot0", reference=[0.1, 0.2, 0.3], gains=(7.0, 5.0))
     model = contact_dynamics_of(stack_of("hopper", foot=changed))
     x, u = random_state("hopper", 0), np.ones(2)
@@ -323,7 +327,7 @@ def test_a_contact_of_a_user() -> None:
 
 def test_a_contact_that_is_added_twice_gets_parameters_of_its_own() -> None:
     state = robot_state("hopper")
-    contact = ContactModel3D(state, "foot0", gains=(1.0, 0.0))
+    contact = ContactModel3D(state, "foot0", reference=np.zeros(3), gains=(1.0, 0.0))
     stack = stack_of("hopper", a=contact, b=contact)
     motion = Motion(contact_dynamics_of(stack, damping=0.1))
     x = random_state("hopper", 0)

@@ -97,6 +97,12 @@ MODELS: list[Case] = [
         INVALID,
         "dimension: expected 6 .* or 3",
     ),
+    (
+        lambda: ContactModel3D(STATE, "foot0", gains=(9, 6)),
+        INVALID,
+        "reference: gains=.kp, kd. with kp > 0 pull 'foot0'",
+    ),
+    (lambda: trajopt.ContactModel6D(STATE, "foot0", gains=(9, 6)), INVALID, "or gains=.0, kd.$"),
     (lambda: ContactModel3D(STATE, "foot0", gains=(-1, 0)), INVALID, "gains: expected kp >= 0 and kd >= 0, got .-1.0"),
     (lambda: ContactModel3D(STATE, "foot0", gains=(0, -1)), INVALID, "gains: expected kp >= 0 and kd >= 0"),
     (lambda: ContactModel3D(STATE, "foot0", gains=(np.nan, 0)), INVALID, "gains: expected finite numbers"),
@@ -275,7 +281,7 @@ def test_what_is_redundant_is_accepted_with_damping_or_switched_off() -> None:
     ],
 )
 def test_parameters_that_are_refused(name: str, value: Any, message: str) -> None:
-    held = ContactStack(STATE).add("foot", ContactModel3D(STATE, "foot0", gains=(1.0, 1.0)))
+    held = ContactStack(STATE).add("foot", ContactModel3D(STATE, "foot0", reference=np.zeros(3), gains=(1.0, 1.0)))
     p = problem(knot(held))
     with pytest.raises(InvalidArgumentError, match=message):
         p.set_parameter(name, value)

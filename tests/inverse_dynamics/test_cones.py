@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from tests.inverse_dynamics.support import base_maps, biped
 from trajopt import FrictionCone, WrenchCone
+from trajopt.errors import InvalidArgumentError
 from trajopt.inverse_dynamics import (
     ContactFrame,
     Motion,
@@ -142,3 +143,13 @@ def test_cones_of_feet_in_the_air_do_not_matter() -> None:
     assert not found.wrenches[~stands].any()
     both = multiple_contact_inverse_dynamics_over_time(motion, SOLES, smoothness=0.0)
     np.testing.assert_allclose(found.wrenches[:2], both.wrenches[:2], atol=1e-4)
+
+
+def test_weights_that_are_all_zero_are_named() -> None:
+    motion = sway(0.0, 2)
+    args = motion.robot, motion.positions, motion.velocities, motion.accelerations
+    wanted = "^force_weight, torque_weight, .*: expected weights that determine every wrench, got 0 for wrenches and 0"
+    with pytest.raises(InvalidArgumentError, match=wanted):
+        multiple_contact_inverse_dynamics(*args, SOLES, force_weight=0.0, torque_weight=0.0)
+    with pytest.raises(InvalidArgumentError, match=wanted):
+        multiple_contact_inverse_dynamics_over_time(motion, SOLES, smoothness=0.0, least_wrench=0.0)

@@ -143,6 +143,16 @@ def test_motions_that_are_wrong_say_what() -> None:
             Motion.of(robot, positions, times, **options)
 
 
+@pytest.mark.parametrize("times", [[0.0, 0.02, 0.01], [0.0, 0.0, 0.01]])
+def test_times_that_do_not_ascend_are_refused(times: list[float]) -> None:
+    robot = biped()
+    q, still = swung(3, 0.01)[0], np.zeros((3, robot.nv))
+    with pytest.raises(InvalidArgumentError, match=r"times: expected to ascend, got 0(\.01)? s after 0"):
+        Motion.of(robot, q, times)
+    with pytest.raises(InvalidArgumentError, match=r"times: expected to ascend, got 0(\.01)? s after 0"):
+        Motion(robot=robot, times=times, positions=q, velocities=still, accelerations=still)
+
+
 def test_feet_that_are_low_and_slow_stand() -> None:
     """A foot that is lifted, and one that slides."""
     robot, count = biped(), 60

@@ -55,7 +55,7 @@ def node(
 def in_contact(*, gains: tuple[float, float] = (3.0, 20.0), active: bool = True, damping: float = 0.1) -> Any:
     state = state_of("drone")
     contacts = trajopt.ContactStack(state)
-    contacts.add("tip", trajopt.ContactModel3D(state, "tip", gains=gains), active=active)
+    contacts.add("tip", trajopt.ContactModel3D(state, "tip", reference=np.zeros(3), gains=gains), active=active)
     actuation = trajopt.ActuationModelFloatingBase(state)
     model = trajopt.DifferentialActionModelContactFwdDynamics(state, actuation, contacts, costs(state), damping=damping)
     return trajopt.IntegratedActionModelEuler(model, 0.01)

@@ -115,6 +115,18 @@ def test_a_function_with_wrong_values_is_named() -> None:
     assert c.step(x).status is mpc.MPCStatus.SOLVED
 
 
+def test_a_function_that_raises_is_named_with_the_time_of_the_knot() -> None:
+    def lost(t: float) -> list[float]:
+        if t > 0.13:
+            raise KeyError("marker")
+        return [0.4, 0.0, 0.4]
+
+    c = controller()
+    c.follow("hand.reference", lost)
+    with pytest.raises(mpc.ClosedLoopError, match=r"at 0\.02 s: hand\.reference at 0\.14 s: .* raised KeyError"):
+        mpc.simulate(c, None, c.problem.x0, 0.2)
+
+
 def test_rotations_are_not_interpolated() -> None:
     state = trajopt.StateMultibody(support.robot("panda"))
     goal = trajopt.ResidualModelFrameRotation(state, "panda_hand", np.eye(3))

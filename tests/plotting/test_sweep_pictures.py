@@ -131,6 +131,8 @@ def test_a_summary_is_drawn_of_what_there_is(cells: Sweep) -> None:
         (lambda s: s.plot(x="goal"), "x: component 'goal' not found"),
         (lambda s: plot_sweep(s, x="goal.reference[0]", y="goal.reference[0]"), "y: expected another component"),
         (lambda s: s[:0].plot(), "sweep: expected one row at least, got none"),
+        (lambda s: plot_parallel_coordinates(print), "sweep: expected a Sweep, got .*makes one"),
+        (lambda s: plot_success_map(None), "sweep: expected a Sweep, got None"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(cells: Sweep, ask: Any, message: str) -> None:

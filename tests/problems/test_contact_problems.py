@@ -28,7 +28,7 @@ T, LANDING = 10, 4  # knots, and which of them is an impulse
 def models() -> tuple[Any, Any]:
     """Continuous knots with a foot and a seat, and a touch-down of the foot."""
     state = robot_state("hopper")
-    contacts = ContactStack(state).add("foot", ContactModel3D(state, "foot0", gains=GAINS))
+    contacts = ContactStack(state).add("foot", ContactModel3D(state, "foot0", reference=np.zeros(3), gains=GAINS))
     contacts.add("seat", ContactModel1D(state, "base_frame"), active=False)
     running = IntegratedActionModelEuler(contact_dynamics_of(contacts), dt=0.01)
     return running, contact_models.impulse("hopper", "foot0")

@@ -314,3 +314,34 @@ def test_a_black_box_that_overwrites_what_it_is_given_is_told_so(what: str) -> N
     message = r"knot 0: Careless.calc raised ValueError: .*read-only; x and u are not to be changed: .* x = x.copy\(\)"
     with pytest.raises(ModelEvaluationError, match=message):
         problem.calc(np.zeros((4, 2)), np.zeros((3, 1)))
+
+
+# Derivatives that are left out
+
+
+@pytest.mark.parametrize(
+    ("kept", "left_out"),
+    [
+        ("", "Fu, data.Fx, data.Lu, data.Luu, data.Lx, data.Lxx"),
+        ("Fu Lx Lxx Lu Luu", "Fx"),
+        ("Fx Lx Lxx Lu Luu", "Fu"),
+        ("Fx Fu Lxx Lu Luu", "Lx"),
+        ("Fx Fu Lx Lxx Luu", "Lu"),
+        ("Fx Fu Lx Lu Luu", "Lxx"),
+    ],
+)
+def test_derivatives_that_are_left_out_are_named(kept: str, left_out: str) -> None:
+    """They would count as zero, and a solve would end elsewhere without a word."""
+
+    class Forgetful(LQRNumpy):
+        def calc_diff(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
+            whole = self.create_data()
+            super().calc_diff(whole, x, u)
+            for name in kept.split() if u is not None else ("Lx", "Lxx"):
+                setattr(data, name, getattr(whole, name))
+
+    case = problems.load("lqr")
+    knot = Forgetful(case.problem.state)
+    boxed = ShootingProblem(case.problem.x0, [knot] * case.problem.T, case.problem.terminal)
+    with pytest.raises(ModelEvaluationError, match=rf"Forgetful\.calc_diff has not set data\.{left_out}; set all"):
+        SolverFDDP(boxed).solve()

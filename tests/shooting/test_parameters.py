@@ -96,6 +96,8 @@ def test_knots(knots: Any, numbers: list[int]) -> None:
         (6, InvalidArgumentError, r"knots: expected numbers from 0 to 5 \(the terminal, also -1\), .*, got 6"),
         (-7, InvalidArgumentError, "knots: expected numbers .* got -7"),
         (1.0, InvalidArgumentError, "knots: expected numbers .* got 1.0"),
+        ([3, 1, 3], InvalidArgumentError, "knots: expected each knot once, got 3 twice"),
+        ([-1, 5], InvalidArgumentError, "knots: expected each knot once, got 5 twice"),
         (True, InvalidArgumentError, "knots: expected numbers .* got True"),
         ([1, 2.5], InvalidArgumentError, "knots: expected numbers .* got 2.5"),
         ([], InvalidArgumentError, r"knots: goal.weight is not at any of \[\]; it is at knots 0..5"),

@@ -140,10 +140,21 @@ def test_values_that_are_not_finite_name_their_knot() -> None:
         problem.calc(xs, np.zeros((3, 1)))
     end = trajopt.ShootingProblem([1.0, 0.0], [pendulum()] * 3, RootOfCost())
     for at, message in ((-1.0, "a cost that"), (0.0, "a terminal gradient that")):  # √x, whose slope at 0 is infinite
-        with pytest.raises(ModelEvaluationError, match=f"knot 3: RootOfCost gives {message} is not finite at x = "):
+        with pytest.raises(ModelEvaluationError, match=f"knot 3: RootOfCost gives {message} is not .* x = [^u]*;"):
             end.calc([*xs[:3], [at, 0.0]], np.zeros((3, 1)))
+    huge = np.array([[0.0], [1e200], [0.0]])
+    with pytest.raises(ModelEvaluationError, match=r"knot 1: .* x = \[1, 0\], u = \[1e\+200\]; .* too large"):
+        trajopt.ShootingProblem([1.0, 0.0], [pendulum()] * 3, stack(control=False)).calc([[1.0, 0.0]] * 4, huge)
     with pytest.raises(ModelEvaluationError, match="knot 1: .* leads to a state that is not finite.*roll out smaller"):
         problem.rollout([[-200.0], [0.0], [0.0]])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("solver", ["SolverFDDP", "SolverSQP"])
+def test_huge_controls_of_a_guess_are_told_without_a_warning(solver: str) -> None:
+    problem = trajopt.ShootingProblem([1.0, 0.0], [pendulum()] * 3, stack(control=False))
+    with pytest.raises(ModelEvaluationError, match=r"knot 0: .* u = \[1e\+200\]; "):
+        getattr(trajopt.solvers, solver)(problem).solve(us=np.full((3, 1), 1e200))
 
 
 def test_a_control_of_another_size_says_how_many_the_model_has() -> None:

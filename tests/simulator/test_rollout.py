@@ -118,6 +118,8 @@ def test_messages() -> None:
         simulator.rollout(x0, np.zeros((2, 18)), 3, DT)
     with pytest.raises(InvalidArgumentError, match=r"taus\(0, x\): expected shape \(18,\), got \(12,\)"):
         simulator.rollout(x0, lambda t, x: np.zeros(12), 3, DT)
+    with pytest.raises(InvalidArgumentError, match=r"taus\(0, x\): the function raised TypeError: .* 1 positional"):
+        simulator.rollout(x0, lambda x: np.zeros(18), 3, DT)
     with pytest.raises(InvalidArgumentError, match=r"x0: expected"):
         simulator.rollout(x0[:-1], None, 3, DT)
     with pytest.raises(InvalidArgumentError, match=r"steps: expected"):

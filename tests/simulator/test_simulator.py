@@ -192,6 +192,7 @@ def test_wrong_arguments_are_told() -> None:
         (lambda: sim.set_parameter("barrier_weight", 0.0), "barrier_weight: expected"),
         (lambda: Simulator(block(), mode="RK5"), "mode: expected one of"),
         (lambda: Simulator(block(), mode="RK2I"), r"got 'RK2I'; did you mean FORWARD_RK2I\?"),
+        (lambda: Simulator(block(), mode="RK1F"), r"got 'RK1F'; did you mean FORWARD_RK1F\?"),
         (lambda: sim.controller_torque([0.0]), "x: expected shape"),
         (lambda: sim.rollout(x, steps=10**9), "steps: expected an integer <= 1000000"),
         (lambda: sim.simulate_batched(DT, [x], Dqdqs=np.ones(2)), "Dqdqs: expected True or False"),

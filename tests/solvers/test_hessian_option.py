@@ -22,7 +22,7 @@ from trajopt.residuals import ResidualModelControl, ResidualModelState, Residual
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
-from trajopt.solution import Solution
+from trajopt.solution import IterationRecord, Solution
 from trajopt.solvers import (
     BoxDDPOptions,
     DDPOptions,
@@ -37,6 +37,7 @@ from trajopt.solvers.geodesic import GeodesicAcceleration
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.riccati import Riccati
 from trajopt.solvers.searches import LineSearch, Step
+from trajopt.solvers.sqp.solver import CUT
 from trajopt.states import StateVector
 
 Solver = type[SolverAbstract[Any]]
@@ -116,6 +117,26 @@ def test_auto_needs_fewer_iterations_where_many_steps_are_short(solver: Solver) 
     )
 
 
+def test_exact_directions_pause_where_gauss_newton_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a loss against a step that brings what it promised: one iteration without, after two in a row two."""
+    tried: list[int] = []
+    records: list[IterationRecord] = []
+    factor = ExactDirection.factor
+
+    def noted(self: ExactDirection, *args: Any) -> Any:
+        tried.append(len(records))
+        return factor(self, *args)
+
+    monkeypatch.setattr(ExactDirection, "factor", noted)
+    case = load("double-pendulum")
+    solution = SolverDDP(case.problem, callbacks=[lambda record: records.append(record)]).solve(case.xs, case.us)
+    lost = [records[i].blend == 0.0 and records[i].decrease >= records[i].expected_decrease for i in tried]
+    in_a_row = [len(list(itertools.takewhile(bool, reversed(lost[: i + 1])))) for i in range(len(lost))]
+    assert solution.converged
+    assert {1, 2} <= set(in_a_row)
+    assert [after - before - 1 for before, after in itertools.pairwise(tried)] == in_a_row[:-1]
+
+
 def test_after_a_part_the_one_above_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts rise by one at most, from the smallest after a failure; those of a NaN are none."""
     family = FAMILIES["double-pendulum"]
@@ -135,7 +156,9 @@ def test_after_a_part_the_one_above_comes_first(monkeypatch: pytest.MonkeyPatch)
         assert after <= (2.0 * before if before else BLENDS[-1])
 
     made = LagrangianHessian.__call__
-    monkeypatch.setattr(LagrangianHessian, "__call__", lambda self: (made(self), self.H[3].fill(np.nan)))
+    monkeypatch.setattr(
+        LagrangianHessian, "__call__", lambda self, *, ahead: (made(self, ahead=ahead), self.H[3].fill(np.nan))
+    )
     solution = solve_from(one, family.starts(18)[17])
     assert all(record.blend == 0.0 for record in solution.history)
     assert np.isfinite(solution.us).all()
@@ -173,6 +196,16 @@ def test_sqp_has_the_same_choice() -> None:
     )
     assert {record.blend for record in usual.history} == {0.0}
     assert max(record.blend for record in auto.history) == 1.0
+
+
+def test_sqp_takes_a_gauss_newton_step_after_a_short_exact_one() -> None:
+    case = load("arm-reach-seed")
+    solution = SolverSQP(case.problem, SQPOptions(max_iterations=60)).solve(case.xs, case.us)
+    short = [r.accepted and r.blend > 0.0 and r.step_length < CUT for r in solution.history]
+    after = [record.blend for was_short, record in zip(short, solution.history[1:]) if was_short]
+    assert solution.converged
+    assert len(after) > 2
+    assert set(after) == {0.0}
 
 
 class Bent(DifferentialActionModelSymbolic):
@@ -252,7 +285,8 @@ def test_what_the_step_expects_leads_along_a_bent_way(seed: int, monkeypatch: py
     """Reaches with a heavy goal: with the gradients of the trajectory itself they take more iterations."""
     one = SolverDDP(arm_reaches.problem(arm_reaches.reach(seed)), DDPOptions(max_iterations=100))
     found = arm_reaches.solve(one)
-    monkeypatch.setattr(LagrangianHessian, "expect", lambda self, p: None)
+    fill = LagrangianHessian.__call__
+    monkeypatch.setattr(LagrangianHessian, "__call__", lambda self, *, ahead: fill(self))
     without = arm_reaches.solve(one)
     assert found.converged
     assert found.iterations < without.iterations

@@ -189,7 +189,7 @@ def test_robot_in_contact() -> None:
     def solve(at: Solution) -> Solution:
         return SolverFDDP(case.problem, options).solve(at)
 
-    agrees(s, solution, 4, step=2e-7, tolerance=1e-3, solve=solve)
+    agrees(s, solution, 4, step=1e-6, tolerance=1e-3, solve=solve)
 
 
 @pytest.mark.parametrize("name", ["pendulum", "quadrotor-obstacles"])

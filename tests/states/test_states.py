@@ -17,7 +17,7 @@ import pytest
 from casadi import SX
 
 from tests.support.own_states import StateCircle, StateOwnRotation, StateTwistedPlane
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import DuplicateNameError, InvalidArgumentError
 from trajopt.robots import Robot, load_robot
 from trajopt.states import StateAbstract, StateMultibody, StateProduct, StateSE3, StateSO3, StateVector
 
@@ -560,3 +560,10 @@ def test_repr() -> None:
     assert repr(StateVector(3)) == "StateVector(3)"
     assert repr(StateVector(3, lower=[0, -np.inf, -np.inf])) == "StateVector(3, 1 bounded)"
     assert repr(bounded_talos_arm()) == "StateMultibody('talos_arm', nq=7, nv=7, 14 of 14 bounded)"
+
+
+def test_two_coordinates_of_one_name_are_refused() -> None:
+    with pytest.raises(
+        DuplicateNameError, match="names: expected a name of its own for each coordinate, got .'a', 'a'."
+    ):
+        StateVector(2, names=["a", "a"])

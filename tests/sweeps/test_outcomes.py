@@ -128,6 +128,7 @@ def test_the_table_has_components(found: Sweep) -> None:
     names = ["index", *(f"goal.reference[{i}]" for i in range(3)), "goal.weight", *columns.OUTCOMES[1:]]
     assert list(found.table) == names
     assert list(found.varied) == ["goal.reference[0]", "goal.reference[1]"]
+    assert found[:0].varied == {}
     wide = columns.components({"us": np.arange(60.0).reshape(2, 30) * [[1.0], [1.0]]}, varied=False)
     assert len(wide) == 30
     still = columns.components({"us": np.zeros((2, 10, 3))}, varied=False)

@@ -75,8 +75,8 @@ def test_functions_of_modules() -> None:
     bare = Recipe(problem="tests.sweeps.builders:bare_problem", solver="SolverSQP").build()
     assert bare.solver.options == SQPOptions()
     for problem, message in (
-        ("bare_problem", "name a solver in the recipe"),
-        ("nothing", "expected that .* returns a ProblemCase, a ShootingProblem or a solver, got NoneType"),
+        ("bare_problem", r'pass Recipe\(problem="tests.sweeps.builders:bare_problem", solver="SolverFDDP"\)$'),
+        ("nothing", "expected that .* returns a ProblemCase, a solver or a ShootingProblem, got NoneType"),
         ("absent", "expected a function that can be imported, .* no attribute 'absent'"),
     ):
         with pytest.raises(InvalidArgumentError, match=message):
@@ -116,7 +116,7 @@ def test_what_workers_cannot_build_is_refused() -> None:
     for thing, message in (
         (lambda: None, "a function that workers can import, .* of a place without a name"),
         (inside, "of the script that runs; put it into a module"),
-        (arm().problem, "write a function in a module that returns it"),
+        (arm().problem, "pass a function in a module that returns a ProblemCase or a solver"),
         (built, "that was built otherwise; write a function"),
         (SolverFDDP, "expected a ready problem or its name"),
     ):

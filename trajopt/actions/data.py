@@ -90,6 +90,27 @@ class ActionData:
         elements = ", ".join(f"data.xnext[{i}]" for i in unset)
         return f"{elements}; set all {self.xnext.size} elements of the next state"
 
+    def forget_derivatives(self) -> None:
+        """Makes derivatives unknown that are zero, to see whether `calc_diff` sets them."""
+        for name in _SHAPES:
+            if name != "xnext" and not getattr(self, name).any():
+                getattr(self, name).fill(_UNSET)
+
+    def forgotten_derivatives(self, *, end: bool = False) -> list[str]:
+        """Derivatives that `calc_diff` has left out: of the dynamics, a gradient without its Hessian, or the reverse.
+
+        A cost of a control alone needs none in the state. One that is not 0 needs some.
+
+        Args:
+            end: Whether this is the end of the horizon, where only Lx and Lxx are asked.
+        """
+        arrays = {name: getattr(self, name) for name in _SHAPES}
+        unset = {n for n, a in arrays.items() if a.size and (a.view(np.uint64) == _UNSET.view(np.uint64)).all()}
+        costs = [("Lx", "Lxx")] if end else [("Lx", "Lxx"), ("Lu", "Luu")]
+        none = self.cost != 0.0 and all({*pair} <= unset for pair in costs)
+        asked = {n for pair in costs if none or len({*pair} & unset) == 1 for n in pair}
+        return sorted(unset & (asked if end else asked | {"Fx", "Fu"}))
+
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "cost":
             cost = as_numbers("data.cost", value, "a number")

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from trajopt.analysis.basics import check_solution
-from trajopt.analysis.references import all_constraints, all_terms, knot_values
-from trajopt.residuals import ResidualModelObstacleDistance, ResidualModelPairDistance
+from trajopt.analysis.references import distances_of
+from trajopt.residuals import ResidualModelPairDistance
 from trajopt.residuals.shapes import closest_points
 from trajopt.types import Reals
 
@@ -53,12 +52,7 @@ def approaches_of(solution: Solution) -> list[Approach]:
     Args:
         solution: The solution.
     """
-    problem = check_solution(solution).problem
-    if problem is None:
-        return []
-    kinds = (ResidualModelObstacleDistance, ResidualModelPairDistance)
-    items = [i for i in (*all_terms(problem), *all_constraints(problem)) if isinstance(i.residual, kinds)]
-    values = knot_values(solution) if items else {}
+    items, values = distances_of(solution)
     return [_approach(solution, item, values) for item in items]
 
 

@@ -55,7 +55,15 @@ class MonteCarlo:
         return np.concatenate([apart(self.solution.xs[knot], part) for part in parts])
 
     def covariance(self, knot: int = -1) -> Reals:
-        """Sample covariance of x ⊖ xs at a knot (ndx, ndx), about the samples' mean."""
+        """Sample covariance of x ⊖ xs at a knot (ndx, ndx), about the samples' mean.
+
+        Raises:
+            InvalidArgumentError: There is one sample alone.
+        """
+        if len(self.xs) < 2:
+            raise InvalidArgumentError(
+                f"n: expected at least 2 samples for a covariance, got {len(self.xs)}; draw more by n"
+            )
         found = self.deviations(knot)
         return np.cov(found, rowvar=False).reshape(found.shape[1], found.shape[1])
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.analysis.basics import check_solution
-from trajopt.analysis.references import all_constraints, all_terms, knot_values
-from trajopt.residuals import ResidualModelObstacleDistance, ResidualModelPairDistance
+from trajopt.analysis.references import distances_of
+from trajopt.residuals import ResidualModelObstacleDistance
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -43,13 +42,8 @@ def obstacles_of(solution: Solution) -> list[Obstacle]:
     Args:
         solution: The solution.
     """
-    problem = check_solution(solution).problem
-    if problem is None:
-        return []
     found: list[Obstacle] = []
-    kinds = (ResidualModelObstacleDistance, ResidualModelPairDistance)
-    items = [i for i in (*all_terms(problem), *all_constraints(problem)) if isinstance(i.residual, kinds)]
-    values = knot_values(solution) if items else {}
+    items, values = distances_of(solution)
     for item in items:
         if isinstance(item.residual, ResidualModelObstacleDistance):
             rows = values[f"{item.name}.{'circles' if item.residual.dim == 2 else 'spheres'}"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.analysis.basics import check_solution
+from trajopt.residuals import ResidualModelObstacleDistance, ResidualModelPairDistance
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -23,12 +25,7 @@ def terms_of(model: Any) -> Iterable[Any]:
 
 def all_terms(problem: Any) -> Iterator[Any]:
     """Cost terms of a problem, one for each name."""
-    seen: set[str] = set()
-    for model in {id(model): model for model in (*problem.running, problem.terminal)}.values():
-        for term in terms_of(model):
-            if term.name not in seen:
-                seen.add(term.name)
-                yield term
+    return _one_of_each_name(problem, terms_of)
 
 
 def constraints_of(model: Any) -> Iterator[Any]:
@@ -39,12 +36,25 @@ def constraints_of(model: Any) -> Iterator[Any]:
 
 def all_constraints(problem: Any) -> Iterator[Any]:
     """Constraints of a problem, one for each name."""
+    return _one_of_each_name(problem, constraints_of)
+
+
+def _one_of_each_name(problem: Any, items_of: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
     seen: set[str] = set()
     for model in {id(model): model for model in (*problem.running, problem.terminal)}.values():
-        for constraint in constraints_of(model):
-            if constraint.name not in seen:
-                seen.add(constraint.name)
-                yield constraint
+        for item in items_of(model):
+            if item.name not in seen:
+                seen.add(item.name)
+                yield item
+
+
+def distances_of(solution: Solution) -> tuple[list[Any], Mapping[str, Reals]]:
+    """Costs and constraints of distances between bodies, and the values of parameters; none without its problem."""
+    kinds = (ResidualModelObstacleDistance, ResidualModelPairDistance)
+    problem = check_solution(solution).problem
+    items = [] if problem is None else [*all_terms(problem), *all_constraints(problem)]
+    found = [item for item in items if isinstance(item.residual, kinds)]
+    return found, knot_values(solution) if found else {}
 
 
 def knot_values(solution: Solution) -> Mapping[str, Reals]:

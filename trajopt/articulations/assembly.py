@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import numpy as np
 import pinocchio as pin
 
 from trajopt.articulations.declared import Joint, Link
 from trajopt.errors import InvalidArgumentError
+from trajopt.robots.masses import check_masses
 
 WORLD = "world"
-_LEAST = 1e-12  # eigenvalue of the mass matrix, scaled to a diagonal of ones, that counts as none [-]
+_CURE = "give its link a mass, and an inertia or a solid such as add_sphere(link, 0.05), or the joint an armature"
 
 
 def assembled(
@@ -37,7 +37,9 @@ def assembled(
     for frame, link, placement in frames:
         index, offset, parent = places[link]
         model.addFrame(pin.Frame(frame, index, parent, offset * placement, pin.FrameType.OP_FRAME))
-    _check_masses(model)
+    if not model.nv:
+        raise InvalidArgumentError("joints: expected at least one that moves, got fixed ones alone; add_free, ...")
+    check_masses(model, _CURE)
     return model
 
 
@@ -83,22 +85,3 @@ def _add(
             model.damping[model.idx_vs[index] + i] = axis.damping
     model.appendBodyToJoint(index, link.inertia(), own)
     return index, own, model.addBodyFrame(link.name, index, own, before)
-
-
-def _check_masses(model: pin.Model) -> None:
-    """Raises unless the mass matrix is positive definite at a configuration that is nothing special."""
-    if not model.nv:
-        raise InvalidArgumentError("joints: expected at least one that moves, got fixed ones alone; add_free, ...")
-    q = pin.integrate(model, pin.neutral(model), np.sin(1.0 + 2.3 * np.arange(model.nv)))
-    data = model.createData()
-    upper = np.triu(pin.crba(model, data, q))
-    scales = np.sqrt(np.maximum(np.diag(upper), 0.0))  # light fingers on a heavy base are no defect
-    weights = 1.0 / np.where(scales > 0.0, scales, 1.0)
-    sizes, directions = np.linalg.eigh((upper + np.triu(upper, 1).T) * np.outer(weights, weights))
-    if sizes[0] <= _LEAST:
-        column = int(np.abs(directions[:, 0]).argmax())
-        joint = next(i for i in range(1, model.njoints) if model.idx_vs[i] <= column < model.idx_vs[i] + model.nvs[i])
-        raise InvalidArgumentError(
-            f"joint {model.names[joint]!r}: expected inertia behind it, got none that each of its motions moves; give "
-            "its link a mass, and an inertia or a solid such as add_sphere(link, 0.05), or the joint an armature"
-        )

@@ -135,6 +135,21 @@ class ContactModelAbstract(TouchModelAbstract):
         self.kp = self.parameter("kp", kp, unit="1/s²", convert=_gain) if kp else None
         self.kd = self.parameter("kd", kd, unit="1/s", convert=_gain) if kd else None
 
+    def reference_or(self, reference: Any, default: Any, cure: str) -> Any:
+        """The reference that was given, or the default; refused with kp > 0, which would pull the contact there.
+
+        Args:
+            reference: What the caller has given, or None.
+            default: Value where kp is 0, which nothing reads.
+            cure: Example of a reference for the message.
+        """
+        if reference is None and self.kp is not None:
+            raise InvalidArgumentError(
+                f"reference: gains=(kp, kd) with kp > 0 pull {self.frame!r} to its reference, and got none; give the "
+                f"place where it touches, such as reference={cure}, or gains=(0, kd)"
+            )
+        return default if reference is None else reference
+
     def position_error(self, motions: Motions) -> SX:
         """e(q), shape (nc,): how far the contact is from its reference; only with kp > 0."""
         name = type(self).__name__

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import casadi as ca
+import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
@@ -19,7 +20,7 @@ class ContactModel2D(ContactModelAbstract):
     Args:
         state: A robot's state.
         frame: Name of the frame.
-        reference: x and z of the point in the world (2,) [m]; matters with kp > 0 only, then run-time parameter.
+        reference: x and z of the point in the world (2,) [m]; needed with kp > 0, then run-time parameter.
         gains: (kp, kd) of Baumgarte's stabilisation [1/s², 1/s].
 
     The error of position, Rᵀ (p_x - x, 0, p_z - z), is seen in the frame's axes. Crocoddyl takes it in the world's
@@ -31,11 +32,12 @@ class ContactModel2D(ContactModelAbstract):
         state: StateAbstract,
         frame: str,
         *,
-        reference: npt.ArrayLike = (0.0, 0.0),
+        reference: npt.ArrayLike | None = None,
         gains: Sequence[float] = (0.0, 0.0),
     ) -> None:
         super().__init__(state, [frame], 2, gains=gains)
-        position = check_array("reference", reference, (2,), cure="x and z in the world [m]")
+        point = self.reference_or(reference, np.zeros(2), "robot.placement(q, frame)[[0, 2], 3]")
+        position = check_array("reference", point, (2,), cure="x and z in the world [m]")
         if self.kp is not None:
             self.reference = self.parameter("reference", position, unit="m")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import casadi as ca
+import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 from casadi import SX
@@ -20,7 +21,7 @@ class ContactModel3D(ContactModelAbstract):
     Args:
         state: A robot's state.
         frame: Name of the frame, such as a point foot.
-        reference: p_ref (3,) in the world [m]; matters with kp > 0 only, then run-time parameter `reference`.
+        reference: p_ref (3,) in the world [m]; needed with kp > 0, then run-time parameter `reference`.
         reference_frame: Axes of the force: "local", or "world" and "local_world_aligned", which are the same.
         gains: (kp, kd) of Baumgarte's stabilisation [1/s², 1/s].
 
@@ -34,12 +35,13 @@ class ContactModel3D(ContactModelAbstract):
         state: StateAbstract,
         frame: str,
         *,
-        reference: npt.ArrayLike = (0.0, 0.0, 0.0),
+        reference: npt.ArrayLike | None = None,
         reference_frame: str | pin.ReferenceFrame = "local_world_aligned",
         gains: Sequence[float] = (0.0, 0.0),
     ) -> None:
         super().__init__(state, [frame], 3, gains=gains, reference_frame=reference_frame)
-        position = check_array("reference", reference, (3,), cure="a point (x, y, z) in the world [m]")
+        point = self.reference_or(reference, np.zeros(3), "robot.placement(q, frame)[:3, 3]")
+        position = check_array("reference", point, (3,), cure="a point (x, y, z) in the world [m]")
         if self.kp is not None:
             self.reference = self.parameter("reference", position, unit="m")
 

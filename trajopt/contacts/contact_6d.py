@@ -20,8 +20,8 @@ class ContactModel6D(ContactModelAbstract):
     Args:
         state: A robot's state.
         frame: Name of the frame, such as a sole.
-        reference: M_ref: a pinocchio.SE3, a homogeneous matrix, or position and quaternion xyzw (7,); the identity by
-            default. It matters with kp > 0 only, then run-time parameter `reference`, (3, 4).
+        reference: M_ref: a pinocchio.SE3, a homogeneous matrix, or position and quaternion xyzw (7,). It is
+            needed with kp > 0, then run-time parameter `reference`, (3, 4).
         reference_frame: Axes of the wrench: "local", or "world" and "local_world_aligned", which are the same.
             Torques are about the frame's origin.
         gains: (kp, kd) of Baumgarte's stabilisation [1/s², 1/s].
@@ -42,7 +42,8 @@ class ContactModel6D(ContactModelAbstract):
         gains: Sequence[float] = (0.0, 0.0),
     ) -> None:
         super().__init__(state, [frame], 6, gains=gains, reference_frame=reference_frame)
-        placement = check_placement("reference", pin.SE3.Identity() if reference is None else reference)
+        pose = self.reference_or(reference, pin.SE3.Identity(), "robot.placement(q, frame)")
+        placement = check_placement("reference", pose)
         if self.kp is not None:
             self.reference = self.parameter("reference", placement, unit="-, m", convert=check_placement)
 

@@ -146,19 +146,19 @@ class CostStack(ResidualStackAbstract[CostTerm]):
         """Length nr of the residuals of all terms, one behind the other, at a knot without controls."""
         return sum(term.residual.size(0) for term in self.terms)
 
-    def gradient_ahead(self, instant: Instant, dx: SX) -> SX:
-        """Gradient of the cost in all residuals at r + Rx dx, to first order: weight · (a' + a'' Rx dx) (nr,).
+    def gradient_ahead(self, instant: Instant, dx: SX) -> tuple[SX, SX]:
+        """Gradient of the cost in all residuals, weight · a' (nr,), and its change to first order, weight · a'' Rx dx.
 
         Args:
             instant: A knot without controls.
             dx: Step of the state (ndx,).
         """
-        gradients = []
+        gradients, changes = list[SX](), list[SX]()
         for term in self.terms:
             r, along = term.residual.evaluate(instant), term.residual.whole_derivative(instant) @ dx
-            gradient = term.activation.gradient(r) + term.activation.hessian(r) * along
-            gradients.append(term.weight.symbol * gradient)
-        return ca.vertcat(*gradients)
+            gradients.append(term.weight.symbol * term.activation.gradient(r))
+            changes.append(term.weight.symbol * (term.activation.hessian(r) * along))
+        return ca.vertcat(*gradients), ca.vertcat(*changes)
 
     def quadratic(self, instant: Instant) -> QuadraticCost:
         """Value, gradient, and Gauss-Newton Hessian Rᵀ Arr R, the derivative of the residual being R = (Rx, Ru, Rz)."""

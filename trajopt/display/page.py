@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
-from types import TracebackType
 from typing import Any
 
 from trajopt.checks import check_count, check_text
@@ -16,9 +15,10 @@ from trajopt.display.browser import open_page
 from trajopt.display.extra import import_viser
 from trajopt.display.stage import light_simply
 from trajopt.errors import InvalidArgumentError
+from trajopt.model.closing import Closing
 
 
-class Page:
+class Page(Closing):
     """A page that is served until `close`, or the end of the program, and waits for a `View` to fill it.
 
         with Page(words="solving ...") as page:
@@ -96,14 +96,6 @@ class Page:
     def closed(self) -> bool:
         """Whether the server has ended."""
         return self._closed.is_set()
-
-    def __enter__(self) -> Page:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"Page({'closed' if self.closed else self.url})"

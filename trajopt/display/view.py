@@ -7,7 +7,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -22,6 +21,7 @@ from trajopt.display.player import RATE, Player
 from trajopt.display.stage import light_as_usual, set_stage
 from trajopt.errors import InvalidArgumentError, TrajoptError, UnsupportedOperationError
 from trajopt.files import replacing
+from trajopt.model.closing import Closing
 from trajopt.plotting.style import check_output_path
 from trajopt.types import Reals
 
@@ -33,7 +33,7 @@ _HEIGHT = 500  # of the frame in a notebook [pixel]
 _MOST = 1500  # pictures of a file
 
 
-class View:
+class View(Closing):
     """A page that shows solutions over time, as long as its server runs: until `close`, or the end of the program.
 
     A page may be opened several times, and closed; that ends nothing. Several views have ports of their own. As a
@@ -249,14 +249,6 @@ class View:
     def closed(self) -> bool:
         """Whether the server has ended."""
         return self.page.closed
-
-    def __enter__(self) -> View:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else self.url

@@ -19,6 +19,7 @@ from trajopt.dynamics.spatial import Placement, Spatial
 from trajopt.dynamics.tree import Tree, constant_placement
 from trajopt.dynamics.tree_dynamics import TreeDynamics
 from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.robots.masses import check_masses
 
 
 class RobotExpressions:
@@ -43,7 +44,8 @@ class RobotExpressions:
     A frame is given by its index or its name.
 
     Raises:
-        InvalidArgumentError: A size does not fit the model, or a quantity needs a velocity and `v` is None.
+        InvalidArgumentError: A size does not fit the model, a quantity needs a velocity and `v` is None, or the mass
+            matrix, which a quantity is solved with, is singular.
         UnknownNameError: There is no frame of this name.
         UnsupportedOperationError: The type of a joint is unknown.
     """
@@ -321,7 +323,11 @@ class RobotExpressions:
         return self._cache.once("mass", lambda: self.coordinates.mass_matrix(self._shape().mass_columns().matrix))
 
     def _factorisation(self) -> SparseLTDL:
-        return self._cache.once("factorisation", lambda: SparseLTDL(self.crba()))
+        def build() -> SparseLTDL:
+            check_masses(self.model)
+            return SparseLTDL(self.crba())
+
+        return self._cache.once("factorisation", build)
 
     def armature(self) -> SX:
         """Rotor inertias (nv,) that the model adds to the mass matrix's diagonal."""

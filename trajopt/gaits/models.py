@@ -170,9 +170,9 @@ class GaitModels(Immutable):
         )
         for foot, key in self.keys.items():
             sole = self.stance.feet[foot].sole
-            gains = holding_gains(1e-2) if o.gains is None else o.gains  # each schedule sets its own
-            contact = (ContactModel6D if sole else ContactModel3D)(state, foot, gains=gains)
-            contacts.add(key, contact)
+            gains = holding_gains(1e-2) if o.gains is None else o.gains  # each schedule sets its own, and references
+            kind, reference = (ContactModel6D, np.eye(4)) if sole else (ContactModel3D, np.zeros(3))
+            contacts.add(key, kind(state, foot, reference=reference, gains=gains))
             costs.add(f"{key}_cone", self._cone(key), o.cone, self._barrier(self._cones[key]))
         costs.add("control", ResidualModelControl(state), o.control)
         for term in self.costs.terms if self.costs is not None else ():

@@ -15,7 +15,7 @@ import numpy as np
 
 from trajopt.inverse_dynamics.contact import ContactFrame
 from trajopt.inverse_dynamics.kinetics import Kinetics
-from trajopt.inverse_dynamics.least import WrenchCost
+from trajopt.inverse_dynamics.least import WrenchCost, undetermined
 from trajopt.residuals.wrench_cone import WrenchCone
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import InteriorPoint, InteriorPointOptions, QPStatus, StageQP
@@ -87,8 +87,14 @@ def bounded_wrenches(
         cones: Rows of cones, which hold.
         torques: Rows of joint torques, which hold if they can.
         size: A force of the robot's size, such as its weight, which wrenches are divided by [N].
+
+    Raises:
+        InvalidArgumentError: All weights are 0.
     """
     n, W = active.shape
+    largest = float(cost.P.max() + cost.smoothness)
+    if largest == 0.0:
+        raise undetermined(cost)
     lq = _dynamics_and_cost(active, cost, size)
     C = np.concatenate([A, cones.C, torques.C], axis=1) * active[:, None]
     nc, nb, nk = C.shape[1], 6, cones.C.shape[1]
@@ -98,7 +104,6 @@ def bounded_wrenches(
     qp.upper[:n] = np.concatenate([b, cones.upper, torques.upper], axis=1) / size
     empty = ~C.any(axis=2)  # of contacts in the air
     qp.lower[:n][empty], qp.upper[:n][empty] = -np.inf, np.inf
-    largest = float(cost.P.max() + cost.smoothness)
     for rows, price in ((slice(0, nb), BASE), (slice(nb + nk, nc), TORQUE)):
         qp.soft_linear[:n, rows], qp.soft_quadratic[:n, rows] = 0.0, price * largest
     found = InteriorPoint(qp, InteriorPointOptions(tolerance=EXACT * largest, max_iterations=100)).solve()

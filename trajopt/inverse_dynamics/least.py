@@ -80,7 +80,12 @@ def _free_part(Z: Reals, held: Reals, fixed: Reals, cost: WrenchCost) -> Reals:
     try:
         return solveh_banded(banded, right.ravel(), lower=True, check_finite=False).reshape(n, W)
     except LinAlgError:
-        raise InvalidArgumentError(
-            "least_wrench, smoothness: expected weights that determine every wrench, got "
-            f"{float(cost.P.min()):g} and {s:g}; a small least_wrench such as 1e-6 suffices"
-        ) from None
+        raise undetermined(cost) from None
+
+
+def undetermined(cost: WrenchCost) -> InvalidArgumentError:
+    """Error of a cost that leaves wrenches undetermined."""
+    return InvalidArgumentError(
+        "force_weight, torque_weight, least_wrench, smoothness: expected weights that determine every wrench, got "
+        f"{float(cost.P.min()):g} for wrenches and {cost.smoothness:g} for changes; a small one such as 1e-6 suffices"
+    )

@@ -24,7 +24,7 @@ class Motion:
 
     Attributes:
         robot: Whose motion it is.
-        times: Times (N,) [s].
+        times: Times (N,), ascending [s].
         positions: Configurations (N, nq).
         velocities: Velocities in the convention of Pinocchio (N, nv).
         accelerations: Their time derivatives (N, nv).
@@ -43,7 +43,7 @@ class Motion:
         for name, size in (("positions", robot.nq), ("velocities", robot.nv), ("accelerations", robot.nv)):
             value = check_array(name, getattr(self, name), (count, size), cure="a row for each time")
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "times", check_array("times", self.times, (count,)))
+        object.__setattr__(self, "times", _ascending(self.times, count, "a time for each row of positions"))
         if not count:
             raise InvalidArgumentError(f"positions: expected rows (N, {robot.nq}), N >= 1, got shape {shape}")
         norms = pin_norms(robot, self.positions)
@@ -125,10 +125,8 @@ def _grid(times: npt.ArrayLike, count: int) -> tuple[Reals, float]:
     if shape_of(times) == ():
         dt = check_positive("times", times, unit="s")
         return dt * np.arange(count, dtype=float), dt
-    at = check_array("times", times, (count,), cure="a time for each configuration, or the time step alone")
+    at = _ascending(times, count, "a time for each configuration, or the time step alone")
     steps = np.diff(at)
-    for row in np.flatnonzero(steps <= 0)[:1]:
-        raise InvalidArgumentError(f"times: expected to ascend, got {at[row + 1]:g} s after {at[row]:g} s")
     dt = float(steps.mean())
     if np.abs(steps - dt).max() > EVEN * dt + 1e-12 * np.abs(at).max():
         raise InvalidArgumentError(
@@ -136,6 +134,14 @@ def _grid(times: npt.ArrayLike, count: int) -> tuple[Reals, float]:
             "interpolate the configurations first (scipy.interpolate.make_interp_spline)"
         )
     return at, dt
+
+
+def _ascending(times: npt.ArrayLike, count: int, cure: str) -> Reals:
+    """Times (count,) [s]; raises InvalidArgumentError unless each is later than the one before."""
+    at = check_array("times", times, (count,), cure=cure)
+    for row in np.flatnonzero(np.diff(at) <= 0)[:1]:
+        raise InvalidArgumentError(f"times: expected to ascend, got {at[row + 1]:g} s after {at[row]:g} s")
+    return at
 
 
 def _rotations(robot: Robot) -> list[slice]:

@@ -104,13 +104,16 @@ def _line(error: Exception) -> str:
     return f" ({Path(last.filename).name}, line {last.lineno}: {(last.line or '')[:80]})"
 
 
-def function_of(name: str, symbols: list[SX], results: list[SX]) -> ca.Function:
+def function_of(
+    name: str, symbols: list[SX], results: list[SX], cure: str = "declare each with self.parameter(name, value)"
+) -> ca.Function:
     """The results as a function of the symbols.
 
     Args:
         name: Name of the model, for the message.
         symbols: Vectors and matrices of symbols.
         results: Expressions.
+        cure: What to do with other symbols, for the message.
 
     Raises:
         InvalidArgumentError: An expression uses a symbol that is neither x, u nor a declared parameter.
@@ -120,7 +123,7 @@ def function_of(name: str, symbols: list[SX], results: list[SX]) -> ca.Function:
     if strangers:
         raise InvalidArgumentError(
             f"{name}: the expression uses symbols that are neither x, u nor a parameter: {', '.join(strangers[:5])}; "
-            "declare each with self.parameter(name, value)"
+            f"{cure}"
         )
     return ca.Function("f", symbols, results)
 

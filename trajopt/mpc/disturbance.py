@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.checks import as_numbers, check_array, check_known, check_non_negative, check_text
-from trajopt.errors import InvalidArgumentError, shown
+from trajopt.errors import InvalidArgumentError, function_raised, shown
 from trajopt.states import StateAbstract
 from trajopt.types import Reals
 
@@ -218,7 +218,7 @@ def _called(argument: str, function: Callable[..., Any], *arguments: Any) -> Any
     try:
         return function(*arguments)
     except Exception as error:
-        raise InvalidArgumentError(f"{argument}: the function raised {type(error).__name__}: {error}") from error
+        raise function_raised(argument, error) from error
 
 
 def _deviations(given: Any, state: StateAbstract) -> Reals:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.checks import all_finite, as_numbers, check_array, check_flag, check_mapping, check_positive
-from trajopt.errors import InvalidArgumentError, TrajoptError, shown
+from trajopt.errors import InvalidArgumentError, TrajoptError, function_raised, shown
 from trajopt.types import Reals
 
 ROUNDING = 1e-9  # [s] by which a time may be below a sample's and still count as it
@@ -45,7 +45,12 @@ class FunctionReference:
 
     def at(self, times: Reals) -> Reals:
         """Values at times (n,) [s], (n, size)."""
-        values = [self._function(t) for t in times.tolist()]
+        values = []
+        for t in times.tolist():
+            try:
+                values.append(self._function(t))
+            except Exception as error:
+                raise function_raised(f"{self._name} at {t:g} s", error) from error
         if self._shape is not None:
             try:  # all at once: a check of each takes 8 us
                 found = np.array(values, dtype=np.float64)

@@ -63,8 +63,7 @@ def plot_sweep(
     """
     path = None if path is None else check_picture_path(path)
     check_known("kind", kind, ("map", "costs", "parallel", "summary"))
-    if not len(sweep):
-        raise InvalidArgumentError("sweep: expected one row at least, got none")
+    _check(sweep)
     with house_style():
         whole = whole_figure(canvas(None, *_SIZES[kind], apart=path is not None))
         if kind == "map":
@@ -78,6 +77,18 @@ def plot_sweep(
         if path is not None:
             whole.savefig(path)
         return whole
+
+
+def _check(sweep: Sweep) -> None:
+    """Raises InvalidArgumentError unless it is a sweep that has rows."""
+    if not (
+        hasattr(type(sweep), "varied") and hasattr(type(sweep), "plot")
+    ):  # a Sweep, which this room does not import
+        raise InvalidArgumentError(
+            f"sweep: expected a Sweep, got {shown(sweep)}; trajopt.sweep(case, parameters) makes one"
+        )
+    if not len(sweep):
+        raise InvalidArgumentError("sweep: expected one row at least, got none")
 
 
 _SIZES = {"map": (7.5, 6.0), "costs": (8.0, 4.0), "parallel": (11.0, 5.0), "summary": SCREEN}  # [inch]
@@ -117,6 +128,7 @@ def plot_success_map(
         y: That on the vertical axis; by default the next one.
         figure: Figure or subfigure to draw into; by default a new one.
     """
+    _check(sweep)
     varied = sweep.varied
     across, up = _chosen(varied, x, y)
     with house_style():
@@ -225,6 +237,7 @@ def plot_cost_histogram(sweep: Sweep, *, figure: Figure | SubFigure | None = Non
         sweep: The sweep.
         figure: Figure or subfigure to draw into; by default a new one.
     """
+    _check(sweep)
     with house_style():
         target = canvas(figure, *_SIZES["costs"])
         _draw_costs(target.subplots(), sweep)
@@ -279,6 +292,7 @@ def plot_parallel_coordinates(sweep: Sweep, *, figure: Figure | SubFigure | None
         sweep: The sweep.
         figure: Figure or subfigure to draw into; by default a new one.
     """
+    _check(sweep)
     varied = dict(list(sweep.varied.items())[:_AXES])
     columns = {**varied, "cost": sweep.cost, "iterations": sweep.iterations.astype(float)}
     with house_style():

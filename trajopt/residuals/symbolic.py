@@ -13,7 +13,7 @@ from trajopt.checks import check_mapping
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.instructions import expand
-from trajopt.model.functions import call_user
+from trajopt.model.functions import call_user, function_of
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
@@ -44,7 +44,7 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         unit: Unit of the elements.
 
     Raises:
-        InvalidArgumentError: The function has wrong inputs or a wrong output.
+        InvalidArgumentError: The function has wrong inputs or a wrong output, or uses other symbols.
 
     The function has to return the same expression at each call. A residual pickles if its function does: a
     casadi.Function, or a Python function at the top level of a module.
@@ -107,8 +107,7 @@ class ResidualModelSymbolic(ResidualModelAbstract):
                 result = SX(expand(self._function)(*arguments, *self._symbols.values()))
             else:
                 named = dict(zip(self._names, (instant.x, instant.u)))
-                name = f"function {getattr(self._function, '__qualname__', '')}".rstrip()
-                result = call_user(name, self._function, **named, **self._symbols, **robot)
+                result = call_user(self._title, self._function, **named, **self._symbols, **robot)
         except (RuntimeError, TypeError, NotImplementedError, IndexError) as error:
             raise InvalidArgumentError(
                 f"function: cannot be evaluated with x ({self.state.nx},)"
@@ -125,10 +124,16 @@ class ResidualModelSymbolic(ResidualModelAbstract):
             self._note(instant, result)
         return result
 
+    @property
+    def _title(self) -> str:
+        """The function in messages."""
+        return f"function {getattr(self._function, '__qualname__', '')}".rstrip()
+
     def _note(self, instant: Instant, result: SX) -> None:
         """Keeps the expression that the function returns, which the content hash covers in place of its code."""
         u = instant.u if self.uses_control else SX(0, 1)
-        meaning = ca.Function("r", [instant.x, u, *self._symbols.values()], [result], {"allow_free": True})
+        cure = "make each an argument of the function, and declare it: parameters={name: value}"
+        meaning = function_of(self._title, [instant.x, u, *self._symbols.values()], [result], cure)
         known = self._meanings.setdefault(int(u.numel()), meaning)
         self._steady = self._steady and known.serialize() == meaning.serialize()
         self._unknown = None if self._steady else self._function

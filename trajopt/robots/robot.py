@@ -31,6 +31,7 @@ from trajopt.model.immutable import Immutable
 from trajopt.robots.bases import floats, without_joints
 from trajopt.robots.builtin import BUILTIN_ROBOTS
 from trajopt.robots.example import load_example_robot
+from trajopt.robots.file_checks import check_file
 from trajopt.robots.files import FILE_SUFFIXES, find_file, load_file
 from trajopt.robots.placements import NORM_TOLERANCE
 from trajopt.robots.shapes import Shape
@@ -336,8 +337,8 @@ def load_robot(
     Raises:
         UnknownNameError: There is no robot of this name; the message lists the known ones.
         MissingDependencyError: The robot is not defined in code, and example-robot-data is not installed.
-        InvalidArgumentError: The file does not exist or cannot be read, or the robot cannot have the base that
-            `floating_base` asks for.
+        InvalidArgumentError: The file does not exist or cannot be read, it has a mass or a principal moment of inertia
+            below 0 or an axis of zeros, or the robot cannot have the base that `floating_base` asks for.
     """
     if not isinstance(source, (str, PathLike)):
         raise InvalidArgumentError(
@@ -354,7 +355,9 @@ def load_robot(
     is_path = not isinstance(source, str) or "/" in text or "\\" in text or text.lower().endswith(FILE_SUFFIXES)
     if is_path:
         path = find_file(text, package_dirs)
-        return Robot(load_file(path, floating_base), name=name, source=path, package_dirs=package_dirs)
+        model = load_file(path, floating_base)
+        check_file(path)
+        return Robot(model, name=name, source=path, package_dirs=package_dirs)
     if text in BUILTIN_ROBOTS:
         if floating_base:
             raise InvalidArgumentError(

@@ -40,6 +40,8 @@ class BlackBoxKind(Kind):
             model.constraints.check_terminal()
         layout = ParameterLayout(model.constraints.parameters(model.nu))
         super().__init__(model, knots, terminal=terminal, layout=layout)
+        self.proven = False
+        """Whether `calc_diff` is known to set all derivatives."""
 
     @functools.cached_property
     def rows_function(self) -> ca.Function:
@@ -139,6 +141,26 @@ class _Knot:
         if forgotten:
             raise ModelEvaluationError(f"knot {self._t}: {self._name}.calc has not set {forgotten}")
 
+    def _prove(self, x: Reals, u: Reals | None) -> None:
+        """Raises ModelEvaluationError if `calc_diff` leaves a derivative out, which would count as 0; once a kind."""
+        if self._kind.proven:
+            return
+        self._kind.proven, data = True, self._model.create_data()
+        data.forget_derivatives()
+        try:
+            with np.errstate(all="ignore"):
+                self._model.calc(data, x, u)
+                self._model.calc_diff(data, x, u)
+        except Exception:  # the evaluation itself tells it
+            return
+        left_out = data.forgotten_derivatives(end=u is None)
+        if left_out:
+            fields = ", ".join(f"data.{name}" for name in left_out)
+            raise ModelEvaluationError(
+                f"knot {self._t}: {self._name}.calc_diff has not set {fields}; set all derivatives, those that "
+                "vanish to 0.0"
+            )
+
     def _rows(self, x: Reals, u: Reals) -> tuple[Reals, Reals]:
         """Constraint rows (nc,), of a model that has some, and their derivative (nc, ndx + nu)."""
         values = self._e.parameters[self._t, : self._kind.layout.size]
@@ -165,6 +187,7 @@ class _Knot:
             e.c[t, : self._nc], e.C[t, : self._nc, : n + m] = self._rows(x, u)
         for name in ("cost", "Fx", "Fu", "Lx", "Lu", "Lxx", "Lxu", "Luu"):
             self._check(getattr(d, name), "calc" if name == "cost" else "calc_diff", f"data.{name}")
+        self._prove(x, u)
 
     def expand_end(self) -> None:
         """Fills the evaluator's terminal arrays."""
@@ -177,6 +200,7 @@ class _Knot:
             e.c[self._t, : self._nc], e.terminal_C[: self._nc] = self._rows(x, np.zeros(0))
         for name in ("cost", "Lx", "Lxx"):
             self._check(getattr(d, name), "calc" if name == "cost" else "calc_diff", f"data.{name}", end=True)
+        self._prove(x, None)
 
     def step(self, trials: Trials, lane: int) -> None:
         """One step of a rollout in one lane, as `programs.step` defines it; not finite if x is not."""

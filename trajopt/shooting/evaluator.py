@@ -246,10 +246,12 @@ class Evaluator:
             if len(bad):
                 t = self.T if name.startswith("terminal") else int(bad[0])
                 kind = next(k for k in (*self.running, self.terminal) if t in k.knots)
-                at = shown_numbers(self.xs[t], self.state.coordinate_names)
+                at = f"x = {shown_numbers(self.xs[t], self.state.coordinate_names)}"
+                if not kind.terminal:
+                    at += f", u = {shown_numbers(self.us[t, : kind.model.nu])}"
                 raise ModelEvaluationError(
-                    f"knot {t}: {type(kind.model).__name__} gives a {name} that is not finite at x = {at}; "
-                    "is an expression undefined there (sqrt, log, division)?"
+                    f"knot {t}: {type(kind.model).__name__} gives a {name} that is not finite at {at}; is an "
+                    "expression undefined there (sqrt, log, division), or a number too large?"
                 )
 
 

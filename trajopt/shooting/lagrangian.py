@@ -27,22 +27,27 @@ class LagrangianHessian:
 
     Args:
         evaluator: Whose trajectory it is.
+        lam: Where λ is read; an own array by default.
+        dx: Where the step is read, see below; an own array by default.
 
     Attributes:
         lam: Multipliers λ of the dynamics (T + 1, ndx); set them before a call. Those of row t + 1 are of the step from
             knot t; row 0 is not read.
         y: Multipliers of the rows (T + 1, nc).
+        dx: Step of the states (T + 1, ndx) that δ may be of; only its last row is read.
+        p: Gradient p at the trajectory (nr,), of the last call that asked for δ.
         delta: δ (nr,); zero at first.
         H: Hessians (T, ndx + nu, ndx + nu).
         terminal_H: That of the end (ndx, ndx).
     """
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Evaluator, *, lam: Reals | None = None, dx: Reals | None = None) -> None:
         e = self.evaluator = evaluator
         n, s = e.state.ndx, e.state.ndx + e.nu
-        self.lam, self.y = padded((e.T + 1, n)), padded((e.T + 1, e.nc))
+        self.lam, self.dx = (padded((e.T + 1, n)) if given is None else given for given in (lam, dx))
+        self.y = padded((e.T + 1, e.nc))
         self._nr = programs.residuals_of_end(e.terminal.model) if isinstance(e.terminal, CompiledKind) else 0
-        self.delta, self._ahead, self._dx = padded((self._nr,)), padded((self._nr,)), padded((n,))
+        self.delta, self.p = padded((self._nr,)), padded((self._nr,))
         self.H, self.terminal_H = padded((e.T, s, s)), padded((n, n))
         kinds = [kind for kind in e.running if isinstance(kind, CompiledKind)]
         if not self.available(e, asked=True):
@@ -61,13 +66,12 @@ class LagrangianHessian:
                 [*at, rows(self.y), Rows(self.delta, 0), Rows(self.terminal_H, 0)],
             )
         )
-        self._run = InTurn(self._calls)
-        self._gradient: KernelCall | None = None
+        self._gradients: list[KernelCall] = []
         if self._nr:
-            self._gradient = self._at_end(
-                programs.gradient_ahead(end.model), [*at, Rows(self._dx, 0), Rows(self._ahead, 0)]
-            )
-            self._calls.append(self._gradient)
+            into = [rows(self.dx), Rows(self.p, 0), Rows(self.delta, 0)]
+            self._gradients = [self._at_end(programs.gradient_ahead(end.model), [*at, *into])]
+        self._run, self._look = InTurn(self._calls), InTurn(self._gradients)
+        self._run_ahead = InTurn([*self._gradients, *self._calls])
 
     def _at_end(self, program: Program, arrays: Sequence[Rows]) -> KernelCall:
         at = np.full((1, 1), self.evaluator.T)
@@ -98,25 +102,28 @@ class LagrangianHessian:
 
     def prepare(self) -> None:
         """Compiles what it runs."""
-        calls = [*self._calls, *self.evaluator.expansion_calls]
+        calls = [*self._calls, *self._gradients, *self.evaluator.expansion_calls]
         compile_together([each for call in calls for each in call.kernels])
         for call in calls:
             call.prepare()
 
-    def __call__(self) -> None:
-        """Fills the Hessians."""
+    def __call__(self, *, ahead: bool = False) -> None:
+        """Fills the Hessians.
+
+        Args:
+            ahead: Whether δ is first made that of the step dx.
+        """
         if not self.evaluator.has_kept:
             self.evaluator.expand_again()
-        self._run()
+        (self._run_ahead if ahead else self._run)()
 
     def gradient_after(self, dx: Reals) -> Reals:
-        """p (nr,) at the trajectory, as it is expected to be after a step dx (ndx,) of the end's state."""
-        if self._gradient is None:
-            return self.delta
-        self._dx[:] = dx
-        self._gradient()
-        return self._ahead.copy()
+        """p (nr,) as it is expected to be after a step dx (ndx,) of the end's state. It overwrites δ."""
+        self.dx[-1] = dx
+        self._look()
+        return self.p + self.delta
 
     def expect(self, p: Reals | None) -> None:
         """Makes δ what leads from the p of the trajectory to this one (nr,); zero without one."""
-        self.delta[:] = 0.0 if p is None else p - self.gradient_after(np.zeros_like(self._dx))
+        self._look()
+        self.delta[:] = 0.0 if p is None else p - self.p

@@ -109,13 +109,14 @@ def terminal_lagrangian(model: ActionModelExpression, nc: int = 0) -> Program:
 
 @_once
 def gradient_ahead(model: ActionModelExpression) -> Program:
-    """(x, parameters, dx) -> the gradient of `CostStack.gradient_ahead` at the end."""
+    """(x, parameters, dx) -> (gradient, change) of `CostStack.gradient_ahead` at the end."""
     program = Program(f"{type(model).__name__}: gradient in residuals")
     x, p, dx = program.input(model.state.nx), program.input(model.layout.size), program.input(model.state.ndx)
     i, step, costs = Instant(model.state, 0), SX.sym("dx", model.state.ndx), model.end_costs
     assert costs is not None
     inputs = [(i.x, x), (model.layout.symbols, p), (step, dx)]
-    program.output(*named_call(program, "gradient", inputs, {"p": costs.gradient_ahead(i, step)}).values())
+    results = dict(zip(("p", "change"), costs.gradient_ahead(i, step)))
+    program.output(*named_call(program, "gradient", inputs, results).values())
     return program
 
 

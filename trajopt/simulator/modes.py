@@ -41,14 +41,15 @@ class SimulatorMode(Enum):
             names = tuple(cls.__members__)
             near: list[str] = []
             if isinstance(mode, str):
-                near = [name for name in names if name.endswith(f"_{mode.upper()}")] or close_names(mode, names)
+                forward = f"FORWARD_{mode.upper()}"  # the command line leaves it out
+                near = [forward] if forward in names else close_names(mode, names)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             raise InvalidArgumentError(f"mode: expected one of {', '.join(names)}, got {shown(mode)}{hint}")
         return found
 
 
 class Variant(Enum):
-    """Variants of FORWARD_RK1I, RK2I and RK4I."""
+    """Variants of FORWARD_RK1I, FORWARD_RK2I and FORWARD_RK4I."""
 
     PROJECTED = "a step starts from v̂ = MDP(q, v), and then moves freely"
     README = "the printed equations: contacts enter through C(q, v̂) alone"

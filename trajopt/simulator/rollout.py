@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.checks import check_array, check_count
+from trajopt.errors import function_raised
 from trajopt.robots import Robot
 from trajopt.simulator.contact import SimulatorContactAbstract
 from trajopt.types import Reals
@@ -65,7 +66,7 @@ def roll_out(simulator: Simulator, x0: npt.ArrayLike, taus: Any, steps: int, dt:
     beyond = np.zeros(state.nv)
     for t in range(steps):
         if callable(taus):
-            torques[t] = check_array(f"taus({t * dt:g}, x)", taus(t * dt, xs[t].copy()), (state.nv,))
+            torques[t] = _asked(taus, t * dt, xs[t], state.nv)
         else:
             torques[t] = simulator.controller_torque(xs[t]) if given is None else given[t]
         xs[t + 1], felt = simulator.step(dt, xs[t], None if taus is None else torques[t])
@@ -84,3 +85,13 @@ def roll_out(simulator: Simulator, x0: npt.ArrayLike, taus: Any, steps: int, dt:
         forces=forces,
         limited={joints[i]: float(dt) * float(beyond[i]) for i in np.flatnonzero(beyond)},
     )
+
+
+def _asked(taus: Controller, time: float, x: Reals, nv: int) -> Reals:
+    """Torque (nv,) that a user's function gives at a time [s]."""
+    name = f"taus({time:g}, x)"
+    try:
+        given = taus(time, x.copy())
+    except Exception as error:
+        raise function_raised(name, error) from error
+    return check_array(name, given, (nv,))

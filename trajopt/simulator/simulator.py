@@ -59,7 +59,7 @@ class Simulator(Immutable):
         robot: A Robot, or a Pinocchio model.
         contacts: Its contacts; none by default.
         mode: A SimulatorMode, or its name.
-        variant: Of RK1I, RK2I and RK4I: "projected", "readme" or "source".
+        variant: Of FORWARD_RK1I, FORWARD_RK2I and FORWARD_RK4I: "projected", "readme" or "source".
         barrier_weight: β > 0 [W]; a step of dt has a barrier of weight μ = β dt [J]. By default m g v_tol. Run-time
             parameter `barrier_weight`.
         v_tol: Speed at which a resting contact may creep, of the default barrier weight [m/s].

@@ -40,7 +40,8 @@ class StateMultibody(StateAbstract):
         upper: Upper bounds of x ⊖ zero(), likewise.
 
     Raises:
-        InvalidArgumentError: `robot` is not a Robot, or the bounds have a wrong size or order.
+        InvalidArgumentError: `robot` is not a Robot, or has no joint that moves, or the bounds have a wrong size or
+            order.
         UnsupportedOperationError: The type of a joint is unknown.
     """
 
@@ -50,6 +51,11 @@ class StateMultibody(StateAbstract):
         if not isinstance(robot, Robot):
             raise InvalidArgumentError(
                 f"robot: expected a Robot, got {type(robot).__name__}; use load_robot(...) or Robot(model)"
+            )
+        if not robot.nv:
+            raise InvalidArgumentError(
+                f"robot: expected at least one joint that moves, got {robot.name!r} with fixed joints alone; make one "
+                "revolute in its file, say, or let its root link float: load_robot(..., floating_base=True)"
             )
         self.robot = robot
         self.model: pin.Model = robot.model

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
+from trajopt.errors import DuplicateNameError
 from trajopt.states.base import StateAbstract, check_columns
 from trajopt.states.sampling import random_generator, uniform_within
 from trajopt.types import Reals
@@ -28,6 +29,7 @@ class StateVector(StateAbstract):
 
     Raises:
         InvalidArgumentError: `nx` is not a positive integer, or bounds, names or units have a wrong size.
+        DuplicateNameError: Two coordinates have the same name.
     """
 
     proven = True
@@ -42,6 +44,8 @@ class StateVector(StateAbstract):
         units: Sequence[str] | None = None,
     ) -> None:
         super().__init__(nx, nx, names=names, units=units, lower=lower, upper=upper)
+        if names is not None and len(set(self._names)) < nx:
+            raise DuplicateNameError(f"names: expected a name of its own for each coordinate, got {list(self._names)}")
 
     def zero(self) -> Reals:
         """The origin, shape (nx,); a new array."""

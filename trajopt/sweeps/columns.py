@@ -144,7 +144,7 @@ def components(parameters: Mapping[str, Any], *, varied: bool) -> dict[str, Any]
     """
     found = {}
     for name, values in parameters.items():
-        flat = values.reshape(len(values), -1)
+        flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
         for place, column in zip(np.ndindex(values.shape[1:]), flat.T):
             differs = column.dtype.kind in "biuf" and len(column) > 0 and not np.all(column == column[0])
             if differs or not (varied or flat.shape[1] > WIDE):

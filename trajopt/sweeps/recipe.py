@@ -48,7 +48,7 @@ class Recipe:
 
     Attributes:
         problem: Name of a ready problem, such as "arm-reach"; or "module:function", a function that returns a
-            ProblemCase, a ShootingProblem or a solver.
+            ProblemCase, a solver, or a ShootingProblem, which needs `solver` here.
         robot: Robot of a ready problem; None for its first.
         options: Options of the ready problem, or arguments of the function: numbers, texts, None, and lists, arrays and
             dictionaries of these.
@@ -97,7 +97,7 @@ class Recipe:
             return cls(problem=_address(thing))
         raise InvalidArgumentError(
             f"case: expected a ready problem or its name, a Recipe or a function, got {shown(thing)}; workers build "
-            "the problem themselves, so write a function in a module that returns it, and pass the function"
+            "the problem themselves, so pass a function in a module that returns a ProblemCase or a solver"
         )
 
     @property
@@ -114,7 +114,7 @@ class Recipe:
         """Builds the problem and its solver.
 
         Raises:
-            InvalidArgumentError: There is no such function, or it returns something else.
+            InvalidArgumentError: There is no such function, it returns something else, or no solver is named.
         """
         made = self._made()
         if isinstance(made, ProblemCase):
@@ -123,14 +123,14 @@ class Recipe:
             return Built(solver=self._solver(made.problem, type(made), made.options))
         if isinstance(made, ShootingProblem) and self.solver is not None:
             return Built(solver=self._solver(made, None, None))
-        cure = (
-            "; name a solver in the recipe: Recipe(..., solver='SolverFDDP')"
-            if isinstance(made, ShootingProblem)
-            else ""
-        )
+        if isinstance(made, ShootingProblem):
+            raise InvalidArgumentError(
+                f"solver: expected the name of a solver, as {self.problem} returns a ShootingProblem alone, got None; "
+                f'pass Recipe(problem="{self.problem}", solver="SolverFDDP")'
+            )
         raise InvalidArgumentError(
-            f"problem: expected that {self.problem} returns a ProblemCase, a ShootingProblem or a solver, got "
-            f"{type(made).__name__}{cure}"
+            f"problem: expected that {self.problem} returns a ProblemCase, a solver or a ShootingProblem, got "
+            f"{type(made).__name__}"
         )
 
     def _made(self) -> Any:

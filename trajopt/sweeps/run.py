@@ -48,7 +48,8 @@ def sweep(
     The same call goes on where an earlier one was cut off, on whatever executor, and gives the bits of a plain loop.
 
     Args:
-        case_or_recipe: A ready problem, its name, a `Recipe`, or a function in a module that builds a problem.
+        case_or_recipe: A ready problem, its name, a `Recipe`, or a function in a module that returns a
+            ProblemCase or a solver.
         parameters: Values by name, (n, ...), one row a solve; `grid(...)` or `random(...)` of `trajopt.sweeps`; or a
             generator of dictionaries, one a row, which is consumed as the sweep goes on. Names are those of run-time
             parameters, also at some knots ("state.weight@terminal"), `x0` (nx,), and of the guess: `xs` (T + 1, nx),

@@ -93,6 +93,7 @@ def test_modes_by_short_names() -> None:
         ({"duration": 1e9}, "duration: expected 1 to 1000000 steps"),
         ({"duration": 1e-4}, "duration: expected 1 to 1000000 steps, got 0.1"),
         ({"height": np.inf}, "height: expected"),
+        ({"height": -1e-3}, r"height: expected a number >= 0 \[m\], got -0.001"),
         ({"kp": -1.0}, "kp: expected"),
         ({"kd": np.nan}, "kd: expected"),
     ],

@@ -40,7 +40,8 @@ SECTIONS = {  # README: sections, with the size of input and output in N; q has 
 def quadruped(mode: str) -> DiffNERobotModel:
     """The small quadruped 1.5 mm deep in the floor."""
     m = DiffNERobotModel(None, "small-quadruped")
-    q, _ = Drop(height=-1.5e-3).start(m, ends_of(m))
+    q, _ = Drop(height=0.0).start(m, ends_of(m))
+    q[2] -= 1.5e-3
     m.set_qdq(q)
     m.set_floor([0, 0, 1, 0], ends_of(m))
     m.create_simulator(mode=getattr(DNE, mode))

@@ -32,7 +32,10 @@ class DifferentialActionModelSymbolic(DifferentialActionModelAbstract):
 
     @property
     def second_order(self) -> bool:  # type: ignore[override]
-        return type(self).acceleration is not DifferentialActionModelSymbolic.acceleration
+        return self._writes("acceleration")
+
+    def _writes(self, name: str) -> bool:
+        return getattr(type(self), name) is not getattr(DifferentialActionModelSymbolic, name)
 
     def check_expression(self) -> None:
         """Raises InvalidArgumentError unless the user's expression can be made; called when the model is complete."""
@@ -41,9 +44,13 @@ class DifferentialActionModelSymbolic(DifferentialActionModelAbstract):
     def dynamics(self, instant: Instant) -> SX:
         name = "acceleration" if self.second_order else "xdot"
         size = self.state.ndx // 2 if self.second_order else self.state.ndx
-        if not self.second_order and type(self).xdot is DifferentialActionModelSymbolic.xdot:
+        if not self.second_order and not self._writes("xdot"):
             raise InvalidArgumentError(
                 f"{type(self).__name__}: expected dynamics, got none; write acceleration(x, u) or xdot(x, u)"
+            )
+        if "second_order" not in vars(type(self)) and self._writes("acceleration") and self._writes("xdot"):
+            raise InvalidArgumentError(
+                f"{type(self).__name__}: expected acceleration(x, u) or xdot(x, u), got both; leave one of them out"
             )
         if self.second_order and not self.state.has_velocities:
             raise InvalidArgumentError(

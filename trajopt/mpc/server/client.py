@@ -6,7 +6,6 @@ import secrets
 import threading
 import time
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from trajopt.checks import as_numbers, check_count, check_finite, check_positive, check_text
 from trajopt.errors import InvalidArgumentError
+from trajopt.model.closing import Closing
 from trajopt.mpc.server.addresses import ADDRESS, check_address, check_port
 from trajopt.mpc.server.errors import BadMessageError, NoAnswerError, RequestRefusedError
 from trajopt.mpc.server.extra import load_msgpack, load_zmq
@@ -47,7 +47,7 @@ class ServerDescription:
     about: str
 
 
-class MPCClient:
+class MPCClient(Closing):
     """Sends measured states to an MPCServer, and returns its steps.
 
     Each request has a number, and so has its answer: one that comes late is thrown away, never taken for that of
@@ -127,14 +127,6 @@ class MPCClient:
         """Ends the connection; the client can't be used any more."""
         with self._lock:
             self._context.destroy(linger=0)
-
-    def __enter__(self) -> MPCClient:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"MPCClient({self._address!r}, timeout={self._timeout:g}, retries={self._retries}, name={self._name!r})"

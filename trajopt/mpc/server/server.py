@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Mapping
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any
 
 from trajopt.checks import check_count
 from trajopt.errors import InvalidArgumentError, TrajoptError
+from trajopt.model.closing import Closing
 from trajopt.mpc.server.addresses import ADDRESS, check_address
 from trajopt.mpc.server.desk import Desk
 from trajopt.mpc.server.extra import load_msgpack, load_zmq
@@ -24,7 +25,7 @@ MAX_BYTES = 65_536
 """Longest request by default [bytes]."""
 
 
-class MPCServer:
+class MPCServer(Closing):
     """Answers requests about states with the steps of a controller: u, K and the plan.
 
         with MPCServer(controller) as server:      # in a thread, until the block ends
@@ -112,11 +113,6 @@ class MPCServer:
     def __enter__(self) -> MPCServer:
         running = self._sockets is not None and not self._ended.is_set()
         return self if running else self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _open(self) -> None:
         if self._sockets is not None:

@@ -73,11 +73,17 @@ class ControllerService:
         return self._controller.reset(x, 0.0 if t is None else t)
 
     def prepare(self) -> None:
-        """The preparation phase; a reference that has ended is told with the next measurement."""
+        """The preparation phase; a reference that has ended is told with the next measurement.
+
+        Raises:
+            InvalidArgumentError: A function of the user's raised.
+        """
         try:
             self._controller.prepare()
-        except InvalidArgumentError:
+        except InvalidArgumentError as error:
             self._controller._prepared = False
+            if error.__cause__ is not None:
+                raise
 
 
 class SolverService:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
 from typing import Any
 
 from trajopt.checks import check_flag, check_positive
+from trajopt.model.closing import Closing
 from trajopt.mpc.server.addresses import check_address, check_port
 from trajopt.mpc.server.client import LONGEST
 from trajopt.mpc.server.errors import BadMessageError
@@ -19,7 +19,7 @@ NEWS: dict[str, Check] = {"kind": text, "number": count}
 """Fields of a publication beside those of a step: "plan", and its number, counted from 1."""
 
 
-class PlanSubscriber:
+class PlanSubscriber(Closing):
     """Listens to the plans of an MPCServer, such as for a picture of what it is about to do.
 
     Args:
@@ -75,14 +75,6 @@ class PlanSubscriber:
     def close(self) -> None:
         """Ends the connection."""
         self._context.destroy(linger=0)
-
-    def __enter__(self) -> PlanSubscriber:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"PlanSubscriber({self._address!r})"

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.checks import check_finite, check_known, check_non_negative, check_positive, check_text
+from trajopt.checks import check_known, check_non_negative, check_positive, check_text
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots.bases import base_joints
+from trajopt.robots.masses import check_masses
 from trajopt.simulator import Rollout, SimulatorMode
 from trajopt.simulator.diffne.end_effectors import EndEffectorBounds
 from trajopt.simulator.diffne.robot_model import DiffNERobotModel
@@ -30,7 +31,7 @@ class Drop:
 
     Attributes:
         configuration: Name of the reference configuration; None for "standing", "half_sitting", or zero angles.
-        height: Height of the lowest end above the floor at the start [m].
+        height: Height of the lowest end above the floor at the start, ≥ 0 [m].
         duration: Duration, > 0 [s].
         dt: Time step, > 0 [s].
         kp: Stiffness of all joints, ≥ 0 [N m/rad]; None for one that carries the robot and that the time step allows.
@@ -45,7 +46,7 @@ class Drop:
     kd: float | None = None
 
     def __post_init__(self) -> None:
-        check_finite("height", self.height)
+        check_non_negative("height", self.height, unit="m")
         steps = check_positive("duration", self.duration, unit="s") / check_positive("dt", self.dt, unit="s")
         if not 0.5 <= steps <= _MOST:
             raise InvalidArgumentError(
@@ -60,7 +61,7 @@ class Drop:
 
         Raises:
             UnknownNameError: The robot has no such configuration.
-            InvalidArgumentError: It has no simulator, or no joints.
+            InvalidArgumentError: It has no simulator, or no joints, or its mass matrix is singular.
         """
         ends = ends_of(m)
         q, floor = self.start(m, ends)
@@ -88,6 +89,7 @@ class Drop:
         robot, which is 1/(M⁻¹)ᵢᵢ; the default stays at a quarter of that.
         """
         model = m.robot.model
+        check_masses(model)
         inertia = 1.0 / np.diag(pin.computeMinverse(model, model.createData(), m.qdq[: model.nq]))
         weight = pin.computeTotalMass(model) * float(np.linalg.norm(model.gravity.linear))
         stiffness = np.minimum(_STIFFNESS * weight, _FASTEST * inertia / self.dt**2)

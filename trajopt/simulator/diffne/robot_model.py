@@ -35,8 +35,8 @@ class DiffNERobotModel(Immutable):
     Args:
         world: None, or a world of another package that shows the robot, see `WorldRobot` and `update_world`.
         path: URDF of the robot, or a name, as in `load_robot`.
-        base: Motion of the root link, see `trajopt.robots.bases.with_base`; by default a free flyer for a URDF, and for
-            a name the base that this robot has.
+        base: Motion of the root link, see `trajopt.robots.bases.with_base`; by default a free flyer for a URDF whose
+            root link has a mass, else the base that the robot has.
         package_dirs: Folders in which "package://..." paths of meshes are searched.
 
     Raises:
@@ -61,8 +61,8 @@ class DiffNERobotModel(Immutable):
             )
         robot = load_robot(self._source, package_dirs=self._package_dirs)
         if base is None:
-            is_file = self._source.lower().endswith(".urdf")
-            base = "free_flyer" if is_file or floats(robot.model) else "fixed"
+            loose = self._source.lower().endswith(".urdf") and robot.model.inertias[0].mass > 0.0
+            base = "free_flyer" if loose or floats(robot.model) else "fixed"
         self._name, self._whole = robot.name, with_base(robot.model, base)
         self._links = links_of(self._whole)
         self._posture = Posture(self._whole)
