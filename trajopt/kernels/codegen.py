@@ -13,10 +13,13 @@ OPTIMISED, QUICK = 1, 0  # LLVM code generation levels; both give the same bits
 
 @functools.cache
 def host() -> tuple[str, str]:
-    """Name and features of this processor."""
+    """Name of this processor, and the features that code may use: with TRAJOPT_LANES=4 those without AVX-512."""
     from llvmlite import binding
 
-    return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+    features = str(binding.get_host_cpu_features().flatten())
+    if os.environ.get("TRAJOPT_LANES") in ("2", "4"):
+        features = features.replace("+avx512", "-avx512").replace("+evex512", "-evex512")
+    return str(binding.get_host_cpu_name()), features
 
 
 @functools.cache
