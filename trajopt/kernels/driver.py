@@ -27,6 +27,7 @@ from trajopt.kernels.rows import Ints, Reals, Rows, lane_rows, rows
 
 __all__ = ["LANES", "KernelCall", "Rows", "aligned", "blocks_of", "lane_rows", "rows"]
 
+AGAIN = 3  # a call is made ready before a solve, for its first run, and for its second one
 ONE_LANE = 1 / 3  # time of an instruction with one lane, in those with eight
 
 _FIRST, _END, _SCRATCH = (CALL.index(name) for name in ("first", "end", "scratch"))
@@ -57,6 +58,7 @@ class KernelCall:
 
     Attributes:
         settled: Whether the code in use is the kernels' last.
+        scratch_bytes: Scratch that running a block takes, once it is prepared.
 
     Raises:
         InvalidArgumentError: The kernels do not fit together, or an argument has not the rows that they need.
@@ -76,8 +78,9 @@ class KernelCall:
         self._call = np.zeros(len(CALL), dtype=np.int64)  # what the driver is given
         self._address = int(self._call.ctypes.data)
         self._scratch: Reals | None = None
+        self._prepared = 0
         self._range: tuple[int, int | None] | None = None  # of blocks, as it was given
-        self.settled = False
+        self.settled, self.scratch_bytes = False, 0
 
     def _make_tables(self) -> dict[str, Ints]:
         """Tables that the driver reads, in memory that does not move; `n_in` and `n` are numbers, not tables."""
@@ -101,24 +104,32 @@ class KernelCall:
         return list(self._kernels)
 
     def prepare(self) -> None:
-        """Makes the kernels' code and scratch ready; once more after that while a kernel is not `settled`."""
-        if self._scratch is None:
+        """Makes the kernels' code and scratch ready; once more after that while a kernel is not `settled`.
+
+        A call that is made ready again and again is worth optimised code, see `Kernel.optimise`.
+        """
+        self._prepared += 1
+        last = all(kernel.tier == "optimised" for kernel in self._kernels)
+        codes = [kernel.code for kernel in self._kernels]
+        self._tables["entries"][:] = [address for address, _ in codes]
+        self.scratch_bytes = max(self.scratch_bytes, self._other_bytes + max(scratch for _, scratch in codes))
+        if self._scratch is None or self._scratch.nbytes < self.scratch_bytes:
             self._scratch, scratch = aligned(self.scratch_bytes)
             numbers = {"n_in": self._kernels[0].n_in, "n": len(self._arguments), "scratch": scratch}
             addresses = {name: int(table.ctypes.data) for name, table in self._tables.items()}
             for name, value in (numbers | addresses).items():
                 self._call[CALL.index(name)] = value
-        last = all(kernel.tier == "optimised" for kernel in self._kernels)
-        for i, kernel in enumerate(self._kernels):
-            self._tables["entries"][i] = kernel.address
+        if self._prepared >= AGAIN:
+            for kernel in self._kernels:
+                kernel.optimise()
         self.settled = last
 
     @functools.cached_property
-    def scratch_bytes(self) -> int:
-        """Scratch that running a block takes."""
+    def _other_bytes(self) -> int:
+        """Scratch that running a block takes beside that of the kernel."""
         width = self._kernels[0].width
         packed = 8 * width * max(sum(k.lengths) for k in self._kernels) if width > 1 else 0
-        return argument_bytes(len(self._arguments)) + packed + max(k.scratch_bytes for k in self._kernels)
+        return argument_bytes(len(self._arguments)) + packed
 
     @property
     def blocks(self) -> list[tuple[Ints, tuple[int, int, int]]]:

@@ -92,6 +92,12 @@ class LaneType:
         return lines
 
 
+def intrinsic(lanes: LaneType, name: str, arguments: int) -> tuple[str, str]:
+    """Symbol and declaration of one of LLVM's functions of W lanes, such as "fma" with three arguments."""
+    symbol = f"llvm.{name}.{lanes.suffix}"
+    return symbol, f"declare {lanes.real} @{symbol}({', '.join([lanes.real] * arguments)})"
+
+
 def mask_text(lanes: LaneType, result: str, op: int, a: str, b: str) -> str:
     """A comparison of reals as a mask (one bit a lane)."""
     return f"{result} = fcmp {COMPARISONS[op]} {lanes.real} {a}, {b}"
