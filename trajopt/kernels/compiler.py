@@ -125,9 +125,7 @@ def machine_code(text: str, level: int = OPTIMISED, *, label: str = "") -> bytes
     return image
 
 
-def machine_codes(
-    texts: Sequence[str], level: int, *, labels: Sequence[str], background: bool = False
-) -> list[bytes]:
+def machine_codes(texts: Sequence[str], level: int, *, labels: Sequence[str], background: bool = False) -> list[bytes]:
     """Machine code of several modules, on several cores if that is worth while.
 
     Args:
@@ -137,7 +135,9 @@ def machine_codes(
         background: The caller is in no hurry; others go first.
     """
     images = []
-    for label, text, image in zip(labels, texts, workers.compile_apart(texts, level, get_num_threads(), background=background)):
+    for label, text, image in zip(
+        labels, texts, workers.compile_apart(texts, level, get_num_threads(), background=background)
+    ):
         if image is None:
             if background:
                 time.sleep(0.001)  # a thread that waits for the lock gets it

@@ -93,7 +93,7 @@ class Expression:
         """Hash of its instructions: whatever has the same ones shares machine code."""
         ops, numbers, second, values, *shapes = _arrays(self.code)
         digest = hashlib.sha256(repr((shapes, [len(each) for each in values])).encode())
-        for array in (ops, numbers, second, *values):
+        for array in (ops, numbers, second, *values, *self.inputs):
             digest.update(array.tobytes())
         return digest.hexdigest()
 
@@ -117,8 +117,8 @@ class Expression:
         if self._packed is None:
             code = pickle.dumps(_arrays(self.code), protocol=4)
             self._packed = zlib.compress(self.function.serialize().encode(), level=1), zlib.compress(code, level=1)
-        left_out = {"_function": None}
-        return {name: value for name, value in vars(self).items() if name != "code"} | left_out | {"digest": self.digest}
+        kept = {name: value for name, value in vars(self).items() if name != "code"}
+        return kept | {"_function": None, "digest": self.digest}
 
 
 def _arrays(code: InstructionList) -> tuple[Any, ...]:
@@ -132,7 +132,8 @@ def _arrays(code: InstructionList) -> tuple[Any, ...]:
 def _unpacked(packed: bytes) -> InstructionList:
     ops, numbers, second, values, inputs, outputs = pickle.loads(zlib.decompress(packed))
     operations = list(zip(ops.tolist(), _restored(ops, numbers), second.tolist()))
-    return InstructionList(operations, [[None if v < 0 else v for v in each.tolist()] for each in values], inputs, outputs)
+    results = [[None if v < 0 else v for v in each.tolist()] for each in values]
+    return InstructionList(operations, results, inputs, outputs)
 
 
 def _restored(ops: npt.NDArray[np.int16], numbers: Reals) -> list[float]:

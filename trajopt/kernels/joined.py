@@ -21,7 +21,7 @@ from trajopt.kernels.expression import Code
 from trajopt.kernels.instruction_list import InstructionList, InstructionWriter, drop_unused
 from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.program import Program
-from trajopt.kernels.steps import Array, Call, Known, PatternOf, Step
+from trajopt.kernels.steps import Array, Call, Known, PatternOf, Slice, Step
 
 if TYPE_CHECKING:
     from trajopt.kernels.entry import EntryWriter
@@ -31,8 +31,11 @@ Place = tuple[int, int]
 
 def joined(program: Program) -> Program:
     """The program with each call that may be joined in one function with the calls before it."""
-    runs: list[list[Step]] = []
+    slices = [step for step in program.steps if isinstance(step, Slice)]  # of inputs, which are there from the start
+    runs: list[list[Step]] = [[step] for step in slices]
     for step in program.steps:
+        if isinstance(step, Slice):
+            continue
         if runs and isinstance(step, Call) and step.joins and isinstance(runs[-1][-1], Call):
             runs[-1].append(step)
         else:

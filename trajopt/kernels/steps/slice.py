@@ -26,7 +26,7 @@ class Slice(Step):
     def new(cls, program: Program, source: Array, first: int, size: int) -> Slice:
         """The slice with a new array for its result; see `Program.slice`."""
         if source not in program.inputs or not 0 <= first <= first + size <= source.size:
-            raise InvalidArgumentError(f"source: expected an input with elements {first} to {first + size}, got {source}")
+            raise InvalidArgumentError(f"source: expected an input with elements {first}..{first + size}, got {source}")
         return cls(source, first, program.array(size))
 
     @property
