@@ -178,16 +178,17 @@ def forget_unfinished() -> None:
 
 
 def _made(wanted: dict[str, Piece], background: bool) -> Iterator[dict[str, FunctionCode]]:
-    """Code by key: first of all pieces that are in the disk cache, then of those that are compiled."""
-    stored = {key: content for key in wanted if (content := cache.load(key)) is not None}
-    if stored:
-        yield _linked(wanted, {key: _unpack(content) for key, content in stored.items()})
-    for level in sorted({w.level for key, w in wanted.items() if key not in stored}):
-        some = {key: w for key, w in wanted.items() if w.level == level and key not in stored}
-        compiled = _compiled(some, level, background)
-        for key, (scratch, images) in compiled.items():
-            cache.store(key, _pack(scratch, images))
-        yield _linked(some, compiled)
+    """Code by key: of a level's pieces first of those that are in the disk cache, then of those that are compiled."""
+    for level in sorted({w.level for w in wanted.values()}):  # a symbol is the same at all levels
+        some = {key: w for key, w in wanted.items() if w.level == level}
+        stored = {key: _unpack(content) for key in some if (content := cache.load(key)) is not None}
+        if stored:
+            yield _linked(some, stored)
+        if absent := {key: w for key, w in some.items() if key not in stored}:
+            compiled = _compiled(absent, level, background)
+            for key, (scratch, images) in compiled.items():
+                cache.store(key, _pack(scratch, images))
+            yield _linked(absent, compiled)
 
 
 def _compiled(wanted: dict[str, Piece], level: int, background: bool) -> dict[str, tuple[int, list[bytes]]]:
