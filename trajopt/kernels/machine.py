@@ -5,6 +5,8 @@ and takes its place when it is ready. Both give the same bits, so the exchange n
 
 Environment:
     TRAJOPT_OPTIMISE: "off" compiles the quick tier only, for runs that are over before optimised code would pay.
+    TRAJOPT_LANES: lanes of code for many knots, 2, 4 or 8, where other ones than the processor's are wanted. Results do
+        not depend on it. With 2 or 4, code does without AVX-512.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from dataclasses import dataclass
 
 from trajopt import cache
 from trajopt.errors import InvalidArgumentError
-from trajopt.kernels import compiler, functions, workers
+from trajopt.kernels import codegen, compiler, functions, workers
 from trajopt.kernels.compiler import OPTIMISED, QUICK
 from trajopt.kernels.entry import content, entry_text
 from trajopt.kernels.functions import Wanted
@@ -30,7 +32,7 @@ from trajopt.kernels.recent import Recent, clear_all
 
 TWO_TIERS = 30_000  # instructions from which a quick tier comes first
 QUICK_ENOUGH = 2_000  # instructions up to which nothing is gained by compiling quickly
-WIDTHS = (1, 8)
+LANES = codegen.lanes()  # of code for many knots
 # measured: 190 KiB of a pendulum's, and 60 to 110 bytes for each instruction of an arm's and a quadruped's
 KERNEL_BYTES, INSTRUCTION_BYTES = 190 * 2**10, 100
 KEPT_BYTES = 64 * 2**20  # a hundred small models, or three humanoids
@@ -46,7 +48,7 @@ def kernel(program: Program, width: int) -> Kernel:
     or `KernelCall` that holds them.
 
     Raises:
-        InvalidArgumentError: `width` is not 1 or 8, or the program has no outputs.
+        InvalidArgumentError: `width` is not 1, 2, 4 or 8, or the program has no outputs.
     """
     _check(program, width)
     return _kept.get(content(program, width), lambda: Kernel(program, width))
@@ -74,8 +76,8 @@ def compile_together(kernels: Iterable[Kernel]) -> None:
 
 
 def _check(program: Program, width: int) -> None:
-    if width not in WIDTHS:
-        raise InvalidArgumentError(f"width: expected 1 or 8 lanes, got {width!r}")
+    if width not in (1, *codegen.WIDTHS):
+        raise InvalidArgumentError(f"width: expected 1, 2, 4 or 8 lanes, got {width!r}")
     if not program.outputs:
         raise InvalidArgumentError(f"program {program.name!r} has no outputs; name them with Program.output")
 
