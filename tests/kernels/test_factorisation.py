@@ -12,7 +12,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import Array, Kernel, Program, triangles
 from trajopt.kernels.precision import HighPrecision, to_float64
 
-T = 9  # one block of eight knots, and one that is not full
+T = 9  # whole blocks of knots, and one that is not full
 WIDTHS = (1, 4, 8)
 EPS = np.finfo(float).eps
 

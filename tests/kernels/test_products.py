@@ -16,7 +16,8 @@ from trajopt.kernels import Program, kernel, patterns
 from trajopt.kernels.entry import entry_text
 from trajopt.kernels.steps import Array, Groups, MatrixProduct
 
-T = 9  # one block of eight knots, and one that is not full
+T = 9  # whole blocks of knots, and one that is not full
+WIDTHS = (1, 4, 8)
 
 
 def masks(seed: int, m: int, k: int, n: int) -> Iterator[tuple[Reals, Reals, Reals]]:

@@ -23,7 +23,7 @@ from trajopt.types import Reals
 TOGETHER = 2048
 """Targets of a batch that are worked on at once: their memory fits the cache of a processor better than all."""
 AT_ONCE = 8
-"""Starts of a target that are tried in a round, and ends of descents that are polished where none solves it, at most."""
+"""Starts of a target in a round, and ends of descents that are polished where none solves it, at most."""
 ALIKE = 1e-3
 """Configurations whose coordinates differ by less count as one [rad, m]."""
 CLOSE = 1e-9
