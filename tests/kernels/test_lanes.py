@@ -14,17 +14,17 @@ from trajopt.kernels.codegen import WIDTHS, lanes_for
 
 
 @pytest.mark.parametrize(
-    ("triple", "features", "lanes"),
+    ("features", "lanes"),
     [
-        ("x86_64-unknown-linux-gnu", ["+sse2", "+avx", "+avx2", "+avx512f"], 8),
-        ("x86_64-unknown-linux-gnu", ["+sse2", "+avx", "+avx2", "-avx512f"], 4),
-        ("x86_64-unknown-linux-gnu", ["+sse2", "-avx", "-avx2", "-avx512f"], 2),
-        ("aarch64-unknown-linux-gnu", ["+neon"], 4),
-        ("arm64-apple-darwin24.0.0", [], 4),
+        (["+sse2", "+avx", "+avx2", "+avx512f"], 8),
+        (["+sse2", "+avx", "+avx2", "-avx512f"], 4),
+        (["+sse2", "-avx", "-avx2", "-avx512f"], 2),
+        (["+neon"], 2),
+        ([""], 2),
     ],
 )
-def test_lanes_that_suit_a_processor(triple: str, features: list[str], lanes: int) -> None:
-    assert lanes_for(triple, features) == lanes
+def test_a_register_holds_as_many_doubles(features: list[str], lanes: int) -> None:
+    assert lanes_for(features) == lanes
 
 
 @pytest.mark.parametrize("width", WIDTHS)
