@@ -1,9 +1,9 @@
-"""From expressions to machine code that works on eight knots at once."""
+"""From expressions to machine code that works on several knots at once."""
 
 from trajopt.kernels.compiler import compilations, compiled
-from trajopt.kernels.driver import LANES, KernelCall, Rows, blocks_of, lane_rows, rows
+from trajopt.kernels.driver import KernelCall, Rows, blocks_of, lane_rows, rows
 from trajopt.kernels.in_turn import InTurn
-from trajopt.kernels.machine import Kernel, compile_together, forget, kernel, wait_until_optimised
+from trajopt.kernels.machine import LANES, Kernel, compile_together, forget, kernel, wait_until_optimised
 from trajopt.kernels.parallel import ParallelCalls, SideBySide
 from trajopt.kernels.program import Program
 from trajopt.kernels.reductions import Reduction

@@ -20,30 +20,27 @@ import numpy.typing as npt
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import compiler, patterns
 from trajopt.kernels.binding_checks import check_call
-from trajopt.kernels.driver_text import CALL, LANES, argument_bytes, driver_text
-from trajopt.kernels.machine import WIDTHS, Kernel
+from trajopt.kernels.driver_text import CALL, argument_bytes, driver_text
+from trajopt.kernels.machine import Kernel
 from trajopt.kernels.products import Ranges
 from trajopt.kernels.rows import Ints, Reals, Rows, lane_rows, rows
 
-__all__ = ["LANES", "KernelCall", "Rows", "aligned", "blocks_of", "lane_rows", "rows"]
+__all__ = ["KernelCall", "Rows", "aligned", "blocks_of", "lane_rows", "rows"]
 
 AGAIN = 3  # a call is made ready before a solve, for its first run, and for its second one
-ONE_LANE = 1 / 3  # time of an instruction with one lane, in those with eight
+ONE_LANE = 1 / 3  # time of an instruction with one lane, in those with several
 
 _FIRST, _END, _SCRATCH = (CALL.index(name) for name in ("first", "end", "scratch"))
 
 
 @functools.cache
-def _drivers() -> dict[int, tuple[Any, int, int, int]]:
-    """By width: the function that runs a call; addresses of those that run it, one block, and a range of blocks."""
-    image = compiler.object_code(driver_text, "driver")
-    names = {w: [f"trajopt_{what}_{w}" for what in ("run", "whole", "block", "blocks")] for w in WIDTHS}
-    addresses = compiler.load([image], [name for each in names.values() for name in each], {})
-    prototype, drivers = ctypes.CFUNCTYPE(None, ctypes.c_void_p), {}
-    for width, (run, *others) in names.items():
-        whole, block, blocks = (addresses[name] for name in others)
-        drivers[width] = prototype(addresses[run]), whole, block, blocks
-    return drivers
+def _driver(width: int) -> tuple[Any, int, int, int]:
+    """The function that runs a call; addresses of those that run it, one block, and a range of blocks."""
+    image = compiler.object_code(lambda: driver_text(width), "driver", str(width))
+    names = [f"trajopt_{what}_{width}" for what in ("run", "whole", "block", "blocks")]
+    addresses = compiler.load([image], names, {})
+    run, whole, block, blocks = (addresses[name] for name in names)
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(run), whole, block, blocks
 
 
 class KernelCall:
@@ -54,7 +51,7 @@ class KernelCall:
         kinds: Kind of each block, shape (B,).
         indices: Row of each lane of each block, shape (B, W).
         arguments: The kernels' inputs, then their outputs. With one lane, kernels work on the arrays in place: there an
-            output must not overlap another argument in the same row. With eight lanes it may.
+            output must not overlap another argument in the same row. With several lanes it may.
 
     Attributes:
         settled: Whether the code in use is the kernels' last.
@@ -73,7 +70,7 @@ class KernelCall:
         self._indices = np.ascontiguousarray(indices, dtype=np.int64)
         check_call(self._kernels, self._kinds, self._indices, self._arguments)
         width = self._kernels[0].width
-        self._run, self._run_whole, self._run_block, self._run_blocks = _drivers()[width]
+        self._run, self._run_whole, self._run_block, self._run_blocks = _driver(width)
         self._tables = self._make_tables()
         self._call = np.zeros(len(CALL), dtype=np.int64)  # what the driver is given
         self._address = int(self._call.ctypes.data)
@@ -143,7 +140,7 @@ class KernelCall:
 
     @property
     def work(self) -> float:
-        """Work of all blocks, counted in instructions of eight lanes."""
+        """Work of all blocks, counted in instructions of several lanes."""
         work = np.array([k.program.work for k in self._kernels])
         return float(work[self._kinds].sum()) * (1.0 if self._kernels[0].width > 1 else ONE_LANE)
 
@@ -172,7 +169,7 @@ class KernelCall:
 
 
 def _written(kernel: Kernel, i: int, rows: Rows) -> Ranges:
-    """Ranges of elements of argument i that eight lanes write."""
+    """Ranges of elements of argument i that several lanes write."""
     if i < kernel.n_in:
         return ()
     ranges = ((0, kernel.lengths[i]),) if rows.runs is None else rows.runs

@@ -6,6 +6,8 @@ never changes a solve. Optimised code joins calls that follow one another, see `
 
 Environment:
     TRAJOPT_OPTIMISE: "off" compiles the quick tier only, for runs that are over before optimised code would pay.
+    TRAJOPT_LANES: lanes of code for many knots, 2, 4 or 8, where other ones than the processor's are wanted. Results do
+        not depend on it. With 2 or 4, code does without AVX-512.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from dataclasses import dataclass
 
 from trajopt import cache
 from trajopt.errors import InvalidArgumentError
-from trajopt.kernels import compiler, functions, workers
+from trajopt.kernels import codegen, compiler, functions, workers
 from trajopt.kernels.compiler import OPTIMISED, QUICK
 from trajopt.kernels.entry import content, entry_text, routines
 from trajopt.kernels.functions import Piece, Wanted
@@ -33,7 +35,7 @@ from trajopt.kernels.program import Program
 from trajopt.kernels.recent import Recent, clear_all
 
 QUICK_ENOUGH = 300  # instructions up to which optimised code takes no longer than a blink: 0.02 s
-WIDTHS = (1, 8)
+LANES = codegen.lanes()  # of code for many knots
 # measured: 190 KiB of a pendulum's, and 60 to 110 bytes for each instruction of an arm's and a quadruped's
 KERNEL_BYTES, INSTRUCTION_BYTES = 190 * 2**10, 100
 KEPT_BYTES = 64 * 2**20  # a hundred small models, or three humanoids
@@ -49,7 +51,7 @@ def kernel(program: Program, width: int) -> Kernel:
     or `KernelCall` that holds them.
 
     Raises:
-        InvalidArgumentError: `width` is not 1 or 8, or the program has no outputs.
+        InvalidArgumentError: `width` is not 1, 2, 4 or 8, or the program has no outputs.
     """
     _check(program, width)
     return _kept.get(content(program, width), lambda: Kernel(program, width))
@@ -93,8 +95,8 @@ def wait_until_optimised() -> None:
 
 
 def _check(program: Program, width: int) -> None:
-    if width not in WIDTHS:
-        raise InvalidArgumentError(f"width: expected 1 or 8 lanes, got {width!r}")
+    if width not in (1, *codegen.WIDTHS):
+        raise InvalidArgumentError(f"width: expected 1, 2, 4 or 8 lanes, got {width!r}")
     if not program.outputs:
         raise InvalidArgumentError(f"program {program.name!r} has no outputs; name them with Program.output")
 

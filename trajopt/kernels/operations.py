@@ -62,7 +62,7 @@ class LaneType:
         self.real = "double" if width == 1 else f"<{width} x double>"
         self.mask = "i1" if width == 1 else f"<{width} x i1>"
         self.suffix = "f64" if width == 1 else f"v{width}f64"
-        self.align = 8 if width == 1 else 64
+        self.align = 8 * width
 
     def constant(self, number: float) -> str:
         """The constant in all lanes."""

@@ -15,8 +15,8 @@ from trajopt.kernels.rows import Ints, Reals
 from trajopt.kernels.team_text import JOB
 from trajopt.kernels.threads import get_num_threads
 
-# Instructions of eight lanes, summed over blocks, that are worth a thread: some 20 us. Solves of an arm with 100 knots,
-# derivatives of which take 40 us, are 1.2 times faster on two threads.
+# Instructions of several lanes, summed over blocks, that are worth a thread: some 20 us. Solves of an arm with 100
+# knots, derivatives of which take 40 us, are 1.2 times faster on two threads.
 SMALL_WORK = 50_000
 
 
