@@ -6,6 +6,7 @@ Exit codes of `solve` and `ik`: 0 if it converged, 2 if it did not, 1 for an inv
 from __future__ import annotations
 
 import dataclasses
+import gc
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -45,7 +46,10 @@ app.command("sweep")(sweep)
 
 def main() -> None:
     """Runs the command line."""
-    app(prog_name="trajopt")
+    try:
+        app(prog_name="trajopt")
+    finally:
+        gc.freeze()  # the process ends now: a last search for cycles would take 0.1 s
 
 
 def _show_version(wanted: bool) -> None:
