@@ -73,12 +73,17 @@ def python_files() -> list[Path]:
 
 
 def imports(module: str) -> Iterator[str]:
-    """What a module imports, also inside functions; not what is for type checkers alone."""
+    """What a module imports, also inside functions and by `lazy`; not what is for type checkers alone.
+
+    The package itself may load all rooms by `lazy`.
+    """
     file = modules()[module]
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
     apart = [n for n in ast.walk(tree_of(file)) if isinstance(n, ast.If) and _is_for_type_checkers(n)]
     skipped = {id(n) for node in apart for n in ast.walk(node)}
     for node in ast.walk(tree_of(file)):
+        if _is_lazy(node) and module != "trajopt":
+            yield from (n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and n.value in modules())
         if id(node) in skipped:
             continue
         if isinstance(node, ast.Import):
@@ -90,6 +95,10 @@ def imports(module: str) -> Iterator[str]:
                 base = ".".join([*above, base]).rstrip(".")
             names = [f"{base}.{a.name}" for a in node.names]
             yield from (name if name in modules() else base for name in names)
+
+
+def _is_lazy(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "lazy"
 
 
 def _is_for_type_checkers(node: ast.If) -> bool:
