@@ -5,6 +5,7 @@
     tests/benchmarks/peers/make_env.sh DIR           once: an environment for Crocoddyl, mim-solvers
     python -m tests.benchmarks --peers DIR           ... beside them, on the same problems in the same run
     python -m tests.benchmarks --startup             ... and start-up, cold and warm
+    python -m tests.benchmarks --edits               ... and from an edit of a script to its first iteration; C
     python -m tests.benchmarks -o limits             limits of every legged problem that has some, by Pinocchio
     python -m tests.benchmarks -o simulator          steps of the simulator alone; beside MuJoCo with --mujoco DIR,
                                                      an environment of tests/benchmarks/peers/make_mujoco_env.sh
@@ -34,8 +35,10 @@ from typing import Any
 import trajopt
 from tests.benchmarks import (
     articulations,
+    code_generation,
     convergence,
     display,
+    edits,
     exact,
     extensibility,
     gaits,
@@ -84,9 +87,11 @@ SECTIONS = (
     "robustness",
     "sweep",
     "startup",
+    "edits",
 )
 SLOW = {
     "display",
+    "edits",
     "limits",
     "mpc",
     "robustness",
@@ -104,6 +109,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--mujoco", type=Path, metavar="DIR", help="environment of make_mujoco_env.sh: also run MuJoCo")
     parser.add_argument("--pink", type=Path, metavar="DIR", help="environment of make_ik_env.sh: also run pin-pink")
     parser.add_argument("--startup", action="store_true", help="also measure start-up (minutes)")
+    parser.add_argument("--edits", action="store_true", help="also measure edits of scripts (minutes)")
     parser.add_argument(
         *("--only", "-o"),
         action="append",
@@ -114,7 +120,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=7, metavar="N", help="turns of each comparison (default 7)")
     parser.add_argument("--seconds", type=float, default=0.2, metavar="S", help="time for one median (default 0.2)")
     parser.add_argument("--draw", type=Path, metavar="DIR", help="folder for pictures of the profiles")
-    parser.add_argument("--count", type=int, metavar="N", help="problems of a set (default about 100)")
+    parser.add_argument("--count", type=int, metavar="N", help="problems of a set (default about 100), runs of edits")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
     return parser.parse_args()
 
@@ -123,7 +129,7 @@ def main() -> int:
     """Measure and print; returns the exit status."""
     options = parse()
     only = options.only or []
-    usual = set(SECTIONS) - SLOW | ({"startup"} if options.startup else set())
+    usual = set(SECTIONS) - SLOW | {name for name in ("startup", "edits") if vars(options)[name]}
     sections = {name for name in SECTIONS if name in only} or ({"speed", "inside", "threads"} if only else usual)
     cases = {name: case for name, case in CASES.items() if name in only} or CASES
     print("\n".join(machine().values()) + "\n")
@@ -178,6 +184,9 @@ def main() -> int:
         status |= int(sweep.failures(figures["sweep"]))
     if "startup" in sections:
         _show(figures, "startup", startup.measure(chosen), startup.report)
+    if "edits" in sections:
+        _show(figures, "edits", edits.measure(options.count), edits.report)
+        _show(figures, "code-generation", code_generation.measure(options.count), code_generation.report)
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1))
     return status

@@ -58,7 +58,7 @@ def measure(cases: dict[str, Case]) -> Figures:
 
 def _child(name: str, cache: str = "off") -> dict[str, float]:
     command = [sys.executable, "-m", "tests.benchmarks.startup_child", name, str(time.monotonic())]
-    return dict(json.loads(_run(command, cache)))
+    return dict(json.loads(run(command, cache)))
 
 
 def _commands(problem: str) -> dict[str, float]:
@@ -70,12 +70,13 @@ def _commands(problem: str) -> dict[str, float]:
 
 def _command(problem: str, cache: str, optimise: str) -> float:
     start = time.monotonic()
-    _run([sys.executable, "-m", "trajopt", "solve", problem], cache, optimise)
+    run([sys.executable, "-m", "trajopt", "solve", problem], cache, optimise)
     return time.monotonic() - start
 
 
-def _run(command: list[str], cache: str, optimise: str = "on") -> str:
-    environment = {**os.environ, "TRAJOPT_CACHE_DIR": cache, "TRAJOPT_OPTIMISE": optimise, **_BYTECODE}
+def run(command: list[str], cache: str, optimise: str = "on", **more: str) -> str:
+    """What a process prints that has a cache of its own; `more` are variables of its environment."""
+    environment = {**os.environ, "TRAJOPT_CACHE_DIR": cache, "TRAJOPT_OPTIMISE": optimise, **_BYTECODE, **more}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{Path(command[2]).name} {command[3]}: ended with {done.returncode}\n{done.stderr}")
