@@ -58,6 +58,7 @@ class Expression:
         label: What it computes.
         instructions: Number of its instructions [-].
         inputs: Mask of each input's elements that may differ from zero, of its shape.
+        input_names: Name of each input.
         outputs: Mask of each output's.
     """
 
@@ -66,6 +67,7 @@ class Expression:
         self._packed: tuple[bytes, bytes] | None = None  # the function, and its instructions
         self.label = label or function.name()
         self.instructions = int(function.n_instructions())
+        self.input_names = [str(function.name_in(i)) for i in range(function.n_in())]
         self.inputs = [patterns.of_sparsity(function.sparsity_in(i)) for i in range(function.n_in())]
         self.outputs = [patterns.of_sparsity(function.sparsity_out(i)) for i in range(function.n_out())]
 

@@ -167,6 +167,11 @@ class Kernel:
         code = self._code or self.compile()
         return code.address, code.scratch_bytes
 
+    @property
+    def scratch_bytes(self) -> int:
+        """Bytes of scratch that one call of the code in use needs; compiles it first if needed."""
+        return self.code[1]
+
     def first_level(self) -> int:
         """At which level the code is compiled that runs first."""
         return QUICK if self.program.instructions > QUICK_ENOUGH and not self._is_cached() else OPTIMISED

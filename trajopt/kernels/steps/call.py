@@ -42,8 +42,8 @@ class Call(Step):
         for i, (array, mask) in enumerate(zip(inputs, expression.inputs)):
             if not _same_memory(program.pattern(array).shape, mask.shape):
                 raise InvalidArgumentError(
-                    f"inputs: input {i} of function {expression.label!r} has shape {mask.shape}, got an array of "
-                    f"shape {array.shape}"
+                    f"inputs: input {i} ({expression.input_names[i]}) of function {expression.label!r} has shape "
+                    f"{mask.shape}, got an array of shape {array.shape}"
                 )
         return cls(expression, inputs, tuple(program.array(*mask.shape) for mask in expression.outputs), joins)
 
