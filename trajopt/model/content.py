@@ -31,7 +31,7 @@ from trajopt import source
 from trajopt.model import user_code
 from trajopt.model.base import Model
 from trajopt.model.parameters import Parameter
-from trajopt.model.user_code import UnknownContentError
+from trajopt.model.user_code import Unknown, UnknownContentError
 
 _NUMBERS = (np.float64, np.float32, np.int64, np.int32, np.bool_)
 _BARE = (object, ABC, Generic, enum.Enum)  # bases that add nothing to the attributes
@@ -126,11 +126,13 @@ class _Reader:
             self._feed(kind.__name__, value.serialize().encode())
         elif library == "pinocchio":
             self._feed(kind.__name__, _pickled(value))
+        elif kind is Unknown:
+            raise UnknownContentError(getattr(value.function, "__qualname__", repr(value.function)))
         elif kind is Without:
             self._read_attributes(value.model, without=value.attributes)
         elif isinstance(value, FunctionType | type):
             self._read_code("code", value)
-        elif library == "trajopt" or hasattr(value, "__dict__"):
+        elif library == "trajopt" or (hasattr(value, "__dict__") and library not in user_code.LIBRARIES):
             self._read_attributes(value)
         else:
             raise UnknownContentError(f"an object of {kind.__module__}.{kind.__qualname__}")
@@ -184,8 +186,9 @@ def _left_out(kind: type) -> frozenset[str]:
     Raises:
         UnknownContentError: The objects hold more than attributes (a foreign base class, or slots).
     """
-    builtin = [c for c in kind.__mro__ if c not in _BARE and c.__module__ == "builtins"]
-    if builtin or any(vars(c).get("__slots__") for c in kind.__mro__):
+    foreign = user_code.LIBRARIES - {"trajopt"} | {"builtins"}
+    bases = [c for c in kind.__mro__ if c not in _BARE and c.__module__.split(".")[0] in foreign]
+    if bases or any(vars(c).get("__slots__") for c in kind.__mro__):
         raise UnknownContentError(f"an object of {kind.__module__}.{kind.__qualname__}")
     derived = {n for c in kind.__mro__ for n, v in vars(c).items() if isinstance(v, functools.cached_property)}
     return frozenset(derived.union(*(vars(c).get("not_content", ()) for c in kind.__mro__)))

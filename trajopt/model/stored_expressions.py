@@ -39,7 +39,7 @@ class _Pickler(pickle.Pickler):
         if not isinstance(obj, Expression):
             return None
         entry = _entry(obj.digest, obj.label)
-        if not cache.contains(entry):
+        if cache.load(entry) is None:
             cache.store(entry, pickle.dumps(obj))
         return obj.digest, obj.label
 

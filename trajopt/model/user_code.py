@@ -1,7 +1,8 @@
 """Meaning of users' classes and functions, for the content hash: their code, and all that it refers to.
 
-Code refers to global names, to variables of the functions around it, to defaults and to attributes. Names that code
-makes up at run time (`getattr` with a text, `globals()`, `eval`) are not followed: such code has no known meaning.
+Code refers to global names, to variables of the functions around it, to defaults and to attributes. Code has no known
+meaning if it makes up names at run time (`getattr` with a text, `eval`), reads files, or draws random numbers.
+Constructors do not count: the attributes that they set do.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import dis
 import functools
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -19,6 +21,14 @@ LIBRARIES = frozenset({"casadi", "cmath", "math", "numpy", "pinocchio", "scipy",
 
 HIDDEN = frozenset({"eval", "exec", "getattr", "globals", "locals", "vars", "__import__", "setattr", "open", "input"})
 """Builtins by which code reaches what its names do not tell."""
+
+VARYING = frozenset(
+    {
+        *("choice", "default_rng", "environ", "fromfile", "genfromtxt", "load", "loadtxt", "normal", "now", "open"),
+        *("perf_counter", "rand", "randn", "random", "read", "read_bytes", "read_csv", "read_text", "time", "uniform"),
+    }
+)
+"""Names of attributes by which code gives another thing each time, or what a file holds."""
 
 _OF_CLASSES = frozenset(
     {
@@ -32,6 +42,13 @@ class UnknownContentError(Exception):
     """A model contains an object that the content hash cannot cover."""
 
 
+@dataclass(frozen=True)
+class Unknown:
+    """A function that has no known content, whatever its code is."""
+
+    function: Any
+
+
 def meaning(code: FunctionType | type) -> tuple[frozenset[str], list[Any]]:
     """Names of attributes that a function, or the methods of a class, read, and objects that say what it does.
 
@@ -41,14 +58,14 @@ def meaning(code: FunctionType | type) -> tuple[frozenset[str], list[Any]]:
         UnknownContentError: The code reaches what its names do not tell, or refers to an unknown module.
     """
     functions = list(_functions(code)) if isinstance(code, type) else [("", _inner(code))]
-    things: list[Any] = []
+    things: list[Any] = list(_values(code)) if isinstance(code, type) else []
     names: set[str] = set()
     for name, function in functions:
-        things += [name, *_of_function(function)]
         if name != "__init__":
+            things += [name, *_of_function(function)]
             names.update(*(each.co_names for each in _codes(function.__code__)))
-    if isinstance(code, type):
-        things += [item for item in _values(code)]
+    if varying := sorted(names & VARYING):
+        raise UnknownContentError(f"{code.__module__}.{code.__qualname__} uses {varying[0]}")
     return frozenset(names), things
 
 
