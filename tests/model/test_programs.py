@@ -242,7 +242,7 @@ class Restless(Pendulum):
     """Nobody can tell what it gives the next time."""
 
     def acceleration(self, x: ca.SX, u: ca.SX) -> ca.SX:
-        return np.random.rand() * super().acceleration(x, u)
+        return np.random.default_rng().uniform() * super().acceleration(x, u)
 
 
 def test_what_varies_is_built_in_every_process(built: list[str], folder: Path) -> None:
