@@ -187,7 +187,15 @@ def test_a_reach_loads_only_what_it_needs(arguments: tuple[str, ...]) -> None:
     assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.split())
     rooms = ("display", "gaits", "inverse_dynamics", "kinematics", "mobile", "mpc", "plotting", "sensing", "simulator")
-    others = ("sweeps", "problems.pendulum", "solvers.nlp", "solvers.qp", "solvers.sensitivity", "solvers.sqp.solver")
+    others = (
+        "sweeps",
+        "problems.pendulum",
+        "solvers.box_ddp",
+        "solvers.nlp",
+        "solvers.qp",
+        "solvers.sensitivity",
+        "solvers.sqp.solver",
+    )
     libraries = ("gmpy2", "matplotlib", "numpy.ma", "osqp", "PIL", "scipy", "trimesh", "viser")
     unneeded = {*libraries, *(f"trajopt.{name}" for name in (*rooms, *others))}
     assert "trajopt.problems.arm_reach" in loaded
