@@ -68,7 +68,8 @@ if TYPE_CHECKING:
     import trajopt.problems.mpc as mpc
 else:
     __getattr__, __dir__ = lazy(
-        __name__, {module.rpartition(".")[2]: module for module in ("trajopt.problems.mpc", *MODULES.values())}
+        __name__,
+        {"mpc": "trajopt.problems.mpc"} | {module.rpartition(".")[2]: module for module in MODULES.values()},
     )
 
 __all__ = ["Family", "ProblemCase", "ProblemInfo", "describe", "load", "mpc", "names"]

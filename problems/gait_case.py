@@ -19,7 +19,7 @@ from trajopt.problems.family import Family
 from trajopt.problems.gait_tables import Leap, Row, Steps, changed
 from trajopt.robots import configuration_on_ground, legged_robot, load_robot
 from trajopt.solution import Solution
-from trajopt.solvers import BoxFDDPOptions, FDDPOptions, SolverBoxFDDP, SolverFDDP, SQPOptions
+from trajopt.solvers import FDDPOptions, SolverFDDP, SQPOptions
 
 _OPTIONS = {
     "step_length": "length",
@@ -217,8 +217,8 @@ def _gait_case(
     xs, us = gait_guess(problem, motion, "standing" if gait.crocoddyl else None)
     solver_options = FDDPOptions(max_iterations=200, tolerance=gait.tolerance)
     if limits:
-        box_options = BoxFDDPOptions(max_iterations=200, tolerance=gait.tolerance)
-        within = SolverBoxFDDP(problem, box_options).solve(xs, us)
+        box_options = solvers.BoxFDDPOptions(max_iterations=200, tolerance=gait.tolerance)
+        within = solvers.SolverBoxFDDP(problem, box_options).solve(xs, us)
         xs, us = within.xs, within.us
         problem = GaitModels(walker, motion.start, options, limits=True).problem(motion, q0, posture=q0)
     return ProblemCase(

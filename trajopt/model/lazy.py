@@ -22,7 +22,7 @@ def lazy(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], 
         else:
             __getattr__, __dir__ = lazy(__name__, {"SolverSQP": "trajopt.solvers.sqp"})
 
-    They explain wrong calls as the others do, see `trajopt.model.calls`.
+    They explain wrong calls as the others do, see `trajopt.model.calls`; all of a module do from the first use of one.
 
     Args:
         package: Name of the package.
@@ -35,8 +35,9 @@ def lazy(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], 
         module = importlib.import_module(names[name])
         if module.__name__ == f"{package}.{name}":
             return module
-        setattr(sys.modules[package], name, getattr(module, name))
-        explain_export(package, name)
+        for each in (n for n, where in names.items() if where == names[name]):
+            setattr(sys.modules[package], each, getattr(module, each))
+            explain_export(package, each)
         return getattr(sys.modules[package], name)
 
     return load, lambda: sorted({*vars(sys.modules[package]), *names})

@@ -30,6 +30,7 @@ from trajopt.plotting.motion import has_motion, plot_motion
 from trajopt.plotting.path import has_path, plot_path
 from trajopt.plotting.style import SCREEN, canvas, check_picture_path, house_style, split, whole_figure
 from trajopt.plotting.trajectory import has_limbs, plot_solution
+from trajopt.plotting.window import write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -99,7 +100,7 @@ def plot_summary(
         else:
             _draw(figure, solution, picture)
         if path is not None:
-            figure.savefig(path)
+            write(figure, path)
     return figure
 
 
@@ -144,7 +145,7 @@ def plot_pages(
             pages[name] = _screen(solution, title, apart=path is not None)
             draw(pages[name])
             if file is not None:
-                pages[name].savefig(file.with_stem(f"{file.stem}-{name}"))
+                write(pages[name], file.with_stem(f"{file.stem}-{name}"))
     return pages
 
 
