@@ -129,8 +129,7 @@ def main() -> int:
     """Measure and print; returns the exit status."""
     options = parse()
     only = options.only or []
-    usual = set(SECTIONS) - SLOW | {name for name in ("startup", "edits") if vars(options)[name]}
-    sections = {name for name in SECTIONS if name in only} or ({"speed", "inside", "threads"} if only else usual)
+    sections = _sections(options)
     cases = {name: case for name, case in CASES.items() if name in only} or CASES
     print("\n".join(machine().values()) + "\n")
     trajopt.set_num_threads(1)
@@ -185,16 +184,26 @@ def main() -> int:
     if "startup" in sections:
         _show(figures, "startup", startup.measure(chosen), startup.report)
     if "edits" in sections:
-        _show(figures, "edits", edits.measure(options.count), edits.report)
-        _show(figures, "code-generation", code_generation.measure(options.count), code_generation.report)
+        _edits(options.count, figures)
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1))
     return status
 
 
+def _sections(options: argparse.Namespace) -> set[str]:
+    only = options.only or []
+    usual = set(SECTIONS) - SLOW | {name for name in ("startup", "edits") if vars(options)[name]}
+    return {name for name in SECTIONS if name in only} or ({"speed", "inside", "threads"} if only else usual)
+
+
 def _show(figures: dict[str, Any], section: str, measured: Any, report: Any) -> None:
     figures[section] = measured
     print(report(measured), flush=True)
+
+
+def _edits(count: int | None, figures: dict[str, Any]) -> None:
+    _show(figures, "edits", edits.measure(count), edits.report)
+    _show(figures, "code-generation", code_generation.measure(count), code_generation.report)
 
 
 def _robustness(options: argparse.Namespace, figures: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tests.benchmarks.table import table
@@ -28,26 +29,32 @@ GAITS = ("quadruped-", "biped-")
 Figures = dict[str, dict[str, Any]]
 
 
-def measure() -> Figures:
-    """Figures of each gait by its family and robot; robots that are not installed are left out."""
-    found: Figures = {}
+def cases() -> Iterator[tuple[str, str]]:
+    """Name and robot of each gait."""
     for name in problems.names():
-        for robot in problems.describe(name).robots if name.startswith(GAITS) else ():
-            try:
-                case = problems.load(name, robot=robot)
-            except MissingDependencyError:
-                continue
-            solution = case.solve()
-            motion = legged_motion(solution)
-            rows = reached(solution, motion)
-            found[f"{name} {robot}"] = {
-                "iterations": solution.iterations,
-                "converged": solution.converged,
-                **{what: _shares(rows, what) for what in ("clearance", "length", "rise")},
-                "landing": [1e3 * row.reached for row in rows if row.what == "landing"],
-                "lowest": 1e3 * min(row.reached for row in rows if row.what == "lowest"),
-                "friction": 100 * friction_use(motion) / MU,
-            }
+        if name.startswith(GAITS):
+            yield from ((name, robot) for robot in problems.describe(name).robots)
+
+
+def measure(chosen: Iterable[tuple[str, str]] | None = None) -> Figures:
+    """Figures of each gait, or of those chosen, by its family and robot; robots that are not installed are left out."""
+    found: Figures = {}
+    for name, robot in chosen or cases():
+        try:
+            case = problems.load(name, robot=robot)
+        except MissingDependencyError:
+            continue
+        solution = case.solve()
+        motion = legged_motion(solution)
+        rows = reached(solution, motion)
+        found[f"{name} {robot}"] = {
+            "iterations": solution.iterations,
+            "converged": solution.converged,
+            **{what: _shares(rows, what) for what in ("clearance", "length", "rise")},
+            "landing": [1e3 * row.reached for row in rows if row.what == "landing"],
+            "lowest": 1e3 * min(row.reached for row in rows if row.what == "lowest"),
+            "friction": 100 * friction_use(motion) / MU,
+        }
     return found
 
 

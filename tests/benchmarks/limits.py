@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import Any
 
@@ -29,10 +29,10 @@ def cases() -> Iterator[tuple[str, str]]:
             yield from ((name, robot) for robot in problems.describe(name).robots)
 
 
-def measure() -> Figures:
-    """Figures of each problem by its name and robot; robots that are not installed are left out."""
+def measure(chosen: Iterable[tuple[str, str]] | None = None) -> Figures:
+    """Figures of each problem, or of those chosen, by name and robot; robots that are not installed are left out."""
     found: Figures = {}
-    for name, robot in cases():
+    for name, robot in chosen or cases():
         try:
             figures = figures_of(name, robot)
         except MissingDependencyError:

@@ -28,11 +28,15 @@ HEADER = ["made anew for each solve", "solves", "then", "then, live", "solves", 
 Figures = dict[str, list[dict[str, float]]]
 
 
-def measure() -> Figures:
-    """Solves, resident set then, and its live part [MiB], at two times; by what is made anew for each solve."""
+def measure(counts: tuple[int, int] | None = None) -> Figures:
+    """Solves, resident set then, and its live part [MiB], at two times; by what is made anew for each solve.
+
+    Args:
+        counts: Solves after which memory is looked at [-]; by default those of `KINDS`.
+    """
     figures = {}
-    for kind in KINDS:
-        command = [sys.executable, "-m", "tests.benchmarks.memory", kind]
+    for kind, (_, usual) in KINDS.items():
+        command = [sys.executable, "-m", "tests.benchmarks.memory", kind, *map(str, counts or usual)]
         done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
         figures[kind] = list(json.loads(done.stdout))
     return figures
@@ -149,7 +153,7 @@ KINDS: dict[str, tuple[Callable[[], Callable[[], object]], tuple[int, int]]] = {
 
 def main() -> None:
     """Solve, and print the sizes."""
-    make, counts = KINDS[sys.argv[1]]
+    (make, _), counts = KINDS[sys.argv[1]], [int(count) for count in sys.argv[2:]]
     solve, sizes = make(), []
     for i in range(1, counts[-1] + 1):
         solve()

@@ -1,5 +1,7 @@
 """Wrenches within cones and torque limits, beside OSQP; motions that no such wrenches make."""
 
+import itertools
+
 import numpy as np
 import osqp
 import pytest
@@ -143,6 +145,20 @@ def test_cones_of_feet_in_the_air_do_not_matter() -> None:
     assert not found.wrenches[~stands].any()
     both = multiple_contact_inverse_dynamics_over_time(motion, SOLES, smoothness=0.0)
     np.testing.assert_allclose(found.wrenches[:2], both.wrenches[:2], atol=1e-4)
+
+
+@pytest.mark.parametrize("push", [0.0, 0.5])
+def test_times_that_lack_forces_do_not_blur_others(push: float) -> None:
+    """On one foot the robot would tip over. While it has both, forces are those without cones, which do not matter."""
+    motion = sway(push, 6)
+    free = multiple_contact_inverse_dynamics_over_time(motion, FEET, smoothness=0.0)
+    for both, foot in itertools.product(range(1, 6), range(2)):
+        stands = np.ones((6, 2), dtype=bool)
+        stands[both:, foot] = False
+        found = multiple_contact_inverse_dynamics_over_time(motion, SOLES, stands=stands, smoothness=0.0)
+        assert found.optimal
+        assert np.abs(found.base_residual[both:]).max() > 1.0
+        np.testing.assert_allclose(found.wrenches[:both], free.wrenches[:both], atol=1e-5)
 
 
 def test_weights_that_are_all_zero_are_named() -> None:

@@ -1,0 +1,100 @@
+"""Each part of the benchmark runs and prints its table, with the smallest counts; its figures mean nothing here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import trajopt
+from tests.benchmarks import (
+    __main__,
+    articulations,
+    code_generation,
+    convergence,
+    display,
+    edits,
+    exact,
+    extensibility,
+    gaits,
+    inside,
+    inverse_dynamics,
+    inverse_kinematics,
+    limits,
+    linear_steps,
+    memory,
+    mpc_steps,
+    profiles,
+    quadratic,
+    robustness,
+    server,
+    simulator,
+    speed,
+    startup,
+    sweep,
+    threads,
+    track,
+)
+from tests.benchmarks.cases import CASES
+
+ONE = {"unicycle_t20": CASES["unicycle_t20"]}
+BRIEF: dict[Any, tuple[Callable[[], Any], dict[str, Any]]] = {
+    speed: (lambda: {name: speed.compare(case, None, rounds=1, seconds=0.0) for name, case in ONE.items()}, {}),
+    inside: (lambda: inside.measure(ONE, rounds=1), {}),
+    threads: (lambda: threads.measure(ONE, rounds=1, seconds=0.0), {}),
+    quadratic: (lambda: quadratic.measure(None, rounds=1), {}),
+    linear_steps: (lambda: linear_steps.measure(rounds=1), {}),
+    extensibility: (lambda: extensibility.measure(rounds=1, seconds=0.0), {}),
+    convergence: (lambda: convergence.measure(None, count=1), {}),
+    profiles: (lambda: profiles.measure(None, count=1), {}),
+    exact: (lambda: exact.measure(rounds=1), {"ARMS": ("ur5",)}),
+    memory: (lambda: memory.measure((1, 2)), {}),
+    gaits: (lambda: gaits.measure([("quadruped-trot", "small-quadruped")]), {}),
+    limits: (lambda: limits.measure([("quadruped-trot", "small-quadruped")]), {}),
+    simulator: (lambda: simulator.measure(None, rounds=1), {"CALLS": 1}),
+    inverse_kinematics: (lambda: inverse_kinematics.measure(poses=8, rounds=1), {"OBSTACLE_POSES": 2}),
+    track: (track.measure, {"DURATIONS": (0.1,)}),
+    inverse_dynamics: (inverse_dynamics.measure, {"FRAMES": (2,)}),
+    articulations: (articulations.measure, {}),
+    mpc_steps: (lambda: mpc_steps.measure(memory=False, duration=0.1), {}),
+    server: (lambda: server.measure(count=10, chased=10), {}),
+    display: (dict, {}),
+    robustness: (lambda: robustness.measure(None, count=1, samples=1), {}),
+    sweep: (lambda: sweep.measure(count=60), {}),
+    startup: (lambda: startup.measure({}), {"RUNS": 1}),
+    edits: (lambda: edits.measure(1, ("pendulum",)), {}),
+    code_generation: (lambda: code_generation.measure(1, ("pendulum",)), {}),
+}
+"""How each section is measured, and constants of its module that are replaced meanwhile."""
+
+
+@pytest.fixture(autouse=True)
+def _threads() -> Iterator[None]:
+    before = trajopt.get_num_threads()
+    trajopt.set_num_threads(1)
+    yield
+    trajopt.set_num_threads(before)
+
+
+@pytest.mark.parametrize("section", BRIEF, ids=lambda section: section.__name__.rpartition(".")[2])
+def test_a_section_prints_its_table(section: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    measure, constants = BRIEF[section]
+    for name, value in constants.items():
+        monkeypatch.setattr(section, name, value)
+    text = section.report(measure())
+    assert "-----" in text
+    assert len(text.splitlines()) > 4
+
+
+def test_the_command_prints_the_sections_that_are_chosen(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["-o", "unicycle_t20", "-o", "speed", "--rounds", "1", "--seconds", "0"]
+    monkeypatch.setattr(sys, "argv", ["benchmarks", *asked])
+    assert __main__.main() == 0
+    printed = capsys.readouterr().out
+    assert "unicycle_t20" in printed
+    assert speed.TITLE in printed
+    assert inside.TITLE not in printed
