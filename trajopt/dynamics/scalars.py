@@ -30,7 +30,7 @@ def scalars(a: SX) -> list[SX]:
     """Elements of an SX, column by column; those of a sparse one that are structurally zero stay so."""
     if a.is_dense():
         return list(a.elements())
-    result = [SX(1, 1)] * a.numel()
+    result: list[SX] = [SX(1, 1)] * a.numel()
     for place, value in zip(a.sparsity().find(), a.nonzeros()):
         result[place] = value
     return result
