@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
+from typing import cast
 
 import casadi as ca
 from casadi import SX
@@ -23,17 +24,16 @@ times = functools.partial(SX.binary, ca.OP_MUL)
 
 TWO = SX(2)
 
+_ZERO = SX(1, 1)
 _SQUARE = ca.Sparsity.dense(3, 3)
 
 
 def scalars(a: SX) -> list[SX]:
     """Elements of an SX, column by column; those of a sparse one that are structurally zero stay so."""
     if a.is_dense():
-        return list(a.elements())
-    result: list[SX] = [SX(1, 1)] * a.numel()
-    for place, value in zip(a.sparsity().find(), a.nonzeros()):
-        result[place] = value
-    return result
+        return cast(list[SX], a.elements())
+    elements = dict(zip(a.sparsity().find(), cast(list[SX], a.nonzeros())))
+    return [elements.get(i, _ZERO) for i in range(a.numel())]
 
 
 def matrix3(elements: list[SX]) -> SX:
