@@ -134,7 +134,7 @@ def test_equal_instructions_are_merged_and_unused_ones_dropped() -> None:
 
 def test_zero_and_minus_zero_are_not_merged() -> None:
     writer = InstructionWriter()
-    numbers = [writer.add(ca.OP_CONST, v) for v in (0.0, -0.0, np.nan, 0.0, -0.0, float("nan"))]
+    numbers = [writer.constant(v) for v in (0.0, -0.0, np.nan, 0.0, -0.0, float("nan"))]
     assert numbers == [0, 1, 2, 0, 1, 2]
 
 
