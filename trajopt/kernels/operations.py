@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import struct
 from collections.abc import Callable
-from importlib.metadata import version
 
 import casadi as ca
 
@@ -136,6 +135,8 @@ def real_text(lanes: LaneType, result: str, op: int, a: str, b: str) -> list[str
         return lanes.call(result, LIBM_BINARY[op], [a, b])
     if op in _SPECIAL:
         return _SPECIAL[op](lanes, result, a, b)
+    from importlib.metadata import version
+
     name = next((n for n in dir(ca) if n.startswith("OP_") and getattr(ca, n) == op), f"operation {op}")
     raise UnsupportedOperationError(f"{name} of CasADi {version('casadi')} is not known to trajopt; please report it")
 
