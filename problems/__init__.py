@@ -5,86 +5,76 @@
 
 Closed loops of model-predictive controllers are in `trajopt.problems.mpc`.
 
-Importing this package builds no problem and loads no robot.
+Importing this package builds no problem and loads no robot; a family is imported when it is first used.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from trajopt.model.calls import explain_calls
-from trajopt.problems import (
-    arm_limits,
-    arm_reach,
-    arm_reach_crocoddyl,
-    arm_reach_seed,
-    arm_spheres,
-    biped_gaits,
-    block_on_incline,
-    cart_pole,
-    cart_pole_limits,
-    cart_push,
-    com_circle,
-    double_pendulum,
-    hermite_path,
-    hopper,
-    humanoid_reach,
-    humanoid_taichi,
-    lqr,
-    lqr_bounds,
-    minimum_jerk,
-    mpc,
-    parking,
-    parking_circles,
-    parking_wheels,
-    pendulum,
-    pendulum_limits,
-    puck,
-    quadrotor_obstacles,
-    quadruped_gaits,
-    stand_up,
-    unicycle,
-    walk_freely,
-)
+from trajopt.model.lazy import lazy
 from trajopt.problems.case import ProblemCase, ProblemInfo
 from trajopt.problems.family import Family
 from trajopt.problems.registry import Registry
 
+MODULES = {
+    "arm-limits": "trajopt.problems.arm_limits",
+    "arm-reach": "trajopt.problems.arm_reach",
+    "arm-reach-crocoddyl": "trajopt.problems.arm_reach_crocoddyl",
+    "arm-reach-seed": "trajopt.problems.arm_reach_seed",
+    "arm-spheres": "trajopt.problems.arm_spheres",
+    "biped-jump": "trajopt.problems.biped_gaits",
+    "biped-walk": "trajopt.problems.biped_gaits",
+    "block-on-incline": "trajopt.problems.block_on_incline",
+    "cart-pole": "trajopt.problems.cart_pole",
+    "cart-pole-limits": "trajopt.problems.cart_pole_limits",
+    "cart-push": "trajopt.problems.cart_push",
+    "com-circle": "trajopt.problems.com_circle",
+    "crocoddyl-biped-jump": "trajopt.problems.biped_gaits",
+    "crocoddyl-biped-walk": "trajopt.problems.biped_gaits",
+    "crocoddyl-quadruped-bound": "trajopt.problems.quadruped_gaits",
+    "crocoddyl-quadruped-jump": "trajopt.problems.quadruped_gaits",
+    "crocoddyl-quadruped-pace": "trajopt.problems.quadruped_gaits",
+    "crocoddyl-quadruped-trot": "trajopt.problems.quadruped_gaits",
+    "crocoddyl-quadruped-walk": "trajopt.problems.quadruped_gaits",
+    "double-pendulum": "trajopt.problems.double_pendulum",
+    "hermite-path": "trajopt.problems.hermite_path",
+    "hopper": "trajopt.problems.hopper",
+    "humanoid-reach": "trajopt.problems.humanoid_reach",
+    "humanoid-taichi": "trajopt.problems.humanoid_taichi",
+    "lqr": "trajopt.problems.lqr",
+    "lqr-bounds": "trajopt.problems.lqr_bounds",
+    "minimum-jerk": "trajopt.problems.minimum_jerk",
+    "parking": "trajopt.problems.parking",
+    "parking-circles": "trajopt.problems.parking_circles",
+    "parking-wheels": "trajopt.problems.parking_wheels",
+    "pendulum": "trajopt.problems.pendulum",
+    "pendulum-limits": "trajopt.problems.pendulum_limits",
+    "puck": "trajopt.problems.puck",
+    "quadrotor-obstacles": "trajopt.problems.quadrotor_obstacles",
+    "quadruped-bound": "trajopt.problems.quadruped_gaits",
+    "quadruped-jump": "trajopt.problems.quadruped_gaits",
+    "quadruped-pace": "trajopt.problems.quadruped_gaits",
+    "quadruped-trot": "trajopt.problems.quadruped_gaits",
+    "quadruped-walk": "trajopt.problems.quadruped_gaits",
+    "stand-up": "trajopt.problems.stand_up",
+    "unicycle": "trajopt.problems.unicycle",
+    "walk-freely": "trajopt.problems.walk_freely",
+}
+"""Module of each family."""
+
+if TYPE_CHECKING:
+    import trajopt.problems.mpc as mpc
+else:
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {"mpc": "trajopt.problems.mpc"} | {module.rpartition(".")[2]: module for module in MODULES.values()},
+    )
+
 __all__ = ["Family", "ProblemCase", "ProblemInfo", "describe", "load", "mpc", "names"]
 
-_PROBLEMS: Registry[ProblemCase] = Registry(
-    "problem",
-    (
-        arm_reach.FAMILY,
-        arm_reach_crocoddyl.FAMILY,
-        arm_reach_seed.FAMILY,
-        *biped_gaits.FAMILIES,
-        cart_pole.FAMILY,
-        double_pendulum.FAMILY,
-        block_on_incline.FAMILY,
-        cart_push.FAMILY,
-        hopper.FAMILY,
-        puck.FAMILY,
-        stand_up.FAMILY,
-        walk_freely.FAMILY,
-        humanoid_reach.FAMILY,
-        humanoid_taichi.FAMILY,
-        lqr.FAMILY,
-        pendulum.FAMILY,
-        *quadruped_gaits.FAMILIES,
-        cart_pole_limits.FAMILY,
-        parking.FAMILY,
-        parking_circles.FAMILY,
-        parking_wheels.FAMILY,
-        hermite_path.FAMILY,
-        pendulum_limits.FAMILY,
-        lqr_bounds.FAMILY,
-        minimum_jerk.FAMILY,
-        quadrotor_obstacles.FAMILY,
-        arm_limits.FAMILY,
-        arm_spheres.FAMILY,
-        com_circle.FAMILY,
-        unicycle.FAMILY,
-    ),
-)
+_PROBLEMS: Registry[ProblemCase] = Registry("problem", MODULES)
 names, describe, load = _PROBLEMS.names, _PROBLEMS.describe, _PROBLEMS.load
 
 explain_calls(__name__)

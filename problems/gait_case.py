@@ -10,7 +10,7 @@ from typing import Generic
 
 import numpy.typing as npt
 
-from trajopt.analysis import motion_report
+from trajopt import solvers
 from trajopt.checks import check_flag, check_non_negative
 from trajopt.gaits import ContactSchedule, GaitModels, GaitOptions, Stance, gait_guess
 from trajopt.gaits.posing import lowered
@@ -18,7 +18,8 @@ from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.gait_tables import Leap, Row, Steps, changed
 from trajopt.robots import configuration_on_ground, legged_robot, load_robot
-from trajopt.solvers import BoxFDDPOptions, FDDPOptions, SolverBoxFDDP, SolverFDDP, SolverSQP, SQPOptions
+from trajopt.solution import Solution
+from trajopt.solvers import FDDPOptions, SolverFDDP, SQPOptions
 
 _OPTIONS = {
     "step_length": "length",
@@ -216,8 +217,8 @@ def _gait_case(
     xs, us = gait_guess(problem, motion, "standing" if gait.crocoddyl else None)
     solver_options = FDDPOptions(max_iterations=200, tolerance=gait.tolerance)
     if limits:
-        box_options = BoxFDDPOptions(max_iterations=200, tolerance=gait.tolerance)
-        within = SolverBoxFDDP(problem, box_options).solve(xs, us)
+        box_options = solvers.BoxFDDPOptions(max_iterations=200, tolerance=gait.tolerance)
+        within = solvers.SolverBoxFDDP(problem, box_options).solve(xs, us)
         xs, us = within.xs, within.us
         problem = GaitModels(walker, motion.start, options, limits=True).problem(motion, q0, posture=q0)
     return ProblemCase(
@@ -226,9 +227,16 @@ def _gait_case(
         problem=problem,
         xs=xs,
         us=us,
-        solver=SolverSQP if limits else SolverFDDP,
+        solver=solvers.SolverSQP if limits else SolverFDDP,
         options=SQPOptions() if limits else solver_options,
         reference_cost=known.cost,
         reference_source=known.source if known.cost is not None else "",
-        report=functools.partial(motion_report, mu=mu),
+        report=functools.partial(_report, mu=mu),
     )
+
+
+def _report(solution: Solution, mu: float) -> dict[str, str]:
+    """The report of the legged motion."""
+    from trajopt.analysis import motion_report
+
+    return motion_report(solution, mu)

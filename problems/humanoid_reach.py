@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.analysis import motion_report
 from trajopt.checks import check_array, check_count, check_non_negative, check_positive
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
@@ -75,6 +74,8 @@ def report(robot: Robot, goals: Mapping[str, npt.ArrayLike], solution: Solution)
     for frame, goal in goals.items():
         distance = np.linalg.norm(data.oMf[robot.frame_id(frame)].translation - goal)
         words["distance"] = ", ".join(filter(None, [words.get("distance"), f"{1e3 * distance:.3g} mm ({frame})"]))
+    from trajopt.analysis import motion_report
+
     return {**words, **motion_report(solution, MU)}
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import importlib
+from collections.abc import Mapping
 from typing import Any, Generic
 
 from trajopt.checks import check_known
@@ -12,20 +13,19 @@ from trajopt.robots import Robot
 
 
 class Registry(Generic[Case]):
-    """Families of one kind by name.
+    """Families of one kind by name. A family's module is imported when the family is first used.
 
     Args:
         kind: Their kind, for messages.
-        families: The families.
+        modules: The module of each family by its name; it holds the family as `FAMILY`, or several as `FAMILIES`.
     """
 
-    def __init__(self, kind: str, families: Iterable[Family[Case]]) -> None:
-        self._kind = kind
-        self._families = {family.name: family for family in families}
+    def __init__(self, kind: str, modules: Mapping[str, str]) -> None:
+        self._kind, self._modules = kind, modules
 
     def names(self) -> list[str]:
         """Names of the families."""
-        return sorted(self._families)
+        return sorted(self._modules)
 
     def describe(self, name: str) -> ProblemInfo:
         """Description of a family, its robots, and its options with their defaults; loads no robot.
@@ -52,4 +52,6 @@ class Registry(Generic[Case]):
         return self._family(name).load(robot, options)
 
     def _family(self, name: str) -> Family[Case]:
-        return self._families[check_known(self._kind, name, self._families)]
+        module = importlib.import_module(self._modules[check_known(self._kind, name, self._modules)])
+        families = module.FAMILIES if hasattr(module, "FAMILIES") else (module.FAMILY,)
+        return next(family for family in families if family.name == name)

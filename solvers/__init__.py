@@ -1,18 +1,38 @@
 """Solvers: how to solve a shooting problem."""
 
+from typing import TYPE_CHECKING
+
 from trajopt.model.calls import explain_calls
+from trajopt.model.lazy import lazy
 from trajopt.solvers.base import SolverAbstract
-from trajopt.solvers.box_ddp import SolverBoxDDP
-from trajopt.solvers.box_fddp import SolverBoxFDDP
-from trajopt.solvers.box_options import BoxDDPOptions, BoxFDDPOptions
 from trajopt.solvers.continuation import continuation
 from trajopt.solvers.ddp import SolverDDP
 from trajopt.solvers.fddp import SolverFDDP
-from trajopt.solvers.nlp import SolverFatrop, SolverIpopt
 from trajopt.solvers.options import DDPOptions, FDDPOptions, NLPOptions, SolverOptions, SQPOptions
 from trajopt.solvers.progress import Progress
-from trajopt.solvers.sensitivity import Sensitivity, SolutionDerivatives
-from trajopt.solvers.sqp import SolverSQP
+
+if TYPE_CHECKING:
+    from trajopt.solvers.box_ddp import SolverBoxDDP
+    from trajopt.solvers.box_fddp import SolverBoxFDDP
+    from trajopt.solvers.box_options import BoxDDPOptions, BoxFDDPOptions
+    from trajopt.solvers.nlp import SolverFatrop, SolverIpopt
+    from trajopt.solvers.sensitivity import Sensitivity, SolutionDerivatives
+    from trajopt.solvers.sqp import SolverSQP
+else:
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "BoxDDPOptions": "trajopt.solvers.box_options",
+            "BoxFDDPOptions": "trajopt.solvers.box_options",
+            "Sensitivity": "trajopt.solvers.sensitivity",
+            "SolutionDerivatives": "trajopt.solvers.sensitivity",
+            "SolverBoxDDP": "trajopt.solvers.box_ddp",
+            "SolverBoxFDDP": "trajopt.solvers.box_fddp",
+            "SolverFatrop": "trajopt.solvers.nlp",
+            "SolverIpopt": "trajopt.solvers.nlp",
+            "SolverSQP": "trajopt.solvers.sqp",
+        },
+    )
 
 __all__ = [
     "BoxDDPOptions",

@@ -82,7 +82,7 @@ class DDPOptions(SolverOptions):
             Quu is positive definite. Crocoddyl does not.
         acceptance: A step is accepted when dV > acceptance · expected dV [-].
         gradient_tolerance: ... or when |d0| <= gradient_tolerance + 1e-3 relative_tolerance · S [cost].
-        step_lengths: Step lengths that are tried, decreasing, the first two alone, then eight at once [-].
+        step_lengths: Step lengths that are tried, decreasing, the first two alone, then several at once [-].
         step_growth: Factor >= 1 by which a full step from a rollout grows, if it brought more than 1.5 times what it
             promised, as long as the cost falls further; 1 for never [-]. Gauss-Newton takes the cost for more curved
             than it is there. With 2, DDP balances 70 of 100 cart-poles instead of 61, in half the iterations.

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.kernels import ParallelCalls
+from trajopt.shooting.arrays import padded
 from trajopt.solvers import recursion
 from trajopt.solvers.linear_quadratic import LinearQuadratic, check_rows
 from trajopt.solvers.weighted_rows import WeightedRows
@@ -121,7 +122,7 @@ class LinearStep:
     def zeros(T: int, n: int, m: int, nc: int) -> LinearStep:
         """All zeros."""
         states, controls = (T + 1) * n, T * m
-        flat = _roomy(2 * states + controls)
+        flat = padded((2 * states + controls,))
         dx, du, lam = np.split(flat, [states, states + controls])
         return LinearStep(dx.reshape(T + 1, n), du.reshape(T, m), lam.reshape(T + 1, n), np.zeros((T, nc)), flat)
 
@@ -171,7 +172,7 @@ class Riccati:
         check_rows("K", self.K, (T, m, n))
         check_rows("k", self.k, (T, m))
         self.Ky, self.ky = np.zeros((T, nc, n)), np.zeros((T, nc))
-        self.Vx, self.Vxx, self.Vf = _roomy(T + 1, n), _roomy(T + 1, n, n), np.zeros((T + 1, n))
+        self.Vx, self.Vxx, self.Vf = padded((T + 1, n)), padded((T + 1, n, n)), np.zeros((T + 1, n))
         self.step = LinearStep.zeros(T, n, m, nc)
         self._decrease, self._curvature, self._with_gaps = ctypes.c_double(), ctypes.c_double(), 0
         self._box = box
@@ -198,8 +199,8 @@ class Riccati:
     def _bind(self) -> ctypes.Array[ctypes.c_int64]:
         """T and the addresses of all arrays."""
         lq, step, sizes = self.lq, self.step, self._sizes
-        U, inverse = _roomy(lq.T, sizes.rows, sizes.left), _roomy(lq.T, sizes.left)
-        M = _roomy(lq.T if sizes.inverse else 0, sizes.rows, sizes.left)
+        U, inverse = padded((lq.T, sizes.rows, sizes.left)), padded((lq.T, sizes.left))
+        M = padded((lq.T if sizes.inverse else 0, sizes.rows, sizes.left))
         own = {"V": self.Vxx, "v": self.Vx, "Vf": self.Vf, "K": self.K, "k": self.k, "Ky": self.Ky, "ky": self.ky}
         own |= {"dx": step.dx, "du": step.du, "lam": step.lam, "y": step.y, "U": U, "inverse": inverse, "M": M}
         given = {name: getattr(lq, name, None) for name in recursion.ARRAYS if name not in own}
@@ -340,16 +341,10 @@ def bind(
         arrays: Arrays by name; who calls keeps them.
         addresses: Addresses of what is no array.
     """
-    scratch = _roomy(sizes.scratch()[1] + 8)
+    scratch = padded((sizes.scratch()[1],))
     found = {name: int(array.ctypes.data) for name, array in arrays.items() if array is not None} | addresses
-    found["scratch"] = -(-int(scratch.ctypes.data) // 64) * 64
+    found["scratch"] = int(scratch.ctypes.data)
     names = (*recursion.ARRAYS, *recursion.WAIT)
     table = (ctypes.c_int64 * (len(names) + 1))(T, *(found.get(name, 0) for name in names))
     table.scratch = scratch  # type: ignore[attr-defined]  # lives as long as the table
     return table
-
-
-def _roomy(*shape: int) -> Reals:
-    """Zeros with room behind them: cells that are read may reach past the end."""
-    size = int(np.prod(shape))
-    return np.zeros(size + 32)[:size].reshape(shape)

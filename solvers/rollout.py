@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers import scales
 from trajopt.solvers.acceptance import Acceptance, Promise
 from trajopt.solvers.base import SolverAbstract
-from trajopt.solvers.control_limits import ControlLimits
 from trajopt.solvers.curvature import Curvature, shortened
 from trajopt.solvers.geodesic import GeodesicAcceleration
 from trajopt.solvers.linear_quadratic import LinearQuadratic
@@ -26,6 +25,9 @@ from trajopt.solvers.progress import Progress
 from trajopt.solvers.riccati import Failure, Riccati, RiccatiOutcome
 from trajopt.solvers.searches import LineSearch, Step
 from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.solvers.control_limits import ControlLimits
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         if not (self._prepared and self._evaluator.fits(problem)):
             e = self._evaluator = Evaluator(problem)
             e.prepare(clipped=self.keeps_limits)
-            options, self._limits = self.options, ControlLimits(e, self.options) if self.keeps_limits else None
+            options, self._limits = self.options, self._control_limits(e)
             box = self._limits.box if self._limits else None
             self._riccati = Riccati(LinearQuadratic.of(e), K=e.K, k=e.k, box=box)
             search = LineSearch(
@@ -166,6 +168,14 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         if self._limits:
             self._limits.begin(self._search)
             self._limit_guess(run, self._limits)
+
+    def _control_limits(self, evaluator: Evaluator) -> ControlLimits | None:
+        """Limits of the controls; None if the solver does not keep them."""
+        if not self.keeps_limits:
+            return None
+        from trajopt.solvers.control_limits import ControlLimits
+
+        return ControlLimits(evaluator, self.options)
 
     def _limit_guess(self, run: RolloutProgress, limits: ControlLimits) -> None:
         """Clips the controls of the guess to their limits, and rolls them out if it was a rollout."""

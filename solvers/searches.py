@@ -46,7 +46,7 @@ class Step:
 
 
 class LineSearch:
-    """Tries step lengths in order, the first ones alone, side by side on several threads, then eight at once.
+    """Tries step lengths in order, the first ones alone, side by side on several threads, then LANES of them at once.
 
     The accepted step is the one that a sequential search would have accepted. If it is a full one, and the cost has
     fallen by far more than the direction promised, it grows as long as the cost falls further.
@@ -72,12 +72,12 @@ class LineSearch:
         clipped: bool = False,
     ) -> None:
         self._acceptance, self._last, self._growth = acceptance, lengths[-1], growth
-        self.single, eight = (evaluator.trials(width, clipped=clipped) for width in (1, LANES))
+        self.single, many = (evaluator.trials(width, clipped=clipped) for width in (1, LANES))
         alone = [(length,) for length in lengths[:ALONE]]
         singles = [self.single, *(Trials(evaluator, 1, clipped=clipped) for _ in alone[1:])]
-        self._rooms = [*singles, eight]
+        self._rooms = [*singles, many]
         turns = [Turn(list(zip(singles, alone)))]
-        turns += [Turn([(eight, lengths[i : i + LANES])]) for i in range(ALONE, len(lengths), LANES)]
+        turns += [Turn([(many, lengths[i : i + LANES])]) for i in range(ALONE, len(lengths), LANES)]
         self._tries = [(turn, i, *trials) for turn in turns for i, trials in enumerate(turn.trials)]
 
     def limit(self, lower: Reals, upper: Reals) -> None:

@@ -73,12 +73,17 @@ def python_files() -> list[Path]:
 
 
 def imports(module: str) -> Iterator[str]:
-    """What a module imports, also inside functions; not what is for type checkers alone."""
+    """What a module imports, also inside functions and by `lazy`; not what is for type checkers alone.
+
+    The package itself may load all rooms by `lazy`.
+    """
     file = modules()[module]
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
     apart = [n for n in ast.walk(tree_of(file)) if isinstance(n, ast.If) and _is_for_type_checkers(n)]
     skipped = {id(n) for node in apart for n in ast.walk(node)}
     for node in ast.walk(tree_of(file)):
+        if _is_lazy(node) and module != "trajopt":
+            yield from (n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and n.value in modules())
         if id(node) in skipped:
             continue
         if isinstance(node, ast.Import):
@@ -90,6 +95,10 @@ def imports(module: str) -> Iterator[str]:
                 base = ".".join([*above, base]).rstrip(".")
             names = [f"{base}.{a.name}" for a in node.names]
             yield from (name if name in modules() else base for name in names)
+
+
+def _is_lazy(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "lazy"
 
 
 def _is_for_type_checkers(node: ast.If) -> bool:
@@ -163,6 +172,56 @@ def test_only_what_is_used_is_loaded() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("arguments", [(), ("--quiet",)])
+def test_a_reach_loads_only_what_it_needs(arguments: tuple[str, ...]) -> None:
+    """The command `trajopt solve` for an arm, from the robot's file to the report of the motion."""
+    code = (
+        "import sys, trajopt.cli; from typer.testing import CliRunner\n"
+        f"done = CliRunner().invoke(trajopt.cli.app, ['solve', 'arm-reach', '--robot', 'planar-2r', *{arguments!r}])\n"
+        "assert done.exit_code == 0, done.output\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stdout.split())
+    rooms = ("display", "gaits", "inverse_dynamics", "kinematics", "mobile", "mpc", "plotting", "sensing", "simulator")
+    others = (
+        "sweeps",
+        "problems.pendulum",
+        "solvers.box_ddp",
+        "solvers.nlp",
+        "solvers.qp",
+        "solvers.sensitivity",
+        "solvers.sqp.solver",
+    )
+    libraries = ("gmpy2", "matplotlib", "numpy.ma", "osqp", "PIL", "scipy", "trimesh", "viser")
+    unneeded = {*libraries, *(f"trajopt.{name}" for name in (*rooms, *others))}
+    assert "trajopt.problems.arm_reach" in loaded
+    assert not loaded & unneeded
+
+
+def lazy_names(module: str) -> dict[str, str]:
+    """Names that a package imports when they are first used, and their modules."""
+    calls = [node for node in ast.walk(tree_of(modules()[module])) if _is_lazy(node)]
+    tables = [node for call in calls for node in ast.walk(call) if isinstance(node, ast.Dict)]
+    return {name: where for table in tables for name, where in ast.literal_eval(table).items()}
+
+
+@pytest.mark.parametrize("name", [m for m in modules() if lazy_names(m)])
+def test_type_checkers_see_what_is_imported_when_it_is_used(name: str) -> None:
+    """The two lists of a package have the same names from the same modules, and all names can be had."""
+    block = next(n for n in tree_of(modules()[name]).body if isinstance(n, ast.If) and _is_for_type_checkers(n))
+    seen = {}
+    for node in block.body:
+        assert isinstance(node, (ast.Import, ast.ImportFrom))
+        for alias in node.names:
+            seen[alias.asname or alias.name] = node.module if isinstance(node, ast.ImportFrom) else alias.name
+    assert lazy_names(name) == seen
+    package = importlib.import_module(name)
+    assert set(seen) <= set(package.__all__) <= set(dir(package))
+    assert all(hasattr(package, each) for each in package.__all__)
 
 
 def test_every_module_is_packaged() -> None:

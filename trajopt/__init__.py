@@ -1,13 +1,12 @@
 """Trajectory optimization for robots from Python.
 
 A model is a CasADi expression, written once. It is compiled just in time, by a small LLVM-based compiler, to machine
-code that works on eight knots of a trajectory at once. The README describes the package layout.
+code that works on several knots of a trajectory at once. The README describes the package layout.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import trajopt.source  # noqa: F401  # before all other modules of trajopt, see there
 from trajopt.actions import (
@@ -54,14 +53,12 @@ from trajopt.errors import (
     MissingDependencyError,
     ModelEvaluationError,
     TrajoptError,
-    UnknownAttributeError,
     UnknownNameError,
     UnsupportedOperationError,
-    close_names,
 )
 from trajopt.impulses import ImpulseModel3D, ImpulseModel6D, ImpulseModelAbstract, ImpulseStack
 from trajopt.kernels import get_num_threads, set_num_threads
-from trajopt.model.attributes import CLASSES
+from trajopt.model.lazy import lazy
 from trajopt.residuals import (
     Capsule,
     FrictionCone,
@@ -100,6 +97,7 @@ from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.states import StateAbstract, StateMultibody, StateProduct, StateSE3, StateSO3, StateVector
 
 if TYPE_CHECKING:
+    import trajopt.analysis as analysis
     import trajopt.articulations as articulations
     import trajopt.display as display
     import trajopt.gaits as gaits
@@ -110,26 +108,33 @@ if TYPE_CHECKING:
     import trajopt.plotting as plotting
     import trajopt.problems as problems
     import trajopt.sensing as sensing
+    import trajopt.simulator as simulator
     import trajopt.solvers as solvers
     import trajopt.sweeps as sweeps
     from trajopt.sweeps import sweep as sweep
+else:
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "analysis": "trajopt.analysis",
+            "articulations": "trajopt.articulations",
+            "display": "trajopt.display",
+            "gaits": "trajopt.gaits",
+            "inverse_dynamics": "trajopt.inverse_dynamics",
+            "kinematics": "trajopt.kinematics",
+            "mobile": "trajopt.mobile",
+            "mpc": "trajopt.mpc",
+            "plotting": "trajopt.plotting",
+            "problems": "trajopt.problems",
+            "sensing": "trajopt.sensing",
+            "simulator": "trajopt.simulator",
+            "solvers": "trajopt.solvers",
+            "sweep": "trajopt.sweeps",
+            "sweeps": "trajopt.sweeps",
+        },
+    )
 
 __version__ = "0.1.0"
-
-_LAZY = (
-    "articulations",
-    "display",
-    "gaits",
-    "inverse_dynamics",
-    "kinematics",
-    "mobile",
-    "mpc",
-    "plotting",
-    "problems",
-    "sensing",
-    "solvers",
-    "sweeps",
-)
 
 __all__ = [
     "ActionData",
@@ -218,6 +223,7 @@ __all__ = [
     "UnknownNameError",
     "UnsupportedOperationError",
     "WrenchCone",
+    "analysis",
     "articulations",
     "display",
     "gaits",
@@ -231,22 +237,8 @@ __all__ = [
     "problems",
     "sensing",
     "set_num_threads",
+    "simulator",
     "solvers",
     "sweep",
     "sweeps",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Loads gaits, plots, problems, solvers and sweeps on first use."""
-    if name in _LAZY:
-        return importlib.import_module(f"trajopt.{name}")
-    if name == "sweep":
-        return importlib.import_module("trajopt.sweeps").sweep
-    meant = [f"trajopt.{near}" for near in ([CLASSES[name]] if name in CLASSES else close_names(name, __all__))]
-    hint = f"; did you mean {' or '.join(meant)}?" if meant and not name.startswith("_") else ""
-    raise UnknownAttributeError(f"module 'trajopt' has no attribute {name!r}{hint}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_LAZY, "sweep"])

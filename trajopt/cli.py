@@ -6,6 +6,7 @@ Exit codes of `solve` and `ik`: 0 if it converged, 2 if it did not, 1 for an inv
 from __future__ import annotations
 
 import dataclasses
+import gc
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -44,8 +45,16 @@ app.command("sweep")(sweep)
 
 
 def main() -> None:
-    """Runs the command line."""
-    app(prog_name="trajopt")
+    """Runs the command line.
+
+    Python's search for cycles would look at all objects of all libraries again and again while they are imported and
+    used: a fifth of the time of a picture. Here it begins later, and is left out at the end.
+    """
+    gc.set_threshold(100_000, 50, 100)
+    try:
+        app(prog_name="trajopt")
+    finally:
+        gc.freeze()
 
 
 def _show_version(wanted: bool) -> None:
@@ -97,20 +106,9 @@ def solve(
 ) -> None:
     """Solve a ready problem. Exit code: 0 converged, 2 not converged, 1 error."""
     from trajopt.callbacks import CallbackVerbose
-    from trajopt.plotting.animation import check_animation_path
-    from trajopt.plotting.style import PICTURE_SUFFIXES, check_output_path
 
     with clean_errors():
-        if plot is not None:
-            check_output_path(plot, "--plot", PICTURE_SUFFIXES)
-        if animate is not None:
-            check_animation_path(animate, "--animate")
-        if save is not None:
-            check_output_path(save, "--save", (".npz",))
-        if show:
-            from trajopt.display.extra import check_display
-
-            check_display()
+        _check_outputs(plot, animate, save, show)
         console, begin = new_console(), time.perf_counter()
         values = assignments("--set", assigned) | ({"limits": True} if limits else {})
         case = _load(console, name, robot, values)
@@ -283,6 +281,25 @@ def _load(console: Console, name: str, robot: str | None, values: dict[str, Any]
         raise InvalidArgumentError(f"--limits: expected a gait, got {name}, which has no such option; {cure}")
     with console.status(f"building {name} ..."):
         return problems.load(name, robot, **values)
+
+
+def _check_outputs(plot: Path | None, animate: Path | None, save: Path | None, show: bool) -> None:
+    """Refuses files that can't be written, and a view without its libraries, before a problem is built."""
+    if plot is not None or save is not None:
+        from trajopt.plotting.style import PICTURE_SUFFIXES, check_output_path
+
+        if plot is not None:
+            check_output_path(plot, "--plot", PICTURE_SUFFIXES)
+        if save is not None:
+            check_output_path(save, "--save", (".npz",))
+    if animate is not None:
+        from trajopt.plotting.animation import check_animation_path
+
+        check_animation_path(animate, "--animate")
+    if show:
+        from trajopt.display.extra import check_display
+
+        check_display()
 
 
 def _check_animated(case: ProblemCase) -> None:

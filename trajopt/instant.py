@@ -29,6 +29,7 @@ class Instant:
         derivatives: Whether derivatives of the expressions are needed.
         forces: Symbol of each contact force, or impulse, by name.
         equations: Symbol of the left-hand side of each equation of the dynamics, by name.
+        signature: What tells apart the kinds of instants of one state.
 
     Args:
         state: Manifold of the state.
@@ -60,6 +61,8 @@ class Instant:
         self.forces = {name: SX.sym(f"force_{name}", size) for name, size in (forces or {}).items()}
         self.equations = {name: SX.sym(f"equation_{name}", size) for name, size in (equations or {}).items()}
         self._motion, self._asked = motion, list[SX]()
+        sizes = [tuple((each or {}).items()) for each in (forces, equations)]
+        self.signature = (type(state).__name__, nu, derivatives, motion, *sizes)
         self._robots: dict[SmoothFriction | None, RobotExpressions] = {}
         self._built: dict[Hashable, Any] = {}
 

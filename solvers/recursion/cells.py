@@ -27,11 +27,17 @@ class Cells:
 
     def widest(self, rows: int) -> int:
         """Cells of as many rows that fit in the registers, with those of a further row and a factor."""
-        return max(1, (self.registers - 2) // (rows + 1))
+        return max(1, (self.registers - 1) // (rows + 1))
 
     def load(self, address: str) -> str:
         """A cell from memory."""
         return self.b.load(address, self.real)
+
+    def fetch(self, address: str, shape: tuple[int, int], pitch: int) -> None:
+        """Has a few rows and cells brought into the cache, from memory that need not be ours."""
+        doubles = shape[1] * self.width
+        for place in (r * pitch + c for r in range(shape[0]) for c in sorted({*range(0, doubles, 8), doubles - 1})):
+            self.b.do(f"call void @llvm.prefetch.p0(ptr {self.b.at(address, place)}, i32 0, i32 3, i32 1)")
 
     def store(self, value: str, address: str) -> None:
         """A cell to memory."""
@@ -169,12 +175,6 @@ def each(b: Builder, first: int, end: int, step: int = 1) -> Iterator[str | int]
         return
     with b.loop(first, end, step) as loop:
         yield loop.index
-
-
-def strips(count: int, step: int) -> list[tuple[int, int, int]]:
-    """Ranges (first, end, step) that cover [0, count) in whole steps and a smaller last one."""
-    whole = count - count % step
-    return [r for r in ((0, whole, step), (whole, count, count - whole)) if r[0] < r[1]]
 
 
 def even_strips(count: int, largest: int) -> list[tuple[int, int, int]]:

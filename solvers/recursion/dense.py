@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from trajopt.solvers.recursion.cells import ZERO, Cells, each, even_strips, strips
+from trajopt.solvers.recursion.cells import ZERO, Cells, each, even_strips
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,12 @@ def add_products(
     initial: Matrix | None = None,
     *,
     diagonal: int | None = None,
+    ahead: Matrix | None = None,
 ) -> None:
     """target = initial + the terms.
 
-    Blocks of (8, 3) cells with 32 registers, (4, 3) with 16; where fewer rows are left, more cells.
+    Blocks of (8, 3) cells with 32 registers, (4, 3) with 16; where there are fewer rows, more cells. All rows come
+    before the next columns, so that these few columns of B stay in the first cache.
 
     Args:
         x: Where to write.
@@ -62,25 +64,52 @@ def add_products(
         target: Where the result goes.
         initial: May be the target; zero by default.
         diagonal: Column of row 0 that is on the diagonal, if only cells up to the diagonal are wanted.
+        ahead: Matrix that is fetched meanwhile, where a block of this shape would lie a step further down, and a step
+            further right; the initial one by default, unless that is the target.
     """
     terms = [term for term in terms if term.count]
-    for first, end, step in strips(rows, 8 if x.registers >= 32 else 4):
+    if ahead is None and initial and initial.base != target.base:
+        ahead = initial
+    height = min(rows, 8 if x.registers >= 32 else 4)
+    for first, end, width in even_strips(cells, x.widest(height)):
         if diagonal is None:
-            with each(x.b, first, end, step) as i:
-                _strip(x, i, step, cells, terms, target, initial)
+            with each(x.b, first, end, width) as j:
+                _column(x, j, [(*strip, width) for strip in even_strips(rows, height)], terms, target, initial, ahead)
             continue
-        for i in range(first, end, step):
-            reached = -(-(i + step + diagonal) // x.width)
-            _strip(x, i, step, min(cells, reached), terms, target, initial)
+        for j in range(first, end, width):
+            _column(x, j, _below(x, rows, height, (j, width), diagonal), terms, target, initial, ahead)
 
 
-def _strip(
-    x: Cells, i: str | int, height: int, cells: int, terms: Sequence[Term], target: Matrix, initial: Matrix | None
+def _below(
+    x: Cells, rows: int, height: int, columns: tuple[int, int], diagonal: int
+) -> list[tuple[int, int, int, int]]:
+    """Strips of rows (first, end, step) below the diagonal, and how many of a few cells they need."""
+    j, width = columns
+    above = min(rows, max(0, j * x.width - diagonal))
+    found: list[tuple[int, int, int, int]] = []
+    for first, end, step in even_strips(rows - above, height):
+        for i in range(above + first, above + end, step):
+            count = min(width, -(-(i + step + diagonal) // x.width) - j)
+            if found and found[-1][2:] == (step, count):
+                found[-1] = (found[-1][0], i + step, step, count)
+            else:
+                found.append((i, i + step, step, count))
+    return found
+
+
+def _column(
+    x: Cells,
+    j: str | int,
+    strips: Sequence[tuple[int, int, int, int]],
+    terms: Sequence[Term],
+    target: Matrix,
+    initial: Matrix | None,
+    ahead: Matrix | None,
 ) -> None:
-    """A few rows of the result."""
-    for first, end, step in even_strips(cells, x.widest(height)):
-        with each(x.b, first, end, step) as j:
-            _block(x, (i, j), (height, step), terms, target, initial)
+    """A few cells of strips of rows."""
+    for first, end, step, count in strips:
+        with each(x.b, first, end, step) as i:
+            _block(x, (i, j), (step, count), terms, target, initial, ahead)
 
 
 def _block(
@@ -90,6 +119,7 @@ def _block(
     terms: Sequence[Term],
     target: Matrix,
     initial: Matrix | None,
+    ahead: Matrix | None,
 ) -> None:
     """A few rows and cells of the result."""
     b, width, (i, j) = x.b, x.width, at
@@ -98,6 +128,10 @@ def _block(
     if initial:
         start = b.at(initial.base, (i, initial.row), (j, width))
         sums = [x.load(b.at(start, r * initial.row + c * width)) for r, c in places]
+    if ahead:
+        here = b.at(ahead.base, (i, ahead.row), (j, width))
+        x.fetch(b.at(here, shape[0] * ahead.row), shape, ahead.row)
+        x.fetch(b.at(here, shape[1] * width), shape, ahead.row)
     for term in terms:
         A, B = b.at(term.A.base, (i, term.A.row)), b.at(term.B.base, (j, width))
         some = None if isinstance(term.count, int) else b.op(f"icmp sgt i64 {term.count}, 0")

@@ -105,6 +105,7 @@ class Frame:
                 f"declare {real} @llvm.masked.load.v{width}f64.p0(ptr, i32, {self.x.truth}, {real})",
                 f"declare i{width} @llvm.ctpop.i{width}(i{width})",
                 f"declare i{width} @llvm.cttz.i{width}(i{width}, i1)",
+                "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
                 f"declare void @{MEMCPY}(ptr, ptr, i64, i1)\n",
             ]
         )

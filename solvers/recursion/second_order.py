@@ -44,10 +44,12 @@ class SecondOrder:
         self._make_G()
         self._make_GS_and_GE()
         M, cells = m_rows(s, self._scratch), half // s.width
-        add_products(x, s.h + 1, cells, [Term(self._GS, self._F, s.h)], M, self._GE)
+        add_products(x, s.h + 1, cells, [Term(self._GS, self._F, s.h)], M, self._GE, ahead=self._F)
         behind = Matrix(b.at(self._F.base, half), self._F.row)
         product = Term(self._GS, behind, s.h)
-        add_products(x, s.h + 1, s.whole(s.s) // s.width - cells, [product], Matrix(b.at(M.base, half), M.row))
+        add_products(
+            x, s.h + 1, s.whole(s.s) // s.width - cells, [product], Matrix(b.at(M.base, half), M.row), ahead=behind
+        )
         for c in range(0, s.s, s.width):
             q = x.op("fadd", x.load(b.at(self._knot.g, c)), x.load(b.at(M.base, s.h * M.row + c)))
             x.store(q, b.at(self._scratch["q"], c))
@@ -128,5 +130,6 @@ class SecondOrder:
                     value = x.load(b.at(V.base, (i, V.row), c))
                     if c < nb:
                         value = x.first(nb - c, x.load(b.at(VE.base, (i, VE.row), c)), value)
+                    x.fetch(b.at(H.base, (i, H.row), x.width * H.row + c), (1, 1), H.row)
                     value = x.op("fadd", value, x.load(b.at(H.base, (i, H.row), c)))
                     x.store(value, b.at(P.base, (i, P.row), c))

@@ -1,5 +1,12 @@
 """Sequential quadratic programming: rows of constraints, a quadratic model, a search, and the loop."""
 
-from trajopt.solvers.sqp.solver import SolverSQP
+from typing import TYPE_CHECKING
+
+from trajopt.model.lazy import lazy
+
+if TYPE_CHECKING:
+    from trajopt.solvers.sqp.solver import SolverSQP
+else:
+    __getattr__, __dir__ = lazy(__name__, {"SolverSQP": "trajopt.solvers.sqp.solver"})
 
 __all__ = ["SolverSQP"]

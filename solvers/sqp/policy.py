@@ -27,7 +27,7 @@ FAR = 1.5  # largest rotation of a state by one step [rad]; without a limit dron
 
 
 class PolicySearch:
-    """Rolls out x⁺ = f(x, clip(u + α du - K (x ⊖ xs ⊖ α dx))), one step length first, then eight at once.
+    """Rolls out x⁺ = f(x, clip(u + α du - K (x ⊖ xs ⊖ α dx))), one step length first, then LANES at once.
 
     A start that is to be chosen is xs_0 ⊕ α dx_0, within its bounds.
 

@@ -19,7 +19,7 @@ from trajopt.errors import UnsupportedOperationError
 from trajopt.instant import Instant
 from trajopt.kernels import Program
 from trajopt.kernels.codegen import QUICK
-from trajopt.model.functions import named_call
+from trajopt.model.parts import named_call
 from trajopt.shooting import programs
 from trajopt.solvers import SolverFDDP
 

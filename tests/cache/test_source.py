@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -24,8 +25,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def digest(folder: Path, **options: tuple[str, ...]) -> bytes:
     """As a new process would compute it."""
-    source._files.cache_clear()
-    source._digest.cache_clear()
+    for kept in (source._files, source._digest, source._is_as_loaded):
+        kept.cache_clear()
     return source.digest(folder, **options)
 
 
@@ -55,9 +56,20 @@ def test_source_that_changed_after_the_start_is_unknown(
     folder: Path, monkeypatch: pytest.MonkeyPatch, again: bool
 ) -> None:
     """Whether it was read before or not: nobody knows what is loaded."""
+    monkeypatch.setattr(source, "MOMENT", 1)
     known = digest(folder)
     monkeypatch.setattr(source, "_STARTED", time.time() - 3600)
     assert (source.digest if again else digest)(folder) == source._UNKNOWN != known
+
+
+def test_an_import_looks_at_the_files_again_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that is imported after an edit is what its file says now."""
+    monkeypatch.setattr(source, "MOMENT", 10**18)
+    known = digest(folder)
+    monkeypatch.setattr(source, "_STARTED", time.time() - 3600)
+    assert source.digest(folder) == known
+    monkeypatch.setitem(sys.modules, "just_imported", ModuleType("just_imported"))
+    assert source.digest(folder) == source._UNKNOWN
 
 
 def test_a_program_without_source_is_unknown(tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ from tests.display.recording import Recording
 from tests.plotting.test_goals import POINT, TURNED, arm, placement, translation
 from tests.support.unsolved import solution_of
 from trajopt import problems
+from trajopt.analysis.goals import pose_goals
 from trajopt.analysis.obstacles import obstacles_of
 from trajopt.display.layers.around import around
 from trajopt.display.layers.obstacles import Obstacles, Planes, planes_of
 from trajopt.display.layers.paths import Goals, has_goals
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.goals import pose_goals
 from trajopt.solution import Solution
 
 BALLS = np.array([[0.5, 0.2, 0.4, 0.1], [0.1, 0.6, 0.3, 0.2]])  # [m]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.kernels.test_tiers import points, tangle
-from tests.support.kernel_runner import LEVELS, Reals, assert_same_bits, kernel_at, run_kernel
+from tests.support.kernel_runner import ALL_WIDTHS, LEVELS, Reals, assert_same_bits, kernel_at, run_kernel
 from trajopt.kernels import Program
 
 EPS = np.finfo(float).eps
@@ -44,7 +44,7 @@ def evaluated(program: Program, inputs: list[Reals]) -> list[Reals]:
 def test_tiers_and_widths_have_the_same_bits(products: bool) -> None:
     program = chained(products=products)
     first, *others = (
-        run_kernel(kernel_at(program, width, level), points()) for width in (1, 8) for level in LEVELS.values()
+        run_kernel(kernel_at(program, width, level), points()) for width in ALL_WIDTHS for level in LEVELS.values()
     )
     for other in others:
         assert_same_bits(other, first)

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 from casadi import SX
 
-from tests.support.kernel_runner import LEVELS, Reals, assert_same_bits, evaluate, kernel_at, program_of, run_kernel
+from tests.support.kernel_runner import (
+    ALL_WIDTHS,
+    LEVELS,
+    Reals,
+    assert_same_bits,
+    evaluate,
+    kernel_at,
+    program_of,
+    run_kernel,
+)
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import (
     KernelCall,
@@ -40,7 +49,7 @@ def linear() -> ca.Function:
 
 
 @pytest.mark.parametrize("T", [1, 2, 7, 8, 9, 16, 21])
-@pytest.mark.parametrize("width", [1, 8])
+@pytest.mark.parametrize("width", ALL_WIDTHS)
 def test_any_number_of_knots(T: int, width: int) -> None:
     f = linear()
     inputs = [RNG.normal(size=(T, 3)), RNG.normal(size=(T, 9))]
@@ -48,13 +57,14 @@ def test_any_number_of_knots(T: int, width: int) -> None:
 
 
 @pytest.mark.parametrize("size", range(1, 14))
-def test_rows_of_any_length_are_written_back_and_nothing_beside_them(size: int) -> None:
+@pytest.mark.parametrize("width", ALL_WIDTHS[1:])
+def test_rows_of_any_length_are_written_back_and_nothing_beside_them(size: int, width: int) -> None:
     """Elements are transposed four at a time, the last ones one by one."""
     x = SX.sym("x", size)
     program = program_of(ca.Function("f", [x], [2 * x]))
     array, result = RNG.normal(size=(11, size)), np.full((11, size + 3), -7.0)
-    indices = blocks_of([2, 3, 5, 7, 10], 8)
-    KernelCall([kernel(program, 8)], np.zeros(1), indices, [rows(array), rows(result)])()
+    indices = blocks_of([2, 3, 5, 7, 10], width)
+    KernelCall([kernel(program, width)], np.zeros(len(indices)), indices, [rows(array), rows(result)])()
     expected = np.full((11, size + 3), -7.0)
     expected[[2, 3, 5, 7, 10], :size] = 2 * array[[2, 3, 5, 7, 10]]
     assert_same_bits([result], [expected])
@@ -127,7 +137,7 @@ def test_offsets_and_shared_rows() -> None:
     a, b, s = SX.sym("a", 2), SX.sym("b", 2), SX.sym("s", 2)
     program = program_of(ca.Function("f", [a, b, s], [(b - a) * s]))
     x, shared = RNG.normal(size=(10, 2)), np.array([2.0, -1.0])
-    for width in (1, 8):
+    for width in ALL_WIDTHS:
         result = np.zeros((9, 2))
         indices = blocks_of(range(9), width)
         arguments = [rows(x), rows(x, offset=1), Rows(shared, 0), rows(result)]
@@ -135,23 +145,25 @@ def test_offsets_and_shared_rows() -> None:
         np.testing.assert_array_equal(result, np.diff(x, axis=0) * shared)
 
 
-@pytest.mark.parametrize("lane", [None, *range(8)])
-def test_rows_that_all_lanes_share_but_perhaps_one(lane: int | None) -> None:
+@pytest.mark.parametrize(
+    ("width", "lane"), [(width, lane) for width in ALL_WIDTHS[1:] for lane in (None, *range(width))]
+)
+def test_rows_that_all_lanes_share_but_perhaps_one(width: int, lane: int | None) -> None:
     """A row that is the same in all lanes is read once; one lane that differs must not get it."""
     f = linear()
-    x, a, trajectories = RNG.normal(size=(3, 3)), RNG.normal(size=(3, 9)), RNG.normal(size=(8, 3, 3))
-    indices = np.full((1, 8), 1)
+    x, a, trajectories = RNG.normal(size=(3, 3)), RNG.normal(size=(3, 9)), RNG.normal(size=(width, 3, 3))
+    indices = np.full((1, width), 1)
     if lane is not None:
         indices[0, lane] = 2
-    for first, used in ((rows(x), x[indices[0]]), (lane_rows(trajectories), trajectories[range(8), indices[0]])):
-        y, z = np.zeros((8, 3, 3)), np.zeros((8, 3, 3))
+    for first, used in ((rows(x), x[indices[0]]), (lane_rows(trajectories), trajectories[range(width), indices[0]])):
+        y, z = np.zeros((width, 3, 3)), np.zeros((width, 3, 3))
         arguments = [first, rows(a), lane_rows(y), lane_rows(z)]
-        KernelCall([kernel(program_of(f), 8)], np.zeros(1), indices, arguments)()
-        got = [result[range(8), indices[0]] for result in (y, z)]
+        KernelCall([kernel(program_of(f), width)], np.zeros(1), indices, arguments)()
+        got = [result[range(width), indices[0]] for result in (y, z)]
         assert_same_bits(got, evaluate(f, [used, a[indices[0]]]))
 
 
-@pytest.mark.parametrize("width", [1, 8])
+@pytest.mark.parametrize("width", ALL_WIDTHS)
 def test_rollout_feeds_the_next_row(width: int) -> None:
     """Lanes are trajectories: row t + 1 of the output is the input of the next block; controls are shared."""
     f, T = pendulum(), 12
@@ -212,7 +224,7 @@ def test_matrix_products_in_lanes(shape: tuple[int, int, int], transpose: bool, 
     A, B, C = (v.reshape(9, *array.shape) for v, array in zip(inputs, (a, b, c)))
     expected = (A.swapaxes(1, 2) if transpose else A) @ B + (C if accumulate else 0)
     results = []
-    for width in (1, 8):
+    for width in ALL_WIDTHS:
         for level in LEVELS.values():
             results.append(run_kernel(kernel_at(program, width, level), inputs)[0])
     for got in results:
@@ -230,7 +242,7 @@ def test_program_evaluates_as_its_kernel_does() -> None:
     z, P = program.call(stage, y, program.matmul(N, M))
     program.output(z, program.matmul(P, P, transpose_a=True, initial=M), y)
     inputs = [RNG.normal(size=(10, 3)), RNG.normal(size=(10, 9))]
-    for width in (1, 8):
+    for width in ALL_WIDTHS:
         got = run_kernel(kernel(program, width), inputs)
         for t in range(10):
             for output, expected in zip(got, program.evaluate(*(v[t] for v in inputs))):
@@ -241,7 +253,7 @@ def test_more_than_64_arrays() -> None:
     symbols = [SX.sym(f"x{i}", i % 3) for i in range(90)]
     f = ca.Function("f", symbols, [k * s for k, s in enumerate(symbols)])
     inputs = [RNG.normal(size=(9, s.numel())) for s in symbols]
-    for width in (1, 8):
+    for width in ALL_WIDTHS:
         assert_same_bits(run_kernel(kernel(program_of(f), width), inputs), evaluate(f, inputs))
 
 
@@ -325,7 +337,7 @@ class TestRefusals:
             KernelCall([], np.zeros(0), blocks_of([], 8), [])
 
     def test_one_lane_works_in_place(self) -> None:
-        """An output over an input would be read after it was written; with eight lanes rows are copied first."""
+        """An output over an input would be read after it was written; with several lanes rows are copied first."""
         x = np.ones((9, 3))
         with pytest.raises(InvalidArgumentError, match="output 0 shares memory with linear: input 0"):
             self.call(1, x=rows(x), y=rows(x))
@@ -335,8 +347,8 @@ class TestRefusals:
             self.call(width, x=Rows(y.array, y.row_stride), y=y)()
 
     def test_widths_and_programs(self) -> None:
-        with pytest.raises(InvalidArgumentError, match="width: expected 1 or 8 lanes, got 4"):
-            kernel(program_of(linear()), 4)
+        with pytest.raises(InvalidArgumentError, match="width: expected 1, 2, 4 or 8 lanes, got 3"):
+            kernel(program_of(linear()), 3)
         empty = Program("empty")
         empty.input(2)
         with pytest.raises(InvalidArgumentError, match="program 'empty' has no outputs"):

@@ -12,7 +12,8 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import Array, Kernel, Program, triangles
 from trajopt.kernels.precision import HighPrecision, to_float64
 
-T = 9  # one block of eight knots, and one that is not full
+T = 9  # whole blocks of knots, and one that is not full
+WIDTHS = (1, 4, 8)
 EPS = np.finfo(float).eps
 
 
@@ -34,11 +35,12 @@ def problem(n: int, m: int, seed: int, *, decades: float = 1.0) -> tuple[Reals, 
 
 
 def run(program: Program, A: Reals, B: Reals) -> list[Reals]:
-    """Factors and solutions of the compiled program, the same bits in both widths."""
+    """Factors and solutions of the compiled program, the same bits in all widths."""
     inputs = [A.reshape(T, -1), B.reshape(T, -1)]
-    wide, narrow = (run_kernel(Kernel(program, width), inputs) for width in (8, 1))
-    assert_same_bits(wide, narrow)
-    return [wide[0].reshape(A.shape), wide[1].reshape(B.shape)]
+    (factors, solutions), *others = (run_kernel(Kernel(program, width), inputs) for width in WIDTHS)
+    for each in others:
+        assert_same_bits(each, [factors, solutions])
+    return [factors.reshape(A.shape), solutions.reshape(B.shape)]
 
 
 def assert_factors(F: Reals, A: Reals) -> None:
@@ -148,7 +150,7 @@ def test_a_pivot_that_is_not_positive_makes_all_of_a_lane_nan(n: int, pivot: flo
 
 @pytest.mark.parametrize("size", [(1, 1), (5, 1), (13, 7), (24, 18), (3, 120)])
 def test_scratch_is_as_long_as_said(size: tuple[int, int]) -> None:
-    for width in (1, 8):
+    for width in WIDTHS:
         run_guarded(Kernel(solving(*size), width))
 
 
@@ -168,7 +170,7 @@ def test_structural_zeros_of_both_are_read() -> None:
     program = Program("sparse")
     a, b = program.input(n, n), program.input(n, m)
     program.output(program.solve(program.factor(masked(program, a, mask_a)), masked(program, b, mask_b)))
-    for width in (1, 8):
+    for width in WIDTHS:
         (X,) = run_kernel(Kernel(program, width), [A.reshape(T, -1), B.reshape(T, -1)])
         np.testing.assert_allclose(X.reshape(B.shape), np.linalg.solve(A * mask_a, B * mask_b), rtol=0, atol=1e-13)
     assert program.pattern(program.outputs[0]).all()

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.kernels.test_tiers import points, tangle
-from tests.support.kernel_runner import assert_same_bits, program_of, run_kernel
+from tests.support.kernel_runner import LEVELS, assert_same_bits, program_of, run_kernel
 from trajopt.kernels import Kernel, KernelCall, blocks_of, compiler, forget, functions, kernel, machine, rows
 from trajopt.kernels.codegen import OPTIMISED
 
@@ -34,8 +34,9 @@ def is_code(address: int) -> bool:
 
 def addresses(of: Kernel) -> list[int]:
     """Where the entry and the functions of a kernel are."""
-    codes = functions.function_codes(of.functions_at(OPTIMISED))
-    return [of.address, *(code.address for code in codes)]
+    address = of.address
+    codes = functions.function_codes(of.functions_at(LEVELS[of.tier]))
+    return [address, *(code.address for code in codes)]
 
 
 def call_of(of: Kernel) -> tuple[KernelCall, list[np.ndarray]]:
@@ -77,21 +78,21 @@ def forget_while_a_call_lives() -> None:
 
 def forget_while_the_background_compiles(alone: bool) -> None:
     """The same, while a kernel is optimised: `alone` if nobody but that thread holds it."""
-    machine.TWO_TIERS = 100
-    gate, build = threading.Event(), Kernel._build
+    began, gate, build = threading.Event(), threading.Event(), Kernel._build
 
     def gated(self: Kernel, level: int, **options: bool) -> object:
         if level != OPTIMISED:
             return build(self, level, **options)
+        began.set()
         assert gate.wait(60)
         return build(self, level, **options)
 
     Kernel._build = gated  # type: ignore[assignment, method-assign]
     compiled = kernel(program_of(tangle(32)), 8)
     call, outputs = call_of(compiled)
-    call()
-    before, thread, quick = [o.copy() for o in outputs], compiled._background, compiled.address
-    assert thread is not None
+    while not began.wait(0.01):
+        call()
+    before, quick = [o.copy() for o in outputs], compiled.address
     assert compiled.tier == "quick"
     forget()
     del compiled
@@ -100,7 +101,7 @@ def forget_while_the_background_compiles(alone: bool) -> None:
     gc.collect()
     assert is_code(quick)
     gate.set()
-    thread.join()
+    machine._background.end()
     if not alone:
         assert is_code(quick)  # the call may be at work in it
         call()

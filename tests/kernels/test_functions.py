@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 from casadi import SX
 
-from tests.support.kernel_runner import assert_same_bits, evaluate, run_function
+from tests.support.kernel_runner import ALL_WIDTHS, assert_same_bits, evaluate, run_function
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
 from trajopt.kernels import Program, emission
 from trajopt.kernels.emission import EmittedFunction
 from trajopt.kernels.instruction_list import InstructionList, InstructionWriter, drop_unused
 from trajopt.kernels.instructions import read_instructions
-
-WIDTHS = (1, 8)
 
 
 def arrays(function: ca.Function, T: int = 5, seed: int = 0) -> list[np.ndarray]:
@@ -26,7 +24,7 @@ def arrays(function: ca.Function, T: int = 5, seed: int = 0) -> list[np.ndarray]
 def check(function: ca.Function) -> None:
     inputs = arrays(function)
     expected = evaluate(function, inputs)
-    for width in WIDTHS:
+    for width in ALL_WIDTHS:
         assert_same_bits(run_function(function, inputs, width=width), expected)
 
 
@@ -87,7 +85,7 @@ def test_mx_functions_are_expanded() -> None:
     f = ca.Function("f", [a, x], [ca.mtimes(a, x), ca.norm_2(x), ca.dot(x, x)])
     inputs = arrays(f)
     expected = evaluate(f.expand(), inputs)
-    for width in WIDTHS:
+    for width in ALL_WIDTHS:
         assert_same_bits(run_function(f, inputs, width=width), expected)
 
 
@@ -100,7 +98,7 @@ def test_functions_without_scalar_form_are_refused() -> None:
             run_function(ca.Function("f", [x], [result]), [np.ones((1, 1))])
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", ALL_WIDTHS)
 def test_cut_functions_have_the_same_bits(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     f = chain(400)
     inputs = arrays(f, T=9)
@@ -136,7 +134,7 @@ def test_equal_instructions_are_merged_and_unused_ones_dropped() -> None:
 
 def test_zero_and_minus_zero_are_not_merged() -> None:
     writer = InstructionWriter()
-    numbers = [writer.add(ca.OP_CONST, v) for v in (0.0, -0.0, np.nan, 0.0, -0.0, float("nan"))]
+    numbers = [writer.constant(v) for v in (0.0, -0.0, np.nan, 0.0, -0.0, float("nan"))]
     assert numbers == [0, 1, 2, 0, 1, 2]
 
 

@@ -16,7 +16,8 @@ from trajopt.kernels import Program, kernel, patterns
 from trajopt.kernels.entry import entry_text
 from trajopt.kernels.steps import Array, Groups, MatrixProduct
 
-T = 9  # one block of eight knots, and one that is not full
+T = 9  # whole blocks of knots, and one that is not full
+WIDTHS = (1, 4, 8)
 
 
 def masks(seed: int, m: int, k: int, n: int) -> Iterator[tuple[Reals, Reals, Reals]]:
@@ -40,11 +41,12 @@ def masked(program: Program, array: Array, mask: Reals) -> Array:
 
 
 def run(program: Program, inputs: list[Reals], level: str = "optimised") -> list[Reals]:
-    """Outputs (T, rows, columns) of the compiled program, the same for both widths."""
+    """Outputs (T, rows, columns) of the compiled program, the same for all widths."""
     flat = [v.reshape(T, -1) for v in inputs]
-    wide, narrow = (run_kernel(kernel_at(program, width, LEVELS[level]), flat) for width in (8, 1))
-    assert_same_bits(wide, narrow)
-    return [v.reshape(T, *array.shape) for v, array in zip(wide, program.outputs)]
+    results, *others = (run_kernel(kernel_at(program, width, LEVELS[level]), flat) for width in WIDTHS)
+    for each in others:
+        assert_same_bits(each, results)
+    return [v.reshape(T, *array.shape) for v, array in zip(results, program.outputs)]
 
 
 def assert_evaluator_agrees(program: Program, inputs: list[Reals], outputs: list[Reals]) -> None:
@@ -219,7 +221,7 @@ def test_groups_that_do_not_matter_are_left_out(
         summed, squared = (A * part[:, None, :]) @ B, (B * part[:, :, None]).swapaxes(1, 2) @ B
         return [C + some * (A @ B), C - some * summed, C + summed, S + squared, S - squared]
 
-    for width in (1, 8):
+    for width in WIDTHS:
         got = run_kernel(kernel(program, width), [v.reshape(T, -1) for v in inputs])
         for flat, value_of in zip(got, expected(width), strict=True):
             np.testing.assert_allclose(flat.reshape(value_of.shape), value_of, rtol=0, atol=1e-13)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from casadi import SX
 
-from tests.support.kernel_runner import assert_same_bits, evaluate, run_function, same_bits
+from tests.support.kernel_runner import ALL_WIDTHS, assert_same_bits, evaluate, run_function, same_bits
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import derivatives
 from trajopt.kernels.derivatives import jacobian
@@ -94,7 +94,7 @@ def test_bits_are_those_of_casadi_wherever_it_has_no_nan(name: str) -> None:
     f = make(name, FORWARD)
     inputs = [np.concatenate(p) for p in zip(POINTS, AT_THE_EDGE)]
     expected = evaluate(f, inputs)
-    for width in (1, 8):
+    for width in ALL_WIDTHS:
         for got, reference in zip(run_function(f, inputs, width=width), expected):
             assert np.all(same_bits(got, reference) | np.isnan(reference))
 

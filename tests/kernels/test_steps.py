@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from casadi import SX
 
-from tests.support.kernel_runner import assert_same_bits, run_kernel
+from tests.support.kernel_runner import ALL_WIDTHS, assert_same_bits, run_kernel
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import Array, Kernel, Program, Step, compilations, emission, forget, kernel
 from trajopt.kernels.builder import Builder
@@ -105,7 +105,7 @@ def expected(program: Program, inputs: list[np.ndarray]) -> list[np.ndarray]:
     return [np.array([v[i].ravel() for v in values]) for i in range(len(program.outputs))]
 
 
-@pytest.mark.parametrize("width", [1, 8])
+@pytest.mark.parametrize("width", ALL_WIDTHS)
 def test_lanes_agree_with_the_reference(width: int) -> None:
     """To the bit: lanes that are done wait for the others."""
     program = two_roots()
@@ -126,7 +126,7 @@ ACCIDENTS: dict[str, tuple[float, float, float]] = {
 }
 
 
-@pytest.mark.parametrize("width", [1, 8])
+@pytest.mark.parametrize("width", ALL_WIDTHS)
 @pytest.mark.parametrize("accident", ACCIDENTS)
 def test_a_lane_that_fails_disturbs_no_other(accident: str, width: int) -> None:
     program, inputs = two_roots(), [v.copy() for v in INPUTS]
@@ -163,7 +163,7 @@ def test_status_of_a_program_is_the_worst_one(statuses: tuple[float, ...], worst
     assert program.status is not None
     program.output(program.status)
     assert program.evaluate(*statuses)[0] == worst
-    for width in (1, 8):
+    for width in ALL_WIDTHS:
         (got,) = run_kernel(kernel(program, width), [np.full((T, 1), s) for s in statuses])
         assert np.all(got == worst)
 
@@ -245,7 +245,7 @@ class Reversed(Step):
         writer.call(writer.function(self.functions[0], 2), writer.scratch, self.result, writer.spill)
 
 
-@pytest.mark.parametrize("width", [1, 8])
+@pytest.mark.parametrize("width", ALL_WIDTHS)
 @pytest.mark.parametrize("length", [1, 50])  # the long one is cut: its function has scratch of its own
 def test_a_step_may_call_functions_and_use_scratch(monkeypatch: pytest.MonkeyPatch, length: int, width: int) -> None:
     """And reads zeros that a call before it need not have written."""

@@ -84,7 +84,6 @@ def test_both_tiers_and_casadi_have_the_same_bits(seed: int, width: int) -> None
 @pytest.mark.usefixtures("no_cache")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_optimised_tier_takes_the_place_of_the_quick_one(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
-    monkeypatch.setattr(machine, "TWO_TIERS", 100)
     monkeypatch.setattr(parallel, "SMALL_WORK", 1)
     monkeypatch.setattr(parallel, "get_num_threads", lambda: threads)
     gate = threading.Event()
@@ -103,12 +102,15 @@ def test_optimised_tier_takes_the_place_of_the_quick_one(monkeypatch: pytest.Mon
     indices = blocks_of(range(len(x)), 8)
     call = ParallelCalls([KernelCall([compiled], np.zeros(len(indices)), indices, [rows(a) for a in (x, *outputs)])])
     call()
+    assert machine._background._thread is None  # code that runs once is not worth it
+    for _ in range(2):
+        call()
     quick, address = [o.copy() for o in outputs], compiled.address
     assert compiled.tier == "quick"
     assert "tier=quick" in repr(compiled)
+    assert machine._background._thread is not None
     gate.set()
-    assert compiled._background is not None
-    compiled._background.join()
+    machine._background.end()
     assert compiled.tier == "optimised"
     assert compiled.address != address
     for output in outputs:
@@ -121,7 +123,6 @@ def test_optimised_tier_takes_the_place_of_the_quick_one(monkeypatch: pytest.Mon
 def test_quick_tier_stays_when_the_optimised_one_fails(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(machine, "TWO_TIERS", 100)
     build = Kernel._build
 
     def failing(self: Kernel, level: int, **options: bool) -> object:
@@ -133,6 +134,8 @@ def test_quick_tier_stays_when_the_optimised_one_fails(
     compiled = Kernel(program_of(tangle(12)), 8)
     expected = evaluate(compiled.program.functions[0].function, points())
     assert_same_bits(run_kernel(compiled, points()), expected)
+    compiled.optimise()
+    machine._background.end()
     with pytest.raises(MemoryError, match="no room"):
         compiled.wait_until_optimised()
     assert compiled.tier == "quick"
@@ -140,15 +143,17 @@ def test_quick_tier_stays_when_the_optimised_one_fails(
     assert_same_bits(run_kernel(compiled, points()), expected)
 
 
-def test_small_programs_and_cached_ones_have_one_tier(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = program_of(tangle(13))
-    small = Kernel(program, 8)
-    small.compile()
-    assert small.tier == "optimised"
-    monkeypatch.setattr(machine, "TWO_TIERS", 100)
+def test_small_programs_and_cached_ones_have_one_tier() -> None:
+    small, large = program_of(tangle(13, 6)), program_of(tangle(13))
+    assert small.instructions < machine.QUICK_ENOUGH < large.instructions
+    for program, first in ((small, "optimised"), (large, "quick")):
+        made = Kernel(program, 8)
+        made.compile()
+        assert made.tier == first
+        made.wait_until_optimised()
     forget()
     before = compilations()
-    cached = Kernel(program, 8)
+    cached = Kernel(large, 8)
     cached.compile()
     assert cached.tier == "optimised"
     assert compilations() == before
@@ -205,9 +210,7 @@ def test_threads_that_want_one_function_compile_it_once() -> None:
     before = compilations()
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda each: run_kernel(each, points()), kernels))
-    function_parts = len(
-        emission.EmittedFunction("f", functions.read_instructions(program.functions[0].function), 8).parts
-    )
+    function_parts = len(emission.EmittedFunction("f", program.functions[0].code, 8).parts)
     assert compilations() - before == function_parts + 4  # and four entries, which are tiny
     for result in results[1:]:
         assert_same_bits(result, results[0])
@@ -260,7 +263,6 @@ def test_what_was_optimised_before_the_process_ended_is_kept(monkeypatch: pytest
 @pytest.mark.usefixtures("no_cache")
 def test_kernels_are_compiled_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each function once, all of a tier in one go; if that fails, the next attempt begins anew."""
-    monkeypatch.setattr(machine, "TWO_TIERS", 100)
     functions_of = [tangle(20), tangle(21), tangle(20)]
     small = ca.Function("small", [SX.sym("x", 5)], [SX.ones(1)])
     kernels = [Kernel(program_of(f), 8) for f in (*functions_of, small)]
@@ -318,13 +320,14 @@ def test_process_may_end_while_the_background_compiles(place: str) -> None:
     script = """
         import sys, time
         from tests.kernels.test_tiers import points, program_of, run_kernel, tangle
-        from trajopt.kernels import emission, kernel, machine, set_num_threads, workers
-        machine.TWO_TIERS, emission.CUT = 100, 100
+        from trajopt.kernels import emission, kernel, set_num_threads, workers
+        emission.CUT = 100
         set_num_threads(1)
         if sys.argv[1] == "here":
             workers._python = lambda: False
         compiled = kernel(program_of(tangle(19, 300)), 8)
         run_kernel(compiled, points())
+        compiled.optimise()
         while sys.argv[1] == "apart" and not workers._running:
             time.sleep(0.01)
         print(compiled.tier, *[worker.pid for worker in workers._running])

@@ -11,9 +11,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from trajopt import cli
+from trajopt.analysis.skeleton import skeleton_of
 from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
 from trajopt.plotting.rollout_motion import rollout_motion, thinned
-from trajopt.plotting.skeleton import skeleton_of
 from trajopt.problems.cart_push import cart_and_box
 from trajopt.robots import load_robot
 from trajopt.simulator import MDPContact, Rollout, Simulator

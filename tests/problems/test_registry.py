@@ -35,7 +35,9 @@ def test_they_are_functions_of_the_package(room: ModuleType, kind: str) -> None:
 
 
 def test_names_are_sorted_and_describe_builds_nothing() -> None:
-    registry: Registry[problems.ProblemCase] = Registry("problem", (pendulum.FAMILY, problems.lqr.FAMILY))
+    registry: Registry[problems.ProblemCase] = Registry(
+        "problem", {name: f"trajopt.problems.{name}" for name in ("pendulum", "lqr")}
+    )
     assert registry.names() == ["lqr", "pendulum"]
     assert registry.describe("pendulum") == pendulum.FAMILY.info()
     assert registry.load("lqr").name == "lqr"

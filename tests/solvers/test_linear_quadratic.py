@@ -114,6 +114,19 @@ def test_solution_with_gaps_and_multipliers(shape: dict[str, Any]) -> None:
 
 
 @shapes
+def test_bits_of_matrices_do_not_depend_on_the_number_of_registers(
+    shape: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for count in (4, 16, 32):  # blocks of (2, 1), (4, 3) and (8, 3) cells, or higher and narrower ones
+        monkeypatch.setattr(recursion, "registers", lambda count=count: (4, count))
+        riccati = Riccati(random_program(**shape))
+        assert riccati.factor(0.1).failure is None
+        found.append([a.tobytes() for a in (riccati.Vxx, riccati.K, riccati.Ky)])
+    assert found[0] == found[1] == found[2]
+
+
+@shapes
 @pytest.mark.usefixtures("registers")
 def test_another_right_hand_side(shape: dict[str, Any]) -> None:
     """`solve` gives what `factor` gives, with and without gaps, for many vectors after one factorisation."""

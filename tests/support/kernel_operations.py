@@ -10,7 +10,7 @@ import sys
 import casadi as ca
 import numpy as np
 
-from tests.support.kernel_runner import LEVELS, evaluate, kernel_at, program_of, run_kernel, same_bits
+from tests.support.kernel_runner import ALL_WIDTHS, LEVELS, evaluate, kernel_at, program_of, run_kernel, same_bits
 from trajopt.errors import TrajoptError
 
 TINY, HUGE = 5e-324, 1.7976931348623157e308
@@ -59,11 +59,11 @@ def inputs() -> list[np.ndarray]:
 
 
 def check(name: str) -> str:
-    """What happens when an operation is compiled: `same` if all bits are CasADi's at both widths and tiers."""
+    """What happens when an operation is compiled: `same` if all bits are CasADi's at all widths and tiers."""
     f, arrays = function(name), inputs()
     try:
         expected = None
-        for width in (1, 8):
+        for width in ALL_WIDTHS:
             for tier, level in LEVELS.items():
                 (got,) = run_kernel(kernel_at(program_of(f), width, level), arrays)
                 expected = evaluate(f, arrays)[0] if expected is None else expected

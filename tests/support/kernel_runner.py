@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.kernels import KernelCall, ParallelCalls, Program, blocks_of, rows
-from trajopt.kernels.codegen import OPTIMISED, QUICK
+from trajopt.kernels.codegen import OPTIMISED, QUICK, WIDTHS
 from trajopt.kernels.machine import Kernel
 
 Reals = npt.NDArray[np.float64]
 LEVELS = {"quick": QUICK, "optimised": OPTIMISED}
+ALL_WIDTHS = (1, *WIDTHS)
 
 
 def program_of(function: ca.Function) -> Program:

@@ -14,7 +14,8 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.functions import call_user, named_call
+from trajopt.model.functions import call_user
+from trajopt.model.parts import named_call
 
 
 class ActionModelDiscrete(ActionModelExpression):
@@ -108,5 +109,5 @@ class ActionModelDiscrete(ActionModelExpression):
         more: list[tuple[SX, Array]] | None = None,
     ) -> dict[str, Array]:
         inputs = [(i.x, point.x), *([] if point.u is None else [(i.u, point.u)])]
-        inputs += [(self.layout.symbols, point.parameters), *(more or [])]
+        inputs += [(self.layout, point.parameters), *(more or [])]
         return named_call(program, type(self).__name__, inputs, results)

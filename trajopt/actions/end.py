@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from casadi import SX
-
 from trajopt.actions.expansion import Expansion, Point, Values
 from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.terms import Terms, name_of
 from trajopt.costs.cost_stack import CostStack
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.functions import named_call
+from trajopt.model.parts import ParameterArray
 
 
 def end_values(model: ActionModelExpression, costs: CostStack, program: Program, point: Point) -> Values:
@@ -25,31 +24,23 @@ def end_values(model: ActionModelExpression, costs: CostStack, program: Program,
     Raises:
         InvalidArgumentError: A term, or a constraint, needs a control.
     """
-    instant = _instant(model, costs)
-    results = {"cost": costs.value(instant)}
-    if model.constraints.constraints:
-        results["rows"] = model.constraints.rows(instant)
-    return Values.of(_call(model, program, point, instant, results))
+    return Values.of(_called(model, costs, program, point, derivatives=False))
 
 
 def end_expansion(model: ActionModelExpression, costs: CostStack, program: Program, point: Point) -> Expansion:
     """Adds the step that gives their derivatives too; arguments as in `end_values`."""
-    instant = _instant(model, costs)
-    q = costs.quadratic(instant)
-    results = {"cost": q.cost, "g": q.Ly, "H": q.Lyy}
-    if model.constraints.constraints:
-        results |= {"rows": model.constraints.rows(instant), "C": model.constraints.derivative(instant)}
-    return Expansion.of(_call(model, program, point, instant, results))
+    return Expansion.of(_called(model, costs, program, point, derivatives=True))
 
 
-def _instant(model: ActionModelExpression, costs: CostStack) -> Instant:
+def _called(
+    model: ActionModelExpression, costs: CostStack, program: Program, point: Point, *, derivatives: bool
+) -> dict[str, Array]:
     costs.check_terminal()
     model.constraints.check_terminal()
-    return Instant(costs.state, 0)
-
-
-def _call(
-    model: ActionModelExpression, program: Program, point: Point, instant: Instant, results: dict[str, SX]
-) -> dict[str, Array]:
-    inputs = [(instant.x, point.x), (model.layout.symbols, point.parameters)]
-    return named_call(program, "terminal", inputs, results)
+    name = f"the end of {name_of(costs.state, type(model))}"
+    parts = Terms(model, costs, model.constraints, lambda _: Instant(costs.state, 0), name, weighted=False)
+    given, arrays = ParameterArray(point.parameters, model.layout), {"x": point.x}
+    found = (parts.cost_derivatives if derivatives else parts.cost).call(program, arrays, given)
+    if model.constraints.constraints:
+        found |= (parts.row_derivatives if derivatives else parts.rows).call(program, arrays, given, joins=True)
+    return found

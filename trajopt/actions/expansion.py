@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from casadi import SX
 
 from trajopt.kernels.steps import Array
+from trajopt.model.parts import ParameterArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,18 +157,21 @@ class Stage:
     Attributes:
         x: State (nx,).
         u: Control (nu,).
-        parameters: Run-time parameters, those of the model among them, (size,).
-        symbols: Their symbols (size,).
+        parameters: Run-time parameters, those of the model among them.
         weight: What the cost is multiplied by (1,) [s].
         at_knot: Whether it is the knot itself, where constraint rows are wanted.
     """
 
     x: Array
     u: Array
-    parameters: Array
-    symbols: SX
+    parameters: ParameterArray
     weight: Array
     at_knot: bool = True
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """The arrays by the names that functions give them."""
+        return {"x": self.x, "u": self.u, "weight": self.weight}
 
 
 @dataclass(frozen=True, kw_only=True)

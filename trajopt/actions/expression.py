@@ -1,4 +1,4 @@
-"""Action models that are expressions: compiled for eight knots at once, or evaluated alone for inspection."""
+"""Action models that are expressions: compiled for several knots at once, or evaluated alone for inspection."""
 
 from __future__ import annotations
 

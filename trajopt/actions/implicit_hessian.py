@@ -19,10 +19,11 @@ from casadi import SX
 from trajopt.actions.expansion import Multipliers
 from trajopt.actions.lagrangian import lagrangian, symmetric, with_transpose
 from trajopt.contacts.implicit_node import ImplicitNode
+from trajopt.contacts.implicit_steps import moving, solution_steps
 from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.functions import named_call
+from trajopt.model.parts import named_call
 
 
 def add_implicit_hessian(
@@ -55,12 +56,12 @@ def add_implicit_hessian(
     blocks["yy"] += expressions["curvature"]
     blocks = {name: SX(ca.sparsify(ca.substitute(block, reached, xnext))) for name, block in blocks.items()}
     h = named_call(program, "Lagrangian: Hessian", [*given, (z, r["z"]), (mu, r["mu"])], blocks)
-    Z, moving = node.solution_steps(program, r), node.moving(program, r)
+    Z, groups = solution_steps(program, node.stack, r), moving(program, node.stack, r)
     H = h["yy"]
     if blocks["zz"].nnz():
-        middle = program.matmul(h["zz"], Z, rows=moving, inner=moving)
-        program.accumulate(H, Z, middle, transpose_a=True, symmetric=True, inner=moving)
-    mixed = program.matmul(h["zy"], Z, transpose_a=True, inner=moving)
+        middle = program.matmul(h["zz"], Z, rows=groups, inner=groups)
+        program.accumulate(H, Z, middle, transpose_a=True, symmetric=True, inner=groups)
+    mixed = program.matmul(h["zy"], Z, transpose_a=True, inner=groups)
     return program.call(with_transpose(*H.shape), H, mixed)[0]
 
 

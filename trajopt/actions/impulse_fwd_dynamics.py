@@ -14,12 +14,13 @@ from casadi import SX
 from trajopt.actions.end import end_expansion, end_values
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
 from trajopt.actions.expression import ActionModelExpression
-from trajopt.actions.implicit import implicit_results
 from trajopt.actions.implicit_hessian import add_implicit_hessian
 from trajopt.actions.lagrangian import add_lagrangian_hessian
 from trajopt.actions.lift import still_lift
+from trajopt.actions.terms import Terms
 from trajopt.checks import check_non_negative
 from trajopt.constraints.constraint_stack import ConstraintStack
+from trajopt.contacts.implicit_steps import lead_on
 from trajopt.contacts.impulse_node import ImpulseNode
 from trajopt.contacts.impulse_stack import ImpulseStack
 from trajopt.contacts.redundancy import check_independent
@@ -28,8 +29,9 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.functions import named_call
+from trajopt.model.content import Without
 from trajopt.model.parameters import Parameter
+from trajopt.model.parts import ParameterArray, Part, kept_part
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody, check_robot_state
 from trajopt.types import Reals
@@ -116,12 +118,12 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
     def values(self, program: Program, point: Point) -> Values:
         if point.u is None:
             return end_values(self, self.costs, program, point)
-        instant = self.instant()
-        results = {"xnext": self._next_state(instant)}
+        given = ParameterArray(point.parameters, self.layout)
+        seen = self._dynamics_part(program, point, given, derivatives=False)
+        found = {"cost": self._term_parts.cost.call(program, seen, given, joins=True)["cost"]}
         if self.constraints.constraints:
-            results["rows"] = self.constraints.rows(instant)
-        cost = sum(self.term_expressions(instant, terminal=False).values(), SX(0))
-        return Values.of(self._call(program, point, instant, self.node(instant).insert(results) | {"cost": cost}))
+            found |= self._term_parts.rows.call(program, seen, given, joins=True)
+        return Values.of({"xnext": seen["xnext"], **found})
 
     def expansion(
         self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
@@ -131,16 +133,45 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
             e = end_expansion(self, self.costs, program, point)
             return e if multipliers is None else replace(e, H=self.lagrangian_hessian(program, point, multipliers))
         self._check_lift(lift)
-        instant = self.instant()
-        node, xnext = self.node(instant), self._next_state(instant)
-        results = implicit_results(node, {"xnext": xnext}, self.costs, self.constraints)
-        r = self._call(program, point, instant, results)
-        change = node.derivative_steps(program, r)
+        given, rows = ParameterArray(point.parameters, self.layout), dict[str, Array]()
+        seen = self._dynamics_part(program, point, given, derivatives=True)
+        costs = self._term_parts.cost_derivatives.call(program, seen, given, joins=True)
+        if self.constraints.constraints:
+            rows = self._term_parts.row_derivatives.call(program, seen, given, joins=True)
+        change = lead_on(program, self.impulses, seen, costs, rows)
+        r = {"xnext": seen["xnext"], **costs, **rows}
         if multipliers is not None:
             r["H"] = self.lagrangian_hessian(program, point, multipliers)
         if lift is not None:
             return Expansion.of(r, lift=still_lift(program, change, lift))
         return Expansion.of(r, F=program.call(self._jacobian(), change)[0])
+
+    def _dynamics_part(
+        self, program: Program, point: Point, given: ParameterArray, *, derivatives: bool
+    ) -> dict[str, Array]:
+        """Adds the call of the dynamics alone; gives its results, with x and u."""
+
+        def build() -> Part:
+            i = self.instant()
+            node = self.node(i)
+            results = {"xnext": node.insert({"x": self._next_state(i)})["x"], **node.value_results()}
+            if derivatives:
+                results |= node.insert(node.derivative_results())
+            sparse = {name: SX(ca.sparsify(value)) for name, value in results.items()}
+            label = f"{'derivatives of ' * derivatives}impulses of {self.state.robot.name}"
+            return Part.of(label, {"x": i.x}, self.layout, sparse)
+
+        about = (Without(self, ("costs", "constraints")),)
+        part = kept_part(self, f"impulses {derivatives}", about, build)
+        assert point.u is not None
+        arrays = {"x": point.x, "u": point.u}
+        return arrays | part.call(program, arrays, given)
+
+    @functools.cached_property
+    def _term_parts(self) -> Terms:
+        """Costs and constraint rows."""
+        name = f"impulses of {self.state.robot.name}"
+        return Terms(self, self.costs, self.constraints, lambda _: self.instant(), name, weighted=False)
 
     @property
     def has_lagrangian_hessian(self) -> bool:
@@ -159,7 +190,7 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         curvature, rest = self.costs.curvature(i)
         values = {"cost": rest, "curvature": curvature, "xnext": self._next_state(i)}
         values |= {"rows": self.constraints.rows(i)} if self.constraints.constraints else {}
-        inputs = [(i.x, point.x), (self.layout.symbols, point.parameters)]
+        inputs = [(i.x, point.x), (self.layout, point.parameters)]
         return add_implicit_hessian(program, self.node(i), values, inputs, multipliers)
 
     def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
@@ -172,10 +203,6 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
     def _next_state(self, instant: Instant) -> SX:
         """(q, v⁺) as an expression of x and the node's w."""
         return SX(ca.vertcat(instant.x[: self.state.nq], self.node(instant).motion))
-
-    def _call(self, program: Program, point: Point, instant: Instant, results: dict[str, SX]) -> dict[str, Array]:
-        inputs = [(instant.x, point.x), (self.layout.symbols, point.parameters)]
-        return named_call(program, type(self).__name__, inputs, results)
 
     def _jacobian(self) -> ca.Function:
         """(∂q⁺; ∂v⁺) = ((1, 0); dv⁺)."""

@@ -22,7 +22,7 @@ from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian, length
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.functions import named_call
+from trajopt.model.parts import named_call
 from trajopt.states.base import StateAbstract
 
 
@@ -162,5 +162,5 @@ def add_lagrangian_hessian(
         with_derivative = implicit, SX.sym("A", *derivative.shape)
         inputs += [(implicit.symbol, value), (with_derivative[1], derivative)]
     H, known = lagrangian_hessian(instant.state, instant, values, multipliers, with_derivative)
-    inputs += [(model.layout.symbols, point.parameters), *known, *deltas]
+    inputs += [(model.layout, point.parameters), *known, *deltas]
     return named_call(program, f"{type(model).__name__}: Lagrangian", inputs, {"H": H})["H"]

@@ -1,4 +1,4 @@
-"""Operations of a state at many points, eight lanes at a time."""
+"""Operations of a state at many points, several lanes at a time."""
 
 from __future__ import annotations
 

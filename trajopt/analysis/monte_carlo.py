@@ -158,7 +158,7 @@ class Batches:
 
 
 class Batch:
-    """x⁺ = f(x, u) of an action model at many points, eight lanes at a time.
+    """x⁺ = f(x, u) of an action model at many points, several lanes at a time.
 
     Args:
         model: The model.

@@ -10,10 +10,10 @@ from trajopt.analysis.basics import check_solution
 from trajopt.analysis.references import knot_values
 from trajopt.checks import check_count, check_flag
 from trajopt.errors import InvalidArgumentError
-from trajopt.simulator import ActionModelSimulator, Rollout
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.simulator import ActionModelSimulator, Rollout
     from trajopt.solution import Solution
 
 
@@ -56,6 +56,8 @@ def replay(solution: Solution, substeps: int = 10, *, x0: Reals | None = None, c
 
 def _model_of(solution: Solution) -> ActionModelSimulator:
     """The model of all knots."""
+    from trajopt.simulator import ActionModelSimulator
+
     running = getattr(check_solution(solution).problem, "running", ())
     if not running or any(model is not running[0] for model in running):
         raise InvalidArgumentError("solution: expected a problem of one model at all knots, [model] * T")

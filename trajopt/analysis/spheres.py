@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.analysis.feet import Foot, LeggedMotion
-from trajopt.simulator import ActionModelSimulator, MDPContact
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.simulator import MDPContact
     from trajopt.solution import Solution
 
 _TOUCHES = 1e-3  # a contact with a smaller force is in the air, in weights of the robot [-]
@@ -23,6 +23,10 @@ _TOUCHES = 1e-3  # a contact with a smaller force is in the air, in weights of t
 def simulated_contacts(solution: Solution) -> tuple[MDPContact, ...]:
     """The spheres of the simulator at the first knot of a problem; none of other problems."""
     first = next(iter(getattr(solution.problem, "running", ())), None)
+    if not hasattr(first, "simulator"):
+        return ()
+    from trajopt.simulator import ActionModelSimulator, MDPContact
+
     contacts = first.simulator.contacts if isinstance(first, ActionModelSimulator) else ()
     return tuple(contact for contact in contacts if isinstance(contact, MDPContact))
 

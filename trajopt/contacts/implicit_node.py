@@ -14,9 +14,8 @@ Source: Mastalli et al., Crocoddyl (ICRA 2020), eqs. 6-9; Carpentier and Mansard
 from __future__ import annotations
 
 import functools
-import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
@@ -27,9 +26,6 @@ from trajopt.contacts.kkt import ContactSystem
 from trajopt.contacts.stack import TouchStackAbstract
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.instant import Instant
-from trajopt.kernels.products import Ranges
-from trajopt.kernels.program import Program
-from trajopt.kernels.steps import Array, Groups
 
 
 class ImplicitNode(ABC):
@@ -141,123 +137,29 @@ class ImplicitNode(ABC):
             dq = dq - ca.mtimes(self.motions[frame].jacobian.T, by_q)
         return dq
 
+    def value_results(self) -> dict[str, SX]:
+        """Expressions "motion" (nv,) and "forces" (nc,), as costs and constraints see them, of x and u."""
+        return self.insert({"motion": self.motion, "forces": ca.vertcat(SX(0, 1), *self._forces.values())})
+
     def derivative_results(self) -> dict[str, SX]:
-        """Expressions from which `derivative_steps` computes the derivative of z."""
+        """Expressions from which `lead_on` computes derivatives, of x, u and z.
+
+        T and E, the derivative of T λ by y at fixed λ, are among them unless T = 1.
+        """
         inverse, spread, schur_inverse = self._system.inverses()
         motion, constraint, offset = self._residual_derivatives()
-        return {
+        results = {
             "mass_inverse": inverse,
             "spread": spread,
             "schur_inverse": schur_inverse,
-            "motion": motion,
-            "constraint": constraint,
+            "by_motion": motion,
+            "by_constraint": constraint,
             "offset": offset,
             "active": self.stack.switches(),
         }
-
-    def chain_results(self, felt: SX) -> dict[str, SX]:
-        """Further expressions for `derivative_steps` where costs or rows depend on z.
-
-        Args:
-            felt: One value for each of `instant.solved`, zero where nothing depends on it.
-
-        Returns:
-            felt, of each constraint, and solved_felt, of each of `instant.solved`, if that holds more than forces; T
-            and E, the derivative of T λ by y at fixed λ, unless T = 1.
-        """
-        nc, i = self.stack.nc, self.instant
-        results = {"felt": felt[felt.numel() - nc :]}
-        if felt.numel() > nc:
-            results["solved_felt"] = felt
-        turn = self.stack.force_map(self.motions)
+        turn, i = self.stack.force_map(self.motions), self.instant
         if turn is not None:
             by_q = self.stack.force_map_derivative(self.motions, self.multipliers)
             rest = i.state.ndx + i.nu - by_q.shape[1]
-            results |= {"T": turn, "E": SX(ca.horzcat(by_q, SX(nc, rest)))}
+            results |= {"T": turn, "E": SX(ca.horzcat(by_q, SX(self.stack.nc, rest)))}
         return results
-
-    def derivative_steps(self, program: Program, r: Mapping[str, Array]) -> Array:
-        """Adds the steps that give the derivative of the motion (nv, n), and the chain rule over z.
-
-        With s = `instant.solved` and Z = ds/dy: g + Zᵀ Lz in place of g, H + Zᵀ (Lzz Z + Lzy) + Lzyᵀ Z in place of H,
-        C + Rz Z in place of C. It is left out for contacts whose forces nothing feels, as costs within friction cones.
-
-        Args:
-            program: Where they go.
-            r: Arrays of `derivative_results`; where something depends on z, also those of `chain_results`, with g, H,
-                Lz, Lzz, Lzy of costs, C and Rz of constraint rows.
-        """
-        sizes = list(self.stack.sizes.values())
-        contacts = _groups(0, sizes)
-        active = Groups(contacts, r["active"])
-        motion, B = _motion_steps(program, r, active)
-        program.add(motion, r["offset"])
-        if "felt" not in r:
-            return motion
-        felt = Groups(contacts, r["felt"])
-        Z = program.matmul(B, r["motion"], rows=felt)
-        program.accumulate(Z, r["schur_inverse"], r["constraint"], subtract=True, rows=felt, inner=active)
-        if "T" in r:
-            Z = program.matmul(r["T"], Z, rows=felt)
-            program.add(Z, r["E"], rows=felt)
-        if "solved_felt" in r:
-            (Z,) = program.call(_stack(motion, Z), motion, Z)
-            felt = Groups(((0, motion.shape[0]), *_groups(motion.shape[0], sizes)), r["solved_felt"])
-        if "Lz" in r:
-            add_cost_of_solution(program, r, Z, felt)
-        if "Rz" in r:
-            program.accumulate(r["C"], r["Rz"], Z, inner=felt)
-        return motion
-
-    def solution_steps(self, program: Program, r: Mapping[str, Array]) -> Array:
-        """Adds the steps that give the derivative of z (nv + nc, n); arguments as in `derivative_steps`."""
-        active = Groups(_groups(0, list(self.stack.sizes.values())), r["active"])
-        dw, B = _motion_steps(program, r, active)
-        pushes = program.matmul(B, r["motion"], rows=active)
-        program.accumulate(pushes, r["schur_inverse"], r["constraint"], subtract=True, rows=active, inner=active)
-        return program.call(_stack(dw, pushes), dw, pushes)[0]
-
-    def moving(self, program: Program, r: Mapping[str, Array]) -> Groups:
-        """Parts of z that are not zero whatever x and u are: w, and the forces of active contacts."""
-        nv, s = self.w.numel(), SX.sym("s", self.stack.nc)
-        (which,) = program.call(ca.Function("moving", [s], [ca.vertcat(SX.ones(nv), s)]), r["active"])
-        return Groups(((0, nv), *_groups(nv, list(self.stack.sizes.values()))), which)
-
-
-def _motion_steps(program: Program, r: Mapping[str, Array], active: Groups) -> tuple[Array, Array]:
-    """Adds the steps that give dw (nv, n), and Bᵀ (nc, nv)."""
-    B = program.matmul(r["schur_inverse"], r["spread"], inner=active)
-    A = r["mass_inverse"]
-    program.accumulate(A, B, r["spread"], transpose_a=True, subtract=True, symmetric=True, inner=active)
-    motion = program.matmul(A, r["motion"], subtract=True)
-    program.accumulate(motion, B, r["constraint"], transpose_a=True, subtract=True, inner=active)
-    return motion, B
-
-
-def add_cost_of_solution(program: Program, r: Mapping[str, Array], Z: Array, felt: Groups | None) -> None:
-    """Adds to g and H what a cost depends on z.
-
-    Args:
-        program: Where the steps go.
-        r: Arrays g, H, Lz, Lzz and Lzy.
-        Z: Derivative of z (nz, n).
-        felt: Groups of z that something depends on; None for all.
-    """
-    middle = program.matmul(r["Lzz"], Z, rows=felt, inner=felt)
-    program.accumulate(r["g"], Z, r["Lz"], transpose_a=True, inner=felt)
-    if program.pattern(r["Lzy"]).any():
-        program.add(middle, r["Lzy"], rows=felt)
-        program.accumulate(r["H"], Z, middle, transpose_a=True, inner=felt)
-        program.accumulate(r["H"], r["Lzy"], Z, transpose_a=True, inner=felt)
-    else:
-        program.accumulate(r["H"], Z, middle, transpose_a=True, symmetric=True, inner=felt)
-
-
-def _groups(first: int, sizes: Iterable[int]) -> Ranges:
-    """Neighbouring groups of these sizes."""
-    return tuple(itertools.pairwise(itertools.accumulate(sizes, initial=first)))
-
-
-def _stack(first: Array, second: Array) -> ca.Function:
-    a, b = SX.sym("a", *first.shape), SX.sym("b", *second.shape)
-    return ca.Function("stack", [a, b], [ca.vertcat(a, b)])

@@ -149,19 +149,13 @@ class InverseNode:
 
     # Derivatives
 
-    def chain(self, ndx: int) -> SX:
-        """Derivative of (x, u, z) of `seen`, z = `seen.solved`, by (x, a, f), sparse, (ndx + nu + nz, ndx + nv + nc).
-
-        Call it after all expressions are built that may ask for the acceleration.
-        """
-        nv, nc = self._a.numel(), self._f.numel()
-        rows = [ca.horzcat(SX.eye(ndx), SX(ndx, nv + nc)), self._motors @ self._torque_derivative]
-        if self.seen.solved_motion.numel():
-            rows.append(ca.horzcat(SX(nv, ndx), SX.eye(nv), SX(nv, nc)))
-        rows.append(ca.horzcat(SX(nc, ndx + nv), SX.eye(nc)))
-        rows.append(self._idle @ self._torque_derivative)
-        rows.append(self._held_derivative)
-        return SX(ca.sparsify(self._placed(ca.vertcat(*rows))))
+    def chain_rows(self) -> dict[str, SX]:
+        """Derivatives by (x, a, f) of the motors' torques (nu, n), and of the equations (ne, n), sparse."""
+        rows = {
+            "torque_rows": self._motors @ self._torque_derivative,
+            "equation_rows": ca.vertcat(self._idle @ self._torque_derivative, self._held_derivative),
+        }
+        return {name: SX(ca.sparsify(self._placed(each))) for name, each in rows.items()}
 
     @functools.cached_property
     def _torque_derivative(self) -> SX:

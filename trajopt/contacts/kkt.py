@@ -6,6 +6,7 @@ import casadi as ca
 from casadi import SX
 
 from trajopt.dynamics.robot_expressions import RobotExpressions
+from trajopt.dynamics.scalars import minus, scalars, times
 
 
 class ContactSystem:
@@ -46,27 +47,28 @@ class DenseLDL:
 
     def __init__(self, matrix: SX) -> None:
         n = self.size = matrix.shape[0]
-        rows = [[matrix[i, j] for j in range(i + 1)] for i in range(n)]
+        elements = scalars(matrix)
+        rows = [[elements[i + n * j] for j in range(i + 1)] for i in range(n)]
         self._inverse_diagonal: list[SX] = []
         self._factor = [[SX(0)] * i for i in range(n)]
         for j in range(n):
             self._inverse_diagonal.append(1 / rows[j][j])
             for i in range(j + 1, n):
-                self._factor[i][j] = rows[i][j] * self._inverse_diagonal[j]
+                self._factor[i][j] = times(rows[i][j], self._inverse_diagonal[j])
             for i in range(j + 1, n):
                 for k in range(j + 1, i + 1):
-                    rows[i][k] = rows[i][k] - self._factor[i][j] * rows[k][j]
+                    rows[i][k] = minus(rows[i][k], times(self._factor[i][j], rows[k][j]))
 
     def solve(self, b: SX) -> SX:
         """The solution for a right-hand side (n,)."""
-        y = [b[i] for i in range(self.size)]
+        y = scalars(b)
         for i in range(self.size):
             for j in range(i):
-                y[i] = y[i] - self._factor[i][j] * y[j]
-        x = [value * scale for value, scale in zip(y, self._inverse_diagonal)]
+                y[i] = minus(y[i], times(self._factor[i][j], y[j]))
+        x = [times(value, scale) for value, scale in zip(y, self._inverse_diagonal)]
         for i in reversed(range(self.size)):
             for j in range(i):
-                x[j] = x[j] - self._factor[i][j] * x[i]
+                x[j] = minus(x[j], times(self._factor[i][j], x[i]))
         return SX(ca.vertcat(*x)) if x else SX(0, 1)
 
     def inverse(self) -> SX:
@@ -76,6 +78,6 @@ class DenseLDL:
             for i in reversed(range(j + 1)):
                 value = self._inverse_diagonal[j] if i == j else SX(0)
                 for k in range(i + 1, n):
-                    value = value - self._factor[k][i] * x[k][j]
+                    value = minus(value, times(self._factor[k][i], x[k][j]))
                 x[i][j] = x[j][i] = value
         return SX(ca.vertcat(*[ca.horzcat(*row) for row in x])) if n else SX(0, 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
+from trajopt.analysis.skeleton import ends_of
 from trajopt.display.meshes import Color, Mesh, solid
-from trajopt.plotting.skeleton import ends_of
 from trajopt.types import Reals
 
 ROD: Color = (70, 110, 160)

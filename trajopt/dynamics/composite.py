@@ -8,6 +8,7 @@ import casadi as ca
 from casadi import SX
 
 from trajopt.dynamics.motion import Velocities
+from trajopt.dynamics.scalars import TWO, plus, times
 from trajopt.dynamics.spatial import (
     Inertia,
     Spatial,
@@ -33,8 +34,8 @@ def inertia_to_parent(inertia: Inertia, link: Link) -> Inertia:
     h = ca.mtimes(placement.rotation, inertia.moment)
     rotated = turned_to_parent(link, inertia.rotational)
     # -[p][h] - [h][p] - m [p][p] is a shift by h + m p / 2, where m is 0 behind a regrouped revolute joint.
-    shift = shift_symmetric(p, h + inertia.mass * p / 2)
-    return Inertia(inertia.mass, h + inertia.mass * p, symmetric_sum(rotated, shift))
+    shift = shift_symmetric(p, plus(h, times(inertia.mass, p) / 2))
+    return Inertia(inertia.mass, plus(h, times(inertia.mass, p)), symmetric_sum(rotated, shift))
 
 
 def composite_inertias(tree: Tree) -> list[Inertia]:
@@ -68,19 +69,21 @@ class CompositeBody:
         """2B m = (2 w × f, İ w + w × n)."""
         w = m.angular
         return Spatial(
-            2 * ca.cross(w, self.momentum.linear), ca.mtimes(self.growth, w) + ca.cross(w, self.momentum.angular)
+            times(TWO, ca.cross(w, self.momentum.linear)),
+            plus(ca.mtimes(self.growth, w), ca.cross(w, self.momentum.angular)),
         )
 
     def two_b_transposed(self, m: Spatial) -> SX:
         """The couple of 2Bᵀ m = (0, 2 f × v + İ w + n × w), SX (3,)."""
         f, n = self.momentum.linear, self.momentum.angular
-        return 2 * ca.cross(f, m.linear) + ca.mtimes(self.growth, m.angular) + ca.cross(n, m.angular)
+        pushed = plus(times(TWO, ca.cross(f, m.linear)), ca.mtimes(self.growth, m.angular))
+        return plus(pushed, ca.cross(n, m.angular))
 
 
 def _own_body(link: Link, v: Spatial) -> CompositeBody:
     momentum = link.inertia.times(v)
     turning = ca.mtimes(ca.skew(v.angular), link.inertia.rotational)
-    growth = symmetric_sum(turning + turning.T, shift_symmetric(v.linear, link.inertia.moment))
+    growth = symmetric_sum(plus(turning, turning.T), shift_symmetric(v.linear, link.inertia.moment))
     return CompositeBody(link.inertia, momentum, growth)
 
 

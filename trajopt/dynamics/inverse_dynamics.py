@@ -8,6 +8,7 @@ import casadi as ca
 from casadi import SX
 
 from trajopt.dynamics.motion import Accelerations, is_free_root
+from trajopt.dynamics.scalars import minus, plus, scalars, times
 from trajopt.dynamics.spatial import Inertia, Spatial, dot
 from trajopt.dynamics.tree import Tree
 
@@ -38,8 +39,10 @@ def newton_euler(
 
 def _own_force(inertia: Inertia, second_moments: SX, linear: SX, field: SX) -> Spatial:
     uj = ca.mtimes(field, second_moments)
-    turning = ca.vertcat(uj[2, 1] - uj[1, 2], uj[0, 2] - uj[2, 0], uj[1, 0] - uj[0, 1])
-    return Spatial(inertia.mass * linear + ca.mtimes(field, inertia.moment), ca.cross(inertia.moment, linear) + turning)
+    _, yx, zx, xy, _, zy, xz, yz, _ = scalars(uj)
+    turning = ca.vcat([minus(zy, yz), minus(xz, zx), minus(yx, xy)])
+    force = plus(times(inertia.mass, linear), ca.mtimes(field, inertia.moment))
+    return Spatial(force, plus(ca.cross(inertia.moment, linear), turning))
 
 
 def gravity_torques(tree: Tree, inertias: list[Inertia], gravity: list[SX]) -> SX:

@@ -32,6 +32,7 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.dynamics.lie import quaternion_to_rotation
+from trajopt.dynamics.scalars import matrix3
 from trajopt.dynamics.spatial import Placement, rounded
 from trajopt.errors import UnsupportedOperationError
 from trajopt.types import Reals
@@ -195,7 +196,8 @@ def _screw(
 
 def rotation_z(cosine: SX, sine: SX) -> SX:
     """Rotation about z, SX (3, 3), with zeros and one as constants."""
-    return SX(ca.vertcat(ca.horzcat(cosine, -sine, 0), ca.horzcat(sine, cosine, 0), ca.horzcat(0, 0, 1)))
+    zero, one = SX(0), SX(1)
+    return matrix3([cosine, sine, zero, -sine, cosine, zero, zero, zero, one])
 
 
 def _composite(joint: Any, q: SX) -> Chain:

@@ -10,6 +10,7 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.dynamics.motion import Accelerations, Velocities
+from trajopt.dynamics.scalars import plus, times
 from trajopt.dynamics.spatial import Placement, Spatial, cross_force, dot, spatial, zero
 from trajopt.dynamics.tree import Tree, constant_placement
 from trajopt.errors import InvalidArgumentError
@@ -140,4 +141,4 @@ def _add_columns(jacobian: SX, tree: Tree, link: int, view: Placement) -> None:
     for k, s in enumerate(tree.links[link].columns):
         column = view.motion_to_parent(s).vector()
         for index, coefficient in tree.rates[tree.links[link].first + k].items():
-            jacobian[:, index] += coefficient * column
+            jacobian[:, index] = plus(jacobian[:, index], times(SX(coefficient), column))

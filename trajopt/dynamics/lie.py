@@ -17,6 +17,8 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
+from trajopt.dynamics.scalars import matrix3, plus, times
+
 NEAR = 0.1  # x = θ² up to which series replace closed forms [rad²]
 DELTA = [1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600]
 """Coefficients of δ in powers of x: Bernoulli numbers, β = Σ |B_2k| x^(k-1) / (2k)!."""
@@ -271,12 +273,12 @@ def _triangular(j: SX, d: SX) -> SX:
 
 
 def _matrix(rows: list[list[SX]]) -> SX:
-    return SX(ca.vertcat(*[ca.horzcat(*row) for row in rows]))
+    return matrix3([row[j] for j in range(3) for row in rows])
 
 
 def _polynomial(x: SX, coefficients: list[float]) -> SX:
     """Σ c_k x^k by Horner's rule."""
     total = SX(coefficients[-1])
     for c in reversed(coefficients[:-1]):
-        total = c + x * total
+        total = plus(SX(c), times(x, total))
     return total

@@ -14,7 +14,8 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
-from trajopt.dynamics.spatial import Spatial, zero
+from trajopt.dynamics.scalars import plus, scalars, times
+from trajopt.dynamics.spatial import Spatial, symmetric, zero
 from trajopt.dynamics.tree import Link, Tree
 from trajopt.types import Reals
 
@@ -51,7 +52,7 @@ def link_velocities(tree: Tree, rates: SX) -> Velocities:
         relative = combine(link, rates)
         if is_free_root(link):
             boost = relative.linear
-            relative = Spatial(SX(np.zeros(3)), relative.angular)
+            relative = Spatial(SX.zeros(3), relative.angular)
         else:
             boost = _turned(link, result.boost)
         total = carried + relative
@@ -91,24 +92,24 @@ def link_accelerations(tree: Tree, velocities: Velocities, rates: SX, gravity: R
     """
     result = Accelerations([], [], [], [], [])
     for i, link in enumerate(tree.links):
-        rt = link.placement.rotation.T
+        rt = link.placement.inverse_rotation
         if is_free_root(link):
-            linear, angular = SX(np.zeros(3)), SX(np.zeros(3))
+            linear, angular = SX.zeros(3), SX.zeros(3)
         elif link.parent < 0:
-            linear, angular = ca.mtimes(rt, SX(-np.asarray(gravity))), SX(np.zeros(3))
+            linear, angular = ca.mtimes(rt, SX(-np.asarray(gravity))), SX.zeros(3)
         else:
             at_joint = ca.mtimes(result.field[link.parent], link.placement.translation)
-            linear = ca.mtimes(rt, result.linear[link.parent] + at_joint)
+            linear = ca.mtimes(rt, plus(result.linear[link.parent], at_joint))
             angular = ca.mtimes(rt, result.angular[link.parent])
         result.carried_linear.append(linear)
         result.carried_angular.append(angular)
         own, rate = combine(link, rates), velocities.relative[i]
-        around = velocities.carried[i].angular + velocities.total[i].angular  # carried along, and turning itself
-        linear = linear + own.linear + ca.cross(around, rate.linear)
-        angular = angular + own.angular + ca.cross(velocities.carried[i].angular, rate.angular)
+        around = plus(velocities.carried[i].angular, velocities.total[i].angular)  # carried along, and turning itself
+        linear = plus(plus(linear, own.linear), ca.cross(around, rate.linear))
+        angular = plus(plus(angular, own.angular), ca.cross(velocities.carried[i].angular, rate.angular))
         result.linear.append(linear)
         result.angular.append(angular)
-        result.field.append(ca.skew(angular) + velocities.squares[i])
+        result.field.append(plus(ca.skew(angular), velocities.squares[i]))
     return result
 
 
@@ -148,7 +149,7 @@ def gravity_in_links(tree: Tree, gravity: Reals) -> list[SX]:
     result: list[SX] = []
     for link in tree.links:
         parent = result[link.parent] if link.parent >= 0 else SX(np.asarray(gravity))
-        result.append(ca.mtimes(link.placement.rotation.T, parent))
+        result.append(ca.mtimes(link.placement.inverse_rotation, parent))
     return result
 
 
@@ -157,17 +158,17 @@ def combine(link: Link, rates: SX) -> Spatial:
     total = zero()
     for k, column in enumerate(link.columns):
         rate = rates[link.first + k]
-        total = total + Spatial(column.linear * rate, column.angular * rate)
+        total = total + Spatial(times(column.linear, rate), times(column.angular, rate))
     return total
 
 
 def _turned(link: Link, vectors: list[SX]) -> SX:
-    return ca.mtimes(link.placement.rotation.T, vectors[link.parent]) if link.parent >= 0 else SX(np.zeros(3))
+    return ca.mtimes(link.placement.inverse_rotation, vectors[link.parent]) if link.parent >= 0 else SX.zeros(3)
 
 
 def _skew_square(w: SX) -> SX:
     """[w]² = w wᵀ - |w|² 1, SX (3, 3)."""
-    xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
-    xy, yz, zx = w[0] * w[1], w[1] * w[2], w[2] * w[0]
-    rows = [[-(yy + zz), xy, zx], [xy, -(zz + xx), yz], [zx, yz, -(xx + yy)]]
-    return SX(ca.vertcat(*[ca.horzcat(*row) for row in rows]))
+    x, y, z = scalars(w)
+    xx, yy, zz = times(x, x), times(y, y), times(z, z)
+    xy, yz, zx = times(x, y), times(y, z), times(z, x)
+    return symmetric(-plus(yy, zz), xy, zx, -plus(zz, xx), yz, -plus(xx, yy))

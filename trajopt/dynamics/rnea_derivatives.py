@@ -23,6 +23,7 @@ from casadi import SX
 from trajopt.dynamics.composite import CompositeBody
 from trajopt.dynamics.mass_matrix import MassColumns
 from trajopt.dynamics.motion import Accelerations, Velocities, is_free_root
+from trajopt.dynamics.scalars import plus
 from trajopt.dynamics.spatial import Spatial, cross_force, cross_motion, dot, zero
 from trajopt.dynamics.tree import Link, Tree
 
@@ -110,7 +111,7 @@ def _carry_velocity_column(
         for k, other in enumerate(result.columns[i]):
             at = tree.links[i].first + k
             result.dv[at, row] = dot(tree.links[i].columns[k], force)
-            result.dv[row, at] = ca.dot(other.s.angular, couple) + dot(other.s3, by_a)
+            result.dv[row, at] = plus(ca.dot(other.s.angular, couple), dot(other.s3, by_a))
 
 
 def configuration_derivative(
@@ -152,7 +153,7 @@ def configuration_derivative(
                 for j, other in enumerate(tree.links[at].columns):
                     dq[first + j, row] = dot(other, force)
                 for j, second in enumerate(seconds[at]):
-                    dq[row, first + j] = ca.dot(columns[at][j].s1.angular, couple) + dot(second, by_a)
+                    dq[row, first + j] = plus(ca.dot(columns[at][j].s1.angular, couple), dot(second, by_a))
     return dq
 
 

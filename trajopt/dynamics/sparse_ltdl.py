@@ -5,6 +5,8 @@ from __future__ import annotations
 import casadi as ca
 from casadi import SX
 
+from trajopt.dynamics.scalars import minus, plus, scalars, sum_of_products, times
+
 
 class SparseLTDL:
     """H = Lᵀ D L with L unit lower triangular; structural zeros of H cost nothing.
@@ -24,8 +26,9 @@ class SparseLTDL:
 
     def __init__(self, matrix: SX) -> None:
         self.size = matrix.shape[0]
+        n, elements = self.size, scalars(matrix)
         self._rows: list[dict[int, SX]] = [
-            {j: matrix[i, j] for j in range(i + 1) if not matrix[i, j].is_zero()} for i in range(self.size)
+            {j: elements[i + n * j] for j in range(i + 1) if not elements[i + n * j].is_zero()} for i in range(n)
         ]
         self._inverse_diagonal: list[SX] = [SX(0)] * self.size
         self._factor: list[dict[int, SX]] = [{} for _ in range(self.size)]
@@ -39,10 +42,10 @@ class SparseLTDL:
         self._inverse_diagonal[k] = 1 / rows[k][k]
         before = sorted(j for j in rows[k] if j < k)
         for i in before:
-            self._factor[k][i] = rows[k][i] * self._inverse_diagonal[k]
+            self._factor[k][i] = times(rows[k][i], self._inverse_diagonal[k])
             for j in before[: before.index(i) + 1]:
-                product = self._factor[k][i] * rows[k][j]
-                rows[i][j] = rows[i][j] - product if j in rows[i] else -product
+                product = times(self._factor[k][i], rows[k][j])
+                rows[i][j] = minus(rows[i][j], product) if j in rows[i] else -product
 
     def _find_limbs(self) -> list[range]:
         """Runs of rows without branches: each row depends on the rows of its run before it, and on the same others."""
@@ -62,7 +65,8 @@ class SparseLTDL:
     def solve(self, b: SX, *, negative: bool = False) -> SX:
         """H⁻¹ b, or -H⁻¹ b, for b SX (n, m)."""
         inverse_diagonal = [-d if negative else d for d in self._inverse_diagonal]
-        columns = [self._transposed_solve([b[i, j] for i in range(self.size)]) for j in range(b.shape[1])]
+        n, elements = self.size, scalars(b)
+        columns = [self._transposed_solve(elements[n * j : n * j + n]) for j in range(b.shape[1])]
         following = {limb: [all(y[k].is_zero() for k in limb) for y in columns] for limb in self._limbs}
         for limb in self._limbs:
             ancestors = self._ancestors(limb)
@@ -71,12 +75,12 @@ class SparseLTDL:
             for column, follows in zip(columns, following[limb], strict=True):
                 if follows and use_follower:
                     for k, row in zip(limb, self._follower(limb), strict=True):
-                        column[k] = _sum_of_products(row, [column[j] for j in ancestors])
+                        column[k] = sum_of_products(row, [column[j] for j in ancestors])
                 else:
                     for k in limb:
-                        column[k] = column[k] * inverse_diagonal[k]
+                        column[k] = times(column[k], inverse_diagonal[k])
                         for j, factor in self._factor[k].items():
-                            column[k] = column[k] - factor * column[j]
+                            column[k] = minus(column[k], times(factor, column[j]))
         return ca.horzcat(*[ca.vertcat(*column) for column in columns])
 
     def inverse(self) -> SX:
@@ -89,11 +93,11 @@ class SparseLTDL:
             ancestors, follower = self._ancestors(limb), self._follower(limb)
             for k, row in zip(limb, follower, strict=True):
                 for j in range(limb.start):
-                    x[j, k] = x[k, j] = _sum_of_products(row, [x[a, j] for a in ancestors])
+                    x[j, k] = x[k, j] = sum_of_products(row, [x[a, j] for a in ancestors])
             alone = self._limb_inverse(limb)
             for k, row in zip(limb, follower, strict=True):
                 for j in range(limb.start, k + 1):
-                    x[j, k] = x[k, j] = alone[k, j] + _sum_of_products(row, [x[a, j] for a in ancestors])
+                    x[j, k] = x[k, j] = plus(alone[k, j], sum_of_products(row, [x[a, j] for a in ancestors]))
         n = self.size
         return SX(ca.vertcat(*[ca.horzcat(*[_sparse(x[i, j]) for j in range(n)]) for i in range(n)]))
 
@@ -109,10 +113,10 @@ class SparseLTDL:
                 through = [self._factor[k][s] for s in limb if s < k]
                 if not rows:  # multiplied by -1/D, as a negated factor would be negated again in each product
                     scale = -self._inverse_diagonal[k]
-                    rows.append([self._rows[k][a] * scale for a in ancestors])
+                    rows.append([times(self._rows[k][a], scale) for a in ancestors])
                 else:
-                    sums = [_sum_of_products(through, [row[i] for row in rows]) for i in range(len(ancestors))]
-                    rows.append([-(self._factor[k][a] + s) for a, s in zip(ancestors, sums, strict=True)])
+                    sums = [sum_of_products(through, [row[i] for row in rows]) for i in range(len(ancestors))]
+                    rows.append([-plus(self._factor[k][a], s) for a, s in zip(ancestors, sums, strict=True)])
             self._followers[limb.start] = rows
         return self._followers[limb.start]
 
@@ -124,11 +128,11 @@ class SparseLTDL:
             y = {i: SX(1.0 * (i == column)) for i in limb}
             for k in reversed(range(limb.start, column + 1)):
                 for j in range(limb.start, k):
-                    y[j] = y[j] - self._factor[k][j] * y[k]
+                    y[j] = minus(y[j], times(self._factor[k][j], y[k]))
             for i in range(limb.start, column + 1):
-                value = y[i] * self._inverse_diagonal[i]
+                value = times(y[i], self._inverse_diagonal[i])
                 for j in range(limb.start, i):
-                    value = value - self._factor[i][j] * inverse[j, column]
+                    value = minus(value, times(self._factor[i][j], inverse[j, column]))
                 inverse[i, column] = inverse[column, i] = value
         return inverse
 
@@ -136,15 +140,8 @@ class SparseLTDL:
         for k in reversed(range(self.size)):
             if not y[k].is_zero():
                 for j, factor in self._factor[k].items():
-                    y[j] = y[j] - factor * y[k]
+                    y[j] = minus(y[j], times(factor, y[k]))
         return y
-
-
-def _sum_of_products(a: list[SX], b: list[SX]) -> SX:
-    total = SX(0)
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total
 
 
 def _sparse(value: SX) -> SX:

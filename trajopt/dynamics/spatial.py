@@ -6,12 +6,14 @@ products with 0 and 1 while an expression is built, so that sparse constants mak
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 from casadi import SX
 
+from trajopt.dynamics.scalars import TWO, matrix3, minus, plus, scalars, sum_of_products, times
 from trajopt.types import Reals
 
 
@@ -23,14 +25,14 @@ class Spatial:
     angular: SX
 
     def __add__(self, other: Spatial) -> Spatial:
-        return Spatial(self.linear + other.linear, self.angular + other.angular)
+        return Spatial(plus(self.linear, other.linear), plus(self.angular, other.angular))
 
     def __sub__(self, other: Spatial) -> Spatial:
-        return Spatial(self.linear - other.linear, self.angular - other.angular)
+        return Spatial(minus(self.linear, other.linear), minus(self.angular, other.angular))
 
     def vector(self) -> SX:
         """Both parts in one column, SX (6,), linear first."""
-        return ca.vertcat(self.linear, self.angular)
+        return SX(ca.vcat([self.linear, self.angular]))
 
 
 def spatial(vector: Reals | SX) -> Spatial:
@@ -41,13 +43,13 @@ def spatial(vector: Reals | SX) -> Spatial:
 
 def zero() -> Spatial:
     """The spatial vector 0."""
-    return Spatial(SX(np.zeros(3)), SX(np.zeros(3)))
+    return Spatial(SX.zeros(3), SX.zeros(3))
 
 
 def cross_motion(a: Spatial, b: Spatial) -> Spatial:
     """Motion cross motion: (w_a × v_b + v_a × w_b, w_a × w_b) (Featherstone 2008, eq. 2.31)."""
     return Spatial(
-        ca.cross(a.angular, b.linear) + ca.cross(a.linear, b.angular),
+        plus(ca.cross(a.angular, b.linear), ca.cross(a.linear, b.angular)),
         ca.cross(a.angular, b.angular),
     )
 
@@ -56,17 +58,19 @@ def cross_force(a: Spatial, f: Spatial) -> Spatial:
     """Motion cross force: (w × f, w × n + v × f) (Featherstone 2008, eq. 2.32)."""
     return Spatial(
         ca.cross(a.angular, f.linear),
-        ca.cross(a.angular, f.angular) + ca.cross(a.linear, f.linear),
+        plus(ca.cross(a.angular, f.angular), ca.cross(a.linear, f.linear)),
     )
 
 
 def dot(a: Spatial, b: Spatial) -> SX:
     """Power of a force on a motion, SX (1, 1); structural zeros of either cost nothing."""
-    return _dot3(a.linear, b.linear) + _dot3(a.angular, b.angular)
+    return plus(dot3(a.linear, b.linear), dot3(a.angular, b.angular))
 
 
-def _dot3(a: SX, b: SX) -> SX:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+def dot3(a: SX, b: SX) -> SX:
+    """a · b of two columns (3,), SX (1, 1); structural zeros of either cost nothing."""
+    (a0, a1, a2), (b0, b1, b2) = scalars(a), scalars(b)
+    return plus(plus(times(a0, b0), times(a1, b1)), times(a2, b2))
 
 
 @dataclass(frozen=True)
@@ -81,29 +85,31 @@ class Placement:
     rotation: SX
     translation: SX
 
+    @functools.cached_property
+    def inverse_rotation(self) -> SX:
+        """Rᵀ, SX (3, 3)."""
+        return self.rotation.T
+
     def motion_to_child(self, m: Spatial) -> Spatial:
         """(Rᵀ(v + w × p), Rᵀ w) (Featherstone 2008, table 2.1)."""
-        rt = self.rotation.T
-        return Spatial(
-            ca.mtimes(rt, m.linear + ca.cross(m.angular, self.translation)),
-            ca.mtimes(rt, m.angular),
-        )
+        moved = plus(m.linear, ca.cross(m.angular, self.translation))
+        return Spatial(ca.mtimes(self.inverse_rotation, moved), ca.mtimes(self.inverse_rotation, m.angular))
 
     def motion_to_parent(self, m: Spatial) -> Spatial:
         """(R v + p × R w, R w)."""
         angular = ca.mtimes(self.rotation, m.angular)
-        return Spatial(ca.mtimes(self.rotation, m.linear) + ca.cross(self.translation, angular), angular)
+        return Spatial(plus(ca.mtimes(self.rotation, m.linear), ca.cross(self.translation, angular)), angular)
 
     def force_to_parent(self, f: Spatial) -> Spatial:
         """(R f, R n + p × R f)."""
         linear = ca.mtimes(self.rotation, f.linear)
-        return Spatial(linear, ca.mtimes(self.rotation, f.angular) + ca.cross(self.translation, linear))
+        return Spatial(linear, plus(ca.mtimes(self.rotation, f.angular), ca.cross(self.translation, linear)))
 
     def compose(self, other: Placement) -> Placement:
         """The placement self · other."""
         return Placement(
             ca.mtimes(self.rotation, other.rotation),
-            self.translation + ca.mtimes(self.rotation, other.translation),
+            plus(self.translation, ca.mtimes(self.rotation, other.translation)),
         )
 
 
@@ -122,35 +128,38 @@ class Inertia:
     rotational: SX
 
     def __add__(self, other: Inertia) -> Inertia:
-        return Inertia(
-            self.mass + other.mass, self.moment + other.moment, symmetric_sum(self.rotational, other.rotational)
-        )
+        rotational = symmetric_sum(self.rotational, other.rotational)
+        return Inertia(plus(self.mass, other.mass), plus(self.moment, other.moment), rotational)
 
     def times(self, m: Spatial) -> Spatial:
         """(m v - h × w, h × v + I w) (Featherstone 2008, eq. 2.63)."""
         return Spatial(
-            self.mass * m.linear + ca.cross(m.angular, self.moment),
-            ca.cross(self.moment, m.linear) + ca.mtimes(self.rotational, m.angular),
+            plus(times(self.mass, m.linear), ca.cross(m.angular, self.moment)),
+            plus(ca.cross(self.moment, m.linear), ca.mtimes(self.rotational, m.angular)),
         )
 
 
-def symmetric(upper: dict[tuple[int, int], SX]) -> SX:
-    """The symmetric SX (3, 3) with the given upper triangle."""
-    return SX(ca.vertcat(*[ca.horzcat(*[upper[min(i, j), max(i, j)] for j in range(3)]) for i in range(3)]))
+def symmetric(xx: SX, xy: SX, xz: SX, yy: SX, yz: SX, zz: SX) -> SX:
+    """The symmetric SX (3, 3) with this upper triangle."""
+    return matrix3([xx, xy, xz, xy, yy, yz, xz, yz, zz])
 
 
-UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+def upper_triangle(a: SX) -> list[SX]:
+    """(xx, xy, xz, yy, yz, zz) of a symmetric SX (3, 3)."""
+    xx, _, _, xy, yy, _, xz, yz, zz = scalars(a)
+    return [xx, xy, xz, yy, yz, zz]
 
 
 def symmetric_sum(a: SX, b: SX) -> SX:
     """Sum of two symmetric SX (3, 3), computed once above the diagonal."""
-    return symmetric({ij: a[ij] + b[ij] for ij in UPPER})
+    return symmetric(*map(plus, upper_triangle(a), upper_triangle(b)))
 
 
 def rotate_symmetric(rotation: SX, a: SX) -> SX:
     """R A Rᵀ of a symmetric A, SX (3, 3)."""
-    half = ca.mtimes(rotation, a)
-    return symmetric({(i, j): ca.mtimes(half[i, :], rotation[j, :].T) for i, j in UPPER})
+    half, full = scalars(ca.mtimes(rotation, a)), scalars(rotation)
+    rows = [(half[i::3], full[i::3]) for i in range(3)]
+    return symmetric(*[sum_of_products(rows[i][0], rows[j][1]) for i in range(3) for j in range(i, 3)])
 
 
 def rotate_symmetric_z(cosine: SX, sine: SX, a: SX) -> SX:
@@ -158,27 +167,31 @@ def rotate_symmetric_z(cosine: SX, sine: SX, a: SX) -> SX:
 
     With t = s (a_xx - a_yy) + 2 c a_xy: a_xx - s t, a_yy + s t, and c t - a_xy beside the diagonal.
     """
-    t = sine * (a[0, 0] - a[1, 1]) + cosine * (2 * a[0, 1])
-    st = sine * t
-    upper = {
-        (0, 0): a[0, 0] - st,
-        (0, 1): cosine * t - a[0, 1],
-        (0, 2): cosine * a[0, 2] - sine * a[1, 2],
-        (1, 1): a[1, 1] + st,
-        (1, 2): sine * a[0, 2] + cosine * a[1, 2],
-        (2, 2): a[2, 2],
-    }
-    return symmetric(upper)
+    xx, xy, xz, yy, yz, zz = upper_triangle(a)
+    t = plus(times(sine, minus(xx, yy)), times(cosine, times(TWO, xy)))
+    st = times(sine, t)
+    return symmetric(
+        xx=minus(xx, st),
+        xy=minus(times(cosine, t), xy),
+        xz=minus(times(cosine, xz), times(sine, yz)),
+        yy=plus(yy, st),
+        yz=plus(times(sine, xz), times(cosine, yz)),
+        zz=zz,
+    )
 
 
 def shift_symmetric(p: SX, h: SX) -> SX:
     """-[p][h] - [h][p] = 2 (p·h) 1 - p hᵀ - h pᵀ, SX (3, 3): change of an inertia when its origin moves by p."""
-    products = [p[i] * h[i] for i in range(3)]
-    upper = {(i, j): -(p[i] * h[j] + h[i] * p[j]) for i, j in UPPER if i != j}
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        upper[i, i] = 2 * (products[j] + products[k])
-    return symmetric(upper)
+    (px, py, pz), (hx, hy, hz) = scalars(p), scalars(h)
+    x, y, z = times(px, hx), times(py, hy), times(pz, hz)
+    return symmetric(
+        xx=times(TWO, plus(y, z)),
+        xy=-plus(times(px, hy), times(hx, py)),
+        xz=-plus(times(px, hz), times(hx, pz)),
+        yy=times(TWO, plus(z, x)),
+        yz=-plus(times(py, hz), times(hy, pz)),
+        zz=times(TWO, plus(x, y)),
+    )
 
 
 def rounded(constants: Reals, tolerance: float = 1e-14) -> Reals:

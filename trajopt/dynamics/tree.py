@@ -11,6 +11,7 @@ from casadi import SX
 
 from trajopt.dynamics.frame_choice import Branch, along_z, choose_slides, slid
 from trajopt.dynamics.joint_table import ElementaryJoint, Rate, expand_joint
+from trajopt.dynamics.scalars import plus, times
 from trajopt.dynamics.spatial import Inertia, Placement, Spatial, rounded, spatial
 from trajopt.types import Reals
 
@@ -168,14 +169,15 @@ class Tree:
             parameters[i] = parameters[i].minus(moved)
             parameters[link.parent] = parameters[link.parent].plus(moved.seen_from(link.before))
             link.inertia = _sum(link.inertia, parameters[i].expression(), factor)
-            link.second_moments = link.second_moments + factor * SX(_clean(parameters[i].second_moments()))
+            second_moments = SX(_clean(parameters[i].second_moments()))
+            link.second_moments = plus(link.second_moments, times(factor, second_moments))
         self.grounded = self.grounded + factor * SX(parameters[-1].moment)
 
 
 def _sum(a: Inertia, b: Inertia, factor: SX) -> Inertia:
     """a + factor b."""
-    rotational = a.rotational + factor * b.rotational
-    return Inertia(a.mass + factor * b.mass, a.moment + factor * b.moment, rotational)
+    rotational = plus(a.rotational, times(factor, b.rotational))
+    return Inertia(plus(a.mass, times(factor, b.mass)), plus(a.moment, times(factor, b.moment)), rotational)
 
 
 def constant_placement(placement: pin.SE3) -> Placement:

@@ -1,9 +1,9 @@
-"""From expressions to machine code that works on eight knots at once."""
+"""From expressions to machine code that works on several knots at once."""
 
-from trajopt.kernels.compiler import compilations
-from trajopt.kernels.driver import LANES, KernelCall, Rows, blocks_of, lane_rows, rows
+from trajopt.kernels.compiler import compilations, compiled
+from trajopt.kernels.driver import KernelCall, Rows, blocks_of, lane_rows, rows
 from trajopt.kernels.in_turn import InTurn
-from trajopt.kernels.machine import Kernel, compile_together, forget, kernel
+from trajopt.kernels.machine import LANES, Kernel, compile_together, forget, kernel, wait_until_optimised
 from trajopt.kernels.parallel import ParallelCalls, SideBySide
 from trajopt.kernels.program import Program
 from trajopt.kernels.reductions import Reduction
@@ -25,10 +25,12 @@ __all__ = [
     "blocks_of",
     "compilations",
     "compile_together",
+    "compiled",
     "forget",
     "get_num_threads",
     "kernel",
     "lane_rows",
     "rows",
     "set_num_threads",
+    "wait_until_optimised",
 ]

@@ -30,6 +30,7 @@ __all__ = [
     "CompilationError",
     "Library",
     "compilations",
+    "compiled",
     "has_fma",
     "host",
     "link",
@@ -52,7 +53,7 @@ _library_numbers = itertools.count()
 _engine: _Engine | None = None  # the one that links now
 _released: deque[tuple[Any, _Engine]] = deque()  # libraries that nobody holds any more, and that LLVM still has
 _permanent: list[Library] = []
-_compilations = 0
+_compiled: list[str] = []  # labels
 _closing = False
 
 # a process must not be forked while another thread is inside LLVM, whose locks would stay closed in the child
@@ -65,7 +66,12 @@ class CompilationError(TrajoptError, RuntimeError):
 
 def compilations() -> int:
     """Number of pieces of LLVM text that this process has compiled (loads from the disk cache do not count)."""
-    return _compilations
+    return len(_compiled)
+
+
+def compiled() -> list[str]:
+    """What these pieces compute, such as "costs of go2", in the order in which they were compiled."""
+    return list(_compiled)
 
 
 @functools.cache
@@ -99,47 +105,48 @@ def object_code(write: Callable[[], str], *about: str) -> bytes:
     image = cache.load(key)
     if image is None:
         with notice.Compiling():
-            image = machine_code(write())
+            image = machine_code(write(), label=about[0])
         cache.store(key, image)
     return image
 
 
-def machine_code(text: str, level: int = OPTIMISED) -> bytes:
-    """Machine code of a module, compiled now.
+def machine_code(text: str, level: int = OPTIMISED, *, label: str = "") -> bytes:
+    """Machine code of a module, compiled now; what it computes is its label.
 
     Raises:
         CompilationError: LLVM refuses the text.
     """
-    global _compilations
     with _lock, Held():
         try:
             image = codegen.machine_code(text, level)
         except RuntimeError as error:
             raise CompilationError(f"LLVM refuses a module that trajopt wrote (please report it): {error}") from error
-        _compilations += 1
+        _compiled.append(label)
     return image
 
 
-def machine_codes(texts: Sequence[str], level: int, *, background: bool = False) -> list[bytes]:
+def machine_codes(texts: Sequence[str], level: int, *, labels: Sequence[str], background: bool = False) -> list[bytes]:
     """Machine code of several modules, on several cores if that is worth while.
 
     Args:
         texts: LLVM modules.
         level: OPTIMISED or QUICK.
+        labels: What each of them computes.
         background: The caller is in no hurry; others go first.
     """
-    global _compilations
     images = []
-    for text, image in zip(texts, workers.compile_apart(texts, level, get_num_threads(), background=background)):
+    for label, text, image in zip(
+        labels, texts, workers.compile_apart(texts, level, get_num_threads(), background=background)
+    ):
         if image is None:
             if background:
                 time.sleep(0.001)  # a thread that waits for the lock gets it
             if _closing:
                 raise CompilationError("the process is about to end")
-            image = machine_code(text, level)
+            image = machine_code(text, level, label=label)
         else:
             with _lock:
-                _compilations += 1
+                _compiled.append(label)
         images.append(image)
     return images
 

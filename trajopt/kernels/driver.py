@@ -20,29 +20,27 @@ import numpy.typing as npt
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import compiler, patterns
 from trajopt.kernels.binding_checks import check_call
-from trajopt.kernels.driver_text import CALL, LANES, argument_bytes, driver_text
-from trajopt.kernels.machine import WIDTHS, Kernel
+from trajopt.kernels.driver_text import CALL, argument_bytes, driver_text
+from trajopt.kernels.machine import Kernel
 from trajopt.kernels.products import Ranges
 from trajopt.kernels.rows import Ints, Reals, Rows, lane_rows, rows
 
-__all__ = ["LANES", "KernelCall", "Rows", "aligned", "blocks_of", "lane_rows", "rows"]
+__all__ = ["KernelCall", "Rows", "aligned", "blocks_of", "lane_rows", "rows"]
 
-ONE_LANE = 1 / 3  # time of an instruction with one lane, in those with eight
+AGAIN = 3  # a call is made ready before a solve, for its first run, and for its second one
+ONE_LANE = 1 / 3  # time of an instruction with one lane, in those with several
 
 _FIRST, _END, _SCRATCH = (CALL.index(name) for name in ("first", "end", "scratch"))
 
 
 @functools.cache
-def _drivers() -> dict[int, tuple[Any, int, int, int]]:
-    """By width: the function that runs a call; addresses of those that run it, one block, and a range of blocks."""
-    image = compiler.object_code(driver_text, "driver")
-    names = {w: [f"trajopt_{what}_{w}" for what in ("run", "whole", "block", "blocks")] for w in WIDTHS}
-    addresses = compiler.load([image], [name for each in names.values() for name in each], {})
-    prototype, drivers = ctypes.CFUNCTYPE(None, ctypes.c_void_p), {}
-    for width, (run, *others) in names.items():
-        whole, block, blocks = (addresses[name] for name in others)
-        drivers[width] = prototype(addresses[run]), whole, block, blocks
-    return drivers
+def _driver(width: int) -> tuple[Any, int, int, int]:
+    """The function that runs a call; addresses of those that run it, one block, and a range of blocks."""
+    image = compiler.object_code(lambda: driver_text(width), "driver", str(width))
+    names = [f"trajopt_{what}_{width}" for what in ("run", "whole", "block", "blocks")]
+    addresses = compiler.load([image], names, {})
+    run, whole, block, blocks = (addresses[name] for name in names)
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(run), whole, block, blocks
 
 
 class KernelCall:
@@ -53,10 +51,11 @@ class KernelCall:
         kinds: Kind of each block, shape (B,).
         indices: Row of each lane of each block, shape (B, W).
         arguments: The kernels' inputs, then their outputs. With one lane, kernels work on the arrays in place: there an
-            output must not overlap another argument in the same row. With eight lanes it may.
+            output must not overlap another argument in the same row. With several lanes it may.
 
     Attributes:
         settled: Whether the code in use is the kernels' last.
+        scratch_bytes: Scratch that running a block takes, once it is prepared.
 
     Raises:
         InvalidArgumentError: The kernels do not fit together, or an argument has not the rows that they need.
@@ -71,13 +70,14 @@ class KernelCall:
         self._indices = np.ascontiguousarray(indices, dtype=np.int64)
         check_call(self._kernels, self._kinds, self._indices, self._arguments)
         width = self._kernels[0].width
-        self._run, self._run_whole, self._run_block, self._run_blocks = _drivers()[width]
+        self._run, self._run_whole, self._run_block, self._run_blocks = _driver(width)
         self._tables = self._make_tables()
         self._call = np.zeros(len(CALL), dtype=np.int64)  # what the driver is given
         self._address = int(self._call.ctypes.data)
         self._scratch: Reals | None = None
+        self._prepared = 0
         self._range: tuple[int, int | None] | None = None  # of blocks, as it was given
-        self.settled = False
+        self.settled, self.scratch_bytes = False, 0
 
     def _make_tables(self) -> dict[str, Ints]:
         """Tables that the driver reads, in memory that does not move; `n_in` and `n` are numbers, not tables."""
@@ -101,24 +101,32 @@ class KernelCall:
         return list(self._kernels)
 
     def prepare(self) -> None:
-        """Makes the kernels' code and scratch ready; once more after that while a kernel is not `settled`."""
-        if self._scratch is None:
+        """Makes the kernels' code and scratch ready; once more after that while a kernel is not `settled`.
+
+        A call that is made ready again and again is worth optimised code, see `Kernel.optimise`.
+        """
+        self._prepared += 1
+        last = all(kernel.tier == "optimised" for kernel in self._kernels)
+        codes = [kernel.code for kernel in self._kernels]
+        self._tables["entries"][:] = [address for address, _ in codes]
+        self.scratch_bytes = max(self.scratch_bytes, self._other_bytes + max(scratch for _, scratch in codes))
+        if self._scratch is None or self._scratch.nbytes < self.scratch_bytes:
             self._scratch, scratch = aligned(self.scratch_bytes)
             numbers = {"n_in": self._kernels[0].n_in, "n": len(self._arguments), "scratch": scratch}
             addresses = {name: int(table.ctypes.data) for name, table in self._tables.items()}
             for name, value in (numbers | addresses).items():
                 self._call[CALL.index(name)] = value
-        last = all(kernel.tier == "optimised" for kernel in self._kernels)
-        for i, kernel in enumerate(self._kernels):
-            self._tables["entries"][i] = kernel.address
+        if self._prepared >= AGAIN:
+            for kernel in self._kernels:
+                kernel.optimise()
         self.settled = last
 
     @functools.cached_property
-    def scratch_bytes(self) -> int:
-        """Scratch that running a block takes."""
+    def _other_bytes(self) -> int:
+        """Scratch that running a block takes beside that of the kernel."""
         width = self._kernels[0].width
         packed = 8 * width * max(sum(k.lengths) for k in self._kernels) if width > 1 else 0
-        return argument_bytes(len(self._arguments)) + packed + max(k.scratch_bytes for k in self._kernels)
+        return argument_bytes(len(self._arguments)) + packed
 
     @property
     def blocks(self) -> list[tuple[Ints, tuple[int, int, int]]]:
@@ -132,7 +140,7 @@ class KernelCall:
 
     @property
     def work(self) -> float:
-        """Work of all blocks, counted in instructions of eight lanes."""
+        """Work of all blocks, counted in instructions of several lanes."""
         work = np.array([k.program.work for k in self._kernels])
         return float(work[self._kinds].sum()) * (1.0 if self._kernels[0].width > 1 else ONE_LANE)
 
@@ -161,7 +169,7 @@ class KernelCall:
 
 
 def _written(kernel: Kernel, i: int, rows: Rows) -> Ranges:
-    """Ranges of elements of argument i that eight lanes write."""
+    """Ranges of elements of argument i that several lanes write."""
     if i < kernel.n_in:
         return ()
     ranges = ((0, kernel.lengths[i]),) if rows.runs is None else rows.runs

@@ -1,14 +1,12 @@
 """LLVM text of the drivers: the loop over blocks that packs rows into lanes, calls a kernel, writes lanes back as rows.
 
-Scratch of a call: the pointers that the kernel gets, then the packed arrays, then the kernel's own scratch; each starts
-at a multiple of 64 bytes.
+Scratch of a call starts at a multiple of 64 bytes: the pointers that the kernel gets, then the packed arrays, then the
+kernel's own scratch. Each of these starts at a multiple of the size of W doubles, as the kernel's loads need it.
 """
 
 from __future__ import annotations
 
 from trajopt.kernels.packing_text import packing_text
-
-LANES = 8
 
 TABLES = (
     *("kinds", "indices", "entries", "n_in", "n", "bases", "row_strides", "lane_strides", "lengths"),
@@ -145,15 +143,16 @@ def argument_bytes(arrays: int) -> int:
     return -(-8 * arrays // 64) * 64
 
 
-def driver_text() -> str:
-    """LLVM text of the drivers for one lane and for eight.
+def driver_text(width: int) -> str:
+    """LLVM text of the driver for W lanes.
 
     `trajopt_run_W` runs a call's range of blocks, and so does `trajopt_whole_W`; `trajopt_block_W` runs one block with
     scratch of its own. The latter two are called as units of a job are, see `team_text`; `trajopt_blocks_W`, which runs
     any range of blocks, is one of `in_turn_text`.
     """
     fields = {"range": _fields(CALL[len(TABLES) :]), "tables": _fields(TABLES)}
-    one = _RUN.format(W=1, **fields, arrange=_ONE_LANE, finish="  br label %block.done")
-    pack = _PACK.format(W=LANES, bytes=8 * LANES)
-    many = _RUN.format(W=LANES, **fields, arrange=pack, finish=_UNPACK.format(W=LANES))
-    return "\n".join([one, many, packing_text()])
+    if width == 1:
+        return _RUN.format(W=width, **fields, arrange=_ONE_LANE, finish="  br label %block.done")
+    pack = _PACK.format(W=width, bytes=8 * width)
+    run = _RUN.format(W=width, **fields, arrange=pack, finish=_UNPACK.format(W=width))
+    return "\n".join([run, packing_text(width)])

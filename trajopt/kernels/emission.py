@@ -6,7 +6,9 @@ function. Values that live across a cut wait in a scratch array.
 
 from __future__ import annotations
 
+import bisect
 import hashlib
+import itertools
 
 import casadi as ca
 
@@ -18,6 +20,7 @@ from trajopt.kernels.operations import (
     LaneType,
     erfinv_text,
     mask_text,
+    plain_templates,
     real_text,
 )
 
@@ -45,26 +48,27 @@ class EmittedFunction:
         self._code = code
         self._lanes = LaneType(width)
         parts = 1 if len(code) <= 1.25 * CUT else -(-len(code) // CUT)
-        bounds = [len(code) * i // parts for i in range(parts + 1)]
-        self._part_of = [part for part in range(parts) for _ in range(bounds[part], bounds[part + 1])]
+        self._bounds = [len(code) * i // parts for i in range(parts + 1)]
         self._slots, self.scratch = self._waiting_values()
         self._stores = self._output_stores()
-        bodies = [self._body(bounds[i], bounds[i + 1], i, last=i == parts - 1) for i in range(parts)]
-        self.parts = self._modules(bodies)
+        self.parts = self._modules([self._part(i) for i in range(parts)])
 
     def _waiting_values(self) -> tuple[dict[int, int], int]:
         """Scratch slot of each value that is used after the cut that follows it; the number of slots."""
-        last_part: dict[int, int] = {}
-        for k, (op, a, b) in enumerate(self._code.operations):
-            for v in () if op in LEAVES else (int(a), b):
-                if v >= 0 and self._part_of[v] != self._part_of[k] and self._code.operations[v][0] not in LEAVES:
-                    last_part[v] = self._part_of[k]
+        operations, last_part = self._code.operations, dict[int, int]()
+        for part, (first, end) in enumerate(itertools.pairwise(self._bounds)):
+            for op, a, b in operations[first:end] if first else ():  # nothing comes before the first part
+                if op not in LEAVES:
+                    if a < first and operations[int(a)][0] not in LEAVES:
+                        last_part[int(a)] = part
+                    if 0 <= b < first and operations[b][0] not in LEAVES:
+                        last_part[b] = part
         slots: dict[int, int] = {}
         size = part = 0
         free: list[int] = []
         for v in sorted(last_part):
-            if self._part_of[v] != part:  # a slot whose value was read in an earlier part serves again
-                part = self._part_of[v]
+            if v >= self._bounds[part + 1]:  # a slot whose value was read in an earlier part serves again
+                part = bisect.bisect(self._bounds, v) - 1
                 held = {slots[w] for w in slots if last_part[w] >= part}
                 free = sorted(set(range(size)) - held)
             if not free:
@@ -72,33 +76,27 @@ class EmittedFunction:
             slots[v] = free.pop()
         return slots, size
 
-    def _output_stores(self) -> dict[int, list[tuple[int, int]]]:
-        """Places of each value in the outputs: (output, element)."""
-        stores: dict[int, list[tuple[int, int]]] = {}
+    def _output_stores(self) -> dict[int, list[tuple[str, int]]]:
+        """Where each value goes that is written to memory: (array, element)."""
+        stores: dict[int, list[tuple[str, int]]] = {v: [("%scratch", slot)] for v, slot in self._slots.items()}
         for output, values in enumerate(self._code.outputs):
             for element, v in enumerate(values):
                 if v is not None:
-                    stores.setdefault(v, []).append((output, element))
+                    stores.setdefault(v, []).append((f"%out{output}", element))
         return stores
 
-    def _body(self, first: int, end: int, part: int, *, last: bool) -> list[str]:
-        """Lines of one part; the last one also stores the constants and inputs that are outputs."""
-        writer = _PartWriter(self._code, self._lanes, self._slots, self._part_of, part)
-        for k in range(first, end):
-            if self._code.operations[k][0] in LEAVES:
-                continue
-            writer.operation(k)
-            if k in self._slots:
-                writer.store(writer.real(k), "%scratch", self._slots[k])
-            for output, element in self._stores.get(k, ()):
-                writer.store(writer.real(k), f"%out{output}", element)
-        for v, places in self._stores.items() if last else ():
-            if self._code.operations[v][0] in LEAVES:
-                for output, element in places:
-                    writer.store(writer.real(v), f"%out{output}", element)
-        return writer.lines
+    def _part(self, i: int) -> _PartWriter:
+        """The lines of a part; the last one also stores the constants and inputs that are outputs."""
+        first, end = self._bounds[i : i + 2]
+        writer = _PartWriter(self._code, self._lanes, self._slots, first)
+        writer.write(end, self._stores)
+        if end == len(self._code):
+            for v, places in self._stores.items():
+                if self._code.operations[v][0] in LEAVES:
+                    writer.store(writer.real(v), places)
+        return writer
 
-    def _modules(self, bodies: list[list[str]]) -> list[str]:
+    def _modules(self, bodies: list[_PartWriter]) -> list[str]:
         arguments = [f"ptr noalias %in{i}" for i in range(len(self._code.input_shapes))]
         arguments += [f"ptr noalias %out{i}" for i in range(len(self._code.output_shapes))] + ["ptr noalias %scratch"]
         plain = ", ".join(a.replace(" noalias", "") for a in arguments)
@@ -111,22 +109,41 @@ class EmittedFunction:
                 for j in range(1, len(bodies)):
                     declared.append(f"declare void @{self.name}_{j}({signature})")
                     tail.append(f"call void @{self.name}_{j}({plain})")
-            text = [*declared, f"define void @{name}({signature}) nounwind {{", *body, *tail, "ret void", "}"]
-            modules.append("\n".join(text) + "\n" + declarations(self._lanes, body))
+            text = [*declared, f"define void @{name}({signature}) nounwind {{", *body.lines, *tail, "ret void", "}"]
+            modules.append("\n".join(text) + "\n" + declarations(self._lanes, body.calls))
         return modules
 
 
 class _PartWriter:
-    """Writes the instructions of one part; loads inputs, constants and waiting values where they are first used."""
+    """Writes the instructions of one part; loads inputs, constants and waiting values where they are first used.
 
-    def __init__(
-        self, code: InstructionList, lanes: LaneType, slots: dict[int, int], part_of: list[int], part: int
-    ) -> None:
-        self._code, self._lanes, self._slots, self._part_of, self._part = code, lanes, slots, part_of, part
+    Reals are numbered as LLVM numbers values without a name, %1, %2, ..., which it reads twice as fast as names.
+    """
+
+    def __init__(self, code: InstructionList, lanes: LaneType, slots: dict[int, int], first: int) -> None:
+        self._code, self._lanes, self._slots, self._first = code, lanes, slots, first
         self._reals: dict[int, str] = {}
         self._masks: dict[int, str] = {}
-        self._stores = 0
+        self._numbers = itertools.count(1)  # %0 is the block
         self.lines: list[str] = []
+        self.calls: list[str] = []
+
+    def write(self, end: int, stores: dict[int, list[tuple[str, int]]]) -> None:
+        """Appends the instructions before `end`, and stores what goes to memory."""
+        reals, templates, append = self._reals, plain_templates(self._lanes.width), self.lines.append
+        for k, (op, a, b) in enumerate(self._code.operations[self._first : end], self._first):
+            if op in templates:
+                left = reals.get(a) or self.real(int(a))  # type: ignore[call-overload]  # a number of constants only
+                right = left if b < 0 else reals.get(b) or self.real(b)
+                number = next(self._numbers)
+                append(templates[op] % (number, left, right))
+                reals[k] = f"%{number}"
+            elif op in LEAVES:
+                continue
+            else:
+                self._operation(k, op, int(a), b)
+            if k in stores:
+                self.store(self.real(k), stores[k])
 
     def real(self, k: int) -> str:
         """Text of value k as a real."""
@@ -139,15 +156,15 @@ class _PartWriter:
         if op == ca.OP_CONST:
             return self._lanes.constant(float(a))
         if op == ca.OP_INPUT:
-            return self._load(f"%v{k}", f"%in{int(a)}", b)
-        if self._part_of[k] != self._part:
-            return self._load(f"%v{k}", "%scratch", self._slots[k])
+            return self._load(f"%in{int(a)}", b)
+        if k < self._first:
+            return self._load("%scratch", self._slots[k])
         one, zero = self._lanes.constant(1.0), self._lanes.constant(0.0)
-        real, mask = self._lanes.real, self._lanes.mask
-        self.lines.append(f"%v{k} = select {mask} {self._masks[k]}, {real} {one}, {real} {zero}")
-        return f"%v{k}"
+        real, mask, name = self._lanes.real, self._lanes.mask, self._next()
+        self.lines.append(f"{name} = select {mask} {self._masks[k]}, {real} {one}, {real} {zero}")
+        return name
 
-    def mask(self, k: int) -> str:
+    def _mask(self, k: int) -> str:
         """Text of value k as a truth value: true where it is not 0."""
         if k not in self._masks:
             name = f"%m{k}"
@@ -155,53 +172,60 @@ class _PartWriter:
             self._masks[k] = name
         return self._masks[k]
 
-    def operation(self, k: int) -> None:
-        """Appends the text of instruction k."""
-        op, a, b = self._code.operations[k]
-        a = int(a)
+    def _operation(self, k: int, op: int, a: int, b: int) -> None:
+        """Appends the text of an instruction that has no template."""
         if op in BOOLEAN:
             self._masks[k] = self._boolean(op, f"%m{k}", a, b)
         elif op == ca.OP_IF_ELSE_ZERO:
-            self._select(k, a, b)
+            self._reals[k] = self._select(a, b)
         else:
-            self.lines += real_text(self._lanes, f"%v{k}", op, self.real(a), self.real(b) if b >= 0 else "")
-            self._reals[k] = f"%v{k}"
+            left, right = self.real(a), self.real(b) if b >= 0 else ""
+            self._reals[k] = self._next()
+            lines = real_text(self._lanes, self._reals[k], op, left, right)
+            self.lines += lines
+            self.calls += lines
 
     def _boolean(self, op: int, name: str, a: int, b: int) -> str:
         lanes = self._lanes
         if op in COMPARISONS:
             self.lines.append(mask_text(lanes, name, op, self.real(a), self.real(b)))
         elif op == ca.OP_NOT:
-            self.lines.append(f"{name} = xor {lanes.mask} {self.mask(a)}, {lanes.mask_true}")
+            self.lines.append(f"{name} = xor {lanes.mask} {self._mask(a)}, {lanes.mask_true}")
         else:
             word = "and" if op == ca.OP_AND else "or"
-            self.lines.append(f"{name} = {word} {lanes.mask} {self.mask(a)}, {self.mask(b)}")
+            self.lines.append(f"{name} = {word} {lanes.mask} {self._mask(a)}, {self._mask(b)}")
         return name
 
-    def _select(self, k: int, condition: int, value: int) -> None:
-        lanes, mask, real = self._lanes, self.mask(condition), self.real(value)
+    def _select(self, condition: int, value: int) -> str:
+        lanes, mask, real = self._lanes, self._mask(condition), self.real(value)
+        name = self._next()
         self.lines.append(
-            f"%v{k} = select {lanes.mask} {mask}, {lanes.real} {real}, {lanes.real} {lanes.constant(0.0)}"
+            f"{name} = select {lanes.mask} {mask}, {lanes.real} {real}, {lanes.real} {lanes.constant(0.0)}"
         )
-        self._reals[k] = f"%v{k}"
-
-    def _load(self, name: str, base: str, element: int) -> str:
-        lanes = self._lanes
-        self.lines.append(f"{name}.p = getelementptr {lanes.real}, ptr {base}, i64 {element}")
-        self.lines.append(f"{name} = load {lanes.real}, ptr {name}.p, align {lanes.align}")
         return name
 
-    def store(self, text: str, base: str, element: int) -> None:
-        """Appends a store of a real."""
-        lanes, name = self._lanes, f"%s{self._stores}"
-        self._stores += 1
-        self.lines.append(f"{name} = getelementptr {lanes.real}, ptr {base}, i64 {element}")
-        self.lines.append(f"store {lanes.real} {text}, ptr {name}, align {lanes.align}")
+    def _next(self) -> str:
+        """Name of the next real, or address."""
+        return f"%{next(self._numbers)}"
+
+    def _load(self, base: str, element: int) -> str:
+        lanes, address, name = self._lanes, self._next(), self._next()
+        self.lines.append(f"{address} = getelementptr {lanes.real}, ptr {base}, i64 {element}")
+        self.lines.append(f"{name} = load {lanes.real}, ptr {address}, align {lanes.align}")
+        return name
+
+    def store(self, text: str, places: list[tuple[str, int]]) -> None:
+        """Appends stores of a real."""
+        lanes = self._lanes
+        for base, element in places:
+            address = self._next()
+            self.lines.append(f"{address} = getelementptr {lanes.real}, ptr {base}, i64 {element}")
+            self.lines.append(f"store {lanes.real} {text}, ptr {address}, align {lanes.align}")
 
 
-def declarations(lanes: LaneType, body: list[str]) -> str:
-    """Declarations of what the body calls."""
-    called = {line.split("@", 1)[1].split("(", 1)[0] for line in body if " call double @" in line or "@llvm." in line}
+def declarations(lanes: LaneType, lines: list[str]) -> str:
+    """Declarations of what these lines call."""
+    called = {line.split("@", 1)[1].split("(", 1)[0] for line in lines if " call double @" in line or "@llvm." in line}
     lines = []
     if "trajopt_erfinv" in called:
         called |= {"log", "erf", "exp", "llvm.sqrt.f64"}

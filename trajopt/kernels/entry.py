@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.kernels.expression import Expression
-from trajopt.kernels.functions import symbol_of
+from trajopt.kernels.expression import Code
+from trajopt.kernels.functions import Routine, symbol_of
 from trajopt.kernels.layout import layout
-from trajopt.kernels.operations import LaneType
+from trajopt.kernels.operations import LaneType, intrinsic
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array, Groups, Step
 from trajopt.kernels.steps.groups import nonzero_name, nonzero_text
@@ -25,6 +25,13 @@ def entry_text(program: Program, width: int) -> str:
     In the scratch lie what `Layout` says, then that of the function that runs.
     """
     return EntryWriter(program, width).text()
+
+
+def routines(program: Program, width: int) -> list[Routine]:
+    """Algebra of fixed sizes that a program's entry calls, each once."""
+    writer = EntryWriter(program, width)
+    writer.text()
+    return list(writer.routines.values())
 
 
 def content(program: Program, width: int) -> tuple[str, ...]:
@@ -62,6 +69,7 @@ class EntryWriter:
         lanes: The LLVM type of W lanes.
         scratch: Operand `ptr ...`: where the step may keep `Step.scratch` scalars while it runs.
         spill: Operand `ptr ...`: the last argument of a function of `Step.functions`.
+        routines: Routines that the steps have asked for, by symbol.
     """
 
     scratch, spill = "ptr %room", "ptr %spill"
@@ -71,6 +79,7 @@ class EntryWriter:
         self._program = program
         self._lines: list[str] = []
         self._pieces: dict[str, str] = {}  # what is declared and defined beside the entry, by symbol
+        self.routines: dict[str, Routine] = {}
         self._masks: dict[tuple[object, ...], str] = {}  # of groups, by their identity
         self._numbers = itertools.count()
 
@@ -127,18 +136,34 @@ class EntryWriter:
         if self._pieces.setdefault(symbol, text.strip()) != text.strip():
             raise InvalidArgumentError(f"symbol: {symbol!r} stands for two texts; name all that the text depends on")
 
+    def routine(self, symbol: str, operands: Sequence[str], write: Callable[[], str], result: str = "void") -> None:
+        """Declares a function that is compiled apart, and shared by all programs that ask for it.
+
+        Args:
+            symbol: Its name without the leading @. It tells all apart that its text depends on, such as sizes.
+            operands: Type of each argument.
+            write: Gives its LLVM module; called where its code is not in the cache.
+            result: Type of its result.
+        """
+        self.define(symbol, f"declare {result} @{symbol}({', '.join(operands)})")
+        self.routines.setdefault(symbol, Routine(symbol, write))
+
     def intrinsic(self, name: str, arguments: int) -> str:
         """Symbol of one of LLVM's functions of W lanes, such as "fabs" with one argument, declared."""
-        symbol, real = f"llvm.{name}.{self.lanes.suffix}", self.lanes.real
-        self.define(symbol, f"declare {real} @{symbol}({', '.join([real] * arguments)})")
+        symbol, text = intrinsic(self.lanes, name, arguments)
+        self.define(symbol, text)
         return symbol
+
+    def place(self, array: Array, source: Array, first: int) -> None:
+        """Places an array at element `first` of another one."""
+        self.do(f"%a{array.number} = getelementptr i8, {self.address(source)}, i64 {first * 8 * self.width}")
 
     def call(self, symbol: str, *arguments: Array | str) -> None:
         """Calls a function without a result: with addresses of arrays, and operands such as `i64 3`."""
         operands = [a if isinstance(a, str) else self.address(a) for a in arguments]
         self.do(f"call void @{symbol}({', '.join(operands)})")
 
-    def function(self, expression: Expression, arrays: int) -> str:
+    def function(self, expression: Code, arrays: int) -> str:
         """Symbol of an expression's function, declared; the step names the expression in `Step.functions`.
 
         It takes the addresses of its inputs and of its outputs, as many `arrays` in all, then `spill`, and does not
@@ -157,7 +182,7 @@ class EntryWriter:
         about = repr((body.digest(), self.width))
         symbol = f"trajopt_program_{hashlib.sha256(about.encode()).hexdigest()[:16]}"
         writer = EntryWriter(body, self.width)
-        writer._pieces = self._pieces
+        writer._pieces, writer.routines = self._pieces, self.routines
         self.define(symbol, writer._function(f"define internal void @{symbol}(ptr %args, ptr %scratch, ptr %spill)"))
         return symbol
 
@@ -192,7 +217,7 @@ class EntryWriter:
         """The mask with a bit more: whether one of these rows of an array is not zero."""
         size, offset = (end - first) * array.shape[1], first * array.shape[1] * self.width
         name, stem = nonzero_name(size, self.width), f"%{self.name('bit')}"
-        self.define(name, nonzero_text(size, self.width))
+        self.routine(name, ["ptr"], lambda: nonzero_text(size, self.width), "i1")
         self.do(
             f"{stem}.at = getelementptr double, {self.address(array)}, i64 {offset}",
             f"{stem}.on = call i1 @{name}(ptr {stem}.at)",

@@ -4,93 +4,153 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import pickle
 import zlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.kernels import patterns
+from trajopt.kernels.instruction_list import InstructionList
+from trajopt.kernels.instructions import read_instructions
+
 Reals = npt.NDArray[np.float64]
-Places = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None
-"""Rows and columns of the elements that CasADi keeps of a sparse matrix, in its order; None for a dense one."""
+
+
+class Code(Protocol):
+    """Straight-line code that a program calls: of an expression, or of several that are joined.
+
+    Attributes:
+        label: What it computes.
+        instructions: Number of its instructions, about [-].
+        inputs: Mask of each input's elements that may differ from zero, of its shape.
+        outputs: Mask of each output's.
+    """
+
+    label: str
+    instructions: int
+    inputs: list[patterns.Pattern]
+    outputs: list[patterns.Pattern]
+
+    @property
+    def code(self) -> InstructionList:
+        """Its instructions."""
+
+    @property
+    def digest(self) -> str:
+        """Hash of what determines them."""
 
 
 class Expression:
     """An SX function, and what a program must know of it.
 
-    Pickled, it is a compressed text that stays so until the function is asked for: a start whose machine code is in the
-    cache needs no function.
+    Pickled, function and instructions are compressed and stay so until somebody asks for them: a start whose machine
+    code is in the cache needs neither.
 
     Args:
         function: The function.
+        label: What it computes, for messages; the function's name by default.
 
     Attributes:
-        digest: Hash of its content.
+        label: What it computes.
         instructions: Number of its instructions [-].
+        inputs: Mask of each input's elements that may differ from zero, of its shape.
+        input_names: Name of each input.
+        outputs: Mask of each output's.
     """
 
-    def __init__(self, function: ca.Function) -> None:
+    def __init__(self, function: ca.Function, label: str = "") -> None:
         self._function: ca.Function | None = function
-        self._packed = b""
-        self.digest = hashlib.sha256(function.serialize().encode()).hexdigest()
+        self._packed: tuple[bytes, bytes] | None = None  # the function, and its instructions
+        self.label = label or function.name()
         self.instructions = int(function.n_instructions())
+        self.input_names = [str(function.name_in(i)) for i in range(function.n_in())]
+        self.inputs = [patterns.of_sparsity(function.sparsity_in(i)) for i in range(function.n_in())]
+        self.outputs = [patterns.of_sparsity(function.sparsity_out(i)) for i in range(function.n_out())]
 
     @property
     def function(self) -> ca.Function:
         """The function."""
-        return self._function or self.unpack()
-
-    def unpack(self) -> ca.Function:
-        """Makes the function ready, and returns it."""
         if self._function is None:
-            self._function = ca.Function.deserialize(zlib.decompress(self._packed).decode())
+            assert self._packed is not None
+            self._function = ca.Function.deserialize(zlib.decompress(self._packed[0]).decode())
         return self._function
+
+    @functools.cached_property
+    def code(self) -> InstructionList:
+        """Its instructions.
+
+        Raises:
+            UnsupportedOperationError: It holds an operation that cannot be compiled.
+        """
+        if self._packed is not None:
+            return _unpacked(self._packed[1])
+        return read_instructions(self.function)
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Hash of its instructions: whatever has the same ones shares machine code."""
+        ops, numbers, second, values, *shapes = _arrays(self.code)
+        digest = hashlib.sha256(repr((shapes, [len(each) for each in values])).encode())
+        for array in (ops, numbers, second, *values, *self.inputs):
+            digest.update(array.tobytes())
+        return digest.hexdigest()
 
     def evaluate(self, arrays: Sequence[Reals]) -> list[Reals]:
         """Outputs (rows, columns) for one array an input, of its size, by CasADi's evaluator.
 
         Buffers take 25 µs a call of a small function, CasADi's own matrices 185.
         """
-        inputs, outputs = self._layout
         buffer: Any
         buffer, run = self.function.buffer()
-        given = [_kept(array.reshape(shape), places) for array, (shape, places) in zip(arrays, inputs, strict=True)]
-        found = [np.zeros(shape[0] * shape[1] if places is None else len(places[0])) for shape, places in outputs]
+        given = [_kept(array.reshape(mask.shape), mask) for array, mask in zip(arrays, self.inputs, strict=True)]
+        found = [np.zeros(np.count_nonzero(mask)) for mask in self.outputs]
         for i, array in enumerate(given):
             buffer.set_arg(i, array.data)
         for i, array in enumerate(found):
             buffer.set_res(i, array.data)
         run()
-        return [_whole(array, shape, places) for array, (shape, places) in zip(found, outputs)]
-
-    @functools.cached_property
-    def _layout(self) -> tuple[list[tuple[tuple[int, int], Places]], list[tuple[tuple[int, int], Places]]]:
-        """Shape of each input and of each output, and the elements that CasADi keeps of it."""
-        f = self.function
-        sparsities = [f.sparsity_in(i) for i in range(f.n_in())], [f.sparsity_out(i) for i in range(f.n_out())]
-        inputs, outputs = ([(s.size(), _places(s)) for s in group] for group in sparsities)
-        return inputs, outputs
+        return [_whole(array, mask) for array, mask in zip(found, self.outputs)]
 
     def __getstate__(self) -> dict[str, Any]:
-        packed = self._packed or zlib.compress(self.function.serialize().encode(), level=1)
-        return {"_function": None, "_packed": packed, "digest": self.digest, "instructions": self.instructions}
+        if self._packed is None:
+            code = pickle.dumps(_arrays(self.code), protocol=4)
+            self._packed = zlib.compress(self.function.serialize().encode(), level=1), zlib.compress(code, level=1)
+        kept = {name: value for name, value in vars(self).items() if name != "code"}
+        return kept | {"_function": None, "digest": self.digest}
 
 
-def _places(sparsity: ca.Sparsity) -> Places:
-    return None if sparsity.is_dense() else (np.array(sparsity.row(), int), np.array(sparsity.get_col(), int))
+def _arrays(code: InstructionList) -> tuple[Any, ...]:
+    """An instruction list as few arrays: fast to hash and to pickle."""
+    ops, first, second = zip(*code.operations) if code.operations else ((), (), ())
+    values = [np.array([-1 if v is None else v for v in output], np.int32) for output in code.outputs]
+    numbers = np.array(first, np.float64)  # constants, and numbers of values
+    return np.array(ops, np.int16), numbers, np.array(second, np.int32), values, code.input_shapes, code.output_shapes
 
 
-def _kept(array: Reals, places: Places) -> Reals:
-    """The elements of a matrix that CasADi keeps, in its order."""
-    return array.ravel(order="F") if places is None else array[places]
+def _unpacked(packed: bytes) -> InstructionList:
+    ops, numbers, second, values, inputs, outputs = pickle.loads(zlib.decompress(packed))
+    operations = list(zip(ops.tolist(), _restored(ops, numbers), second.tolist()))
+    results = [[None if v < 0 else v for v in each.tolist()] for each in values]
+    return InstructionList(operations, results, inputs, outputs)
 
 
-def _whole(kept: Reals, shape: tuple[int, int], places: Places) -> Reals:
+def _restored(ops: npt.NDArray[np.int16], numbers: Reals) -> list[float]:
+    """Constants as they are, numbers of values as integers."""
+    whole = numbers.tolist()
+    return [a if op == ca.OP_CONST else int(a) for op, a in zip(ops.tolist(), whole)]
+
+
+def _kept(array: Reals, mask: patterns.Pattern) -> Reals:
+    """The elements of a matrix that CasADi keeps, column by column."""
+    return array.ravel(order="F") if mask.all() else array.T[mask.T]
+
+
+def _whole(kept: Reals, mask: patterns.Pattern) -> Reals:
     """The matrix of the elements that CasADi keeps."""
-    if places is None:
-        return np.ascontiguousarray(kept.reshape(shape[::-1]).T)
-    whole = np.zeros(shape)
-    whole[places] = kept
-    return whole
+    whole = np.zeros(mask.shape[::-1])
+    whole[mask.T] = kept
+    return np.ascontiguousarray(whole.T)

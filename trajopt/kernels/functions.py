@@ -7,13 +7,13 @@ import itertools
 import json
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from trajopt import cache
 from trajopt.kernels import compiler, emission, notice, workers
-from trajopt.kernels.expression import Expression
-from trajopt.kernels.instructions import read_instructions
+from trajopt.kernels.expression import Code
 from trajopt.kernels.interrupts import Held
 
 AT_A_TIME = 2.0  # how long the background compiles on each core before it keeps what it has [s]
@@ -34,18 +34,72 @@ class FunctionCode:
     library: compiler.Library
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """A function that is to be compiled: which, for how many lanes, at which level of LLVM's code generation."""
+class Piece(Protocol):
+    """Machine code that is compiled apart, and shared by all programs that need it."""
 
-    expression: Expression
-    width: int
-    level: int
+    @property
+    def label(self) -> str:
+        """What it computes, for messages."""
 
     @property
     def symbol(self) -> str:
         """Symbol of its code."""
+
+    @property
+    def level(self) -> int:
+        """Level of LLVM's code generation."""
+
+    @property
+    def key(self) -> str:
+        """Key of its entry in the disk cache."""
+
+    def texts(self) -> tuple[list[str], int]:
+        """LLVM modules, and the scalars (of W lanes each) of scratch that they need."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A function that is to be compiled: which, for how many lanes, at which level of LLVM's code generation."""
+
+    expression: Code
+    width: int
+    level: int
+
+    @property
+    def label(self) -> str:
+        return self.expression.label
+
+    @property
+    def symbol(self) -> str:
         return symbol_of(self.expression, self.width)
+
+    @property
+    def key(self) -> str:
+        return cache_key(self.expression, self.width, self.level)
+
+    def texts(self) -> tuple[list[str], int]:
+        emitted = emission.EmittedFunction(self.symbol, self.expression.code, self.width)
+        return emitted.parts, emitted.scratch
+
+
+@dataclass(frozen=True)
+class Routine:
+    """Algebra of fixed sizes, such as a product: the symbol names all that its text depends on."""
+
+    symbol: str
+    write: Callable[[], str]
+    level: int = compiler.OPTIMISED
+
+    @property
+    def label(self) -> str:
+        return self.symbol.rpartition("_")[0].removeprefix("trajopt_")
+
+    @property
+    def key(self) -> str:
+        return cache.key("routine", self.symbol, compiler.target_description())
+
+    def texts(self) -> tuple[list[str], int]:
+        return [self.write()], 0
 
 
 _loaded: weakref.WeakValueDictionary[str, FunctionCode] = weakref.WeakValueDictionary()  # kernels hold the code
@@ -53,20 +107,20 @@ _pending: dict[str, threading.Event] = {}  # what a thread is about to load or c
 _guard = threading.Lock()
 
 
-def symbol_of(expression: Expression, width: int) -> str:
+def symbol_of(expression: Code, width: int) -> str:
     """Symbol of an expression's function; the same for both tiers."""
     return emission.symbol("trajopt_f", expression.digest, str(width))
 
 
-def cache_key(expression: Expression, width: int, level: int) -> str:
+def cache_key(expression: Code, width: int, level: int) -> str:
     """Key of the function's entry in the disk cache."""
     choices = f"{width} lanes, level {level}, cut {emission.CUT}"
     return cache.key("function", expression.digest, choices, compiler.target_description())
 
 
-def function_codes(wanted: Sequence[Wanted], *, background: bool = False) -> list[FunctionCode]:
+def function_codes(wanted: Sequence[Piece], *, background: bool = False) -> list[FunctionCode]:
     """Code of functions, all that is missing compiled at once; what another thread compiles already is waited for."""
-    keys = [cache_key(w.expression, w.width, w.level) for w in wanted]
+    keys = [w.key for w in wanted]
     codes: dict[str, FunctionCode] = {}
     while missing := {key: w for key, w in zip(keys, wanted) if key not in codes}:
         for other in _taken(missing, codes, background):
@@ -74,7 +128,7 @@ def function_codes(wanted: Sequence[Wanted], *, background: bool = False) -> lis
     return [codes[key] for key in keys]
 
 
-def _taken(missing: dict[str, Wanted], codes: dict[str, FunctionCode], background: bool) -> list[threading.Event]:
+def _taken(missing: dict[str, Piece], codes: dict[str, FunctionCode], background: bool) -> list[threading.Event]:
     """Adds what is loaded, and what nobody else makes; gives what to wait for before one looks again.
 
     Whoever waits does not see the error of the other thread: it tries itself.
@@ -90,11 +144,11 @@ def _taken(missing: dict[str, Wanted], codes: dict[str, FunctionCode], backgroun
                     others.append(_pending[key])
                 else:
                     own[key] = _pending[key] = threading.Event()
-        for key, code in _made({key: missing[key] for key in own}, background):
-            codes[key] = code
+        for some in _made({key: missing[key] for key in own}, background):
+            codes.update(some)
             with _guard:
-                _loaded[key] = code
-            _finish({key: own[key]})
+                _loaded.update(some)
+            _finish({key: own[key] for key in some})
     finally:
         _finish(own)
     return others
@@ -123,46 +177,45 @@ def forget_unfinished() -> None:
     _pending.clear()
 
 
-def _made(wanted: dict[str, Wanted], background: bool) -> Iterator[tuple[str, FunctionCode]]:
-    """Keys and code of functions: first those of the disk cache, then those that are compiled."""
-    absent: dict[str, Wanted] = {}
-    for key, w in wanted.items():
-        stored = cache.load(key)
-        if stored is not None:
-            yield key, _linked(w, *_unpack(stored))
-        else:
-            absent[key] = w
-    for level in sorted({w.level for w in absent.values()}):
-        some = {key: w for key, w in absent.items() if w.level == level}
-        for key, (scratch, images) in _compiled(some, level, background).items():
-            cache.store(key, _pack(scratch, images))
-            yield key, _linked(some[key], scratch, images)
+def _made(wanted: dict[str, Piece], background: bool) -> Iterator[dict[str, FunctionCode]]:
+    """Code by key: of a level's pieces first of those that are in the disk cache, then of those that are compiled."""
+    for level in sorted({w.level for w in wanted.values()}):  # a symbol is the same at all levels
+        some = {key: w for key, w in wanted.items() if w.level == level}
+        stored = {key: _unpack(content) for key in some if (content := cache.load(key)) is not None}
+        if stored:
+            yield _linked(some, stored)
+        if absent := {key: w for key, w in some.items() if key not in stored}:
+            compiled = _compiled(absent, level, background)
+            for key, (scratch, images) in compiled.items():
+                cache.store(key, _pack(scratch, images))
+            yield _linked(absent, compiled)
 
 
-def _compiled(wanted: dict[str, Wanted], level: int, background: bool) -> dict[str, tuple[int, list[bytes]]]:
-    """Scratch and object files of functions, by key."""
+def _compiled(wanted: dict[str, Piece], level: int, background: bool) -> dict[str, tuple[int, list[bytes]]]:
+    """Scratch and object files of pieces, by key."""
     with contextlib.nullcontext() if background else notice.Compiling():
-        emitted = {
-            key: emission.EmittedFunction(w.symbol, read_instructions(w.expression.function), w.width)
-            for key, w in wanted.items()
-        }
-        images = iter(_images([part for each in emitted.values() for part in each.parts], level, background))
-    return {key: (each.scratch, list(itertools.islice(images, len(each.parts)))) for key, each in emitted.items()}
+        emitted = {key: w.texts() for key, w in wanted.items()}
+        labels = [wanted[key].label for key, (parts, _) in emitted.items() for _ in parts]
+        images = iter(_images([part for parts, _ in emitted.values() for part in parts], labels, level, background))
+    return {key: (scratch, list(itertools.islice(images, len(parts)))) for key, (parts, scratch) in emitted.items()}
 
 
-def _linked(w: Wanted, scratch: int, images: list[bytes]) -> FunctionCode:
-    library = compiler.link(images, [w.symbol], {})
-    return FunctionCode(library[w.symbol], scratch, library)
+def _linked(wanted: dict[str, Piece], images: dict[str, tuple[int, list[bytes]]]) -> dict[str, FunctionCode]:
+    """Code of pieces, by key: of one library."""
+    symbols = {key: wanted[key].symbol for key in images}
+    library = compiler.link([image for _, parts in images.values() for image in parts], symbols.values(), {})
+    return {key: FunctionCode(library[symbols[key]], scratch, library) for key, (scratch, _) in images.items()}
 
 
-def _images(parts: list[str], level: int, background: bool) -> list[bytes]:
+def _images(parts: list[str], labels: list[str], level: int, background: bool) -> list[bytes]:
     """Machine code of parts; what the background has done is kept if the process ends before all is done."""
     entries = [cache.key("part", part, str(level), compiler.target_description()) for part in parts]
     images = [cache.load(entry) if len(parts) > 1 else None for entry in entries]
     missing = [i for i, image in enumerate(images) if image is None]
     turns = _turns(missing, parts, level) if background else [missing]
     for turn in turns:
-        for i, image in zip(turn, compiler.machine_codes([parts[i] for i in turn], level, background=background)):
+        texts, names = [parts[i] for i in turn], [labels[i] for i in turn]
+        for i, image in zip(turn, compiler.machine_codes(texts, level, labels=names, background=background)):
             images[i] = image
             if background and len(parts) > 1:
                 cache.store(entries[i], image)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from dataclasses import dataclass
 
 import casadi as ca
-import numpy as np
 
 Operation = tuple[int, float, int]
 
@@ -44,34 +44,42 @@ class InstructionWriter:
         self._numbers: dict[tuple[int, float | bytes, int], int] = {}
 
     def add(self, op: int, a: float, b: int = -1) -> int:
-        """Number of the value of this instruction."""
-        if op in COMMUTATIVE and a > b:
+        """Number of the value of this instruction, which is no constant."""
+        if a > b >= 0 and op in COMMUTATIVE:
             a, b = b, int(a)
-        # a constant is told by its bits, so that 0.0 and -0.0 stay apart and NaN equals itself
-        key = (op, struct.pack("d", a) if op == ca.OP_CONST else a, b)
-        number = self._numbers.setdefault(key, len(self.operations))
+        operation = (op, a, b)
+        number = self._numbers.setdefault(operation, len(self.operations))
         if number == len(self.operations):
-            self.operations.append((op, a, b))
+            self.operations.append(operation)
+        return number
+
+    def constant(self, value: float) -> int:
+        """Number of a constant. Its bits tell it from others: 0.0 and -0.0 stay apart, and NaN equals itself."""
+        number = self._numbers.setdefault((ca.OP_CONST, struct.pack("d", value), -1), len(self.operations))
+        if number == len(self.operations):
+            self.operations.append((ca.OP_CONST, value, -1))
         return number
 
 
 def drop_unused(code: InstructionList) -> InstructionList:
     """The same without the instructions that no output needs."""
-    used = [False] * len(code)
-    for values in code.outputs:
-        for v in values:
-            if v is not None:
-                used[v] = True
-    for k in range(len(code) - 1, -1, -1):
-        op, a, b = code.operations[k]
-        if used[k] and op not in LEAVES:
-            used[int(a)] = True
-            if b >= 0:
-                used[b] = True
-    new = (np.cumsum(used) - 1).tolist()
-    operations: list[Operation] = []
-    for k, (op, a, b) in enumerate(code.operations):
+    operations = code.operations
+    used = bytearray(len(operations))
+    for v in itertools.chain.from_iterable(code.outputs):
+        if v is not None:
+            used[v] = True
+    for k in range(len(operations) - 1, -1, -1):
         if used[k]:
-            operations.append((op, a, b) if op in LEAVES else (op, new[int(a)], new[b] if b >= 0 else -1))
+            op, a, b = operations[k]
+            if op not in LEAVES:
+                used[int(a)] = True
+                if b >= 0:
+                    used[b] = True
+    if all(used):
+        return code
+    new = [n - 1 for n in itertools.accumulate(used)] + [-1]  # b = -1 stays
+    kept = [
+        (op, a, b) if op in LEAVES else (op, new[int(a)], new[b]) for op, a, b in itertools.compress(operations, used)
+    ]
     outputs = [[None if v is None else new[v] for v in values] for values in code.outputs]
-    return InstructionList(operations, outputs, code.input_shapes, code.output_shapes)
+    return InstructionList(kept, outputs, code.input_shapes, code.output_shapes)

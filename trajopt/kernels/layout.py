@@ -14,7 +14,7 @@ class Layout:
     """Layout of a program's scratch, in scalars of W lanes each from its start.
 
     Attributes:
-        arrays: The arrays that are neither inputs nor outputs, by number.
+        arrays: The arrays that steps write and that are neither outputs nor slices of inputs, by number.
         steps: Scratch of the step that runs.
         end: The end of what the program itself needs.
     """
@@ -26,10 +26,9 @@ class Layout:
 
 def layout(program: Program) -> Layout:
     """Layout of the scratch of a program."""
-    outside = {array.number for array in (*program.inputs, *program.outputs)}
+    written = {array: None for step in program.steps for array in step.writes if not step.names_only}
     offsets, end = {}, 0
-    for array in program.arrays:
-        if array.number not in outside:
-            offsets[array.number] = end
-            end += array.size
+    for array in sorted(written.keys() - {*program.outputs}, key=lambda array: array.number):
+        offsets[array.number] = end
+        end += array.size
     return Layout(offsets, end, end + max((step.scratch for step in program.steps), default=0))

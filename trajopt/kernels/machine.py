@@ -1,36 +1,41 @@
 """A kernel: a program as machine code for W lanes.
 
-Large programs come in two tiers. The quick one is ready within seconds; the optimised one is compiled in the background
-and takes its place when it is ready. Both give the same bits, so the exchange never changes a solve.
+All but small programs come in two tiers. The quick one is compiled first, the optimised one in the background once the
+code is run again and again; it takes the quick one's place when it is ready. Both give the same bits, so the exchange
+never changes a solve. Optimised code joins calls that follow one another, see `trajopt.kernels.joined`.
 
 Environment:
     TRAJOPT_OPTIMISE: "off" compiles the quick tier only, for runs that are over before optimised code would pay.
+    TRAJOPT_LANES: lanes of code for many knots, 2, 4 or 8, where other ones than the processor's are wanted. Results do
+        not depend on it. With 2 or 4, code does without AVX-512.
 """
 
 from __future__ import annotations
 
 import atexit
+import functools
 import logging
 import os
 import threading
 import weakref
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from trajopt import cache
 from trajopt.errors import InvalidArgumentError
-from trajopt.kernels import compiler, functions, workers
+from trajopt.kernels import codegen, compiler, functions, workers
 from trajopt.kernels.compiler import OPTIMISED, QUICK
-from trajopt.kernels.entry import content, entry_text
-from trajopt.kernels.functions import Wanted
+from trajopt.kernels.entry import content, entry_text, routines
+from trajopt.kernels.functions import Piece, Wanted
 from trajopt.kernels.interrupts import Heard, Held
+from trajopt.kernels.joined import joined
 from trajopt.kernels.layout import layout
 from trajopt.kernels.program import Program
 from trajopt.kernels.recent import Recent, clear_all
 
-TWO_TIERS = 30_000  # instructions from which a quick tier comes first
-QUICK_ENOUGH = 2_000  # instructions up to which nothing is gained by compiling quickly
-WIDTHS = (1, 8)
+QUICK_ENOUGH = 300  # instructions up to which optimised code takes no longer than a blink: 0.02 s
+LANES = codegen.lanes()  # of code for many knots
 # measured: 190 KiB of a pendulum's, and 60 to 110 bytes for each instruction of an arm's and a quadruped's
 KERNEL_BYTES, INSTRUCTION_BYTES = 190 * 2**10, 100
 KEPT_BYTES = 64 * 2**20  # a hundred small models, or three humanoids
@@ -46,7 +51,7 @@ def kernel(program: Program, width: int) -> Kernel:
     or `KernelCall` that holds them.
 
     Raises:
-        InvalidArgumentError: `width` is not 1 or 8, or the program has no outputs.
+        InvalidArgumentError: `width` is not 1, 2, 4 or 8, or the program has no outputs.
     """
     _check(program, width)
     return _kept.get(content(program, width), lambda: Kernel(program, width))
@@ -63,19 +68,35 @@ def forget() -> None:
         functions.forget()
 
 
-def compile_together(kernels: Iterable[Kernel]) -> None:
-    """Makes the code of kernels ready as `Kernel.compile` does, with all cores at work on what is missing."""
+def compile_together(kernels: Iterable[Kernel], *, optimised: bool = False) -> None:
+    """Makes the code of kernels ready as `Kernel.compile` does, with all cores at work on what is missing.
+
+    Args:
+        kernels: The kernels.
+        optimised: Whether to wait for optimised code.
+    """
     with Heard():
-        waiting = [each for each in kernels if each.tier == "none"]
-        held = functions.function_codes([w for each in waiting for w in each.functions_at(each.first_level())])
+        waiting = [each for each in kernels if each.tier == "none" or (optimised and each.tier == "quick")]
+        levels = [OPTIMISED if optimised else each.first_level() for each in waiting]
+        pieces = [piece for each, level in zip(waiting, levels) for piece in each.pieces_at(level)]
+        held = functions.function_codes(pieces)
         for each in waiting:
-            each.compile()
+            if optimised:
+                each.wait_until_optimised()
+            else:
+                each.compile()
         del held  # kernels hold the code from here on
 
 
+def wait_until_optimised() -> None:
+    """Returns when all kernels of this process that have code have optimised code: before a loop in real time."""
+    if _optimises():
+        compile_together([each for each in list(_living) if each.tier == "quick"], optimised=True)
+
+
 def _check(program: Program, width: int) -> None:
-    if width not in WIDTHS:
-        raise InvalidArgumentError(f"width: expected 1 or 8 lanes, got {width!r}")
+    if width not in (1, *codegen.WIDTHS):
+        raise InvalidArgumentError(f"width: expected 1, 2, 4 or 8 lanes, got {width!r}")
     if not program.outputs:
         raise InvalidArgumentError(f"program {program.name!r} has no outputs; name them with Program.output")
 
@@ -113,7 +134,7 @@ class Kernel:
         self._code: _Code | None = None
         self._replaced: _Code | None = None  # a call may still be at work in it
         self._compiling = threading.RLock()
-        self._background: threading.Thread | None = None
+        self._queued = False
         _living.add(self)
 
     def __repr__(self) -> str:
@@ -127,70 +148,126 @@ class Kernel:
     @property
     def address(self) -> int:
         """Address of the code; compiles it first if needed."""
-        return (self._code or self.compile()).address
-
-    @property
-    def scratch_bytes(self) -> int:
-        """Bytes of scratch that one call needs, the same for both tiers."""
-        return (self._code or self.compile()).scratch_bytes
+        return self.code[0]
 
     def compile(self) -> _Code:
-        """Makes the code ready: from the cache, or compiled now (the quick tier first if the program is large).
+        """Makes the code ready: from the cache, or compiled now (the quick tier unless the program is small).
 
         Raises:
             UnsupportedOperationError: An expression holds an operation that cannot be compiled.
         """
         with self._compiling, Heard():
             if self._code is None:
-                level = self.first_level()
-                code, two_tiers = self._build(level), level == QUICK and _optimises()
-                if two_tiers:
-                    self.program.unpack()  # in this thread: CasADi may be at work here while the other one runs
-                with Held():  # no quick tier without its successor
-                    self._code = code
-                    if two_tiers:
-                        self._background = threading.Thread(target=self._optimise, name="trajopt-optimise", daemon=True)
-                        self._background.start()
+                self._code = self._build(self.first_level())
             return self._code
+
+    @property
+    def code(self) -> tuple[int, int]:
+        """Address and bytes of scratch of the same tier; compiles it first if needed."""
+        code = self._code or self.compile()
+        return code.address, code.scratch_bytes
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Bytes of scratch that one call of the code in use needs; compiles it first if needed."""
+        return self.code[1]
 
     def first_level(self) -> int:
         """At which level the code is compiled that runs first."""
-        quick_first = self.program.instructions > (TWO_TIERS if _optimises() else QUICK_ENOUGH)
-        return QUICK if quick_first and not self._is_cached() else OPTIMISED
+        return QUICK if self.program.instructions > QUICK_ENOUGH and not self._is_cached() else OPTIMISED
+
+    @functools.cached_property
+    def _joined(self) -> Program:
+        """The program that optimised code runs."""
+        return joined(self.program)
+
+    def _program_at(self, level: int) -> Program:
+        return self._joined if level == OPTIMISED else self.program
 
     def functions_at(self, level: int) -> list[Wanted]:
         """The functions that it calls."""
-        return [Wanted(expression, self.width, level) for expression in self.program.functions]
+        return [Wanted(code, self.width, level) for code in self._program_at(level).functions]
+
+    def pieces_at(self, level: int) -> list[Piece]:
+        """All that is compiled apart: functions and routines."""
+        return [*self.functions_at(level), *routines(self._program_at(level), self.width)]
+
+    def optimise(self) -> None:
+        """Has the optimised tier compiled in the background, unless it is there or about to be."""
+        if self.tier == "quick" and not self._queued and _optimises():
+            self._queued = True
+            _background.add(self)
 
     def wait_until_optimised(self) -> None:
-        """Returns when the optimised tier is in place."""
-        self.compile()
-        if self._background is not None:
-            self._background.join()
-        if self.tier != "optimised":  # it failed in the background: tell why
-            self._replaced, self._code = self._code, self._build(OPTIMISED)
+        """Returns when the optimised tier is in place: compiled now, or by the background that is at it."""
+        if self.tier != "optimised":
+            with Heard():
+                self._exchange()
+
+    def _exchange(self, *, background: bool = False) -> None:
+        code = self._build(OPTIMISED, background=background)
+        if self.tier != "optimised":
+            self._replaced, self._code = self._code, code
 
     def _optimise(self) -> None:
         try:
-            self._replaced, self._code = self._code, self._build(OPTIMISED, background=True)
+            self._exchange(background=True)
         except Exception:
             if not compiler.closing():
                 _logger.exception("%s: the optimised tier could not be compiled; the quick one stays", self)
 
     def _is_cached(self) -> bool:
-        return all(cache.contains(functions.cache_key(e, self.width, OPTIMISED)) for e in self.program.functions)
+        return all(cache.contains(w.key) for w in self.functions_at(OPTIMISED))
 
     def _build(self, level: int, *, background: bool = False) -> _Code:
-        wanted = self.functions_at(level)
+        program = self._program_at(level)
+        wanted = self.pieces_at(level)
         codes = functions.function_codes(wanted, background=background)
         imports = {w.symbol: code.address for w, code in zip(wanted, codes)}
         spilled = max((code.scratch for code in codes), default=0)
-        about = ("entry", *content(self.program, self.width))
-        image = compiler.object_code(lambda: entry_text(self.program, self.width), *about)
+        about = ("entry", *content(program, self.width))
+        image = compiler.object_code(lambda: entry_text(program, self.width), *about)
         entry = compiler.link([image], ["trajopt_entry"], imports)
-        scratch = (layout(self.program).end + spilled) * self.width * 8 + 64
+        scratch = (layout(program).end + spilled) * self.width * 8 + 64
         tier = "optimised" if level == OPTIMISED else "quick"
         return _Code(tier, entry["trajopt_entry"], scratch, (entry, *codes))
+
+
+class _Background:
+    """One thread that optimises kernels in the order in which they come; one that nobody holds any more is left out."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._waiting: deque[weakref.ref[Kernel]] = deque()
+        self._thread: threading.Thread | None = None
+
+    def add(self, kernel: Kernel) -> None:
+        """Adds a kernel."""
+        with self._guard, Held():
+            self._waiting.append(weakref.ref(kernel))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="trajopt-optimise", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            with self._guard:
+                if not self._waiting or compiler.closing():
+                    self._thread = None
+                    return
+                kernel = self._waiting.popleft()()
+            if kernel is not None:
+                kernel._optimise()
+            del kernel
+
+    def end(self) -> None:
+        """Waits until the thread has ended."""
+        thread = self._thread
+        if thread is not None:
+            thread.join()
+
+
+_background = _Background()
 
 
 def _size(kernel: Kernel) -> float:
@@ -205,17 +282,17 @@ _kept: Recent[tuple[str, ...], Kernel] = Recent(KEPT_BYTES, _size)
 def _end_background() -> None:
     """LLVM must not be at work while the process tears itself down."""
     compiler.close()
-    for each in list(_living):
-        if each._background is not None:
-            each._background.join()
+    _background.end()
 
 
 def _forget_background() -> None:
     """A forked process has neither the threads nor what they held."""
+    global _background
     functions.forget_unfinished()
     workers.forget()
+    _background = _Background()
     for each in _living:
-        each._compiling, each._background = threading.RLock(), None
+        each._compiling, each._queued = threading.RLock(), False
 
 
 atexit.register(_end_background)

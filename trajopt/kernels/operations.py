@@ -7,6 +7,7 @@ intrinsics end the process).
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Callable
 from importlib.metadata import version
@@ -62,7 +63,7 @@ class LaneType:
         self.real = "double" if width == 1 else f"<{width} x double>"
         self.mask = "i1" if width == 1 else f"<{width} x i1>"
         self.suffix = "f64" if width == 1 else f"v{width}f64"
-        self.align = 8 if width == 1 else 64
+        self.align = 8 * width
 
     def constant(self, number: float) -> str:
         """The constant in all lanes."""
@@ -79,7 +80,7 @@ class LaneType:
         if self.width == 1:
             return [f"{result} = call double @{name}({', '.join('double ' + a for a in arguments)})"]
         lines, previous = [], "poison"
-        stem = result[1:]
+        stem = part_name(result)[1:]
         for lane in range(self.width):
             names = []
             for i, a in enumerate(arguments):
@@ -92,19 +93,41 @@ class LaneType:
         return lines
 
 
+def intrinsic(lanes: LaneType, name: str, arguments: int) -> tuple[str, str]:
+    """Symbol and declaration of one of LLVM's functions of W lanes, such as "fma" with three arguments."""
+    symbol = f"llvm.{name}.{lanes.suffix}"
+    return symbol, f"declare {lanes.real} @{symbol}({', '.join([lanes.real] * arguments)})"
+
+
+def part_name(result: str) -> str:
+    """What the names of intermediate values begin with: a number, such as that of %12, cannot."""
+    return f"%v{result[1:]}"
+
+
+@functools.cache
+def plain_templates(width: int) -> dict[int, str]:
+    """By operation, its text as one instruction, to be completed by the number of the result and two operands.
+
+    Of a unary operation both operands are the same.
+    """
+    lanes = LaneType(width)
+    real, one = lanes.real, lanes.constant(1.0)
+    binary = {**INSTRUCTIONS, ca.OP_SQ: "fmul", ca.OP_TWICE: "fadd"}
+    templates = {op: f"%%%d = {word} {real} %s, %s" for op, word in binary.items()}
+    return {**templates, ca.OP_NEG: f"%%%d = fneg {real} %s%.0s", ca.OP_INV: f"%%%d = fdiv {real} {one}, %s%.0s"}
+
+
 def mask_text(lanes: LaneType, result: str, op: int, a: str, b: str) -> str:
     """A comparison of reals as a mask (one bit a lane)."""
     return f"{result} = fcmp {COMPARISONS[op]} {lanes.real} {a}, {b}"
 
 
 def real_text(lanes: LaneType, result: str, op: int, a: str, b: str) -> list[str]:
-    """An operation on reals as LLVM text.
+    """An operation on reals that has no plain template as LLVM text.
 
     Raises:
         UnsupportedOperationError: The operation is not one that an SX function emits.
     """
-    if op in INSTRUCTIONS:
-        return [f"{result} = {INSTRUCTIONS[op]} {lanes.real} {a}, {b}"]
     if op in INTRINSICS:
         return [f"{result} = call {lanes.real} @llvm.{INTRINSICS[op]}.{lanes.suffix}({lanes.real} {a})"]
     if op in LIBM_UNARY:
@@ -119,29 +142,26 @@ def real_text(lanes: LaneType, result: str, op: int, a: str, b: str) -> list[str
 
 def _select_minimum(lanes: LaneType, result: str, a: str, b: str, comparison: str) -> list[str]:
     """CasADi's fmin and fmax: the number if the other is NaN; the first of two zeros."""
+    part = part_name(result)
     return [
-        f"{result}.m = fcmp {comparison} {lanes.real} {a}, {b}",
-        f"{result}.n = fcmp uno {lanes.real} {b}, {b}",
-        f"{result}.k = or {lanes.mask} {result}.m, {result}.n",
-        f"{result} = select {lanes.mask} {result}.k, {lanes.real} {a}, {lanes.real} {b}",
+        f"{part}.m = fcmp {comparison} {lanes.real} {a}, {b}",
+        f"{part}.n = fcmp uno {lanes.real} {b}, {b}",
+        f"{part}.k = or {lanes.mask} {part}.m, {part}.n",
+        f"{result} = select {lanes.mask} {part}.k, {lanes.real} {a}, {lanes.real} {b}",
     ]
 
 
 def _sign(lanes: LaneType, result: str, a: str, _b: str) -> list[str]:
-    zero = lanes.constant(0.0)
+    zero, part = lanes.constant(0.0), part_name(result)
     return [
-        f"{result}.p = fcmp ogt {lanes.real} {a}, {zero}",
-        f"{result}.q = fcmp olt {lanes.real} {a}, {zero}",
-        f"{result}.s = select {lanes.mask} {result}.p, {lanes.real} {lanes.constant(1.0)}, {lanes.real} {a}",
-        f"{result} = select {lanes.mask} {result}.q, {lanes.real} {lanes.constant(-1.0)}, {lanes.real} {result}.s",
+        f"{part}.p = fcmp ogt {lanes.real} {a}, {zero}",
+        f"{part}.q = fcmp olt {lanes.real} {a}, {zero}",
+        f"{part}.s = select {lanes.mask} {part}.p, {lanes.real} {lanes.constant(1.0)}, {lanes.real} {a}",
+        f"{result} = select {lanes.mask} {part}.q, {lanes.real} {lanes.constant(-1.0)}, {lanes.real} {part}.s",
     ]
 
 
 _SPECIAL: dict[int, Callable[[LaneType, str, str, str], list[str]]] = {
-    ca.OP_NEG: lambda t, r, a, _: [f"{r} = fneg {t.real} {a}"],
-    ca.OP_SQ: lambda t, r, a, _: [f"{r} = fmul {t.real} {a}, {a}"],
-    ca.OP_TWICE: lambda t, r, a, _: [f"{r} = fadd {t.real} {a}, {a}"],
-    ca.OP_INV: lambda t, r, a, _: [f"{r} = fdiv {t.real} {t.constant(1.0)}, {a}"],
     ca.OP_FMIN: lambda t, r, a, b: _select_minimum(t, r, a, b, "ole"),
     ca.OP_FMAX: lambda t, r, a, b: _select_minimum(t, r, a, b, "oge"),
     ca.OP_SIGN: _sign,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,8 +15,8 @@ from trajopt.kernels.rows import Ints, Reals
 from trajopt.kernels.team_text import JOB
 from trajopt.kernels.threads import get_num_threads
 
-# Instructions of eight lanes, summed over blocks, that are worth a thread: some 20 us. Solves of an arm with 100 knots,
-# derivatives of which take 40 us, are 1.2 times faster on two threads.
+# Instructions of several lanes, summed over blocks, that are worth a thread: some 20 us. Solves of an arm with 100
+# knots, derivatives of which take 40 us, are 1.2 times faster on two threads.
 SMALL_WORK = 50_000
 
 
@@ -43,6 +42,8 @@ class _Job:
 
     def share(self, count: int, scratch: int, read: int | None = None, matter: int | None = None) -> int:
         """Runs the units on `count` threads with scratch [bytes] for each; gives what the reader returns."""
+        if self._scratch and self._scratch[0][0].nbytes < scratch:
+            self._scratch.clear()  # other code needs more
         if count > len(self._scratch):
             self._scratch += [aligned(scratch) for _ in range(count - len(self._scratch))]
             self._scratches = np.array([address for _, address in self._scratch], dtype=np.int64)
@@ -125,7 +126,7 @@ class ParallelCalls:
             sums()
         return result
 
-    @functools.cached_property
+    @property
     def _scratch_bytes(self) -> int:
         return max((call.scratch_bytes for call in self.calls), default=0)
 

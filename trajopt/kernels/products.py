@@ -104,7 +104,7 @@ def product_text(
         inner: Ranges of inner indices that may be left out.
     """
     masks = [f"i64 %{axis}" for axis, ranges in (("rows", rows), ("inner", inner)) if ranges]
-    b = Builder(f"define internal void @{name}({', '.join(['ptr %A', 'ptr %B', 'ptr %initial', 'ptr %C', *masks])})")
+    b = Builder(f"define void @{name}({', '.join(['ptr %A', 'ptr %B', 'ptr %initial', 'ptr %C', *masks])})")
 
     def write(some: tuple[Block, ...], base: str) -> None:
         for block in some:

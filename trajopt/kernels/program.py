@@ -19,7 +19,7 @@ from casadi import SX
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import patterns
-from trajopt.kernels.expression import Expression
+from trajopt.kernels.expression import Code, Expression
 from trajopt.kernels.instructions import expand
 from trajopt.kernels.interrupts import Heard
 from trajopt.kernels.numbers import FLOAT64, Numbers, Values
@@ -31,6 +31,7 @@ from trajopt.kernels.steps import (
     Iteration,
     Known,
     MatrixProduct,
+    Slice,
     Solution,
     Step,
     Sum,
@@ -56,6 +57,7 @@ class Program:
         self._patterns: dict[int, patterns.Pattern] = {}  # of arrays that have structural zeros
         self._sparse: set[int] = set()  # arrays that a step has left structural zeros in
         self._zeros_read: set[int] = set()  # arrays whose structural zeros are read
+        self._slices: dict[tuple[Array, int, int], Array] = {}
         self._expressions: dict[int, tuple[ca.Function, Expression]] = {}  # with the function as given; by its identity
 
     @classmethod
@@ -123,7 +125,7 @@ class Program:
         self._check_written(f"{kind}.reads", *step.reads)
         self._check_mine(f"{kind}.writes", *step.writes)
         for array in step.writes:
-            if array in self.inputs:
+            if array in self.inputs or array in self._slices.values():
                 raise InvalidArgumentError(f"{kind}.writes: {array} is an input; write an array of Program.array")
         if status is not None and (status.shape != (1, 1) or status not in step.writes):
             raise InvalidArgumentError(f"{kind}.status: expected one of its writes, of shape (1, 1), got {status}")
@@ -146,13 +148,24 @@ class Program:
         """
         return self._status
 
-    def call(self, function: ca.Function, *inputs: Array) -> tuple[Array, ...]:
+    def slice(self, source: Array, first: int, size: int) -> Array:
+        """Elements first, ..., first + size - 1 of an input as an array (size, 1), which is only read."""
+        key = (source, first, size)
+        if key not in self._slices:
+            step = Slice.new(self, *key)
+            self.add_step(step)
+            self._slices[key] = step.result
+        return self._slices[key]
+
+    def call(self, function: ca.Function | Expression, *inputs: Array, joins: bool = False) -> tuple[Array, ...]:
         """Calls a function, expanded to SX.
 
         Args:
-            function: CasADi function.
+            function: CasADi function, or what a program has made of one.
             inputs: One array an input, of its shape. Rows and columns of the same size are the same, and so are all
                 empty arrays.
+            joins: Whether optimised code may join the function to that of the call before, see
+                `trajopt.kernels.joined`: it reads what that one reads or writes.
 
         Returns:
             One new array an output.
@@ -161,7 +174,8 @@ class Program:
             InvalidArgumentError: Number or shape of the inputs is wrong.
             UnsupportedOperationError: The function has no SX form.
         """
-        step = Call.new(self, self._expression(function), inputs)
+        expression = function if isinstance(function, Expression) else self._expression(function)
+        step = Call.new(self, expression, inputs, joins=joins)
         self.add_step(step)
         return step.outputs
 
@@ -171,11 +185,6 @@ class Program:
         if identity not in self._expressions:
             self._expressions[identity] = (function, Expression(expand(function)))
         return self._expressions[identity][1]
-
-    def unpack(self) -> None:
-        """Makes all functions ready."""
-        for expression in self.functions:
-            expression.unpack()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_expressions": {}}  # the functions as they were given are not needed
@@ -308,15 +317,16 @@ class Program:
         self._check_open()
         self._check_written("output", *arrays)
         for array in arrays:
-            if array in self.inputs or array in self.outputs:
-                kind = "input" if array in self.inputs else "output"
+            inputs = (*self.inputs, *self._slices.values())
+            if array in inputs or array in self.outputs:
+                kind = "input" if array in inputs else "output"
                 raise InvalidArgumentError(f"output: {array} is an {kind} already; copy it by a call of a function")
             self.outputs.append(array)
             self._zeros_read.add(array.number)
 
     @property
-    def functions(self) -> list[Expression]:
-        """The expressions that steps and their programs call, each once."""
+    def functions(self) -> list[Code]:
+        """The functions that steps and their programs call, each once."""
         found = {e.digest: e for step in self.steps for e in step.functions}
         for body in (body for step in self.steps for body in step.programs):
             found |= {e.digest: e for e in body.functions}

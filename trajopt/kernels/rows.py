@@ -22,9 +22,9 @@ class Rows:
         row_stride: Bytes from one row to the next; 0 gives every row the same values.
         lane_stride: Bytes from the trajectory of one lane to that of the next; 0 if lanes share the array.
         offset: Rows to skip at the start.
-        runs: What is read of an output's rows: ranges (first, end) of elements; None for whole rows. Eight lanes write
-            nothing else. One lane works on rows in place and may write the rest too.
-        zeroed: Whether an output's array held zeros at first: eight lanes leave a kernel's structural zeros out.
+        runs: What is read of an output's rows: ranges (first, end) of elements; None for whole rows. Several lanes
+            write nothing else. One lane works on rows in place and may write the rest too.
+        zeroed: Whether an output's array held zeros at first: several lanes leave a kernel's structural zeros out.
     """
 
     array: Reals

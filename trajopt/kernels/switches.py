@@ -19,7 +19,7 @@ import math
 
 import casadi as ca
 
-from trajopt.kernels.instruction_list import BOOLEAN, InstructionList, InstructionWriter
+from trajopt.kernels.instruction_list import BOOLEAN, InstructionList, InstructionWriter, Operation
 
 # f(±0) = ±0
 _KEEP_ZERO = frozenset(
@@ -35,20 +35,17 @@ _FINITE = BOOLEAN | {
     *(ca.OP_SIN, ca.OP_COS, ca.OP_TAN, ca.OP_ATAN, ca.OP_ATAN2, ca.OP_HYPOT, ca.OP_TANH, ca.OP_ASINH, ca.OP_ERF),
 }
 
+_TRUTHS = BOOLEAN | {ca.OP_IF_ELSE_ZERO}
+
 Switch = frozenset[int]  # truth values; on where all are true
 
 
 def guard(code: InstructionList) -> InstructionList:
     """The same code with guarded products; it may hold instructions that are not used."""
-    if not any(op in BOOLEAN or op == ca.OP_IF_ELSE_ZERO for op, _, _ in code.operations):
+    if not any(op in _TRUTHS for op, _, _ in code.operations):
         return code
     follower = _Follower()
-    new: list[int] = []
-    for op, a, b in code.operations:
-        if op == ca.OP_CONST or op == ca.OP_INPUT:
-            new.append(follower.leaf(op, a, b))
-        else:
-            new.append(follower.operation(op, new[int(a)], new[b] if b >= 0 else -1))
+    new = follower.follow(code.operations)
     outputs = [[None if v is None else new[v] for v in values] for values in code.outputs]
     return InstructionList(follower.writer.operations, outputs, code.input_shapes, code.output_shapes)
 
@@ -61,19 +58,30 @@ class _Follower:
         self._switch: dict[int, Switch] = {}
         self._risky: set[int] = set()
 
-    def leaf(self, op: int, a: float, b: int) -> int:
-        """Writes a constant or an input."""
-        k = self.writer.add(op, a, b)
-        if op == ca.OP_CONST and not math.isfinite(a):
-            self._risky.add(k)
-        return k
+    def follow(self, operations: list[Operation]) -> list[int]:
+        """Writes operations, and the guards that they need; the number of each one's value."""
+        add, risky, switch = self.writer.add, self._risky, self._switch
+        new: list[int] = []
+        for op, a, b in operations:
+            if op == ca.OP_CONST:
+                k = self.writer.constant(a)
+                if not math.isfinite(a):
+                    risky.add(k)
+            elif op == ca.OP_INPUT:
+                k = add(op, a, b)
+            else:
+                a, b = new[int(a)], new[b] if b >= 0 else -1
+                k = add(op, a, b)
+                finite = op in _FINITE or (op == ca.OP_DIV and self._is_nonzero_constant(b))
+                if not finite or a in risky or b in risky:
+                    risky.add(k)
+                if a in switch or b in switch or op in _TRUTHS:
+                    k = self._switched(op, a, b, k)
+            new.append(k)
+        return new
 
-    def operation(self, op: int, a: int, b: int) -> int:
-        """Writes an operation, and its guard if it needs one."""
-        k = self.writer.add(op, a, b)
-        finite = op in _FINITE or (op == ca.OP_DIV and self._is_nonzero_constant(b))
-        if not finite or a in self._risky or b in self._risky:
-            self._risky.add(k)
+    def _switched(self, op: int, a: int, b: int, k: int) -> int:
+        """Number of value k = op(a, b), which a truth value may switch, with its guard if it needs one."""
         switch = self._switch_of(op, a, b, k)
         if switch and self._needs_guard(op, a, b):
             is_number = self.writer.add(ca.OP_EQ, k, k)

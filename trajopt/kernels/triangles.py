@@ -28,7 +28,7 @@ WIDE, NARROW, COLUMN = (4, 6), (2, 3), (6, 1)
 
 def factor_text(name: str, n: int, lanes: LaneType) -> str:
     """LLVM text of `void name(double *A, double *F)`: the factors of A (n, n), see `steps.Factorisation`."""
-    b = Builder(f"define internal void @{name}(ptr %A, ptr %F)")
+    b = Builder(f"define void @{name}(ptr %A, ptr %F)")
     a, f = _Matrix(b, lanes, "%A", n), _Matrix(b, lanes, "%F", n)
     size = min((WIDE if has_wide_registers() else NARROW)[0], n)
     whole = n - n % size if n else 0
@@ -51,7 +51,7 @@ def solve_text(name: str, n: int, m: int, lanes: LaneType) -> str:
     Columns that are solved at once lie side by side in the room meanwhile: rows of X may be as far apart as the cache
     maps to one place.
     """
-    b = Builder(f"define internal void @{name}(ptr %F, ptr %B, ptr %X, ptr %room)")
+    b = Builder(f"define void @{name}(ptr %F, ptr %B, ptr %X, ptr %room)")
     f, right, x = _Matrix(b, lanes, "%F", n), _Matrix(b, lanes, "%B", m), _Matrix(b, lanes, "%X", m)
     size, width = solve_block(n, m)
     whole = n - n % size if n else 0

@@ -1,4 +1,4 @@
-"""Rows of configurations that descend side by side, eight to a block; rows that have ended make room for others."""
+"""Rows of configurations that descend side by side, in blocks of lanes; rows that have ended make room for others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Ints = npt.NDArray[np.int64]
 
 PASSES = 4
 """Passes of a call: afterwards rows that have ended make room. Two cost more calls, eight more idle lanes."""
-FEW = 4 * LANES
+FEW = 32
 """Rows up to which a call is kept, and makes room for nobody."""
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pinocchio as pin
 
+from trajopt.analysis.skeleton import skeleton_of
 from trajopt.plotting import check_picture_path
 from trajopt.plotting.animation import check_animation_path, write_film
 from trajopt.plotting.film import filmed
 from trajopt.plotting.motion import draw_base, draw_figures
 from trajopt.plotting.scene import draw_color_bar, scene_of
-from trajopt.plotting.skeleton import skeleton_of
 from trajopt.plotting.solids import around_solids
 from trajopt.plotting.style import (
     GREY,

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.checks import check_array, check_count, check_flag, check_mapping, check_positive
-from trajopt.kernels import LANES
 from trajopt.kinematics.residuals import Judge
 from trajopt.kinematics.result import IKBatch, IKResult, IKStatus
 from trajopt.kinematics.search import Found, Search
@@ -23,6 +22,8 @@ from trajopt.types import Reals
 
 TOGETHER = 2048
 """Targets of a batch that are worked on at once: their memory fits the cache of a processor better than all."""
+AT_ONCE = 8
+"""Starts of a target in a round, and ends of descents that are polished where none solves it, at most."""
 ALIKE = 1e-3
 """Configurations whose coordinates differ by less count as one [rad, m]."""
 CLOSE = 1e-9
@@ -32,7 +33,7 @@ CLOSE = 1e-9
 class IKSolver(Immutable):
     """Inverse kinematics of one structure of tasks: lower <= c(q) <= upper, least f(q), within joint limits, at rest.
 
-    Levenberg-Marquardt from several starts, eight side by side. Targets, bounds and weights are values: new ones
+    Levenberg-Marquardt from several starts, up to eight side by side. Targets, bounds and weights are values: new ones
     compile nothing.
 
     Args:
@@ -93,7 +94,7 @@ class IKSolver(Immutable):
 
     def _solve(self, p: Reals, starts: int, seed: int, start: npt.ArrayLike | None) -> IKResult:
         begun = self._search.passes
-        found, tried = self._found(p[None], starts, seed, None if start is None else self._checked(start), LANES)
+        found, tried = self._found(p[None], starts, seed, None if start is None else self._checked(start), AT_ONCE)
         best = self._ranked(found)
         q = best.q[0]
         distance = float(np.sqrt(2.0 * best.merit[0])) if best.violation[0] > self.tolerance else 0.0
@@ -169,7 +170,7 @@ class IKSolver(Immutable):
             tried[left] = done
             if not self._model.has_costs:
                 left = np.delete(left, solved)
-            count = min(LANES, 3 * count)
+            count = min(AT_ONCE, 3 * count)
         return self._finished(p, Found.joined(parts)), tried
 
     def _finished(self, p: Reals, found: Found) -> Found:
@@ -183,7 +184,7 @@ class IKSolver(Immutable):
             order = np.lexsort((found.merit, found.target))
             order = order[np.isin(found.target[order], missed)]
             place = np.arange(len(order)) - np.searchsorted(found.target[order], found.target[order])
-            parts.append(self._search.polished(p, found.where(order[place < LANES]), 0.0))
+            parts.append(self._search.polished(p, found.where(order[place < AT_ONCE]), 0.0))
         joined = Found.joined(parts)
         if not self._model.has_costs:
             return joined

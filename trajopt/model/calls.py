@@ -37,17 +37,24 @@ def explain_calls(room: str) -> None:
     """
     package = sys.modules[room]
     for name in package.__all__:
-        thing = getattr(package, name)
-        if inspect.isclass(thing):
-            explain_class(thing)
-        elif inspect.isfunction(thing) and not hasattr(thing, EXPLAINED):
-            wrapped = explained(thing)
-            for module in (package, sys.modules[thing.__module__]):
-                setattr(module, name, wrapped)
-        elif inspect.ismethod(thing):
-            wrapped = explained(thing)
-            wrapped.__module__, wrapped.__qualname__ = room, name
-            setattr(package, name, wrapped)
+        if name in vars(package):  # the others when they are imported, see `trajopt.model.lazy`
+            explain_export(room, name)
+
+
+def explain_export(room: str, name: str) -> None:
+    """Makes a name that a package exports explain wrong calls, see `explain_calls`."""
+    package = sys.modules[room]
+    thing = getattr(package, name)
+    if inspect.isclass(thing):
+        explain_class(thing)
+    elif inspect.isfunction(thing) and not hasattr(thing, EXPLAINED):
+        wrapped = explained(thing)
+        for module in (package, sys.modules[thing.__module__]):
+            setattr(module, name, wrapped)
+    elif inspect.ismethod(thing):
+        wrapped = explained(thing)
+        wrapped.__module__, wrapped.__qualname__ = room, name
+        setattr(package, name, wrapped)
 
 
 def explain_class(cls: type) -> type:

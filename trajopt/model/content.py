@@ -4,9 +4,9 @@ The hash covers the objects as they are when it is taken: classes, attributes, a
 run-time parameter it covers name and symbol; the value is not part of an expression. Cached properties follow from the
 rest and are left out. A class names further attributes that have no effect on expressions in `not_content`.
 
-The hash also covers the source code of the packages of trajopt that define the classes. Other code, such as a user's
-class, may change unnoticed, so a model that contains it has no hash. (A residual made from a user's function is covered
-by the expression that the function returns.)
+The hash also covers the source code of the packages of trajopt that define the classes. Of a user's class it covers the
+code of all methods, and what they refer to, as far as `trajopt.model.user_code` can tell; a model with other foreign
+objects has no hash. (A residual made from a user's function is covered by the expression that the function returns.)
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import hashlib
 import pickle
 import sys
 from abc import ABC
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Generic
@@ -27,25 +28,41 @@ import numpy as np
 from casadi import SX
 
 from trajopt import source
+from trajopt.model import user_code
 from trajopt.model.base import Model
 from trajopt.model.parameters import Parameter
+from trajopt.model.user_code import Unknown, UnknownContentError
 
 _NUMBERS = (np.float64, np.float32, np.int64, np.int32, np.bool_)
 _BARE = (object, ABC, Generic, enum.Enum)  # bases that add nothing to the attributes
 
 
-class UnknownContentError(Exception):
-    """A model contains an object that the content hash cannot cover."""
+@dataclass(frozen=True)
+class Without:
+    """A model's content without some of its attributes, which what is kept does not depend on."""
+
+    model: Model
+    attributes: tuple[str, ...]
 
 
 def model_hash(model: Model) -> str:
     """Hash of a model's content and of the source code that builds its expressions.
 
     Raises:
-        UnknownContentError: The model contains an object that is not from trajopt, numpy, pinocchio or CasADi.
+        UnknownContentError: The model contains an object whose content is not known.
+    """
+    return content_hash((model,))
+
+
+def content_hash(things: Sequence[Any]) -> str:
+    """Hash of the content of objects, models or `Without`, and of the source code that builds their expressions.
+
+    Raises:
+        UnknownContentError: An object's content is not known.
     """
     reader = _Reader()
-    reader.read(model)
+    for thing in things:
+        reader.read(thing)
     return reader.result()
 
 
@@ -109,27 +126,41 @@ class _Reader:
             self._feed(kind.__name__, value.serialize().encode())
         elif library == "pinocchio":
             self._feed(kind.__name__, _pickled(value))
-        elif library == "trajopt":
-            self._read_ours(value)
+        elif kind is Unknown:
+            raise UnknownContentError(getattr(value.function, "__qualname__", repr(value.function)))
+        elif kind is Without:
+            self._read_attributes(value.model, without=value.attributes)
         elif isinstance(value, FunctionType | type):
             self._read_code("code", value)
+        elif library == "trajopt" or (hasattr(value, "__dict__") and library not in user_code.LIBRARIES):
+            self._read_attributes(value)
         else:
             raise UnknownContentError(f"an object of {kind.__module__}.{kind.__qualname__}")
 
-    def _read_ours(self, value: Any) -> None:
+    def _read_attributes(self, value: Any, *, without: tuple[str, ...] = ()) -> None:
         kind = type(value)
-        self._read_code("object", kind)
+        self._read_code("object", kind, without=without)
         if kind is Parameter:
             self._read_all((value.name, value.symbol))
         elif isinstance(value, enum.Enum):
             self.read(value.name)
         else:
-            left_out = _left_out(kind)  # type: ignore[arg-type]  # mypy takes no class for hashable
+            left_out = _left_out(kind).union(without)  # type: ignore[arg-type]  # mypy takes no class for hashable
             self.read({name: each for name, each in vars(value).items() if name not in left_out})
 
-    def _read_code(self, kind: str, code: FunctionType | type) -> None:
-        self._packages.add(_package_of(code))
+    def _read_code(self, kind: str, code: FunctionType | type, *, without: tuple[str, ...] = ()) -> None:
         self._feed(kind, f"{code.__module__}.{code.__qualname__}".encode())
+        if code.__module__.split(".")[0] == "trajopt":
+            self._packages.add(_package_of(code))
+            return
+        if isinstance(code, type):
+            for base in code.__mro__[1:]:
+                if base not in _BARE:
+                    self.read(base)
+        names, things = user_code.meaning(code)
+        if names.intersection(without):
+            raise UnknownContentError(f"{code.__qualname__} reads {', '.join(without)}")
+        self._read_all(things)
 
 
 @functools.cache
@@ -155,8 +186,9 @@ def _left_out(kind: type) -> frozenset[str]:
     Raises:
         UnknownContentError: The objects hold more than attributes (a foreign base class, or slots).
     """
-    foreign = [c for c in kind.__mro__ if c not in _BARE and c.__module__.split(".")[0] != "trajopt"]
-    if foreign or any(vars(c).get("__slots__") for c in kind.__mro__):
+    foreign = user_code.LIBRARIES - {"trajopt"} | {"builtins"}
+    bases = [c for c in kind.__mro__ if c not in _BARE and c.__module__.split(".")[0] in foreign]
+    if bases or any(vars(c).get("__slots__") for c in kind.__mro__):
         raise UnknownContentError(f"an object of {kind.__module__}.{kind.__qualname__}")
     derived = {n for c in kind.__mro__ for n, v in vars(c).items() if isinstance(v, functools.cached_property)}
     return frozenset(derived.union(*(vars(c).get("not_content", ()) for c in kind.__mro__)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,6 @@ import numpy as np
 from casadi import SX
 
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown
-from trajopt.kernels.program import Program
-from trajopt.kernels.steps import Array
 from trajopt.model.calls import wrong_call
 
 
@@ -126,21 +124,3 @@ def function_of(
             f"{cure}"
         )
     return ca.Function("f", symbols, results)
-
-
-def named_call(
-    program: Program, name: str, inputs: Sequence[tuple[SX, Array]], results: dict[str, SX]
-) -> dict[str, Array]:
-    """Adds the call of one expression with named results to a program.
-
-    Args:
-        program: The program.
-        name: Name of the model, for the message; see `function_of`.
-        inputs: Symbols, each with the array that it stands for.
-        results: Expressions of the symbols by name; the arrays have the same structural zeros.
-
-    Returns:
-        The array of each result.
-    """
-    function = function_of(name, [symbol for symbol, _ in inputs], list(results.values()))
-    return dict(zip(results, program.call(function, *(array for _, array in inputs))))

@@ -8,10 +8,10 @@ every process.
 
 from __future__ import annotations
 
-import pickle
+import contextlib
 import sys
-from collections.abc import Callable, Hashable
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -22,7 +22,7 @@ from trajopt.errors import ModelEvaluationError, shown_numbers
 from trajopt.kernels import compiler, notice
 from trajopt.kernels.interrupts import Heard
 from trajopt.kernels.program import Program
-from trajopt.model import content
+from trajopt.model import content, stored_expressions
 from trajopt.model.base import Model
 from trajopt.types import Reals
 
@@ -31,33 +31,35 @@ T = TypeVar("T")
 _CONTENT = "content hash of the model at its first program"
 
 
-def kept(model: Model, name: Hashable, build: Callable[[], T]) -> T:
+def kept(model: Model, name: Hashable, build: Callable[[], T], *, about: Sequence[Any] | None = None) -> T:
     """Result of `build` for a model, which is taken from the model or the disk cache if it was built before.
 
     Args:
         model: The model.
         name: Name of the result; its repr is part of the key.
         build: Builds the result: a program, or an object with programs that can be pickled.
+        about: What the result depends on; the whole model by default.
     """
     if name not in model.built:
         with Heard():
-            built = _loaded(model, name, build)
+            built = _loaded(lambda: _key(model, name, about), build)
         model.built[name] = built
     result: T = model.built[name]
     return result
 
 
-def _loaded(model: Model, name: Hashable, build: Callable[[], T]) -> T:
-    entry = _key(model, name)
+def _loaded(key: Callable[[], str | None], build: Callable[[], T]) -> T:
+    entry = key()
     if entry is None:
         return _build(build)
     stored = cache.load(entry)
     if stored is not None:
-        result: T = pickle.loads(stored)  # the cache has verified that trajopt wrote it
-        return result
+        with contextlib.suppress(stored_expressions.MissingError):
+            result: T = stored_expressions.loads(stored)  # the cache has verified that trajopt wrote it
+            return result
     result = _build(build)
-    if _key(model, name) == entry:  # building has not changed the content of the model
-        cache.store(entry, pickle.dumps(result))
+    if key() == entry:  # building has not changed the content of the model
+        cache.store(entry, stored_expressions.dumps(result))
     return result
 
 
@@ -66,17 +68,23 @@ def _build(build: Callable[[], T]) -> T:
         return build()
 
 
-def _key(model: Model, name: Hashable) -> str | None:
-    """Key of the entry in the disk cache; None if the program cannot be stored."""
+def _key(model: Model, name: Hashable, about: Sequence[Any] | None) -> str | None:
+    """Key of the entry in the disk cache; None if the result cannot be stored."""
     if cache.directory() is None:
         return None
     try:
-        now = content.model_hash(model)
+        if about is not None:
+            return _entry(name, content.content_hash(about))
+        now = content.content_hash((model,))
     except (content.UnknownContentError, RecursionError):
         return None
     if model.built.setdefault(_CONTENT, now) != now:  # the model was changed: what it cached before may be outdated
         return None
-    return cache.key("program", repr(name), now, _libraries(), compiler.target_description())
+    return _entry(name, now)
+
+
+def _entry(name: Hashable, about: str) -> str:
+    return cache.key("program", repr(name), about, _libraries(), compiler.target_description())
 
 
 def _libraries() -> str:

@@ -5,26 +5,60 @@ writes one. Functions that write a file, and all functions where there is no dis
 draw into a figure of your own, pass it: `plot_solution(solution, figure=plt.figure(layout="constrained"))`.
 """
 
-from trajopt.model.calls import explain_calls
-from trajopt.plotting.animation import animate
-from trajopt.plotting.com import plot_com
-from trajopt.plotting.configurations import plot_configurations
-from trajopt.plotting.constraints import plot_constraints
-from trajopt.plotting.convergence import plot_convergence
-from trajopt.plotting.cost_terms import plot_cost_terms
-from trajopt.plotting.drives import plot_drives
-from trajopt.plotting.ellipses import plot_ellipses
-from trajopt.plotting.feet import plot_feet
-from trajopt.plotting.forces import plot_contact_forces
-from trajopt.plotting.motion import plot_motion
-from trajopt.plotting.path import plot_path
-from trajopt.plotting.phases import plot_phases
-from trajopt.plotting.rollout import animate_rollout, plot_rollout
-from trajopt.plotting.strip import plot_strip
-from trajopt.plotting.style import check_picture_path
-from trajopt.plotting.summary import plot_pages, plot_summary
-from trajopt.plotting.sweeps import plot_cost_histogram, plot_parallel_coordinates, plot_success_map, plot_sweep
-from trajopt.plotting.trajectory import plot_solution
+from typing import TYPE_CHECKING
+
+from trajopt.model.lazy import lazy
+
+if TYPE_CHECKING:
+    from trajopt.plotting.animation import animate
+    from trajopt.plotting.com import plot_com
+    from trajopt.plotting.configurations import plot_configurations
+    from trajopt.plotting.constraints import plot_constraints
+    from trajopt.plotting.convergence import plot_convergence
+    from trajopt.plotting.cost_terms import plot_cost_terms
+    from trajopt.plotting.drives import plot_drives
+    from trajopt.plotting.ellipses import plot_ellipses
+    from trajopt.plotting.feet import plot_feet
+    from trajopt.plotting.forces import plot_contact_forces
+    from trajopt.plotting.motion import plot_motion
+    from trajopt.plotting.path import plot_path
+    from trajopt.plotting.phases import plot_phases
+    from trajopt.plotting.rollout import animate_rollout, plot_rollout
+    from trajopt.plotting.strip import plot_strip
+    from trajopt.plotting.style import check_picture_path
+    from trajopt.plotting.summary import plot_pages, plot_summary
+    from trajopt.plotting.sweeps import plot_cost_histogram, plot_parallel_coordinates, plot_success_map, plot_sweep
+    from trajopt.plotting.trajectory import plot_solution
+else:
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "animate": "trajopt.plotting.animation",
+            "animate_rollout": "trajopt.plotting.rollout",
+            "check_picture_path": "trajopt.plotting.style",
+            "plot_com": "trajopt.plotting.com",
+            "plot_configurations": "trajopt.plotting.configurations",
+            "plot_constraints": "trajopt.plotting.constraints",
+            "plot_contact_forces": "trajopt.plotting.forces",
+            "plot_convergence": "trajopt.plotting.convergence",
+            "plot_cost_histogram": "trajopt.plotting.sweeps",
+            "plot_cost_terms": "trajopt.plotting.cost_terms",
+            "plot_drives": "trajopt.plotting.drives",
+            "plot_ellipses": "trajopt.plotting.ellipses",
+            "plot_feet": "trajopt.plotting.feet",
+            "plot_motion": "trajopt.plotting.motion",
+            "plot_pages": "trajopt.plotting.summary",
+            "plot_parallel_coordinates": "trajopt.plotting.sweeps",
+            "plot_path": "trajopt.plotting.path",
+            "plot_phases": "trajopt.plotting.phases",
+            "plot_rollout": "trajopt.plotting.rollout",
+            "plot_solution": "trajopt.plotting.trajectory",
+            "plot_strip": "trajopt.plotting.strip",
+            "plot_success_map": "trajopt.plotting.sweeps",
+            "plot_summary": "trajopt.plotting.summary",
+            "plot_sweep": "trajopt.plotting.sweeps",
+        },
+    )
 
 __all__ = [
     "animate",
@@ -52,5 +86,3 @@ __all__ = [
     "plot_summary",
     "plot_sweep",
 ]
-
-explain_calls(__name__)

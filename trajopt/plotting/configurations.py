@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.analysis.skeleton import skeleton_of
 from trajopt.checks import as_numbers, check_array, check_instance
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.motion import draw_base, draw_figures
 from trajopt.plotting.path import BODY_AXES
 from trajopt.plotting.scene import check_points, scene_of
-from trajopt.plotting.skeleton import skeleton_of
 from trajopt.plotting.solids import around_solids
 from trajopt.plotting.style import RED, canvas, house_style, whole_figure
 from trajopt.robots import Robot

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from trajopt.analysis.basics import time_axis
 from trajopt.analysis.constraints import constraint_rows
+from trajopt.analysis.goals import shown_goals
 from trajopt.analysis.legs import LeggedMotion, legged_motion
 from trajopt.analysis.reached import Reached, reached
 from trajopt.analysis.report import moved_words
@@ -21,7 +22,6 @@ from trajopt.plotting.convergence import draw_convergence, main_quantities
 from trajopt.plotting.cost_terms import plot_cost_terms
 from trajopt.plotting.feet import plot_feet
 from trajopt.plotting.forces import plot_contact_forces
-from trajopt.plotting.goals import shown_goals
 from trajopt.plotting.ground import gap_to_ground
 from trajopt.plotting.motion import plot_motion
 from trajopt.plotting.phases import plot_phases

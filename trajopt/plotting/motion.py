@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, robot_of, time_axis
+from trajopt.analysis.goals import shown_goals
 from trajopt.analysis.legs import feet_frames
+from trajopt.analysis.skeleton import Skeleton, model_skeleton, skeleton_of
 from trajopt.analysis.spheres import simulated_contacts
 from trajopt.checks import check_array, check_count, check_texts
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
-from trajopt.plotting.goals import shown_goals
 from trajopt.plotting.ground import GROUND
 from trajopt.plotting.obstacles import check_obstacles, corners, draw_obstacle
 from trajopt.plotting.scene import Scene, Surroundings, check_points, draw_color_bar, scene_of
-from trajopt.plotting.skeleton import Skeleton, model_skeleton, skeleton_of
 from trajopt.plotting.solids import around_solids, draw_solids
 from trajopt.plotting.style import GREY, RED, canvas, house_style, time_ramp, whole_figure
 from trajopt.simulator import Plane

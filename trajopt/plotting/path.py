@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, time_axis
+from trajopt.analysis.goals import pose_goals
 from trajopt.checks import check_array, check_count
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.goals import pose_goals
 from trajopt.plotting.obstacles import check_obstacles, corners, draw_obstacle
 from trajopt.plotting.scene import Scene, Surroundings, check_points, draw_color_bar, scene_of
 from trajopt.plotting.style import GREY, PALETTE, RED, canvas, house_style, time_ramp, whole_figure

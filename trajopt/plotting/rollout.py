@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.analysis.limbs import limbs_of
+from trajopt.analysis.skeleton import skeleton_of
 from trajopt.checks import check_instance
 from trajopt.plotting.animation import check_animation_path, write_film
 from trajopt.plotting.film import facing_of, filmed
 from trajopt.plotting.forces import draw_forces
 from trajopt.plotting.rollout_motion import base_heights, rollout_motion, thinned
-from trajopt.plotting.skeleton import skeleton_of
 from trajopt.plotting.style import canvas, house_style, legend_beside, line_look, set_time_axis, split, whole_figure
 from trajopt.robots.bases import base_joints
 from trajopt.simulator import Rollout

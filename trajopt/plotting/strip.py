@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from trajopt.analysis.basics import robot_of
 from trajopt.analysis.legs import LeggedMotion, legged_motion
+from trajopt.analysis.skeleton import Skeleton, skeleton_of
 from trajopt.checks import check_count
 from trajopt.plotting.ground import draw_ground, gap_to_ground
 from trajopt.plotting.projection import OBLIQUE
-from trajopt.plotting.skeleton import Skeleton, skeleton_of
 from trajopt.plotting.style import GREEN, GREY, RAMP, RED, canvas, house_style, whole_figure
 from trajopt.types import Reals
 

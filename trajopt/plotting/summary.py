@@ -14,7 +14,9 @@ import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, has_cost_terms, robot_of
 from trajopt.analysis.constraints import constraint_rows, constraints_report
+from trajopt.analysis.goals import shown_goals
 from trajopt.analysis.legs import is_legged, legged_motion
+from trajopt.analysis.skeleton import skeleton_of
 from trajopt.analysis.spheres import simulated_contacts
 from trajopt.callbacks.logger import CallbackLogger
 from trajopt.checks import check_count, check_text
@@ -23,13 +25,12 @@ from trajopt.plotting.constraints import plot_constraints
 from trajopt.plotting.convergence import draw_convergence, main_quantities, plot_convergence
 from trajopt.plotting.cost_terms import plot_cost_terms
 from trajopt.plotting.forces import draw_forces
-from trajopt.plotting.goals import shown_goals
 from trajopt.plotting.legged_summary import draw_contacts, draw_legged, draw_space, heading
 from trajopt.plotting.motion import has_motion, plot_motion
 from trajopt.plotting.path import has_path, plot_path
-from trajopt.plotting.skeleton import skeleton_of
 from trajopt.plotting.style import SCREEN, canvas, check_picture_path, house_style, split, whole_figure
 from trajopt.plotting.trajectory import has_limbs, plot_solution
+from trajopt.plotting.window import write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -99,7 +100,7 @@ def plot_summary(
         else:
             _draw(figure, solution, picture)
         if path is not None:
-            figure.savefig(path)
+            write(figure, path)
     return figure
 
 
@@ -144,7 +145,7 @@ def plot_pages(
             pages[name] = _screen(solution, title, apart=path is not None)
             draw(pages[name])
             if file is not None:
-                pages[name].savefig(file.with_stem(f"{file.stem}-{name}"))
+                write(pages[name], file.with_stem(f"{file.stem}-{name}"))
     return pages
 
 

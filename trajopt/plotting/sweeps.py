@@ -22,6 +22,7 @@ from trajopt.plotting.style import (
     split,
     whole_figure,
 )
+from trajopt.plotting.window import write
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def plot_sweep(
         else:
             _draw_summary(sweep, whole, x, y)
         if path is not None:
-            whole.savefig(path)
+            write(whole, path)
         return whole
 
 

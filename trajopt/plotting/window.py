@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,6 +23,21 @@ def new_figure(width: float, height: float, *, dpi: float = 100.0, apart: bool =
     from matplotlib import pyplot as plt
 
     return plt.figure(figsize=(width, height), dpi=dpi, layout="constrained", FigureClass=_window_class())
+
+
+def write(figure: Figure, path: Path) -> None:
+    """Writes a figure that was made apart from windows to a file.
+
+    `savefig` has the bytes of the same PNG after it has drawn the figure twice, the first time for its layout.
+    """
+    if path.suffix.lower() != ".png":
+        figure.savefig(path)
+        return
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = figure.canvas
+    FigureCanvasAgg(figure).print_png(path)
+    figure.set_canvas(canvas)
 
 
 def _has_window() -> bool:

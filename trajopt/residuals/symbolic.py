@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 import casadi as ca
 from casadi import SX
@@ -14,6 +14,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.instructions import expand
 from trajopt.model.functions import call_user, function_of
+from trajopt.model.user_code import Unknown
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
@@ -65,7 +66,8 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         self._symbols = {name: self.parameter(name, value) for name, value in given.items()}
         self._function = function
         self._meanings: dict[int, ca.Function] = {}  # r of (x, u, p...), by the number of controls
-        self._steady, self._unknown = True, cast(Any, function)  # the function, unless its meanings stand for it
+        self._steady = True
+        self._unknown: Unknown | None = Unknown(function)  # unless its meanings stand for it
         names = _input_names(function, self._symbols)
         missing = [name for name in self._symbols if name not in names]
         if missing and not isinstance(function, ca.Function):
@@ -136,7 +138,7 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         meaning = function_of(self._title, [instant.x, u, *self._symbols.values()], [result], cure)
         known = self._meanings.setdefault(int(u.numel()), meaning)
         self._steady = self._steady and known.serialize() == meaning.serialize()
-        self._unknown = None if self._steady else self._function
+        self._unknown = None if self._steady else Unknown(self._function)
 
 
 def _input_names(function: Any, parameters: Mapping[str, SX]) -> list[str]:

@@ -1,14 +1,30 @@
 """Robots from files, from example-robot-data, and small ones defined in code."""
 
+from typing import TYPE_CHECKING
+
 from trajopt.model.calls import explain_calls
+from trajopt.model.lazy import lazy
 from trajopt.robots.bases import with_base
 from trajopt.robots.builtin import planar_arm
-from trajopt.robots.geometry import load_geometry
-from trajopt.robots.legged import LeggedRobot, configuration_on_ground, legged_robot
 from trajopt.robots.names import unknown_robot
 from trajopt.robots.robot import Robot, load_robot
 from trajopt.robots.shapes import Shape
-from trajopt.robots.skeleton import Skeleton
+
+if TYPE_CHECKING:
+    from trajopt.robots.geometry import load_geometry
+    from trajopt.robots.legged import LeggedRobot, configuration_on_ground, legged_robot
+    from trajopt.robots.skeleton import Skeleton
+else:
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "LeggedRobot": "trajopt.robots.legged",
+            "Skeleton": "trajopt.robots.skeleton",
+            "configuration_on_ground": "trajopt.robots.legged",
+            "legged_robot": "trajopt.robots.legged",
+            "load_geometry": "trajopt.robots.geometry",
+        },
+    )
 
 __all__ = [
     "LeggedRobot",

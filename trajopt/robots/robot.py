@@ -31,7 +31,6 @@ from trajopt.model.immutable import Immutable
 from trajopt.robots.bases import floats, without_joints
 from trajopt.robots.builtin import BUILTIN_ROBOTS
 from trajopt.robots.example import load_example_robot
-from trajopt.robots.file_checks import check_file
 from trajopt.robots.files import FILE_SUFFIXES, find_file, load_file
 from trajopt.robots.placements import NORM_TOLERANCE
 from trajopt.robots.shapes import Shape
@@ -356,6 +355,8 @@ def load_robot(
     if is_path:
         path = find_file(text, package_dirs)
         model = load_file(path, floating_base)
+        from trajopt.robots.file_checks import check_file
+
         check_file(path)
         return Robot(model, name=name, source=path, package_dirs=package_dirs)
     if text in BUILTIN_ROBOTS:

@@ -8,9 +8,15 @@ from trajopt.types import Reals
 
 
 def padded(shape: tuple[int, ...]) -> Reals:
-    """Zeros of this shape with room behind them, so that vector reads may run past the end."""
+    """Zeros of this shape from the start of a cache line, with room behind them: vector reads may run past the end.
+
+    Large arrays of numpy start 16 bytes behind one, so that every other vector lies in two. Backward passes of a
+    quadruped and of a humanoid then take 1.15 to 1.25 times as long.
+    """
     size = int(np.prod(shape))
-    return np.zeros(size + 32)[:size].reshape(shape)
+    room = np.zeros(size + 40)
+    first = -int(room.ctypes.data) % 64 // 8
+    return room[first : first + size].reshape(shape)
 
 
 def in_one_piece(*shapes: tuple[int, ...]) -> tuple[Reals, list[Reals]]:

@@ -231,7 +231,7 @@ class Evaluator:
         return lower, upper
 
     def trials(self, width: int, *, clipped: bool = False) -> Trials:
-        """Room for rollouts with `width` step lengths at once, 1 or 8; controls may be clipped to limits."""
+        """Room for rollouts with `width` step lengths at once, 1 or LANES; controls may be clipped to limits."""
         if (width, clipped) not in self._trials:
             self._trials[width, clipped] = Trials(self, width, clipped=clipped)
         return self._trials[width, clipped]

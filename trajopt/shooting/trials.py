@@ -27,7 +27,7 @@ class Trials:
 
     Args:
         evaluator: Whose trajectory and feedback law they use.
-        width: Lanes, 1 or 8.
+        width: Lanes.
         clipped: Whether controls are clipped to limits.
 
     Attributes:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import casadi as ca
 from casadi import SX
 
-from trajopt.actions.integrated.base import symbol_of
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.functions import named_call
+from trajopt.model.parts import named_call, symbol_of
 from trajopt.simulator.dissipation_node import Dissipated, DissipationNode, Question, sparse
 from trajopt.simulator.free_dynamics import FreeDynamics
 from trajopt.simulator.instantaneous import beside, impulse_question

@@ -21,11 +21,10 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
-from trajopt.actions.integrated.base import symbol_of
 from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.functions import named_call
+from trajopt.model.parts import named_call, symbol_of
 from trajopt.simulator.contact_equations import ContactEquations, stacked
 from trajopt.simulator.interior_point import Barrier, coupled, solve_steps
 from trajopt.simulator.laws import LawAbstract

@@ -7,7 +7,7 @@ from casadi import SX
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.functions import named_call
+from trajopt.model.parts import named_call
 from trajopt.simulator.dissipation_node import Dissipated, DissipatedDerivatives, DissipationNode, Question
 from trajopt.simulator.free_dynamics import FreeDynamics
 from trajopt.simulator.instantaneous import impulse_question

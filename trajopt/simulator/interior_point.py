@@ -22,9 +22,9 @@ from collections.abc import Sequence
 import casadi as ca
 from casadi import SX
 
-from trajopt.actions.integrated.base import symbol_of
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
+from trajopt.model.parts import symbol_of
 from trajopt.simulator.laws import Follower, LawAbstract, Weights, reciprocal
 
 LIMIT = 60

@@ -17,7 +17,7 @@ from casadi import SX
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.functions import named_call
+from trajopt.model.parts import named_call
 from trajopt.simulator.contact_equations import ContactEquations
 from trajopt.simulator.dissipation_node import follow_steps, impulse_steps, sparse
 from trajopt.simulator.interior_point import solve_steps

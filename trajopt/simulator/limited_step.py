@@ -7,10 +7,9 @@ from dataclasses import replace
 import casadi as ca
 from casadi import SX
 
-from trajopt.actions.integrated.base import symbol_of
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.functions import named_call
+from trajopt.model.parts import named_call, symbol_of
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.steps import Inputs, StepAbstract, StepDerivatives, StepValues
 

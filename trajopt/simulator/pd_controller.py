@@ -9,7 +9,7 @@ from casadi import SX
 
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.functions import named_call
+from trajopt.model.parts import named_call
 from trajopt.robots.bases import base_joints
 from trajopt.simulator.model import SimulatorModel
 from trajopt.states.state_multibody import StateMultibody

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 import casadi as ca
 from casadi import SX
 
-from trajopt.actions.integrated.base import symbol_of
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.functions import named_call
+from trajopt.model.parts import named_call, symbol_of
 from trajopt.simulator.contact import weight_of
 from trajopt.simulator.interior_point import LIMIT, Barrier, iteration, start_function
 from trajopt.simulator.joint_stops import STRENGTH

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.constraints import ConstraintRows, constraint_rows
+from trajopt.analysis.goals import goals_of, pose_goals
 from trajopt.analysis.legs import LeggedMotion, has_contacts, legged_motion
 from trajopt.analysis.lines import Line, lines_of
 from trajopt.analysis.reached import Reached, reached
+from trajopt.analysis.skeleton import model_skeleton
 from trajopt.errors import TrajoptError
-from trajopt.plotting.goals import goals_of, pose_goals
 from trajopt.plotting.path import poses_of
-from trajopt.plotting.skeleton import model_skeleton
 from trajopt.robots import Robot
 from trajopt.robots.skeleton import Skeleton
 from trajopt.types import Reals

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.analysis.goals import goals_of
 from trajopt.analysis.references import terms_of
-from trajopt.plotting.goals import goals_of
 from trajopt.types import Reals
 
 if TYPE_CHECKING:

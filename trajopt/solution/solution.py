@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.analysis.basics import robot_of
-from trajopt.analysis.lines import coordinate_units, lines_of
 from trajopt.checks import check_flag
 from trajopt.errors import InvalidArgumentError
 from trajopt.model.attributes import ExplainsAttributes
@@ -120,6 +118,8 @@ class Solution(ExplainsAttributes):
     def coordinate_units(self) -> tuple[str, ...]:
         """Unit of each coordinate of a state (nx,); "-" for a pure number such as those of a quaternion."""
         if self.problem is not None:
+            from trajopt.analysis.lines import coordinate_units
+
             return coordinate_units(self.problem.state)
         return ("-",) * self.xs.shape[1] if self.description is None else self.description.coordinate_units
 
@@ -135,6 +135,8 @@ class Solution(ExplainsAttributes):
     def control_units(self) -> tuple[str, ...]:
         """Unit of each control (nu,); "-" where it is not known."""
         if self.problem is not None:
+            from trajopt.analysis.lines import lines_of
+
             return tuple(line.unit or "-" for line in lines_of(self) if line.group == "control")
         return ("-",) * self.us.shape[1] if self.description is None else self.description.control_units
 
@@ -164,6 +166,8 @@ class Solution(ExplainsAttributes):
         return robot.com(self.xs[:, : robot.nq])
 
     def _robot(self) -> Robot:
+        from trajopt.analysis.basics import robot_of
+
         robot_of(self)
         return cast("Robot", self.robot)
 

@@ -19,12 +19,14 @@ from __future__ import annotations
 import casadi as ca
 from casadi import SX
 
+from trajopt.dynamics.scalars import plus, times
+
 
 def polynomial(coefficients: tuple[float, ...], t: SX) -> SX:
     """Σ c_i tⁱ by Horner's rule."""
     result = SX(coefficients[-1])
     for c in coefficients[-2::-1]:
-        result = c + t * result
+        result = plus(SX(c), times(t, result))
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
 from collections.abc import Mapping
 
@@ -13,6 +14,7 @@ from casadi import SX
 from trajopt.actions.base import check_names, check_units
 from trajopt.actions.data import ActionData
 from trajopt.actions.expansion import Implicit, Stage, StageExpansion, StageValues
+from trajopt.actions.terms import Terms, name_of
 from trajopt.checks import check_array, check_count, check_limits
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.contacts.implicit_node import ImplicitNode
@@ -22,8 +24,9 @@ from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.base import Model
-from trajopt.model.functions import named_call
+from trajopt.model.content import Without
 from trajopt.model.parameters import Parameter
+from trajopt.model.parts import ParameterArray, Part, kept_part
 from trajopt.model.programs import kept, outputs_at
 from trajopt.states.base import StateAbstract, check_state
 from trajopt.types import Reals
@@ -147,29 +150,74 @@ class DifferentialActionModelAbstract(Model):
 
     def values(self, program: Program, stage: Stage) -> StageValues:
         """Adds the steps that give the values at a stage."""
-        instant, w = self.instant(), SX.sym("weight")
-        cost = w * sum(self.term_values(instant).values(), SX(0))
-        results = {"f": self.dynamics(instant), "cost": cost}
+        seen = stage.arrays | self._dynamics_part(derivatives=False).call(program, stage.arrays, stage.parameters)
+        cost = self._term_parts.cost.call(program, seen, stage.parameters, joins=True)["cost"]
+        rows = None
         if stage.at_knot and self.constraints.constraints:
-            results["rows"] = self.row_values(instant)
-        return StageValues(**self._call(program, stage, instant, w, results))
+            rows = self._term_parts.rows.call(program, seen, stage.parameters, joins=True)["rows"]
+        return StageValues(f=seen["f"], cost=cost, rows=rows)
 
     def expansion(self, program: Program, stage: Stage) -> StageExpansion:
         """Adds the steps that give values and derivatives at a stage."""
-        instant, w = self.instant(derivatives=True), SX.sym("weight")
-        q = self.costs.quadratic(instant)
-        results = {"f": self.dynamics(instant), "Df": SX(ca.horzcat(*self.dynamics_derivative(instant)))}
-        results |= {"cost": w * q.cost, "g": w * q.Ly, "H": w * q.Lyy}
+        found = self._dynamics_part(derivatives=True).call(program, stage.arrays, stage.parameters)
+        seen, rows = stage.arrays | found, dict[str, Array]()
+        costs = self._term_parts.cost_derivatives.call(program, seen, stage.parameters, joins=True)
         if stage.at_knot and self.constraints.constraints:
-            results |= {"rows": self.constraints.rows(instant), "C": self.constraints.derivative(instant)}
-        return StageExpansion(**self._call(program, stage, instant, w, results))
+            rows = self._term_parts.row_derivatives.call(program, seen, stage.parameters, joins=True)
+        return self._led_on(program, stage, found, costs, rows)
 
-    def _call(
-        self, program: Program, stage: Stage, instant: Instant, weight: SX, results: dict[str, SX]
-    ) -> dict[str, Array]:
-        """Calls the expression of results at an instant, its costs multiplied by the symbol `weight`."""
-        inputs = [(instant.x, stage.x), (instant.u, stage.u), (stage.symbols, stage.parameters), (weight, stage.weight)]
-        return named_call(program, type(self).__name__, inputs, results)
+    def _led_on(
+        self,
+        program: Program,
+        stage: Stage,
+        found: Mapping[str, Array],
+        costs: Mapping[str, Array],
+        rows: Mapping[str, Array],
+    ) -> StageExpansion:
+        """Adds the steps that make derivatives by x and u of those by what the dynamics give, if there is something.
+
+        Args:
+            program: Where they go.
+            stage: The stage.
+            found: Results of the dynamics.
+            costs: Those of `Terms.cost_derivatives`.
+            rows: Those of `Terms.row_derivatives`; none without rows.
+        """
+        known = {name: costs[name] for name in ("cost", "g", "H")} | {n: rows[n] for n in ("rows", "C") if n in rows}
+        return StageExpansion(f=found["f"], Df=found["Df"], **known)
+
+    def _dynamics_part(self, *, derivatives: bool) -> Part:
+        """The dynamics alone: "f", with derivatives also "Df", and what costs and rows see of them beside x and u."""
+
+        def build() -> Part:
+            i = self.instant(derivatives=derivatives)
+            results = self._dynamics_derivatives(i) if derivatives else self._dynamics_values(i)
+            label = f"{'derivatives of ' * derivatives}dynamics of {self._dynamics_name()}"
+            return Part.of(label, {"x": i.x, "u": i.u}, self.layout, results)
+
+        return kept_part(self, f"dynamics {derivatives}", (Without(self, ("costs", "constraints")),), build)
+
+    def _dynamics_values(self, i: Instant) -> dict[str, SX]:
+        """Expressions of `_dynamics_part` without derivatives."""
+        return {"f": self.dynamics(i)}
+
+    def _dynamics_derivatives(self, i: Instant) -> dict[str, SX]:
+        """Expressions of `_dynamics_part` with derivatives."""
+        return {"f": self.dynamics(i), "Df": SX(ca.horzcat(*self.dynamics_derivative(i)))}
+
+    @functools.cached_property
+    def _term_parts(self) -> Terms:
+        """Costs and constraint rows."""
+        name = name_of(self.state, type(self))
+        return Terms(self, self.costs, self.constraints, self._seen_instant, name, weighted=True)
+
+    def _seen_instant(self, derivatives: bool) -> Instant:
+        """Symbols of an instant at which costs and constraints are evaluated."""
+        return self.instant(derivatives=derivatives)
+
+    def _dynamics_name(self) -> str:
+        """Whose dynamics they are, for messages."""
+        return name_of(self.state, type(self))
 
     def parameters(self) -> dict[str, Parameter]:
         n = self.stage_nu
@@ -202,7 +250,7 @@ class DifferentialActionModelAbstract(Model):
         program = Program(f"{type(self).__name__}: {name}")
         x, u, p = program.input(self.state.nx), program.input(self.nu), program.input(self.layout.size)
         (one,) = program.call(ca.Function("one", [], [SX(1)]))
-        stage = Stage(x=x, u=u, parameters=p, symbols=self.layout.symbols, weight=one)
+        stage = Stage(x=x, u=u, parameters=ParameterArray(p, self.layout), weight=one)
         if name == "calc":
             v = self.values(program, stage)
             program.output(v.f, v.cost)

@@ -11,17 +11,18 @@ from casadi import SX
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.differential.robot_parts import check_parts
 from trajopt.actions.expansion import Stage, StageExpansion
-from trajopt.actions.implicit import implicit_results
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.checks import check_non_negative
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.contacts.contact_node import ContactNode
+from trajopt.contacts.implicit_steps import lead_on
 from trajopt.contacts.redundancy import check_independent, statics
 from trajopt.contacts.stack import ContactStack
 from trajopt.costs.cost_stack import CostStack
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
 from trajopt.model.parameters import Parameter
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody
@@ -120,13 +121,28 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         """Force of each contact as an expression of (x, u), in its reference frame [N, N m]."""
         return self.node(instant).forces()
 
-    def expansion(self, program: Program, stage: Stage) -> StageExpansion:
-        instant, w = self.instant(derivatives=True), SX.sym("weight")
-        node, constraints = self.node(instant), self.constraints if stage.at_knot else None
-        results = implicit_results(node, {"f": node.motion}, self.costs, constraints, w)
-        r = self._call(program, stage, instant, w, results)
-        found = {name: r[name] for name in ("f", "cost", "g", "H", "rows", "C") if name in r}
-        return StageExpansion(Df=node.derivative_steps(program, r), **found)
+    def _dynamics_values(self, i: Instant) -> dict[str, SX]:
+        found = self.node(i).value_results()
+        return {"f": found["motion"], **found}
+
+    def _dynamics_derivatives(self, i: Instant) -> dict[str, SX]:
+        node = self.node(i)
+        results = self._dynamics_values(i) | node.insert(node.derivative_results())
+        return {name: SX(ca.sparsify(value)) for name, value in results.items()}
+
+    def _dynamics_name(self) -> str:
+        return f"{super()._dynamics_name()} with {len(self.contacts.sizes)} contacts"
+
+    def _led_on(
+        self,
+        program: Program,
+        stage: Stage,
+        found: Mapping[str, Array],
+        costs: Mapping[str, Array],
+        rows: Mapping[str, Array],
+    ) -> StageExpansion:
+        Df = lead_on(program, self.contacts, found, costs, rows)
+        return super()._led_on(program, stage, {**found, "Df": Df}, costs, rows)
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """u of the smallest (u, λ) with B u + Jᵀ λ = g(q), for the active contacts, shape (nu,) [N m, N]."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -22,7 +22,9 @@ from trajopt.dynamics.friction import SmoothFriction
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
-from trajopt.model.parameters import Parameter
+from trajopt.kernels.steps import Array
+from trajopt.model.parameters import Parameter, ParameterLayout
+from trajopt.model.parts import named_call, symbol_of
 from trajopt.residuals.equation import ResidualModelEquation
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody
@@ -114,13 +116,11 @@ class DifferentialActionModelInvDynamicsAbstract(DifferentialActionModelAbstract
 
     def row_derivative(self) -> SX:
         instant = self.instant()
-        self.constraints.rows(self.seen(instant))
-        return self._row_derivative(instant)
-
-    def _row_derivative(self, instant: Instant) -> SX:
-        """Derivative of the rows (nc, n), of what is seen."""
         node = self.node(instant)
-        return SX(ca.sparsify(self.constraints.derivative(node.seen) @ node.chain(self.state.ndx)))
+        self.constraints.rows(node.seen)
+        motion = bool(node.seen.solved_motion.numel())
+        chain = _chain(*node.chain_rows().values(), self.state.ndx, self.contacts.nc, motion=motion)
+        return SX(ca.sparsify(self.constraints.derivative(node.seen) @ chain))
 
     def forces(self, instant: Instant) -> dict[str, SX]:
         """Force of each contact, in its reference frame [N, N m]."""
@@ -129,28 +129,98 @@ class DifferentialActionModelInvDynamicsAbstract(DifferentialActionModelAbstract
     def torques(self, instant: Instant) -> dict[str, SX]:
         return self.actuation.by_motor(self.node(instant).torque)
 
-    def expansion(self, program: Program, stage: Stage) -> StageExpansion:
-        instant, w = self.instant(derivatives=True), SX.sym("weight")
-        node, held = self.node(instant), stage.at_knot and bool(self.constraints.constraints)
-        rows = self.constraints.rows(node.seen) if held else SX(0, 1)  # first: it may ask for the acceleration
-        q = self.costs.quadratic(node.seen)
-        chain = node.chain(self.state.ndx)
-        hessian = ca.blockcat([[q.Lyy, q.Lzy.T], [q.Lzy, q.Lzz]])
-        results = {
-            "f": self.dynamics(instant),
-            "Df": SX(ca.horzcat(*self.dynamics_derivative(instant))),
-            "cost": w * q.cost,
-            "g": w * (chain.T @ ca.vertcat(q.Ly, q.Lz)),
-            "H": w * ca.triu2symm(ca.triu(chain.T @ (hessian @ chain))),
+    def _dynamics_values(self, i: Instant) -> dict[str, SX]:
+        node, nv = self.node(i), self.state.nv
+        return {
+            "f": self.dynamics(i),
+            "u": node.torque,
+            "motion": i.u[:nv],
+            "forces": i.u[nv:],
+            "equations": node.equations,
         }
-        if held:
-            results |= {"rows": rows, "C": self._row_derivative(instant)}
-        sparse = {name: SX(ca.sparsify(value)) for name, value in node.insert(results).items()}
-        return StageExpansion(**self._call(program, stage, instant, w, sparse))
+
+    def _dynamics_derivatives(self, i: Instant) -> dict[str, SX]:
+        results = self._dynamics_values(i) | {"Df": SX(ca.horzcat(*self.dynamics_derivative(i)))}
+        return results | self.node(i).chain_rows()
+
+    def _seen_instant(self, derivatives: bool) -> Instant:
+        return self.node(self.instant(derivatives=derivatives)).seen
+
+    def _led_on(
+        self,
+        program: Program,
+        stage: Stage,
+        found: Mapping[str, Array],
+        costs: Mapping[str, Array],
+        rows: Mapping[str, Array],
+    ) -> StageExpansion:
+        chained = dict(costs) | _chained_costs(program, found, costs)
+        return super()._led_on(program, stage, found, chained, dict(rows) | _chained_rows(program, found, rows))
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """(0, f): no acceleration, and no force without contacts, (nu,)."""
         return np.zeros(self.nu)
+
+
+def _chain(torque: SX, equations: SX, ndx: int, nc: int, *, motion: bool, solved: bool = True) -> SX:
+    """Derivative of (x, u, z) of what is seen by (x, a, f), from the rows of torques and of equations.
+
+    Args:
+        torque: Rows of u (nu, n).
+        equations: Rows of the equations (ne, n).
+        ndx: Size of the state's tangent space.
+        nc: Number of forces.
+        motion: Whether the acceleration is part of z.
+        solved: Whether there are rows of z.
+    """
+    n = torque.shape[1]
+    nv = n - ndx - nc
+    rows = [ca.horzcat(SX.eye(ndx), SX(ndx, nv + nc)), torque]
+    if solved:
+        rows += [ca.horzcat(SX(nv, ndx), SX.eye(nv), SX(nv, nc))] if motion else []
+        rows += [ca.horzcat(SX(nc, ndx + nv), SX.eye(nc)), equations]
+    return SX(ca.sparsify(ca.vertcat(*rows)))
+
+
+def _chain_symbols(
+    program: Program, found: Mapping[str, Array], by: Mapping[str, Array], names: Sequence[str]
+) -> tuple[dict[str, SX], list[tuple[SX | ParameterLayout, Array]]]:
+    """Symbols of the chain's rows, and of derivatives that are there, with what they stand for."""
+    arrays = {name: found[name] for name in ("torque_rows", "equation_rows")}
+    arrays |= {name: by[name] for name in names if name in by}
+    symbols = {name: symbol_of(program, array) for name, array in arrays.items()}
+    return symbols, [(symbols[name], array) for name, array in arrays.items()]
+
+
+def _chain_between(s: Mapping[str, SX], found: Mapping[str, Array], seen: int, solved: int) -> SX:
+    """The chain that leads from derivatives by (x, u) of this size, and by z of this size."""
+    nc, ne, nu = found["forces"].shape[0], s["equation_rows"].shape[0], s["torque_rows"].shape[0]
+    rows = (s["torque_rows"], s["equation_rows"])
+    return _chain(*rows, seen - nu, nc, motion=solved > nc + ne, solved=solved > 0)
+
+
+def _chained_costs(program: Program, found: Mapping[str, Array], costs: Mapping[str, Array]) -> dict[str, Array]:
+    """Adds the call that gives g and H by (x, a, f)."""
+    s, inputs = _chain_symbols(program, found, costs, ("g", "H", "Lz", "Lzz", "Lzy"))
+    gradient, hessian = s["g"], s["H"]
+    solved = s["Lz"].shape[0] if "Lz" in s else 0
+    if solved:
+        gradient = ca.vertcat(gradient, s["Lz"])
+        hessian = ca.blockcat([[hessian, s["Lzy"].T], [s["Lzy"], s["Lzz"]]])
+    chain = _chain_between(s, found, s["g"].shape[0], solved)
+    H = ca.triu2symm(ca.triu(chain.T @ (hessian @ chain)))
+    return named_call(program, "costs by accelerations", inputs, {"g": chain.T @ gradient, "H": SX(ca.sparsify(H))})
+
+
+def _chained_rows(program: Program, found: Mapping[str, Array], rows: Mapping[str, Array]) -> dict[str, Array]:
+    """Adds the call that gives C by (x, a, f); nothing without rows."""
+    if not rows:
+        return {}
+    s, inputs = _chain_symbols(program, found, rows, ("C", "Rz"))
+    solved = s["Rz"].shape[1] if "Rz" in s else 0
+    derivative = ca.horzcat(s["C"], s["Rz"]) if solved else s["C"]
+    chain = _chain_between(s, found, s["C"].shape[1], solved)
+    return named_call(program, "constraints by accelerations", inputs, {"C": SX(ca.sparsify(derivative @ chain))})
 
 
 def _split(matrix: Reals) -> tuple[Reals, Reals]:

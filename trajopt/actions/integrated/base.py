@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import casadi as ca
 import numpy as np
 from casadi import SX
 
@@ -25,6 +24,7 @@ from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.parameters import Parameter
+from trajopt.model.parts import ParameterArray, named_call
 from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
 
@@ -148,14 +148,12 @@ class IntegratedActionModelAbstract(ActionModelExpression):
         self, program: Program, point: Point, x: Array, u: Array, c: float, factor: float, *, at_knot: bool = True
     ) -> Stage:
         """The stage at x, at time c from 0 to 1 of the step; its cost is multiplied by factor · dt."""
-        symbols = self.layout.symbols
-        (weight,) = program.call(ca.Function("weight", [symbols], [factor * self.dt]), point.parameters)
+        inputs = [(self.layout, point.parameters)]
         return Stage(
             x=x,
             u=self.control.value(program, u, c),
-            parameters=point.parameters,
-            symbols=symbols,
-            weight=weight,
+            parameters=ParameterArray(point.parameters, self.layout),
+            weight=named_call(program, "weight", inputs, {"weight": factor * self.dt})["weight"],
             at_knot=at_knot,
         )
 
@@ -181,9 +179,3 @@ class IntegratedActionModelAbstract(ActionModelExpression):
         if self.differential.second_order:
             still[self.state.nx - self.state.ndx // 2 :] = 0.0
         return super().quasi_static(still)
-
-
-def symbol_of(program: Program, array: Array) -> SX:
-    """A symbol for an array of a program, with its structural zeros."""
-    rows, columns = np.nonzero(program.pattern(array))
-    return SX.sym("a", ca.Sparsity.triplet(*array.shape, rows.tolist(), columns.tolist()))

@@ -10,11 +10,12 @@ from casadi import SX
 
 from trajopt.actions.expansion import Expansion, Implicit, Lift, Multipliers, Point, Values
 from trajopt.actions.implicit_hessian import add_implicit_hessian
-from trajopt.actions.integrated.base import IntegratedActionModelAbstract, symbol_of
+from trajopt.actions.integrated.base import IntegratedActionModelAbstract
 from trajopt.actions.lift import lift_size
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
+from trajopt.model.parts import named_call, symbol_of
 
 
 class IntegratedActionModelEuler(IntegratedActionModelAbstract):
@@ -38,9 +39,9 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         stage = self._stage(program, point, point.x, u, 0.0, 1.0)
         v = self.differential.values(program, stage)
         y, rate = SX.sym("x", self.state.nx), symbol_of(program, v.f)
-        step = ca.Function("step", [y, rate, stage.symbols], [self.state.sx_integrate(y, self._tangent(y, rate))])
-        (xnext,) = program.call(step, point.x, v.f, point.parameters)
-        return Values(xnext=xnext, cost=v.cost, rows=v.rows)
+        inputs = [(y, point.x), (rate, v.f), (self.layout, point.parameters)]
+        r = named_call(program, "step", inputs, {"xnext": self.state.sx_integrate(y, self._tangent(y, rate))})
+        return Values(xnext=r["xnext"], cost=v.cost, rows=v.rows)
 
     def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
         stage = self._stage(program, point, point.x, u, 0.0, 1.0)
@@ -48,12 +49,13 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         y, rate, change = SX.sym("x", self.state.nx), symbol_of(program, e.f), symbol_of(program, e.Df)
         tangent = self._tangent(y, rate)
         derivatives = self.state.sx_jintegrate(y, tangent)
-        results = [self.state.sx_integrate(y, tangent)]
-        results += [self._jacobian(*derivatives, change)] if lift is None else self._lift(*derivatives, change, lift)
-        step = ca.Function("step_diff", [y, rate, change, stage.symbols], results)
-        xnext, *found = program.call(step, point.x, e.f, e.Df, point.parameters)
-        F = found[0] if lift is None else None
-        lifted = None if lift is None else Lift(**dict(zip(("dt", "J0", "J1", "Fv"), found)))
+        names = ("F",) if lift is None else ("dt", "J0", "J1", "Fv")
+        parts = [self._jacobian(*derivatives, change)] if lift is None else self._lift(*derivatives, change, lift)
+        results = {"xnext": self.state.sx_integrate(y, tangent), **dict(zip(names, parts))}
+        inputs = [(y, point.x), (rate, e.f), (change, e.Df), (self.layout, point.parameters)]
+        found = named_call(program, "step and derivatives", inputs, results)
+        xnext, F = found.pop("xnext"), found.get("F")
+        lifted = None if lift is None else Lift(**found)
         kept = (e.f, e.Df) if self.differential.implicit_hessian else ()
         return Expansion(xnext=xnext, F=F, lift=lifted, cost=e.cost, g=e.g, H=e.H, rows=e.rows, C=e.C, kept=kept)
 
@@ -89,7 +91,7 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         assert node is not None
         values = self._curved_costs(i) | {"xnext": self._step_of(i, node.motion)}
         values |= {"rows": d.constraints.rows(i)} if d.constraints.constraints else {}
-        inputs = [(i.x, point.x), (i.u, point.u), (self.layout.symbols, point.parameters)]
+        inputs = [(i.x, point.x), (i.u, point.u), (self.layout, point.parameters)]
         return add_implicit_hessian(program, node, values, inputs, multipliers)
 
     def lagrangian_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX], Implicit | None]:

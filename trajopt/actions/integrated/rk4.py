@@ -50,7 +50,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
         self.transport = check_flag("transport", transport)
 
     def _step(self, program: Program, point: Point, u: Array) -> Values:
-        x, p, advance = point.x, point.parameters, self._advance_values()
+        x, dt, advance = point.x, self._time(program, point), self._advance_values()
         y, ys, fs, costs, rows = x, list[Array](), list[Array](), list[Array](), None
         for c, factor, following in zip(NODES, WEIGHTS, (*NODES[1:], None)):
             v = self.differential.values(program, self._stage(program, point, y, u, c, factor, at_knot=y is x))
@@ -61,13 +61,13 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
             fs.append(f)
             costs.append(v.cost)
             if following is not None:
-                (y,) = program.call(advance, x, y, f, p, _constant(program, following))
-        (xnext,) = program.call(self._finish_values(), x, p, *ys, *fs)
+                (y,) = program.call(advance, x, y, f, dt, _constant(program, following))
+        (xnext,) = program.call(self._finish_values(), x, dt, *ys, *fs)
         return Values(xnext=xnext, cost=program.call(_sum(len(costs)), *costs)[0], rows=rows)
 
     def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
         """Z (ndx + nu, ndx + nu) is the derivative of (y, u) of a stage by x and the knot's control."""
-        x, p, advance = point.x, point.parameters, self._advance_derivatives()
+        x, dt, advance = point.x, self._time(program, point), self._advance_derivatives()
         y, stages, costs = x, list[tuple[Array, Array, Array, Array]](), list[Array]()
         start = ca.diagcat(SX.eye(self.state.ndx), self.control.derivative(NODES[0]))
         (Z,) = program.call(ca.Function("identity", [], [start]))
@@ -86,12 +86,17 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
             stages.append((y, Z, f, D))
             costs.append(e.cost)
             if following is not None:
-                y, Z = program.call(advance, x, y, Z, f, D, p, _constant(program, following))
-        xnext, F = program.call(self._finish_derivatives(), x, p, *itertools.chain(*zip(*stages)))
+                y, Z = program.call(advance, x, y, Z, f, D, dt, _constant(program, following))
+        xnext, F = program.call(self._finish_derivatives(), x, dt, *itertools.chain(*zip(*stages)))
         assert first is not None
         (cost,) = program.call(_sum(len(costs)), *costs)
         kept = tuple(stage[k] for k in (2, 3) for stage in stages) if self._goes_back_over_stages else ()
         return Expansion(xnext=xnext, F=F, cost=cost, g=first.g, H=first.H, rows=first.rows, C=first.C, kept=kept)
+
+    def _time(self, program: Program, point: Point) -> Array:
+        """The time step (1,)."""
+        place = self.layout.slices["dt"]
+        return program.slice(point.parameters, place.start, 1)
 
     @property
     def has_lagrangian_hessian(self) -> bool:
@@ -121,11 +126,11 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
     ) -> Array:
         if point.u is None or not self._goes_back_over_stages:
             return super()._lagrangian_hessian(program, point, multipliers, kept)
-        stages, y, p = list[HessianStage](), point.x, point.parameters
+        stages, y, dt = list[HessianStage](), point.x, self._time(program, point)
         for c, b, following, a, D in zip(NODES, WEIGHTS, (*NODES[1:], None), kept, kept[len(WEIGHTS) :]):
             stages.append(HessianStage(self._stage(program, point, y, point.u, c, b), a, D, c, b))
             if following is not None:
-                (y,) = program.call(self._advance_values(), point.x, y, a, p, _constant(program, following))
+                (y,) = program.call(self._advance_values(), point.x, y, a, dt, _constant(program, following))
         return add_hessian(self.differential, program, self.dt, stages, multipliers)
 
     def _step_expression(self, instant: Instant) -> SX:
@@ -139,8 +144,8 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
             ys.append(y)
             fs.append(f)
             if following is not None:
-                y = advance(x, y, f, p, following)
-        return SX(self._finish_values()(x, p, *ys, *fs))
+                y = advance(x, y, f, self.dt, following)
+        return SX(self._finish_values()(x, self.dt, *ys, *fs))
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         if terminal:
@@ -154,7 +159,7 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
             if self._is_curved:
                 f = self._seen_from_start_values()(x, y, f)
             if following is not None:
-                y = advance(x, y, f, p, following)
+                y = advance(x, y, f, self.dt, following)
         return dict(zip((t.name for t in self.differential.costs.terms), ca.vertsplit(sums)))
 
     def _stage_terms(self) -> ca.Function:
@@ -215,32 +220,34 @@ class IntegratedActionModelRK4(IntegratedActionModelAbstract):
 
     def _advance_values(self) -> ca.Function:
         """y = x ⊕ c dt κ of the next stage."""
-        x, p, c = SX.sym("x", self.state.nx), self.layout.symbols, SX.sym("c")
+        x, c = SX.sym("x", self.state.nx), SX.sym("c")
         y, _, f, _ = self._symbols_of_stage()
-        return ca.Function("advance", [x, y, f, p, c], [self.state.sx_integrate(x, c * self.dt * self._rate(y, f))])
+        return ca.Function(
+            "advance", [x, y, f, self.dt, c], [self.state.sx_integrate(x, c * self.dt * self._rate(y, f))]
+        )
 
     def _advance_derivatives(self) -> ca.Function:
         """y and Z of the next stage."""
-        x, p, c = SX.sym("x", self.state.nx), self.layout.symbols, SX.sym("c")
+        x, c = SX.sym("x", self.state.nx), SX.sym("c")
         y, Z, f, D = self._symbols_of_stage()
         step, change = c * self.dt * self._rate(y, f), c * self.dt * self._rate_sensitivity(Z, D)
         following, sensitivity = self._moved(x, step, change)
         by_control = self.control.derivative(c)
         whole = ca.vertcat(sensitivity, ca.horzcat(SX(by_control.shape[0], self.state.ndx), by_control))
-        return ca.Function("advance_diff", [x, y, Z, f, D, p, c], [following, whole])
+        return ca.Function("advance_diff", [x, y, Z, f, D, self.dt, c], [following, whole])
 
     def _finish_values(self) -> ca.Function:
-        x, p = SX.sym("x", self.state.nx), self.layout.symbols
+        x = SX.sym("x", self.state.nx)
         ys, _, fs, _ = zip(*(self._symbols_of_stage() for _ in WEIGHTS))
         step = self.dt * sum((b * self._rate(y, f) for b, y, f in zip(WEIGHTS, ys, fs)), SX(0))
-        return ca.Function("finish", [x, p, *ys, *fs], [self.state.sx_integrate(x, step)])
+        return ca.Function("finish", [x, self.dt, *ys, *fs], [self.state.sx_integrate(x, step)])
 
     def _finish_derivatives(self) -> ca.Function:
-        x, p = SX.sym("x", self.state.nx), self.layout.symbols
+        x = SX.sym("x", self.state.nx)
         ys, Zs, fs, Ds = zip(*(self._symbols_of_stage() for _ in WEIGHTS))
         step = self.dt * sum((b * self._rate(y, f) for b, y, f in zip(WEIGHTS, ys, fs)), SX(0))
         change = self.dt * sum((b * self._rate_sensitivity(Z, D) for b, Z, D in zip(WEIGHTS, Zs, Ds)), SX(0))
-        return ca.Function("finish_diff", [x, p, *ys, *Zs, *fs, *Ds], self._moved(x, step, change))
+        return ca.Function("finish_diff", [x, self.dt, *ys, *Zs, *fs, *Ds], self._moved(x, step, change))
 
 
 def _constant(program: Program, value: float) -> Array:

@@ -32,7 +32,8 @@ from trajopt.actions.lagrangian import implicit_expansion, second_derivatives, w
 from trajopt.errors import UnsupportedOperationError
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.functions import named_call
+from trajopt.model.parameters import ParameterLayout
+from trajopt.model.parts import named_call
 
 
 @dataclass(frozen=True)
@@ -93,11 +94,14 @@ def _gradient(
     c: float,
 ) -> Array:
     """p = b dt λ + c⁺ dt m⁺ (ndx,)."""
-    a, m, symbols = SX.sym("lambda", d.state.ndx), SX.sym("m", d.state.ndx), stage.at.symbols
+    a, m = SX.sym("lambda", d.state.ndx), SX.sym("m", d.state.ndx)
+    inputs: list[tuple[SX | ParameterLayout, Array]] = [
+        (a, lam),
+        (stage.at.parameters.layout, stage.at.parameters.array),
+    ]
     if following is None:
-        return program.call(ca.Function("p", [a, symbols], [stage.b * dt * a]), lam, stage.at.parameters)[0]
-    function = ca.Function("p", [a, m, symbols], [stage.b * dt * a + c * dt * m])
-    return program.call(function, lam, following, stage.at.parameters)[0]
+        return named_call(program, "p", inputs, {"p": stage.b * dt * a})["p"]
+    return named_call(program, "p", [(m, following), *inputs], {"p": stage.b * dt * a + c * dt * m})["p"]
 
 
 def _blocks(
@@ -113,11 +117,11 @@ def _blocks(
     i, n, nv = d.instant(derivatives=True), d.state.ndx, d.size
     implicit = d.implicit(i)
     assert implicit is not None
-    q, w, symbols = SX.sym("p", n), SX.sym("weight"), stage.at.symbols
+    q, w, given = SX.sym("p", n), SX.sym("weight"), (stage.at.parameters.layout, stage.at.parameters.array)
     times = SX.sym("times", 3)
     scales = ca.densify(ca.vertcat(stage.c * dt, stage.c * before * dt**2, stage.c * dt))
-    (scaled,) = program.call(ca.Function("times", [symbols], [scales]), stage.at.parameters)
-    inputs = [(i.x, stage.at.x), (i.u, stage.at.u), (symbols, stage.at.parameters), (q, p), (w, stage.at.weight)]
+    scaled = named_call(program, "times", [given], {"times": scales})["times"]
+    inputs = [(i.x, stage.at.x), (i.u, stage.at.u), given, (q, p), (w, stage.at.weight)]
     inputs += [(implicit.symbol, stage.a), (times, scaled)]
     curvature, cost = (w * part for part in d.costs.curvature(i))
     if rows is not None:

@@ -6,6 +6,7 @@ from trajopt.kernels.steps.factorisation import Factorisation, Solution
 from trajopt.kernels.steps.groups import Groups
 from trajopt.kernels.steps.iteration import Iteration
 from trajopt.kernels.steps.product import MatrixProduct
+from trajopt.kernels.steps.slice import Slice
 from trajopt.kernels.steps.sum import Sum
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Known",
     "MatrixProduct",
     "PatternOf",
+    "Slice",
     "Solution",
     "Step",
     "Sum",

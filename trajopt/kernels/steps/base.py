@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trajopt.kernels.expression import Expression
+from trajopt.kernels.expression import Code
 from trajopt.kernels.numbers import Numbers, Values
 from trajopt.kernels.patterns import Pattern
 
@@ -61,6 +61,11 @@ class Step(ABC):
         """The arrays that it writes, every element; those that it reads too are changed in place."""
 
     @property
+    def names_only(self) -> bool:
+        """Whether what it writes lies in an array that it reads: it has no memory of its own."""
+        return False
+
+    @property
     @abstractmethod
     def content(self) -> tuple[object, ...]:
         """Content that determines its text beside its class, arrays by number; the repr of it is hashed."""
@@ -71,8 +76,8 @@ class Step(ABC):
         """Number of instructions and multiplications of one run, W lanes counted as one."""
 
     @property
-    def functions(self) -> tuple[Expression, ...]:
-        """Expressions that must be compiled, for `EntryWriter.function`."""
+    def functions(self) -> tuple[Code, ...]:
+        """Functions that must be compiled, for `EntryWriter.function`."""
         return ()
 
     @property

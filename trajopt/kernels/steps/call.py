@@ -21,27 +21,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Call(Step):
-    """Calls an expression. Structural zeros of what it returns are written only where somebody reads them."""
+    """Calls an expression. Structural zeros of what it returns are written only where somebody reads them.
+
+    Attributes:
+        joins: Whether optimised code may join it to the call before, see `trajopt.kernels.joined`.
+    """
 
     expression: Expression
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
+    joins: bool = False
 
     @classmethod
-    def new(cls, program: Program, expression: Expression, inputs: tuple[Array, ...]) -> Call:
+    def new(cls, program: Program, expression: Expression, inputs: tuple[Array, ...], *, joins: bool = False) -> Call:
         """The call on these inputs, with new arrays for what it returns; see `Program.call`."""
-        function = expression.function
-        if len(inputs) != function.n_in():
+        if len(inputs) != len(expression.inputs):
             raise InvalidArgumentError(
-                f"inputs: function {function.name()!r} takes {function.n_in()} arrays, got {len(inputs)}"
+                f"inputs: function {expression.label!r} takes {len(expression.inputs)} arrays, got {len(inputs)}"
             )
-        for i, array in enumerate(inputs):
-            if not _same_memory(program.pattern(array).shape, function.size_in(i)):
+        for i, (array, mask) in enumerate(zip(inputs, expression.inputs)):
+            if not _same_memory(program.pattern(array).shape, mask.shape):
                 raise InvalidArgumentError(
-                    f"inputs: input {i} ({function.name_in(i)}) of function {function.name()!r} has shape "
-                    f"{function.size_in(i)}, got an array of shape {array.shape}"
+                    f"inputs: input {i} ({expression.input_names[i]}) of function {expression.label!r} has shape "
+                    f"{mask.shape}, got an array of shape {array.shape}"
                 )
-        return cls(expression, inputs, tuple(program.array(*function.size_out(i)) for i in range(function.n_out())))
+        return cls(expression, inputs, tuple(program.array(*mask.shape) for mask in expression.outputs), joins)
 
     @property
     def reads(self) -> tuple[Array, ...]:
@@ -64,13 +68,11 @@ class Call(Step):
         return (self.expression,)
 
     def patterns(self, pattern_of: PatternOf) -> Mapping[Array, patterns.Pattern]:
-        sparsities = [self.expression.function.sparsity_out(i) for i in range(len(self.outputs))]
-        return {a: patterns.of_sparsity(s) for a, s in zip(self.outputs, sparsities) if not s.is_dense()}
+        return {a: mask for a, mask in zip(self.outputs, self.expression.outputs) if not mask.all()}
 
     def zeros_read(self, pattern_of: PatternOf) -> Iterable[Array]:
-        for i, array in enumerate(self.inputs):
-            read = patterns.of_sparsity(self.expression.function.sparsity_in(i)).reshape(array.shape)
-            if np.any(read & ~pattern_of(array)):
+        for array, mask in zip(self.inputs, self.expression.inputs):
+            if np.any(mask.reshape(array.shape) & ~pattern_of(array)):
                 yield array
 
     def evaluate(self, known: Known, numbers: Numbers) -> None:
@@ -84,7 +86,7 @@ class Call(Step):
         writer.call(writer.function(self.expression, len(arrays)), *arrays, writer.spill)
 
 
-def _same_memory(a: tuple[int, int], b: tuple[int, int]) -> bool:
+def _same_memory(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     """Whether arrays of these shapes hold the same numbers in the same order, row-major."""
     size = a[0] * a[1]
     return size == b[0] * b[1] and (a == b or size == 0 or (min(a) == 1 and min(b) == 1))

@@ -10,6 +10,7 @@ import numpy as np
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import triangles
 from trajopt.kernels.numbers import Numbers
+from trajopt.kernels.operations import LaneType, intrinsic
 from trajopt.kernels.steps.base import Array, Known, Step
 
 if TYPE_CHECKING:
@@ -66,8 +67,7 @@ class Factorisation(Step):
     def write(self, writer: EntryWriter) -> None:
         n = self.a.shape[0]
         name = f"trajopt_factor_{n}_{writer.width}"
-        writer.define(name, triangles.factor_text(name, n, writer.lanes))
-        writer.intrinsic("fma", 3)
+        writer.routine(name, ["ptr"] * 2, lambda: _module(triangles.factor_text(name, n, writer.lanes), writer.lanes))
         writer.call(name, self.a, self.factors)
 
 
@@ -125,9 +125,13 @@ class Solution(Step):
     def write(self, writer: EntryWriter) -> None:
         n, m = self.b.shape
         name = f"trajopt_solve_{n}_{m}_{writer.width}"
-        writer.define(name, triangles.solve_text(name, n, m, writer.lanes))
-        writer.intrinsic("fma", 3)
+        writer.routine(name, ["ptr"] * 4, lambda: _module(triangles.solve_text(name, n, m, writer.lanes), writer.lanes))
         writer.call(name, self.factors, self.b, self.x, writer.scratch)
+
+
+def _module(text: str, lanes: LaneType) -> str:
+    """A function that fuses multiplication and addition, as a module of its own."""
+    return "\n".join([text, intrinsic(lanes, "fma", 3)[1]])
 
 
 def _check_square(argument: str, array: Array) -> None:

@@ -77,7 +77,7 @@ def nonzero_name(size: int, width: int) -> str:
 def nonzero_text(size: int, width: int) -> str:
     """LLVM text of `i1 name(double *a)`: whether one of its elements is not 0 in a lane (NaN is not)."""
     lanes = LaneType(width)
-    b = Builder(f"define internal i1 @{nonzero_name(size, width)}(ptr %a)")
+    b = Builder(f"define i1 @{nonzero_name(size, width)}(ptr %a)")
     if not size:
         return b.text("ret i1 false")
     zero = lanes.constant(0.0)

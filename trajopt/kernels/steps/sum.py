@@ -71,8 +71,9 @@ class Sum(Step):
 
     def write(self, writer: EntryWriter) -> None:
         name = self._name(writer.width)
-        writer.define(name, self._text(name, writer.lanes))
-        writer.call(name, self.target, self.a, *writer.mask(self.rows))
+        rows = writer.mask(self.rows)
+        writer.routine(name, ["ptr", "ptr", *["i64"] * len(rows)], lambda: self._text(name, writer.lanes))
+        writer.call(name, self.target, self.a, *rows)
 
     def _name(self, width: int) -> str:
         """Symbol of its function; sums over the same elements share it."""
@@ -83,7 +84,7 @@ class Sum(Step):
         """LLVM text of `void name(double *target, double *a, ...)`. A mask of the groups of rows follows."""
         columns, width, groups = self.target.shape[1], lanes.width, ranges_of(self.rows)
         arguments = ["ptr %target", "ptr %a", *(["i64 %rows"] if groups else [])]
-        b = Builder(f"define internal void @{name}({', '.join(arguments)})")
+        b = Builder(f"define void @{name}({', '.join(arguments)})")
         for number, (low, high) in enumerate(groups or ((0, self.target.shape[0]),)):
             switch = products.bit(b, "%rows", number) if groups else None
             for first, end in [(max(r[0], low * columns), min(r[1], high * columns)) for r in self.runs]:

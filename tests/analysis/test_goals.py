@@ -11,11 +11,11 @@ import pytest
 import trajopt
 from tests.plotting.test_plotting import legend_texts
 from tests.support.unsolved import solution_of
+from trajopt.analysis.goals import goals_of, pose_goals
 from trajopt.analysis.references import frame_references, knot_values
+from trajopt.analysis.skeleton import ends_of
 from trajopt.plotting import plot_motion, plot_path, plot_summary
 from trajopt.plotting.film import film_of
-from trajopt.plotting.goals import goals_of, pose_goals
-from trajopt.plotting.skeleton import ends_of
 from trajopt.solution import Solution
 
 POINT = np.array([0.4, 0.3, 0.5])

@@ -102,7 +102,7 @@ def shown_goals(solution: Solution) -> tuple[list[str], list[tuple[str, Reals]]]
     Paths are those of all feet and of the frames with goals; without any of them that of a single end. Goals of feet,
     which are footholds of a gait, are not marked.
     """
-    from trajopt.plotting.skeleton import ends_of
+    from trajopt.analysis.skeleton import ends_of
 
     feet = feet_frames(solution)
     goals = [goal for goal in goals_of(solution) if goal[0] not in feet]

@@ -1,0 +1,138 @@
+"""Steps that lead derivatives of an implicit node on: matrix products, with contacts that do not matter left out.
+
+The formulas are those of `trajopt.contacts.implicit_node`; here z = (w, λ), and s is the part of it that costs and rows
+see: the motion, if they ask for it, and the forces T λ.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.contacts.stack import TouchStackAbstract
+from trajopt.kernels.products import Ranges
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array, Groups
+
+Stack = TouchStackAbstract[Any]
+Arrays = Mapping[str, Array]
+
+
+def lead_on(program: Program, stack: Stack, r: Arrays, costs: Arrays, rows: Arrays) -> Array:
+    """Adds the steps that give the derivative of the motion (nv, n), and complete those of costs and rows.
+
+    With S = ds/dy: g + Sᵀ Lz in place of g, H + Sᵀ (Lzz S + Lzy) + Lzyᵀ S in place of H, C + Rz S in place of C. They are
+    left out for contacts whose forces nothing feels, as costs within friction cones.
+
+    Args:
+        program: Where they go.
+        stack: The contacts, or impulses.
+        r: Arrays of `ImplicitNode.derivative_results`.
+        costs: Arrays of `Terms.cost_derivatives`.
+        rows: Arrays of `Terms.row_derivatives`; none without rows.
+    """
+    motion, B = _motion_steps(program, r, _active(stack, r))
+    program.add(motion, r["offset"])
+    by_z = [part for part in (costs, rows) if "felt" in part]
+    if not by_z:
+        return motion
+    Z = _forces(program, stack, r, B, _either(program, [part["felt"] for part in by_z]))
+    whole = None
+    for part in by_z:
+        S, groups = Z, Groups(_contacts(stack), part["felt"])
+        if "solved_felt" in part:
+            nv = motion.shape[0]
+            whole = S = program.call(_stack(motion, Z), motion, Z)[0] if whole is None else whole
+            groups = Groups(((0, nv), *_contacts(stack, nv)), part["solved_felt"])
+        if part is costs:
+            add_cost_of_solution(program, part, S, groups)
+        else:
+            program.accumulate(part["C"], part["Rz"], S, inner=groups)
+    return motion
+
+
+def solution_steps(program: Program, stack: Stack, r: Arrays) -> Array:
+    """Adds the steps that give the derivative of z (nv + nc, n); arguments as in `lead_on`."""
+    active = _active(stack, r)
+    dw, B = _motion_steps(program, r, active)
+    pushes = program.matmul(B, r["by_motion"], rows=active)
+    program.accumulate(pushes, r["schur_inverse"], r["by_constraint"], subtract=True, rows=active, inner=active)
+    return program.call(_stack(dw, pushes), dw, pushes)[0]
+
+
+def moving(program: Program, stack: Stack, r: Arrays) -> Groups:
+    """Parts of z that are not zero whatever x and u are: w, and the forces of active contacts."""
+    nv, s = r["mass_inverse"].shape[0], SX.sym("s", stack.nc)
+    (which,) = program.call(ca.Function("moving", [s], [ca.vertcat(SX.ones(nv), s)]), r["active"])
+    return Groups(((0, nv), *_contacts(stack, nv)), which)
+
+
+def add_cost_of_solution(program: Program, r: Arrays, Z: Array, felt: Groups | None) -> None:
+    """Adds to g and H what a cost depends on z.
+
+    Args:
+        program: Where the steps go.
+        r: Arrays g, H, Lz, Lzz and Lzy.
+        Z: Derivative of z (nz, n).
+        felt: Groups of z that something depends on; None for all.
+    """
+    middle = program.matmul(r["Lzz"], Z, rows=felt, inner=felt)
+    program.accumulate(r["g"], Z, r["Lz"], transpose_a=True, inner=felt)
+    if program.pattern(r["Lzy"]).any():
+        program.add(middle, r["Lzy"], rows=felt)
+        program.accumulate(r["H"], Z, middle, transpose_a=True, inner=felt)
+        program.accumulate(r["H"], r["Lzy"], Z, transpose_a=True, inner=felt)
+    else:
+        program.accumulate(r["H"], Z, middle, transpose_a=True, symmetric=True, inner=felt)
+
+
+def _forces(program: Program, stack: Stack, r: Arrays, B: Array, which: Array) -> Array:
+    """Derivative of the forces T λ (nc, n), of those that are felt."""
+    active, groups = _active(stack, r), Groups(_contacts(stack), which)
+    Z = program.matmul(B, r["by_motion"], rows=groups)
+    program.accumulate(Z, r["schur_inverse"], r["by_constraint"], subtract=True, rows=groups, inner=active)
+    if "T" in r:
+        Z = program.matmul(r["T"], Z, rows=groups)
+        program.add(Z, r["E"], rows=groups)
+    return Z
+
+
+def _motion_steps(program: Program, r: Arrays, active: Groups) -> tuple[Array, Array]:
+    """Adds the steps that give dw (nv, n), and Bᵀ (nc, nv)."""
+    B = program.matmul(r["schur_inverse"], r["spread"], inner=active)
+    A = r["mass_inverse"]
+    program.accumulate(A, B, r["spread"], transpose_a=True, subtract=True, symmetric=True, inner=active)
+    motion = program.matmul(A, r["by_motion"], subtract=True)
+    program.accumulate(motion, B, r["by_constraint"], transpose_a=True, subtract=True, inner=active)
+    return motion, B
+
+
+def _either(program: Program, parts: list[Array]) -> Array:
+    """What one of the parts feels."""
+    if len(parts) == 1:
+        return parts[0]
+    symbols = [SX.sym("felt", part.shape[0]) for part in parts]
+    return program.call(ca.Function("felt", symbols, [sum(symbols, SX(0))]), *parts)[0]
+
+
+def _active(stack: Stack, r: Arrays) -> Groups:
+    return Groups(_contacts(stack), r["active"])
+
+
+def _contacts(stack: Stack, first: int = 0) -> Ranges:
+    """Rows of each contact, from a first one on."""
+    return _groups(first, stack.sizes.values())
+
+
+def _groups(first: int, sizes: Iterable[int]) -> Ranges:
+    """Neighbouring groups of these sizes."""
+    return tuple(itertools.pairwise(itertools.accumulate(sizes, initial=first)))
+
+
+def _stack(first: Array, second: Array) -> ca.Function:
+    a, b = SX.sym("a", *first.shape), SX.sym("b", *second.shape)
+    return ca.Function("stack", [a, b], [ca.vertcat(a, b)])

@@ -1,0 +1,176 @@
+"""Calls that follow one another, joined to one function: what they have in common is computed once.
+
+Dynamics, costs and constraint rows are functions of their own, so that an edit compiles what was edited. Optimised code
+joins them: a placement of the dynamics serves the costs too. A joined function has the instructions of its parts, and
+so their bits, with equal ones merged and those dropped that nothing outside needs.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import casadi as ca
+
+from trajopt.kernels import patterns
+from trajopt.kernels.expression import Code
+from trajopt.kernels.instruction_list import InstructionList, InstructionWriter, drop_unused
+from trajopt.kernels.numbers import Numbers
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array, Call, Known, PatternOf, Slice, Step
+
+if TYPE_CHECKING:
+    from trajopt.kernels.entry import EntryWriter
+
+Place = tuple[int, int]
+
+
+def joined(program: Program) -> Program:
+    """The program with each call that may be joined in one function with the calls before it."""
+    slices = [step for step in program.steps if isinstance(step, Slice)]  # of inputs, which are there from the start
+    runs: list[list[Step]] = [[step] for step in slices]
+    for step in program.steps:
+        if isinstance(step, Slice):
+            continue
+        if runs and isinstance(step, Call) and step.joins and isinstance(runs[-1][-1], Call):
+            runs[-1].append(step)
+        else:
+            runs.append([step])
+    if len(runs) == len(program.steps):
+        return program
+    result = copy.copy(program)
+    result.steps = [run[0] if len(run) == 1 else _joined_call(program, run) for run in runs]
+    return result
+
+
+def _joined_call(program: Program, run: Sequence[Step]) -> JoinedCall:
+    calls = tuple(step for step in run if isinstance(step, Call))
+    others = [step for step in program.steps if step not in calls]
+    wanted = {a.number for a in program.outputs} | {a.number for step in others for a in (*step.reads, *step.writes)}
+    written = [a for call in calls for a in call.outputs]
+    inputs = dict.fromkeys(a for call in calls for a in call.inputs if a not in written)
+    return JoinedCall(calls, tuple(inputs), tuple(a for a in written if a.number in wanted))
+
+
+@dataclass(frozen=True)
+class JoinedCall(Step):
+    """Calls one function in place of several.
+
+    Attributes:
+        calls: The calls.
+        inputs: What they read and none of them writes.
+        outputs: What others read of what they write.
+    """
+
+    calls: tuple[Call, ...]
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+
+    @functools.cached_property
+    def function(self) -> Joined:
+        """The function."""
+        places: dict[Array, Place] = {array: (-1, i) for i, array in enumerate(self.inputs)}
+        sources = []
+        for k, call in enumerate(self.calls):
+            sources.append([places[array] for array in call.inputs])
+            places |= {array: (k, i) for i, array in enumerate(call.outputs)}
+        shapes = [array.shape for array in self.inputs]
+        return Joined([call.expression for call in self.calls], shapes, sources, [places[a] for a in self.outputs])
+
+    @property
+    def reads(self) -> tuple[Array, ...]:
+        return self.inputs
+
+    @property
+    def writes(self) -> tuple[Array, ...]:
+        return self.outputs
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        return (self.function.digest, *(a.number for a in (*self.inputs, *self.outputs)))
+
+    @property
+    def work(self) -> int:
+        return sum(call.work for call in self.calls)
+
+    @property
+    def functions(self) -> tuple[Joined, ...]:
+        return (self.function,)
+
+    def patterns(self, pattern_of: PatternOf) -> Mapping[Array, patterns.Pattern]:
+        return {a: mask for a, mask in zip(self.outputs, self.function.outputs) if not mask.all()}
+
+    def zeros_read(self, pattern_of: PatternOf) -> Iterable[Array]:
+        return {a for call in self.calls for a in call.zeros_read(pattern_of) if a in self.inputs}
+
+    def evaluate(self, known: Known, numbers: Numbers) -> None:
+        for call in self.calls:
+            call.evaluate(known, numbers)
+
+    def write(self, writer: EntryWriter) -> None:
+        for array in self.outputs:
+            writer.clear(array)
+        arrays = (*self.inputs, *self.outputs)
+        writer.call(writer.function(self.function, len(arrays)), *arrays, writer.spill)
+
+
+class Joined:
+    """The code of several expressions in one, see `trajopt.kernels.expression.Code`.
+
+    Args:
+        parts: The expressions, or others that are joined.
+        shapes: Shape of each input.
+        sources: Where each part's inputs come from: (part, output), or (-1, input) from outside.
+        results: Which outputs of the parts are outputs: (part, output).
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Code],
+        shapes: Sequence[tuple[int, int]],
+        sources: Sequence[Sequence[Place]],
+        results: Sequence[Place],
+    ) -> None:
+        self._parts, self._sources, self._results = list(parts), sources, results
+        self.label = " and ".join(part.label for part in parts)
+        self.instructions = sum(part.instructions for part in parts)
+        self.inputs = [patterns.full(shape) for shape in shapes]
+        self.outputs = [parts[k].outputs[i] for k, i in results]
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Hash of what determines its instructions."""
+        about = ([part.digest for part in self._parts], self._sources, self._results)
+        return hashlib.sha256(repr(about).encode()).hexdigest()
+
+    @functools.cached_property
+    def code(self) -> InstructionList:
+        """Its instructions."""
+        writer = InstructionWriter()
+        values: dict[Place, list[int | None]] = {}
+        for k, (part, sources) in enumerate(zip(self._parts, self._sources)):
+            new: list[int] = []
+            for op, a, b in part.code.operations:
+                if op == ca.OP_INPUT:
+                    new.append(_input(writer, sources[int(a)], b, values))
+                elif op == ca.OP_CONST:
+                    new.append(writer.add(op, a))
+                else:
+                    new.append(writer.add(op, new[int(a)], new[b] if b >= 0 else -1))
+            for i, output in enumerate(part.code.outputs):
+                values[k, i] = [None if v is None else new[v] for v in output]
+        outputs = [values[place] for place in self._results]
+        shapes_in, shapes_out = ([mask.shape for mask in masks] for masks in (self.inputs, self.outputs))
+        return drop_unused(InstructionList(writer.operations, outputs, shapes_in, shapes_out))
+
+
+def _input(writer: InstructionWriter, source: Place, element: int, values: Mapping[Place, list[int | None]]) -> int:
+    """Number of an element of a part's input; a structural zero of a part before is the number 0."""
+    if source[0] < 0:
+        return writer.add(ca.OP_INPUT, source[1], element)
+    value = values[source][element]
+    return writer.add(ca.OP_CONST, 0.0) if value is None else value

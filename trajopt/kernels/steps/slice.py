@@ -1,0 +1,57 @@
+"""The step that names a part of an input: it computes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.kernels.numbers import Numbers
+from trajopt.kernels.steps.base import Array, Known, Step
+
+if TYPE_CHECKING:
+    from trajopt.kernels.entry import EntryWriter
+    from trajopt.kernels.program import Program
+
+
+@dataclass(frozen=True)
+class Slice(Step):
+    """Elements first, first + 1, ... of an input, as an array at the same place in memory, which is only read."""
+
+    source: Array
+    first: int
+    result: Array
+
+    @classmethod
+    def new(cls, program: Program, source: Array, first: int, size: int) -> Slice:
+        """The slice with a new array for its result; see `Program.slice`."""
+        if source not in program.inputs or not 0 <= first <= first + size <= source.size:
+            raise InvalidArgumentError(f"source: expected an input with elements {first}..{first + size}, got {source}")
+        return cls(source, first, program.array(size))
+
+    @property
+    def reads(self) -> tuple[Array, ...]:
+        return (self.source,)
+
+    @property
+    def writes(self) -> tuple[Array, ...]:
+        return (self.result,)
+
+    @property
+    def names_only(self) -> bool:
+        return True
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        return (self.source.number, self.first, self.result.number)
+
+    @property
+    def work(self) -> int:
+        return 0
+
+    def evaluate(self, known: Known, numbers: Numbers) -> None:
+        values = known[self.source.number].ravel()[self.first : self.first + self.result.size]
+        known[self.result.number] = values.reshape(self.result.shape)
+
+    def write(self, writer: EntryWriter) -> None:
+        writer.place(self.result, self.source, self.first)
