@@ -22,6 +22,9 @@ from trajopt.model.functions import function_of
 from trajopt.model.parameters import ParameterLayout
 from trajopt.model.programs import kept
 
+Given = list[tuple[SX | ParameterLayout, Array]]
+"""Symbols, each with the array that it stands for; a layout stands for parameters, see `named_call`."""
+
 
 @dataclass(frozen=True)
 class ParameterArray:
@@ -107,9 +110,7 @@ def kept_part(model: Model, name: str, about: Sequence[Any], build: Callable[[],
     return kept(model, ("part", name), build, about=(name, *about))
 
 
-def named_call(
-    program: Program, name: str, inputs: Sequence[tuple[SX | ParameterLayout, Array]], results: dict[str, SX]
-) -> dict[str, Array]:
+def named_call(program: Program, name: str, inputs: Given, results: dict[str, SX]) -> dict[str, Array]:
     """Adds the call of one expression with named results to a program.
 
     Args:
