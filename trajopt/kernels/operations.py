@@ -99,7 +99,7 @@ def intrinsic(lanes: LaneType, name: str, arguments: int) -> tuple[str, str]:
 
 
 def part_name(result: str) -> str:
-    """What the names of intermediate values begin with: a number, such as that of %12, cannot."""
+    """Beginning of the names of intermediate values: a number, such as that of %12, cannot be continued."""
     return f"%v{result[1:]}"
 
 
