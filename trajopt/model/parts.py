@@ -110,7 +110,9 @@ def kept_part(model: Model, name: str, about: Sequence[Any], build: Callable[[],
     return kept(model, ("part", name), build, about=(name, *about))
 
 
-def named_call(program: Program, name: str, inputs: Given, results: dict[str, SX]) -> dict[str, Array]:
+def named_call(
+    program: Program, name: str, inputs: Sequence[tuple[SX | ParameterLayout, Array]], results: dict[str, SX]
+) -> dict[str, Array]:
     """Adds the call of one expression with named results to a program.
 
     Args:
