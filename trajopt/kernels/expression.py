@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import pickle
 import zlib
 from collections.abc import Sequence
@@ -93,11 +94,19 @@ class Expression:
     @functools.cached_property
     def digest(self) -> str:
         """Hash of its instructions: whatever has the same ones shares machine code."""
-        ops, numbers, second, values, *shapes = _arrays(self.code)
-        digest = hashlib.sha256(repr((shapes, [len(each) for each in values])).encode())
-        for array in (ops, numbers, second, *values, *self.inputs):
+        operations, *rest = self._arrays
+        digest = hashlib.sha256(repr([operations.shape, *rest]).encode())
+        for array in (operations, *self.inputs):
             digest.update(array.tobytes())
         return digest.hexdigest()
+
+    @functools.cached_property
+    def _arrays(self) -> tuple[Any, ...]:
+        """Its instructions as an array (n, 3), places of outputs, and shapes: fast to hash and to pickle."""
+        code = self.code
+        numbers = itertools.chain.from_iterable(code.operations)
+        operations = np.fromiter(numbers, np.float64, 3 * len(code)).reshape(-1, 3)
+        return operations, code.outputs, code.input_shapes, code.output_shapes
 
     def evaluate(self, arrays: Sequence[Reals]) -> list[Reals]:
         """Outputs (rows, columns) for one array an input, of its size, by CasADi's evaluator.
@@ -117,31 +126,17 @@ class Expression:
 
     def __getstate__(self) -> dict[str, Any]:
         if self._packed is None:
-            code = pickle.dumps(_arrays(self.code), protocol=4)
+            code = pickle.dumps(self._arrays, protocol=5)
             self._packed = zlib.compress(self.function.serialize().encode(), level=1), zlib.compress(code, level=1)
-        kept = {name: value for name, value in vars(self).items() if name != "code"}
+        kept = {name: value for name, value in vars(self).items() if name not in ("code", "_arrays")}
         return kept | {"_function": None, "digest": self.digest}
 
 
-def _arrays(code: InstructionList) -> tuple[Any, ...]:
-    """An instruction list as few arrays: fast to hash and to pickle."""
-    ops, first, second = zip(*code.operations) if code.operations else ((), (), ())
-    values = [np.array([-1 if v is None else v for v in output], np.int32) for output in code.outputs]
-    numbers = np.array(first, np.float64)  # constants, and numbers of values
-    return np.array(ops, np.int16), numbers, np.array(second, np.int32), values, code.input_shapes, code.output_shapes
-
-
 def _unpacked(packed: bytes) -> InstructionList:
-    ops, numbers, second, values, inputs, outputs = pickle.loads(zlib.decompress(packed))
-    operations = list(zip(ops.tolist(), _restored(ops, numbers), second.tolist()))
-    results = [[None if v < 0 else v for v in each.tolist()] for each in values]
-    return InstructionList(operations, results, inputs, outputs)
-
-
-def _restored(ops: npt.NDArray[np.int16], numbers: Reals) -> list[float]:
-    """Constants as they are, numbers of values as integers."""
-    whole = numbers.tolist()
-    return [a if op == ca.OP_CONST else int(a) for op, a in zip(ops.tolist(), whole)]
+    operations, *rest = pickle.loads(zlib.decompress(packed))
+    ops, first, second = operations.T.tolist()
+    whole = [a if op == ca.OP_CONST else int(a) for op, a in zip(ops, first)]
+    return InstructionList(list(zip(map(int, ops), whole, map(int, second))), *rest)
 
 
 def _kept(array: Reals, mask: patterns.Pattern) -> Reals:
