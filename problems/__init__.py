@@ -66,13 +66,15 @@ MODULES = {
 
 if TYPE_CHECKING:
     import trajopt.problems.mpc as mpc
+    from trajopt.problems.ahead import warm
 else:
     __getattr__, __dir__ = lazy(
         __name__,
-        {"mpc": "trajopt.problems.mpc"} | {module.rpartition(".")[2]: module for module in MODULES.values()},
+        {"mpc": "trajopt.problems.mpc", "warm": "trajopt.problems.ahead"}
+        | {module.rpartition(".")[2]: module for module in MODULES.values()},
     )
 
-__all__ = ["Family", "ProblemCase", "ProblemInfo", "describe", "load", "mpc", "names"]
+__all__ = ["Family", "ProblemCase", "ProblemInfo", "describe", "load", "mpc", "names", "warm"]
 
 _PROBLEMS: Registry[ProblemCase] = Registry("problem", MODULES)
 names, describe, load = _PROBLEMS.names, _PROBLEMS.describe, _PROBLEMS.load

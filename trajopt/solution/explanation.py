@@ -54,7 +54,7 @@ def explain(solution: Solution) -> str:
 def _numbers(solution: Solution) -> str:
     last = f", last step length {solution.history[-1].step_length:g}" if solution.history else ""
     plural = "" if solution.iterations == 1 else "s"
-    return f"cost {solution.cost:.7g} after {solution.iterations} iteration{plural} in {solution.seconds:.3g} s{last}"
+    return f"cost {solution.cost:.7g} after {solution.iterations} iteration{plural} in {solution.time_words}{last}"
 
 
 def _at(solution: Solution, knot: int) -> str:

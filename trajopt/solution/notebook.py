@@ -25,7 +25,7 @@ def html_of(solution: Solution) -> str:
     rows = {
         "status": str(solution.status),
         "cost": f"{solution.cost:.8g}",
-        "iterations": f"{solution.iterations} in {solution.seconds:.3g} s",
+        "iterations": f"{solution.iterations} in {solution.time_words}",
         "knots": f"T = {T}" + ("" if times is None else f", {times[-1]:.4g} s"),
         "sizes": f"nx = {solution.xs.shape[1]}, nu = {solution.us.shape[1]}",
     }

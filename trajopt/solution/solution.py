@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from trajopt.shooting import ShootingProblem
     from trajopt.solution.description import Description
 
+COUNTS = 0.05
+"""Time of compiling from which it is told [s]."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Solution(ExplainsAttributes):
@@ -46,8 +49,10 @@ class Solution(ExplainsAttributes):
         iterations: Iterations begun [-].
         history: One record an iteration.
         solver: Name of the solver.
-        seconds: Wall time of the solve [s].
+        seconds: Wall time of the solve, without compiling [s].
         x0: Initial state of the problem when it was solved (nx,).
+        compile_seconds: Wall time that the solve took beside `seconds`: building, loading and compiling code, with the
+            guess [s].
         failed_knot: Knot where the backward pass failed for good, if it did.
         K: Feedback gains: u = us - K (x ⊖ xs), shape (T, nu, ndx); None if the solver has none.
         k: Feed-forward part of the last direction, shape (T, nu); None if the solver has none.
@@ -69,6 +74,7 @@ class Solution(ExplainsAttributes):
     solver: str
     seconds: float
     x0: Reals
+    compile_seconds: float = 0.0
     failed_knot: int | None = None
     K: Reals | None = None
     k: Reals | None = None
@@ -88,8 +94,14 @@ class Solution(ExplainsAttributes):
         T, nx = len(self.us), self.xs.shape[1]
         return (
             f"Solution({self.solver}: {self.status.name}, cost={self.cost:.10g}, iterations={self.iterations}, T={T}, "
-            f"nx={nx}, nu={self.us.shape[1]}, {self.seconds:.3g} s)"
+            f"nx={nx}, nu={self.us.shape[1]}, {self.time_words})"
         )
+
+    @property
+    def time_words(self) -> str:
+        """Time of the solve in words, with that of compiling apart where it counts: "0.11 s and 4.2 s to compile"."""
+        apart = f" and {self.compile_seconds:.2g} s to compile" if self.compile_seconds >= COUNTS else ""
+        return f"{self.seconds:.3g} s{apart}"
 
     @property
     def times(self) -> Reals | None:
@@ -346,8 +358,8 @@ class Solution(ExplainsAttributes):
     def to_dict(self) -> dict[str, Any]:
         """The result as plain texts, numbers and lists, which `json.dumps` takes.
 
-        Its keys are solver, status, converged, cost, iterations, seconds, robot, times, states and controls (a list of
-        numbers by the name of each), state_units and control_units (by the same names).
+        Its keys are solver, status, converged, cost, iterations, seconds, compile_seconds, robot, times, states and
+        controls (a list of numbers by the name of each), state_units and control_units (by the same names).
         """
         from trajopt.solution.table import as_dict
 
