@@ -14,7 +14,6 @@ from tests.benchmarks import (
     articulations,
     code_generation,
     convergence,
-    display,
     edits,
     exact,
     extensibility,
@@ -38,36 +37,54 @@ from tests.benchmarks import (
     track,
 )
 from tests.benchmarks.cases import CASES
+from tests.support.gait_robots import FEET
 
 ONE = {"unicycle_t20": CASES["unicycle_t20"]}
 BRIEF: dict[Any, tuple[Callable[[], Any], dict[str, Any]]] = {
     speed: (lambda: {name: speed.compare(case, None, rounds=1, seconds=0.0) for name, case in ONE.items()}, {}),
     inside: (lambda: inside.measure(ONE, rounds=1), {}),
     threads: (lambda: threads.measure(ONE, rounds=1, seconds=0.0), {}),
-    quadratic: (lambda: quadratic.measure(None, rounds=1), {}),
+    quadratic: (
+        lambda: quadratic.measure(None, rounds=1),
+        {
+            "EXAMPLES": {"ur5": quadratic.EXAMPLES["ur5"]},
+            "PROGRAMS": {"arm N 40, bounds": quadratic.PROGRAMS["arm N 40, bounds"]},
+        },
+    ),
     linear_steps: (lambda: linear_steps.measure(rounds=1), {}),
     extensibility: (lambda: extensibility.measure(rounds=1, seconds=0.0), {}),
     convergence: (lambda: convergence.measure(None, count=1), {}),
-    profiles: (lambda: profiles.measure(None, count=1), {}),
+    profiles: (
+        lambda: profiles.measure(None, count=1),
+        {"FEET": {"bolt": FEET["bolt"]}, "_all_ready": lambda: iter([profiles._ready("unicycle")])},
+    ),
     exact: (lambda: exact.measure(rounds=1), {"ARMS": ("ur5",)}),
     memory: (lambda: memory.measure((1, 2)), {}),
     gaits: (lambda: gaits.measure([("quadruped-trot", "small-quadruped")]), {}),
-    limits: (lambda: limits.measure([("quadruped-trot", "small-quadruped")]), {}),
-    simulator: (lambda: simulator.measure(None, rounds=1), {"CALLS": 1}),
-    inverse_kinematics: (lambda: inverse_kinematics.measure(poses=8, rounds=1), {"OBSTACLE_POSES": 2}),
-    track: (track.measure, {"DURATIONS": (0.1,)}),
-    inverse_dynamics: (inverse_dynamics.measure, {"FRAMES": (2,)}),
-    articulations: (articulations.measure, {}),
-    mpc_steps: (lambda: mpc_steps.measure(memory=False, duration=0.1), {}),
-    server: (lambda: server.measure(count=10, chased=10), {}),
-    display: (dict, {}),
-    robustness: (lambda: robustness.measure(None, count=1, samples=1), {}),
-    sweep: (lambda: sweep.measure(count=60), {}),
+    limits: (lambda: limits.measure([("quadruped-jump", "small-quadruped")]), {}),
+    simulator: (lambda: simulator.measure(None, rounds=1), {"CALLS": 1, "START": {"cold": 20.0}}),
+    inverse_kinematics: (
+        lambda: inverse_kinematics.measure(poses=8, rounds=1),
+        {"ARMS": ("panda",), "OBSTACLE_POSES": 2},
+    ),
+    track: (track.measure, {"DURATIONS": (0.1, 0.2)}),
+    inverse_dynamics: (inverse_dynamics.measure, {"FRAMES": (4, 8)}),
+    articulations: (articulations.measure, {"STATES": 1000, "ROUNDS": 1}),
+    mpc_steps: (
+        lambda: mpc_steps.measure(memory=False, duration=0.1),
+        {"CASES": {"arm-tracking": (1.0, 0.5)}, "PROCESSOR": 10},
+    ),
+    server: (lambda: server.measure(count=10, chased=10), {"WARM": 1}),
+    robustness: (
+        lambda: robustness.measure(None, count=1, samples=1),
+        {"MEDIANS": {"pendulum": 40}, "FAMILIES": {"double-pendulum": robustness.FAMILIES["double-pendulum"]}},
+    ),
+    sweep: (lambda: sweep.measure(count=60), {"KILLS": 1}),
     startup: (lambda: startup.measure({}), {"RUNS": 1}),
-    edits: (lambda: edits.measure(1, ("pendulum",)), {}),
+    edits: (lambda: edits.measure(1, ("pendulum",)), {"KINDS": {"pendulum": (edits.FIRST, "own term", edits.FORMULA)}}),
     code_generation: (lambda: code_generation.measure(1, ("pendulum",)), {}),
 }
-"""How each section is measured, and constants of its module that are replaced meanwhile."""
+"""How each section is measured, and constants of its module that are replaced meanwhile; `display` needs a browser."""
 
 
 @pytest.fixture(autouse=True)

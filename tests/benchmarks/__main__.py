@@ -128,9 +128,8 @@ def parse() -> argparse.Namespace:
 def main() -> int:
     """Measure and print; returns the exit status."""
     options = parse()
-    only = options.only or []
     sections = _sections(options)
-    cases = {name: case for name, case in CASES.items() if name in only} or CASES
+    cases = {name: case for name, case in CASES.items() if name in (options.only or [])} or CASES
     print("\n".join(machine().values()) + "\n")
     trajopt.set_num_threads(1)
     figures: dict[str, Any] = {"machine": machine()}
@@ -181,10 +180,7 @@ def main() -> int:
     if "sweep" in sections:
         _show(figures, "sweep", sweep.measure(count=options.count), sweep.report)
         status |= int(sweep.failures(figures["sweep"]))
-    if "startup" in sections:
-        _show(figures, "startup", startup.measure(chosen), startup.report)
-    if "edits" in sections:
-        _edits(options.count, figures)
+    _starts(sections, chosen, options.count, figures)
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1))
     return status
@@ -201,9 +197,12 @@ def _show(figures: dict[str, Any], section: str, measured: Any, report: Any) -> 
     print(report(measured), flush=True)
 
 
-def _edits(count: int | None, figures: dict[str, Any]) -> None:
-    _show(figures, "edits", edits.measure(count), edits.report)
-    _show(figures, "code-generation", code_generation.measure(count), code_generation.report)
+def _starts(sections: set[str], cases: dict[str, Case], count: int | None, figures: dict[str, Any]) -> None:
+    if "startup" in sections:
+        _show(figures, "startup", startup.measure(cases), startup.report)
+    if "edits" in sections:
+        _show(figures, "edits", edits.measure(count), edits.report)
+        _show(figures, "code-generation", code_generation.measure(count), code_generation.report)
 
 
 def _robustness(options: argparse.Namespace, figures: dict[str, Any]) -> None:

@@ -132,6 +132,17 @@ def test_equal_instructions_are_merged_and_unused_ones_dropped() -> None:
     assert kept.outputs == [[2, None, 1]]
 
 
+def test_lists_without_unused_instructions_stay_as_they_are() -> None:
+    code = read_instructions(chain(5))
+    assert drop_unused(code) is code
+
+
+def test_reals_are_numbered_in_the_order_in_which_llvm_counts_them() -> None:
+    for part in EmittedFunction("f", read_instructions(chain(400)), 8).parts:
+        results = [line.split(" = ")[0] for line in part.splitlines() if line[:1] == "%" and line[1].isdigit()]
+        assert results == [f"%{n}" for n in range(1, len(results) + 1)]
+
+
 def test_zero_and_minus_zero_are_not_merged() -> None:
     writer = InstructionWriter()
     numbers = [writer.constant(v) for v in (0.0, -0.0, np.nan, 0.0, -0.0, float("nan"))]

@@ -7,6 +7,7 @@ shows in all of them. That the program is the right one is what `test_modes_exac
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import gmpy2
@@ -42,6 +43,12 @@ def states() -> dict[str, Case]:
     return {"standing": case, "landing": case.at(case.q, landing), "sliding": case.at(tilted, sliding)}
 
 
+@functools.lru_cache(maxsize=1)
+def simulator_of(mode: str, options: tuple[tuple[str, str], ...]) -> Simulator:
+    """The quadruped's simulator, which all states of a mode share: its program is read once."""
+    return quadruped().simulator(mode, **dict(options))
+
+
 def evaluated(simulator: Simulator, x: Any, tau: Any) -> Any:
     """The result of the mode in 200 bits."""
     m = simulator.model
@@ -75,7 +82,7 @@ def test_a_quadruped(mode: str, options: dict[str, str], state: str) -> None:
     x = np.concatenate([case.x, more]) if mode.startswith(("INVERSE", "BACKWARD")) else case.x
     takes_torque = mode not in ("INVERSE_I", "INVERSE_LF")
     tau = tau if takes_torque else 0 * tau
-    simulator = case.simulator(mode, **options)
+    simulator = simulator_of(mode, tuple(options.items()))
     value, Dqdq, Dtau = simulator.simulate(DT, x, tau if takes_torque else None, Dqdq=True, Dtau=takes_torque)
     exact_x, exact_tau = (HIGH.array(a, a.shape) for a in (x, tau))
     right = to_float64(evaluated(simulator, exact_x, exact_tau))

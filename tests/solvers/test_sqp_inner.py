@@ -109,8 +109,9 @@ def test_rough_steps_are_not_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(QuadraticModel, "corrected", counted)
     problem = problems.load("quadrotor-obstacles").problem
-    for iterations in (None, 20):
-        SolverSQP(problem, SQPOptions(steps="linear", qp="admm", qp_iterations=iterations, max_iterations=10)).solve()
+    for qp_iterations, iterations in ((None, 1), (20, 10)):
+        options = SQPOptions(steps="linear", qp="admm", qp_iterations=qp_iterations, max_iterations=iterations)
+        SolverSQP(problem, options).solve()
     assert corrections
     assert QPStatus.MAX_ITERATIONS not in corrections
 

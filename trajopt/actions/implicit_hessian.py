@@ -11,7 +11,7 @@ second one the second derivatives; the rest are matrix products, which leave out
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import casadi as ca
 from casadi import SX
@@ -23,14 +23,14 @@ from trajopt.contacts.implicit_steps import moving, solution_steps
 from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import named_call
+from trajopt.model.parts import Given, named_call
 
 
 def add_implicit_hessian(
     program: Program,
     node: ImplicitNode,
     values: Mapping[str, SX],
-    inputs: Sequence[tuple[SX, Array]],
+    inputs: Given,
     multipliers: Multipliers,
 ) -> Array:
     """Adds the steps that give the Hessian of the Lagrangian (n, n).
@@ -49,7 +49,7 @@ def add_implicit_hessian(
     xnext = expressions["xnext"]
     by_z = ca.substitute(jacobian(total, z).T, reached, xnext)
     wanted = node.insert({"mu": node.adjoint(ca.densify(by_z)), **node.derivative_results()})
-    given = [*inputs, *known]
+    given: Given = [*inputs, *known]
     r = named_call(program, "Lagrangian: adjoint", given, {"z": node.solution, **wanted})
     mu = SX.sym("mu", z.numel())
     blocks = _second_derivatives(node, total - ca.dot(mu, node.residual))

@@ -31,7 +31,7 @@ from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.content import Without
 from trajopt.model.parameters import Parameter
-from trajopt.model.parts import ParameterArray, Part, kept_part
+from trajopt.model.parts import Given, ParameterArray, Part, kept_part
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody, check_robot_state
 from trajopt.types import Reals
@@ -190,7 +190,7 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         curvature, rest = self.costs.curvature(i)
         values = {"cost": rest, "curvature": curvature, "xnext": self._next_state(i)}
         values |= {"rows": self.constraints.rows(i)} if self.constraints.constraints else {}
-        inputs = [(i.x, point.x), (self.layout, point.parameters)]
+        inputs: Given = [(i.x, point.x), (self.layout, point.parameters)]
         return add_implicit_hessian(program, self.node(i), values, inputs, multipliers)
 
     def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:

@@ -25,8 +25,8 @@ Arrays = Mapping[str, Array]
 def lead_on(program: Program, stack: Stack, r: Arrays, costs: Arrays, rows: Arrays) -> Array:
     """Adds the steps that give the derivative of the motion (nv, n), and complete those of costs and rows.
 
-    With S = ds/dy: g + Sᵀ Lz in place of g, H + Sᵀ (Lzz S + Lzy) + Lzyᵀ S in place of H, C + Rz S in place of C. They are
-    left out for contacts whose forces nothing feels, as costs within friction cones.
+    With S = ds/dy: g + Sᵀ Lz in place of g, H + Sᵀ (Lzz S + Lzy) + Lzyᵀ S in place of H, C + Rz S in place of C.
+    Contacts whose forces nothing feels are left out, as costs within friction cones.
 
     Args:
         program: Where they go.

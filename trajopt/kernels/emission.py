@@ -77,7 +77,7 @@ class EmittedFunction:
         return slots, size
 
     def _output_stores(self) -> dict[int, list[tuple[str, int]]]:
-        """Where each value goes that is written to memory: (array, element)."""
+        """Places in memory of each value that is written there: (array, element)."""
         stores: dict[int, list[tuple[str, int]]] = {v: [("%scratch", slot)] for v, slot in self._slots.items()}
         for output, values in enumerate(self._code.outputs):
             for element, v in enumerate(values):

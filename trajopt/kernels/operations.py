@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import struct
 from collections.abc import Callable
-from importlib.metadata import version
 
 import casadi as ca
 
@@ -100,7 +99,7 @@ def intrinsic(lanes: LaneType, name: str, arguments: int) -> tuple[str, str]:
 
 
 def part_name(result: str) -> str:
-    """What the names of intermediate values begin with: a number, such as that of %12, cannot."""
+    """Beginning of the names of intermediate values: a number, such as that of %12, cannot be continued."""
     return f"%v{result[1:]}"
 
 
@@ -136,6 +135,8 @@ def real_text(lanes: LaneType, result: str, op: int, a: str, b: str) -> list[str
         return lanes.call(result, LIBM_BINARY[op], [a, b])
     if op in _SPECIAL:
         return _SPECIAL[op](lanes, result, a, b)
+    from importlib.metadata import version
+
     name = next((n for n in dir(ca) if n.startswith("OP_") and getattr(ca, n) == op), f"operation {op}")
     raise UnsupportedOperationError(f"{name} of CasADi {version('casadi')} is not known to trajopt; please report it")
 

@@ -10,7 +10,6 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import casadi as ca
@@ -21,7 +20,6 @@ import numpy.typing as npt
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, shown
 from trajopt.kernels.expression import Expression
 from trajopt.kernels.instruction_list import BOOLEAN, InstructionList
-from trajopt.kernels.instructions import read_instructions
 from trajopt.kernels.mpfr_operations import CONDITIONS, FUNCTIONS, LOGIC, TEXT
 from trajopt.kernels.numbers import Numbers, Values
 
@@ -121,7 +119,7 @@ _plans: weakref.WeakKeyDictionary[Expression, _Plan] = weakref.WeakKeyDictionary
 def _plan(expression: Expression) -> _Plan:
     plan = _plans.get(expression)
     if plan is None:
-        plan = _plans[expression] = _Plan(read_instructions(expression.function))
+        plan = _plans[expression] = _Plan(expression.code)
     return plan
 
 
@@ -183,5 +181,7 @@ class _Writer:
 
 
 def _name(op: int) -> str:
+    from importlib.metadata import version
+
     name = next((n for n in dir(ca) if n.startswith("OP_") and getattr(ca, n) == op), f"operation {op}")
     return f"{name} of CasADi {version('casadi')}"

@@ -35,7 +35,7 @@ def lazy(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], 
         module = importlib.import_module(names[name])
         if module.__name__ == f"{package}.{name}":
             return module
-        for each in (n for n, where in names.items() if where == names[name]):
+        for each in (n for n, where in names.items() if where == module.__name__ != f"{package}.{n}"):
             setattr(sys.modules[package], each, getattr(module, each))
             explain_export(package, each)
         return getattr(sys.modules[package], name)

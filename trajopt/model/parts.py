@@ -22,6 +22,9 @@ from trajopt.model.functions import function_of
 from trajopt.model.parameters import ParameterLayout
 from trajopt.model.programs import kept
 
+Given = list[tuple[SX | ParameterLayout, Array]]
+"""Symbols, each with the array that it stands for; a layout stands for parameters, see `named_call`."""
+
 
 @dataclass(frozen=True)
 class ParameterArray:

@@ -72,6 +72,7 @@ def meaning(code: FunctionType | type) -> tuple[frozenset[str], list[Any]]:
 def _functions(kind: type) -> Iterator[tuple[str, FunctionType]]:
     """Functions of a class by name, those of properties and class methods among them."""
     for name, member in vars(kind).items():
+        parts: tuple[Any, ...]
         if isinstance(member, property):
             parts = (member.fget, member.fset, member.fdel)
         elif isinstance(member, functools.cached_property):

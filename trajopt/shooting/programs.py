@@ -21,7 +21,7 @@ from trajopt.errors import UnsupportedOperationError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import named_call
+from trajopt.model.parts import Given, named_call
 from trajopt.model.programs import kept
 from trajopt.states.base import StateAbstract
 
@@ -114,7 +114,7 @@ def gradient_ahead(model: ActionModelExpression) -> Program:
     x, p, dx = program.input(model.state.nx), program.input(model.layout.size), program.input(model.state.ndx)
     i, step, costs = Instant(model.state, 0), SX.sym("dx", model.state.ndx), model.end_costs
     assert costs is not None
-    inputs = [(i.x, x), (model.layout, p), (step, dx)]
+    inputs: Given = [(i.x, x), (model.layout, p), (step, dx)]
     results = dict(zip(("p", "change"), costs.gradient_ahead(i, step)))
     program.output(*named_call(program, "gradient", inputs, results).values())
     return program

@@ -131,7 +131,8 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         return {name: SX(ca.sparsify(value)) for name, value in results.items()}
 
     def _dynamics_name(self) -> str:
-        return f"{super()._dynamics_name()} with {len(self.contacts.sizes)} contacts"
+        count = len(self.contacts.sizes)
+        return f"{super()._dynamics_name()} with {count} contact{'s' * (count != 1)}"
 
     def _led_on(
         self,

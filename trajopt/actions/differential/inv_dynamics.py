@@ -23,8 +23,8 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parameters import Parameter, ParameterLayout
-from trajopt.model.parts import named_call, symbol_of
+from trajopt.model.parameters import Parameter
+from trajopt.model.parts import Given, named_call, symbol_of
 from trajopt.residuals.equation import ResidualModelEquation
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody
@@ -119,7 +119,8 @@ class DifferentialActionModelInvDynamicsAbstract(DifferentialActionModelAbstract
         node = self.node(instant)
         self.constraints.rows(node.seen)
         motion = bool(node.seen.solved_motion.numel())
-        chain = _chain(*node.chain_rows().values(), self.state.ndx, self.contacts.nc, motion=motion)
+        torque, equations = node.chain_rows().values()
+        chain = _chain(torque, equations, self.state.ndx, self.contacts.nc, motion=motion)
         return SX(ca.sparsify(self.constraints.derivative(node.seen) @ chain))
 
     def forces(self, instant: Instant) -> dict[str, SX]:
@@ -184,7 +185,7 @@ def _chain(torque: SX, equations: SX, ndx: int, nc: int, *, motion: bool, solved
 
 def _chain_symbols(
     program: Program, found: Mapping[str, Array], by: Mapping[str, Array], names: Sequence[str]
-) -> tuple[dict[str, SX], list[tuple[SX | ParameterLayout, Array]]]:
+) -> tuple[dict[str, SX], Given]:
     """Symbols of the chain's rows, and of derivatives that are there, with what they stand for."""
     arrays = {name: found[name] for name in ("torque_rows", "equation_rows")}
     arrays |= {name: by[name] for name in names if name in by}

@@ -32,8 +32,7 @@ from trajopt.actions.lagrangian import implicit_expansion, second_derivatives, w
 from trajopt.errors import UnsupportedOperationError
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parameters import ParameterLayout
-from trajopt.model.parts import named_call
+from trajopt.model.parts import Given, named_call
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def _gradient(
 ) -> Array:
     """p = b dt λ + c⁺ dt m⁺ (ndx,)."""
     a, m = SX.sym("lambda", d.state.ndx), SX.sym("m", d.state.ndx)
-    inputs: list[tuple[SX | ParameterLayout, Array]] = [
+    inputs: Given = [
         (a, lam),
         (stage.at.parameters.layout, stage.at.parameters.array),
     ]
@@ -121,7 +120,7 @@ def _blocks(
     times = SX.sym("times", 3)
     scales = ca.densify(ca.vertcat(stage.c * dt, stage.c * before * dt**2, stage.c * dt))
     scaled = named_call(program, "times", [given], {"times": scales})["times"]
-    inputs = [(i.x, stage.at.x), (i.u, stage.at.u), given, (q, p), (w, stage.at.weight)]
+    inputs: Given = [(i.x, stage.at.x), (i.u, stage.at.u), given, (q, p), (w, stage.at.weight)]
     inputs += [(implicit.symbol, stage.a), (times, scaled)]
     curvature, cost = (w * part for part in d.costs.curvature(i))
     if rows is not None:

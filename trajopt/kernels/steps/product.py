@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from trajopt.kernels.entry import EntryWriter
     from trajopt.kernels.program import Program
 
-# Measured with 18 x 30 x 48 in GFlop/s, 8 lanes on AVX-512 and 4 on AVX2: 2 x 3, 3 x 3, 4 x 3, 4 x 4 have 30, 34, 34, 34
-# and 31, 35, 36, 18. Text of 4 x 3 takes 0.1 to 0.4 s more to compile, and gains 1 % of an iteration at most.
+# Measured with 18 x 30 x 48 in GFlop/s, 8 lanes on AVX-512 and 4 on AVX2: 2 x 3, 3 x 3, 4 x 3, 4 x 4 have 30, 34, 34,
+# 34 and 31, 35, 36, 18. Text of 4 x 3 takes 0.1 to 0.4 s more to compile, and gains 1 % of an iteration at most.
 BLOCK = (2, 3)
 
 
