@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from trajopt import kernels, problems
+from trajopt import kernels
 from trajopt.checks import check_text
+from trajopt.problems.ready import MODULES, describe, load
 
 REACH = "arm-reach"
 """What is compiled for robots without gaits."""
@@ -13,8 +14,8 @@ REACH = "arm-reach"
 
 def of_robot(robot: str) -> list[str]:
     """Names of the problems that `warm` compiles: the gaits of a robot with legs, a reach of any other."""
-    gaits = [n for n, module in problems.MODULES.items() if module.endswith("_gaits") and not n.startswith("crocoddyl")]
-    return [name for name in gaits if robot in problems.describe(name).robots] or [REACH]
+    gaits = [n for n, module in MODULES.items() if module.endswith("_gaits") and not n.startswith("crocoddyl")]
+    return [name for name in gaits if robot in describe(name).robots] or [REACH]
 
 
 def warm(robot: str, *, begin: Callable[[str], object] = lambda _: None) -> list[str]:
@@ -38,7 +39,7 @@ def warm(robot: str, *, begin: Callable[[str], object] = lambda _: None) -> list
     names = of_robot(check_text("robot", robot))
     for name in names:
         begin(name)
-        case = problems.load(name, robot)
+        case = load(name, robot)
         case.solve()
         kernels.wait_until_optimised()
     return names

@@ -49,6 +49,7 @@ def test_all_that_a_solve_writes_has_a_label(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("TRAJOPT_CACHE_DIR", str(tmp_path / "cache"))
     kernels.forget()
     problems.load("arm-reach", "planar-2r").solve()
+    kernels.wait_until_optimised()
     found = cache.contents()
     assert {each.form for each in found} <= set(cache.FORMS)
     kinds = {each.kind for each in found if each.robot == "planar-2r"}

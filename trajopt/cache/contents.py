@@ -1,4 +1,4 @@
-"""What the disk cache holds: entries by robot, kind and form, from their labels alone.
+"""Contents of the disk cache: entries by robot, kind and form, from their labels alone.
 
 A label is "FORM: WHAT", such as "quick code: derivatives of dynamics of go2 with 4 contacts". Its robot is behind the
 last " of ", or it is the class of a model that has no robot.
@@ -43,7 +43,7 @@ class Content:
 
 
 def contents() -> list[Content]:
-    """What is in the cache, by robot, kind and form; robots by their size, the largest first."""
+    """Entries of the cache by robot, kind and form; robots by their size, the largest first."""
     sizes: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for label, size in disk.labels():
         sizes[parsed(label)].append(size)

@@ -109,7 +109,7 @@ def _checksum(entry: str, labelled: bytes) -> bytes:
 
 
 def _end_of_label(head: bytes) -> int:
-    """Where the content of a file begins, from the start of the file."""
+    """Place in a file at which its content begins, by the start of the file."""
     return HEAD + int.from_bytes(head[HEAD - 2 : HEAD], "little")
 
 

@@ -98,7 +98,7 @@ class CallbackVerbose(Callback):
         if not self._closing:
             return
         plural = "" if solution.iterations == 1 else "s"
-        totals = f"cost {solution.cost:.8g} after {solution.iterations} iteration{plural} in {solution.time_words}"
+        totals = f"cost {solution.cost:.8g} after {solution.iterations} iteration{plural} in {solution.seconds:.3g} s"
         self._print(str(solution.status), "bold green" if solution.converged else "bold yellow")
         self._print(totals)
 

@@ -70,7 +70,7 @@ def compilations() -> int:
 
 
 def compiled() -> list[str]:
-    """What these pieces compute, such as "costs of go2", in the order in which they were compiled."""
+    """Names of these pieces, such as "costs of go2", in the order in which they were compiled."""
     return list(_compiled)
 
 

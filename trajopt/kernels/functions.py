@@ -39,7 +39,7 @@ class Piece(Protocol):
 
     @property
     def label(self) -> str:
-        """What it computes, for messages."""
+        """Name of what it computes, for messages."""
 
     @property
     def symbol(self) -> str:
@@ -67,17 +67,21 @@ class Wanted:
 
     @property
     def label(self) -> str:
+        """Name of what it computes, such as "costs of go2"."""
         return self.expression.label
 
     @property
     def symbol(self) -> str:
+        """Symbol of its code, the same at all levels."""
         return symbol_of(self.expression, self.width)
 
     @property
     def key(self) -> str:
+        """Key of its entry in the disk cache."""
         return cache_key(self.expression, self.width, self.level)
 
     def texts(self) -> tuple[list[str], int]:
+        """LLVM modules, and the scalars of scratch that they need."""
         emitted = emission.EmittedFunction(self.symbol, self.expression.code, self.width)
         return emitted.parts, emitted.scratch
 
@@ -92,13 +96,16 @@ class Routine:
 
     @property
     def label(self) -> str:
+        """Name of what it computes, such as "matmul"."""
         return self.symbol.rpartition("_")[0].removeprefix("trajopt_")
 
     @property
     def key(self) -> str:
+        """Key of its entry in the disk cache."""
         return cache.key("routine", self.symbol, compiler.target_description())
 
     def texts(self) -> tuple[list[str], int]:
+        """Its LLVM module; it needs no scratch."""
         return [self.write()], 0
 
 

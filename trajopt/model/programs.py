@@ -49,7 +49,7 @@ def kept(model: Model, name: Hashable, build: Callable[[], T], *, about: Sequenc
 
 
 def label_of(model: Model, name: Hashable) -> str:
-    """What a result is, for messages: "dynamics of go2", or of the model's class if it has no robot."""
+    """Name of a result for messages: "dynamics of go2", or of the model's class if it has no robot."""
     words = name if isinstance(name, tuple) else (name,)
     what = words[1] if words[0] == "part" else words[0]
     robot = getattr(getattr(model, "state", None), "robot", None)

@@ -22,7 +22,7 @@ def dumps(thing: Any) -> bytes:
 
 
 def loads(data: bytes) -> Any:
-    """What `dumps` was given.
+    """The program or object that `dumps` took.
 
     Raises:
         MissingError: An expression is not in the cache any more.

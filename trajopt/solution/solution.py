@@ -23,6 +23,7 @@ from trajopt.shooting import inspection
 from trajopt.solution import file
 from trajopt.solution.left_out import adjoint
 from trajopt.solution.record import IterationRecord, SolverStatus
+from trajopt.solution.seconds import time_words
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from trajopt.display import View
     from trajopt.shooting import ShootingProblem
     from trajopt.solution.description import Description
-
-COUNTS = 0.05
-"""Time of compiling from which it is told [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,14 +92,8 @@ class Solution(ExplainsAttributes):
         T, nx = len(self.us), self.xs.shape[1]
         return (
             f"Solution({self.solver}: {self.status.name}, cost={self.cost:.10g}, iterations={self.iterations}, T={T}, "
-            f"nx={nx}, nu={self.us.shape[1]}, {self.time_words})"
+            f"nx={nx}, nu={self.us.shape[1]}, {time_words(self)})"
         )
-
-    @property
-    def time_words(self) -> str:
-        """Time of the solve in words, with that of compiling apart where it counts: "0.11 s and 4.2 s to compile"."""
-        apart = f" and {self.compile_seconds:.2g} s to compile" if self.compile_seconds >= COUNTS else ""
-        return f"{self.seconds:.3g} s{apart}"
 
     @property
     def times(self) -> Reals | None:
