@@ -14,6 +14,7 @@ from tests.mpc import support
 from trajopt import kernels, mpc, problems
 from trajopt.kernels import compiler, machine
 from trajopt.mpc.server import MPCServer
+from trajopt.shooting import ShootingProblem
 from trajopt.solvers import SolverFDDP
 
 MODES = {
@@ -66,18 +67,27 @@ def test_nothing_is_compiled_after_the_first_solve(mode: str) -> None:
     assert compiler.compilations() == before
 
 
+def reach() -> ShootingProblem:
+    """Large enough for quick code, small enough to be optimised within a second."""
+    return problems.load("arm-reach", "planar-3r", T=10).problem
+
+
+def begun() -> None:
+    mpc.MPCController(reach()).reset()
+
+
 def served() -> None:
-    with MPCServer(SolverFDDP(problems.load("arm-reach", "planar-3r").problem), "tcp://127.0.0.1:*"):
+    with MPCServer(SolverFDDP(reach()), "tcp://127.0.0.1:*"):
         pass
 
 
 def simulated() -> None:
-    controller = running("real-time")
+    controller = mpc.MPCController(reach())
     mpc.simulate(controller, None, controller.problem.x0, 2 * controller.dt)
 
 
-@pytest.mark.parametrize("run", [served, simulated])
-def test_servers_and_closed_loops_wait_for_optimised_code(
+@pytest.mark.parametrize("run", [begun, served, simulated])
+def test_controllers_servers_and_closed_loops_wait_for_optimised_code(
     monkeypatch: pytest.MonkeyPatch, run: Callable[[], None]
 ) -> None:
     """Unless there is none."""

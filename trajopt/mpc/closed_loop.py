@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from trajopt.checks import check_flag, check_non_negative, check_positive
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown
-from trajopt.kernels import wait_until_optimised
 from trajopt.model.calls import wrong_call
 from trajopt.mpc.disturbance import Disturbance, Noise, Push, Rate
 from trajopt.mpc.errors import ClosedLoopError
@@ -197,8 +196,6 @@ class _Loop:
                 for k in range(periods):
                     with self._told(k):
                         x = self._period(k, x)
-                    if k == 0:
-                        wait_until_optimised()  # the plant's code too
                     tell(k + 1)
         except KeyboardInterrupt:
             stopped = f"interrupted at {recorder.time:.4g} s"
