@@ -1,4 +1,4 @@
-"""Families by name: the functions that `trajopt.problems` and `trajopt.problems.mpc` export."""
+"""Families of one kind by name."""
 
 from __future__ import annotations
 

@@ -168,13 +168,14 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         return self._finish(run)
 
     def _start(self, xs: Any, us: Any, is_feasible: bool, multipliers: Any) -> P:
+        called = time.perf_counter()
         self.problem.check_rows()
         given = self._multipliers(xs, multipliers)
         if isinstance(xs, Solution):
             xs, us = xs.xs, xs.us if us is None else us
         states, controls, feasible = self._guess(xs, us, is_feasible)
         run = self.progress_type(
-            x0=self.problem.x0, trajectory=(states, controls), feasible=feasible, multipliers=given
+            x0=self.problem.x0, trajectory=(states, controls), feasible=feasible, multipliers=given, called=called
         )
         self.prepare(run)
         run.started = time.perf_counter()  # compiling does not count
@@ -236,6 +237,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             history=tuple(run.history),
             solver=type(self).__name__,
             seconds=run.seconds,
+            compile_seconds=run.compile_seconds,
             x0=run.x0,
             failed_knot=run.failed_knot,
             problem=self.problem,

@@ -26,7 +26,8 @@ class Progress:
         status: Why the solve is over; None as long as it is not.
         multipliers: Multipliers by name that came with the guess, as in `Solution`; none by default.
         failed_knot: Knot where a direction could not be computed, if that ended the solve.
-        started: When the solve began, after compiling, by time.perf_counter() [s].
+        called: When the solve was asked for, by time.perf_counter() [s].
+        started: When the first iteration began, later by what was compiled since [s].
     """
 
     methods_explain = ()  # solvers call them in each iteration, see `trajopt.model.calls`
@@ -40,12 +41,18 @@ class Progress:
     status: SolverStatus | None = None
     multipliers: Mapping[str, Reals] = field(default_factory=dict)
     failed_knot: int | None = None
+    called: float = field(default_factory=time.perf_counter)
     started: float = field(default_factory=time.perf_counter)
 
     @property
     def seconds(self) -> float:
-        """Wall time since the start of the solve [s]."""
+        """Wall time since the start of the solve, without compiling [s]."""
         return time.perf_counter() - self.started
+
+    @property
+    def compile_seconds(self) -> float:
+        """Wall time beside `seconds`: building, loading and compiling code, with the guess [s]."""
+        return self.started - self.called
 
     def record(self, **columns: Any) -> IterationRecord:
         """The record of this iteration: its number, the cost and the time, and the columns that the solver gives."""

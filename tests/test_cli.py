@@ -134,7 +134,9 @@ def test_solve_prints_the_table_and_the_result():
     assert float(block["cost"]) == pytest.approx(COST, rel=1e-6)
     assert re.fullmatch(r"8\.3835658 \(difference [+-]\d\.\de[+-]\d\d\); Riccati", block["reference"])
     assert block["iterations"] == "2"
-    assert re.fullmatch(r"\d+\.\d\d s to build and compile, \d+\.\d{3} s to solve", block["time"])
+    assert re.fullmatch(
+        r"\d+\.\d\d s to build the problem, \d+\.\d\d s to compile, \d+\.\d{3} s to solve", block["time"]
+    )
     assert block["distance"] == "0.343 m"
     assert result.stdout.count("converged") == 1
     assert re.fullmatch(r"[\x20-\x7e\n]*", result.stdout)
@@ -360,12 +362,29 @@ def test_cache_info_and_clear(monkeypatch, tmp_path):
     cache.store("one", b"x" * 2**20)
     cache.store("two", b"y" * 2**20)
     lines = run("cache", "info").stdout.splitlines()
-    assert lines == [f"folder   {folder}", "entries  2", "size     2.0 MiB of at most 7 MiB"]
+    assert lines[:4] == [f"folder   {folder}", "entries  2", "size     2.0 MiB of at most 7 MiB", ""]
+    assert [line.split() for line in lines[4:]] == [
+        ["robot", "kind", "other"],
+        ["shared", "others", "2,", "2048", "KiB"],
+    ]
     assert run("cache", "clear").stdout == "removed 2 entries\n"
     assert cache.load("one") is None
     assert run("cache", "info").stdout.splitlines()[1] == "entries  0"
     cache.store("one", b"x")
     assert run("cache", "clear").stdout == "removed 1 entry\n"
+
+
+def test_cache_info_lists_robots_and_kinds(monkeypatch, tmp_path):
+    monkeypatch.setenv("TRAJOPT_CACHE_DIR", str(tmp_path / "kernels"))
+    cache.store("one", b"x" * 2048, "quick code: derivatives of dynamics of go2 with 4 contacts")
+    cache.store("two", b"x" * 4096, "quick code: dynamics of go2 with 4 contacts")
+    cache.store("three", b"x", "expression: costs of the end of go2")
+    lines = run("cache", "info").stdout.splitlines()[4:]
+    assert [line.split() for line in lines] == [
+        ["robot", "kind", "expression", "quick", "code"],
+        ["go2", "dynamics", "2,", "6", "KiB"],
+        ["costs", "1,", "0", "KiB"],
+    ]
 
 
 def test_cache_that_is_off(monkeypatch):

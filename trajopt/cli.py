@@ -15,12 +15,14 @@ import typer
 
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.terminal import SOLVERS, assignments, clean_errors, new_console, show_row
+from trajopt.terminal.cache import cache_app
 from trajopt.terminal.ik import inverse_kinematics
 from trajopt.terminal.inverse_dynamics import forces_of_motion
 from trajopt.terminal.mpc import control
 from trajopt.terminal.serve import serve
 from trajopt.terminal.show import show_motion, show_until_closed
 from trajopt.terminal.sweep import sweep
+from trajopt.terminal.warm import warm_up
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,7 +36,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Trajectory optimization for robots.",
 )
-cache_app = typer.Typer(no_args_is_help=True, help="The cache of compiled code on disk.")
 app.add_typer(cache_app, name="cache")
 app.command("mpc")(control)
 app.command("serve")(serve)
@@ -42,6 +43,7 @@ app.command("show")(show_motion)
 app.command("inverse-dynamics")(forces_of_motion)
 app.command("ik")(inverse_kinematics)
 app.command("sweep")(sweep)
+app.command("warm")(warm_up)
 
 
 def main() -> None:
@@ -117,7 +119,7 @@ def solve(
         solver_class, options = _solver_and_options(case, solver, assignments("--option", solver_options))
         callbacks = () if quiet else (CallbackVerbose(console=console, closing=False),)
         solution = solver_class(case.problem, options, callbacks=callbacks).solve(case.xs, case.us)
-        _report(console, case, solution, time.perf_counter() - begin - solution.seconds)
+        _report(console, case, solution, time.perf_counter() - begin - solution.seconds - solution.compile_seconds)
         if plot is not None:
             from trajopt.plotting import plot_pages
 
@@ -240,31 +242,6 @@ def _robots(about: ProblemInfo) -> str:
     return ", ".join([*about.robots, *(["or any arm, by name or file"] if about.any_robot else [])])
 
 
-@cache_app.command("info")
-def cache_info() -> None:
-    """Show the folder and the size of the cache."""
-    from trajopt import cache
-
-    with clean_errors():
-        info = cache.info()
-        if info.directory is None:
-            typer.echo("off: every start compiles (set TRAJOPT_CACHE_DIR to a folder)")
-            return
-        typer.echo(f"folder   {info.directory}")
-        typer.echo(f"entries  {info.entries}")
-        typer.echo(f"size     {info.size / 2**20:.1f} MiB of at most {info.limit / 2**20:.0f} MiB")
-
-
-@cache_app.command("clear")
-def cache_clear() -> None:
-    """Remove every entry of the cache."""
-    from trajopt import cache
-
-    with clean_errors():
-        count = cache.clear()
-        typer.echo(f"removed {count} {'entry' if count == 1 else 'entries'}")
-
-
 def _load(console: Console, name: str, robot: str | None, values: dict[str, Any]) -> ProblemCase:
     """A ready problem with options."""
     from trajopt import problems
@@ -353,7 +330,8 @@ def _report(console: Console, case: ProblemCase, solution: Solution, building: f
         source = f"; {case.reference_source}" if case.reference_source else ""
         show_row(console, "reference", f"{case.reference_cost:.8g} (difference {difference:+.1e}){source}")
     show_row(console, "iterations", str(solution.iterations))
-    show_row(console, "time", f"{building:.2f} s to build and compile, {solution.seconds:.3f} s to solve")
+    solving = f"{solution.compile_seconds:.2f} s to compile, {solution.seconds:.3f} s to solve"
+    show_row(console, "time", f"{building:.2f} s to build the problem, {solving}")
     for key, value in (case.report(solution) | limits_report(solution) | constraints_report(solution)).items():
         show_row(console, key, value)
     for words in misses(solution):

@@ -60,7 +60,7 @@ def main(scenario: str, edit: str) -> None:
     solver, options = (SolverSQP, SQPOptions) if edit == "constraint" else (SolverFDDP, FDDPOptions)
     solver(problem, options(max_iterations=10), callbacks=[lambda _: marks.append(clock())]).solve(*guess)
     if edit == "session":
-        from tests.benchmarks.ours import wait_until_optimised
+        from trajopt.kernels import wait_until_optimised
 
         wait_until_optimised()
     print(json.dumps(dict(zip(("wall", "cpu", "children"), (marks[1] - marks[0]).tolist()))))

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tests.benchmarks.ours import wait_until_optimised
 from tests.benchmarks.table import bar, number, table
 from tests.support import arm_reaches
 from trajopt.actions.expression import ActionModelExpression
+from trajopt.kernels import wait_until_optimised
 from trajopt.shooting import programs
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian

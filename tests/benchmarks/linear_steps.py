@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 
-from tests.benchmarks.ours import wait_until_optimised
 from tests.benchmarks.table import bar, number, table
 from tests.support import legged_problems
+from trajopt.kernels import wait_until_optimised
 from trajopt.solvers import FDDPOptions, SolverAbstract, SolverFDDP, SolverSQP, SQPOptions
 from trajopt.types import Reals
 

@@ -17,9 +17,8 @@ import numpy as np
 
 from tests.benchmarks.machine import ROOT
 from tests.benchmarks.memory import give_back, resident
-from tests.benchmarks.ours import wait_until_optimised
 from tests.benchmarks.table import bar, number, table
-from trajopt.kernels import compiler
+from trajopt.kernels import compiler, wait_until_optimised
 from trajopt.problems import mpc as closed_loops
 
 CASES = {"arm-tracking": (1.0, 0.5), "quadruped-trot-mpc": (10.0, 5.0)}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 
 from tests.benchmarks.cases import Case
 from tests.benchmarks.peers.stopwatch import median_seconds
+from trajopt.kernels import wait_until_optimised
 
 PARTS = ("calc_diff", "backward", "rollout", "iteration")
 
@@ -64,10 +64,3 @@ class Ours:
         micros = {part: 1e6 * median_seconds(call, seconds=seconds / 4) / problem.T for part, call in parts.items()}
         micros["iteration"] = 1e6 * solve / solution.iterations / problem.T
         return Row(micros=micros, knots=problem.T, iterations=solution.iterations, cost=solution.cost)
-
-
-def wait_until_optimised() -> None:
-    """Returns when no code is being optimised in the background: large programs run as quick code until then."""
-    for thread in threading.enumerate():
-        if thread.name == "trajopt-optimise":
-            thread.join()

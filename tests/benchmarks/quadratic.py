@@ -13,10 +13,10 @@ import casadi as ca
 import numpy as np
 
 from tests.benchmarks.constrained import EXAMPLES, PROGRAMS, Constrained
-from tests.benchmarks.ours import wait_until_optimised
 from tests.benchmarks.peer_process import PeerProcess
 from tests.benchmarks.table import bar, number, table
 from tests.support.first_programs import first_program
+from trajopt.kernels import wait_until_optimised
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers import SolverSQP, SQPOptions
 from trajopt.solvers.qp import ADMM, ADMMOptions, InteriorPoint, StageQP

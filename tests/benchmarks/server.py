@@ -20,9 +20,9 @@ import numpy as np
 
 import trajopt
 from tests.benchmarks.machine import ROOT
-from tests.benchmarks.ours import wait_until_optimised
 from tests.benchmarks.table import bar, number, table
 from tests.mpc import served
+from trajopt.kernels import wait_until_optimised
 from trajopt.mpc.server import MPCClient, MPCServer
 from trajopt.mpc.server.messages import unpack
 from trajopt.problems import mpc as closed_loops

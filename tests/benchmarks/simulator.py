@@ -18,9 +18,9 @@ import pinocchio as pin
 import trajopt
 from tests.benchmarks.machine import ROOT
 from tests.benchmarks.mjcf import mjcf, state
-from tests.benchmarks.ours import wait_until_optimised
 from tests.benchmarks.peer_process import SCRIPTS, PeerProcess
 from tests.benchmarks.table import bar, number, table
+from trajopt.kernels import wait_until_optimised
 from trajopt.simulator import MDPContact, Simulator
 
 ROBOT, FEET, RADIUS, FRICTION = "a1", ("FL_foot", "FR_foot", "RL_foot", "RR_foot"), 0.02, 0.7

@@ -77,7 +77,7 @@ def solve(name: str, spawned: float) -> dict[str, float]:
     """Seconds from the start of Python to the solution, and what they went into."""
     marks = [spawned, time.monotonic()]
     from tests.benchmarks.cases import CASES
-    from tests.benchmarks.ours import wait_until_optimised
+    from trajopt.kernels import wait_until_optimised
 
     marks.append(time.monotonic())
     clock = Clock()

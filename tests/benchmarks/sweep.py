@@ -24,8 +24,8 @@ import numpy as np
 
 import trajopt
 from tests.benchmarks.machine import ROOT
-from tests.benchmarks.ours import wait_until_optimised
 from tests.benchmarks.table import bar, number, table
+from trajopt.kernels import wait_until_optimised
 from trajopt.sweeps import Recipe, Sweep, random
 
 COUNT, CHUNK = 10_000, 64  # rows, rows of a chunk

@@ -103,6 +103,36 @@ def test_entry_under_another_name_is_not_used(folder: Path) -> None:
     assert cache.load(KEY) is None
 
 
+def test_label_is_verified_and_told_without_the_content(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cache.store(KEY, b"content", "quick code: costs of go2")
+    cache.store(cache.key("long"), b"", "é" * 1000)
+    cache.store(cache.key("bare"), b"content")
+    os.utime(folder / f"{KEY}.kernel", (1.0, 1.0))
+    told = dict(cache.labels())
+    assert set(told) == {"quick code: costs of go2", "é" * (cache.LABEL // 2), ""}
+    assert sum(told.values()) == cache.info().size
+    assert (folder / f"{KEY}.kernel").stat().st_mtime == 1.0  # it was not used
+    assert cache.load(KEY) == b"content"
+    assert cache.load(cache.key("long")) == b""
+    path = folder / f"{KEY}.kernel"
+    path.write_bytes(path.read_bytes().replace(b"go2", b"go1"))
+    assert cache.load(KEY) is None
+    assert "is damaged" in caplog.text
+
+
+def test_files_of_another_format_are_not_met(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(cache, "MAGIC", b"trajopt kernel 1\n")
+        run(1.0)
+    before, old = compilations(), len(entries(folder))
+    np.testing.assert_array_equal(run(1.0), expected(1.0))
+    assert compilations() - before == old
+    assert not caplog.text
+    assert len(list(cache.labels())) == 2 * old
+
+
 def test_entry_that_others_could_have_written_is_not_used(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     cache.store(KEY, b"content")
     assert cache.load(KEY) == b"content"

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from tests.benchmarks.mpc_steps import Compilations
-from tests.benchmarks.ours import wait_until_optimised
 from tests.mpc import support
-from trajopt import mpc
-from trajopt.kernels import compiler
+from trajopt import kernels, mpc, problems
+from trajopt.kernels import compiler, machine
+from trajopt.mpc.server import MPCServer
+from trajopt.shooting import ShootingProblem
+from trajopt.solvers import SolverFDDP
 
 MODES = {
     "real-time": mpc.MPCOptions(dt=0.005),
@@ -40,12 +43,17 @@ def take(controller: mpc.MPCController, count: int, noise: float) -> list[mpc.MP
     return found
 
 
+def tiers() -> set[str]:
+    """Those of the code of all kernels of this process."""
+    return {each.tier for each in list(machine._living)}
+
+
 @pytest.mark.parametrize("mode", list(MODES))
 def test_nothing_is_compiled_after_the_first_solve(mode: str) -> None:
     """Nor when a step fails, or the last one was far away, or parameters and limits change."""
     controller = running(mode)
     controller.reset()
-    wait_until_optimised()
+    assert "quick" not in tiers()
     before = compiler.compilations()
     with Compilations() as compiled:
         take(controller, 10, 1e-3)
@@ -59,6 +67,39 @@ def test_nothing_is_compiled_after_the_first_solve(mode: str) -> None:
     assert compiler.compilations() == before
 
 
+def reach() -> ShootingProblem:
+    """Large enough for quick code, small enough to be optimised within a second."""
+    return problems.load("arm-reach", "planar-3r", T=10).problem
+
+
+def begun() -> None:
+    mpc.MPCController(reach()).reset()
+
+
+def served() -> None:
+    with MPCServer(SolverFDDP(reach()), "tcp://127.0.0.1:*"):
+        pass
+
+
+def simulated() -> None:
+    controller = mpc.MPCController(reach())
+    mpc.simulate(controller, None, controller.problem.x0, 2 * controller.dt)
+
+
+@pytest.mark.parametrize("run", [begun, served, simulated])
+def test_controllers_servers_and_closed_loops_wait_for_optimised_code(
+    monkeypatch: pytest.MonkeyPatch, run: Callable[[], None]
+) -> None:
+    """Unless there is none."""
+    monkeypatch.setenv("TRAJOPT_CACHE_DIR", "off")
+    for setting in ("off", "on"):
+        monkeypatch.setenv("TRAJOPT_OPTIMISE", setting)
+        kernels.forget()
+        gc.collect()
+        run()
+        assert ("quick" in tiers()) == (setting == "off")
+
+
 def test_counting_compilations_sees_them() -> None:
     with Compilations() as compiled:
         compiler.load([compiler.machine_code("define i64 @seen_by_a_test() { ret i64 1 }")], ["seen_by_a_test"], {})
@@ -70,7 +111,6 @@ def test_memory_stays_as_it_is(mode: str) -> None:
     """What grows at each step grows all the time; what is made once, when it is first needed, does not."""
     controller = running(mode)
     controller.reset()
-    wait_until_optimised()
     take(controller, 50, 1e-3)
     tracemalloc.start()
     try:

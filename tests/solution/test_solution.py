@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import pickle
+import time
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,20 @@ def test_format_1_is_read() -> None:
     assert loaded.K is not None
     assert loaded.K.shape == (20, 2, 3)
     assert not loaded.multipliers
+
+
+def test_time_of_compiling_is_told_apart_and_kept(tmp_path: Path) -> None:
+    """With `seconds` it is all that the call took, and files of earlier versions know none."""
+    solver, begun = SolverFDDP(problems.load("unicycle").problem), time.perf_counter()
+    solution = solver.solve()
+    assert 0.0 < solution.compile_seconds < solution.compile_seconds + solution.seconds < time.perf_counter() - begun
+    assert Solution.load(solution.save(tmp_path / "one.npz")).compile_seconds == solution.compile_seconds
+    assert solution.to_dict()["compile_seconds"] == solution.compile_seconds
+    assert Solution.load(OLD).compile_seconds == 0.0
+    long = dataclasses.replace(solution, seconds=0.1234, compile_seconds=2.345)
+    assert repr(long).endswith(", 0.123 s and 2.3 s to compile)")
+    assert " in 0.123 s and 2.3 s to compile" in long.explain()
+    assert repr(dataclasses.replace(long, compile_seconds=0.01)).endswith(", 0.123 s)")
 
 
 def test_format_2_is_read() -> None:

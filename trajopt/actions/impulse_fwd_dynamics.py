@@ -162,7 +162,7 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
             return Part.of(label, {"x": i.x}, self.layout, sparse)
 
         about = (Without(self, ("costs", "constraints")),)
-        part = kept_part(self, f"impulses {derivatives}", about, build)
+        part = kept_part(self, f"{'derivatives of ' * derivatives}impulses", about, build)
         assert point.u is not None
         arrays = {"x": point.x, "u": point.u}
         return arrays | part.call(program, arrays, given)

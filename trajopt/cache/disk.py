@@ -1,8 +1,8 @@
 """Disk cache of compiled code and programs: private to the user, written atomically, verified before it is loaded.
 
-Each entry is a file `KEY.kernel`: a header with the SHA-256 of key and content, then the content. What is damaged, no
-file of its own (a link, a folder), or could have been written by another user, counts as absent. Several processes may
-use one cache: a file appears whole or not at all.
+Each entry is a file `KEY.kernel`: a header with the SHA-256 of key, label and content, then label and content. The
+label says what the content is. What is damaged, no file of its own (a link, a folder), or could have been written by
+another user, counts as absent. Several processes may use one cache: a file appears whole or not at all.
 
 Environment:
     TRAJOPT_CACHE_DIR: Folder of the cache; "off" switches the cache off.
@@ -21,12 +21,15 @@ import shutil
 import stat
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from trajopt import source
 
-MAGIC = b"trajopt kernel 1\n"
+MAGIC = b"trajopt kernel 2\n"
+HEAD = len(MAGIC) + 34  # with the checksum, and the length of the label
+LABEL = 400  # most of a label that is kept [bytes]
 SUFFIX, UNFINISHED = ".kernel", ".part"
 STALE = 3600.0  # age from which an unfinished file counts as left behind by a dead process [s]
 PART = 0.01  # of the limit; looking at 4,000 entries takes 25 ms, storing one 0.2 ms
@@ -59,7 +62,7 @@ def _source_digest() -> bytes:
 
 def key(*parts: str) -> str:
     """Key of an entry: a hash of what determines its content."""
-    digest = hashlib.sha256(_source_digest())
+    digest = hashlib.sha256(MAGIC + _source_digest())  # so that files of another format are not met
     for part in parts:
         digest.update(hashlib.sha256(part.encode()).digest())
     return digest.hexdigest()
@@ -100,8 +103,14 @@ def _private(status: os.stat_result) -> bool:
     return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _checksum(entry: str, content: bytes) -> bytes:
-    return hashlib.sha256(entry.encode() + content).digest()
+def _checksum(entry: str, labelled: bytes) -> bytes:
+    """Of the key, and of all that follows the checksum in the file."""
+    return hashlib.sha256(entry.encode() + labelled).digest()
+
+
+def _end_of_label(head: bytes) -> int:
+    """Place in a file at which its content begins, by the start of the file."""
+    return HEAD + int.from_bytes(head[HEAD - 2 : HEAD], "little")
 
 
 def contains(entry: str) -> bool:
@@ -123,12 +132,12 @@ def load(entry: str) -> bytes | None:
         data = _read(path)
         if data is None:
             return None
-        head, digest, content = data[: len(MAGIC)], data[len(MAGIC) : len(MAGIC) + 32], data[len(MAGIC) + 32 :]
-        if head != MAGIC or _checksum(entry, content) != digest:
+        magic, digest, labelled = data[: len(MAGIC)], data[len(MAGIC) : HEAD - 2], data[HEAD - 2 :]
+        if magic != MAGIC or _checksum(entry, labelled) != digest:
             _logger.warning("cache entry %s is damaged: compiling anew", path)
             path.unlink(missing_ok=True)
             return None
-        return content
+        return data[_end_of_label(data) :]
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -158,15 +167,23 @@ def _read(path: Path) -> bytes | None:
         return file.read()
 
 
-def store(entry: str, content: bytes) -> None:
-    """Writes an entry. A failure is logged, not raised: a solve works without the cache."""
+def store(entry: str, content: bytes, label: str = "") -> None:
+    """Writes an entry. A failure is logged, not raised: a solve works without the cache.
+
+    Args:
+        entry: Key of the entry.
+        content: Content.
+        label: What it is: "FORM: WHAT", such as "quick code: costs of go2"; see `trajopt.cache.contents`.
+    """
     folder = directory()
     if folder is None:
         return
+    name = label.encode()[:LABEL]
+    labelled = len(name).to_bytes(2, "little") + name + content
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=UNFINISHED, delete=False) as file:
             try:
-                file.write(MAGIC + _checksum(entry, content) + content)
+                file.write(MAGIC + _checksum(entry, labelled) + labelled)
                 file.flush()
                 _replace(Path(file.name), folder / (entry + SUFFIX))
             except BaseException:
@@ -254,6 +271,16 @@ def info() -> CacheInfo:
     folder = directory()
     entries = [] if folder is None else _files(folder, "*" + SUFFIX)
     return CacheInfo(directory=folder, entries=len(entries), size=sum(s for _, s, _ in entries), limit=limit())
+
+
+def labels() -> Iterator[tuple[str, int]]:
+    """Label and size [bytes] of each entry; nothing is verified, and no entry counts as used. Empty without a label."""
+    folder = directory()
+    for _, size, path in [] if folder is None else _files(folder, "*" + SUFFIX):
+        with contextlib.suppress(OSError), open(path, "rb", opener=_open) as file:
+            head = file.read(HEAD + LABEL)
+            known = head.startswith(MAGIC)
+            yield head[HEAD : _end_of_label(head)].decode(errors="ignore") if known else "", size
 
 
 def clear() -> int:

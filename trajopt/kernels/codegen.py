@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 OPTIMISED, QUICK = 1, 0  # LLVM code generation levels; both give the same bits
+TAG = b"trajopt image "  # before the size, 8 bytes, and the content of each object file that a script writes
 WIDTHS = (2, 4, 8)  # lanes that code for many knots may have
 
 
@@ -96,7 +97,10 @@ def main() -> None:
     path, texts, level, niceness = pickle.load(sys.stdin.buffer)
     sys.path[:] = path
     os.nice(niceness)
-    pickle.dump([machine_code(text, level) for text in texts], sys.stdout.buffer)
+    for text in texts:
+        image = machine_code(text, level)
+        sys.stdout.buffer.write(TAG + len(image).to_bytes(8, "little") + image)
+        sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":

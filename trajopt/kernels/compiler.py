@@ -70,7 +70,7 @@ def compilations() -> int:
 
 
 def compiled() -> list[str]:
-    """What these pieces compute, such as "costs of go2", in the order in which they were compiled."""
+    """Names of these pieces, such as "costs of go2", in the order in which they were compiled."""
     return list(_compiled)
 
 
@@ -104,10 +104,16 @@ def object_code(write: Callable[[], str], *about: str) -> bytes:
     key = cache.key("module", *about, target_description())
     image = cache.load(key)
     if image is None:
-        with notice.Compiling():
-            image = machine_code(write(), label=about[0])
-        cache.store(key, image)
+        label = about[0].removeprefix("trajopt_")
+        with notice.Working("compiling", [label]):
+            image = machine_code(write(), label=label)
+        cache.store(key, image, cache_label(OPTIMISED, label))
     return image
+
+
+def cache_label(level: int, what: str) -> str:
+    """Label of code in the disk cache."""
+    return f"{cache.QUICK_CODE if level == QUICK else cache.OPTIMISED_CODE}: {what}"
 
 
 def machine_code(text: str, level: int = OPTIMISED, *, label: str = "") -> bytes:
@@ -125,24 +131,32 @@ def machine_code(text: str, level: int = OPTIMISED, *, label: str = "") -> bytes
     return image
 
 
-def machine_codes(texts: Sequence[str], level: int, *, labels: Sequence[str], background: bool = False) -> list[bytes]:
+def machine_codes(
+    texts: Sequence[str],
+    level: int,
+    *,
+    labels: Sequence[str],
+    begin: Callable[[int], None] = lambda _: None,
+    background: bool = False,
+) -> list[bytes]:
     """Machine code of several modules, on several cores if that is worth while.
 
     Args:
         texts: LLVM modules.
         level: OPTIMISED or QUICK.
         labels: What each of them computes.
+        begin: Is called with the number of each module when it is begun.
         background: The caller is in no hurry; others go first.
     """
     images = []
-    for label, text, image in zip(
-        labels, texts, workers.compile_apart(texts, level, get_num_threads(), background=background)
-    ):
+    apart = workers.compile_apart(texts, level, get_num_threads(), begin=begin, background=background)
+    for i, (label, text, image) in enumerate(zip(labels, texts, apart)):
         if image is None:
             if background:
                 time.sleep(0.001)  # a thread that waits for the lock gets it
             if _closing:
                 raise CompilationError("the process is about to end")
+            begin(i)
             image = machine_code(text, level, label=label)
         else:
             with _lock:

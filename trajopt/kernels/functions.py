@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import itertools
 import json
 import threading
@@ -39,7 +39,7 @@ class Piece(Protocol):
 
     @property
     def label(self) -> str:
-        """What it computes, for messages."""
+        """Name of what it computes, for messages."""
 
     @property
     def symbol(self) -> str:
@@ -67,17 +67,21 @@ class Wanted:
 
     @property
     def label(self) -> str:
+        """Name of what it computes, such as "costs of go2"."""
         return self.expression.label
 
     @property
     def symbol(self) -> str:
+        """Symbol of its code, the same at all levels."""
         return symbol_of(self.expression, self.width)
 
     @property
     def key(self) -> str:
+        """Key of its entry in the disk cache."""
         return cache_key(self.expression, self.width, self.level)
 
     def texts(self) -> tuple[list[str], int]:
+        """LLVM modules, and the scalars of scratch that they need."""
         emitted = emission.EmittedFunction(self.symbol, self.expression.code, self.width)
         return emitted.parts, emitted.scratch
 
@@ -92,13 +96,16 @@ class Routine:
 
     @property
     def label(self) -> str:
+        """Name of what it computes, such as "matmul"."""
         return self.symbol.rpartition("_")[0].removeprefix("trajopt_")
 
     @property
     def key(self) -> str:
+        """Key of its entry in the disk cache."""
         return cache.key("routine", self.symbol, compiler.target_description())
 
     def texts(self) -> tuple[list[str], int]:
+        """Its LLVM module; it needs no scratch."""
         return [self.write()], 0
 
 
@@ -123,13 +130,16 @@ def function_codes(wanted: Sequence[Piece], *, background: bool = False) -> list
     keys = [w.key for w in wanted]
     codes: dict[str, FunctionCode] = {}
     while missing := {key: w for key, w in zip(keys, wanted) if key not in codes}:
-        for other in _taken(missing, codes, background):
-            other.wait()
+        for label, other in _taken(missing, codes, background):
+            with notice.Working("waiting for", [label], silent=background):
+                other.wait()
     return [codes[key] for key in keys]
 
 
-def _taken(missing: dict[str, Piece], codes: dict[str, FunctionCode], background: bool) -> list[threading.Event]:
-    """Adds what is loaded, and what nobody else makes; gives what to wait for before one looks again.
+def _taken(
+    missing: dict[str, Piece], codes: dict[str, FunctionCode], background: bool
+) -> list[tuple[str, threading.Event]]:
+    """Adds what is loaded, and what nobody else makes; gives what to wait for before one looks again, with its label.
 
     Whoever waits does not see the error of the other thread: it tries itself.
     """
@@ -141,7 +151,7 @@ def _taken(missing: dict[str, Piece], codes: dict[str, FunctionCode], background
                 if code := _loaded.get(key):
                     codes[key] = code
                 elif key in _pending:
-                    others.append(_pending[key])
+                    others.append((missing[key].label, _pending[key]))
                 else:
                     own[key] = _pending[key] = threading.Event()
         for some in _made({key: missing[key] for key in own}, background):
@@ -187,16 +197,18 @@ def _made(wanted: dict[str, Piece], background: bool) -> Iterator[dict[str, Func
         if absent := {key: w for key, w in some.items() if key not in stored}:
             compiled = _compiled(absent, level, background)
             for key, (scratch, images) in compiled.items():
-                cache.store(key, _pack(scratch, images))
+                cache.store(key, _pack(scratch, images), compiler.cache_label(level, absent[key].label))
             yield _linked(absent, compiled)
 
 
 def _compiled(wanted: dict[str, Piece], level: int, background: bool) -> dict[str, tuple[int, list[bytes]]]:
     """Scratch and object files of pieces, by key."""
-    with contextlib.nullcontext() if background else notice.Compiling():
+    labels = [w.label for w in wanted.values()]
+    with notice.Working("compiling", labels, silent=background) as work:
         emitted = {key: w.texts() for key, w in wanted.items()}
-        labels = [wanted[key].label for key, (parts, _) in emitted.items() for _ in parts]
-        images = iter(_images([part for parts, _ in emitted.values() for part in parts], labels, level, background))
+        pieces = [i for i, (parts, _) in enumerate(emitted.values()) for _ in parts]
+        texts = [part for parts, _ in emitted.values() for part in parts]
+        images = iter(_images(texts, [labels[i] for i in pieces], level, background, lambda k: work.begin(pieces[k])))
     return {key: (scratch, list(itertools.islice(images, len(parts)))) for key, (parts, scratch) in emitted.items()}
 
 
@@ -207,19 +219,26 @@ def _linked(wanted: dict[str, Piece], images: dict[str, tuple[int, list[bytes]]]
     return {key: FunctionCode(library[symbols[key]], scratch, library) for key, (scratch, _) in images.items()}
 
 
-def _images(parts: list[str], labels: list[str], level: int, background: bool) -> list[bytes]:
+def _images(
+    parts: list[str], labels: list[str], level: int, background: bool, begin: Callable[[int], None]
+) -> list[bytes]:
     """Machine code of parts; what the background has done is kept if the process ends before all is done."""
     entries = [cache.key("part", part, str(level), compiler.target_description()) for part in parts]
     images = [cache.load(entry) if len(parts) > 1 else None for entry in entries]
     missing = [i for i, image in enumerate(images) if image is None]
-    turns = _turns(missing, parts, level) if background else [missing]
-    for turn in turns:
+    for turn in _turns(missing, parts, level) if background else [missing]:
         texts, names = [parts[i] for i in turn], [labels[i] for i in turn]
-        for i, image in zip(turn, compiler.machine_codes(texts, level, labels=names, background=background)):
+        started = functools.partial(_begin, begin, turn)
+        made = compiler.machine_codes(texts, level, labels=names, begin=started, background=background)
+        for i, image in zip(turn, made):
             images[i] = image
             if background and len(parts) > 1:
-                cache.store(entries[i], image)
+                cache.store(entries[i], image, compiler.cache_label(level, labels[i]))
     return [image for image in images if image is not None]
+
+
+def _begin(begin: Callable[[int], None], turn: Sequence[int], number: int) -> None:
+    begin(turn[number])
 
 
 def _turns(missing: list[int], parts: list[str], level: int) -> list[list[int]]:

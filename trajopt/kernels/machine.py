@@ -89,9 +89,13 @@ def compile_together(kernels: Iterable[Kernel], *, optimised: bool = False) -> N
 
 
 def wait_until_optimised() -> None:
-    """Returns when all kernels of this process that have code have optimised code: before a loop in real time."""
+    """Returns when all kernels of this process that have code have optimised code: before a loop in real time.
+
+    Nothing is compiled in the background then. With TRAJOPT_OPTIMISE=off it returns at once.
+    """
     if _optimises():
         compile_together([each for each in list(_living) if each.tier == "quick"], optimised=True)
+        _background.end()
 
 
 def _check(program: Program, width: int) -> None:
@@ -211,7 +215,8 @@ class Kernel:
 
     def _optimise(self) -> None:
         try:
-            self._exchange(background=True)
+            if self.tier != "optimised":
+                self._exchange(background=True)
         except Exception:
             if not compiler.closing():
                 _logger.exception("%s: the optimised tier could not be compiled; the quick one stays", self)

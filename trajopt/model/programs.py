@@ -42,29 +42,38 @@ def kept(model: Model, name: Hashable, build: Callable[[], T], *, about: Sequenc
     """
     if name not in model.built:
         with Heard():
-            built = _loaded(lambda: _key(model, name, about), build)
+            built = _loaded(lambda: _key(model, name, about), build, label_of(model, name))
         model.built[name] = built
     result: T = model.built[name]
     return result
 
 
-def _loaded(key: Callable[[], str | None], build: Callable[[], T]) -> T:
+def label_of(model: Model, name: Hashable) -> str:
+    """Name of a result for messages: "dynamics of go2", or of the model's class if it has no robot."""
+    words = name if isinstance(name, tuple) else (name,)
+    what = words[1] if words[0] == "part" else words[0]
+    robot = getattr(getattr(model, "state", None), "robot", None)
+    return f"{what} of {type(model).__name__ if robot is None else robot.name}"
+
+
+def _loaded(key: Callable[[], str | None], build: Callable[[], T], label: str) -> T:
     entry = key()
     if entry is None:
-        return _build(build)
+        return _build(build, label)
     stored = cache.load(entry)
     if stored is not None:
         with contextlib.suppress(stored_expressions.MissingError):
             result: T = stored_expressions.loads(stored)  # the cache has verified that trajopt wrote it
             return result
-    result = _build(build)
+    result = _build(build, label)
     if key() == entry:  # building has not changed the content of the model
-        cache.store(entry, stored_expressions.dumps(result))
+        cache.store(entry, stored_expressions.dumps(result), f"{cache.PROGRAM}: {label}")
     return result
 
 
-def _build(build: Callable[[], T]) -> T:
-    with notice.Compiling(), Heard():  # nothing that CasADi made after it swallowed an interrupt gets into the cache
+def _build(build: Callable[[], T], label: str) -> T:
+    # nothing that CasADi made after it swallowed an interrupt gets into the cache
+    with notice.Working("building", [label]), Heard():
         return build()
 
 

@@ -22,7 +22,7 @@ def dumps(thing: Any) -> bytes:
 
 
 def loads(data: bytes) -> Any:
-    """What `dumps` was given.
+    """The program or object that `dumps` took.
 
     Raises:
         MissingError: An expression is not in the cache any more.
@@ -40,7 +40,7 @@ class _Pickler(pickle.Pickler):
             return None
         entry = _entry(obj.digest, obj.label)
         if cache.load(entry) is None:
-            cache.store(entry, pickle.dumps(obj))
+            cache.store(entry, pickle.dumps(obj), f"{cache.EXPRESSION}: {obj.label}")
         return obj.digest, obj.label
 
 

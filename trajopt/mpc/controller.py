@@ -12,6 +12,7 @@ import numpy as np
 from trajopt import solvers
 from trajopt.checks import check_finite, check_instance, check_known
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown
+from trajopt.kernels import wait_until_optimised
 from trajopt.model.immutable import Immutable
 from trajopt.mpc.converged import Converged, Outcome
 from trajopt.mpc.judge import Judge
@@ -101,6 +102,8 @@ class MPCController(Immutable):
     def reset(self, x0: Any = None, t: float = 0.0, guess: Any = None) -> MPCStep:
         """Solves the first window, compiles all that steps need, and forgets the last plan.
 
+        It returns when the code of this process is optimised; TRAJOPT_OPTIMISE=off keeps quick code.
+
         Args:
             x0: State at the start (nx,); that of the problem by default.
             t: Time of the start, where the first step is expected [s].
@@ -132,6 +135,7 @@ class MPCController(Immutable):
                 ", ".join(names),
             )
         reason = self._rehearse()
+        wait_until_optimised()  # a loop in real time must not begin at half speed
         if reason and not outcome.reason:
             outcome.reason = f"a step from there fails: {reason}"
         self._judge.see(plan)

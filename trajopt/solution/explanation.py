@@ -27,6 +27,7 @@ from trajopt.solution.domain import left_domain
 from trajopt.solution.explained_constraints import constraint_lines, moving_the_start, relaxation, softening
 from trajopt.solution.misses import misses, out_of_reach
 from trajopt.solution.record import SolverStatus
+from trajopt.solution.seconds import time_words
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -54,7 +55,7 @@ def explain(solution: Solution) -> str:
 def _numbers(solution: Solution) -> str:
     last = f", last step length {solution.history[-1].step_length:g}" if solution.history else ""
     plural = "" if solution.iterations == 1 else "s"
-    return f"cost {solution.cost:.7g} after {solution.iterations} iteration{plural} in {solution.seconds:.3g} s{last}"
+    return f"cost {solution.cost:.7g} after {solution.iterations} iteration{plural} in {time_words(solution)}{last}"
 
 
 def _at(solution: Solution, knot: int) -> str:

@@ -44,6 +44,7 @@ def write(path: str | Path, solution: Solution) -> Path:
     arrays |= {f"history/{name}": np.array([getattr(r, name) for r in solution.history]) for name in COLUMNS}
     described = json.dumps(pack(describe(solution), arrays))
     facts = {"format": FORMAT, "status": solution.status.name, **{name: getattr(solution, name) for name in _FACTS}}
+    facts["compile_seconds"] = solution.compile_seconds
     try:
         with replacing(path) as file:
             np.savez_compressed(file, facts=np.array(json.dumps(facts)), description=np.array(described), **arrays)
@@ -66,6 +67,7 @@ def read(path: str | Path) -> dict[str, Any]:
             **{name: arrays[name] for name in _ARRAYS},
             **{name: arrays.get(name) for name in _OPTIONAL},
             **{name: facts[name] for name in _FACTS},
+            "compile_seconds": facts.get("compile_seconds", 0.0),  # files of earlier versions have none
             "status": SolverStatus[facts["status"]],
             "history": _history(arrays),
             "description": unpack(json.loads(str(arrays.pop("description", "null"))), arrays),

@@ -9,6 +9,7 @@ from trajopt.analysis.legs import is_legged
 from trajopt.plotting.strip import plot_strip, strip_height
 from trajopt.plotting.trajectory import plot_solution
 from trajopt.plotting.window import new_figure
+from trajopt.solution.seconds import time_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +26,7 @@ def html_of(solution: Solution) -> str:
     rows = {
         "status": str(solution.status),
         "cost": f"{solution.cost:.8g}",
-        "iterations": f"{solution.iterations} in {solution.seconds:.3g} s",
+        "iterations": f"{solution.iterations} in {time_words(solution)}",
         "knots": f"T = {T}" + ("" if times is None else f", {times[-1]:.4g} s"),
         "sizes": f"nx = {solution.xs.shape[1]}, nu = {solution.us.shape[1]}",
     }

@@ -23,6 +23,7 @@ from trajopt.shooting import inspection
 from trajopt.solution import file
 from trajopt.solution.left_out import adjoint
 from trajopt.solution.record import IterationRecord, SolverStatus
+from trajopt.solution.seconds import time_words
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -46,8 +47,10 @@ class Solution(ExplainsAttributes):
         iterations: Iterations begun [-].
         history: One record an iteration.
         solver: Name of the solver.
-        seconds: Wall time of the solve [s].
+        seconds: Wall time of the solve, without compiling [s].
         x0: Initial state of the problem when it was solved (nx,).
+        compile_seconds: Wall time that the solve took beside `seconds`: building, loading and compiling code, with the
+            guess [s].
         failed_knot: Knot where the backward pass failed for good, if it did.
         K: Feedback gains: u = us - K (x ⊖ xs), shape (T, nu, ndx); None if the solver has none.
         k: Feed-forward part of the last direction, shape (T, nu); None if the solver has none.
@@ -69,6 +72,7 @@ class Solution(ExplainsAttributes):
     solver: str
     seconds: float
     x0: Reals
+    compile_seconds: float = 0.0
     failed_knot: int | None = None
     K: Reals | None = None
     k: Reals | None = None
@@ -88,7 +92,7 @@ class Solution(ExplainsAttributes):
         T, nx = len(self.us), self.xs.shape[1]
         return (
             f"Solution({self.solver}: {self.status.name}, cost={self.cost:.10g}, iterations={self.iterations}, T={T}, "
-            f"nx={nx}, nu={self.us.shape[1]}, {self.seconds:.3g} s)"
+            f"nx={nx}, nu={self.us.shape[1]}, {time_words(self)})"
         )
 
     @property
@@ -346,8 +350,8 @@ class Solution(ExplainsAttributes):
     def to_dict(self) -> dict[str, Any]:
         """The result as plain texts, numbers and lists, which `json.dumps` takes.
 
-        Its keys are solver, status, converged, cost, iterations, seconds, robot, times, states and controls (a list of
-        numbers by the name of each), state_units and control_units (by the same names).
+        Its keys are solver, status, converged, cost, iterations, seconds, compile_seconds, robot, times, states and
+        controls (a list of numbers by the name of each), state_units and control_units (by the same names).
         """
         from trajopt.solution.table import as_dict
 

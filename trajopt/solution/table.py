@@ -76,6 +76,7 @@ def as_dict(solution: Solution) -> dict[str, Any]:
         "cost": float(solution.cost),
         "iterations": solution.iterations,
         "seconds": float(solution.seconds),
+        "compile_seconds": float(solution.compile_seconds),
         "robot": None if solution.robot is None else solution.robot.name,
         "times": None if solution.times is None else [_time(time) for time in solution.times],
         "states": {name: column.tolist() for name, column in zip(states, solution.xs.T)},

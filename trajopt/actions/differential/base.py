@@ -195,7 +195,8 @@ class DifferentialActionModelAbstract(Model):
             label = f"{'derivatives of ' * derivatives}dynamics of {self._dynamics_name()}"
             return Part.of(label, {"x": i.x, "u": i.u}, self.layout, results)
 
-        return kept_part(self, f"dynamics {derivatives}", (Without(self, ("costs", "constraints")),), build)
+        name = f"{'derivatives of ' * derivatives}dynamics"
+        return kept_part(self, name, (Without(self, ("costs", "constraints")),), build)
 
     def _dynamics_values(self, i: Instant) -> dict[str, SX]:
         """Expressions of `_dynamics_part` without derivatives."""

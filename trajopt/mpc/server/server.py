@@ -10,6 +10,7 @@ from typing import Any
 
 from trajopt.checks import check_count
 from trajopt.errors import InvalidArgumentError, TrajoptError
+from trajopt.kernels import wait_until_optimised
 from trajopt.model.closing import Closing
 from trajopt.mpc.server.addresses import ADDRESS, check_address
 from trajopt.mpc.server.desk import Desk
@@ -121,6 +122,7 @@ class MPCServer(Closing):
         try:
             self._service.begin()
             self._service.prepare()
+            wait_until_optimised()
         except BaseException:
             sockets.close()
             raise

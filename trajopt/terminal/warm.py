@@ -1,0 +1,28 @@
+"""The command `trajopt warm`: compiles ahead what problems of a robot need."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from trajopt.errors import InvalidArgumentError
+from trajopt.terminal import clean_errors, new_console, show_row
+
+
+def warm_up(
+    robot: Annotated[str, typer.Argument(help="Robot with gaits, such as go2, or an arm: a name or a file.")],
+) -> None:
+    """Compile ahead what a robot's gaits need, or a reach of an arm: later starts take it from the cache."""
+    from trajopt import cache, kernels
+    from trajopt.problems import warm
+
+    with clean_errors():
+        if cache.directory() is None:
+            raise InvalidArgumentError("warm: the cache is off; set TRAJOPT_CACHE_DIR to a folder")
+        console, begun, before = new_console(), time.perf_counter(), cache.info().size
+        warm(robot, begin=lambda name: show_row(console, "compiling", f"{name} of {robot} ..."))
+        size = (cache.info().size - before) / 2**20
+        show_row(console, "compiled", f"{kernels.compilations()} pieces of code, {size:.1f} MiB more in the cache")
+        show_row(console, "time", f"{time.perf_counter() - begun:.1f} s")
