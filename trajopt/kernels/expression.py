@@ -66,6 +66,7 @@ class Expression:
     def __init__(self, function: ca.Function, label: str = "") -> None:
         self._function: ca.Function | None = function
         self._packed: tuple[bytes, bytes] | None = None  # the function, and its instructions
+        self._read: tuple[Any, ...] | None = None  # its instructions, before they are packed
         self.label = label or function.name()
         self.instructions = int(function.n_instructions())
         self.input_names = [str(function.name_in(i)) for i in range(function.n_in())]
@@ -80,16 +81,17 @@ class Expression:
             self._function = ca.Function.deserialize(zlib.decompress(self._packed[0]).decode())
         return self._function
 
-    @functools.cached_property
+    @property
     def code(self) -> InstructionList:
-        """Its instructions.
+        """Its instructions, as a list that is made anew each time: it takes five times the memory of arrays.
 
         Raises:
             UnsupportedOperationError: It holds an operation that cannot be compiled.
         """
-        if self._packed is not None:
-            return _unpacked(self._packed[1])
-        return read_instructions(self.function)
+        operations, *rest = self._arrays
+        ops, first, second = operations.T.tolist()
+        numbers = [a if op == ca.OP_CONST else int(a) for op, a in zip(ops, first)]
+        return InstructionList(list(zip(map(int, ops), numbers, map(int, second))), *rest)
 
     @functools.cached_property
     def digest(self) -> str:
@@ -100,13 +102,18 @@ class Expression:
             digest.update(array.tobytes())
         return digest.hexdigest()
 
-    @functools.cached_property
+    @property
     def _arrays(self) -> tuple[Any, ...]:
         """Its instructions as an array (n, 3), places of outputs, and shapes: fast to hash and to pickle."""
-        code = self.code
-        numbers = itertools.chain.from_iterable(code.operations)
-        operations = np.fromiter(numbers, np.float64, 3 * len(code)).reshape(-1, 3)
-        return operations, code.outputs, code.input_shapes, code.output_shapes
+        if self._packed is not None:
+            packed: tuple[Any, ...] = pickle.loads(zlib.decompress(self._packed[1]))
+            return packed
+        if self._read is None:
+            code = read_instructions(self.function)
+            numbers = itertools.chain.from_iterable(code.operations)
+            operations = np.fromiter(numbers, np.float64, 3 * len(code)).reshape(-1, 3)
+            self._read = operations, code.outputs, code.input_shapes, code.output_shapes
+        return self._read
 
     def evaluate(self, arrays: Sequence[Reals]) -> list[Reals]:
         """Outputs (rows, columns) for one array an input, of its size, by CasADi's evaluator.
@@ -125,18 +132,11 @@ class Expression:
         return [_whole(array, mask) for array, mask in zip(found, self.outputs)]
 
     def __getstate__(self) -> dict[str, Any]:
+        digest = self.digest
         if self._packed is None:
-            code = pickle.dumps(self._arrays, protocol=5)
-            self._packed = zlib.compress(self.function.serialize().encode(), level=1), zlib.compress(code, level=1)
-        kept = {name: value for name, value in vars(self).items() if name not in ("code", "_arrays")}
-        return kept | {"_function": None, "digest": self.digest}
-
-
-def _unpacked(packed: bytes) -> InstructionList:
-    operations, *rest = pickle.loads(zlib.decompress(packed))
-    ops, first, second = operations.T.tolist()
-    whole = [a if op == ca.OP_CONST else int(a) for op, a in zip(ops, first)]
-    return InstructionList(list(zip(map(int, ops), whole, map(int, second))), *rest)
+            texts = self.function.serialize().encode(), pickle.dumps(self._arrays, protocol=5)
+            self._packed, self._read = (zlib.compress(texts[0], level=1), zlib.compress(texts[1], level=1)), None
+        return vars(self) | {"_function": None, "digest": digest}
 
 
 def _kept(array: Reals, mask: patterns.Pattern) -> Reals:

@@ -147,7 +147,7 @@ class Joined:
         about = ([part.digest for part in self._parts], self._sources, self._results)
         return hashlib.sha256(repr(about).encode()).hexdigest()
 
-    @functools.cached_property
+    @property
     def code(self) -> InstructionList:
         """Its instructions."""
         writer = InstructionWriter()
