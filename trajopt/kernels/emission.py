@@ -33,7 +33,7 @@ class EmittedFunction:
     """LLVM text of one function, cut into parts that compile apart.
 
     The function's C signature is `void name(double *in0, ..., double *out0, ..., double *scratch)`; element e of lane l
-    of an array is at e * width + l, arrays are aligned to 64 bytes when width > 1. No output may overlap another array.
+    of an array is at e * width + l, arrays are aligned to 8 * width bytes. No output may overlap another array.
     Structural zeros of outputs are not written.
 
     Attributes:

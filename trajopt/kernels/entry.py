@@ -120,7 +120,7 @@ class EntryWriter:
         return f"{stem}.{next(self._numbers)}"
 
     def address(self, array: Array) -> str:
-        """Operand `ptr ...`: where an array begins, aligned to 64 bytes if W > 1."""
+        """Operand `ptr ...`: where an array begins, aligned to 8 W bytes."""
         return f"ptr %a{array.number}"
 
     def define(self, symbol: str, text: str) -> None:
