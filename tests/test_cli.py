@@ -135,7 +135,7 @@ def test_solve_prints_the_table_and_the_result():
     assert re.fullmatch(r"8\.3835658 \(difference [+-]\d\.\de[+-]\d\d\); Riccati", block["reference"])
     assert block["iterations"] == "2"
     assert re.fullmatch(
-        r"\d+\.\d\d s to build the problem, \d+\.\d\d s to compile, \d+\.\d{3} s to solve", block["time"]
+        r"\d+\.\d\d s to build the problem, \d+\.\d\d s to load or compile code, \d+\.\d{3} s to solve", block["time"]
     )
     assert block["distance"] == "0.343 m"
     assert result.stdout.count("converged") == 1

@@ -330,7 +330,7 @@ def _report(console: Console, case: ProblemCase, solution: Solution, building: f
         source = f"; {case.reference_source}" if case.reference_source else ""
         show_row(console, "reference", f"{case.reference_cost:.8g} (difference {difference:+.1e}){source}")
     show_row(console, "iterations", str(solution.iterations))
-    solving = f"{solution.compile_seconds:.2f} s to compile, {solution.seconds:.3f} s to solve"
+    solving = f"{solution.compile_seconds:.2f} s to load or compile code, {solution.seconds:.3f} s to solve"
     show_row(console, "time", f"{building:.2f} s to build the problem, {solving}")
     for key, value in (case.report(solution) | limits_report(solution) | constraints_report(solution)).items():
         show_row(console, key, value)

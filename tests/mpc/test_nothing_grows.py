@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
+import weakref
 from collections.abc import Callable
 
 import numpy as np
@@ -23,6 +24,13 @@ MODES = {
     "converged": mpc.MPCOptions(dt=0.005, mode="converged"),
 }
 LEAK = 200  # bytes a step: less than one array of a plan; free lists of the interpreter fill up slowly
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels of other tests of this process are not waited for."""
+    kernels.forget()
+    monkeypatch.setattr(machine, "_living", weakref.WeakSet())
 
 
 def running(mode: str) -> mpc.MPCController:

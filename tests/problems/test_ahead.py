@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 from trajopt import cache, kernels, problems
 from trajopt.cli import app
 from trajopt.errors import InvalidArgumentError, UnknownNameError
+from trajopt.kernels import machine
 from trajopt.problems.ahead import of_robot
 
 
@@ -23,6 +25,7 @@ def test_which_problems() -> None:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TRAJOPT_CACHE_DIR", str(tmp_path / "cache"))
     kernels.forget()
+    monkeypatch.setattr(machine, "_living", weakref.WeakSet())  # kernels of other tests are not waited for
     return tmp_path / "cache"
 
 

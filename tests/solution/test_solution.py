@@ -76,8 +76,8 @@ def test_time_of_compiling_is_told_apart_and_kept(tmp_path: Path) -> None:
     assert solution.to_dict()["compile_seconds"] == solution.compile_seconds
     assert Solution.load(OLD).compile_seconds == 0.0
     long = dataclasses.replace(solution, seconds=0.1234, compile_seconds=2.345)
-    assert repr(long).endswith(", 0.123 s and 2.3 s to compile)")
-    assert " in 0.123 s and 2.3 s to compile" in long.explain()
+    assert repr(long).endswith(", 0.123 s and 2.3 s for code)")
+    assert " in 0.123 s and 2.3 s for code" in long.explain()
     assert repr(dataclasses.replace(long, compile_seconds=0.01)).endswith(", 0.123 s)")
 
 

@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
 COUNTS = 0.05
-"""Time of compiling from which it is said [s]."""
+"""Time of loading and compiling from which it is said [s]."""
 
 
 def time_words(solution: Solution) -> str:
-    """Time of a solve, with that of compiling apart where it counts: "0.11 s and 4.2 s to compile"."""
+    """Time of a solve, and of what it loaded and compiled where that counts: "0.11 s and 4.2 s for code"."""
     apart = solution.compile_seconds
-    return f"{solution.seconds:.3g} s" + (f" and {apart:.2g} s to compile" if apart >= COUNTS else "")
+    return f"{solution.seconds:.3g} s" + (f" and {apart:.2g} s for code" if apart >= COUNTS else "")
