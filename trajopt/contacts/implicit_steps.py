@@ -112,7 +112,7 @@ def _motion_steps(program: Program, r: Arrays, active: Groups) -> tuple[Array, A
 
 
 def _either(program: Program, parts: list[Array]) -> Array:
-    """What one of the parts feels."""
+    """Forces that at least one of the parts feels."""
     if len(parts) == 1:
         return parts[0]
     symbols = [SX.sym("felt", part.shape[0]) for part in parts]

@@ -102,7 +102,7 @@ def _inner(function: Any) -> FunctionType:
 
 
 def _of_function(function: FunctionType) -> Iterator[Any]:
-    """What determines what a function does."""
+    """Parts of a function that determine its results."""
     yield from (function.__defaults__, function.__kwdefaults__)
     cells = zip(function.__code__.co_freevars, function.__closure__ or ())
     for name, cell in cells:
@@ -131,7 +131,7 @@ def _globals(code: CodeType) -> list[str]:
 
 
 def _global(function: FunctionType, name: str) -> Any:
-    """What a global name stands for, as something that the content hash follows."""
+    """Value of a global name, as something that the content hash follows."""
     if name in function.__globals__:
         value = function.__globals__[name]
         if not isinstance(value, ModuleType):
