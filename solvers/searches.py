@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from trajopt.kernels import LANES
+from trajopt.kernels import lane_count
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.trials import LARGEST, Trials, Turn
 from trajopt.solvers.acceptance import Acceptance, Promise
@@ -46,7 +46,7 @@ class Step:
 
 
 class LineSearch:
-    """Tries step lengths in order, the first ones alone, side by side on several threads, then LANES of them at once.
+    """Tries step lengths in order, the first ones alone, side by side on several threads, then one a lane at once.
 
     The accepted step is the one that a sequential search would have accepted. If it is a full one, and the cost has
     fallen by far more than the direction promised, it grows as long as the cost falls further.
@@ -72,12 +72,12 @@ class LineSearch:
         clipped: bool = False,
     ) -> None:
         self._acceptance, self._last, self._growth = acceptance, lengths[-1], growth
-        self.single, many = (evaluator.trials(width, clipped=clipped) for width in (1, LANES))
+        self.single, many = (evaluator.trials(width, clipped=clipped) for width in (1, lane_count()))
         alone = [(length,) for length in lengths[:ALONE]]
         singles = [self.single, *(Trials(evaluator, 1, clipped=clipped) for _ in alone[1:])]
         self._rooms = [*singles, many]
         turns = [Turn(list(zip(singles, alone)))]
-        turns += [Turn([(many, lengths[i : i + LANES])]) for i in range(ALONE, len(lengths), LANES)]
+        turns += [Turn([(many, lengths[i : i + lane_count()])]) for i in range(ALONE, len(lengths), lane_count())]
         self._tries = [(turn, i, *trials) for turn in turns for i, trials in enumerate(turn.trials)]
 
     def limit(self, lower: Reals, upper: Reals) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from trajopt.kernels import LANES
+from trajopt.kernels import lane_count
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.trials import Trials
 from trajopt.solvers.qp import QPSolution
@@ -27,7 +27,7 @@ FAR = 1.5  # largest rotation of a state by one step [rad]; without a limit dron
 
 
 class PolicySearch:
-    """Rolls out x⁺ = f(x, clip(u + α du - K (x ⊖ xs ⊖ α dx))), one step length first, then LANES at once.
+    """Rolls out x⁺ = f(x, clip(u + α du - K (x ⊖ xs ⊖ α dx))), one step length first, then one a lane at once.
 
     A start that is to be chosen is xs_0 ⊕ α dx_0, within its bounds.
 
@@ -39,7 +39,7 @@ class PolicySearch:
     def __init__(self, evaluator: Evaluator, lengths: tuple[float, ...]) -> None:
         self._e, self._lengths = evaluator, lengths
         self._rotations = np.flatnonzero(evaluator.state.curved_directions)
-        self._trials = [Trials(evaluator, width, clipped=True) for width in (1, LANES)]
+        self._trials = [Trials(evaluator, width, clipped=True) for width in (1, lane_count())]
 
     def prepare(self) -> None:
         """Compiles what it runs."""
@@ -148,7 +148,7 @@ class PolicySearch:
     def _tried(self, rows: ConstraintRows, step: QPSolution) -> Iterator[tuple[Trials, int, float, float]]:
         e, (single, many) = self._e, self._trials
         turns = [(single, self._lengths[:1])]
-        turns += [(many, self._lengths[i : i + LANES]) for i in range(1, len(self._lengths), LANES)]
+        turns += [(many, self._lengths[i : i + lane_count()]) for i in range(1, len(self._lengths), lane_count())]
         for trials, lengths in turns:
             trials.begin(e.xs[0], lengths, None)
             if rows.chosen:

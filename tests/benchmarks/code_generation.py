@@ -17,7 +17,7 @@ import casadi as ca
 from tests.benchmarks.edits_child import SCENARIOS
 from tests.benchmarks.startup import run
 from tests.benchmarks.table import number, table
-from trajopt.kernels import LANES
+from trajopt.kernels import lane_count
 from trajopt.kernels.compiler import OPTIMISED, QUICK
 from trajopt.kernels.expression import Expression
 from trajopt.kernels.functions import Wanted, forget, function_codes
@@ -26,7 +26,7 @@ from trajopt.shooting import programs
 RUNS = 3
 WAYS = ("gcc -O0", "gcc -O2", "quick", "optimised")
 TITLE = f"""Compiling the functions of an expansion, without any cache: the C code that CasADi generates for one knot,
-by gcc; our own compiler for {LANES} knots at once, quick and optimised. Medians."""
+by gcc; our own compiler for {lane_count()} knots at once, quick and optimised. Medians."""
 HEADER = ["expansion", "instructions", *(f"{way} [s]" for way in WAYS)]
 
 Figures = dict[str, dict[str, float]]
@@ -79,7 +79,7 @@ def _by_gcc(functions: list[Expression], level: str) -> None:
 
 def _ours(functions: list[Expression], level: int) -> None:
     forget()
-    function_codes([Wanted(one, LANES, level) for one in functions])
+    function_codes([Wanted(one, lane_count(), level) for one in functions])
 
 
 def report(figures: Figures) -> str:

@@ -16,7 +16,7 @@ from tests.kernels.test_steps import solve
 from trajopt.actions import Expansion, Point, Values
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.errors import ModelEvaluationError
-from trajopt.kernels import LANES, Array, Program
+from trajopt.kernels import Array, Program, lane_count
 from trajopt.shooting import programs as knot_programs
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solution import SolverStatus
@@ -100,13 +100,13 @@ def test_a_trial_that_fails_costs_infinitely_much_and_disturbs_no_other() -> Non
     """Controls 16 α: long steps ask for more iterations than there are."""
     e = Evaluator(problem_of(Implicit()))
     e.xs[:], e.k[:] = 0.3, -16.0
-    lengths = 0.5 ** np.arange(LANES)
-    wide = e.trials(LANES)
+    lengths = 0.5 ** np.arange(lane_count())
+    wide = e.trials(lane_count())
     wide.xs[:, 0], wide.alphas[:, 0] = 0.3, lengths
     wide.run()
     failed = ~np.isfinite(wide.costs.sum(axis=1))
-    assert failed.tolist() == [True] * failed.sum() + [False] * (LANES - failed.sum())
-    assert 0 < failed.sum() < LANES - 1
+    assert failed.tolist() == [True] * failed.sum() + [False] * (lane_count() - failed.sum())
+    assert 0 < failed.sum() < lane_count() - 1
     assert wide.costs[0, 0] == np.inf
     for lane, length in enumerate(lengths):
         alone = e.trials(1)

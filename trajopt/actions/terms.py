@@ -119,7 +119,7 @@ def inputs_of(i: Instant) -> dict[str, SX]:
 
 
 def felt(i: Instant, sizes: SX) -> dict[str, SX]:
-    """Parts of z that something depends on: "felt" of each force, "solved_felt" of all of z if that is more than forces.
+    """Parts of z that something depends on: "felt" of forces, "solved_felt" of all of z if that is more than forces.
 
     Args:
         i: The instant.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.kernels import LANES, KernelCall, Program, kernel, rows
+from trajopt.kernels import KernelCall, Program, kernel, lane_count, rows
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
@@ -21,17 +21,18 @@ class StateLanes:
     def __init__(self, state: StateAbstract, name: str, size: int) -> None:
         function = state._numbers[name]
         program = Program.of(f"{type(state).__name__}: {name}", function)
-        blocks = -(-size // LANES)
+        width = lane_count()
+        blocks = -(-size // width)
         self._first, self._second, self._found = (
-            np.zeros((blocks * LANES, n)) for n in (function.numel_in(0), function.numel_in(1), function.numel_out(0))
+            np.zeros((blocks * width, n)) for n in (function.numel_in(0), function.numel_in(1), function.numel_out(0))
         )
-        lanes = np.arange(blocks * LANES).reshape(blocks, LANES)
+        lanes = np.arange(blocks * width).reshape(blocks, width)
         arguments = [rows(self._first), rows(self._second), rows(self._found)]
-        self._call = KernelCall([kernel(program, LANES)], np.zeros(blocks), lanes, arguments)
+        self._call = KernelCall([kernel(program, width)], np.zeros(blocks), lanes, arguments)
 
     def __call__(self, first: Reals, second: Reals) -> Reals:
         """Results (m, n) of rows, of which the first may be one for all."""
         m = len(second)
         self._first[:m], self._second[:m] = first, second
-        self._call(0, -(-m // LANES))
+        self._call(0, -(-m // lane_count()))
         return self._found[:m].copy()

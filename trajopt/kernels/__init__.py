@@ -3,7 +3,7 @@
 from trajopt.kernels.compiler import compilations, compiled
 from trajopt.kernels.driver import KernelCall, Rows, blocks_of, lane_rows, rows
 from trajopt.kernels.in_turn import InTurn
-from trajopt.kernels.machine import LANES, Kernel, compile_together, forget, kernel, wait_until_optimised
+from trajopt.kernels.machine import Kernel, compile_together, forget, kernel, lane_count, wait_until_optimised
 from trajopt.kernels.parallel import ParallelCalls, SideBySide
 from trajopt.kernels.program import Program
 from trajopt.kernels.reductions import Reduction
@@ -11,7 +11,6 @@ from trajopt.kernels.steps import Array, Step
 from trajopt.kernels.threads import get_num_threads, set_num_threads
 
 __all__ = [
-    "LANES",
     "Array",
     "InTurn",
     "Kernel",
@@ -29,6 +28,7 @@ __all__ = [
     "forget",
     "get_num_threads",
     "kernel",
+    "lane_count",
     "lane_rows",
     "rows",
     "set_num_threads",

@@ -35,13 +35,18 @@ from trajopt.kernels.program import Program
 from trajopt.kernels.recent import Recent, clear_all
 
 QUICK_ENOUGH = 300  # instructions up to which optimised code takes no longer than a blink: 0.02 s
-LANES = codegen.lanes()  # of code for many knots
 # measured: 190 KiB of a pendulum's, and 60 to 110 bytes for each instruction of an arm's and a quadruped's
 KERNEL_BYTES, INSTRUCTION_BYTES = 190 * 2**10, 100
 KEPT_BYTES = 64 * 2**20  # a hundred small models, or three humanoids
 
 _logger = logging.getLogger(__name__)
 _living: weakref.WeakSet[Kernel] = weakref.WeakSet()
+
+
+@functools.cache
+def lane_count() -> int:
+    """Number of lanes of code for many knots [-]: the doubles of a register, or TRAJOPT_LANES."""
+    return codegen.lanes()
 
 
 def kernel(program: Program, width: int) -> Kernel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.kernels import LANES, Kernel, KernelCall, Program, Rows, kernel, rows
+from trajopt.kernels import Kernel, KernelCall, Program, Rows, kernel, lane_count, rows
 from trajopt.kinematics.descent import FIRST_DAMPING, MEMORY, SCALARS, SETTINGS, START, DescentBuilder
 from trajopt.kinematics.tasks import TaskModel
 from trajopt.model.programs import kept
@@ -33,8 +33,8 @@ class Kernels:
     def __init__(self, model: TaskModel) -> None:
         self.model = model
         start, descent = kept(model, "inverse kinematics", lambda: _programs(model))
-        self.start: Kernel = kernel(start, LANES)
-        self.descent: Kernel = kernel(descent, LANES)
+        self.start: Kernel = kernel(start, lane_count())
+        self.descent: Kernel = kernel(descent, lane_count())
 
 
 def _programs(model: TaskModel) -> tuple[Program, Program]:
@@ -105,7 +105,7 @@ class Lanes:
         if name in self._calls and len(chosen) == self.n:
             self._calls[name]()
             return
-        filled = np.concatenate([chosen, np.full(-len(chosen) % LANES, chosen[-1])]).reshape(-1, LANES)
+        filled = np.concatenate([chosen, np.full(-len(chosen) % lane_count(), chosen[-1])]).reshape(-1, lane_count())
         memory = [rows(each) for each in self._memory.values()]
         given = [rows(self.p), *(Rows(each, 0) for each in (*self._limits, self.settings))]
         call = KernelCall([which], np.zeros(len(filled)), filled, [*memory, *given, *memory, rows(last)])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from trajopt.actions.expression import ActionModelExpression
-from trajopt.kernels import LANES, KernelCall, Rows, blocks_of, kernel, lane_rows, rows
+from trajopt.kernels import KernelCall, Rows, blocks_of, kernel, lane_count, lane_rows, rows
 from trajopt.kernels.program import Program
 from trajopt.shooting import programs
 from trajopt.shooting.kinds import Call, Kind
@@ -45,7 +45,7 @@ class CompiledKind(Kind):
         """Knots in lanes; impulses, of which a horizon has few, one by one: most lanes of a block would be idle."""
         groups: dict[tuple[int, bool], list[Self]] = {}
         for kind in kinds:
-            width = 1 if kind.model.instantaneous else LANES
+            width = 1 if kind.model.instantaneous else lane_count()
             groups.setdefault((width, kind.can_fail(evaluator)), []).append(kind)
         return [_expansion(evaluator, group, width, status) for (width, status), group in groups.items()]
 
@@ -85,7 +85,7 @@ class CompiledKind(Kind):
     def points(cls, kinds: Sequence[Self], trial: LinearTrial) -> list[Call]:
         groups: dict[int, list[Self]] = {}
         for kind in kinds:
-            groups.setdefault(1 if kind.model.instantaneous else LANES, []).append(kind)
+            groups.setdefault(1 if kind.model.instantaneous else lane_count(), []).append(kind)
         return [_points(trial, group, width) for width, group in groups.items()]
 
     def terminal_point(self, trial: LinearTrial) -> Call:

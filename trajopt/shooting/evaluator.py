@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.errors import ModelEvaluationError, shown_numbers
-from trajopt.kernels import LANES, KernelCall, ParallelCalls, Reduction, compile_together
+from trajopt.kernels import KernelCall, ParallelCalls, Reduction, compile_together, lane_count
 from trajopt.model.programs import no_solution
 from trajopt.shooting.arrays import in_one_piece, lifted, padded
 from trajopt.shooting.kinds import by_class
@@ -216,7 +216,7 @@ class Evaluator:
         Args:
             clipped: Whether its rollouts clip controls to limits.
         """
-        rollouts = [call for width in (1, LANES) for call in self.trials(width, clipped=clipped).calls]
+        rollouts = [call for width in (1, lane_count()) for call in self.trials(width, clipped=clipped).calls]
         calls = [*self._expansions, self._end, *rollouts]
         compile_together([each for call in calls for each in call.kernels])
         for call in calls:
@@ -231,7 +231,7 @@ class Evaluator:
         return lower, upper
 
     def trials(self, width: int, *, clipped: bool = False) -> Trials:
-        """Room for rollouts with `width` step lengths at once, 1 or LANES; controls may be clipped to limits."""
+        """Room for rollouts with `width` step lengths at once, 1 or `lane_count()`; controls may be clipped."""
         if (width, clipped) not in self._trials:
             self._trials[width, clipped] = Trials(self, width, clipped=clipped)
         return self._trials[width, clipped]

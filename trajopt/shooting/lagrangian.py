@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trajopt.errors import UnsupportedOperationError
-from trajopt.kernels import LANES, InTurn, KernelCall, Program, Rows, blocks_of, compile_together, kernel, rows
+from trajopt.kernels import InTurn, KernelCall, Program, Rows, blocks_of, compile_together, kernel, lane_count, rows
 from trajopt.shooting import programs
 from trajopt.shooting.arrays import padded
 from trajopt.shooting.compiled import CompiledKind
@@ -80,8 +80,8 @@ class LagrangianHessian:
     def _running(self, kinds: Sequence[CompiledKind]) -> KernelCall:
         e = self.evaluator
         size = e.kept.shape[1]
-        kernels = [kernel(programs.lagrangian(kind.model, e.nu, e.nc, size), LANES) for kind in kinds]
-        blocks = [blocks_of(kind.knots, LANES) for kind in kinds]
+        kernels = [kernel(programs.lagrangian(kind.model, e.nu, e.nc, size), lane_count()) for kind in kinds]
+        blocks = [blocks_of(kind.knots, lane_count()) for kind in kinds]
         numbers = np.concatenate([np.full(len(b), i) for i, b in enumerate(blocks)])
         inputs = [rows(e.xs), rows(e.us), rows(e.parameters), rows(self.lam, offset=1), rows(self.y)]
         inputs += [rows(e.kept)] if size else []

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 from trajopt.errors import ModelEvaluationError
-from trajopt.kernels import LANES, KernelCall, ParallelCalls, Program, Rows, blocks_of, kernel, rows
+from trajopt.kernels import KernelCall, ParallelCalls, Program, Rows, blocks_of, kernel, lane_count, rows
 from trajopt.kernels.precision import HighPrecision, to_float64
 from trajopt.types import Reals
 
@@ -40,8 +40,9 @@ class Batch:
         self.results: list[Reals] = [np.zeros((size, *array.shape)) for array in program.outputs]
         inputs = [rows(self.qdqs), _rows_of(self.given, alike=shared), _rows_of(self.parameters, alike=not told)]
         outputs = [rows(array) for array in self.results]
-        blocks = blocks_of(range(size), LANES)
-        call = KernelCall([kernel(program, LANES)], np.zeros(len(blocks), dtype=np.int64), blocks, inputs + outputs)
+        wide = kernel(program, lane_count())
+        blocks = blocks_of(range(size), wide.width)
+        call = KernelCall([wide], np.zeros(len(blocks), dtype=np.int64), blocks, inputs + outputs)
         self._run = ParallelCalls([call])
         self._held = _holders(self.results)
 
