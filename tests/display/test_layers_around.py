@@ -9,8 +9,8 @@ import pinocchio as pin
 import pytest
 
 import trajopt
+from tests.analysis.test_goals import POINT, TURNED, arm, placement, translation
 from tests.display.recording import Recording
-from tests.plotting.test_goals import POINT, TURNED, arm, placement, translation
 from tests.support.unsolved import solution_of
 from trajopt import problems
 from trajopt.analysis.goals import pose_goals
