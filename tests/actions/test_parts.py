@@ -169,3 +169,16 @@ def test_derivatives_beside_kinks_are_those_of_differences(name: str) -> None:
         np.testing.assert_allclose(
             found, (ahead - behind) / (2 * step), rtol=1e-4, atol=1e-6 * (1 + np.abs(found).max())
         )
+
+
+def test_an_impulse_is_a_running_knot_and_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its costs see forces at one, and none at the other, both without controls."""
+    monkeypatch.setenv("TRAJOPT_CACHE_DIR", "off")
+    state = state_of("drone")
+    impulses = trajopt.ImpulseStack(state).add("tip", trajopt.ImpulseModel3D(state, "tip"))
+    costs = trajopt.CostStack(state).add("x", trajopt.ResidualModelState(state), 1.0)
+    for first, second in (("calc_diff", "terminal"), ("terminal", "calc_diff")):
+        model = trajopt.ActionModelImpulseFwdDynamics(state, impulses, costs)
+        assert [len(model.program(part).inputs) for part in (first, second)] == [
+            2 + (p != "terminal") for p in (first, second)
+        ]

@@ -5,6 +5,7 @@ Longer than a file should be, because the ways in which content can change are l
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -319,6 +320,18 @@ def __init__(self):
     self.power = 2
 """
 SAME = START + "def evaluate(self, instant):\n    return FACTOR * instant.x**self.power\n"
+DECORATED = SAME.replace("def evaluate", "@times\ndef evaluate")
+
+
+def times(factor: float) -> Callable[[Any], Any]:
+    """A decorator that multiplies what a method gives."""
+
+    def decorated(method: Any) -> Any:
+        return functools.wraps(method)(lambda *args: factor * method(*args))
+
+    return decorated
+
+
 OTHERS: dict[str, Callable[[], Any]] = {
     "attribute": lambda: Scaled(3),
     "constant": lambda: like_scaled(SAME.replace("FACTOR *", "2.5 *")),
@@ -330,6 +343,8 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "helper": lambda: like_scaled(SAME.replace("FACTOR *", "help(2.0) *"), help=lambda x: x),
     "helper's code": lambda: like_scaled(SAME.replace("FACTOR *", "help(2.0) *"), help=lambda x: 2 * x),
     "method": lambda: like_scaled(SAME + "def size(self, nu):\n    return 3\n"),
+    "decorator": lambda: like_scaled(DECORATED, times=times(3.0)),
+    "decorator's number": lambda: like_scaled(DECORATED, times=times(4.0)),
 }
 
 
@@ -342,7 +357,8 @@ def test_whatever_a_class_is_made_of_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    "code", ["np.random.rand()", "np.load('f')", "open('f')", "getattr(self, 'po' + 'wer')", "eval('1')"]
+    "code",
+    ["np.random.rand()", "np.load('f')", "open('f')", "getattr(self, 'po' + 'wer')", "eval('1')", "__import__('os')"],
 )
 def test_code_that_reaches_what_its_names_do_not_tell_has_no_digest(code: str) -> None:
     with pytest.raises(content.UnknownContentError):
@@ -352,6 +368,23 @@ def test_code_that_reaches_what_its_names_do_not_tell_has_no_digest(code: str) -
 def test_a_module_of_a_user_has_no_digest() -> None:
     with pytest.raises(content.UnknownContentError, match="textwrap"):
         digest(like_scaled(SAME.replace("FACTOR", "len(textwrap.dedent('a'))")))
+
+
+def test_a_module_that_a_method_imports_has_no_digest() -> None:
+    body = "def evaluate(self, instant):\n    from {} import sin\n    return sin(instant.x)\n"
+    assert digest(like_scaled(START + body.format("casadi")))
+    with pytest.raises(content.UnknownContentError, match="imports textwrap"):
+        digest(like_scaled(START + body.format("textwrap")))
+
+
+def test_a_variable_without_a_value_has_no_digest() -> None:
+    def late() -> Any:
+        if False:
+            factor = 1.0
+        return lambda x: factor * x
+
+    with pytest.raises(content.UnknownContentError, match="without a value"):
+        content.content_hash((late(),))
 
 
 def test_a_model_without_its_costs_has_the_digest_of_one_with_others() -> None:

@@ -79,8 +79,11 @@ class Terms:
             weight = {"weight": self._weight} if self._weighted and isinstance(stack, CostStack) else {}
             return Part.of(f"{what} of {self._of}", inputs_of(i) | weight, self._model.layout, found)
 
-        about = (stack, self._instant(derivatives).signature, self._weighted)
-        return kept_part(self._model, f"{what} at {self._instant(derivatives).nu} controls", about, build)
+        i = self._instant(derivatives)
+        forces = (
+            " and forces" if i.forces else ""
+        )  # an impulse may be a running knot and the end, both without controls
+        return kept_part(self._model, f"{what} at {i.nu} controls{forces}", (stack, i.signature, self._weighted), build)
 
     @functools.cached_property
     def _weight(self) -> SX:

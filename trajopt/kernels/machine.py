@@ -7,7 +7,7 @@ never changes a solve. Optimised code joins calls that follow one another, see `
 Environment:
     TRAJOPT_OPTIMISE: "off" compiles the quick tier only, for runs that are over before optimised code would pay.
     TRAJOPT_LANES: lanes of code for many knots, 2, 4 or 8, where other ones than the processor's are wanted. Results do
-        not depend on it. With 2 or 4, code does without AVX-512.
+        not depend on it, but for rounding: with 2 or 4, code does without AVX-512, also that of the Riccati recursion.
 """
 
 from __future__ import annotations

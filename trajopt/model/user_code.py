@@ -13,7 +13,7 @@ import functools
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 LIBRARIES = frozenset({"casadi", "cmath", "math", "numpy", "pinocchio", "scipy", "trajopt"})
@@ -57,7 +57,7 @@ def meaning(code: FunctionType | type) -> tuple[frozenset[str], list[Any]]:
     Raises:
         UnknownContentError: The code reaches what its names do not tell, or refers to an unknown module.
     """
-    functions = list(_functions(code)) if isinstance(code, type) else [("", _inner(code))]
+    functions = list(_functions(code)) if isinstance(code, type) else [("", code)]
     things: list[Any] = list(_values(code)) if isinstance(code, type) else []
     names: set[str] = set()
     for name, function in functions:
@@ -81,7 +81,7 @@ def _functions(kind: type) -> Iterator[tuple[str, FunctionType]]:
             parts = (getattr(member, "__func__", member),)
         for part in parts:
             if isinstance(part, FunctionType):
-                yield name, _inner(part)
+                yield name, part
 
 
 def _values(kind: type) -> Iterator[Any]:
@@ -92,28 +92,27 @@ def _values(kind: type) -> Iterator[Any]:
             yield from (name, value)
 
 
-def _inner(function: Any) -> FunctionType:
-    """The function that others wrap, such as a constructor that explains wrong calls."""
-    while hasattr(function, "__wrapped__"):
-        function = function.__wrapped__
-    if not isinstance(function, FunctionType):
-        raise UnknownContentError(f"{function!r} is no Python function")
-    return function
-
-
 def _of_function(function: FunctionType) -> Iterator[Any]:
     """Parts of a function that determine its results."""
     yield from (function.__defaults__, function.__kwdefaults__)
     cells = zip(function.__code__.co_freevars, function.__closure__ or ())
     for name, cell in cells:
         if name != "__class__":  # of super(): its bases are read
-            yield from (name, cell.cell_contents)
+            yield from (name, _content(function, cell))
     for code in _codes(function.__code__):
         yield from (code.co_name, code.co_code.hex(), code.co_names, code.co_varnames, code.co_freevars)
         yield tuple(each for each in code.co_consts if not isinstance(each, CodeType | frozenset))
         yield tuple(sorted(map(repr, each)) for each in code.co_consts if isinstance(each, frozenset))
         for name in _globals(code):
             yield from (name, _global(function, name))
+
+
+def _content(function: FunctionType, cell: CellType) -> Any:
+    """Value of a variable of the function around, which may have none yet."""
+    try:
+        return cell.cell_contents
+    except ValueError as error:
+        raise UnknownContentError(f"{function.__qualname__} reads a variable without a value") from error
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -125,9 +124,18 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _globals(code: CodeType) -> list[str]:
-    """Names that the code looks up outside of functions."""
-    kinds = ("LOAD_GLOBAL", "LOAD_NAME")
-    return sorted({str(i.argval) for i in dis.get_instructions(code) if i.opname in kinds})
+    """Names that the code looks up outside of functions.
+
+    Raises:
+        UnknownContentError: It imports a module that is no library.
+    """
+    names = set()
+    for each in dis.get_instructions(code):
+        if each.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            names.add(str(each.argval))
+        elif each.opname == "IMPORT_NAME" and each.argval.split(".")[0] not in LIBRARIES:
+            raise UnknownContentError(f"{code.co_qualname} imports {each.argval or 'a module beside it'}")
+    return sorted(names)
 
 
 def _global(function: FunctionType, name: str) -> Any:
