@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -237,51 +238,62 @@ def test_every_module_is_packaged() -> None:
     assert not without, f"folders without __init__.py: {without}"
 
 
-@pytest.mark.parametrize("file", python_files(), ids=lambda f: str(f.relative_to(ROOT)))
-def test_files_and_functions_are_short_or_say_why_not(file: Path) -> None:
+def test_files_and_functions_are_short_or_say_why_not() -> None:
+    offenders = [f"{file.relative_to(ROOT)}: {what}" for file in python_files() for what in _too_long(file)]
+    assert not offenders, "\n".join(
+        [*offenders, "split, or say why not in the file's docstring: 'Longer than ..., because ...'"]
+    )
+
+
+def _too_long(file: Path) -> Iterator[str]:
     text = file.read_text()
-    if not text.strip():
-        return
     docstring = ast.get_docstring(tree_of(file)) or ""
-    assert docstring, f"{file}: the first line says what the file is"
+    if text.strip() and not docstring:
+        yield "no docstring: the first line says what the file is"
     if EXCUSE in docstring:
         return
-    long = [f"{file.name}: {text.count(chr(10))} lines"] if text.count("\n") > LONGEST_FILE else []
+    if text.count("\n") > LONGEST_FILE:
+        yield f"{text.count(chr(10))} lines"
     for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.FunctionDef):
             first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
             length = (node.end_lineno or 0) - first.lineno + 1
-            long += [f"{file.name}: {node.name} has a body of {length} lines"] if length > LONGEST_FUNCTION else []
-    assert not long, f"{long}; split, or say why not in the file's docstring: 'Longer than ..., because ...'"
+            if length > LONGEST_FUNCTION:
+                yield f"{node.name} has a body of {length} lines"
 
 
-@pytest.mark.parametrize("name", [m for m in modules() if m != "trajopt.__main__"])
-def test_everything_public_has_a_docstring(name: str) -> None:
+def test_everything_public_has_a_docstring() -> None:
     """A method that overrides another may inherit its docstring."""
-    module = importlib.import_module(name)
-    assert module.__doc__, name
-    missing = []
+    names = [name for name in modules() if name != "trajopt.__main__"]
+    offenders = [f"{name}: {what}" for name in names for what in _without_docstring(importlib.import_module(name))]
+    assert not offenders, "\n".join(offenders)
+
+
+def _without_docstring(module: ModuleType) -> Iterator[str]:
+    if not module.__doc__:
+        yield "the module"
     for key, value in vars(module).items():
-        if key.startswith("_") or getattr(value, "__module__", None) != name:
+        if key.startswith("_") or getattr(value, "__module__", None) != module.__name__:
             continue
         if inspect.isclass(value):
-            missing += [] if value.__dict__.get("__doc__") else [key]
-            missing += [f"{key}.{m}" for m, method in vars(value).items() if _lacks_docstring(value, m, method)]
+            if not value.__dict__.get("__doc__"):
+                yield key
+            yield from (f"{key}.{m}" for m, method in vars(value).items() if _lacks_docstring(value, m, method))
         elif inspect.isfunction(value) and not inspect.getdoc(value):
-            missing.append(key)
-    assert not missing, f"{name}: no docstring: {', '.join(missing)}"
+            yield key
 
 
-@pytest.mark.parametrize("name", list(modules()))
-def test_first_lines_say_what_a_thing_is_or_does(name: str) -> None:
+def test_first_lines_say_what_a_thing_is_or_does() -> None:
     """Such as "Content hash of a model"; not "What models consist of, as a digest"."""
-    wrong = []
-    for node in ast.walk(tree_of(modules()[name])):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
-            first = (ast.get_docstring(node) or "").split("\n")[0]
-            if first.startswith(("What ", "Who ", "Whoever ", "Which ", "How ", "Where ")):
-                wrong.append(first)
-    assert not wrong, f"{name}: {wrong}"
+    questions = ("What ", "Who ", "Whoever ", "Which ", "How ", "Where ")
+    firsts = [
+        (name, (ast.get_docstring(node) or "").split("\n")[0])
+        for name, file in modules().items()
+        for node in ast.walk(tree_of(file))
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+    ]
+    offenders = [f"{name}: {first}" for name, first in firsts if first.startswith(questions)]
+    assert not offenders, "\n".join(offenders)
 
 
 def _lacks_docstring(owner: type, name: str, member: object) -> bool:
