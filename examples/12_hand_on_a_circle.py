@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 import trajopt
-from trajopt.kinematics import ik
+from trajopt import ik
 
 ACCELERATION = 0.3 * np.array([15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0, 10.0, 10.0])  # fingers last [rad/s², m/s²]
 POSTURE = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785, 0.02, 0.02])  # [rad, m]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 import trajopt
-from trajopt.kinematics import ik, planar_2r
+from trajopt import ik
 from trajopt.plotting import plot_configurations, plot_motion
 from trajopt.solvers import SolverSQP
 
@@ -41,7 +41,7 @@ def main(plot: bool = False) -> trajopt.Solution:
     tasks = trajopt.ConstraintStack(state).add("tip", point, equals=0.0)
     q, slow = iterate(START, 0.1, 1e-3)
     _, newton = iterate(np.array([0.5, 0.2]), None, 1e-8)
-    found, branches = ik.solve(ROBOT, tasks, start=START), planar_2r(TARGET, first=10.0, second=10.0)[0]
+    found, branches = ik.solve(ROBOT, tasks, start=START), ik.planar_2r(TARGET, first=10.0, second=10.0)[0]
     print(f"loop: {len(slow) - 1} steps to {np.mod(q + np.pi, 2 * np.pi) - np.pi} rad; Newton: {len(newton) - 1} steps")
     print(
         f"closed form: {branches.tolist()}; least squares: {found.iterations} passes, {found.configurations.tolist()}"

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 import trajopt
-from trajopt.kinematics import ik, planar_2r
+from trajopt import ik
 from trajopt.plotting import plot_configurations
 
 ROBOT = trajopt.Robot(trajopt.robots.planar_arm(lengths=(15.0, 15.0)))
@@ -47,7 +47,7 @@ def deviations(q: np.ndarray) -> np.ndarray:
 def main(plot: bool = False) -> trajopt.Solution:
     """Draws the circle in three ways and returns the solution of the last; `plot` writes circle_by_steps.png."""
     points = circle(np.linspace(0.0, 2 * np.pi, 20))
-    elbows = planar_2r(points[:, [0, 2]], first=15.0, second=15.0)[0][:, 1]
+    elbows = ik.planar_2r(points[:, [0, 2]], first=15.0, second=15.0)[0][:, 1]
     state = trajopt.StateMultibody(ROBOT)
     tasks = trajopt.ConstraintStack(state).add("tip", trajopt.ResidualModelFrameTranslation(state, "tool"), equals=0.0)
     s = np.linspace(0.0, 1.0, 401)

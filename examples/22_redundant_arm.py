@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 import trajopt
-from trajopt.kinematics import ik
+from trajopt import ik
 from trajopt.plotting import plot_configurations
 
 ROBOT = trajopt.Robot(trajopt.robots.planar_arm(lengths=(10.0, 10.0, 10.0)))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 import trajopt
-from trajopt.kinematics import FiveBar
+from trajopt.ik import FiveBar
 from trajopt.plotting import plot_motion
 from trajopt.solvers import SolverSQP
 

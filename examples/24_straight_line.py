@@ -15,7 +15,7 @@ import numpy as np
 import pinocchio as pin
 
 import trajopt
-from trajopt.kinematics import ik, planar_2r
+from trajopt import ik
 
 
 def sliding_arm() -> trajopt.Robot:
@@ -47,7 +47,7 @@ def main(plot: bool = False) -> trajopt.Solution:
     s = np.linspace(0.0, 1.0, 201)
     s = s**3 * (10 - 15 * s + 6 * s**2)  # from rest to rest
     x, z, turn = 2 + 4 * s, 1 + 8 * s, 2 * np.pi * s
-    closed = planar_2r(np.stack([x, z], axis=1), first=10.0, second=10.0)[0][:, 1]
+    closed = ik.planar_2r(np.stack([x, z], axis=1), first=10.0, second=10.0)[0][:, 1]
     two_links = trajopt.Robot(trajopt.robots.planar_arm(lengths=(10.0, 10.0)))
     line = follow(two_links, np.stack([x, 0 * s, z], axis=1), closed)
     x, y, z = 2.5 + np.cos(turn), 2.5 + np.sin(turn), 2.5 + 0.8 * np.cos(2 * turn)

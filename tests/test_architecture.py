@@ -15,10 +15,12 @@ from types import ModuleType
 
 import pytest
 
+from trajopt import source
+
 ROOT = Path(__file__).parent.parent
 ROOMS = {"trajopt": ROOT / "trajopt", "trajopt.solvers": ROOT / "solvers", "trajopt.problems": ROOT / "problems"}
 ON_TOP = (
-    *("trajopt.cli", "trajopt.__main__", "trajopt.terminal", "trajopt.mpc", "trajopt.kinematics"),
+    *("trajopt.cli", "trajopt.__main__", "trajopt.terminal", "trajopt.mpc", "trajopt.ik"),
     *("trajopt.inverse_dynamics", "trajopt.sweeps"),
 )
 """What may use solvers and problems although it lies in trajopt/."""
@@ -137,6 +139,22 @@ def test_rooms_stand_on_each_other() -> None:
     levels = [(level_of(module), level_of(name), f"{module} imports {name}") for module, name in pairs]
     wrong = {text for low, high, text in levels if low is not None and high is not None and low < high}
     assert not wrong, "\n".join(sorted(wrong))
+
+
+def test_stored_programs_depend_on_the_rooms_that_are_imported() -> None:
+    """`trajopt.source` reads imports by a pattern, in a start's time; it may see those of examples in docstrings too."""
+    below: dict[str, set[str]] = {module.split(".")[1]: set() for module in modules() if module != "trajopt"}
+    for module in (m for m in modules() if m != "trajopt"):
+        below[module.split(".")[1]] |= {n.split(".")[1] for n in imports(module) if n in modules() and n != "trajopt"}
+
+    def closure(room: str, seen: frozenset[str]) -> frozenset[str]:
+        for other in sorted(below[room] - seen):
+            seen = closure(other, seen | {other})
+        return seen
+
+    missed = {room: closure(room, frozenset([room])) - source.rooms_below([room]) for room in below}
+    assert not {room: rooms for room, rooms in missed.items() if rooms}
+    assert not source.rooms_below(["shooting"]) & {"plotting", "problems", "simulator", "solution", "solvers"}
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:

@@ -101,8 +101,8 @@ if TYPE_CHECKING:
     import trajopt.articulations as articulations
     import trajopt.display as display
     import trajopt.gaits as gaits
+    import trajopt.ik as ik
     import trajopt.inverse_dynamics as inverse_dynamics
-    import trajopt.kinematics as kinematics
     import trajopt.mobile as mobile
     import trajopt.mpc as mpc
     import trajopt.plotting as plotting
@@ -120,8 +120,8 @@ else:
             "articulations": "trajopt.articulations",
             "display": "trajopt.display",
             "gaits": "trajopt.gaits",
+            "ik": "trajopt.ik",
             "inverse_dynamics": "trajopt.inverse_dynamics",
-            "kinematics": "trajopt.kinematics",
             "mobile": "trajopt.mobile",
             "mpc": "trajopt.mpc",
             "plotting": "trajopt.plotting",
@@ -228,8 +228,8 @@ __all__ = [
     "display",
     "gaits",
     "get_num_threads",
+    "ik",
     "inverse_dynamics",
-    "kinematics",
     "load_robot",
     "mobile",
     "mpc",

@@ -1,4 +1,7 @@
-"""Digest of the package's own source code: the disk cache uses it to drop entries that older code has written.
+"""Digests of the package's own source code: the disk cache uses them to drop entries that older code has written.
+
+A room is a folder or a file directly in the package. What a room computes depends on its own files and on the rooms
+that it imports, so an edit elsewhere leaves stored programs valid.
 
 `trajopt` imports this module before all others, so that it notices a file that changes after it was loaded.
 """
@@ -8,19 +11,13 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import re
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
-ON_TOP = (
-    *("analysis", "callbacks", "cli.py", "gaits", "kinematics", "plotting", "problems", "solution", "solvers"),
-    "sweeps",
-)
-"""Folders and files that models do not depend on: an edit of them leaves stored programs valid.
-
-A model class may be defined in one of these folders; its stored programs then depend on that folder too.
-"""
 
 MOMENT = 50_000_000
 """Time for which files count as unchanged while no module is imported [ns]: a problem asks 60 times in 0.1 s."""
@@ -28,43 +25,90 @@ MOMENT = 50_000_000
 _STARTED = time.time()
 _UNKNOWN = os.urandom(32)  # digest of code that differs from its file: no entry of another process has it
 
+_FOR_TYPE_CHECKERS = re.compile(rb"\nif TYPE_CHECKING:(?:\n[ \t]+.*|\n)*")
+_IMPORT = re.compile(rb"(?:from|import) trajopt(?:\.(\w+)| import (\([^)]*\)|.*))")
 
-def digest(folder: Path, *, without: tuple[str, ...] = ()) -> bytes:
+
+def digest(folder: Path) -> bytes:
     """Digest of the Python files in a folder and its subfolders, as this process has loaded them.
 
     If a file has changed since, or there are no files (a frozen program), the digest is unique to this process.
+    """
+    return _as_loaded((folder,))
+
+
+def digest_of_rooms(names: Iterable[str]) -> bytes:
+    """Digest, as `digest`, of the files of rooms and of all rooms that they import.
 
     Args:
-        folder: The folder.
-        without: Names of folders and files in the folder to leave out.
+        names: Names of the rooms, such as "shooting".
     """
+    return _as_loaded(_places(frozenset(names)))
+
+
+def rooms_below(names: Iterable[str]) -> set[str]:
+    """The rooms, and those that they import, directly or through others; not what only type checkers import."""
+    found, new = set[str](), set(names)
+    while new:
+        found |= new
+        new = {other for name in new for other in _imports(name)} - found
+    return found
+
+
+def belongs(file: Path, room: str) -> bool:
+    """Whether a file is one of a room's."""
+    return str(file) in _files(_place(room))
+
+
+@functools.cache
+def _places(names: frozenset[str]) -> tuple[Path, ...]:
+    return tuple(_place(name) for name in sorted(rooms_below(names)))
+
+
+def _place(room: str) -> Path:
+    file = PACKAGE / f"{room}.py"
+    return file if file.is_file() else PACKAGE / room
+
+
+@functools.cache
+def _imports(room: str) -> frozenset[str]:
+    text = b"\n".join(_read(file) for file in _files(_place(room)))
+    names = set[bytes]()
+    for room_of_module, of_package in _IMPORT.findall(_FOR_TYPE_CHECKERS.sub(b"", text)):
+        names.update([room_of_module] if room_of_module else re.findall(rb"\w+", of_package))
+    return frozenset(name for name in (n.decode() for n in names) if _files(_place(name)))
+
+
+def _as_loaded(places: tuple[Path, ...]) -> bytes:
     moment = (time.monotonic_ns() // MOMENT, len(sys.modules))
-    return _digest(folder, without) if _is_as_loaded(folder, without, moment) else _UNKNOWN
+    return _digest(places) if _is_as_loaded(places, moment) else _UNKNOWN
 
 
 @functools.lru_cache(maxsize=64)
-def _is_as_loaded(folder: Path, without: tuple[str, ...], moment: tuple[int, int]) -> bool:
+def _is_as_loaded(places: tuple[Path, ...], moment: tuple[int, int]) -> bool:
     """Whether there are files, and none has changed since this process started."""
-    files = _files(folder, without)
+    files = [file for place in places for file in _files(place)]
     return bool(files) and all(os.stat(file).st_ctime <= _STARTED for file in files)
 
 
 @functools.cache
-def _files(folder: Path, without: tuple[str, ...]) -> tuple[str, ...]:
-    found = []
-    for place, folders, names in os.walk(folder):
-        if place == str(folder):
-            folders[:] = [name for name in folders if name not in without]
-            names = [name for name in names if name not in without]
-        found += [os.path.join(place, name) for name in names if name.endswith(".py")]
-    return tuple(sorted(found))
+def _files(place: Path) -> tuple[str, ...]:
+    if place.suffix == ".py":
+        return (str(place),)
+    found = [os.path.join(folder, name) for folder, _, names in os.walk(place) for name in names]
+    return tuple(sorted(file for file in found if file.endswith(".py")))
 
 
 @functools.cache
-def _digest(folder: Path, without: tuple[str, ...]) -> bytes:
+def _digest(places: tuple[Path, ...]) -> bytes:
     content = hashlib.sha256()
-    for file in _files(folder, without):
-        with open(file, "rb", buffering=0) as opened:
-            data = opened.read()
-        content.update(f"{file.removeprefix(f'{folder}{os.sep}')} {len(data)}\n".encode() + data)
+    for place in places:
+        for file in _files(place):
+            data = _read(file)
+            content.update(f"{file.removeprefix(f'{place.parent}{os.sep}')} {len(data)}\n".encode() + data)
     return content.digest()
+
+
+def _read(file: str) -> bytes:
+    with open(file, "rb", buffering=0) as opened:
+        return opened.read()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.kernels import InTurn, Reduction
+from trajopt.kernels import CallSequence, Reduction
 from trajopt.solvers.qp import native
 from trajopt.solvers.qp.admm_kernel import ARRAYS, NUMBERS
 from trajopt.solvers.qp.block import Block
@@ -43,7 +43,7 @@ class ADMMRows:
         self._missed = np.zeros(qp.lower.shape)
         flat = [array.reshape(1, -1) for array in (self._missed, self.values, self.z)]
         self._sizes = [Reduction(array, "largest size") for array in flat]
-        self._largest = InTurn(self._sizes)
+        self._largest = CallSequence(self._sizes)
 
     def start(self, qp: StageQP) -> None:
         """Bounds and slacks as they are now; z the nearest to a trajectory at zero."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from trajopt.checks import check_count, check_instance, check_positive
 from trajopt.errors import InvalidArgumentError
-from trajopt.kernels import InTurn, Reduction
+from trajopt.kernels import CallSequence, Reduction
 from trajopt.solvers.qp.certificate import Certificate
 from trajopt.solvers.qp.interior_rows import InteriorRows
 from trajopt.solvers.qp.newton import Newton
@@ -68,7 +68,7 @@ class InteriorPoint(QPSolverAbstract):
         self._proof: Certificate | None = None
         self._of: dict[bool, tuple[InteriorRows, Newton]] = {}  # for programs without and with soft rows
         self._sizes = [Reduction(g.reshape(1, -1), "largest size") for g in (qp.lq.g, qp.lq.terminal_g)]
-        self._slopes = InTurn(self._sizes)
+        self._slopes = CallSequence(self._sizes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return InteriorPoint, (self.qp, self.options)  # machine code points into its arrays: a copy has its own

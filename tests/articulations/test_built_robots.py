@@ -13,9 +13,8 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 import trajopt
 from tests.articulations.built import built_tree, crane, tethered
-from trajopt import gaits
+from trajopt import gaits, ik
 from trajopt.articulations import ArticulationBuilder
-from trajopt.kinematics import ik
 from trajopt.model.content import model_hash
 from trajopt.plotting import animate, plot_configurations, plot_motion
 from trajopt.robots import load_geometry

@@ -11,10 +11,10 @@ import pytest
 import trajopt
 from tests.articulations.built import tethered
 from tests.support.slow_twin import assert_close, central_differences
+from trajopt import ik
 from trajopt.articulations import ArticulationBuilder
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
-from trajopt.kinematics import ik
 from trajopt.solvers import SolverSQP
 
 

@@ -25,8 +25,8 @@ import numpy as np
 from tests.benchmarks.table import bar, number, table
 from tests.support import ik_obstacles
 from tests.support.ik_robots import ARMS, arm, errors, placement_task, placements, reachable, within
+from trajopt.ik import IKSolver
 from trajopt.kernels import compilations
-from trajopt.kinematics import IKSolver
 
 POSES = 10_000
 TOLERANCE = 1e-5  # of every element of the twist [m, rad]

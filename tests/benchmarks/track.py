@@ -18,9 +18,9 @@ import numpy as np
 from tests.benchmarks.table import number, table
 from tests.support.ik_paths import ACCELERATION, POSTURE, circle, hand_and_posture, panda
 from tests.support.ik_robots import errors, placements
-from trajopt.kinematics import IKTracker
-from trajopt.kinematics.course import course
-from trajopt.kinematics.tracker import Following
+from trajopt.ik import IKTracker
+from trajopt.ik.target_path import course
+from trajopt.ik.tracker import Following
 
 DT, SETTLING, DURATIONS = 1e-3, 0.1, (4.0, 1.2)
 """Time step [s], time of the posture [s], and durations of a circle: one within limits, one that is too fast [s]."""

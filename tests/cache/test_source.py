@@ -23,11 +23,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def digest(folder: Path, **options: tuple[str, ...]) -> bytes:
-    """As a new process would compute it."""
-    for kept in (source._files, source._digest, source._is_as_loaded):
+def forget() -> None:
+    for kept in (source._files, source._digest, source._is_as_loaded, source._imports, source._places):
         kept.cache_clear()
-    return source.digest(folder, **options)
+
+
+def digest(folder: Path) -> bytes:
+    """As a new process would compute it."""
+    forget()
+    return source.digest(folder)
 
 
 def test_content_and_names_of_files_count(folder: Path) -> None:
@@ -42,13 +46,35 @@ def test_content_and_names_of_files_count(folder: Path) -> None:
     assert digest(folder) in found
 
 
-def test_rooms_can_be_left_out(folder: Path) -> None:
-    before, whole = digest(folder, without=("room",)), digest(folder)
-    assert before != whole
-    (folder / "room" / "b.py").write_text("TWO")
-    assert digest(folder, without=("room",)) == before
-    (folder / "a.py").write_text("ONE")
-    assert digest(folder, without=("room",)) != before
+def test_a_room_depends_on_what_it_imports(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Directly, through others, or inside functions; not on what only type checkers import."""
+    monkeypatch.setattr(source, "PACKAGE", folder)
+    texts = {
+        "top.py": "from trajopt import (\n    middle,\n    Name,\n)\n",
+        "middle/a.py": "def f():\n    from trajopt.low import f\n",
+        "low.py": "",
+        "apart.py": "from trajopt import top\n",
+    }
+    checked = (
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from trajopt.apart import f\n\nimport trajopt.low\n"
+    )
+    (folder / "middle").mkdir()
+    for name, text in {**texts, "middle/b.py": checked}.items():
+        (folder / name).write_text(text)
+
+    def digests() -> list[bytes]:
+        forget()
+        return [source.digest_of_rooms([room]) for room in ("apart", "top", "middle", "low")]
+
+    forget()
+    assert source.rooms_below(["apart"]) == {"apart", "top", "middle", "low"}
+    assert source.rooms_below(["middle"]) == {"middle", "low"}
+    before = digests()
+    for k, name in enumerate(("apart.py", "top.py", "middle/a.py", "low.py")):
+        (folder / name).write_text(f"{texts[name]}# edited")
+        after = digests()
+        assert [a != b for a, b in zip(after, before)] == [i <= k for i in range(4)]
+        before = after
 
 
 @pytest.mark.parametrize("again", [False, True])

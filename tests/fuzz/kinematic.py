@@ -11,7 +11,7 @@ import numpy as np
 
 import trajopt
 from tests.fuzz.worlds import World, folder
-from trajopt.kinematics import FiveBar, IKSolver, IKTracker, ik
+from trajopt.ik import FiveBar, IKSolver, IKTracker, ik
 
 Q0 = (0.3, 0.8)
 DT = 0.01

@@ -14,7 +14,7 @@ from tests.kernels.test_driver import linear
 from tests.kernels.test_threads import PATIENT, Job, _threads, meeting  # noqa: F401  # a fixture for all tests
 from tests.support.kernel_runner import assert_same_bits, program_of, run_kernel
 from trajopt.errors import InvalidArgumentError
-from trajopt.kernels import KernelCall, ParallelCalls, blocks_of, kernel, parallel, rows, set_num_threads, team
+from trajopt.kernels import KernelCall, ParallelCalls, blocks_of, kernel, parallel, rows, set_num_threads, thread_pool
 from trajopt.types import Reals
 
 pytestmark = pytest.mark.filterwarnings("error")  # what is raised in a reader is a warning
@@ -37,7 +37,7 @@ class Reader:
     """
 
     def __init__(self, function: Callable[[Ready], int], job: int) -> None:
-        ready = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(team.ready())
+        ready = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(thread_pool.ready())
         prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
         self._function = prototype(lambda _: function(lambda row: ready(job, row)))
         self.address = int(ctypes.cast(self._function, ctypes.c_void_p).value or 0)
@@ -106,7 +106,7 @@ def test_a_reader_may_end_early(resting: bool) -> None:
     set_num_threads(2)
     call, outputs, expected = bound(list(range(T)), 8)
     if resting:
-        team._started().resting = time.monotonic_ns() + 10**15
+        thread_pool._started().resting = time.monotonic_ns() + 10**15
     assert read(ParallelCalls([call]), lambda ready: 5) == 5
     assert_same_bits(outputs, expected)
 
@@ -121,7 +121,7 @@ def test_a_row_in_several_blocks_cannot_be_read() -> None:
 
 def test_a_reader_waits_for_a_row_that_a_helper_is_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """And does without helpers for a while after that."""
-    monkeypatch.setattr(team, "LATE", 300_000)
+    monkeypatch.setattr(thread_pool, "LATE", 300_000)
     set_num_threads(2)
     begun, done, reader = threading.Event(), threading.Event(), threading.get_ident()
 
@@ -141,6 +141,6 @@ def test_a_reader_waits_for_a_row_that_a_helper_is_at(monkeypatch: pytest.Monkey
     reading = Reader(look, job.address)
     job.share(reading.address)
     job.check()
-    assert team._started().resting > time.monotonic_ns()
-    team._started().resting = 0
+    assert thread_pool._started().resting > time.monotonic_ns()
+    thread_pool._started().resting = 0
     meeting(2).share()

@@ -30,9 +30,9 @@ from trajopt.kernels import (
     parallel,
     rows,
     set_num_threads,
-    team,
+    thread_pool,
 )
-from trajopt.kernels.team_text import JOB
+from trajopt.kernels.thread_pool_text import JOB
 
 RNG = np.random.default_rng(5)
 PATIENT = 60.0  # [s]
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.filterwarnings("error")  # what is raised in a unit, or
 def _threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Their number is as before, afterwards; here no helper is left alone for being late, on a machine that is busy."""
     before = get_num_threads()
-    monkeypatch.setattr(team, "LATE", 10**15)
+    monkeypatch.setattr(thread_pool, "LATE", 10**15)
     yield
     set_num_threads(before)
 
@@ -75,7 +75,7 @@ class Job:
 
     def share(self, read: int | None = None) -> None:
         self.seen.clear()
-        team.share(self.address, self._helpers, read)
+        thread_pool.share(self.address, self._helpers, read)
 
     def check(self) -> None:
         """Each unit ran once, and each thread with scratch of its own."""
@@ -109,10 +109,10 @@ def test_all_threads_take_part_and_each_unit_runs_once(n: int) -> None:
 
 
 def test_a_helper_that_sleeps_is_woken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team, "PATIENCE", 0)
+    monkeypatch.setattr(thread_pool, "PATIENCE", 0)
     set_num_threads(3)
     meeting(3).share()
-    helpers = team._started().helpers
+    helpers = thread_pool._started().helpers
     for _ in range(20):
         until(lambda: all(helper.asleep for helper in helpers))
         meeting(3).share()
@@ -149,7 +149,7 @@ def test_nobody_waits_for_a_helper_that_is_busy() -> None:
 
 
 def test_a_helper_that_keeps_its_caller_waiting_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team, "LATE", 300_000)
+    monkeypatch.setattr(thread_pool, "LATE", 300_000)
     set_num_threads(2)
     barrier, caller = threading.Barrier(2, timeout=PATIENT), threading.get_ident()
 
@@ -159,11 +159,11 @@ def test_a_helper_that_keeps_its_caller_waiting_is_left_alone_for_a_while(monkey
             time.sleep(0.3)
 
     Job(slow, 2, 2).share()
-    assert team._started().resting - time.monotonic_ns() > 4e9
+    assert thread_pool._started().resting - time.monotonic_ns() > 4e9
     job = Job(lambda _: time.sleep(0.001), 20, 2)
     job.share()
     assert {thread for _, _, thread in job.seen} == {caller}
-    team._started().resting = 0
+    thread_pool._started().resting = 0
     meeting(2).share()
 
 
@@ -189,13 +189,13 @@ def test_several_callers_at_a_time() -> None:
 def test_threads_end_when_their_number_changes() -> None:
     set_num_threads(3)
     meeting(3).share()
-    helpers = team._started().helpers
+    helpers = thread_pool._started().helpers
     set_num_threads(2)
     for helper in helpers:
         helper.thread.join(PATIENT)
         assert not helper.thread.is_alive()
     meeting(2).share()
-    assert len(team._started().helpers) == 1
+    assert len(thread_pool._started().helpers) == 1
 
 
 def test_no_more_threads_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +208,7 @@ def test_no_more_threads_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
         job = Job(lambda _: None, 10, 4)
         job.share()
     job.check()
-    assert not team._started().helpers
+    assert not thread_pool._started().helpers
 
 
 @pytest.mark.parametrize("width", [1, 8])
@@ -248,7 +248,7 @@ def test_calls_of_different_widths_share_the_threads(monkeypatch: pytest.MonkeyP
 
 def test_little_work_stays_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     set_num_threads(4)
-    monkeypatch.setattr(team, "share", lambda *_: pytest.fail("a thread for nothing"))
+    monkeypatch.setattr(thread_pool, "share", lambda *_: pytest.fail("a thread for nothing"))
     run_kernel(kernel(program_of(linear()), 8), [np.ones((64, 3)), np.ones((64, 9))], parallel=True)
     monkeypatch.setattr(parallel, "SMALL_WORK", 1)
     set_num_threads(1)
@@ -266,8 +266,8 @@ def test_a_call_may_ask_for_fewer_threads(
     indices = blocks_of(range(64), 8)
     call = KernelCall([compiled], np.zeros(len(indices)), indices, [rows(a) for a in (*arrays, *outputs)])
     asked: list[int] = []
-    share = team.share
-    monkeypatch.setattr(team, "share", lambda job, n, *rest: (asked.append(n), share(job, n, *rest)))
+    share = thread_pool.share
+    monkeypatch.setattr(thread_pool, "share", lambda job, n, *rest: (asked.append(n), share(job, n, *rest)))
     ParallelCalls([call])(most)
     assert asked == helpers
     assert_same_bits(outputs, run_kernel(compiled, arrays))
@@ -338,7 +338,7 @@ def test_a_process_ends_with_helpers_that_sleep_or_look_for_work(patience: int) 
         import atexit, threading, time
         atexit.register(lambda: Job(lambda _: None, 10, 3).share())  # after the helpers have ended
         from tests.kernels.test_threads import *
-        team.PATIENCE, parallel.SMALL_WORK = {patience}, 1
+        thread_pool.PATIENCE, parallel.SMALL_WORK = {patience}, 1
         set_num_threads(3)
         compiled, inputs = kernel(program_of(linear()), 8), [np.ones((640, 3)), np.ones((640, 9))]
         def on():
@@ -346,7 +346,7 @@ def test_a_process_ends_with_helpers_that_sleep_or_look_for_work(patience: int) 
                 run_kernel(compiled, inputs, parallel=True)
         meeting(3).share()
         if {patience} == 0:
-            until(lambda: all(helper.asleep for helper in team._started().helpers))
+            until(lambda: all(helper.asleep for helper in thread_pool._started().helpers))
         else:
             threading.Thread(target=on, daemon=True).start()
             time.sleep(0.05)

@@ -542,22 +542,25 @@ def test_an_object_that_is_more_than_its_attributes_has_no_digest(
 
 
 def test_code_of_the_rooms_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each room that a class comes from, and no other."""
+    """Each room that a class comes from or that those import, and no other."""
     ours, ready = node(), cart()
     before = digest(ours), digest(ready)
-    real = source.digest
+    real = source.digest_of_rooms
 
     def edited(room: str) -> Callable[..., bytes]:
-        return lambda folder, **kw: b"edited" if folder.name == room else real(folder, **kw)
+        return lambda names: b"edited" if room in source.rooms_below(names) else real(names)
 
-    monkeypatch.setattr(source, "digest", edited("problems"))
-    assert digest(ours) == before[0]
-    assert digest(ready) != before[1]
-    monkeypatch.setattr(source, "digest", edited("solvers"))
-    assert (digest(ours), digest(ready)) == before
-    monkeypatch.setattr(source, "digest", edited("trajopt"))
-    assert digest(ours) != before[0]
-    assert digest(ready) != before[1]
+    for room in ("problems", "mpc", "display"):
+        monkeypatch.setattr(source, "digest_of_rooms", edited(room))
+        assert digest(ours) == before[0]
+        assert digest(ready) != before[1]
+    for room in ("cli", "sweeps"):
+        monkeypatch.setattr(source, "digest_of_rooms", edited(room))
+        assert (digest(ours), digest(ready)) == before
+    for room in ("kernels", "shooting", "states", "model"):
+        monkeypatch.setattr(source, "digest_of_rooms", edited(room))
+        assert digest(ours) != before[0]
+        assert digest(ready) != before[1]
 
 
 def test_digests_are_the_same_in_every_process() -> None:

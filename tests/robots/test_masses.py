@@ -10,11 +10,10 @@ import pinocchio as pin
 import pytest
 from typer.testing import CliRunner
 
-from trajopt import cli, problems
+from trajopt import cli, ik, problems
 from trajopt.actuation import ActuationModelFull
 from trajopt.constraints import ConstraintStack
 from trajopt.errors import InvalidArgumentError
-from trajopt.kinematics import ik
 from trajopt.residuals import ResidualModelFrameTranslation
 from trajopt.robots import Robot, load_robot
 from trajopt.robots.example import example_robot_files

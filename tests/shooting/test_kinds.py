@@ -13,7 +13,7 @@ from tests.shooting.test_problem import X0, Kick, alone, mixed_problem, pendulum
 from tests.support.model_list import BlackBox, costs_of, free_dynamics, reference_of
 from tests.support.slow_twin import assert_close
 from trajopt.kernels import KernelCall
-from trajopt.kernels.in_turn import Together
+from trajopt.kernels.call_sequence import Together
 from trajopt.shooting.arrays import padded
 from trajopt.shooting.black_box import BlackBoxKind, PythonCall
 from trajopt.shooting.compiled import CompiledKind

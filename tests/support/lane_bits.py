@@ -14,9 +14,8 @@ import pinocchio as pin
 
 import trajopt
 from tests.support.ik_robots import arm, placement_task, reachable
-from trajopt import problems
+from trajopt import ik, problems
 from trajopt.kernels import lane_count
-from trajopt.kinematics import ik
 from trajopt.simulator import MDPContact, Simulator
 from trajopt.solvers import recursion
 

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
+from trajopt.actions.black_box_errors import errors_of_black_box
 from trajopt.actions.data import ActionData
 from trajopt.actions.row_structure import free_of_control, on_one_control
-from trajopt.actions.told import told
 from trajopt.checks import check_array, check_count, check_limits, check_texts
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
@@ -131,7 +131,7 @@ class ActionModelAbstract(Model):
     def calc(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
         """Sets `data.xnext`, all of it, and `data.cost`.
 
-        A point without values is told by NaN or inf in them: a solver that tries a step there refuses the step and
+        A point without values is reported by NaN or inf in them: a solver that tries a step there refuses the step and
         takes a shorter one. At the guess, and at states that a solver has taken, values must be finite. An exception
         ends the solve; so does a field that is not set.
 
@@ -182,7 +182,7 @@ class ActionModelAbstract(Model):
 
     def _told(self, method: str) -> AbstractContextManager[None]:
         """Names a method of a black box that raises; expressions tell themselves."""
-        return told(self, method) if self.keeps_state else nullcontext()
+        return errors_of_black_box(self, method) if self.keeps_state else nullcontext()
 
     def time_step(self) -> float | None:
         """First value of the knot's duration [s], its parameter `dt`; None if it has none."""

@@ -11,12 +11,12 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
-from trajopt.actions.end import end_expansion, end_values
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.implicit_hessian import add_implicit_hessian
 from trajopt.actions.lagrangian import add_lagrangian_hessian
-from trajopt.actions.lift import still_lift
+from trajopt.actions.second_order_jacobian import still_lift
+from trajopt.actions.terminal_expansion import end_expansion, end_values
 from trajopt.actions.terms import Terms
 from trajopt.checks import check_non_negative
 from trajopt.constraints.constraint_stack import ConstraintStack

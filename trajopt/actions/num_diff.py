@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from trajopt.actions.base import ActionModelAbstract, check_methods
+from trajopt.actions.black_box_errors import class_name
 from trajopt.actions.data import ActionData
-from trajopt.actions.told import told_class
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError
 from trajopt.types import Reals
 
@@ -85,7 +85,7 @@ class ActionModelNumDiff(ActionModelAbstract):
 
     def _check(self, probe: ActionData, x: Reals, u: Reals | None) -> None:
         """Raises ModelEvaluationError unless `calc` has set all that is asked, beside a point too."""
-        name = told_class(self)
+        name = class_name(self)
         forgotten = probe.forgotten(end=u is None)
         if forgotten:
             raise ModelEvaluationError(f"{name}.calc has not set {forgotten}")

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from casadi import SX
 
-from trajopt.actions.end import end_expansion, end_values
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.lagrangian import add_lagrangian_hessian
+from trajopt.actions.terminal_expansion import end_expansion, end_values
 from trajopt.checks import check_instance
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.costs.cost_stack import CostStack

@@ -14,7 +14,7 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.dynamics import kinematics
+from trajopt.dynamics import frame_kinematics
 from trajopt.dynamics.motion import gravity_in_links
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.dynamics.spatial import Spatial, spatial
@@ -106,7 +106,7 @@ def frame_motions(robot: RobotExpressions, a: SX, frames: list[str]) -> dict[str
     result = {}
     for name in frames:
         link, offset = robot.attachment(name)
-        felt = kinematics.frame_classical(accelerations, still, link, offset)
+        felt = frame_kinematics.frame_classical(accelerations, still, link, offset)
         fall = SX.sym(f"fall_{name}", 3)
         if link < 0:  # fixed to the world
             fall_here, g = SX(np.zeros(3)), SX(np.zeros(3))

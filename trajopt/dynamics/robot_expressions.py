@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.dynamics import kinematics
+from trajopt.dynamics import frame_kinematics
 from trajopt.dynamics.coordinates import Coordinates
 from trajopt.dynamics.expression_cache import ExpressionCache
 from trajopt.dynamics.friction import SmoothFriction
@@ -90,7 +90,7 @@ class RobotExpressions:
     def frame_velocity(self, frame_id: int | str, reference: pin.ReferenceFrame) -> SX:
         """Spatial velocity (6,) [m/s, rad/s] of a frame, as pin.getFrameVelocity."""
         local = self.local_velocity(frame_id)
-        return kinematics.seen_as(local, lambda: self._placement(*self.attachment(frame_id)), reference)
+        return frame_kinematics.seen_as(local, lambda: self._placement(*self.attachment(frame_id)), reference)
 
     def frame_acceleration(self, frame_id: int | str, reference: pin.ReferenceFrame, a: SX) -> SX:
         """Spatial acceleration (6,) [m/s², rad/s²] of a frame for joint accelerations a (nv,), without gravity.
@@ -99,7 +99,7 @@ class RobotExpressions:
         """
         classical, velocity = self._local_classical(frame_id, a), self.local_velocity(frame_id)
         local = Spatial(classical.linear - ca.cross(velocity.angular, velocity.linear), classical.angular)
-        return kinematics.seen_as(local, lambda: self._placement(*self.attachment(frame_id)), reference)
+        return frame_kinematics.seen_as(local, lambda: self._placement(*self.attachment(frame_id)), reference)
 
     def frame_classical_acceleration(self, frame_id: int | str, reference: pin.ReferenceFrame, a: SX) -> SX:
         """Acceleration (6,) of the frame's point: spatial + (ω × v, 0), as pin.getFrameClassicalAcceleration."""
@@ -108,19 +108,19 @@ class RobotExpressions:
             acceleration = self.frame_acceleration(frame_id, reference, a)
             return acceleration + ca.vertcat(ca.cross(velocity[3:], velocity[:3]), SX(np.zeros(3)))
         local = self._local_classical(frame_id, a)
-        return kinematics.seen_as(local, lambda: self._placement(*self.attachment(frame_id)), reference)
+        return frame_kinematics.seen_as(local, lambda: self._placement(*self.attachment(frame_id)), reference)
 
     def frame_jacobian(self, frame_id: int | str, reference: pin.ReferenceFrame) -> SX:
         """Jacobian (6, nv) of a frame's spatial velocity, as pin.getFrameJacobian."""
 
         def build() -> SX:
             link, offset = self.attachment(frame_id)
-            kinematics.check_reference(reference)
+            frame_kinematics.check_reference(reference)
             if reference == pin.ReferenceFrame.LOCAL:
-                return kinematics.local_jacobian(self.tree, link, offset, self.model.nv)
+                return frame_kinematics.local_jacobian(self.tree, link, offset, self.model.nv)
             world = reference == pin.ReferenceFrame.WORLD
             origin = SX(np.zeros(3)) if world else self._placement(link, offset).translation
-            return kinematics.world_jacobian(self.tree, link, self._worlds(), origin, self.model.nv)
+            return frame_kinematics.world_jacobian(self.tree, link, self._worlds(), origin, self.model.nv)
 
         return self._cache.once(("frame_jacobian", frame_id, str(reference)), build)
 
@@ -356,7 +356,7 @@ class RobotExpressions:
         return link, offset * frame.placement
 
     def _worlds(self) -> list[Placement]:
-        return self._cache.once("worlds", lambda: kinematics.world_placements(self.tree))
+        return self._cache.once("worlds", lambda: frame_kinematics.world_placements(self.tree))
 
     def _placement(self, link: int, offset: pin.SE3) -> Placement:
         constant = constant_placement(offset)
@@ -368,7 +368,7 @@ class RobotExpressions:
 
         def build() -> Spatial:
             link, offset = self.attachment(frame_id)
-            return kinematics.frame_twist(self.tree_dynamics().velocities(), link, offset)
+            return frame_kinematics.frame_twist(self.tree_dynamics().velocities(), link, offset)
 
         return self._cache.once(("velocity", frame_id), build)
 
@@ -377,7 +377,7 @@ class RobotExpressions:
             link, offset = self.attachment(frame_id)
             gravity = self._cache.once("falling", lambda: gravity_in_links(self.tree, self._gravity))
             accelerations = self.tree_dynamics().accelerations(self._relative(a))
-            return kinematics.frame_classical(accelerations, gravity, link, offset)
+            return frame_kinematics.frame_classical(accelerations, gravity, link, offset)
 
         return self._cache.once(("classical", frame_id, self._cache.key_of(a)), build)
 

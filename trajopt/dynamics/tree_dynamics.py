@@ -10,7 +10,6 @@ from casadi import SX
 
 from trajopt.dynamics.composite import CompositeBody, composite_bodies, composite_inertias
 from trajopt.dynamics.expression_cache import ExpressionCache
-from trajopt.dynamics.inverse_dynamics import gravity_torques, newton_euler
 from trajopt.dynamics.mass_matrix import MassColumns, mass_columns
 from trajopt.dynamics.motion import (
     Accelerations,
@@ -22,6 +21,7 @@ from trajopt.dynamics.motion import (
     link_velocities,
     root_shift,
 )
+from trajopt.dynamics.newton_euler import gravity_torques, newton_euler
 from trajopt.dynamics.rnea_derivatives import VelocityDerivative, configuration_derivative, velocity_derivative
 from trajopt.dynamics.spatial import Inertia, Spatial, zero
 from trajopt.dynamics.tree import Tree

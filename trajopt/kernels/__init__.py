@@ -1,8 +1,8 @@
 """From expressions to machine code that works on several knots at once."""
 
+from trajopt.kernels.call_sequence import CallSequence
 from trajopt.kernels.compiler import compilations, compiled
 from trajopt.kernels.driver import KernelCall, Rows, blocks_of, lane_rows, rows
-from trajopt.kernels.in_turn import InTurn
 from trajopt.kernels.machine import Kernel, compile_together, forget, kernel, lane_count, wait_until_optimised
 from trajopt.kernels.parallel import ParallelCalls, SideBySide
 from trajopt.kernels.program import Program
@@ -12,7 +12,7 @@ from trajopt.kernels.threads import get_num_threads, set_num_threads
 
 __all__ = [
     "Array",
-    "InTurn",
+    "CallSequence",
     "Kernel",
     "KernelCall",
     "ParallelCalls",

@@ -130,12 +130,12 @@ class KernelCall:
 
     @property
     def blocks(self) -> list[tuple[Ints, tuple[int, int, int]]]:
-        """Of each block its rows, and what runs it: function, call and number, see `team_text`."""
+        """Of each block its rows, and what runs it: function, call and number, see `thread_pool_text`."""
         return [(rows, (self._run_block, self._address, b)) for b, rows in enumerate(self._indices)]
 
     @property
     def unit(self) -> tuple[int, int, int, int, int]:
-        """All blocks in order, as a unit of `in_turn_text`; once it is prepared."""
+        """All blocks in order, as a unit of `call_sequence_text`; once it is prepared."""
         return self._run_blocks, self._address, 0, len(self._kinds), int(self._call[_SCRATCH])
 
     @property
@@ -151,7 +151,7 @@ class KernelCall:
         self._run(self._address)
 
     def aim(self, first: int = 0, end: int | None = None) -> tuple[int, int, int]:
-        """Makes it ready for blocks first..end-1; gives what runs them: function, call and 0, see `team_text`."""
+        """Makes it ready for blocks first..end-1; returns function, call and 0, see `thread_pool_text`."""
         if not self.settled:
             self.prepare()
         if (first, end) != self._range:

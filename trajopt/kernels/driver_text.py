@@ -147,8 +147,8 @@ def driver_text(width: int) -> str:
     """LLVM text of the driver for W lanes.
 
     `trajopt_run_W` runs a call's range of blocks, and so does `trajopt_whole_W`; `trajopt_block_W` runs one block with
-    scratch of its own. The latter two are called as units of a job are, see `team_text`; `trajopt_blocks_W`, which runs
-    any range of blocks, is one of `in_turn_text`.
+    scratch of its own. The latter two are called as units of a job are, see `thread_pool_text`; `trajopt_blocks_W`,
+    which runs any range of blocks, is one of `call_sequence_text`.
     """
     fields = {"range": _fields(CALL[len(TABLES) :]), "tables": _fields(TABLES)}
     if width == 1:

@@ -158,7 +158,7 @@ class Joined:
                 if op == ca.OP_INPUT:
                     new.append(_input(writer, sources[int(a)], b, values))
                 elif op == ca.OP_CONST:
-                    new.append(writer.add(op, a))
+                    new.append(writer.constant(a))
                 else:
                     new.append(writer.add(op, new[int(a)], new[b] if b >= 0 else -1))
             for i, output in enumerate(part.code.outputs):
@@ -173,4 +173,4 @@ def _input(writer: InstructionWriter, source: Place, element: int, values: Mappi
     if source[0] < 0:
         return writer.add(ca.OP_INPUT, source[1], element)
     value = values[source][element]
-    return writer.add(ca.OP_CONST, 0.0) if value is None else value
+    return writer.constant(0.0) if value is None else value

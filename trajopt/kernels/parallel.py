@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.kernels import team
+from trajopt.kernels import thread_pool
+from trajopt.kernels.call_sequence import CallSequence
 from trajopt.kernels.driver import KernelCall, aligned
-from trajopt.kernels.in_turn import InTurn
 from trajopt.kernels.reductions import Reduction
 from trajopt.kernels.rows import Ints, Reals
-from trajopt.kernels.team_text import JOB
+from trajopt.kernels.thread_pool_text import JOB
 from trajopt.kernels.threads import get_num_threads
 
 # Instructions of several lanes, summed over blocks, that are worth a thread: some 20 us. Solves of an arm with 100
@@ -21,7 +21,7 @@ SMALL_WORK = 50_000
 
 
 class _Job:
-    """The memory of a job, see `team_text`.
+    """The memory of a job, see `thread_pool_text`.
 
     Args:
         units: Function, call and block of each unit.
@@ -48,7 +48,7 @@ class _Job:
             self._scratch += [aligned(scratch) for _ in range(count - len(self._scratch))]
             self._scratches = np.array([address for _, address in self._scratch], dtype=np.int64)
             self._fill(scratches=self._scratches)
-        team.share(self.address, count - 1, read, matter)
+        thread_pool.share(self.address, count - 1, read, matter)
         return int(self._job[JOB.index("result")])
 
 
@@ -65,7 +65,7 @@ class ParallelCalls:
 
     def __init__(self, calls: Sequence[KernelCall], then: Sequence[Reduction] = ()) -> None:
         self.calls, self._then = list(calls), list(then)
-        self._in_turn = InTurn([*self.calls, *self._then])
+        self._sequence = CallSequence([*self.calls, *self._then])
         blocks = sorted((block for call in self.calls for block in call.blocks), key=lambda block: -block[0].max())
         self._worth = min(int(sum(call.work for call in self.calls) / SMALL_WORK), len(blocks))
         unit_of = np.full(1 + max((int(rows.max()) for rows, _ in blocks), default=-1), -1, dtype=np.int64)
@@ -90,7 +90,7 @@ class ParallelCalls:
         if count > 1:
             self._share(count)
         else:
-            self._in_turn()
+            self._sequence()
 
     @property
     def ready(self) -> tuple[int, int]:
@@ -98,7 +98,7 @@ class ParallelCalls:
 
         `void ready(void *job, long row)` comes back when the row is done, at once if it is none of these calls'.
         """
-        return team.ready(), self._job.address
+        return thread_pool.ready(), self._job.address
 
     def read_by(self, read: int, matter: int) -> int:
         """Runs all blocks, and meanwhile a function that reads the rows as soon as they are done, the last one first.

@@ -133,10 +133,10 @@ done:
 def reductions_text() -> str:
     """LLVM text of the functions of `Reduction`.
 
-    Each is called as a unit of `in_turn_text`, with the address of four numbers: where the rows are, how many of which
-    length, and where the results go. Fewer than `LEAST` terms are joined one by one; up to `PIECE` terms eight side by
-    side, the eight results in pairs, and what is left one by one; more of them in two halves, the first one a multiple
-    of eight.
+    Each is called as a unit of `call_sequence_text`, with the address of four numbers: where the rows are, how many of
+    which length, and where the results go. Fewer than `LEAST` terms are joined one by one; up to `PIECE` terms eight
+    side by side, the eight results in pairs, and what is left one by one; more of them in two halves, the first one a
+    multiple of eight.
     """
     text = "\n".join(
         f"declare {t['type']} @llvm.{name}.{t['suffix']}({', '.join([t['type']] * count)})"
@@ -183,7 +183,7 @@ class Reduction:
 
     Attributes:
         settled: Always true, as of a `KernelCall` whose code is its last.
-        unit: What runs it in `in_turn_text`.
+        unit: What runs it in `call_sequence_text`.
 
     Raises:
         InvalidArgumentError: It is no array of numbers in C order.

@@ -1,4 +1,4 @@
-"""Number of threads that work on knots; `trajopt.kernels.team` has them."""
+"""Number of threads that work on knots; `trajopt.kernels.thread_pool` has them."""
 
 from __future__ import annotations
 

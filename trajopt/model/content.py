@@ -4,9 +4,10 @@ The hash covers the objects as they are when it is taken: classes, attributes, a
 run-time parameter it covers name and symbol; the value is not part of an expression. Cached properties follow from the
 rest and are left out. A class names further attributes that have no effect on expressions in `not_content`.
 
-The hash also covers the source code of the packages of trajopt that define the classes. Of a user's class it covers the
-code of all methods, and what they refer to, as far as `trajopt.model.user_code` can tell; a model with other foreign
-objects has no hash. (A residual made from a user's function is covered by the expression that the function returns.)
+The hash also covers the source code of trajopt's rooms that define the classes, and of what these rooms import. Of a
+user's class it covers the code of all methods, and what they refer to, as far as `trajopt.model.user_code` can tell; a
+model with other foreign objects has no hash. (A residual made from a user's function is covered by the expression that
+the function returns.)
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from trajopt.model.parameters import Parameter
 from trajopt.model.user_code import Unknown, UnknownContentError
 
 _NUMBERS = (np.float64, np.float32, np.int64, np.int32, np.bool_)
+_BUILDS_PROGRAMS = "shooting"  # the room that calls all others which do
 _BARE = (object, ABC, Generic, enum.Enum)  # bases that add nothing to the attributes
 
 
@@ -73,15 +75,14 @@ class _Reader:
         self._hash = hashlib.sha256()
         self._read: dict[int, tuple[int, Any]] = {}  # number of each object, by identity; keeps the object alive
         self._symbolic: list[SX] = []
-        self._packages = {"trajopt"}
+        self._rooms = {_BUILDS_PROGRAMS}
 
     def result(self) -> str:
         """The hash of all objects that were read."""
         # One function of free symbols: its serialisation tells which symbols are shared between expressions.
         function = ca.Function("content", [], self._symbolic, {"allow_free": True})
         self._feed("expressions", function.serialize().encode())
-        for package in sorted(self._packages):
-            self._feed(package, _source_of(package))
+        self._feed("source", source.digest_of_rooms(self._rooms))
         return self._hash.hexdigest()
 
     def _feed(self, kind: str, data: bytes) -> None:
@@ -151,7 +152,7 @@ class _Reader:
     def _read_code(self, kind: str, code: FunctionType | type, *, without: tuple[str, ...] = ()) -> None:
         self._feed(kind, f"{code.__module__}.{code.__qualname__}".encode())
         if code.__module__.split(".")[0] == "trajopt":
-            self._packages.add(_package_of(code))
+            self._rooms.add(_room_of(code))
             return
         if isinstance(code, type):
             for base in code.__mro__[1:]:
@@ -164,18 +165,16 @@ class _Reader:
 
 
 @functools.cache
-def _package_of(code: FunctionType | type) -> str:
-    """Package of trajopt that defines a class or function: one of `source.ON_TOP`, or "trajopt" for all others.
+def _room_of(code: FunctionType | type) -> str:
+    """Room of trajopt that defines a class or function.
 
     Raises:
         UnknownContentError: The code is not defined at the top level of a module of trajopt.
     """
-    module = sys.modules.get(code.__module__)
-    package = ".".join(code.__module__.split(".")[:2])
-    package = package if package.removeprefix("trajopt.") in source.ON_TOP else "trajopt"
+    module, room = sys.modules.get(code.__module__), code.__module__.split(".")[1]
     file = getattr(module, "__file__", None)
-    if file and Path(file).is_relative_to(_folder_of(package)) and vars(module).get(code.__name__) is code:
-        return package
+    if file and source.belongs(Path(file), room) and vars(module).get(code.__name__) is code:
+        return room
     raise UnknownContentError(f"{code.__module__}.{code.__qualname__}")
 
 
@@ -192,14 +191,6 @@ def _left_out(kind: type) -> frozenset[str]:
         raise UnknownContentError(f"an object of {kind.__module__}.{kind.__qualname__}")
     derived = {n for c in kind.__mro__ for n, v in vars(c).items() if isinstance(v, functools.cached_property)}
     return frozenset(derived.union(*(vars(c).get("not_content", ()) for c in kind.__mro__)))
-
-
-def _folder_of(package: str) -> Path:
-    return Path(next(iter(sys.modules[package].__path__)))
-
-
-def _source_of(package: str) -> bytes:
-    return source.digest(_folder_of(package), without=source.ON_TOP if package == "trajopt" else ())
 
 
 def _pickled(value: Any) -> bytes:

@@ -18,9 +18,9 @@ def lazy(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], 
     The package's `__init__` imports them for type checkers alone:
 
         if TYPE_CHECKING:
-            from trajopt.solvers.sqp import SolverSQP
+            from package.module import Name
         else:
-            __getattr__, __dir__ = lazy(__name__, {"SolverSQP": "trajopt.solvers.sqp"})
+            __getattr__, __dir__ = lazy(__name__, {"Name": "package.module"})
 
     They explain wrong calls as the others do, see `trajopt.model.calls`; all of a module do from the first use of one.
 

@@ -6,7 +6,7 @@ import casadi as ca
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.dynamics import kinematics
+from trajopt.dynamics import frame_kinematics
 from trajopt.instant import Instant
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract
@@ -46,7 +46,7 @@ class ResidualModelMultibody(ResidualModelAbstract):
             return None
         axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED if of_point else pin.ReferenceFrame.LOCAL
         jacobian, link = robot.frame_jacobian(self.frame_id, axes), robot.attachment(self.frame_id)[0]
-        return (kinematics.point_bend if of_point else kinematics.bend)(robot.tree, link, jacobian, force)
+        return (frame_kinematics.point_bend if of_point else frame_kinematics.bend)(robot.tree, link, jacobian, force)
 
     def pad_square(self, hessian: SX, nu: int) -> SX:
         """A Hessian with respect to q, (nv, nv), padded with zeros to one with respect to x and u."""

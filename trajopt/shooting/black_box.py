@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from trajopt.actions.base import ActionModelAbstract
-from trajopt.actions.told import told, told_class
+from trajopt.actions.black_box_errors import class_name, errors_of_black_box
 from trajopt.errors import ModelEvaluationError
 from trajopt.instant import Instant
 from trajopt.model.parameters import ParameterLayout
@@ -123,11 +123,11 @@ class _Knot:
     def __init__(self, kind: BlackBoxKind, t: int, evaluator: Evaluator) -> None:
         self._kind, self._model, self._t, self._e = kind, kind.model, t, evaluator
         self._data, self._nc = self._model.create_data(), kind.nc
-        self._name = told_class(self._model)
+        self._name = class_name(self._model)
 
     def _named(self, method: str, *, end: bool = False) -> AbstractContextManager[None]:
         """Errors inside name the knot and the method, and that there is no control at the end of the horizon."""
-        return told(self._model, method, before=f"knot {self._t}: ", after=_END if end else "")
+        return errors_of_black_box(self._model, method, before=f"knot {self._t}: ", after=_END if end else "")
 
     def _calc(self, x: Reals, u: Reals | None) -> None:
         """Values at a point, which is read-only; a model that sets no cost, or no next state, has forgotten it."""

@@ -7,7 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from trajopt.errors import UnsupportedOperationError
-from trajopt.kernels import InTurn, KernelCall, Program, Rows, blocks_of, compile_together, kernel, lane_count, rows
+from trajopt.kernels import (
+    CallSequence,
+    KernelCall,
+    Program,
+    Rows,
+    blocks_of,
+    compile_together,
+    kernel,
+    lane_count,
+    rows,
+)
 from trajopt.shooting import programs
 from trajopt.shooting.arrays import padded
 from trajopt.shooting.compiled import CompiledKind
@@ -70,8 +80,8 @@ class LagrangianHessian:
         if self._nr:
             into = [rows(self.dx), Rows(self.p, 0), Rows(self.delta, 0)]
             self._gradients = [self._at_end(programs.gradient_ahead(end.model), [*at, *into])]
-        self._run, self._look = InTurn(self._calls), InTurn(self._gradients)
-        self._run_ahead = InTurn([*self._gradients, *self._calls])
+        self._run, self._look = CallSequence(self._calls), CallSequence(self._gradients)
+        self._run_ahead = CallSequence([*self._gradients, *self._calls])
 
     def _at_end(self, program: Program, arrays: Sequence[Rows]) -> KernelCall:
         at = np.full((1, 1), self.evaluator.T)

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions.black_box_errors import class_name
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.terminal import ActionModelTerminal
-from trajopt.actions.told import told_class
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown_numbers
 from trajopt.model.immutable import Immutable
@@ -332,7 +332,7 @@ class ShootingProblem(Immutable):
             missing = isinstance(error, NotImplementedError)
             cure = "; to solve without it, write quasi_static, or pass us to the solve" if missing else ""
             raise ModelEvaluationError(
-                f"knot {t}: {told_class(kind.model)}.quasi_static, the control that holds a state at rest, raised "
+                f"knot {t}: {class_name(kind.model)}.quasi_static, the control that holds a state at rest, raised "
                 f"{type(error).__name__}: {error}{cure}"
             ) from error
 

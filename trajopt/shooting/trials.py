@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.kernels import InTurn, KernelCall, Reduction, SideBySide
+from trajopt.kernels import CallSequence, KernelCall, Reduction, SideBySide
 from trajopt.shooting.arrays import padded
 from trajopt.shooting.kinds import Call, by_class
 from trajopt.types import Reals
@@ -63,7 +63,10 @@ class Trials:
         spans = [(family, list(knots)) for family, knots in groupby(range(T), key=family_at.__getitem__)]
         running: list[Callable[[], None]] = [partial(calls[f], span[0], span[-1] + 1) for f, span in spans]
         last: list[Call | Reduction] = [end, self._sums, self._squares]
-        self.finish, self.run = InTurn(last), InTurn([*(running if len(spans) > 1 else calls.values()), *last])
+        self.finish, self.run = (
+            CallSequence(last),
+            CallSequence([*(running if len(spans) > 1 else calls.values()), *last]),
+        )
 
     @property
     def compiled_run(self) -> KernelCall | None:

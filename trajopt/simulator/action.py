@@ -10,10 +10,10 @@ from typing import Any
 import casadi as ca
 from casadi import SX
 
-from trajopt.actions.end import end_expansion, end_values
 from trajopt.actions.expansion import Expansion, Lift, Multipliers, Point, Values
 from trajopt.actions.expression import ActionModelExpression
-from trajopt.actions.lift import lift_size
+from trajopt.actions.second_order_jacobian import lift_size
+from trajopt.actions.terminal_expansion import end_expansion, end_values
 from trajopt.actuation import ActuationModelFloatingBase, ActuationModelFull
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.constraints.constraint_stack import ConstraintStack

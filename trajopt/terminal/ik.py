@@ -31,8 +31,7 @@ def inverse_kinematics(
     plot: Annotated[Path | None, typer.Option(help="Picture of the robot: .png, .pdf or .svg.")] = None,
 ) -> None:
     """Find joint angles for a frame's place. Exit code: 0 found, 2 out of reach (the nearest one is shown), 1 error."""
-    from trajopt import ConstraintStack, ResidualModelFramePlacement, ResidualModelFrameTranslation, StateMultibody
-    from trajopt.kinematics import ik
+    from trajopt import ConstraintStack, ResidualModelFramePlacement, ResidualModelFrameTranslation, StateMultibody, ik
     from trajopt.plotting.style import PICTURE_SUFFIXES, check_output_path
     from trajopt.robots import load_robot
 
@@ -72,8 +71,7 @@ def _follow_path(
     robot: str, frame: str, path: Path, dt: float | None, limits: bool, plot: Path | None, save: Path | None
 ) -> int:
     """Lets a frame follow positions of a file; the exit code."""
-    from trajopt import ConstraintStack, ResidualModelFrameTranslation, StateMultibody
-    from trajopt.kinematics import ik
+    from trajopt import ConstraintStack, ResidualModelFrameTranslation, StateMultibody, ik
     from trajopt.plotting.style import check_output_path
     from trajopt.robots import load_robot
     from trajopt.terminal.ik_path import read_path, write_path

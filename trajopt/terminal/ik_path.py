@@ -13,7 +13,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
-    from trajopt.kinematics.ik import IKPath
+    from trajopt.ik import IKPath
 
 COLUMNS = ("time", "x", "y", "z")
 

@@ -13,10 +13,10 @@ from casadi import SX
 
 from trajopt.actions.control import ControlParametrizationPolyZero
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
-from trajopt.actions.end import end_expansion, end_values
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Stage, Values
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.lagrangian import add_lagrangian_hessian
+from trajopt.actions.terminal_expansion import end_expansion, end_values
 from trajopt.checks import check_non_negative, check_positive
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import DuplicateNameError, InvalidArgumentError

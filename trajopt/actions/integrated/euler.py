@@ -11,7 +11,7 @@ from casadi import SX
 from trajopt.actions.expansion import Expansion, Implicit, Lift, Multipliers, Point, Values
 from trajopt.actions.implicit_hessian import add_implicit_hessian
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
-from trajopt.actions.lift import lift_size
+from trajopt.actions.second_order_jacobian import lift_size
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array

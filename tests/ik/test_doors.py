@@ -1,0 +1,175 @@
+"""Bad tasks and targets: what is told; and the table of starts on disk."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import trajopt
+from tests.support.ik_robots import arm, placement_task, reachable
+from trajopt import cache, cli
+from trajopt.errors import InvalidArgumentError, TrajoptError, UnknownNameError, UnsupportedOperationError
+from trajopt.ik import IKSolver, ik
+from trajopt.ik.seeds import ENTRIES, seed_table
+
+STATE, FRAME = arm("talos_arm")
+TASK = placement_task(STATE, FRAME)
+
+
+def soft() -> trajopt.ConstraintStack:
+    residual = trajopt.ResidualModelFrameTranslation(STATE, FRAME)
+    return trajopt.ConstraintStack(STATE).add("tool", residual, equals=0.0, soft=(1.0, 1.0))
+
+
+def turning() -> tuple[trajopt.Robot, trajopt.CostStack]:
+    """A spherical joint with limits."""
+    robot = trajopt.load_robot("solo12")
+    lower = np.full(2 * robot.nv, -1.0)
+    state = trajopt.StateMultibody(robot, lower=lower, upper=-lower)
+    return robot, trajopt.CostStack(state).add("rest", trajopt.ResidualModelState(state), 1.0)
+
+
+SOLVE: dict[str, tuple[Any, type[TrajoptError], str]] = {
+    "robot": (lambda: ik.solve("panda", TASK), InvalidArgumentError, r"robot: expected a Robot.*got 'panda'"),
+    "none": (
+        lambda: ik.solve(STATE.robot, trajopt.CostStack(STATE)),
+        InvalidArgumentError,
+        r"tasks: expected at least one task, got none; add a residual",
+    ),
+    "kind": (
+        lambda: ik.solve(STATE.robot, trajopt.ResidualModelState(STATE)),
+        InvalidArgumentError,
+        r"tasks: expected a ConstraintStack.*got \(ResidualModelState\); add all residuals to one stack",
+    ),
+    "twice": (lambda: ik.solve(STATE.robot, (TASK, TASK)), InvalidArgumentError, r"got \(ConstraintStack, Constraint"),
+    "other": (
+        lambda: ik.solve(trajopt.load_robot("planar-2r"), TASK),
+        InvalidArgumentError,
+        r"tasks: expected tasks of 'planar-2r', got some of 'talos_arm'; make the state by StateMultibody\(robot\)",
+    ),
+    "control": (
+        lambda: ik.solve(
+            STATE.robot, trajopt.CostStack(STATE).add("u", trajopt.ResidualModelControl(STATE), weight=1.0)
+        ),
+        InvalidArgumentError,
+        r"got u, which need a control or forces; leave them out",
+    ),
+    "soft": (lambda: ik.solve(STATE.robot, soft()), InvalidArgumentError, r"soft rows in tool; add the residual to a"),
+    "curved": (lambda: ik.solve(*turning()), UnsupportedOperationError, r"limits: expected none of joint 'root_joint'"),
+    "starts": (lambda: ik.solve(STATE.robot, TASK, starts=0), InvalidArgumentError, r"starts: expected .* got 0"),
+    "seed": (lambda: ik.solve(STATE.robot, TASK, seed=-1), InvalidArgumentError, r"seed: expected .* got -1"),
+    "limits": (lambda: ik.solve(STATE.robot, TASK, limits="yes"), InvalidArgumentError, r"limits: expected .*'yes'"),
+    "tolerance": (lambda: ik.solve(STATE.robot, TASK, tolerance=0), InvalidArgumentError, r"tolerance: expected"),
+    "start": (lambda: ik.solve(STATE.robot, TASK, start=[1]), InvalidArgumentError, r"start: expected shape \(7,\)"),
+    "nan": (lambda: ik.solve(STATE.robot, TASK, start=[np.nan] * 7), InvalidArgumentError, r"start: expected finite"),
+}
+
+
+@pytest.mark.parametrize("name", SOLVE)
+def test_bad_tasks(name: str) -> None:
+    call, kind, message = SOLVE[name]
+    with pytest.raises(kind, match=message):
+        call()
+
+
+TURNED = np.tile(np.eye(4), (3, 1, 1))
+BATCH: dict[str, tuple[Any, type[TrajoptError], str]] = {
+    "name": ({"tol.reference": TURNED}, UnknownNameError, r"parameter 'tol.reference' not found.*tool.reference"),
+    "mapping": (TURNED, InvalidArgumentError, r"targets: expected .*; write \{\"tool.reference\": array\}"),
+    "empty": ({}, InvalidArgumentError, r"targets: expected at least one array, got none"),
+    "rotation": (
+        {"tool.reference": TURNED * np.array([1.0, 2.0, 1.0])[:, None, None]},
+        InvalidArgumentError,
+        r"targets\['tool.reference'\]: expected rotation matrices .* in row 1; make them with",
+    ),
+    "nan": ({"tool.reference": np.where(TURNED == 1, TURNED, np.nan)}, InvalidArgumentError, r"finite.* in row 0"),
+    "shape": (
+        {"tool.reference": np.zeros((2, 5))},
+        InvalidArgumentError,
+        r"targets\['tool.reference'\]\[0\]: expected",
+    ),
+    "scalar": ({"tool.reference": 1.0}, InvalidArgumentError, r"expected shape \(n, 3, 4\), got \(\); one row a pose"),
+    "lengths": (
+        {"tool.reference": TURNED, "tool.lower": np.zeros((2, 6))},
+        InvalidArgumentError,
+        r"arrays of one length, got .*'tool.reference': 3, 'tool.lower': 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BATCH)
+def test_bad_targets(name: str) -> None:
+    targets, kind, message = BATCH[name]
+    with pytest.raises(kind, match=message):
+        ik.solve_batch(STATE.robot, TASK, targets)
+
+
+def test_targets_in_other_forms() -> None:
+    """Matrices (4, 4) and (3, 4), positions with quaternions, and lists of placements."""
+    import pinocchio as pin
+
+    targets = reachable(STATE, FRAME, 3, 6)
+    solver = IKSolver(STATE.robot, TASK)
+    expected = solver.solve_batch({"tool.reference": targets}).q
+    vectors = np.array([pin.SE3ToXYZQUAT(pin.SE3(each)) for each in targets])
+    for form in (targets[:, :3], vectors, [pin.SE3(each) for each in targets]):
+        np.testing.assert_allclose(solver.solve_batch({"tool.reference": form}).q, expected, atol=1e-6)
+    wide = solver.solve_batch({"tool.reference": targets, "tool.lower": np.full((3, 6), -0.1)})
+    assert wide.solved.all()
+
+
+def test_a_bad_target_of_one(capsys: Any) -> None:
+    solver = IKSolver(STATE.robot, TASK)
+    with pytest.raises(InvalidArgumentError, match=r"tool.reference: expected a pinocchio.SE3"):
+        solver.solve({"tool.reference": [1.0, 2.0]})
+    with pytest.raises(UnknownNameError, match=r"parameter 'tool.target' not found"):
+        solver.solve({"tool.target": np.eye(4)})
+    assert repr(solver) == "IKSolver('talos_arm', tool, limits=True, tolerance=1e-06)"
+
+
+def test_the_table_of_starts_is_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRAJOPT_CACHE_DIR", str(tmp_path))
+    nv = STATE.nv
+    bounds = STATE.lower[:nv], STATE.upper[:nv]
+    made = seed_table(STATE, FRAME, *bounds)
+    assert cache.info().entries == 1
+    loaded = seed_table(STATE, FRAME, *bounds)
+    assert cache.info().entries == 1
+    for one, other in zip(vars(made).values(), vars(loaded).values()):
+        np.testing.assert_array_equal(one, other)
+    assert made.q.shape == (ENTRIES, STATE.nq)
+    assert np.all((made.q >= bounds[0]) & (made.q <= bounds[1]))
+    there = STATE.robot.placement(made.q[17], FRAME)
+    np.testing.assert_allclose(there[:3], np.column_stack([made.rotations[17], made.positions[17]]))
+    for kind, target in (("placement", there[None, :3]), ("translation", there[None, :3, 3])):
+        assert made.nearest(kind, target, 2)[0, 0] == 17
+    seed_table(STATE, "arm_left_7_link", *bounds)
+    assert cache.info().entries == 2
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(cli.app, ["ik", *arguments])
+
+
+def test_the_command(tmp_path: Path) -> None:
+    arm_2r = ("--robot", "planar-2r", "--frame", "tool", "--position")
+    found = run(*arm_2r, "0.3", "0", "0.6", "--plot", str(tmp_path / "arm.png"))
+    assert found.exit_code == 0, found.output
+    assert "every constraint holds" in found.output
+    assert (tmp_path / "arm.png").stat().st_size > 5000
+    far = run(*arm_2r, "3", "0", "4")
+    assert far.exit_code == 2
+    assert re.search(r"distance +4\n", far.output)
+    wrong = run("--robot", "planar-2r", "--frame", "tol", "--position", "3", "0", "4")
+    assert wrong.exit_code == 1
+    placed = run(
+        *("--robot", "talos_arm", "--frame", FRAME, "--position", "0.3", "0.3", "0.2"),
+        *("--quaternion", "0", "0", "0", "2"),
+    )
+    assert placed.exit_code == 1
+    assert "norm" in placed.stderr

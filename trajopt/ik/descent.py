@@ -1,0 +1,200 @@
+"""Levenberg-Marquardt within exact limits, as the body of an iteration: one configuration a lane.
+
+The merit of a configuration is Φ = σ f + ½ ρ |w|², with w = s - clip(s, lower, upper) of s = c + y / ρ: the augmented
+Lagrangian of costs f and constraints c. With σ = 0 it is half the squared violation: y = 0, ρ = 1. A pass solves
+(H + λ I) d = -g on the coordinates that are not pressed against a limit, moves to q ⊕ clip(d), and takes the step
+if Φ falls; otherwise λ grows. Where nothing more can be gained, y becomes ρ w. Tasks are evaluated once a pass: g and H
+travel with the configuration.
+
+Source: Nocedal and Wright, Numerical Optimization (2006): algorithm 17.4; Bertsekas, Projected Newton methods (1982).
+"""
+
+from __future__ import annotations
+
+import functools
+
+import casadi as ca
+import numpy as np
+from casadi import SX
+
+from trajopt.ik.tasks import TaskModel
+from trajopt.kernels import Array, Program
+from trajopt.states.joint_spaces import JointSpace, joint_spaces
+from trajopt.states.spaces import VectorSpace
+
+MEMORY = ("q", "y", "scalars", "g", "H")
+SCALARS = ("damping", "merit", "penalty", "phase", "violation", "cost", "ended")
+"""Memory of a lane beside q, y, g and H: λ, Φ, ρ, what its next pass is, the largest violation, f, and
+whether it has ended: from then on it stays as it is."""
+START, DESCEND, MULTIPLIERS = 0.0, 1.0, 2.0
+"""Phases. START: a pass without a step, where ρ is chosen. MULTIPLIERS: one where y is."""
+SETTINGS = ("tolerance", "stall", "sigma")
+"""Run-time settings: largest violation at the end; the part of Φ below which no step is worth it; σ."""
+
+FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-2, 1e-12, 1e12
+SHRINK, GROW = 0.1, 6.0  # measured on four arms: 0.1 and 6 need fewest passes of 0.05 to 0.3 and 2 to 10
+FIRST_PENALTY, PENALTY_GROWTH, LARGEST_PENALTY = 100.0, 10.0, 1e10
+"""ρ at first in traces of the costs' Hessian per trace of CᵀC; its growth where violations fall too slowly."""
+RANK_DAMPING = 1e-3
+
+
+class DescentBuilder:
+    """Builds the programs of a task model.
+
+    Args:
+        model: The tasks.
+
+    Attributes:
+        memory: Symbols of what a lane remembers, in the order of `MEMORY`.
+        given: Symbols of what it is given: parameters, limits (nv,) each, settings.
+    """
+
+    def __init__(self, model: TaskModel) -> None:
+        self.model = model
+        self.tasks = model.expressions()
+        self.moving = [int(i) for i in model.moving]
+        n, nc, state = len(self.moving), model.nc, model.state
+        self.q, self.y, self.s = SX.sym("q", state.nq), SX.sym("y", nc), SX.sym("s", len(SCALARS))
+        self.g, self.H = SX.sym("g", n), SX.sym("H", n, n)
+        self.memory = [self.q, self.y, self.s, self.g, self.H]
+        self.p, self.settings = SX.sym("p", model.layout.size), SX.sym("settings", len(SETTINGS))
+        self.low, self.high = SX.sym("low", state.nv), SX.sym("high", state.nv)
+        self.given = [self.p, self.low, self.high, self.settings]
+        self.joints = joint_spaces(state.model)
+        self.now = dict(zip(SCALARS, ca.vertsplit(self.s)))
+
+    def descent(self, limit: int) -> Program:
+        """At most `limit` passes: (memory, given) to (memory, left)."""
+        program, memory, given = self._begun("inverse_kinematics")
+        left = program.iterate(self._pass(), memory, given, limit=limit)
+        program.output(*memory, left)
+        return program
+
+    def start(self) -> Program:
+        """The first pass, without a step, and the length of the step after it: (memory, given) to (memory, |J⁺Δ|²)."""
+        program, memory, given = self._begun("starts_of_inverse_kinematics")
+        program.iterate(self._pass(), memory, given, limit=1)
+        step = self._solved(program, [*memory, *given], SX(RANK_DAMPING))
+        d = SX.sym("d", self.g.numel())
+        (length,) = program.call(ca.Function("length", [d], [ca.sumsqr(d)]), step)
+        program.output(*memory, length)
+        return program
+
+    def _begun(self, name: str) -> tuple[Program, list[Array], list[Array]]:
+        program = Program(name)
+        inputs = [program.input(*each.shape) for each in (*self.memory, *self.given)]
+        count = len(self.memory)
+        copied = program.call(ca.Function("copy", self.memory, self.memory), *inputs[:count])
+        return program, list(copied), inputs[count:]
+
+    def _pass(self) -> Program:
+        """One pass."""
+        program = Program("pass")
+        arrays = [program.input(*each.shape) for each in (*self.memory, *self.given)]
+        step = self._solved(program, arrays, self.now["damping"])
+        d = SX.sym("d", self.g.numel())
+        program.output(
+            *program.call(ca.Function("move", [*self.memory, *self.given, d], self._moved(d)), *arrays, step)
+        )
+        return program
+
+    def _solved(self, program: Program, arrays: list[Array], damping: SX) -> Array:
+        """Adds the step (n,); pressed coordinates have a row of the identity, and no motion."""
+        down, up = self._room
+        free = ca.if_else(ca.logic_or(ca.logic_and(down >= 0, self.g > 0), ca.logic_and(up <= 0, self.g < 0)), 0.0, 1.0)
+        matrix = SX.zeros(self.H.shape)
+        for i in range(self.g.numel()):
+            for j in range(i):
+                matrix[i, j] = ca.if_else(free[i] * free[j], self.H[i, j], 0.0)
+            matrix[i, i] = ca.if_else(free[i], self.H[i, i] + damping, 1.0)
+        right = -free * self.g
+        a, b = program.call(ca.Function("system", [*self.memory, *self.given], [matrix, right]), *arrays)
+        return program.solve(program.factor(a), b)
+
+    @functools.cached_property
+    def _room(self) -> tuple[SX, SX]:
+        """Room of each moving coordinate down and up; without end where there are no limits."""
+        nv = self.model.state.nv
+        down, up = SX(-np.inf * np.ones(nv)), SX(np.inf * np.ones(nv))
+        for joint in self.joints:
+            if isinstance(joint.space, VectorSpace):
+                down[joint.v] = self.low[joint.v] - self.q[joint.q]
+                up[joint.v] = self.high[joint.v] - self.q[joint.q]
+        return down[self.moving], up[self.moving]
+
+    def _moved(self, d: SX) -> list[SX]:
+        """Memory after a pass with the step d (n,), and what is left to do."""
+        now, (tolerance, stall, sigma) = self.now, ca.vertsplit(self.settings)
+        descends, goes_on = now["phase"] == DESCEND, ca.logic_not(now["ended"])
+        down, up = self._room
+        step = ca.if_else(descends, ca.fmin(ca.fmax(d, down), up), 0.0)
+        whole = SX.zeros(self.model.state.nv)
+        whole[self.moving] = step
+        q = ca.vertcat(*(self._moved_joint(joint, whole) for joint in self.joints))
+        merit, g, H, violation, cost, y, penalty = self._evaluated(q)
+
+        promised = -ca.dot(self.g, step) - 0.5 * ca.bilin(ca.tril2symm(ca.tril(self.H)), step, step)
+        gained = now["merit"] - merit
+        better = ca.logic_and(goes_on, ca.logic_or(ca.logic_not(descends), gained > 1e-4 * ca.fmax(promised, 0.0)))
+        factor = ca.if_else(better, ca.if_else(gained > 0.25 * promised, SHRINK, 1.0), GROW)
+        damping = ca.fmin(ca.fmax(factor * now["damping"], LEAST_DAMPING), LARGEST_DAMPING)
+
+        def chosen(new: SX, old: SX) -> SX:
+            return ca.if_else(better, new, old)
+
+        violation = chosen(violation, now["violation"])
+        feasible = violation <= tolerance
+        alone = ca.fmin(ca.fmax(-self.g / (ca.diag(self.H) + now["damping"]), down), up)  # each coordinate for itself
+        hope = ca.fmax(promised, -ca.dot(self.g, alone))  # a clipped step may promise nothing where there is a slope
+        settled = ca.logic_and(descends, hope <= stall * ca.fabs(now["merit"]) + 1e-26)
+        updates = ca.logic_and(ca.logic_and(settled, sigma > 0), ca.logic_not(feasible))
+        done = ca.if_else(sigma > 0, ca.logic_and(settled, feasible), ca.logic_or(settled, feasible))
+        done = ca.logic_or(now["ended"], done)
+        scalars = {
+            "damping": ca.if_else(
+                updates, FIRST_DAMPING, ca.if_else(ca.logic_and(descends, goes_on), damping, now["damping"])
+            ),
+            "merit": chosen(merit, now["merit"]),
+            "penalty": penalty,
+            "phase": ca.if_else(updates, MULTIPLIERS, DESCEND),
+            "violation": violation,
+            "cost": chosen(cost, now["cost"]),
+            "ended": done,
+        }
+        memory = [chosen(q, self.q), y, ca.vertcat(*scalars.values()), chosen(g, self.g), chosen(H, ca.tril(self.H))]
+        return [*memory, ca.if_else(done, 0.0, 1.0)]
+
+    def _moved_joint(self, joint: JointSpace, step: SX) -> SX:
+        """Coordinates of a joint after a step (nv,), within limits to the last bit."""
+        q = joint.space.integrate(self.q[joint.q], step[joint.v])
+        if isinstance(joint.space, VectorSpace):
+            return SX(ca.fmin(ca.fmax(q, self.low[joint.v]), self.high[joint.v]))
+        return SX(q)
+
+    def _evaluated(self, q: SX) -> list[SX]:
+        """Φ, its gradient and Hessian, the largest violation, f, y and ρ, at a configuration."""
+        t, now, sigma = self.tasks, self.now, self.settings[2]
+
+        def beyond(rows: SX) -> SX:
+            return rows - ca.fmin(ca.fmax(rows, t.lower), t.upper)
+
+        off = beyond(t.rows)
+        violation = ca.mmax(ca.fabs(off)) if self.model.nc else SX(0)
+        updates = now["phase"] == MULTIPLIERS
+        y = ca.if_else(updates, now["penalty"] * beyond(t.rows + self.y / now["penalty"]), self.y)
+        stiffness = ca.sumsqr(t.jacobian) + 1e-12
+        first = ca.if_else(sigma > 0, FIRST_PENALTY * (sigma * ca.trace(t.hessian) + 1e-6) / stiffness, 1.0)
+        grown = ca.fmin(PENALTY_GROWTH * now["penalty"], LARGEST_PENALTY)
+        penalty = ca.if_else(now["phase"] == START, first, ca.if_else(updates, grown, now["penalty"]))
+
+        w = beyond(t.rows + y / penalty)
+        active = ca.if_else(ca.logic_or(w != 0, t.lower == t.upper), penalty, 0.0)
+        merit = 0.5 * penalty * ca.sumsqr(w)
+        g = penalty * t.jacobian.T @ w
+        H = t.jacobian.T @ (ca.diag(active) @ t.jacobian)
+        if self.model.has_costs:
+            merit, g, H = merit + sigma * t.cost, g + sigma * t.gradient, H + sigma * t.hessian
+        results = [merit, g[self.moving], ca.tril(H[self.moving, self.moving]), violation, t.cost, y, penalty]
+        symbols = [t.q, self.model.layout.symbols, self.y, self.s, self.settings]
+        evaluated = ca.Function("tasks", symbols, [ca.densify(each) for each in results])
+        return list(evaluated(q, self.p, self.y, self.s, self.settings))

@@ -1,0 +1,163 @@
+"""Five-bar linkage: two arms with two links that hold one tip, in closed form and as a robot for solvers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from trajopt.checks import as_numbers, check_array, check_positive
+from trajopt.errors import InvalidArgumentError
+from trajopt.ik.planar import planar_2r
+from trajopt.model.immutable import Immutable
+from trajopt.residuals import ResidualModelRelativeTranslation
+from trajopt.robots import Robot
+from trajopt.states.base import StateAbstract
+from trajopt.types import Reals
+
+_LEFT, _RIGHT = "left", "right"
+_AXES = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # of joints: x, z and -y of the world
+_COINCIDE = 1e-12  # part of a rod's length that is none
+
+
+class FiveBar(Immutable):
+    """Two cranks of length l1 on a base of length l0, whose rods of length l2 meet in one tip: a closed chain.
+
+    With elbows e and u = e_right - e_left, the tip is ½ (e_left + e_right) + √(l2² - ¼ |u|²) n, where n is u / |u|
+    turned by 90° from x towards z. It moves in the world's x-z plane; the middle of the base is the origin.
+
+    Configurations are (left crank, left rod, right crank, right rod): cranks turn from x towards z, within ±π of
+    upright, rods relative to their cranks, within ±π of stretched. `robot` has these four joints and is open at the
+    tip, with frames "left_tip" and "right_tip". What closes it is `closure(state)`, a residual that constraints hold at
+    zero, or, in forward dynamics, `ContactModelLoop(state, "left_tip", "right_tip", dimension=3)` with `damping=1e-9`,
+    as no force acts along y.
+
+    Args:
+        base: Length l0, > 0 [m].
+        crank: Length l1, > 0 [m].
+        rod: Length l2, > 0 [m].
+        masses: Of a crank and of a rod, thin and uniform, > 0 [kg].
+
+    Attributes:
+        robot: The open chain, a Robot.
+
+    Raises:
+        InvalidArgumentError: A length or a mass is not positive.
+    """
+
+    def __init__(
+        self, *, base: float = 0.8, crank: float = 0.5, rod: float = 1.0, masses: npt.ArrayLike = (1.0, 1.0)
+    ) -> None:
+        self.base = check_positive("base", base, unit="m")
+        self.crank = check_positive("crank", crank, unit="m")
+        self.rod = check_positive("rod", rod, unit="m")
+        pair = check_array("masses", masses, (2,), cure="of a crank and of a rod [kg]")
+        self.masses = tuple(check_positive(f"masses[{i}]", mass, unit="kg") for i, mass in enumerate(pair))
+        self.robot = Robot(self._open_chain())
+
+    def __repr__(self) -> str:
+        return f"FiveBar(base={self.base:g}, crank={self.crank:g}, rod={self.rod:g}, masses={self.masses})"
+
+    def closure(self, state: StateAbstract) -> ResidualModelRelativeTranslation:
+        """Residual of the position of the right tip seen from the left one, (3,): zero where the chain is closed [m].
+
+        Args:
+            state: StateMultibody(robot).
+        """
+        return ResidualModelRelativeTranslation(state, "right_tip", "left_tip")
+
+    def tip(self, cranks: npt.ArrayLike) -> Reals:
+        """Tip (x, z) of the closed chain, (2,), or (n, 2) [m].
+
+        Args:
+            cranks: Angles of the left and the right crank, (2,) or (n, 2) [rad].
+
+        Raises:
+            InvalidArgumentError: Rods do not meet, or elbows coincide, where every direction of the rods will do.
+        """
+        return self._tip(*self._elbows(cranks))
+
+    def configuration(self, cranks: npt.ArrayLike) -> Reals:
+        """Configuration of the closed chain with the same tip, (4,), or (n, 4) [rad].
+
+        Args:
+            cranks: As of `tip`.
+
+        Raises:
+            InvalidArgumentError: As of `tip`.
+        """
+        angles, elbows = self._elbows(cranks)
+        rods = self._tip(angles, elbows)[..., None, :] - elbows
+        turned = np.arctan2(rods[..., 1], rods[..., 0]) - angles
+        turned = np.pi - np.mod(np.pi - turned, 2.0 * np.pi)
+        return np.stack([angles, turned], axis=-1).reshape(*angles.shape[:-1], 4)
+
+    def configurations(self, target: npt.ArrayLike) -> Reals:
+        """All four configurations whose tip is at a point, (4, 4); the first one has both elbows outside [rad].
+
+        Args:
+            target: Point (x, z) [m].
+
+        Raises:
+            InvalidArgumentError: The target is out of reach of an arm.
+        """
+        point = check_array("target", target, (2,), cure="a point (x, z) [m]")
+        found = {}
+        for name, side in ((_LEFT, -0.5), (_RIGHT, 0.5)):
+            found[name], away = planar_2r(point - [side * self.base, 0.0], first=self.crank, second=self.rod)
+            if away > 1e-9 * (self.crank + self.rod):
+                raise InvalidArgumentError(
+                    f"target: expected a point in reach of both arms, got {point}, {away:.6g} m beyond that of the "
+                    f"{name} one; ik.solve finds the nearest closed configuration"
+                )
+            found[name][:, 0] = 1.5 * np.pi - np.mod(1.5 * np.pi - found[name][:, 0], 2.0 * np.pi)  # within limits
+        left, right = found[_LEFT][::-1], found[_RIGHT]
+        return np.array([np.concatenate([a, b]) for a in left for b in right])
+
+    def _elbows(self, cranks: npt.ArrayLike) -> tuple[Reals, Reals]:
+        """Angles (..., 2) and elbows (..., 2, 2), left first; checked."""
+        given = as_numbers("cranks", cranks)
+        shape = (len(given), 2) if given.ndim == 2 else (2,)
+        angles = check_array("cranks", given, shape, cure="angles of the left and the right crank, or a row each [rad]")
+        sides = np.array([-0.5, 0.5]) * self.base
+        elbows = np.stack([sides + self.crank * np.cos(angles), self.crank * np.sin(angles)], axis=-1)
+        apart = np.linalg.norm(elbows[..., 1, :] - elbows[..., 0, :], axis=-1)
+        wrong = np.argwhere((apart > 2.0 * self.rod) | (apart < _COINCIDE * self.rod))
+        if len(wrong):
+            where, distance = "".join(f"[{i}]" for i in wrong[0]), apart[tuple(wrong[0])]
+            raise InvalidArgumentError(
+                f"cranks{where}: expected elbows that are apart, by {2 * self.rod:g} m at most, so that rods meet in "
+                f"one tip, got {distance:.6g} m; turn the cranks"
+            )
+        return angles, elbows
+
+    def _tip(self, angles: Reals, elbows: Reals) -> Reals:
+        """Tip (..., 2) above the line from the left elbow to the right one."""
+        u = elbows[..., 1, :] - elbows[..., 0, :]
+        apart = np.linalg.norm(u, axis=-1, keepdims=True)
+        height = np.sqrt(np.maximum(self.rod**2 - 0.25 * apart**2, 0.0))
+        normal = np.stack([-u[..., 1], u[..., 0]], axis=-1) / apart
+        return np.asarray(elbows.mean(axis=-2) + height * normal)
+
+    def _open_chain(self) -> pin.Model:
+        model: Any = pin.Model()
+        model.name = "five-bar"
+        free = np.full(1, np.inf)
+        for side, at in ((_LEFT, -0.5 * self.base), (_RIGHT, 0.5 * self.base)):
+            parent, place = 0, pin.SE3(_AXES, np.array([at, 0.0, 0.0]))
+            for bar, length, mass in zip(("crank", "rod"), (self.crank, self.rod), self.masses, strict=True):
+                middle = np.full(1, np.pi / 2 if bar == "crank" else 0.0)
+                name = f"{side}_{bar}"
+                parent = model.addJoint(
+                    parent, pin.JointModelRZ(), place, name, free, free, middle - np.pi, middle + np.pi
+                )
+                model.addJointFrame(parent, -1)
+                turning = mass * length**2 / 12.0  # [kg m²]
+                inertia = pin.Inertia(mass, np.array([length / 2, 0.0, 0.0]), np.diag([0.0, turning, turning]))
+                model.appendBodyToJoint(parent, inertia, pin.SE3.Identity())
+                place = pin.SE3(np.eye(3), np.array([length, 0.0, 0.0]))
+            above = model.getFrameId(f"{side}_rod")
+            model.addFrame(pin.Frame(f"{side}_tip", parent, above, place, pin.FrameType.OP_FRAME))
+        return model

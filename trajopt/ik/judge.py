@@ -1,0 +1,135 @@
+"""Judges a motion along a path: residuals of tasks, and where and why it left the path."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.constraints import Constraint
+from trajopt.costs import CostTerm
+from trajopt.ik.path import Departure, IKPath, IKPathStatus
+from trajopt.ik.residuals import Judge
+from trajopt.ik.result import TaskResidual
+from trajopt.ik.tasks import TaskModel
+from trajopt.ik.tracker import Following
+from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameTranslation
+from trajopt.solution import Solution
+from trajopt.types import Reals
+
+AT_LIMIT = 1e-6
+"""Closeness to a limit, in parts of it, at which it counts as reached [-]."""
+NEAREST = 0.02
+"""Largest slope of the distance at the nearest configuration, in parts of |J| [-]."""
+
+Truth = npt.NDArray[np.bool_]
+
+
+def judged(following: Following, p: Reals, qs: Reals, vs: Reals, solution: Solution | None = None) -> IKPath:
+    """The result for a motion.
+
+    Args:
+        following: Tasks and limits.
+        p: Parameters at each time (T + 1, np).
+        qs: Configurations (T + 1, nq).
+        vs: Velocities (T + 1, nv).
+        solution: Solution that it is of, if any.
+    """
+    model = following.model
+    off, slopes, residuals = _evaluated(following, p, qs)
+    distance = np.linalg.norm(off, axis=1)
+    pressed = _pressed(following, qs, vs)
+    departures = _departures(following, np.abs(off).max(axis=1, initial=0.0), distance, slopes, pressed)
+    unreachable = any(not departure.reachable for departure in departures)
+    status = IKPathStatus.UNREACHABLE if unreachable else IKPathStatus.LIMITED
+    wanted = _wanted(model, p)
+    return IKPath(
+        robot=following.robot,
+        times=np.arange(len(qs)) * np.float64(following.dt),
+        qs=qs,
+        vs=vs,
+        status=status if departures else IKPathStatus.FOLLOWED,
+        departures=departures,
+        residuals=residuals,
+        distance=distance,
+        limits=following.bounds.copy(),
+        frames=tuple(wanted),
+        wanted=np.reshape(list(wanted.values()), (-1, len(qs), 3)),
+        solution=solution,
+    )
+
+
+def _evaluated(following: Following, p: Reals, qs: Reals) -> tuple[Reals, Reals, dict[str, TaskResidual]]:
+    """Violations (T + 1, nc), slopes of the distance in parts of |J| (T + 1,), and residuals by task."""
+    model, t = following.model, following.model.expressions()
+    off = t.rows - ca.fmin(ca.fmax(t.rows, t.lower), t.upper)
+    places, bounds = model.places, following.bounds
+    slope = t.jacobian.T @ off
+    for j in range(model.state.nv):
+        if places[j] >= 0:  # no slope along what a limit of position holds
+            at = t.q[int(places[j])]
+            down = ca.logic_and(at <= bounds[0, j] + AT_LIMIT, slope[j] > 0)
+            up = ca.logic_and(at >= bounds[1, j] - AT_LIMIT, slope[j] < 0)
+            slope[j] = ca.if_else(ca.logic_or(down, up), 0.0, slope[j])
+    size = ca.sqrt(ca.sumsqr(t.jacobian) * ca.sumsqr(off)) + 1e-12
+    slopes = ca.Function("slopes", [t.q, model.layout.symbols], [ca.densify(off), ca.norm_2(slope) / size])
+    values = [np.array(each).reshape(-1, len(qs)).T for each in slopes(qs.T, p.T)]
+    residuals = Judge.of(model, model.residuals(), p)(qs)
+    return values[0], values[1][:, 0], residuals
+
+
+def _wanted(model: TaskModel, p: Reals) -> dict[str, Reals]:
+    """Points that origins of frames are to be at, (T + 1, 3) each [m], by the frame."""
+    found: dict[str, Reals] = {}
+    items: list[Constraint | CostTerm] = [*model.constraints.constraints, *model.costs.terms]
+    for item in items:
+        residual, name = item.residual, f"{item.name}.reference"
+        if isinstance(residual, ResidualModelFramePlacement | ResidualModelFrameTranslation):
+            parameter = model.layout.parameters[name]
+            values = np.array([parameter.shaped(row) for row in p[:, model.layout.slices[name]]])
+            found.setdefault(str(residual.frame), values.reshape(len(p), 3, -1)[:, :, -1])
+    return found
+
+
+def _pressed(following: Following, qs: Reals, vs: Reals) -> dict[str, Truth]:
+    """At which times each limit is reached, (T + 1, nv), by "q", "v" and "a"."""
+    low, high, slowest, fastest, most = following.bounds
+    places = following.model.places
+    limited = places >= 0
+    q = np.where(limited, qs[:, np.where(limited, places, 0)], 0.0)
+    a = np.vstack([np.zeros((1, vs.shape[1])), np.diff(vs, axis=0) / following.dt])
+    return {
+        "q": limited & (_at(q, low, -1.0) | _at(q, high, 1.0)),
+        "v": _at(vs, slowest, -1.0) | _at(vs, fastest, 1.0),
+        "a": _at(a, -most, -1.0) | _at(a, most, 1.0),
+    }
+
+
+def _at(values: Reals, limit: Reals, side: float) -> Truth:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.isfinite(limit) & (side * (values - limit) >= -AT_LIMIT * (1.0 + np.abs(limit))))
+
+
+def _departures(
+    following: Following, violation: Reals, distance: Reals, slopes: Reals, pressed: dict[str, Truth]
+) -> tuple[Departure, ...]:
+    """Stretches in which a row is violated."""
+    off = np.concatenate([[False], violation > following.tolerance, [False]])
+    edges = np.flatnonzero(np.diff(off.astype(int)))
+    nv, names = following.model.state.nv, following.model.state.tangent_names
+    moving = set(following.model.moving.tolist())
+    near: Truth = (slopes <= NEAREST) & ~np.any(pressed["v"] | pressed["a"], axis=1)
+    found = []
+    for first, end in zip(edges[::2], edges[1::2], strict=True):
+        knots = slice(first, end)
+        nearest = near[knots] & (violation[knots] > 3.0 * following.tolerance)
+        labels = [
+            f"{kind}{names[j][1:]}"
+            for kind in "qva"
+            for j in range(nv)
+            if j in moving and pressed[kind][knots, j].any()
+        ]
+        worst = int(first + np.argmax(distance[knots]))
+        reachable = not nearest.any()
+        found.append(Departure(int(first), int(end - 1), worst, float(distance[worst]), reachable, tuple(labels)))
+    return tuple(found)

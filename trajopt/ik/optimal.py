@@ -1,0 +1,129 @@
+"""A path of targets as an optimal-control problem: all times at once, with smooth motions."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+from casadi import SX
+
+from trajopt.actions import ActionModelTerminal
+from trajopt.actions.differential.symbolic import DifferentialActionModelSymbolic
+from trajopt.actions.integrated.euler import IntegratedActionModelEuler
+from trajopt.constraints import ConstraintStack
+from trajopt.costs import CostStack
+from trajopt.ik.tracker import Following
+from trajopt.residuals import ResidualModelControl, ResidualModelState
+from trajopt.shooting import ShootingProblem
+from trajopt.solution import Solution
+from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.states import StateMultibody
+from trajopt.types import Reals
+
+PRICE = 1e7
+"""Price of leaving the path by a unit for a second, ½ PRICE s², in 1 + sum of the costs' weights. It is left by some
+1e-6 in any case; linear prices, which are exact, took five times the iterations where limits hold."""
+LIMITS, ACCELERATIONS, SMOOTHNESS = "joint_limits", "joint_accelerations", "smoothness"
+
+
+class DifferentialActionModelKinematics(DifferentialActionModelSymbolic):
+    """A robot whose accelerations are the controls: dq/dt = v, dv/dt = u.
+
+    Args:
+        state: The robot's state.
+        costs: What each instant costs.
+        constraints: What holds at a knot.
+        acceleration: Largest accelerations (nv,), inf for none [rad/s², m/s²].
+    """
+
+    def __init__(
+        self, state: StateMultibody, costs: CostStack, constraints: ConstraintStack, acceleration: Reals
+    ) -> None:
+        units = [f"{unit}²" for unit in state.tangent_units[-state.nv :]]
+        names = [f"a{name[1:]}" for name in state.tangent_names[: state.nv]]
+        super().__init__(
+            state,
+            state.nv,
+            costs,
+            constraints=constraints,
+            lower=-acceleration,
+            upper=acceleration,
+            control_names=names,
+            control_units=units,
+        )
+
+    def acceleration(self, x: SX, u: SX) -> SX:
+        """The control itself (nv,)."""
+        return SX(ca.densify(u))
+
+
+def optimal(following: Following, p: Reals, qs: Reals, vs: Reals, max_iterations: int) -> Solution:
+    """The smoothest motion that keeps to the path.
+
+    Args:
+        following: Tasks and limits.
+        p: Parameters of the tasks at each time (T + 1, np).
+        qs: Configurations to start the solver from, (T + 1, nq); limits of position give way to those beyond.
+        vs: Their velocities (T + 1, nv).
+        max_iterations: Largest number of iterations of SolverSQP [-].
+    """
+    problem = path_problem(following, p, qs, vs)
+    xs, us = np.hstack([qs, vs]), np.diff(vs, axis=0) / following.dt
+    return SolverSQP(problem, SQPOptions(max_iterations=max_iterations)).solve(xs, us)
+
+
+def path_problem(following: Following, p: Reals, qs: Reals, vs: Reals) -> ShootingProblem:
+    """The problem with the targets of all knots, see `optimal`."""
+    model, state = following.model, following.model.state
+    smoothness = max(following.settling, following.dt) ** 4
+    rows, ends = (_rows(following) for _ in range(2))
+    most = following.bounds[4]
+    if np.isfinite(most).any():
+        rows.add(ACCELERATIONS, ResidualModelControl(state), lower=-most, upper=most)
+    costs, end = (_costs(following) for _ in range(2))
+    costs.add(SMOOTHNESS, ResidualModelControl(state), weight=smoothness)
+    dynamics = DifferentialActionModelKinematics(state, costs, rows, following.bounds[4])
+    node = IntegratedActionModelEuler(dynamics, dt=following.dt)
+    terminal = ActionModelTerminal(end, constraints=ends)
+    problem = ShootingProblem(np.concatenate([qs[0], vs[0]]), [node] * (len(qs) - 1), terminal)
+    layout = model.layout
+    for name, parameter in layout.parameters.items():
+        values = p[:, layout.slices[name]].copy()
+        if name.endswith(".weight"):
+            values[-1] *= following.dt  # running costs are multiplied by it
+        problem.set_parameter(name, [parameter.shaped(value) for value in values], knots="all")
+    if LIMITS in rows.names:
+        dx = np.array([state.difference(state.zero(), np.concatenate(x)) for x in zip(qs, vs, strict=True)])
+        lower, upper = _bounds(following)
+        problem.set_parameter(f"{LIMITS}.lower", list(np.minimum(lower, dx)), knots="all")
+        problem.set_parameter(f"{LIMITS}.upper", list(np.maximum(upper, dx)), knots="all")
+    return problem
+
+
+def _bounds(following: Following) -> tuple[Reals, Reals]:
+    """Bounds of x ⊖ zero(), (2 nv,) each."""
+    low, high, slowest, fastest, _ = following.bounds
+    return np.concatenate([low, slowest]), np.concatenate([high, fastest])
+
+
+def _rows(following: Following) -> ConstraintStack:
+    """The tasks' constraints, which may be left at a price, and limits of positions and velocities."""
+    stack = ConstraintStack(following.model.state)
+    own = following.model.constraints.parameters(0)
+    weight = 1.0 + sum(float(term.weight.default) for term in following.model.costs.terms)
+    price = (0.0, PRICE * weight * following.dt)
+    for c in following.model.constraints.constraints:
+        lower, upper = (own[f"{c.name}.{key}"].default for key in ("lower", "upper"))
+        stack.add(c.name, c.residual, lower=lower, upper=upper, soft=price)
+    bounds = _bounds(following)
+    if any(np.isfinite(bound).any() for bound in bounds):
+        state = following.model.state
+        stack.add(LIMITS, ResidualModelState(state, state.zero()), lower=bounds[0], upper=bounds[1])
+    return stack
+
+
+def _costs(following: Following) -> CostStack:
+    """The tasks' costs."""
+    stack = CostStack(following.model.state)
+    for term in following.model.costs.terms:
+        stack.add(term.name, term.residual.clone(), float(term.weight.default), term.activation.clone())
+    return stack

@@ -1,0 +1,134 @@
+"""Results of inverse kinematics along a path."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.ik.result import TaskResidual
+from trajopt.robots import Robot
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
+    from trajopt.solution import Solution
+
+
+class IKPathStatus(Enum):
+    """Whether a path was followed, and why not; the value is the sentence that the user reads."""
+
+    FOLLOWED = "every constraint holds at all times, within tolerance"
+    LIMITED = "limits made the robot leave the path: see departures; go slower, or start on the path"
+    UNREACHABLE = "the path leaves the robot's reach: see departures; there the robot is as near as it gets"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Departure:
+    """A stretch of the path that was not followed.
+
+    Attributes:
+        first: First knot at which a constraint does not hold [-].
+        last: Last such knot [-].
+        worst: Knot with the largest violation [-].
+        distance: Norm of the violations there [units of their rows].
+        reachable: Whether limits of motion were the reason; else nothing nearer was in reach.
+        limits: What was at a limit meanwhile: "q:JOINT" for positions, "v:JOINT" for velocities, "a:JOINT" for
+            accelerations.
+    """
+
+    first: int
+    last: int
+    worst: int
+    distance: float
+    reachable: bool
+    limits: tuple[str, ...]
+
+    def __str__(self) -> str:
+        why = "limits" if self.reachable else "out of reach"
+        at = f", at limits {', '.join(self.limits)}" if self.limits else ""
+        return f"knots {self.first} to {self.last}: {why}, {self.distance:.3g} away at knot {self.worst}{at}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class IKPath:
+    """A motion along a path: q_{k+1} = q_k ⊕ dt v_{k+1}.
+
+    Attributes:
+        robot: The robot.
+        times: Times 0, dt, ... (T + 1,) [s].
+        qs: Configurations (T + 1, nq) [rad, m].
+        vs: Velocities (T + 1, nv); that of the start first [rad/s, m/s].
+        status: How well the path was followed.
+        departures: Stretches that were not followed, in order.
+        residuals: Residual of each task at all times by its name, arrays (T + 1, nr).
+        distance: Norm of the violations of the constraints at each time, (T + 1,) [units of their rows].
+        limits: Least and largest positions, least and largest velocities, largest accelerations, (5, nv), ±inf where
+            there is none [rad, m, per s, per s²].
+        frames: Frames that tasks place.
+        wanted: Where their origins are to be, (frames, T + 1, 3) in the world [m].
+        solution: Solution of the optimal-control problem; None of differential inverse kinematics.
+    """
+
+    robot: Robot
+    times: Reals
+    qs: Reals
+    vs: Reals
+    status: IKPathStatus
+    departures: tuple[Departure, ...]
+    residuals: dict[str, TaskResidual] = field(repr=False)
+    distance: Reals
+    limits: Reals = field(repr=False)
+    frames: tuple[str, ...]
+    wanted: Reals = field(repr=False)
+    solution: Solution | None = field(default=None, repr=False)
+
+    @property
+    def followed(self) -> bool:
+        """Whether every constraint holds at all times."""
+        return self.status is IKPathStatus.FOLLOWED
+
+    @property
+    def accelerations(self) -> Reals:
+        """(v_{k+1} - v_k) / dt, (T, nv) [rad/s², m/s²]."""
+        return np.asarray(np.diff(self.vs, axis=0) / (self.times[1] - self.times[0]))
+
+    def __len__(self) -> int:
+        return len(self.qs)
+
+    def __str__(self) -> str:
+        T = len(self) - 1
+        lines = [f"status     {self.status}", f"motion     {T} steps, {self.times[-1]:.4g} s"]
+        for name, residual in self.residuals.items():
+            lines.append(f"{name:<10} largest {np.abs(residual.value).max():.3g} [{residual.unit}]")
+        return "\n".join([*lines, *(f"departure  {departure}" for departure in self.departures[:5])])
+
+    def plot(self, path: str | os.PathLike[str] | None = None, *, figure: Figure | SubFigure | None = None) -> Figure:
+        """Draws the motion, and over time the distance to the path, joints, velocities and accelerations with limits.
+
+        Args:
+            path: File to write the figure to, if any.
+            figure: Figure or subfigure to draw into; by default a new one.
+        """
+        from trajopt.ik.picture import plot_ik_path
+
+        return plot_ik_path(self, path, figure=figure)
+
+    def animate(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Writes the motion as a moving picture, .gif or .mp4.
+
+        Args:
+            path: File to write.
+            **options: `speed` and `frames_per_second` of `trajopt.plotting.animate`.
+        """
+        from trajopt.ik.picture import animate_ik_path
+
+        return animate_ik_path(self, path, **options)

@@ -1,0 +1,174 @@
+"""Pictures of a motion along a path: the robot, distance, joints and limits over time; an animation."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pinocchio as pin
+
+from trajopt.analysis.skeleton import skeleton_of
+from trajopt.plotting import check_picture_path
+from trajopt.plotting.animation import check_animation_path, write_film
+from trajopt.plotting.film import filmed
+from trajopt.plotting.motion import draw_base, draw_figures
+from trajopt.plotting.scene import draw_color_bar, scene_of
+from trajopt.plotting.solids import around_solids
+from trajopt.plotting.style import (
+    GREY,
+    RED,
+    canvas,
+    house_style,
+    legend_below,
+    line_look,
+    set_time_axis,
+    split,
+    whole_figure,
+)
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+    from trajopt.ik.path import IKPath
+
+_FIGURES = 8  # stick figures of a motion
+_STEP = 0.01  # between two times of an animation [s]
+_FLOOR = 1e-12  # distance below which none is drawn
+
+
+def plot_ik_path(
+    track: IKPath, path: str | os.PathLike[str] | None = None, *, figure: Figure | SubFigure | None = None
+) -> Figure:
+    """Draws stick figures with the path that is asked for, and beside it panels over time, see `IKPath.plot`."""
+    file = None if path is None else check_picture_path(path)
+    with house_style():
+        target = canvas(figure, 13.0, 7.6)
+        left, right = split(target, 1, 2, width_ratios=[1.0, 1.25])
+        _draw_motion(left, track)
+        _draw_panels(right, track)
+        whole = whole_figure(target)
+        if file is not None:
+            whole.savefig(file)
+        return whole
+
+
+def _draw_motion(target: Any, track: IKPath) -> None:
+    known = list(track.robot.frame_names)
+    skeleton, paths = skeleton_of(
+        track.robot.model, track.qs, [known.index(name) for name in track.frames], track.robot.shapes
+    )
+    around = [paths.reshape(-1, 3), track.wanted.reshape(-1, 3), around_solids(skeleton)]
+    scene = scene_of(target, skeleton.points, np.concatenate(around), None)
+    draw_base(scene, skeleton)
+    last = len(track) - 1
+    draw_figures(scene, skeleton, np.unique(np.round(np.linspace(0, last, _FIGURES)).astype(int)), last)
+    for i, each in enumerate(track.wanted):
+        scene.draw(each, color=GREY, linewidth=3.0, label="_" if i else "path that is asked for", zorder=3)
+    for i, each in enumerate(paths):
+        scene.draw(each, color=RED, linewidth=1.3, zorder=4, label="_" if i else f"path of {', '.join(track.frames)}")
+    if len(paths):
+        target.legend(loc="outside upper left", ncols=2)
+    draw_color_bar(target, scene.axes, track.times, "time [s]")
+
+
+def _draw_panels(target: Any, track: IKPath) -> None:
+    """Distance; positions, velocities and accelerations of the joints that move or are limited, in parts of limits."""
+    moving = np.flatnonzero(np.ptp(track.vs, axis=0) > 1e-9)
+    labels = [_label(track, int(j)) for j in moving]
+    a = np.vstack([track.accelerations, np.full((1, track.vs.shape[1]), np.nan)])
+    _, _, slowest, fastest, most = track.limits
+    panels: list[tuple[str, Reals, Reals, Reals]] = [
+        ("velocity", track.vs, slowest, fastest),
+        ("acceleration", a, -most, most),
+    ]
+    axes = target.subplots(4, sharex=True)
+    distance = np.maximum(track.distance, _FLOOR)
+    axes[0].plot(track.times, distance, color=RED)
+    axes[0].set(yscale="log", ylabel="distance\nto path")
+    axes[0].set_ylim(min(1e-7, 0.5 * distance.min()), max(1e-2, 2.0 * distance.max()))
+    handles = _draw_positions(axes[1], track, moving, labels)
+    for panel, (label, values, least, largest) in zip(axes[2:], panels, strict=True):
+        _draw_parts(panel, track.times, label, values[:, moving], least[moving], largest[moving])
+    for panel in axes:
+        for departure in track.departures:
+            ends = track.times[[departure.first, departure.last]]
+            panel.axvspan(*ends, color=GREY, alpha=0.25, linewidth=0, zorder=0)
+    set_time_axis(axes[-1], track.times, "time [s]")
+    if len(handles) <= 20:
+        legend_below(target, handles)
+
+
+def _label(track: IKPath, j: int) -> str:
+    model = track.robot.model
+    for i in range(1, model.njoints):
+        start, count = model.idx_vs[i], model.nvs[i]
+        if start <= j < start + count:
+            return str(model.names[i]) if count == 1 else f"{model.names[i]} {j - start}"
+    return str(j)
+
+
+def _draw_positions(axes: Axes, track: IKPath, moving: Any, labels: list[str]) -> list[Any]:
+    """Positions as parts of their range, 0 at the lower limit, 1 at the upper one; the others from where they start."""
+    model = track.robot.model
+    neutral = pin.neutral(model)
+    moved = np.array([pin.difference(model, neutral, q) for q in track.qs])
+    low, high = track.limits[:2]
+    handles = []
+    bounded = np.isfinite(low) & np.isfinite(high)
+    for i, (j, label) in enumerate(zip(moving, labels, strict=True)):
+        values = (moved[:, j] - low[j]) / (high[j] - low[j]) if bounded[j] else np.full(len(moved), np.nan)
+        handles += axes.plot(track.times, values, label=label, **line_look(i))
+    _limit_lines(axes, (0.0, 1.0))
+    axes.set_ylabel("position\nin its range [-]")
+    return handles
+
+
+def _draw_parts(axes: Axes, times: Reals, label: str, values: Reals, least: Reals, largest: Reals) -> None:
+    """Values in parts of their limits; as they are where nothing is limited."""
+    limit = np.where(np.isfinite(largest), largest, np.nan)
+    limited = bool(np.isfinite(limit).any())
+    parts = values / limit if limited else values
+    for i, part in enumerate(parts.T):
+        axes.plot(times, part, **line_look(i))
+    if limited:
+        _limit_lines(axes, (-1.0, 1.0))
+        axes.set_ylabel(f"{label}\nby its limit [-]")
+        return
+    axes.set_ylabel(f"{label}\n[rad/s, m/s]" if label == "velocity" else f"{label}\n[rad/s², m/s²]")
+
+
+def _limit_lines(axes: Axes, values: tuple[float, float]) -> None:
+    for value in values:
+        axes.axhline(value, color="black", linestyle="--", linewidth=0.9)
+    margin = 0.08 * (values[1] - values[0])
+    axes.set_ylim(values[0] - margin, values[1] + margin)
+
+
+def animate_ik_path(
+    track: IKPath, path: str | os.PathLike[str], *, speed: float = 1.0, frames_per_second: float = 25.0
+) -> Path:
+    """Writes the motion as a moving picture, see `IKPath.animate`."""
+    file = check_animation_path(path)
+    every = max(1, round(_STEP / (track.times[1] - track.times[0])))
+    knots = np.unique(np.r_[np.arange(0, len(track), every), len(track) - 1])
+    known = list(track.robot.frame_names)
+    skeleton, paths = skeleton_of(
+        track.robot.model, track.qs[knots], [known.index(name) for name in track.frames], track.robot.shapes
+    )
+    film = filmed(
+        skeleton,
+        None,
+        facing=None,
+        times=track.times[knots],
+        label="time [s]",
+        axes=np.zeros((len(knots), 0, 2, 3)),
+        trails=[*paths, *track.wanted[:, knots]],
+        goals=[],
+        obstacles=np.zeros((0, 4)),
+    )
+    write_film(film, file, speed, frames_per_second)
+    return file

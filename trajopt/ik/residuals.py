@@ -1,0 +1,52 @@
+"""Residuals of tasks at configurations, by the tasks' names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from trajopt.ik.result import TaskResidual
+from trajopt.ik.tasks import TaskModel
+from trajopt.types import Reals
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Residual of each task at a configuration, for parameters; can be pickled, as results have one.
+
+    Attributes:
+        function: Of (q, parameters): rows of the constraints, their bounds, and the residual of each cost.
+        constraints: Name, number of rows and unit of each constraint.
+        costs: Name and unit of each cost.
+        p: Parameters (np,), or one row of them for each configuration, (n, np).
+    """
+
+    function: ca.Function
+    constraints: tuple[tuple[str, int, str], ...]
+    costs: tuple[tuple[str, str], ...]
+    p: Reals
+
+    @staticmethod
+    def of(model: TaskModel, function: ca.Function, p: Reals) -> Judge:
+        """That of a model, whose `residuals` are given."""
+        constraints = tuple((c.name, c.residual.size(0), c.residual.unit) for c in model.constraints.constraints)
+        return Judge(function, constraints, tuple((c.name, c.residual.unit) for c in model.costs.terms), p)
+
+    def __call__(self, q: Reals) -> dict[str, TaskResidual]:
+        """Residuals at a configuration (nq,), arrays (nr,); at configurations (n, nq), arrays (n, nr)."""
+        found = [np.array(each).T for each in self.function(np.atleast_2d(q).T, np.atleast_2d(self.p).T)]
+        rows, lower, upper = (each.reshape(np.size(q) // np.shape(q)[-1], -1) for each in found[:3])
+        beyond, residuals, end = rows - np.clip(rows, lower, upper), {}, 0
+        for name, size, unit in self.constraints:
+            part = slice(end, end := end + size)
+            residuals[name] = _residual(q, rows[:, part], beyond[:, part], unit)
+        for (name, unit), value in zip(self.costs, found[3:], strict=True):
+            residuals[name] = _residual(q, value, np.zeros_like(value), unit)
+        return residuals
+
+
+def _residual(q: Reals, value: Reals, violation: Reals, unit: str) -> TaskResidual:
+    one = np.ndim(q) == 1
+    return TaskResidual(value[0] if one else value, violation[0] if one else violation, unit)

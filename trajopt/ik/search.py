@@ -1,0 +1,120 @@
+"""Descents from many starts for many targets at once, and what they found."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.ik.descent_batch import FEW, Kernels, Lanes
+from trajopt.ik.tasks import TaskModel
+from trajopt.types import Reals
+
+LONGEST_DESCENT, STALL = 40, 1e-3
+"""Passes of a descent to the constraints [-], and the part of Φ a step has to promise: others start anew."""
+LONGEST_POLISH, SETTLED = 400, 1e-13
+"""Passes to the nearest configuration, or to the least cost [-], and what a step has to promise there."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Ends of descents.
+
+    Attributes:
+        target: Number of the target of each, (m,).
+        q: Configurations (m, nq).
+        violation: Largest violations (m,).
+        merit: Half the squared violations, or Φ where costs count, (m,).
+        cost: Values of the costs (m,).
+        settled: Whether nothing is left to gain (m,).
+    """
+
+    target: npt.NDArray[np.int64]
+    q: Reals
+    violation: Reals
+    merit: Reals
+    cost: Reals
+    settled: npt.NDArray[np.bool_]
+
+    def where(self, chosen: npt.NDArray[np.generic]) -> Found:
+        """Some of them."""
+        return Found(*(value[chosen] for value in vars(self).values()))
+
+    @staticmethod
+    def joined(parts: list[Found]) -> Found:
+        """All of several."""
+        return Found(*(np.concatenate(values) for values in zip(*(vars(part).values() for part in parts))))
+
+
+class Search:
+    """Descents for the tasks of a model within limits.
+
+    Args:
+        model: The tasks.
+        low: Limits of q ⊖ neutral (nv,), -inf where there are none.
+        high: Limits likewise.
+        tolerance: Largest violation of a row [unit of the row].
+
+    Attributes:
+        passes: Passes since it was made, all lanes of a block at once [-].
+    """
+
+    def __init__(self, model: TaskModel, low: Reals, high: Reals, tolerance: float) -> None:
+        self._model, self._limits, self._tolerance = model, (low, high), tolerance
+        self._kernels = Kernels(model)
+        self._few: dict[tuple[str, int], Lanes] = {}
+        self.passes = 0
+
+    def _lanes(self, use: str, n: int, stall: float, sigma: float) -> Lanes:
+        """Rows for n configurations; few of them are kept for the next time."""
+        lanes = self._few.get((use, n)) or Lanes(self._kernels, n, *self._limits)
+        if n <= FEW:
+            self._few[use, n] = lanes
+        lanes.settings[:] = self._tolerance, stall, sigma
+        return lanes
+
+    def attempt(self, p: Reals, q: Reals, count: int, *, given: bool = False) -> Found:
+        """Descends to the constraints from the most promising starts.
+
+        Args:
+            p: Parameters of each target (n, np).
+            q: Configurations to choose from, for each target (n, m, nq): those with the least |J⁺Δ|.
+            count: How many starts each gets [-].
+            given: Whether the first one of each is among them in any case.
+        """
+        n, m = q.shape[:2]
+        alone = not self._model.nc  # costs alone: their first step tells how far it is
+        scouts = self._lanes("scouts", n * m, STALL, float(alone))
+        scouts.q[:], scouts.p[:] = q.reshape(n * m, -1), np.repeat(p, m, axis=0)
+        scouts.begin()
+        scouts.start()
+        lengths = scouts.lengths.reshape(n, m)
+        if given:
+            lengths[:, 0] = -1.0
+        chosen = np.argsort(lengths, axis=1)[:, :count] + m * np.arange(n)[:, None]
+        lanes = self._lanes("descent", n * count, STALL, 0.0)
+        lanes.take(scouts, chosen.ravel())
+        return self._descended(lanes, count, LONGEST_DESCENT, first_is_enough=not self._model.has_costs)
+
+    def polished(self, p: Reals, found: Found, sigma: float) -> Found:
+        """Goes on to the nearest configuration (σ = 0), or to the least cost under the constraints (σ = 1)."""
+        lanes = self._lanes("polish", len(found.q), SETTLED, sigma)
+        lanes.q[:], lanes.p[:] = found.q, p[found.target]
+        lanes.begin()
+        ended = self._descended(lanes, 1, LONGEST_POLISH, first_is_enough=False)
+        return dataclasses.replace(ended, target=found.target)
+
+    def _descended(self, lanes: Lanes, count: int, limit: int, *, first_is_enough: bool) -> Found:
+        active, passes = np.ones(lanes.n, np.bool_), 0
+        while passes < limit and active.any():
+            passes += lanes.descend(active)
+            active = lanes.left[:, 0] != 0.0
+            if first_is_enough:
+                solved = (lanes["violation"] <= self._tolerance).reshape(-1, count).any(axis=1)
+                active &= ~np.repeat(solved, count)
+        self.passes += passes
+        target = np.arange(lanes.n) // count
+        violation, merit, cost = (lanes[name].copy() for name in ("violation", "merit", "cost"))
+        return Found(target, lanes.q.copy(), violation, merit, cost, lanes.left[:, 0] == 0.0)

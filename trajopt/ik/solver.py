@@ -1,0 +1,231 @@
+"""The solver of inverse kinematics: compiled once for a robot and the structure of its tasks, then given targets."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.checks import check_array, check_count, check_flag, check_mapping, check_positive
+from trajopt.ik.residuals import Judge
+from trajopt.ik.result import IKBatch, IKResult, IKStatus
+from trajopt.ik.search import Found, Search
+from trajopt.ik.starts import Starts
+from trajopt.ik.targets import target_rows
+from trajopt.ik.tasks import TaskModel
+from trajopt.model.immutable import Immutable
+from trajopt.robots import Robot
+from trajopt.types import Reals
+
+TOGETHER = 2048
+"""Targets of a batch that are worked on at once: their memory fits the cache of a processor better than all."""
+AT_ONCE = 8
+"""Starts of a target in a round, and ends of descents that are polished where none solves it, at most."""
+ALIKE = 1e-3
+"""Configurations whose coordinates differ by less count as one [rad, m]."""
+CLOSE = 1e-9
+"""Distance to a limit below which it is active [rad, m]."""
+
+
+class IKSolver(Immutable):
+    """Inverse kinematics of one structure of tasks: lower <= c(q) <= upper, least f(q), within joint limits, at rest.
+
+    Levenberg-Marquardt from several starts, up to eight side by side. Targets, bounds and weights are values: new ones
+    compile nothing.
+
+    Args:
+        robot: The robot.
+        tasks: A ConstraintStack, a CostStack, or a tuple of both; their values are those that are not given later.
+        limits: Whether to keep the robot's joint limits.
+        tolerance: Largest violation of a row of the constraints [unit of the row].
+
+    Raises:
+        InvalidArgumentError: There is no task, or a task needs a control, or is soft, or of another robot.
+
+    Source: Bertsekas, Projected Newton methods (1982), for limits; Nocedal and Wright, Numerical Optimization (2006),
+    algorithm 17.4, for costs under constraints.
+    """
+
+    def __init__(self, robot: Robot, tasks: Any, *, limits: bool = True, tolerance: float = 1e-6) -> None:
+        self.robot = robot
+        self._model = TaskModel.of(robot, tasks)
+        self.limits = check_flag("limits", limits)
+        self.tolerance = check_positive("tolerance", tolerance)
+        lower, upper = self._model.bounds
+        if not self.limits:
+            lower, upper = np.full_like(lower, -np.inf), np.full_like(upper, np.inf)
+        self._bounds = lower, upper
+        moving = self._model.moving
+        self._bounded = moving[self._model.places[moving] >= 0]
+        self._first = self._model.layout.column()
+        self._starts = Starts(self._model, *self._model.bounds)
+        self._search = Search(self._model, lower, upper, self.tolerance)
+        self._values = self._model.residuals()
+
+    def __repr__(self) -> str:
+        tasks = ", ".join((*self._model.constraints.names, *self._model.costs.names))
+        return f"IKSolver({self.robot.name!r}, {tasks}, limits={self.limits}, tolerance={self.tolerance:g})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        stacks = tuple(stack for stack in (self._model.constraints, self._model.costs) if stack.names)
+        return _rebuilt, (self.robot, stacks, self.limits, self.tolerance)
+
+    def solve(
+        self, targets: Any = None, *, starts: int = 32, seed: int = 0, start: npt.ArrayLike | None = None
+    ) -> IKResult:
+        """The best configuration for one target.
+
+        Args:
+            targets: Values of parameters by name, such as {"tool.reference": pinocchio.SE3}; the first ones by default.
+            starts: Largest number of starts [-].
+            seed: Of the starts beyond the target's neighbourhood.
+            start: A configuration (nq,) to start from first; one beyond limits is moved inside. Without costs the
+                answer need not be the nearest to it: a cost of ResidualModelState says which one is wanted.
+
+        Raises:
+            UnknownNameError: There is no parameter of this name.
+            InvalidArgumentError: A value is not as the parameter needs it.
+        """
+        given = {} if targets is None else check_mapping("targets", targets, 'write {"tool.reference": value}')
+        return self._solve(self._model.layout.column(given) if given else self._first, starts, seed, start)
+
+    def _solve(self, p: Reals, starts: int, seed: int, start: npt.ArrayLike | None) -> IKResult:
+        begun = self._search.passes
+        found, tried = self._found(p[None], starts, seed, None if start is None else self._checked(start), AT_ONCE)
+        best = self._ranked(found)
+        q = best.q[0]
+        distance = float(np.sqrt(2.0 * best.merit[0])) if best.violation[0] > self.tolerance else 0.0
+        pressed = self._bounded[self._margins(best.q[:1])[0] <= CLOSE]
+        names = self._model.state.tangent_names
+        return IKResult(
+            q=q,
+            configurations=best.q,
+            status=self._status(best),
+            cost=float(best.cost[0]),
+            distance=distance,
+            iterations=self._search.passes - begun,
+            starts=int(tried[0]),
+            active_limits=tuple(names[i] for i in pressed),
+            judge=Judge.of(self._model, self._values, p),
+        )
+
+    def solve_batch(
+        self, targets: Any, *, starts: int = 32, seed: int = 0, first: Mapping[str, Any] | None = None
+    ) -> IKBatch:
+        """The best configuration for each of many targets.
+
+        Args:
+            targets: Values by the parameter's name, one row a target: {"tool.reference": (n, 4, 4)}.
+            starts: Largest number of starts of each [-].
+            seed: Of the starts beyond the target's neighbourhood.
+            first: Values by name that all targets share.
+
+        Raises:
+            UnknownNameError: There is no parameter of this name.
+            InvalidArgumentError: A value is not as the parameter needs it.
+        """
+        shared = {} if first is None else check_mapping("first", first, 'write {"tool.upper": value}')
+        p = target_rows(self._model.layout, self._model.layout.column(shared) if shared else self._first, targets)
+        parts = []
+        for i in range(0, len(p), TOGETHER):
+            found, tried = self._found(p[i : i + TOGETHER], starts, seed, None, 1)
+            order = np.lexsort((found.cost, found.merit, found.violation > self.tolerance, found.target))
+            places = np.unique(found.target[order], return_index=True)[1]
+            parts.append((found.where(order[places]), tried))
+        best, tried = Found.joined([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+        solved = best.violation <= self.tolerance
+        if self._model.has_costs:
+            solved &= best.settled
+        return IKBatch(q=best.q, solved=solved, violation=best.violation, cost=best.cost, starts=tried)
+
+    def first_start(self, targets: Any = None) -> Reals:
+        """The configuration (nq,) of the table that is nearest to a target, from which a batch starts."""
+        given = {} if targets is None else check_mapping("targets", targets, 'write {"tool.reference": value}')
+        p = self._model.layout.column(given) if given else self._first
+        return np.array(self._starts.candidates(p[None], 0, 1, 0)[0, 0])
+
+    def _found(
+        self, p: Reals, starts: int, seed: int, start: Reals | None, first: int
+    ) -> tuple[Found, npt.NDArray[np.int64]]:
+        """Ends of descents for each target (n, np), and how many starts each had, (n,).
+
+        Each round takes the targets that are left; rounds grow from `first` starts to eight.
+        """
+        starts, seed = check_count("starts", starts, least=1), check_count("seed", seed)
+        parts: list[Found] = []
+        left, tried, count, done = np.arange(len(p)), np.zeros(len(p), np.int64), first, 0
+        while len(left) and done < starts:
+            count = min(count, starts - done)
+            q = self._starts.candidates(p[left], done, count, seed)
+            given = start is not None and done == 0
+            if given:
+                q = np.concatenate([np.broadcast_to(np.asarray(start), (len(left), 1, q.shape[2])), q], axis=1)
+            part = self._search.attempt(p[left], q, count, given=given)
+            solved = part.target[part.violation <= self.tolerance]
+            parts.append(dataclasses.replace(part, target=left[part.target]))
+            done += count
+            tried[left] = done
+            if not self._model.has_costs:
+                left = np.delete(left, solved)
+            count = min(AT_ONCE, 3 * count)
+        return self._finished(p, Found.joined(parts)), tried
+
+    def _finished(self, p: Reals, found: Found) -> Found:
+        """The ends: where no start solved a target, the nearest configuration; costs at their least."""
+        feasible = found.violation <= self.tolerance
+        hit = np.zeros(len(p), np.bool_)
+        hit[found.target[feasible]] = True
+        missed = np.flatnonzero(~hit)
+        parts = [found.where(feasible)]
+        if len(missed):
+            order = np.lexsort((found.merit, found.target))
+            order = order[np.isin(found.target[order], missed)]
+            place = np.arange(len(order)) - np.searchsorted(found.target[order], found.target[order])
+            parts.append(self._search.polished(p, found.where(order[place < AT_ONCE]), 0.0))
+        joined = Found.joined(parts)
+        if not self._model.has_costs:
+            return joined
+        feasible = joined.violation <= self.tolerance
+        if not feasible.any():
+            return joined
+        best = self._search.polished(p, joined.where(feasible), 1.0)
+        kept = np.isin(joined.target, best.target[best.violation <= self.tolerance], invert=True)
+        return Found.joined([best, joined.where(kept)])
+
+    def _ranked(self, found: Found) -> Found:
+        """Different configurations of one target that meet the constraints, best first; else the nearest one."""
+        feasible = found.violation <= self.tolerance
+        if not feasible.any():
+            return found.where(np.argsort(found.merit)[:1])
+        found = found.where(feasible)
+        room = np.min(self._margins(found.q), axis=1, initial=np.inf)
+        order = np.lexsort((-room, np.round(found.cost, 9)))
+        q = found.q[order]
+        alike = np.max(np.abs(q[:, None] - q[None]), axis=2) <= ALIKE
+        first = [i for i in range(len(q)) if not alike[i, :i].any()]
+        return found.where(order[first])
+
+    def _margins(self, q: Reals) -> Reals:
+        """Distances (n, m) of moving coordinates to the nearer limit, inf where there is none."""
+        lower, upper = self._bounds
+        at, bounded = q[:, self._model.places[self._bounded]], self._bounded
+        return np.minimum(at - lower[bounded], upper[bounded] - at)
+
+    def _status(self, best: Found) -> IKStatus:
+        if best.violation[0] > self.tolerance:
+            return IKStatus.UNREACHABLE
+        if self._model.has_costs and not best.settled[0]:
+            return IKStatus.MAX_ITERATIONS
+        return IKStatus.SOLVED
+
+    def _checked(self, start: npt.ArrayLike) -> Reals:
+        state = self._model.state
+        q = check_array("start", start, (state.nq,), cure=f"a configuration of {self.robot.name!r}")
+        return state.check(state.at_rest(q), "start")[: state.nq]
+
+
+def _rebuilt(robot: Robot, tasks: Any, limits: bool, tolerance: float) -> IKSolver:
+    return IKSolver(robot, tasks, limits=limits, tolerance=tolerance)

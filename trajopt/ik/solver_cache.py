@@ -1,0 +1,41 @@
+"""Solvers of inverse kinematics by the structure of their tasks: one is built, and the next call finds it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trajopt.checks import check_flag, check_positive
+from trajopt.ik.solver import IKSolver
+from trajopt.ik.tasks import TaskModel
+from trajopt.kernels.recent import Recent
+from trajopt.model import content
+from trajopt.robots import Robot
+
+MANY = 32
+"""Solvers that the process keeps: those that were asked for last."""
+
+_kept: Recent[tuple[str, bool, float], IKSolver] = Recent(MANY, lambda solver: 1.0)
+
+
+def kept_solver(robot: Robot, tasks: Any, *, limits: bool, tolerance: float) -> tuple[IKSolver, dict[str, Any]]:
+    """The solver for tasks of this structure, and the values of their parameters by name.
+
+    Args:
+        robot: The robot.
+        tasks: A ConstraintStack, a CostStack, or a tuple of both.
+        limits: Whether to keep the robot's joint limits.
+        tolerance: Largest violation of a row of the constraints [unit of the row].
+    """
+    check_flag("limits", limits)
+    check_positive("tolerance", tolerance)
+    model = TaskModel.of(robot, tasks)
+    values = {name: parameter.default for name, parameter in model.layout.parameters.items()}
+
+    def build() -> IKSolver:
+        return IKSolver(robot, tasks, limits=limits, tolerance=tolerance)
+
+    try:
+        key = content.model_hash(model), bool(limits), float(tolerance)
+    except (content.UnknownContentError, RecursionError):
+        return build(), values
+    return _kept.get(key, build), values

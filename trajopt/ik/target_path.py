@@ -1,0 +1,71 @@
+"""The course of targets: what users give as a path, as one row of parameters a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from trajopt.checks import check_positive
+from trajopt.errors import InvalidArgumentError, shown
+from trajopt.ik.targets import target_rows
+from trajopt.ik.tasks import TaskModel
+from trajopt.types import Reals
+
+LONGEST = 1_000_000
+"""Most steps of a path [-]."""
+
+
+def course(model: TaskModel, path: Any, dt: float, duration: float | None) -> Reals:
+    """Parameters at times 0, dt, ..., T dt, shape (T + 1, np).
+
+    Args:
+        model: The tasks.
+        path: Values of one task's reference, one a time, or a function of time [s]; or such by the parameter's name.
+        dt: Time step [s].
+        duration: Length of functions of time, T dt up to rounding [s].
+
+    Raises:
+        UnknownNameError: There is no parameter of this name.
+        InvalidArgumentError: Values are not as their parameter needs them, or their number is not clear.
+    """
+    given = dict(path) if isinstance(path, Mapping) else {_only_reference(model): path}
+    functions = {name: value for name, value in given.items() if callable(value)}
+    if not functions:
+        if duration is not None:
+            raise InvalidArgumentError(
+                f"duration: expected None for a path of arrays, got {shown(duration)}; its length is the duration"
+            )
+        found = target_rows(model.layout, model.layout.column(), given)
+    else:
+        if duration is None:
+            raise InvalidArgumentError(
+                f"duration: expected a time [s] for {', '.join(functions)} as a function, got None; write duration=4.0"
+            )
+        steps = round(check_positive("duration", duration, unit="s") / dt)
+        if not 1 <= steps <= LONGEST:
+            raise InvalidArgumentError(f"duration: expected 1 to {LONGEST:,} steps of {dt:g} s, got {duration:g} s")
+        times = dt * np.arange(steps + 1)
+        values = {name: [value(float(t)) for t in times] if callable(value) else value for name, value in given.items()}
+        found = target_rows(model.layout, model.layout.column(), values)
+    if len(found) < 2:
+        raise InvalidArgumentError(
+            f"path: expected at least 2 targets, got {len(found)}; one for each time 0, dt, 2 dt ..."
+        )
+    return found
+
+
+def _only_reference(model: TaskModel) -> str:
+    """The parameter that a path without a name is of: the reference of the only constraint that has one, or cost."""
+    for names in (model.constraints.names, model.costs.names):
+        found = [f"{name}.reference" for name in names if f"{name}.reference" in model.layout.parameters]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            break
+    known = [name for name in model.layout.parameters if name.endswith(".reference")]
+    raise InvalidArgumentError(
+        f"path: expected a mapping, as the tasks have references {', '.join(known) or '(none)'}; write "
+        f'{{"{known[0] if known else "hand.reference"}": values}}'
+    )

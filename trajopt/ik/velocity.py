@@ -1,0 +1,208 @@
+"""Differential inverse kinematics: one step of a velocity program within limits, as one program.
+
+From q with velocity v, for targets that move from p to p⁺ within dt, the step d = dt v⁺ minimises
+
+    ½ |Ω (c⁺ - e - α J w + J d)|² + σ (β ∇f · d + ½ dᵀ ∇²f d) + ½ λ |d - β n|²
+
+in a box: limits of velocity, |v⁺ - v| <= a dt, and speeds that can stop before a limit of position, which are √(2 a Δq)
+for small dt. Rows are meant as c - clip(c, lower, upper). c⁺ are the
+constraints at (q, p⁺), and e the violation at (q, p), which the last steps have left over; w is the Levenberg-Marquardt
+step that makes it up, and n the step to the least costs in the null space. α and β are 1, or what lets joints stop at
+the end of that way; costs f settle within a time. σ is so small that costs act where constraints leave room.
+
+λ = |J| |r| bounds the curvature r · ∇²c that Gauss-Newton leaves out, for a part of the residual r that the last step
+has refused, plus μ times what is asked for; that of w has μ |e|. μ is small, and grows to 1 where steps take off less
+than they promise: where its target is out of reach, an arm rests. Bounded rows weigh more than equations, and what
+is left of their room settles as costs do: a hand leaves its path before it meets an obstacle.
+
+Source: Kanoun, Lamiraux, Wieber, Kinematic control of redundant manipulators (2011), for inequalities; Sugihara,
+Solvability-unconcerned inverse kinematics (2011), for damping by the residual.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+from casadi import SX
+
+from trajopt.ik.box_program import add_box_program
+from trajopt.ik.tasks import TaskModel
+from trajopt.kernels import Program
+from trajopt.states.joint_spaces import joint_spaces
+from trajopt.states.spaces import VectorSpace
+
+GIVEN = ("p", "p_next", "low", "high", "slowest", "fastest", "acceleration", "settings")
+"""What a step is given beside (q, v, before): parameters now and at its end, limits (nv,) each, settings."""
+SETTINGS = ("dt", "settling", "tolerance")
+COSTS, LEAST = 1e-8, 1e-10
+"""σ and the least λ, both relative to |J|²."""
+BOUNDED_FIRST = 1e2  # weight of bounded rows; their violation is that of equations, over its square
+RESERVE = 0.5  # part of the acceleration for making up what was left over; the rest follows the target
+LEAST_CURVATURE, SHRINK, GROW, REST = 1e-4, 0.5, 8.0, 1.2
+"""The least μ, and what becomes of it after a step that has kept its promise, or not, or promised too little."""
+MAKING_UP = 0.1  # the least μ for w, and that for what was refused: less, and joints that are not needed chatter
+NOISE = 0.1  # part of the tolerance that counts as nothing refused
+FAR = 1e6  # way that has no end [rad, m]
+PROGRESS = 0.3  # rate of decay of a violation that is enough [1/s]
+NEWS = ("before", "promised", "curvature", "refused", "after")
+"""Memory of a step: norm of the violation by its targets at its start, what it promised for its end, μ, the norm of
+what was asked for and not done, and of the violation at its end."""
+
+
+def braking_speed(way: SX, acceleration: SX, dt: SX) -> SX:
+    """The largest speed of the next step after which steps that brake end at rest after a way [rad, m].
+
+    dt (v + (v - a dt) + ... + (v - n a dt)) = way, where v - n a dt is the last one that is not negative.
+    """
+    change, way = acceleration * dt, ca.fmin(way, FAR)
+    n = ca.floor(0.5 * (ca.sqrt(1.0 + 8.0 * way / (change * dt)) - 1.0))
+    return (way / dt + ca.if_else(n > 0, 0.5 * n * (n + 1.0) * change, 0.0)) / (n + 1.0)
+
+
+class VelocityBuilder:
+    """Builds the program of a step for a task model.
+
+    Args:
+        model: The tasks.
+    """
+
+    def __init__(self, model: TaskModel) -> None:
+        self.model, state = model, model.state
+        self.tasks = model.expressions()
+        nv, size = state.nv, model.layout.size
+        self.q, self.v, self.news = SX.sym("q", state.nq), SX.sym("v", nv), SX.sym("news", len(NEWS))
+        sizes = dict.fromkeys(GIVEN, nv) | {"p": size, "p_next": size, "settings": len(SETTINGS)}
+        self.given = {name: SX.sym(name, n) for name, n in sizes.items()}
+        self.dt, self.settling, self.tolerance = ca.vertsplit(self.given["settings"])
+        self.joints = joint_spaces(state.model)
+
+    def step(self) -> Program:
+        """The program: (q, v, news, given) to (q⁺, v⁺, news⁺)."""
+        program, nv = Program("differential_inverse_kinematics"), self.model.state.nv
+        memory = [self.q, self.v, self.news]
+        symbols = [*memory, *self.given.values()]
+        inputs = [program.input(*each.shape) for each in symbols]
+        speeds, *box = self._box()
+        parts = program.call(ca.Function("tasks", symbols, ca.cse([*self._system(), *box])), *inputs)
+        M, right, lag, N, down, c, e, J, lower, upper, weights, A, g, size, curvature, least_d, most_d = parts
+        ways = program.solve(program.factor(M), right), program.solve(program.factor(N), down)
+        begun = [*inputs[1:], *ways, c, e, J, lower, upper, lag, A, g, size, curvature, least_d, most_d]
+        asked, least, most, A, b, d = program.call(self._begin(), *begun)
+        d = add_box_program(program, d, [asked, J, least, most, weights, A, b, least_d, most_d])
+        step = SX.sym("d", nv)
+        moved = ca.Function("move", [self.q, self.v, step, *self.given.values()], self._moved(step, *speeds))
+        q, v = program.call(moved, *inputs[:2], d, *inputs[3:])
+        program.output(q, v, *program.call(self._news(), c, asked, J, lower, upper, curvature, d, q, inputs[4]))
+        return program
+
+    def _system(self) -> list[SX]:
+        """The matrix and right-hand sides of the ways that are left, rows, and the quadratic rest."""
+        t, model, nv = self.tasks, self.model, self.model.state.nv
+        symbols = [t.q, model.layout.symbols]
+        found = [t.rows, t.jacobian, t.lower, t.upper, t.gradient, t.hessian]
+        evaluate = ca.Function("at", symbols, [ca.densify(each) for each in found])
+        c, J, lower, upper, g, H = evaluate(self.q, self.given["p_next"])
+        now = evaluate(self.q, self.given["p"])
+        e = now[0] - ca.fmin(ca.fmax(now[0], now[2]), now[3])
+        before = c - ca.fmin(ca.fmax(c, lower), upper)
+        weights = ca.if_else(lower == upper, 1.0, BOUNDED_FIRST**2)
+        active = ca.if_else(ca.logic_or(before != 0, lower == upper), weights, 0.0)
+        size = ca.sumsqr(J) + (1e-12 if model.nc else ca.trace(H))
+        sigma = COSTS * size / (ca.trace(H) + 1e-12) if model.nc else 1.0
+        curvature = self._curvature(ca.norm_2(e)) if model.nc else SX(0)
+        A = sigma * H + LEAST * size * SX.eye(nv)
+        A = ca.densify(0.5 * (A + A.T))
+        N = A + J.T @ (ca.diag(active) @ J)
+        M = N + ca.sqrt(size) * ca.fmax(curvature, MAKING_UP) * (ca.norm_2(e) if model.nc else 0.0) * SX.eye(nv)
+        lag = ca.if_else(ca.logic_or(e != 0, lower == upper), 1.0, 0.0)
+        ways = [M, -J.T @ (active * e), lag, N, -sigma * g]
+        return [*ways, c, e, J, lower, upper, weights, A, sigma * g, size, curvature]
+
+    def _curvature(self, violation: SX) -> SX:
+        """μ after a step that has left a violation."""
+        before, promised, mu, *_ = ca.vertsplit(self.news)
+        missed, gain = violation - promised, before - promised
+        grown = ca.logic_and(missed > 0.5 * gain, missed > NOISE * self.tolerance)
+        enough = ca.logic_or(gain > PROGRESS * self.dt * before, before <= self.tolerance)
+        kept = ca.logic_and(missed < ca.fmax(0.25 * gain, NOISE * self.tolerance), enough)
+        mu = ca.if_else(grown, GROW * mu, ca.if_else(kept, SHRINK * mu, REST * mu))
+        return ca.fmin(ca.fmax(mu, LEAST_CURVATURE), 1.0)
+
+    def _news(self) -> ca.Function:
+        """Function for what the next step wants to know, and the violation at the end."""
+        nc, nv, t = self.model.nc, self.model.state.nv, self.tasks
+        c, asked, lower, upper = (SX.sym(name, nc) for name in ("c", "asked", "lower", "upper"))
+        J, mu, d = SX.sym("J", nc, nv), SX.sym("mu"), SX.sym("d", nv)
+        ends = [(r, lower, upper) for r in (c, c + J @ d, asked + J @ d)]
+        ends.append((t.rows, t.lower, t.upper))
+        norms = [ca.norm_2(r - ca.fmin(ca.fmax(r, least), most)) if nc else SX(0) for r, least, most in ends]
+        symbols = [c, asked, J, lower, upper, mu, d, t.q, self.model.layout.symbols]
+        return ca.Function("news", symbols, [ca.vertcat(*norms[:2], mu, *norms[2:])])
+
+    def _box(self) -> tuple[tuple[SX, SX], SX, SX]:
+        """Speeds by limits of velocity and acceleration; the least and the most that each may move, (nv,) each."""
+        g, dt, nv = self.given, self.dt, self.model.state.nv
+        down, up = SX(-np.inf * np.ones(nv)), SX(np.inf * np.ones(nv))
+        for joint in self.joints:
+            if isinstance(joint.space, VectorSpace):
+                for i, j in zip(range(joint.q.start, joint.q.stop), range(joint.v.start, joint.v.stop), strict=True):
+                    a = g["acceleration"][j]
+                    rooms = self.q[i] - g["low"][j], g["high"][j] - self.q[i]
+                    speeds = [ca.if_else(room >= 0, 1.0, -1.0) * braking_speed(ca.fabs(room), a, dt) for room in rooms]
+                    down[j], up[j] = -speeds[0], speeds[1]
+        change = g["acceleration"] * dt
+        least = ca.fmin(ca.fmax(g["slowest"], self.v - change), self.v + change)
+        most = ca.fmax(ca.fmin(g["fastest"], self.v + change), self.v - change)
+        down, up = (dt * ca.fmin(ca.fmax(each, least), most) for each in (down, up))
+        return (least, most), down, up
+
+    def _begin(self) -> ca.Function:
+        """Rows with what is made up of the violation, the costs' gradient, and the step to start from."""
+        nv, nc = self.model.state.nv, self.model.nc
+        sizes = {
+            "w": (nv, 1),
+            "down": (nv, 1),
+            "c": (nc, 1),
+            "e": (nc, 1),
+            "J": (nc, nv),
+            "lower": (nc, 1),
+            "upper": (nc, 1),
+            "lag": (nc, 1),
+            "A": (nv, nv),
+        }
+        sizes |= {"g": (nv, 1), "size": (1, 1), "mu": (1, 1), "least": (nv, 1), "most": (nv, 1)}
+        s = {name: SX.sym(name, *shape) for name, shape in sizes.items()}
+        alpha = self._stoppable(s["w"])
+        beta = ca.fmin(self._stoppable(s["down"]), self.dt / (self.dt + self.settling))
+        made_up = s["lag"] * (s["J"] @ (alpha * s["w"]))
+        asked = s["c"] - s["e"] - made_up
+        refused = ca.fmax(self.news[NEWS.index("refused")] - NOISE * self.tolerance, 0.0)
+        left = MAKING_UP * refused + (s["mu"] - LEAST_CURVATURE) * (ca.norm_2(s["lag"] * asked) if nc else 0.0)
+        damping = ca.sqrt(s["size"]) * left
+        A = s["A"] + damping * SX.eye(nv)
+        b = beta * (s["g"] - damping * s["down"])  # joints that no task needs go where costs want them
+        first = ca.fmin(ca.fmax(self.dt * self.v, s["least"]), s["most"])
+        part = self.dt / (self.dt + self.settling)
+        inside = ca.logic_and(s["lower"] < s["c"], s["c"] < s["upper"])
+        lower = ca.if_else(inside, s["c"] + part * (s["lower"] - s["c"]), s["lower"])
+        upper = ca.if_else(inside, s["c"] + part * (s["upper"] - s["c"]), s["upper"])
+        symbols = [self.v, self.news, *self.given.values(), *s.values()]
+        return ca.Function("begin", symbols, [asked, lower, upper, ca.densify(A), b, first])
+
+    def _stoppable(self, way: SX) -> SX:
+        """The largest part of a way, at most 1, after which every joint can stop at its end."""
+        way = ca.fabs(way)
+        speed = braking_speed(way, RESERVE * self.given["acceleration"], self.dt)
+        return ca.fmin(1.0, ca.mmin(ca.if_else(way > 1e-12, self.dt * speed / way, 1.0)))
+
+    def _moved(self, d: SX, least: SX, most: SX) -> list[SX]:
+        """q⁺ and v⁺ after a step; a coordinate within its limits stays so to the last bit."""
+        g, parts = self.given, []
+        for joint in self.joints:
+            q = joint.space.integrate(self.q[joint.q], d[joint.v])
+            if isinstance(joint.space, VectorSpace):
+                low, high, old = g["low"][joint.v], g["high"][joint.v], self.q[joint.q]
+                inside = ca.logic_and(old >= low, old <= high)
+                q = ca.if_else(inside, ca.fmin(ca.fmax(q, low), high), q)
+            parts.append(q)
+        return [ca.vertcat(*parts), ca.fmin(ca.fmax(d / self.dt, least), most)]
