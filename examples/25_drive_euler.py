@@ -14,7 +14,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import trajopt
-from trajopt import mobile, plotting
+from trajopt import planar, plotting
 
 RADIUS, HALF_TRACK, DURATION = 1.0, 2.0, 5.0  # [m, m, s]
 
@@ -37,21 +37,21 @@ def exact(times: np.ndarray) -> np.ndarray:
 
 def main(plot: bool = False) -> trajopt.Solution:
     """Drives with 100 Euler steps and returns the motion; `plot` writes drive_euler.png."""
-    state = mobile.state_of_pose()
+    state = planar.state_of_pose()
     costs = trajopt.CostStack(state).add("turning", trajopt.ResidualModelControl(state), 1.0)
-    model = mobile.DifferentialActionModelDiffDrive(costs, radius=RADIUS, half_track=HALF_TRACK)
+    model = planar.DifferentialActionModelDiffDrive(costs, radius=RADIUS, half_track=HALF_TRACK)
     end = exact(np.array([DURATION]))[-1]
     for integrator, held in (("euler", 0.0), ("rk4", 0.5)):
         for count in (25, 50, 100, 200):
             dt = DURATION / count
             us = rates(dt * (np.arange(count) + held))
-            off = mobile.rollout(model, np.zeros(3), us, dt, integrator=integrator).xs[-1] - end
+            off = planar.rollout(model, np.zeros(3), us, dt, integrator=integrator).xs[-1] - end
             print(f"{integrator}, {count} steps: end off by {1e3 * np.hypot(*off[:2]):.3g} mm")
 
     times = np.linspace(0.0, DURATION, 101)
-    motion = mobile.rollout(model, np.zeros(3), rates(times[:-1]), times[1], integrator="euler")
+    motion = planar.rollout(model, np.zeros(3), rates(times[:-1]), times[1], integrator="euler")
     if plot:
-        coarse = mobile.rollout(model, np.zeros(3), rates(times[:-1:5]), times[5], integrator="euler")
+        coarse = planar.rollout(model, np.zeros(3), rates(times[:-1:5]), times[5], integrator="euler")
         paths = {"exact": exact(times), "Euler, 100 steps": motion.xs, "Euler, 20 steps": coarse.xs}
         wheels = {"exact": (times, rates(times)), "Euler, 20 steps": (times[::5], coarse.us)}
         plotting.plot_drives(paths, wheels=wheels).savefig("drive_euler.png")

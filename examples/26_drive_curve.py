@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 import trajopt
-from trajopt import mobile, plotting
+from trajopt import planar, plotting
 
 BODY = {"radius": 1.0, "half_track": 4.0}  # [m]
 COUNT, DURATION = 200, 2.0  # [-, s]
@@ -23,19 +23,19 @@ def main(plot: bool = False) -> trajopt.Solution:
     t = np.linspace(0.0, DURATION, COUNT)
     points, ones = np.column_stack([t**2, t]), np.ones(COUNT)
     velocities, accelerations = np.column_stack([2 * t, ones]), np.column_stack([2 * ones, 0 * t])
-    path = mobile.PlanarPath.of_derivatives(t, points, velocities, accelerations)
+    path = planar.PlanarPath.of_derivatives(t, points, velocities, accelerations)
     rates = path.wheel_rates(**BODY)
     print(f"curvature {path.curvatures[0]:.4g} / m and rates {rates[0]} rad/s at the start")
     for differences in ("backward", "central"):
-        found = mobile.PlanarPath.of_points(points, t[1], differences=differences)
+        found = planar.PlanarPath.of_points(points, t[1], differences=differences)
         off = np.abs(found.wheel_rates(**BODY) - rates[1:-1]).max()
         print(f"{differences} differences of points: rates off by {off:.2g} rad/s at most")
 
-    state = mobile.state_of_pose()
+    state = planar.state_of_pose()
     costs = trajopt.CostStack(state).add("turning", trajopt.ResidualModelControl(state), 1.0)
-    model = mobile.DifferentialActionModelDiffDrive(costs, **BODY)
+    model = planar.DifferentialActionModelDiffDrive(costs, **BODY)
     dt = DURATION / COUNT  # the notebook's; COUNT points are COUNT - 1 steps apart
-    motion = mobile.rollout(model, path.poses[0], rates[:-1], dt, integrator="euler")
+    motion = planar.rollout(model, path.poses[0], rates[:-1], dt, integrator="euler")
     print(f"end of the drive: {motion.xs[-1]} [m, m, rad], of the path: {path.poses[-1]}")
     if plot:
         wheels = {"path": (path.times, rates), "Euler drive": (motion.times, motion.us)}

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 import trajopt
-from trajopt import mobile, plotting, problems
+from trajopt import planar, plotting, problems
 from trajopt.problems.hermite_path import POINTS, spline
 
 BODY, LIMIT = {"radius": 1.0, "half_track": 4.0}, 30.0  # [m, rad/s]
@@ -22,12 +22,12 @@ BODY, LIMIT = {"radius": 1.0, "half_track": 4.0}, 30.0  # [m, rad/s]
 
 def main(plot: bool = False) -> trajopt.Solution:
     """Solves both problems and returns the second solution; `plot` writes drive_hermite.png."""
-    path = mobile.PlanarPath.of_curve(spline(), np.linspace(0.0, 1.0, 100))
+    path = planar.PlanarPath.of_curve(spline(), np.linspace(0.0, 1.0, 100))
     rates = path.wheel_rates(**BODY)
     print(f"{path}; slowest {path.speeds.min():.4g} m/s, sharpest bend {path.curvatures.max():.4g} / m")
     print(f"rates at the start {rates[0]} rad/s, up to {rates.max():.3g} and {rates.min():.3g} rad/s")
-    model = mobile.DifferentialActionModelDiffDrive(trajopt.CostStack(mobile.state_of_pose()), **BODY)
-    free = mobile.rollout(model, path.poses[0], rates[:-1], 0.01, integrator="euler")
+    model = planar.DifferentialActionModelDiffDrive(trajopt.CostStack(planar.state_of_pose()), **BODY)
+    free = planar.rollout(model, path.poses[0], rates[:-1], 0.01, integrator="euler")
     print(f"Euler drive without limits ends at {free.xs[-1]} [m, m, rad]")
 
     found = {}

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 import trajopt
-from trajopt import mobile, plotting, problems
+from trajopt import planar, plotting, problems
 
 POINTS = ((0.0, 1.0, 1.0, 0.0), (1.0, 2.0, 1.0, 0.0), (2.0, 1.0, 1.0, 0.0))  # [m, m, m/s, m/s]
 LIMIT, RADIUS, HALF_TRACK, SLIPPING = 25.0, 0.1, 0.2, 0.24  # [rad/s, m, m, m]
@@ -29,13 +29,13 @@ def main(plot: bool = False) -> trajopt.Solution:
 
     def drive(start: np.ndarray, us: np.ndarray, half_track: float = HALF_TRACK) -> np.ndarray:
         """Poses (n, 3) that rates of the wheels lead to."""
-        costs = trajopt.CostStack(mobile.state_of_pose())
-        robot = mobile.DifferentialActionModelDiffDrive(costs, radius=RADIUS, half_track=half_track)
-        return mobile.rollout(robot, start, us, dt).xs
+        costs = trajopt.CostStack(planar.state_of_pose())
+        robot = planar.DifferentialActionModelDiffDrive(costs, radius=RADIUS, half_track=half_track)
+        return planar.rollout(robot, start, us, dt).xs
 
     slipped = drive(plan.xs[0], plan.us[:half], SLIPPING)
     actual = np.vstack([slipped, drive(slipped[-1], plan.us[half:])[1:]])
-    corrected = mobile.replan(plan, half, slipped[-1], case.solver)
+    corrected = planar.replan(plan, half, slipped[-1], case.solver)
     driven = drive(slipped[-1], corrected.us)
     for name, xs in (("actual", actual), ("corrected", driven)):
         off = xs[-1] - plan.xs[-1]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 import trajopt
-from trajopt import mobile, plotting
+from trajopt import planar, plotting
 
 NOISE = np.array([0.05, 0.05, 0.01])  # a step [m, m, rad]
 SAMPLES = 10_000
@@ -23,13 +23,13 @@ SAMPLES = 10_000
 
 def main(plot: bool = False) -> trajopt.Solution:
     """Drives without noise, compares covariances, and returns the drive; `plot` writes drive_noise*.png."""
-    state = mobile.state_of_pose()
+    state = planar.state_of_pose()
     costs = trajopt.CostStack(state).add("turning", trajopt.ResidualModelControl(state), 1.0)
-    model = mobile.DifferentialActionModelDiffDrive(costs, radius=20.0, half_track=12.0)  # [m]
+    model = planar.DifferentialActionModelDiffDrive(costs, radius=20.0, half_track=12.0)  # [m]
     times = np.linspace(0.0, 5.0, 500)[1:]
     us = np.ones((len(times), 2))
     us[(times >= 1.5) & (times < 3.0), 0] = 2.0  # [rad/s]
-    drive = mobile.rollout(model, np.zeros(3), us, 0.01, integrator="euler")
+    drive = planar.rollout(model, np.zeros(3), us, 0.01, integrator="euler")
     print(f"end without noise: {drive.xs[-1]} [m, m, rad]")
 
     for part, name in ((1.0, "drive_noise.png"), (0.1, "drive_noise_tenth.png")):

@@ -15,7 +15,7 @@ import numpy as np
 
 import trajopt
 from trajopt.analysis import clearance
-from trajopt.mobile import DifferentialActionModelDiffDrive, state_of_wheels
+from trajopt.planar import DifferentialActionModelDiffDrive, state_of_wheels
 from trajopt.plotting import plot_path
 from trajopt.solvers import SolverSQP
 

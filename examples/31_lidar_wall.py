@@ -15,9 +15,10 @@ from __future__ import annotations
 import numpy as np
 
 from trajopt import mpc
+from trajopt.planar import Lidar, OccupancyGrid
+from trajopt.plotting import plot_grid
 from trajopt.problems.mpc.drive import BODY_RADIUS, RADIUS, horizon
 from trajopt.problems.mpc.drive_scans import ScanningPlant, map_clearance
-from trajopt.sensing import Lidar, OccupancyGrid, plot_grid
 
 AWAY, SPEED = 0.5, 0.4  # distance from the wall [m], speed along it [m/s]
 X0 = np.array([1.0, 0.8, 0.0, 0.0, 0.0])  # x, y, θ, rates of the wheels [m, m, rad, rad/s, rad/s]

@@ -12,8 +12,8 @@ Look at: the route among pillars and boxes. Expected distance in mm: above 50.
 from __future__ import annotations
 
 from trajopt import mpc
+from trajopt.plotting import plot_grid
 from trajopt.problems.mpc.drive_scans import build, map_clearance
-from trajopt.sensing import plot_grid
 
 
 def main(plot: bool = False) -> mpc.ClosedLoop:

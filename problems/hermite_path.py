@@ -15,7 +15,7 @@ from trajopt.checks import as_numbers, check_array, check_count, check_flag, che
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError
-from trajopt.mobile import DifferentialActionModelDiffDrive, PlanarPath, along, limit_wheels, state_of_pose
+from trajopt.planar import DifferentialActionModelDiffDrive, PlanarPath, along, limit_wheels, state_of_pose
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
 from trajopt.residuals import ResidualModelControl, ResidualModelState
@@ -72,7 +72,7 @@ def build(
         half_track: Half of the distance between the wheels, > 0 [m].
         effort: w, > 0 [cost/s per (rad/s)²].
 
-    Source: spline and robot of the robotics notebook that `trajopt.mobile` follows.
+    Source: spline and robot of the robotics notebook that `trajopt.planar` follows.
     """
     count, body = check_count("T", T, least=2), {"radius": radius, "half_track": half_track}
     curve, most = spline(points, duration), check_positive("limit", limit, unit="rad/s")

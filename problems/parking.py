@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from trajopt.checks import check_array, check_count, check_positive
 from trajopt.constraints import ConstraintStack
-from trajopt.mobile import state_of_pose
+from trajopt.planar import state_of_pose
 from trajopt.problems.car import ActionModelCar
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family

@@ -11,7 +11,7 @@ from casadi import SX
 from trajopt.analysis import clearance
 from trajopt.checks import check_array, check_count, check_positive
 from trajopt.constraints import ConstraintStack
-from trajopt.mobile import state_of_pose
+from trajopt.planar import state_of_pose
 from trajopt.problems.car import ActionModelCar
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family

@@ -11,7 +11,7 @@ from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.checks import check_array, check_count, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
-from trajopt.mobile import DifferentialActionModelDiffDrive, limit_wheels, state_of_wheels
+from trajopt.planar import DifferentialActionModelDiffDrive, limit_wheels, state_of_wheels
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
 from trajopt.residuals import ResidualModelControl, ResidualModelState

@@ -20,8 +20,8 @@ from trajopt import source
 ROOT = Path(__file__).parent.parent
 ROOMS = {"trajopt": ROOT / "trajopt", "trajopt.solvers": ROOT / "solvers", "trajopt.problems": ROOT / "problems"}
 ON_TOP = (
-    *("trajopt.cli", "trajopt.__main__", "trajopt.terminal", "trajopt.mpc", "trajopt.ik"),
-    *("trajopt.inverse_dynamics", "trajopt.sweeps"),
+    *("trajopt.cli", "trajopt.__main__", "trajopt.terminal", "trajopt.mpc", "trajopt.ik", "trajopt.inverse_dynamics"),
+    *("trajopt.sweeps", "trajopt.plotting", "trajopt.display"),
 )
 """What may use solvers and problems although it lies in trajopt/."""
 
@@ -45,7 +45,8 @@ LOWER = (
     *("trajopt.contacts", "trajopt.activations", "trajopt.actuation", "trajopt.residuals", "trajopt.costs"),
     *("trajopt.constraints",),
     *("trajopt.actions", "trajopt.shooting", "trajopt.simulator", "trajopt.analysis", "trajopt.callbacks"),
-    *("trajopt.plotting", "trajopt.display", "trajopt.solution", "trajopt.gaits", "trajopt.sensing", "trajopt.mobile"),
+    *("trajopt.solution", "trajopt.gaits", "trajopt.planar"),
+    *("trajopt.inverse_dynamics", "trajopt.ik", "trajopt.mpc", "trajopt.sweeps", "trajopt.plotting", "trajopt.display"),
 )
 """Rooms from the ground up: each imports of these only what stands before it, or itself."""
 
@@ -142,7 +143,7 @@ def test_rooms_stand_on_each_other() -> None:
 
 
 def test_stored_programs_depend_on_the_rooms_that_are_imported() -> None:
-    """`trajopt.source` reads imports by a pattern, in a start's time; it may see those of examples in docstrings too."""
+    """`trajopt.source` reads imports by a pattern, which is fast; it may see those of examples in docstrings too."""
     below: dict[str, set[str]] = {module.split(".")[1]: set() for module in modules() if module != "trajopt"}
     for module in (m for m in modules() if m != "trajopt"):
         below[module.split(".")[1]] |= {n.split(".")[1] for n in imports(module) if n in modules() and n != "trajopt"}
@@ -205,7 +206,7 @@ def test_a_reach_loads_only_what_it_needs(arguments: tuple[str, ...]) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.split())
-    rooms = ("display", "gaits", "inverse_dynamics", "kinematics", "mobile", "mpc", "plotting", "sensing", "simulator")
+    rooms = ("display", "gaits", "ik", "inverse_dynamics", "mpc", "planar", "plotting", "simulator")
     others = (
         "sweeps",
         "problems.pendulum",

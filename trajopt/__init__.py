@@ -103,11 +103,10 @@ if TYPE_CHECKING:
     import trajopt.gaits as gaits
     import trajopt.ik as ik
     import trajopt.inverse_dynamics as inverse_dynamics
-    import trajopt.mobile as mobile
     import trajopt.mpc as mpc
+    import trajopt.planar as planar
     import trajopt.plotting as plotting
     import trajopt.problems as problems
-    import trajopt.sensing as sensing
     import trajopt.simulator as simulator
     import trajopt.solvers as solvers
     import trajopt.sweeps as sweeps
@@ -122,11 +121,10 @@ else:
             "gaits": "trajopt.gaits",
             "ik": "trajopt.ik",
             "inverse_dynamics": "trajopt.inverse_dynamics",
-            "mobile": "trajopt.mobile",
             "mpc": "trajopt.mpc",
+            "planar": "trajopt.planar",
             "plotting": "trajopt.plotting",
             "problems": "trajopt.problems",
-            "sensing": "trajopt.sensing",
             "simulator": "trajopt.simulator",
             "solvers": "trajopt.solvers",
             "sweep": "trajopt.sweeps",
@@ -231,11 +229,10 @@ __all__ = [
     "ik",
     "inverse_dynamics",
     "load_robot",
-    "mobile",
     "mpc",
+    "planar",
     "plotting",
     "problems",
-    "sensing",
     "set_num_threads",
     "simulator",
     "solvers",

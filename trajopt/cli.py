@@ -160,8 +160,9 @@ def simulate(
     animate: Annotated[Path | None, typer.Option(help="Moving picture to write: .gif, or .mp4 by ffmpeg.")] = None,
 ) -> None:
     """Let a robot fall on a floor while its joints hold a posture."""
+    from trajopt.files import check_output_path
     from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
-    from trajopt.plotting.style import PICTURE_SUFFIXES, check_output_path
+    from trajopt.plotting.style import PICTURE_SUFFIXES
     from trajopt.simulator.diffne import DiffNERobotModel
     from trajopt.simulator.diffne.drop import Drop, stepping_mode
 
@@ -263,7 +264,8 @@ def _load(console: Console, name: str, robot: str | None, values: dict[str, Any]
 def _check_outputs(plot: Path | None, animate: Path | None, save: Path | None, show: bool) -> None:
     """Refuses files that can't be written, and a view without its libraries, before a problem is built."""
     if plot is not None or save is not None:
-        from trajopt.plotting.style import PICTURE_SUFFIXES, check_output_path
+        from trajopt.files import check_output_path
+        from trajopt.plotting.style import PICTURE_SUFFIXES
 
         if plot is not None:
             check_output_path(plot, "--plot", PICTURE_SUFFIXES)

@@ -16,7 +16,7 @@ from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.checks import check_count, check_non_negative, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
-from trajopt.mobile import DifferentialActionModelDiffDrive, limit_wheels, state_of_wheels, wheel_rates
+from trajopt.planar import DifferentialActionModelDiffDrive, limit_wheels, state_of_wheels, wheel_rates
 from trajopt.problems.family import Family
 from trajopt.problems.mpc.case import MPCCase
 from trajopt.problems.mpc.checks import check_period

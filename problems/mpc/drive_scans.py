@@ -11,13 +11,12 @@ from trajopt import mpc
 from trajopt.actions.integrated import IntegratedActionModelRK4
 from trajopt.checks import check_count, check_non_negative, check_positive
 from trajopt.costs import CostStack
-from trajopt.mobile import DifferentialActionModelDiffDrive, state_of_wheels
 from trajopt.mpc.one_knot import OneKnot
+from trajopt.planar import DifferentialActionModelDiffDrive, Lidar, OccupancyGrid, Scan, state_of_wheels
 from trajopt.problems.family import Family
 from trajopt.problems.mpc.case import MPCCase
 from trajopt.problems.mpc.checks import check_period
 from trajopt.problems.mpc.drive import BODY_RADIUS, RADIUS, horizon, outline
-from trajopt.sensing import Lidar, OccupancyGrid, Scan
 from trajopt.types import Reals
 
 SIZE, CELL = (8.0, 5.0), 0.05  # of the room [m]

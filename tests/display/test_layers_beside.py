@@ -11,22 +11,22 @@ import pytest
 import trajopt
 from tests.display.recording import Recording
 from tests.support.unsolved import arm, solution_of
-from trajopt import display, mobile, problems
+from trajopt import display, planar, problems
 from trajopt.display.layers.given import given_layers
 from trajopt.display.layers.sensed import Map, Scans, rectangles
 from trajopt.display.layers.uncertainty import Uncertainty
 from trajopt.errors import InvalidArgumentError, UnknownNameError
+from trajopt.planar import Lidar, OccupancyGrid
 from trajopt.plotting.spread import ellipsoids_of
-from trajopt.sensing import Lidar, OccupancyGrid
 from trajopt.solution import Solution
 
 
 def drive() -> Solution:
     """Two wheels drive along a bow for 2 s."""
-    costs = trajopt.CostStack(mobile.state_of_pose())
+    costs = trajopt.CostStack(planar.state_of_pose())
     costs.add("turning", trajopt.ResidualModelControl(costs.state), 1.0)
-    model = mobile.DifferentialActionModelDiffDrive(costs, radius=0.1, half_track=0.2)
-    return mobile.rollout(model, [0.6, 0.6, 0.0], np.tile([6.0, 5.0], (20, 1)), 0.1, integrator="euler")
+    model = planar.DifferentialActionModelDiffDrive(costs, radius=0.1, half_track=0.2)
+    return planar.rollout(model, [0.6, 0.6, 0.0], np.tile([6.0, 5.0], (20, 1)), 0.1, integrator="euler")
 
 
 def hall() -> OccupancyGrid:

@@ -1,4 +1,4 @@
-"""Valid arguments and objects of `trajopt.mobile` and its pictures."""
+"""Valid arguments and objects of `trajopt.planar` and its pictures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.interpolate import CubicHermiteSpline
 
 import trajopt
 from tests.fuzz.worlds import World
-from trajopt import mobile
+from trajopt import planar
 from trajopt.solvers import SolverSQP
 
 BODY = {"radius": 0.1, "half_track": 0.2}  # [m]
@@ -19,13 +19,13 @@ COUNT = 5
 
 
 def _costs() -> trajopt.CostStack:
-    return trajopt.CostStack(mobile.state_of_pose())
+    return trajopt.CostStack(planar.state_of_pose())
 
 
 def _model(w: World, rng: Random) -> Any:
     makers = (
-        lambda: mobile.DifferentialActionModelDiffDrive(_costs(), **BODY),
-        lambda: mobile.DifferentialActionModelUnicycle(_costs()),
+        lambda: planar.DifferentialActionModelDiffDrive(_costs(), **BODY),
+        lambda: planar.DifferentialActionModelUnicycle(_costs()),
     )
     return rng.choice(makers)()
 
@@ -34,8 +34,8 @@ def _spline() -> CubicHermiteSpline:
     return CubicHermiteSpline([0, 1], [(1, -1), (3, 4)], [(1, -3), (0, 2)])
 
 
-def _path(w: World, rng: Random) -> mobile.PlanarPath:
-    return mobile.PlanarPath.of_curve(_spline(), np.linspace(0.0, 1.0, COUNT))
+def _path(w: World, rng: Random) -> planar.PlanarPath:
+    return planar.PlanarPath.of_curve(_spline(), np.linspace(0.0, 1.0, COUNT))
 
 
 def _points(w: World, rng: Random) -> Any:
@@ -43,7 +43,7 @@ def _points(w: World, rng: Random) -> Any:
 
 
 def _drive(w: World, rng: Random) -> trajopt.Solution:
-    return mobile.rollout(_model(w, rng), np.zeros(3), np.ones((COUNT, 2)), 0.1)
+    return planar.rollout(_model(w, rng), np.zeros(3), np.ones((COUNT, 2)), 0.1)
 
 
 DRIVING: dict[str, Callable[[World, Random], Any]] = {
@@ -80,7 +80,7 @@ DRIVING: dict[str, Callable[[World, Random], Any]] = {
     "replan.knot": lambda w, rng: rng.choice([0, 2]),
     "replan.state": lambda w, rng: np.zeros(3),
     "replan.solver": lambda w, rng: SolverSQP,
-    "limit_wheels.constraints": lambda w, rng: trajopt.ConstraintStack(mobile.state_of_pose()),
+    "limit_wheels.constraints": lambda w, rng: trajopt.ConstraintStack(planar.state_of_pose()),
     "limit_wheels.acceleration": lambda w, rng: None,
     "wheel_rates.speeds": lambda w, rng: [1.0, 2.0],
     "wheel_rates.turn_rates": lambda w, rng: [0.5, -0.5],
@@ -91,8 +91,8 @@ DRIVING: dict[str, Callable[[World, Random], Any]] = {
 """By door and argument."""
 
 FIXED_DRIVING: dict[str, Callable[[World, Random], Any]] = {
-    "DifferentialActionModelDiffDrive": lambda w, rng: mobile.DifferentialActionModelDiffDrive(_costs(), **BODY),
-    "DifferentialActionModelUnicycle": lambda w, rng: mobile.DifferentialActionModelUnicycle(_costs()),
+    "DifferentialActionModelDiffDrive": lambda w, rng: planar.DifferentialActionModelDiffDrive(_costs(), **BODY),
+    "DifferentialActionModelUnicycle": lambda w, rng: planar.DifferentialActionModelUnicycle(_costs()),
     "PlanarPath": _path,
 }
 """Objects to call methods on."""

@@ -12,7 +12,7 @@ from matplotlib import image
 
 import trajopt
 from tests.fuzz.worlds import World, folder
-from trajopt.sensing import Lidar, OccupancyGrid, Scan, Wall
+from trajopt.planar import Lidar, OccupancyGrid, Scan, Wall
 
 POSE = (0.5, 0.5, 0.3)
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from tests.mpc.slider import FORCE, controller
 from trajopt import mpc
 from trajopt.errors import InvalidArgumentError
-from trajopt.mpc.pictures import _draw_violations, plot_summary
+from trajopt.plotting.controllers import _draw_violations, plot_summary
 from trajopt.solution import Solution
 
 X0 = np.array([0.0, 0.9])

@@ -13,7 +13,7 @@ import trajopt
 from tests.mpc import support
 from tests.mpc.test_shift import standing
 from tests.support import ocp_problems
-from trajopt import mobile, mpc, problems
+from trajopt import mpc, planar, problems
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnknownNameError
 from trajopt.mpc import MPCOptions, MPCStatus
 from trajopt.mpc.converged import Converged
@@ -210,11 +210,11 @@ def test_a_step_that_turns_a_state_far_is_none(angle: float, status: MPCStatus) 
 
 @pytest.mark.parametrize(("solver", "warned"), [("SolverSQP", True), ("SolverBoxFDDP", False)])
 def test_limits_that_no_plan_knows_are_told(solver: str, warned: bool, caplog: pytest.LogCaptureFixture) -> None:
-    state = mobile.state_of_pose()
+    state = planar.state_of_pose()
     goal = trajopt.ResidualModelState(state, [1.0, 0.0, 0.0])
     costs = trajopt.CostStack(state).add("goal", goal, 1.0)
     costs.add("effort", trajopt.ResidualModelControl(state), 0.1)
-    model = mobile.DifferentialActionModelUnicycle(costs, lower=[-0.2, -np.inf], upper=[0.2, np.inf])
+    model = planar.DifferentialActionModelUnicycle(costs, lower=[-0.2, -np.inf], upper=[0.2, np.inf])
     knots = [trajopt.IntegratedActionModelRK4(model, 0.1)] * 5
     problem = ShootingProblem(np.zeros(3), knots, trajopt.CostStack(state).add("goal", goal, 5.0))
     step = mpc.MPCController(problem, solver, MPCOptions(mode="converged")).reset()

@@ -21,7 +21,7 @@ from tests.support.contact_models import contact_differentials, force_residuals,
 from tests.support.contact_robots import ROBOTS, robot_state
 from tests.support.inverse_dynamics import inverse_model
 from tests.support.kinematic_residuals import kinematic_residuals
-from trajopt import mobile
+from trajopt import planar
 from trajopt.actions import ActionModelTerminal
 from trajopt.dynamics import RobotExpressions
 from trajopt.residuals import ResidualModelAbstract
@@ -324,8 +324,8 @@ def free_dynamics(name: str, *, controlled: bool = True, **options: Any) -> Any:
     return trajopt.DifferentialActionModelFreeFwdDynamics(state, actuation, costs, **options)
 
 
-def diff_drive(state: StateVector) -> mobile.DifferentialActionModelDiffDrive:
-    return mobile.DifferentialActionModelDiffDrive(small_costs(state), radius=0.4, half_track=0.7)
+def diff_drive(state: StateVector) -> planar.DifferentialActionModelDiffDrive:
+    return planar.DifferentialActionModelDiffDrive(small_costs(state), radius=0.4, half_track=0.7)
 
 
 INVERSE = ("planar-3r", "cart-pole", "ball", "drone", "talos_arm")
@@ -338,10 +338,10 @@ DIFFERENTIALS: dict[str, Callable[[], trajopt.DifferentialActionModelAbstract]] 
     "pendulum": lambda: Pendulum(small_costs(StateVector(2))),
     "van-der-pol": lambda: VanDerPol(small_costs(StateVector(2))),
     "attitude": lambda: Attitude(small_costs(state_of("ball"))),
-    "diff-drive": lambda: diff_drive(mobile.state_of_pose()),
-    "diff-drive-rates": lambda: diff_drive(mobile.state_of_wheels()),
-    "unicycle-drive": lambda: mobile.DifferentialActionModelUnicycle(small_costs(mobile.state_of_pose())),
-    "unicycle-speeds": lambda: mobile.DifferentialActionModelUnicycle(small_costs(mobile.state_of_twist())),
+    "diff-drive": lambda: diff_drive(planar.state_of_pose()),
+    "diff-drive-rates": lambda: diff_drive(planar.state_of_wheels()),
+    "unicycle-drive": lambda: planar.DifferentialActionModelUnicycle(small_costs(planar.state_of_pose())),
+    "unicycle-speeds": lambda: planar.DifferentialActionModelUnicycle(small_costs(planar.state_of_twist())),
     "constrained-pendulum": lambda: Pendulum(small_costs(StateVector(2)), constraints=constraints_of(StateVector(2))),
     "constrained-drone": lambda: free_dynamics("drone", constraints=constraints_of(state_of("drone"))),
     **{f"inverse-{n}": lambda n=n: inverse_model(free_dynamics(n)) for n in INVERSE},  # type: ignore[misc]

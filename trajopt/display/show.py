@@ -12,12 +12,12 @@ from trajopt.checks import check_flag
 from trajopt.display.browser import in_notebook
 from trajopt.display.layers.given import given_layers
 from trajopt.display.view import View
-from trajopt.plotting.style import check_output_path
+from trajopt.files import check_output_path
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.analysis import StateCovariance
-    from trajopt.sensing import OccupancyGrid, Scan
+    from trajopt.planar import OccupancyGrid, Scan
     from trajopt.solution import Solution
 
 

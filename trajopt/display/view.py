@@ -20,9 +20,8 @@ from trajopt.display.page import Page
 from trajopt.display.player import RATE, Player
 from trajopt.display.stage import light_as_usual, set_stage
 from trajopt.errors import InvalidArgumentError, TrajoptError, UnsupportedOperationError
-from trajopt.files import replacing
+from trajopt.files import check_output_path, replacing
 from trajopt.model.closing import Closing
-from trajopt.plotting.style import check_output_path
 from trajopt.types import Reals
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from trajopt.gaits.lip import GRAVITY
 from trajopt.gaits.phase import MOST_KNOTS, Phase
 from trajopt.gaits.references import Flags, KnotReferences, knot_references, stances_of
 from trajopt.gaits.stance import Stance
+from trajopt.model.lazy import above
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -249,9 +250,7 @@ class ContactSchedule:
         Args:
             figure: Figure or subfigure to draw into; by default a new one.
         """
-        from trajopt.gaits.gantt import plot_schedule
-
-        return plot_schedule(self, figure=figure)
+        return above("plotting.plot_schedule")(self, figure=figure)
 
     def __str__(self) -> str:
         from trajopt.gaits.table import table
@@ -259,9 +258,7 @@ class ContactSchedule:
         return table(self)
 
     def _repr_html_(self) -> str:
-        from trajopt.gaits.gantt import html_of
-
-        return html_of(self)
+        return above("plotting.html_of_schedule")(self)
 
     def __repr__(self) -> str:
         names = ", ".join(p.name for p in self.phases[:8]) + (", ..." if len(self.phases) > 8 else "")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.ik.result import TaskResidual
+from trajopt.model.lazy import above
 from trajopt.robots import Robot
 from trajopt.types import Reals
 
@@ -118,9 +119,7 @@ class IKPath:
             path: File to write the figure to, if any.
             figure: Figure or subfigure to draw into; by default a new one.
         """
-        from trajopt.ik.picture import plot_ik_path
-
-        return plot_ik_path(self, path, figure=figure)
+        return above("plotting.plot_ik_path")(self, path, figure=figure)
 
     def animate(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Writes the motion as a moving picture, .gif or .mp4.
@@ -129,6 +128,4 @@ class IKPath:
             path: File to write.
             **options: `speed` and `frames_per_second` of `trajopt.plotting.animate`.
         """
-        from trajopt.ik.picture import animate_ik_path
-
-        return animate_ik_path(self, path, **options)
+        return above("plotting.animate_ik_path")(self, path, **options)

@@ -13,6 +13,7 @@ import pinocchio as pin
 from trajopt.inverse_dynamics.contact import ContactFrame
 from trajopt.inverse_dynamics.kinetics import Kinetics, kinetics, weight_of
 from trajopt.inverse_dynamics.motion import Motion
+from trajopt.model.lazy import above
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -97,9 +98,7 @@ class ContactInverseDynamics:
 
     def plot(self) -> Figure:
         """Draws the forces of each contact and the torques of the joints over time."""
-        from trajopt.plotting.inverse_dynamics import plot_inverse_dynamics
-
-        return plot_inverse_dynamics(self)
+        return above("plotting.plot_inverse_dynamics")(self)
 
     def __repr__(self) -> str:
         names = ", ".join(contact.frame for contact in self.contacts)

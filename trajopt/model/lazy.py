@@ -43,6 +43,16 @@ def lazy(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], 
     return load, lambda: sorted({*vars(sys.modules[package]), *names})
 
 
+def above(name: str) -> Callable[..., Any]:
+    """Function "room.name" of a room above the caller's, such as "plotting.plot_sweep".
+
+    Results offer their pictures by name, so that they do not depend on those who draw them.
+    """
+    room, _, name = name.partition(".")
+    function: Callable[..., Any] = getattr(importlib.import_module(f"trajopt.{room}"), name)
+    return function
+
+
 def _unknown(package: str, name: str) -> UnknownAttributeError:
     """Error for a name that a package does not have; the message names the one that may be meant."""
     known = f"trajopt.{CLASSES[name]}" if name in CLASSES else ""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from trajopt.analysis.constraints import HELD
 from trajopt.model.attributes import ExplainsAttributes
+from trajopt.model.lazy import above
 from trajopt.mpc.disturbance import Push
 from trajopt.mpc.tracking import Tracked, tracked_quantities
 from trajopt.solution import Solution
@@ -173,27 +174,19 @@ class ClosedLoop(ExplainsAttributes):
             obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
             lines: Lists of points (n, 2) or (n, 3) that lines join, such as gates and rails [m].
         """
-        from trajopt.mpc.pictures import plot_summary
-
-        return plot_summary(self, path, title=title, obstacles=obstacles, lines=lines)
+        return above("plotting.plot_closed_loop")(self, path, title=title, obstacles=obstacles, lines=lines)
 
     def plot_tracking(self, *, figure: Figure | SubFigure | None = None) -> Figure:
         """Draws what followed a reference, and the reference dashed; the states where there is none."""
-        from trajopt.mpc.pictures import plot_tracking
-
-        return plot_tracking(self, figure=figure)
+        return above("plotting.plot_tracking")(self, figure=figure)
 
     def plot_controls(self, *, figure: Figure | SubFigure | None = None) -> Figure:
         """Draws the controls with their limits, as `trajopt.plotting.plot_solution` does."""
-        from trajopt.mpc.pictures import plot_controls
-
-        return plot_controls(self, figure=figure)
+        return above("plotting.plot_closed_loop_controls")(self, figure=figure)
 
     def plot_timing(self, *, figure: Figure | SubFigure | None = None) -> Figure:
         """Draws a histogram of the times of steps and of their feedback phase, with 99th percentiles and the period."""
-        from trajopt.mpc.pictures import plot_timing
-
-        return plot_timing(self, figure=figure)
+        return above("plotting.plot_timing")(self, figure=figure)
 
     def animate(self, path: str | Path, *, speed: float = 1.0, obstacles: npt.ArrayLike = ()) -> Path:
         """Writes the motion as a moving picture (.gif, .mp4); see `trajopt.plotting.animate`.
@@ -203,9 +196,7 @@ class ClosedLoop(ExplainsAttributes):
             speed: How many times faster than real time it plays [-].
             obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
         """
-        from trajopt.mpc.pictures import animate
-
-        return animate(self, path, speed=speed, obstacles=obstacles)
+        return above("plotting.animate_closed_loop")(self, path, speed=speed, obstacles=obstacles)
 
     def save(self, path: str | Path) -> Path:
         """Writes a .npz file and returns its path; `load` reads it. Pictures and reports work without the problem.

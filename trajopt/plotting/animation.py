@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from trajopt.checks import check_positive
 from trajopt.errors import InvalidArgumentError, MissingDependencyError
+from trajopt.files import check_output_path
 from trajopt.plotting.film import KNOT, Film, film_of
 from trajopt.plotting.ground import EARTH, GROUND
 from trajopt.plotting.stage import Stage
-from trajopt.plotting.style import GREY, PALETTE, RAMP, check_output_path, house_style
+from trajopt.plotting.style import GREY, PALETTE, RAMP, house_style
 from trajopt.types import Reals
 
 if TYPE_CHECKING:

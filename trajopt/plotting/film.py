@@ -12,10 +12,11 @@ import numpy.typing as npt
 from trajopt.analysis.basics import check_solution, time_axis
 from trajopt.analysis.goals import pose_goals, shown_goals
 from trajopt.analysis.legs import LeggedMotion, has_contacts, is_legged, legged_motion
+from trajopt.analysis.poses import poses_of
 from trajopt.analysis.skeleton import model_skeleton, skeleton_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.obstacles import check_obstacles
-from trajopt.plotting.path import AXIS, axes_at, poses_of
+from trajopt.plotting.path import AXIS, axes_at
 from trajopt.plotting.projection import OBLIQUE
 from trajopt.robots.skeleton import Skeleton, Solid
 from trajopt.types import Reals

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, time_axis
 from trajopt.analysis.goals import pose_goals
+from trajopt.analysis.poses import poses_of
 from trajopt.checks import check_array, check_count
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.obstacles import check_obstacles, corners, draw_obstacle
@@ -95,14 +96,6 @@ def plot_path(
         target.legend(loc="outside upper left", ncols=6)
         draw_color_bar(target, scene.axes, *time_axis(solution))
         return whole_figure(target)
-
-
-def poses_of(solution: Solution) -> Reals | None:
-    """Poses (T + 1, 4, 4) of the body that the states describe; None where they describe none."""
-    if solution.problem is None and solution.description is not None:
-        return solution.description.poses
-    state = getattr(solution.problem, "state", None)
-    return None if state is None else state.body_poses(solution.xs)
 
 
 def _spread(points: Reals, frames: int) -> npt.NDArray[np.int_]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.checks import check_instance, check_path
-from trajopt.errors import InvalidArgumentError
+from trajopt.checks import check_instance
+from trajopt.files import check_output_path
 from trajopt.plotting.window import new_figure
 from trajopt.types import Reals
 
@@ -195,22 +195,3 @@ def check_picture_path(path: str | os.PathLike[str], argument: str = "path") -> 
         InvalidArgumentError: The suffix is another one, or the folder does not exist or cannot be written.
     """
     return check_output_path(path, argument, PICTURE_SUFFIXES)
-
-
-def check_output_path(path: str | os.PathLike[str], argument: str, suffixes: tuple[str, ...]) -> Path:
-    """Returns the path after checking that a file with one of the suffixes can be written there.
-
-    Raises:
-        InvalidArgumentError: The suffix is another one, or the folder does not exist or cannot be written.
-    """
-    path = check_path(argument, path)
-    if path.suffix.lower() not in suffixes:
-        raise InvalidArgumentError(f"{argument}: expected a file ending in {' or '.join(suffixes)}, got {str(path)!r}")
-    folder = path.parent
-    if not folder.is_dir():
-        raise InvalidArgumentError(f"{argument}: expected an existing folder, got {str(folder)!r}; make it first")
-    if path.is_dir():
-        raise InvalidArgumentError(f"{argument}: expected a file, got the folder {str(path)!r}")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise InvalidArgumentError(f"{argument}: expected a writable file or folder, got {str(path)!r}")
-    return path

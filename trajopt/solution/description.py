@@ -13,10 +13,10 @@ from trajopt.analysis.constraints import ConstraintRows, constraint_rows
 from trajopt.analysis.goals import goals_of, pose_goals
 from trajopt.analysis.legs import LeggedMotion, has_contacts, legged_motion
 from trajopt.analysis.lines import Line, lines_of
+from trajopt.analysis.poses import poses_of
 from trajopt.analysis.reached import Reached, reached
 from trajopt.analysis.skeleton import model_skeleton
 from trajopt.errors import TrajoptError
-from trajopt.plotting.path import poses_of
 from trajopt.robots import Robot
 from trajopt.robots.skeleton import Skeleton
 from trajopt.types import Reals

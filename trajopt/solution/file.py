@@ -116,7 +116,7 @@ def check_npz(path: str | Path) -> Path:
     Raises:
         InvalidArgumentError: The folder does not exist or cannot be written, or the suffix is another.
     """
-    from trajopt.plotting.style import check_output_path
+    from trajopt.files import check_output_path
 
     path = check_path("path", path)
     path = path.with_suffix(".npz") if path.suffix == "" and path.name else path

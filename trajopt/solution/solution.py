@@ -18,6 +18,7 @@ import numpy.typing as npt
 from trajopt.checks import check_flag
 from trajopt.errors import InvalidArgumentError
 from trajopt.model.attributes import ExplainsAttributes
+from trajopt.model.lazy import above
 from trajopt.robots import Robot
 from trajopt.shooting import inspection
 from trajopt.solution import file
@@ -176,9 +177,7 @@ class Solution(ExplainsAttributes):
         return cast("Robot", self.robot)
 
     def _repr_html_(self) -> str:
-        from trajopt.solution.notebook import html_of
-
-        return html_of(self)
+        return above("plotting.html_of_solution")(self)
 
     def gaps(self) -> Reals:
         """x0 ⊖ xs[0] and f(xs[t], us[t]) ⊖ xs[t + 1], shape (T + 1, ndx), computed from the problem."""
@@ -285,9 +284,7 @@ class Solution(ExplainsAttributes):
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Draws everything about it in one figure and writes it to `path`; see `trajopt.plotting.plot_summary`."""
-        from trajopt.plotting import plot_summary
-
-        return plot_summary(self, path)
+        return above("plotting.plot_summary")(self, path)
 
     def animate(
         self, path: str | Path, *, speed: float = 1.0, frames_per_second: float = 25.0, obstacles: npt.ArrayLike = ()
@@ -300,9 +297,9 @@ class Solution(ExplainsAttributes):
             frames_per_second: Frames a second [1/s].
             obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius), to be drawn [m].
         """
-        from trajopt.plotting import animate
-
-        return animate(self, path, speed=speed, frames_per_second=frames_per_second, obstacles=obstacles)
+        return above("plotting.animate")(
+            self, path, speed=speed, frames_per_second=frames_per_second, obstacles=obstacles
+        )
 
     @overload
     def show(self, path: None = None, *, host: str = ..., port: int = ..., browser: bool = ...) -> View: ...
@@ -318,9 +315,7 @@ class Solution(ExplainsAttributes):
         A view is returned, whose server runs until `close` or the end of the program, or else the path.
         `solution.show().wait()` keeps a script running.
         """
-        from trajopt.display import show
-
-        return show(self, path, host=host, port=port, browser=browser)
+        return above("display.show")(self, path, host=host, port=port, browser=browser)
 
     @contextlib.contextmanager
     def _as_solved(self) -> Iterator[ShootingProblem]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.plotting.style import check_output_path
+from trajopt.files import check_output_path
 from trajopt.types import Reals
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ import numpy as np
 from trajopt.checks import check_known, check_number, check_path, is_integer
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.model.attributes import ExplainsAttributes
+from trajopt.model.lazy import above
 from trajopt.solution import Solution
 from trajopt.sweeps.columns import OUTCOMES, Columns, components, read_columns
 from trajopt.sweeps.failures import Failures
@@ -194,9 +195,7 @@ class Sweep(ExplainsAttributes):
             x: Component on the horizontal axis of the map, such as "goal.reference[0]"; by default the first varied.
             y: That on the vertical axis; by default the next one.
         """
-        from trajopt.plotting import plot_sweep
-
-        return plot_sweep(self, path, kind=kind, x=x, y=y)
+        return above("plotting.plot_sweep")(self, path, kind=kind, x=x, y=y)
 
     def report(self) -> dict[str, str]:
         """The sweep in words, by short names."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trajopt.errors import MissingDependencyError
-from trajopt.plotting.style import check_output_path
+from trajopt.files import check_output_path
 
 
 def write_csv(path: str | Path, table: Mapping[str, Any]) -> Path:

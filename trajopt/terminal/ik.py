@@ -32,7 +32,8 @@ def inverse_kinematics(
 ) -> None:
     """Find joint angles for a frame's place. Exit code: 0 found, 2 out of reach (the nearest one is shown), 1 error."""
     from trajopt import ConstraintStack, ResidualModelFramePlacement, ResidualModelFrameTranslation, StateMultibody, ik
-    from trajopt.plotting.style import PICTURE_SUFFIXES, check_output_path
+    from trajopt.files import check_output_path
+    from trajopt.plotting.style import PICTURE_SUFFIXES
     from trajopt.robots import load_robot
 
     with clean_errors():
@@ -72,7 +73,7 @@ def _follow_path(
 ) -> int:
     """Lets a frame follow positions of a file; the exit code."""
     from trajopt import ConstraintStack, ResidualModelFrameTranslation, StateMultibody, ik
-    from trajopt.plotting.style import check_output_path
+    from trajopt.files import check_output_path
     from trajopt.robots import load_robot
     from trajopt.terminal.ik_path import read_path, write_path
 

@@ -34,13 +34,14 @@ def forces_of_motion(
     save: Annotated[Path | None, typer.Option(help="Wrenches and torques to write: .npz.")] = None,
 ) -> None:
     """Find the contact forces and torques that made a motion, and whether the robot could do it."""
+    from trajopt.files import check_output_path
     from trajopt.inverse_dynamics import (
         Motion,
         find_contacts,
         multiple_contact_inverse_dynamics_over_time,
         read_positions,
     )
-    from trajopt.plotting.style import PICTURE_SUFFIXES, check_output_path
+    from trajopt.plotting.style import PICTURE_SUFFIXES
     from trajopt.robots import load_robot
 
     with clean_errors():

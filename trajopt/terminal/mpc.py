@@ -32,8 +32,9 @@ def control(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the progress bar.")] = False,
 ) -> None:
     """Run a model-predictive controller with its plant. Exit code: 0 done, 2 a step failed, 1 error."""
+    from trajopt.files import check_output_path
     from trajopt.plotting.animation import check_animation_path
-    from trajopt.plotting.style import PICTURE_SUFFIXES, check_output_path
+    from trajopt.plotting.style import PICTURE_SUFFIXES
     from trajopt.problems import mpc
 
     with clean_errors():

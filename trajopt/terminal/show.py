@@ -31,7 +31,7 @@ def show_motion(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
 ) -> None:
     """Solve a ready problem and show its motion in the browser, until Ctrl-C."""
-    from trajopt.plotting.style import check_output_path
+    from trajopt.files import check_output_path
 
     with clean_errors():
         from trajopt.display.extra import check_display

@@ -59,7 +59,8 @@ def sweep(
 ) -> None:
     """Solve a ready problem for many values. Exit code: 0 done, 2 no row converged or some raised, 1 error."""
     from trajopt.checks import check_known
-    from trajopt.plotting.style import PICTURE_SUFFIXES, check_output_path
+    from trajopt.files import check_output_path
+    from trajopt.plotting.style import PICTURE_SUFFIXES
     from trajopt.sweeps import sweep as run
     from trajopt.terminal.ranges import parameters_of
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pinocchio as pin
 
+from trajopt.analysis.poses import poses_of
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import hull, quaternion, rgb, turned_up
 from trajopt.display.layers.known import beads, film, has_place, has_skeleton
 from trajopt.display.layers.vehicles import build_vehicle
-from trajopt.plotting.path import poses_of
 from trajopt.plotting.style import GREY, PALETTE, RAMP
 from trajopt.types import Reals
 

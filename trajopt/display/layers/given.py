@@ -17,7 +17,7 @@ from trajopt.display.layers.sensed import sensed
 from trajopt.display.layers.uncertainty import uncertain
 
 if TYPE_CHECKING:
-    from trajopt.sensing import OccupancyGrid, Scan
+    from trajopt.planar import OccupancyGrid, Scan
 
 
 def given_layers(

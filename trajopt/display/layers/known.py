@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.analysis.basics import time_axis
+from trajopt.analysis.poses import poses_of
 from trajopt.analysis.skeleton import model_skeleton
 from trajopt.plotting.film import KNOT, Film, body_of, film_of, filmed
-from trajopt.plotting.path import poses_of
 from trajopt.robots.skeleton import Skeleton
 from trajopt.types import Reals
 

@@ -17,7 +17,7 @@ from trajopt.plotting.style import GREEN, GREY, RED
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
-    from trajopt.sensing import OccupancyGrid, Scan
+    from trajopt.planar import OccupancyGrid, Scan
     from trajopt.solution import Solution
 
 _TALL = 0.06  # height of walls, in the longer side of the map [-]
@@ -168,5 +168,5 @@ def sensed(grid: OccupancyGrid | None, scans: Scan | Sequence[Scan], solution: S
 
 
 def _is_scan(given: Any) -> bool:
-    """Whether something is a Scan of `trajopt.sensing`, a room above this one."""
+    """Whether something is a Scan of `trajopt.planar`, a room above this one."""
     return all(hasattr(given, name) for name in ("pose", "ranges", "most", "points", "wall"))

@@ -20,7 +20,7 @@ _WIDTH, _HEIGHT = 10.0, 5.0  # of the picture [inch]
 _PICTURES = 6  # in a strip
 
 
-def html_of(solution: Solution) -> str:
+def html_of_solution(solution: Solution) -> str:
     """Result of a solve as a table, and a picture: a strip of a robot on feet, else states and controls over time."""
     T, times = len(solution.us), solution.times
     rows = {

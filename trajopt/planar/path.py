@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trajopt.checks import as_numbers, check_array, check_flag, check_known, check_positive
 from trajopt.errors import InvalidArgumentError
-from trajopt.mobile.wheels import wheel_rates
+from trajopt.planar.wheels import wheel_rates
 from trajopt.types import Reals
 
 DIFFERENCES = ("backward", "central")
@@ -150,7 +150,7 @@ class PlanarPath:
         return float(np.trapezoid(np.abs(self.speeds), self.times))
 
     def wheel_rates(self, *, radius: float, half_track: float) -> Reals:
-        """Rates (v ± L ω) / r of the right and the left wheel (n, 2) [rad/s]; see `trajopt.mobile.wheel_rates`."""
+        """Rates (v ± L ω) / r of the right and the left wheel (n, 2) [rad/s]; see `trajopt.planar.wheel_rates`."""
         return wheel_rates(self.speeds, self.turn_rates, radius=radius, half_track=half_track)
 
     def fastest(self, limit: float, *, radius: float, half_track: float) -> PlanarPath:

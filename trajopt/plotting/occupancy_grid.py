@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from trajopt.checks import as_numbers, check_instance, check_text
 from trajopt.errors import InvalidArgumentError
+from trajopt.planar.grid import OccupancyGrid
+from trajopt.planar.scan import Scan
 from trajopt.plotting.style import BLUE, GREEN, RED, canvas, check_picture_path, house_style, whole_figure
 from trajopt.residuals.shapes import check_round
-from trajopt.sensing.grid import OccupancyGrid
-from trajopt.sensing.scan import Scan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

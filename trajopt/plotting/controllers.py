@@ -116,7 +116,7 @@ def _rms(values: Reals) -> float:
     return float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
 
 
-def plot_controls(log: ClosedLoop, *, figure: Figure | SubFigure | None = None) -> Figure:
+def plot_closed_loop_controls(log: ClosedLoop, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draws the controls with their limits, and a band for each constraint: dark where active, red where violated.
 
     Args:
@@ -239,7 +239,7 @@ def _above_floor(values: Reals) -> Reals:
     return np.where(values > _FLOOR, values, np.nan)
 
 
-def plot_summary(
+def plot_closed_loop(
     log: ClosedLoop,
     path: str | os.PathLike[str] | None = None,
     *,
@@ -272,7 +272,7 @@ def plot_summary(
             above, left = split(left, 2, 1, height_ratios=[1.0, 1.2])
             _draw_motion(log, above, obstacles, lines)
         plot_tracking(log, figure=left, most=_ON_PAGE)
-        plot_controls(log, figure=upper)
+        plot_closed_loop_controls(log, figure=upper)
         first, second = lower.subplots(2, 1)
         _draw_violations(first, log)
         _draw_timing(second, log)
@@ -326,7 +326,9 @@ def _reference_entry() -> Any:
     return Line2D([], [], color=GREY, linewidth=1.0, linestyle="--", label="reference")
 
 
-def animate(log: ClosedLoop, path: str | Path, *, speed: float = 1.0, obstacles: npt.ArrayLike = ()) -> Path:
+def animate_closed_loop(
+    log: ClosedLoop, path: str | Path, *, speed: float = 1.0, obstacles: npt.ArrayLike = ()
+) -> Path:
     """Writes the motion as a moving picture; see `ClosedLoop.animate`."""
     checked = check_animation_path(path)
     film = film_of(_motion(log), obstacles)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from trajopt.checks import as_numbers, check_array, check_count, check_positive
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.sensing.walls import Wall
+from trajopt.planar.walls import Wall
 from trajopt.types import Reals
 
 FAR = 10.0  # times the longest reading: where obstacles stand that nothing was seen of [-]

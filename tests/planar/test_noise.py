@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import trajopt
-from trajopt import gaits, mobile, problems
+from trajopt import gaits, planar, problems
 from trajopt.analysis import MonteCarlo
 from trajopt.solution import Solution
 from trajopt.solvers import SolverFDDP
@@ -20,12 +20,12 @@ COUNT = 20_000
 @functools.cache
 def drive() -> Solution:
     """The robotics notebook's drive without noise: r = 20, l = 12, 499 steps of 10 ms, ω1 = 2 from 1.5 s to 3 s."""
-    model = mobile.DifferentialActionModelDiffDrive(
-        trajopt.CostStack(mobile.state_of_pose()), radius=20.0, half_track=12.0
+    model = planar.DifferentialActionModelDiffDrive(
+        trajopt.CostStack(planar.state_of_pose()), radius=20.0, half_track=12.0
     )
     times = np.linspace(0.0, 5.0, 500)[1:]
     us = np.column_stack([np.where((times >= 1.5) & (times < 3.0), 2.0, 1.0), np.ones(499)])
-    return mobile.rollout(model, np.zeros(3), us, 0.01, integrator="euler")
+    return planar.rollout(model, np.zeros(3), us, 0.01, integrator="euler")
 
 
 def arm() -> Solution:

@@ -11,7 +11,8 @@ import pytest
 from matplotlib import image
 
 from trajopt.errors import InvalidArgumentError, UnknownNameError
-from trajopt.sensing import Lidar, OccupancyGrid, Scan, echo_distance, plot_grid, wall_tangent
+from trajopt.planar import Lidar, OccupancyGrid, Scan, echo_distance, wall_tangent
+from trajopt.plotting import plot_grid
 
 Reals = npt.NDArray[np.float64]
 

@@ -9,9 +9,9 @@ from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedAct
 from trajopt.checks import as_numbers, check_array, check_instance, check_known, check_positive
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.mobile.diff_drive import DifferentialActionModelDiffDrive
-from trajopt.mobile.path import PlanarPath
-from trajopt.mobile.unicycle import DifferentialActionModelUnicycle
+from trajopt.planar.diff_drive import DifferentialActionModelDiffDrive
+from trajopt.planar.path import PlanarPath
+from trajopt.planar.unicycle import DifferentialActionModelUnicycle
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution, SolverStatus
 from trajopt.types import Reals

@@ -10,7 +10,7 @@ from casadi import SX
 from trajopt.actions.differential import DifferentialActionModelSymbolic
 from trajopt.checks import check_positive
 from trajopt.costs import CostStack
-from trajopt.mobile.states import state_of_costs, state_of_wheels
+from trajopt.planar.states import state_of_costs, state_of_wheels
 
 
 class DifferentialActionModelDiffDrive(DifferentialActionModelSymbolic):

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from trajopt.checks import as_numbers, check_array, check_count, check_instance, check_non_negative, check_positive
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.sensing.grid import OccupancyGrid
-from trajopt.sensing.scan import Scan
+from trajopt.planar.grid import OccupancyGrid
+from trajopt.planar.scan import Scan
 from trajopt.states.sampling import random_generator
 from trajopt.types import Reals
 

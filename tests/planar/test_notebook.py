@@ -11,26 +11,26 @@ from scipy.integrate import quad
 from scipy.interpolate import CubicHermiteSpline
 
 import trajopt
-from trajopt import mobile, problems
+from trajopt import planar, problems
 from trajopt.solution import Solution
 
 UNIT = {"radius": 1.0, "half_track": 4.0}  # the robotics notebook's robot on curves [m]
 
 
-def drive_model(radius: float = 1.0, half_track: float = 4.0) -> mobile.DifferentialActionModelDiffDrive:
-    costs = trajopt.CostStack(mobile.state_of_pose())
-    return mobile.DifferentialActionModelDiffDrive(costs, radius=radius, half_track=half_track)
+def drive_model(radius: float = 1.0, half_track: float = 4.0) -> planar.DifferentialActionModelDiffDrive:
+    costs = trajopt.CostStack(planar.state_of_pose())
+    return planar.DifferentialActionModelDiffDrive(costs, radius=radius, half_track=half_track)
 
 
 def hermite() -> CubicHermiteSpline:
     return CubicHermiteSpline([0.0, 1.0], [(1, -1), (3, 4)], [(1, -3), (0, 2)])
 
 
-def parabola() -> mobile.PlanarPath:
+def parabola() -> planar.PlanarPath:
     t = np.linspace(0.0, 2.0, 200)
     ones, zeros = np.ones(200), np.zeros(200)
     points, velocities = np.column_stack([t * t, t]), np.column_stack([2 * t, ones])
-    return mobile.PlanarPath.of_derivatives(t, points, velocities, np.column_stack([2 * ones, zeros]))
+    return planar.PlanarPath.of_derivatives(t, points, velocities, np.column_stack([2 * ones, zeros]))
 
 
 # Robotics notebook, forward kinematics of a differential drive: r = 1, L = 2, ω1 = 1.25 + cos t, ω2 = 1 + sin t
@@ -60,7 +60,7 @@ def test_euler_drive_of_the_robotics_notebook_is_its_loop() -> None:
     for right, left in us:
         step = [(right + left) / 2 * np.cos(pose[2]), (right + left) / 2 * np.sin(pose[2]), (right - left) / 4]
         pose = pose + dt * np.array(step)
-    motion = mobile.rollout(drive_model(half_track=2.0), np.zeros(3), us, dt, integrator="euler")
+    motion = planar.rollout(drive_model(half_track=2.0), np.zeros(3), us, dt, integrator="euler")
     np.testing.assert_allclose(motion.xs[-1], pose, rtol=0, atol=1e-12)
     assert motion.times is not None
     assert motion.times[-1] == pytest.approx(5.0)
@@ -74,7 +74,7 @@ def test_end_of_the_robotics_notebook_s_drive_is_that_of_the_exact_equation(
     counts, errors, end = np.array([100, 200, 400, 800]), [], exact_end()
     for count in counts:
         us = wheels(5.0 / count * (np.arange(count) + held))
-        motion = mobile.rollout(drive_model(half_track=2.0), np.zeros(3), us, 5.0 / count, integrator=integrator)
+        motion = planar.rollout(drive_model(half_track=2.0), np.zeros(3), us, 5.0 / count, integrator=integrator)
         errors.append(np.abs(motion.xs[-1] - end).max())
     slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
     assert slope == pytest.approx(order, abs=0.03)
@@ -118,7 +118,7 @@ def test_rates_from_curvature_are_those_of_the_robotics_notebook() -> None:
 
 def test_euler_drive_along_the_curve_ends_as_in_the_robotics_notebook() -> None:
     path = parabola()
-    motion = mobile.rollout(drive_model(), path.poses[0], path.wheel_rates(**UNIT)[:-1], 2.0 / 200, integrator="euler")
+    motion = planar.rollout(drive_model(), path.poses[0], path.wheel_rates(**UNIT)[:-1], 2.0 / 200, integrator="euler")
     np.testing.assert_allclose(motion.xs[-1], [3.9635938555, 1.9803744828, 0.2421969141], rtol=0, atol=1e-10)
     assert motion.xs[0, 2] == pytest.approx(np.pi / 2)
 
@@ -128,7 +128,7 @@ def test_euler_drive_along_the_curve_ends_as_in_the_robotics_notebook() -> None:
 
 def test_hermite_spline_of_the_robotics_notebook() -> None:
     t = np.linspace(0.0, 1.0, 100)
-    path = mobile.PlanarPath.of_curve(hermite(), t)
+    path = planar.PlanarPath.of_curve(hermite(), t)
     np.testing.assert_allclose(path.poses[:, 0], -3 * t**3 + 4 * t**2 + t + 1, rtol=0, atol=1e-13)
     np.testing.assert_allclose(path.poses[:, 1], -11 * t**3 + 19 * t**2 - 3 * t - 1, rtol=0, atol=1e-13)
     d, dd = (-9 * t**2 + 8 * t + 1, -33 * t**2 + 38 * t - 3), (-18 * t + 8, -66 * t + 38)
@@ -141,13 +141,13 @@ def test_hermite_spline_of_the_robotics_notebook() -> None:
 
 
 def test_speed_and_curvature_of_the_hermite_spline_are_those_of_the_robotics_notebook() -> None:
-    path = mobile.PlanarPath.of_curve(hermite(), np.linspace(0.0, 1.0, 100))
+    path = planar.PlanarPath.of_curve(hermite(), np.linspace(0.0, 1.0, 100))
     assert path.speeds.min() == pytest.approx(1.594, abs=5e-4)
     assert path.times[np.argmin(path.speeds)] == pytest.approx(0.0707, abs=5e-5)
     assert path.curvatures.max() == pytest.approx(13.31, abs=5e-3)
     rates = path.wheel_rates(**UNIT)
     np.testing.assert_allclose(rates[0], [27.9622776602, -21.6377223398], rtol=0, atol=1e-10)
-    motion = mobile.rollout(drive_model(), path.poses[0], rates[:-1], 0.01, integrator="euler")
+    motion = planar.rollout(drive_model(), path.poses[0], rates[:-1], 0.01, integrator="euler")
     np.testing.assert_allclose(motion.xs[-1], [2.9741351438, 3.915861178, 1.5488427249], rtol=0, atol=1e-10)
 
 
@@ -160,9 +160,9 @@ def limited(fastest: bool) -> tuple[problems.ProblemCase, Solution]:
 def test_rates_of_the_robotics_notebook_are_beyond_the_limit_and_are_held_to_it() -> None:
     """-21.6 rad/s at the start and -83.3 rad/s in the bend: backwards, on the inner side."""
     case, solution = limited(False)
-    asked = mobile.PlanarPath.of_curve(hermite(), np.linspace(0.0, 1.0, 101)).wheel_rates(**UNIT)
+    asked = planar.PlanarPath.of_curve(hermite(), np.linspace(0.0, 1.0, 101)).wheel_rates(**UNIT)
     assert asked[0, 1] == pytest.approx(-21.6377223398)
-    sampled = mobile.PlanarPath.of_curve(hermite(), np.linspace(0.0, 1.0, 100)).wheel_rates(**UNIT)
+    sampled = planar.PlanarPath.of_curve(hermite(), np.linspace(0.0, 1.0, 100)).wheel_rates(**UNIT)
     assert sampled.min() == pytest.approx(-83.3, abs=0.05)
     assert np.sum(np.abs(asked) > 30.0) > 10
     assert case.us is not None
@@ -182,7 +182,7 @@ def test_the_fastest_drive_along_the_spline_takes_the_least_time() -> None:
         return float(np.hypot(*d) + 4.0 * abs(d[0] * dd[1] - d[1] * dd[0]) / (d @ d)) / 30.0
 
     least = quad(slowness, 0.0, 1.0, limit=500, epsabs=1e-9)[0]
-    fine = mobile.PlanarPath.of_curve(hermite(), np.linspace(0.0, 1.0, 4001)).fastest(30.0, **UNIT)
+    fine = planar.PlanarPath.of_curve(hermite(), np.linspace(0.0, 1.0, 4001)).fastest(30.0, **UNIT)
     assert fine.times[-1] == pytest.approx(least, abs=1e-6)
     np.testing.assert_allclose(np.abs(fine.wheel_rates(**UNIT)).max(axis=1), 30.0, rtol=1e-12)
     case, solution = limited(True)
@@ -208,7 +208,7 @@ def test_a_corrected_path_of_the_robotics_notebook_begins_where_the_robot_is() -
     ends = {}
     for name, parts in SEGMENTS.items():
         curves = [CubicHermiteSpline([0, 1], [c[:2], c[2:4]], [c[4:6], c[6:]]) for c in parts]
-        paths = [mobile.PlanarPath.of_curve(curve, np.linspace(0.0, 1.0, 20)) for curve in curves]
+        paths = [planar.PlanarPath.of_curve(curve, np.linspace(0.0, 1.0, 20)) for curve in curves]
         ends[name] = [(path.poses[0], path.poses[-1]) for path in paths]
     assert ends["actual"][0][1][1] - ends["actual"][1][0][1] == pytest.approx(0.3)
     np.testing.assert_allclose(ends["corrected"][0][1], ends["corrected"][1][0], atol=1e-12)
@@ -227,21 +227,21 @@ def plan() -> tuple[problems.ProblemCase, Solution]:
 def test_the_corrected_plan_of_the_robotics_notebook_s_robot_leads_to_the_goal() -> None:
     case, planned = plan()
     there = planned.xs[20] + np.array([0.0, 0.3, 0.0])
-    actual = mobile.rollout(drive_model(0.1, 0.2), there, planned.us[20:], 0.05).xs
+    actual = planar.rollout(drive_model(0.1, 0.2), there, planned.us[20:], 0.05).xs
     np.testing.assert_allclose(actual[-1] - planned.xs[-1], [0.0, 0.3, 0.0], atol=1e-6)  # it goes on 0.3 m beside it
-    corrected = mobile.replan(planned, 20, there, case.solver)
+    corrected = planar.replan(planned, 20, there, case.solver)
     assert corrected.converged
     np.testing.assert_allclose(corrected.xs[0], there)
     np.testing.assert_allclose(corrected.xs[-1], planned.xs[-1], rtol=0, atol=1e-6)
     assert np.abs(corrected.us).max() <= 22.0
-    driven = mobile.rollout(drive_model(0.1, 0.2), there, corrected.us, 0.05).xs
+    driven = planar.rollout(drive_model(0.1, 0.2), there, corrected.us, 0.05).xs
     np.testing.assert_allclose(driven, corrected.xs, rtol=0, atol=1e-9)
 
 
 def test_an_undisturbed_plan_stays_as_it_is() -> None:
     """Bellman's principle: the rest of an optimum is one; so run-time parameters of the rest are the plan's."""
     case, planned = plan()
-    rest = mobile.replan(planned, 15, planned.xs[15], case.solver)
+    rest = planar.replan(planned, 15, planned.xs[15], case.solver)
     np.testing.assert_allclose(rest.us, planned.us[15:], rtol=0, atol=1e-5)
     assert rest.cost < planned.cost
     np.testing.assert_array_equal(
@@ -258,8 +258,8 @@ def test_discrete_rates_of_the_robotics_notebook_agree_with_analytic_ones(differ
     counts, errors = np.array([200, 400, 800, 1600]), []
     for count in counts:
         t = np.linspace(0.0, 1.0, count + 1)
-        exact = mobile.PlanarPath.of_curve(hermite(), t).wheel_rates(**UNIT)[1:-1]
-        found = mobile.PlanarPath.of_points(hermite()(t), 1.0 / count, differences=differences)
+        exact = planar.PlanarPath.of_curve(hermite(), t).wheel_rates(**UNIT)[1:-1]
+        found = planar.PlanarPath.of_points(hermite()(t), 1.0 / count, differences=differences)
         np.testing.assert_allclose(found.times, t[1:-1], atol=1e-12)
         errors.append(np.abs(found.wheel_rates(**UNIT) - exact).max())
     assert -np.polyfit(np.log(counts), np.log(errors), 1)[0] == pytest.approx(order, abs=0.06)
@@ -267,7 +267,7 @@ def test_discrete_rates_of_the_robotics_notebook_agree_with_analytic_ones(differ
 
 def test_a_backward_difference_is_the_robotics_notebook_s() -> None:
     points, dt = np.array([(0.0, 0.0), (1.0, 0.5), (1.5, 2.0)]), 0.5
-    path = mobile.PlanarPath.of_points(points, dt, differences="backward")
+    path = planar.PlanarPath.of_points(points, dt, differences="backward")
     d, dd = (points[1] - points[0]) / dt, (points[2] - 2 * points[1] + points[0]) / dt**2
     v = np.hypot(*d)
     k = (d[0] * dd[1] - d[1] * dd[0]) / v**3

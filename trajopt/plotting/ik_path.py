@@ -10,7 +10,6 @@ import numpy as np
 import pinocchio as pin
 
 from trajopt.analysis.skeleton import skeleton_of
-from trajopt.plotting import check_picture_path
 from trajopt.plotting.animation import check_animation_path, write_film
 from trajopt.plotting.film import filmed
 from trajopt.plotting.motion import draw_base, draw_figures
@@ -20,6 +19,7 @@ from trajopt.plotting.style import (
     GREY,
     RED,
     canvas,
+    check_picture_path,
     house_style,
     legend_below,
     line_look,

@@ -63,7 +63,7 @@ def _in_the_air(phases: list[tuple[Phase, tuple[float, float]]], foot: str) -> l
     return flights
 
 
-def html_of(schedule: ContactSchedule) -> str:
+def html_of_schedule(schedule: ContactSchedule) -> str:
     """Table and chart of a schedule."""
     figure = new_figure(8.0, 1.1 + 0.42 * len(schedule.feet), apart=True)
     return notebook.text(table(schedule)) + notebook.picture(plot_schedule(schedule, figure=figure))

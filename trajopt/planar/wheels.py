@@ -8,7 +8,7 @@ import numpy.typing as npt
 from trajopt.checks import as_numbers, check_array, check_instance, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.errors import InvalidArgumentError
-from trajopt.mobile.states import state_of_pose, state_of_wheels
+from trajopt.planar.states import state_of_pose, state_of_wheels
 from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.types import Reals
 

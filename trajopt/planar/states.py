@@ -37,6 +37,6 @@ def state_of_costs(costs: CostStack, moving: StateVector) -> StateVector:
         return state
     name = "state_of_wheels" if moving == state_of_wheels() else "state_of_twist"
     raise InvalidArgumentError(
-        f"costs: expected those of trajopt.mobile.state_of_pose() or of {name}(), got those of {state!r}; make the "
+        f"costs: expected those of trajopt.planar.state_of_pose() or of {name}(), got those of {state!r}; make the "
         "CostStack from one of these"
     )

@@ -9,7 +9,7 @@ from casadi import SX
 
 from trajopt.actions.differential import DifferentialActionModelSymbolic
 from trajopt.costs import CostStack
-from trajopt.mobile.states import state_of_costs, state_of_twist
+from trajopt.planar.states import state_of_costs, state_of_twist
 
 
 class DifferentialActionModelUnicycle(DifferentialActionModelSymbolic):
