@@ -11,7 +11,8 @@ import numpy as np
 
 import trajopt
 from tests.fuzz.worlds import World, folder
-from trajopt.ik import FiveBar, IKSolver, IKTracker, ik
+from trajopt import ik
+from trajopt.ik import FiveBar, IKSolver, IKTracker
 
 Q0 = (0.3, 0.8)
 DT = 0.01

@@ -7,8 +7,9 @@ import pytest
 
 import trajopt
 from tests.support.ik_robots import ARMS, arm, errors, placement_task, placements, reachable, within
+from trajopt import ik
 from trajopt.errors import InvalidArgumentError, UnknownNameError
-from trajopt.ik import IKSolver, IKStatus, ik
+from trajopt.ik import IKSolver, IKStatus
 from trajopt.kernels import compilations
 
 

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 import trajopt
 from tests.support.ik_robots import arm, placement_task, reachable
-from trajopt import cache, cli
+from trajopt import cache, cli, ik
 from trajopt.errors import InvalidArgumentError, TrajoptError, UnknownNameError, UnsupportedOperationError
-from trajopt.ik import IKSolver, ik
+from trajopt.ik import IKSolver
 from trajopt.ik.seeds import ENTRIES, seed_table
 
 STATE, FRAME = arm("talos_arm")

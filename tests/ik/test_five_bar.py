@@ -10,8 +10,9 @@ import pytest
 
 import trajopt
 from tests.test_examples import EXAMPLES, load
+from trajopt import ik
 from trajopt.errors import InvalidArgumentError
-from trajopt.ik import FiveBar, ik
+from trajopt.ik import FiveBar
 from trajopt.ik.optimal import DifferentialActionModelKinematics
 from trajopt.solvers import SolverSQP
 from trajopt.types import Reals

@@ -17,7 +17,8 @@ import pytest
 
 import trajopt
 from tests.test_examples import EXAMPLES, load
-from trajopt.ik import IKStatus, ik, planar_2r
+from trajopt import ik
+from trajopt.ik import IKStatus, planar_2r
 from trajopt.robots import planar_arm
 from trajopt.types import Reals
 

@@ -7,8 +7,9 @@ import pytest
 
 import trajopt
 from tests.support.ik_robots import three_links, within
+from trajopt import ik
 from trajopt.errors import InvalidArgumentError
-from trajopt.ik import IKStatus, ik, planar_2r
+from trajopt.ik import IKStatus, planar_2r
 
 
 def test_an_unreachable_target_ends_at_the_nearest_configuration() -> None:

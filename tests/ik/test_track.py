@@ -14,7 +14,8 @@ from tests.support import ik_paths
 from tests.support.ik_paths import ACCELERATION, POSTURE, circle, hand_and_posture, panda
 from tests.support.ik_robots import errors, placement_task, placements, three_links
 from tests.support.model_list import state_of
-from trajopt.ik import IKPathStatus, ik
+from trajopt import ik
+from trajopt.ik import IKPathStatus
 from trajopt.kernels import compilations
 
 FINE = 1e-9  # of a limit that holds exactly, up to rounding of (v⁺ - v) / dt

@@ -11,8 +11,9 @@ import pytest
 
 import trajopt
 from tests.support.ik_paths import ACCELERATION, POSTURE, circle, hand_and_posture, panda
+from trajopt import ik
 from trajopt.errors import InvalidArgumentError, TrajoptError, UnknownNameError
-from trajopt.ik import IKTracker, ik
+from trajopt.ik import IKTracker
 
 DT = 2e-3
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from tests.mpc.slider import FORCE, controller
 from trajopt import mpc
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.controllers import _draw_violations, plot_summary
+from trajopt.plotting.controllers import _draw_violations, plot_closed_loop
 from trajopt.solution import Solution
 
 X0 = np.array([0.0, 0.9])
@@ -199,7 +199,7 @@ def test_one_page_has_it_all_also_from_a_file(log, tmp_path):
         assert {"position [m]", "control [N]", "violation", "steps"} <= set(labels)
         assert figure.get_suptitle().startswith("slider, 2 s of closed loop in 20 steps of 100 ms: ")
     with pytest.raises(InvalidArgumentError, match="path: expected a file ending in .png or .pdf or .svg"):
-        plot_summary(log, tmp_path / "page.txt")
+        plot_closed_loop(log, tmp_path / "page.txt")
 
 
 def test_violations_of_plans_are_told_from_those_of_the_loop(log):
