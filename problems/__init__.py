@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trajopt.model.calls import explain_calls
-from trajopt.model.lazy import lazy
+from trajopt.objects.calls import explain_calls
+from trajopt.objects.lazy import lazy
 from trajopt.problems.case import ProblemCase, ProblemInfo
 from trajopt.problems.family import Family
 from trajopt.problems.ready import MODULES, describe, load, names

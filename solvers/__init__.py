@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from trajopt.model.calls import explain_calls
-from trajopt.model.lazy import lazy
+from trajopt.objects.calls import explain_calls
+from trajopt.objects.lazy import lazy
 from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.continuation import continuation
 from trajopt.solvers.ddp import SolverDDP

@@ -13,7 +13,7 @@ import numpy as np
 from trajopt.callbacks import Callback
 from trajopt.checks import check_flag, check_items
 from trajopt.errors import InvalidArgumentError, SolverInUseError, shown
-from trajopt.model.immutable import Immutable
+from trajopt.objects.immutable import Immutable
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.solvers.hints import ATTRIBUTES, call_hint
@@ -44,7 +44,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
     options_type: ClassVar[type[SolverOptions]] = SolverOptions
     attribute_hints: ClassVar[Mapping[str, str]] = ATTRIBUTES
     progress_type: type[P]
-    methods_explain = ("solve",)  # the loop calls the others, see `trajopt.model.calls`
+    methods_explain = ("solve",)  # the loop calls the others, see `trajopt.objects.calls`
     takes_multipliers: ClassVar[bool] = False
     """Whether a solve takes multipliers as a warm start."""
     honours_constraints: ClassVar[bool] = False

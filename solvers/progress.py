@@ -30,7 +30,7 @@ class Progress:
         started: When the first iteration began, later by what was compiled since [s].
     """
 
-    methods_explain = ()  # solvers call them in each iteration, see `trajopt.model.calls`
+    methods_explain = ()  # solvers call them in each iteration, see `trajopt.objects.calls`
 
     x0: Reals
     trajectory: tuple[Reals, Reals]

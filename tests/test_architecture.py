@@ -20,7 +20,7 @@ from trajopt import source
 ROOT = Path(__file__).parent.parent
 ROOMS = {"trajopt": ROOT / "trajopt", "trajopt.solvers": ROOT / "solvers", "trajopt.problems": ROOT / "problems"}
 ON_TOP = (
-    *("trajopt.cli", "trajopt.__main__", "trajopt.terminal", "trajopt.mpc", "trajopt.ik", "trajopt.inverse_dynamics"),
+    *("trajopt.cli", "trajopt.__main__", "trajopt.mpc", "trajopt.ik", "trajopt.inverse_dynamics"),
     *("trajopt.sweeps", "trajopt.plotting", "trajopt.display"),
 )
 """What may use solvers and problems although it lies in trajopt/."""
@@ -41,7 +41,7 @@ LOWER = (
         "trajopt.cache",
     ),
     "trajopt.kernels",
-    *("trajopt.model", "trajopt.robots", "trajopt.dynamics", "trajopt.states", "trajopt.instant"),
+    *("trajopt.objects", "trajopt.model", "trajopt.robots", "trajopt.dynamics", "trajopt.states", "trajopt.instant"),
     *("trajopt.contacts", "trajopt.activations", "trajopt.actuation", "trajopt.residuals", "trajopt.costs"),
     *("trajopt.constraints",),
     *("trajopt.actions", "trajopt.shooting", "trajopt.simulator", "trajopt.analysis", "trajopt.callbacks"),
@@ -177,7 +177,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 def test_only_a_few_files_lie_directly_in_the_package() -> None:
     loose = {file.stem for file in (ROOT / "trajopt").glob("*.py")}
     basics = {"errors", "checks", "types", "source", "files", "notebook"}
-    assert loose == {"__init__", "__main__", "instant", "cli"} | basics
+    assert loose == {"__init__", "__main__", "instant"} | basics
 
 
 def test_only_what_is_used_is_loaded() -> None:

@@ -45,6 +45,10 @@ from trajopt.contacts import (
     ContactModelAbstract,
     ContactModelLoop,
     ContactStack,
+    ImpulseModel3D,
+    ImpulseModel6D,
+    ImpulseModelAbstract,
+    ImpulseStack,
 )
 from trajopt.costs import CostStack
 from trajopt.errors import (
@@ -56,9 +60,8 @@ from trajopt.errors import (
     UnknownNameError,
     UnsupportedOperationError,
 )
-from trajopt.impulses import ImpulseModel3D, ImpulseModel6D, ImpulseModelAbstract, ImpulseStack
 from trajopt.kernels import get_num_threads, set_num_threads
-from trajopt.model.lazy import lazy
+from trajopt.objects.lazy import lazy
 from trajopt.residuals import (
     Capsule,
     FrictionCone,

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trajopt.model.calls import explain_calls
-from trajopt.model.lazy import lazy
+from trajopt.objects.calls import explain_calls
+from trajopt.objects.lazy import lazy
 from trajopt.problems.registry import Registry
 
 MODULES = {

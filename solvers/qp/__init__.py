@@ -22,7 +22,7 @@ our tolerances, osqp's 1e-6 and polished, HPIPM's 1e-6:
 lemma; equations that depend on one another do no harm; rows may be soft.
 """
 
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 from trajopt.solvers.qp.admm import ADMM, ADMMOptions
 from trajopt.solvers.qp.interior_point import InteriorPoint, InteriorPointOptions
 from trajopt.solvers.qp.sparse import Conic, Osqp

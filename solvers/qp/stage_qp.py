@@ -10,7 +10,7 @@ import numpy as np
 
 from trajopt.checks import check_count, check_instance
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.model.immutable import Immutable
+from trajopt.objects.immutable import Immutable
 from trajopt.solvers.linear_quadratic import LinearQuadratic, check_rows
 from trajopt.types import Reals
 

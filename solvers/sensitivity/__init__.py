@@ -1,6 +1,6 @@
 """Derivatives of solutions by initial states and parameters."""
 
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 from trajopt.solvers.sensitivity.derivatives import Sensitivity, SolutionDerivatives
 
 __all__ = ["Sensitivity", "SolutionDerivatives"]

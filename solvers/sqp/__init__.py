@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from trajopt.model.lazy import lazy
+from trajopt.objects.lazy import lazy
 
 if TYPE_CHECKING:
     from trajopt.solvers.sqp.solver import SolverSQP

@@ -40,7 +40,7 @@ def test_show_serves_until_it_is_ended(reach: Solution, tmp_path: Path, monkeypa
 
 def test_solve_shows_its_solution(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
-    monkeypatch.setattr("trajopt.cli.show_until_closed", lambda console, solution, label: shown.append(label))
+    monkeypatch.setattr("trajopt.cli.solve.show_until_closed", lambda console, solution, label: shown.append(label))
     done = run.invoke(app, ["solve", "arm-reach", "--quiet", "--show"])
     assert done.exit_code == 0, done.output
     assert shown == ["arm-reach"]

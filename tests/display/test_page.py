@@ -12,11 +12,11 @@ from rich.console import Console
 
 from tests.display.recording import Recording
 from tests.display.test_live import until
+from trajopt.cli.show import show_until_closed
 from trajopt.display import Page, View
 from trajopt.display.player import Player
 from trajopt.errors import InvalidArgumentError
 from trajopt.solution import Solution
-from trajopt.terminal.show import show_until_closed
 
 msgspec = pytest.importorskip("msgspec", reason="no viser: pip install viser trimesh pycollada")
 zstandard = pytest.importorskip("zstandard", reason="no viser: pip install viser trimesh pycollada")

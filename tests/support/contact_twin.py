@@ -13,9 +13,8 @@ import numpy.typing as npt
 import pinocchio as pin
 
 import trajopt
-from trajopt.contacts import ContactModelAbstract
+from trajopt.contacts import ContactModelAbstract, ImpulseModelAbstract
 from trajopt.contacts.base import TouchModelAbstract
-from trajopt.impulses import ImpulseModelAbstract
 
 Reals = npt.NDArray[np.float64]
 WORLD = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED

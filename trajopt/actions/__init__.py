@@ -10,7 +10,7 @@ from trajopt.actions.lqr import ActionModelLQR
 from trajopt.actions.num_diff import ActionModelNumDiff
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.actions.unicycle import ActionModelUnicycle
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 
 __all__ = [
     "ActionData",

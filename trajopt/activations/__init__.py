@@ -4,7 +4,7 @@ from trajopt.activations.base import ActivationModelAbstract
 from trajopt.activations.quadratic import ActivationModelQuad
 from trajopt.activations.quadratic_barrier import ActivationModelQuadraticBarrier
 from trajopt.activations.weighted_quadratic import ActivationModelWeightedQuad
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 
 __all__ = [
     "ActivationModelAbstract",

@@ -4,7 +4,7 @@ from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.actuation.floating_base import ActuationModelFloatingBase
 from trajopt.actuation.full import ActuationModelFull
 from trajopt.actuation.matrix import ActuationModelMatrix
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 
 __all__ = ["ActuationModelAbstract", "ActuationModelFloatingBase", "ActuationModelFull", "ActuationModelMatrix"]
 

@@ -9,7 +9,7 @@ from trajopt.analysis.monte_carlo import MonteCarlo, monte_carlo
 from trajopt.analysis.reached import Reached, friction_use, reached, reached_words
 from trajopt.analysis.replay import replay
 from trajopt.analysis.report import motion_report
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 
 __all__ = [
     "ConstraintRows",

@@ -12,7 +12,7 @@ from trajopt.articulations.maximal import (
 from trajopt.articulations.quaternions import wxyz_to_xyzw, xyzw_to_wxyz
 from trajopt.articulations.table import JointRow, joint_table
 from trajopt.articulations.wrenches import apply_free_joint_wrench, effort_convert, velocity_convert
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 
 __all__ = [
     "ArticulationBuilder",

@@ -26,7 +26,7 @@ from trajopt.checks import (
     shape_of,
 )
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
-from trajopt.model.immutable import Immutable
+from trajopt.objects.immutable import Immutable
 from trajopt.robots import Robot, Shape
 from trajopt.robots.placements import check_placement
 from trajopt.types import Reals

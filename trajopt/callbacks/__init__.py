@@ -3,7 +3,7 @@
 from trajopt.callbacks.base import Callback
 from trajopt.callbacks.logger import CallbackLogger
 from trajopt.callbacks.verbose import CallbackVerbose
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 
 __all__ = ["Callback", "CallbackLogger", "CallbackVerbose"]
 

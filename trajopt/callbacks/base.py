@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.model.calls import wrong_call
+from trajopt.objects.calls import wrong_call
 
 if TYPE_CHECKING:
     from trajopt.shooting import ShootingProblem

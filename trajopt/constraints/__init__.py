@@ -2,7 +2,7 @@
 
 from trajopt.constraints.constraint import Constraint
 from trajopt.constraints.constraint_stack import ConstraintStack
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 
 __all__ = ["Constraint", "ConstraintStack"]
 

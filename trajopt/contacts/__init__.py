@@ -1,4 +1,4 @@
-"""Contacts: constraints on the accelerations of frames, with the forces that keep them."""
+"""Contacts: constraints on the accelerations of frames, with the forces that keep them, and impulses of touch-downs."""
 
 from trajopt.contacts.base import ContactModelAbstract
 from trajopt.contacts.contact_1d import ContactModel1D
@@ -6,8 +6,12 @@ from trajopt.contacts.contact_2d import ContactModel2D
 from trajopt.contacts.contact_3d import ContactModel3D
 from trajopt.contacts.contact_6d import ContactModel6D
 from trajopt.contacts.contact_loop import ContactModelLoop
+from trajopt.contacts.impulse import ImpulseModelAbstract
+from trajopt.contacts.impulse_3d import ImpulseModel3D
+from trajopt.contacts.impulse_6d import ImpulseModel6D
+from trajopt.contacts.impulse_stack import ImpulseStack
 from trajopt.contacts.stack import ContactStack
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 
 __all__ = [
     "ContactModel1D",
@@ -17,6 +21,10 @@ __all__ = [
     "ContactModelAbstract",
     "ContactModelLoop",
     "ContactStack",
+    "ImpulseModel3D",
+    "ImpulseModel6D",
+    "ImpulseModelAbstract",
+    "ImpulseStack",
 ]
 
 explain_calls(__name__)

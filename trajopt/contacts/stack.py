@@ -11,8 +11,8 @@ from casadi import SX
 from trajopt.checks import as_numbers, check_flag
 from trajopt.contacts.base import ContactModelAbstract, Motions, TouchModelAbstract
 from trajopt.errors import DuplicateNameError, InvalidArgumentError, unknown_name
-from trajopt.model.immutable import Immutable
 from trajopt.model.parameters import Parameter
+from trajopt.objects.immutable import Immutable
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
 from trajopt.types import Reals

@@ -1,7 +1,7 @@
 """Costs: sums of named, weighted terms."""
 
 from trajopt.costs.cost_stack import CostStack, CostTerm, QuadraticCost
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 
 __all__ = ["CostStack", "CostTerm", "QuadraticCost"]
 

@@ -15,7 +15,7 @@ from trajopt.display.page import Page
 from trajopt.display.show import show
 from trajopt.display.timeline import Timeline
 from trajopt.display.view import View
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 
 __all__ = ["CallbackDisplay", "Page", "Timeline", "View", "show"]
 

@@ -15,7 +15,7 @@ from trajopt.display.browser import open_page
 from trajopt.display.extra import import_viser
 from trajopt.display.stage import light_simply
 from trajopt.errors import InvalidArgumentError
-from trajopt.model.closing import Closing
+from trajopt.objects.closing import Closing
 
 
 class Page(Closing):

@@ -21,7 +21,7 @@ from trajopt.display.player import RATE, Player
 from trajopt.display.stage import light_as_usual, set_stage
 from trajopt.errors import InvalidArgumentError, TrajoptError, UnsupportedOperationError
 from trajopt.files import check_output_path, replacing
-from trajopt.model.closing import Closing
+from trajopt.objects.closing import Closing
 from trajopt.types import Reals
 
 if TYPE_CHECKING:

@@ -61,7 +61,7 @@ from trajopt.gaits.quadruped import (
 )
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 
 __all__ = [
     "ContactSchedule",

@@ -17,7 +17,7 @@ from trajopt.activations import ActivationModelAbstract, ActivationModelQuadrati
 from trajopt.actuation import ActuationModelFloatingBase
 from trajopt.checks import as_numbers, check_instance, shape_of
 from trajopt.constraints import ConstraintStack
-from trajopt.contacts import ContactModel3D, ContactModel6D, ContactStack
+from trajopt.contacts import ContactModel3D, ContactModel6D, ContactStack, ImpulseModel3D, ImpulseModel6D, ImpulseStack
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.limits import GaitLimits, cone_name, constraints_of
@@ -25,8 +25,7 @@ from trajopt.gaits.options import DYNAMICS, INTEGRATORS, GaitOptions, holding_ga
 from trajopt.gaits.parameters import identifiers, knot_parameters
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_frame, standing_configuration
-from trajopt.impulses import ImpulseModel3D, ImpulseModel6D, ImpulseStack
-from trajopt.model.immutable import Immutable
+from trajopt.objects.immutable import Immutable
 from trajopt.residuals import (
     FrictionCone,
     ResidualModelAbstract,

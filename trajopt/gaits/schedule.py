@@ -19,7 +19,7 @@ from trajopt.gaits.lip import GRAVITY
 from trajopt.gaits.phase import MOST_KNOTS, Phase
 from trajopt.gaits.references import Flags, KnotReferences, knot_references, stances_of
 from trajopt.gaits.stance import Stance
-from trajopt.model.lazy import above
+from trajopt.objects.lazy import above
 from trajopt.types import Reals
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from trajopt.ik.solve import solve, solve_batch
 from trajopt.ik.solver import IKSolver
 from trajopt.ik.track import track
 from trajopt.ik.tracker import IKStep, IKTracker
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 
 __all__ = [
     "Departure",

@@ -11,7 +11,7 @@ import pinocchio as pin
 from trajopt.checks import as_numbers, check_array, check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.ik.planar import planar_2r
-from trajopt.model.immutable import Immutable
+from trajopt.objects.immutable import Immutable
 from trajopt.residuals import ResidualModelRelativeTranslation
 from trajopt.robots import Robot
 from trajopt.states.base import StateAbstract

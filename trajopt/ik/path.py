@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.ik.result import TaskResidual
-from trajopt.model.lazy import above
+from trajopt.objects.lazy import above
 from trajopt.robots import Robot
 from trajopt.types import Reals
 

@@ -16,7 +16,7 @@ from trajopt.ik.search import Found, Search
 from trajopt.ik.starts import Starts
 from trajopt.ik.targets import target_rows
 from trajopt.ik.tasks import TaskModel
-from trajopt.model.immutable import Immutable
+from trajopt.objects.immutable import Immutable
 from trajopt.robots import Robot
 from trajopt.types import Reals
 

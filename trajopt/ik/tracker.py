@@ -13,7 +13,7 @@ from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.ik.stepper import Stepper
 from trajopt.ik.tasks import TaskModel
 from trajopt.ik.velocity import NEWS
-from trajopt.model.immutable import Immutable
+from trajopt.objects.immutable import Immutable
 from trajopt.robots import Robot
 from trajopt.types import Reals
 

@@ -11,7 +11,7 @@ from trajopt.inverse_dynamics.solve import (
     multiple_contact_inverse_dynamics,
     multiple_contact_inverse_dynamics_over_time,
 )
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 
 __all__ = [
     "ContactFrame",

@@ -13,7 +13,7 @@ import pinocchio as pin
 from trajopt.inverse_dynamics.contact import ContactFrame
 from trajopt.inverse_dynamics.kinetics import Kinetics, kinetics, weight_of
 from trajopt.inverse_dynamics.motion import Motion
-from trajopt.model.lazy import above
+from trajopt.objects.lazy import above
 from trajopt.types import Reals
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from casadi import SX
 
 from trajopt.checks import as_numbers, check_text, check_texts
 from trajopt.errors import DuplicateNameError, ImmutableError, InvalidArgumentError, UnsupportedOperationError, shown
-from trajopt.model.immutable import Immutable, under_construction
 from trajopt.model.parameters import Parameter, ParameterLayout
+from trajopt.objects.immutable import Immutable, under_construction
 from trajopt.types import Reals
 
 
@@ -35,7 +35,7 @@ class Model(Immutable, ABC):
     """
 
     example = "{}"
-    methods_explain = False  # they are called in inner loops, see `trajopt.model.calls`
+    methods_explain = False  # they are called in inner loops, see `trajopt.objects.calls`
 
     set_by_base: tuple[str, ...] = ()
     """Attributes that the constructor of a base class sets, which users' classes may forget to call."""

@@ -13,7 +13,7 @@ import numpy as np
 from casadi import SX
 
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown
-from trajopt.model.calls import wrong_call
+from trajopt.objects.calls import wrong_call
 
 
 def call_user(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> SX:

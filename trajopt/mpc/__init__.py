@@ -1,6 +1,5 @@
 """Model-predictive control: a problem that is solved again at each measurement, over a window that moves with time."""
 
-from trajopt.model.calls import explain_calls
 from trajopt.mpc.closed_loop import simulate
 from trajopt.mpc.controller import MPCController
 from trajopt.mpc.disturbance import Push
@@ -11,6 +10,7 @@ from trajopt.mpc.plant import Factor
 from trajopt.mpc.references import ParameterSchedule
 from trajopt.mpc.step import MPCStatus, MPCStep
 from trajopt.mpc.tracking import Tracked
+from trajopt.objects.calls import explain_calls
 
 __all__ = [
     "ClosedLoop",

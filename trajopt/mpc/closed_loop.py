@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from trajopt.checks import check_flag, check_non_negative, check_positive
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown
-from trajopt.model.calls import wrong_call
 from trajopt.mpc.disturbance import Disturbance, Noise, Push, Rate
 from trajopt.mpc.errors import ClosedLoopError
 from trajopt.mpc.plant import PlantAbstract, check_next, fixed_step, plant_of
 from trajopt.mpc.progress import shown_progress
 from trajopt.mpc.recorder import Recorder
+from trajopt.objects.calls import wrong_call
 from trajopt.states.sampling import random_generator
 from trajopt.types import Reals
 

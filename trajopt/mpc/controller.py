@@ -13,7 +13,6 @@ from trajopt import solvers
 from trajopt.checks import check_finite, check_instance, check_known
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown
 from trajopt.kernels import wait_until_optimised
-from trajopt.model.immutable import Immutable
 from trajopt.mpc.converged import Converged, Outcome
 from trajopt.mpc.judge import Judge
 from trajopt.mpc.limits import Limits
@@ -23,6 +22,7 @@ from trajopt.mpc.real_time import RealTimeIteration
 from trajopt.mpc.sensitivity import StepDerivatives
 from trajopt.mpc.step import MPCStatus, MPCStep
 from trajopt.mpc.window import Schedule, Window
+from trajopt.objects.immutable import Immutable
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.knots import Knots

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.constraints import HELD
-from trajopt.model.attributes import ExplainsAttributes
-from trajopt.model.lazy import above
 from trajopt.mpc.disturbance import Push
 from trajopt.mpc.tracking import Tracked, tracked_quantities
+from trajopt.objects.attributes import ExplainsAttributes
+from trajopt.objects.lazy import above
 from trajopt.solution import Solution
 from trajopt.types import Ints, Reals
 

@@ -11,7 +11,7 @@ Ready problems are `trajopt.problems.load("hermite-path")` and `"parking-wheels"
 `trajopt.plotting.plot_grid`.
 """
 
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 from trajopt.planar.diff_drive import DifferentialActionModelDiffDrive
 from trajopt.planar.drive import along, rollout
 from trajopt.planar.grid import OccupancyGrid

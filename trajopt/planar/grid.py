@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trajopt.checks import as_numbers, check_array, check_finite, check_number, check_path, check_positive
 from trajopt.errors import InvalidArgumentError
-from trajopt.model.immutable import Immutable
+from trajopt.objects.immutable import Immutable
 from trajopt.planar.rays import cast_rays
 from trajopt.types import Reals
 

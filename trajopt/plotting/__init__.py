@@ -9,7 +9,7 @@ draw into a figure of your own, pass it: `plot_solution(solution, figure=plt.fig
 
 from typing import TYPE_CHECKING
 
-from trajopt.model.lazy import lazy
+from trajopt.objects.lazy import lazy
 
 if TYPE_CHECKING:
     from trajopt.plotting.animation import animate

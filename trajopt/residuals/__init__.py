@@ -1,6 +1,6 @@
 """Residuals: vectors r(x, u) that the cost terms penalise."""
 
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.residuals.centroidal_momentum import ResidualModelCentroidalMomentum
 from trajopt.residuals.com_position import ResidualModelCoMPosition

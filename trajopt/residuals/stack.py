@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from trajopt.errors import DuplicateNameError, InvalidArgumentError, unknown_name
 from trajopt.instant import Instant
-from trajopt.model.immutable import Immutable
 from trajopt.model.parameters import Parameter
+from trajopt.objects.immutable import Immutable
 from trajopt.residuals.base import ResidualModelAbstract, check_solution
 from trajopt.states.base import StateAbstract
 

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from trajopt.model.calls import explain_calls
-from trajopt.model.lazy import lazy
+from trajopt.objects.calls import explain_calls
+from trajopt.objects.lazy import lazy
 from trajopt.robots.bases import with_base
 from trajopt.robots.builtin import planar_arm
 from trajopt.robots.names import unknown_robot

@@ -27,7 +27,7 @@ from trajopt.checks import (
     check_texts,
 )
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
-from trajopt.model.immutable import Immutable
+from trajopt.objects.immutable import Immutable
 from trajopt.robots.bases import floats, without_joints
 from trajopt.robots.builtin import BUILTIN_ROBOTS
 from trajopt.robots.example import load_example_robot

@@ -1,6 +1,6 @@
 """Shooting problems: knots, their parameters, and the arrays that solvers work on."""
 
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 from trajopt.shooting.inspection import Controls, contact_forces, controls, cost_terms, motors, torques
 from trajopt.shooting.problem import ShootingProblem
 from trajopt.shooting.values import ProblemDerivatives, ProblemValues

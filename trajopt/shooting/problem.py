@@ -14,7 +14,7 @@ from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown_numbers
-from trajopt.model.immutable import Immutable
+from trajopt.objects.immutable import Immutable
 from trajopt.shooting.checks import (
     Start,
     StartLike,

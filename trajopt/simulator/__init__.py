@@ -1,6 +1,6 @@
 """The differentiable simulator: articulated bodies whose contacts dissipate as much as they can."""
 
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 from trajopt.simulator.action import ActionModelSimulator
 from trajopt.simulator.contact import MDPContact, SimulatorContactAbstract
 from trajopt.simulator.external_wrench import ExternalWrench

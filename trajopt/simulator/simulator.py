@@ -23,7 +23,7 @@ from trajopt.checks import (
 )
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.errors import InvalidArgumentError, unknown_name
-from trajopt.model.immutable import Immutable
+from trajopt.objects.immutable import Immutable
 from trajopt.robots import Robot
 from trajopt.simulator.arguments import Arguments
 from trajopt.simulator.batch import Batch, PreciseBatch, check_status

@@ -1,6 +1,6 @@
 """The result of a solve: trajectory, status, record of the iterations, explanation."""
 
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 from trajopt.solution.record import IterationRecord, SolverStatus
 from trajopt.solution.solution import Solution
 

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any
 
 from trajopt.errors import UnsupportedOperationError
-from trajopt.model.attributes import ExplainsAttributes
+from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.types import Reals
 
 
@@ -61,7 +61,7 @@ class IterationRecord(ExplainsAttributes):
             of the dynamics; None if there is none. It is not saved.
     """
 
-    methods_explain = ()  # solvers make one an iteration, see `trajopt.model.calls`
+    methods_explain = ()  # solvers make one an iteration, see `trajopt.objects.calls`
 
     iteration: int
     cost: float

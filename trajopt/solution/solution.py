@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from trajopt.checks import check_flag
 from trajopt.errors import InvalidArgumentError
-from trajopt.model.attributes import ExplainsAttributes
-from trajopt.model.lazy import above
+from trajopt.objects.attributes import ExplainsAttributes
+from trajopt.objects.lazy import above
 from trajopt.robots import Robot
 from trajopt.shooting import inspection
 from trajopt.solution import file

@@ -1,6 +1,6 @@
 """State manifolds: vectors, rotations, poses, products, and configurations with velocities of robots."""
 
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody
 from trajopt.states.state_product import StateProduct

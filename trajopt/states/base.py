@@ -14,7 +14,7 @@ from casadi import SX
 
 from trajopt.checks import all_finite, check_array, check_count
 from trajopt.errors import ImmutableError, InvalidArgumentError, shown
-from trajopt.model.attributes import ExplainsAttributes
+from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.robots.placements import NORM_TOLERANCE
 from trajopt.states import derived
 from trajopt.states.arguments import check_names, check_tangent_bounds

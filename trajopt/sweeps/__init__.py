@@ -7,7 +7,7 @@ chunks, and each chunk is a file of the store as soon as it is done, so that a s
 was. It needs pyarrow, and for Dask distributed: the extra `sweep`.
 """
 
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 from trajopt.sweeps.designs import grid, random
 from trajopt.sweeps.errors import SweepError
 from trajopt.sweeps.failures import Failure, Failures

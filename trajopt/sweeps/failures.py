@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.checks import check_known
-from trajopt.model.attributes import ExplainsAttributes
+from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.solution import SolverStatus
 
 if TYPE_CHECKING:

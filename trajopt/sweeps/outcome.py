@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trajopt.errors import UnsupportedOperationError
-from trajopt.model.attributes import ExplainsAttributes
+from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.solution import Solution
 from trajopt.types import Reals
 

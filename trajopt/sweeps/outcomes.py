@@ -10,8 +10,8 @@ import numpy as np
 
 from trajopt.checks import check_known, check_number, check_path, is_integer
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.model.attributes import ExplainsAttributes
-from trajopt.model.lazy import above
+from trajopt.objects.attributes import ExplainsAttributes
+from trajopt.objects.lazy import above
 from trajopt.solution import Solution
 from trajopt.sweeps.columns import OUTCOMES, Columns, components, read_columns
 from trajopt.sweeps.failures import Failures

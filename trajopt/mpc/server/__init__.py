@@ -6,11 +6,11 @@
 It needs pyzmq and msgpack, the extra `server`. Messages are described in `messages` and `fields`.
 """
 
-from trajopt.model.calls import explain_calls
 from trajopt.mpc.server.client import MPCClient, ServerDescription
 from trajopt.mpc.server.errors import BadMessageError, NoAnswerError, RequestRefusedError
 from trajopt.mpc.server.server import MPCServer
 from trajopt.mpc.server.subscriber import PlanSubscriber
+from trajopt.objects.calls import explain_calls
 
 __all__ = [
     "BadMessageError",

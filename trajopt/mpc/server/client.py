@@ -13,13 +13,13 @@ import numpy.typing as npt
 
 from trajopt.checks import as_numbers, check_count, check_finite, check_positive, check_text
 from trajopt.errors import InvalidArgumentError
-from trajopt.model.closing import Closing
 from trajopt.mpc.server.addresses import ADDRESS, check_address, check_port
 from trajopt.mpc.server.errors import BadMessageError, NoAnswerError, RequestRefusedError
 from trajopt.mpc.server.extra import load_msgpack, load_zmq
 from trajopt.mpc.server.fields import DESCRIPTION, NAME, REFUSAL, SENDER, part, read, step_of
 from trajopt.mpc.server.messages import pack, unpack
 from trajopt.mpc.step import MPCStep
+from trajopt.objects.closing import Closing
 from trajopt.types import Reals
 
 LONGEST = 2**26

@@ -11,7 +11,6 @@ from typing import Any
 from trajopt.checks import check_count
 from trajopt.errors import InvalidArgumentError, TrajoptError
 from trajopt.kernels import wait_until_optimised
-from trajopt.model.closing import Closing
 from trajopt.mpc.server.addresses import ADDRESS, check_address
 from trajopt.mpc.server.desk import Desk
 from trajopt.mpc.server.extra import load_msgpack, load_zmq
@@ -21,6 +20,7 @@ from trajopt.mpc.server.messages import pack
 from trajopt.mpc.server.service import service_of
 from trajopt.mpc.server.sockets import Sockets
 from trajopt.mpc.step import MPCStep
+from trajopt.objects.closing import Closing
 
 MAX_BYTES = 65_536
 """Longest request by default [bytes]."""

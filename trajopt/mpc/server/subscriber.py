@@ -6,7 +6,6 @@ import time
 from typing import Any
 
 from trajopt.checks import check_flag, check_positive
-from trajopt.model.closing import Closing
 from trajopt.mpc.server.addresses import check_address, check_port
 from trajopt.mpc.server.client import LONGEST
 from trajopt.mpc.server.errors import BadMessageError
@@ -14,6 +13,7 @@ from trajopt.mpc.server.extra import load_msgpack, load_zmq
 from trajopt.mpc.server.fields import Check, count, part, step_of, text
 from trajopt.mpc.server.messages import unpack
 from trajopt.mpc.step import MPCStep
+from trajopt.objects.closing import Closing
 
 NEWS: dict[str, Check] = {"kind": text, "number": count}
 """Fields of a publication beside those of a step: "plan", and its number, counted from 1."""

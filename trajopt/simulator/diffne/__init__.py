@@ -11,7 +11,7 @@ Every `SimulatorMode` is here under its name, and FORWARD, INVERSE and FORWARD_I
 import numpy as np
 
 from trajopt.checks import check_finite
-from trajopt.model.calls import explain_calls
+from trajopt.objects.calls import explain_calls
 from trajopt.simulator import SimulatorMode
 from trajopt.simulator.diffne.body import ArticulatedBody, BodyJoint
 from trajopt.simulator.diffne.end_effectors import EndEffector, EndEffectorBounds

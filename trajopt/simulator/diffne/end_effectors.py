@@ -11,7 +11,7 @@ import pinocchio as pin
 
 from trajopt.checks import check_array, check_count, check_instance, check_non_negative
 from trajopt.errors import InvalidArgumentError
-from trajopt.model.immutable import Immutable
+from trajopt.objects.immutable import Immutable
 from trajopt.simulator.diffne.body import ArticulatedBody
 from trajopt.types import Reals
 

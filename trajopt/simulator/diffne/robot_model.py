@@ -12,7 +12,7 @@ import pinocchio as pin
 
 from trajopt.checks import as_numbers, check_array, check_instance, check_items, check_path, check_texts
 from trajopt.errors import InvalidArgumentError, TrajoptError
-from trajopt.model.immutable import Immutable
+from trajopt.objects.immutable import Immutable
 from trajopt.robots.bases import floats, with_base
 from trajopt.robots.geometry import load_geometry
 from trajopt.robots.robot import Robot, load_robot

@@ -14,7 +14,7 @@ import pytest
 import trajopt
 from trajopt import gaits
 from trajopt.errors import ImmutableError, TrajoptError, UnsupportedOperationError
-from trajopt.model.immutable import Immutable
+from trajopt.objects.immutable import Immutable
 from trajopt.solvers import SolverFDDP
 
 

@@ -37,7 +37,7 @@ def explain_calls(room: str) -> None:
     """
     package = sys.modules[room]
     for name in package.__all__:
-        if name in vars(package):  # the others when they are imported, see `trajopt.model.lazy`
+        if name in vars(package):  # the others when they are imported, see `trajopt.objects.lazy`
             explain_export(room, name)
 
 

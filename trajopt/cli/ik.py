@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from trajopt.cli.common import clean_errors, new_console, show_row
 from trajopt.errors import InvalidArgumentError
-from trajopt.terminal import clean_errors, new_console, show_row
 
 
 def inverse_kinematics(
@@ -73,9 +73,9 @@ def _follow_path(
 ) -> int:
     """Lets a frame follow positions of a file; the exit code."""
     from trajopt import ConstraintStack, ResidualModelFrameTranslation, StateMultibody, ik
+    from trajopt.cli.ik_path import read_path, write_path
     from trajopt.files import check_output_path
     from trajopt.robots import load_robot
-    from trajopt.terminal.ik_path import read_path, write_path
 
     if save is not None:
         check_output_path(save, "--save", (".csv", ".npz"))

@@ -1,83 +1,26 @@
-"""Command line `trajopt`: solves ready problems, lists them, simulates, controls, serves, finds joint angles, sweeps.
-
-Exit codes of `solve` and `ik`: 0 if it converged, 2 if it did not, 1 for an invalid argument.
-"""
+"""The command `trajopt solve`: a ready problem, with pictures and files of its solution."""
 
 from __future__ import annotations
 
 import dataclasses
-import gc
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from trajopt.cli.common import SOLVERS, assignments, clean_errors, new_console, show_row
+from trajopt.cli.show import show_until_closed
 from trajopt.errors import InvalidArgumentError, unknown_name
-from trajopt.terminal import SOLVERS, assignments, clean_errors, new_console, show_row
-from trajopt.terminal.cache import cache_app
-from trajopt.terminal.ik import inverse_kinematics
-from trajopt.terminal.inverse_dynamics import forces_of_motion
-from trajopt.terminal.mpc import control
-from trajopt.terminal.serve import serve
-from trajopt.terminal.show import show_motion, show_until_closed
-from trajopt.terminal.sweep import sweep
-from trajopt.terminal.warm import warm_up
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from trajopt.problems import ProblemCase, ProblemInfo
+    from trajopt.problems import ProblemCase
     from trajopt.solution import Solution
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Trajectory optimization for robots.",
-)
-app.add_typer(cache_app, name="cache")
-app.command("mpc")(control)
-app.command("serve")(serve)
-app.command("show")(show_motion)
-app.command("inverse-dynamics")(forces_of_motion)
-app.command("ik")(inverse_kinematics)
-app.command("sweep")(sweep)
-app.command("warm")(warm_up)
 
-
-def main() -> None:
-    """Runs the command line.
-
-    Python's search for cycles would look at all objects of all libraries again and again while they are imported and
-    used: a fifth of the time of a picture. Here it begins later, and is left out at the end.
-    """
-    gc.set_threshold(100_000, 50, 100)
-    try:
-        app(prog_name="trajopt")
-    finally:
-        gc.freeze()
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        from importlib.metadata import version
-
-        typer.echo(f"trajopt {version('trajopt')}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
-    ] = False,
-) -> None:
-    """Trajectory optimization for robots."""
-
-
-@app.command()
-def solve(
+def solve_problem(
     name: Annotated[str, typer.Argument(help="Problem, as in `trajopt list`.")],
     robot: Annotated[
         str | None,
@@ -137,110 +80,6 @@ def solve(
         if show:
             show_until_closed(console, lambda: solution, case.name)
     raise typer.Exit(0 if solution.converged else 2)
-
-
-@app.command()
-def simulate(
-    robot: Annotated[str, typer.Argument(help="Robot: a name, such as hyq, or a .urdf.")],
-    mode: Annotated[str, typer.Option(help="Step: RK1F, RK1I, RK2I, RK4I, BACKWARD_RK1F or BACKWARD_RK1I.")] = "RK1F",
-    duration: Annotated[float, typer.Option(help="Duration \\[s].")] = 1.0,
-    dt: Annotated[float, typer.Option(help="Time step \\[s].")] = 1e-3,
-    height: Annotated[float, typer.Option(help="Height of the lowest foot above the floor at the start \\[m].")] = 0.1,
-    configuration: Annotated[str | None, typer.Option(help="Posture to hold, such as standing.")] = None,
-    kp: Annotated[float | None, typer.Option(help="Stiffness of all joints [N m/rad].")] = None,
-    kd: Annotated[float | None, typer.Option(help="Damping of all joints [N m s/rad].")] = None,
-    base: Annotated[
-        str | None,
-        typer.Option(
-            help="Base: free_flyer, euler, planar or fixed; by default a .urdf floats, or is fixed where its root "
-            "link has no mass."
-        ),
-    ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Picture: .png, .pdf or .svg.")] = None,
-    animate: Annotated[Path | None, typer.Option(help="Moving picture to write: .gif, or .mp4 by ffmpeg.")] = None,
-) -> None:
-    """Let a robot fall on a floor while its joints hold a posture."""
-    from trajopt.files import check_output_path
-    from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
-    from trajopt.plotting.style import PICTURE_SUFFIXES
-    from trajopt.simulator.diffne import DiffNERobotModel
-    from trajopt.simulator.diffne.drop import Drop, stepping_mode
-
-    with clean_errors():
-        if plot is not None:
-            check_output_path(plot, "--plot", PICTURE_SUFFIXES)
-        if animate is not None:
-            check_output_path(animate, "--animate", (".gif", ".mp4"))
-        console, begin = new_console(), time.perf_counter()
-        drop = Drop(configuration=configuration, height=height, duration=duration, dt=dt, kp=kp, kd=kd)
-        m = DiffNERobotModel(None, robot, base=base)
-        m.create_simulator(mode=stepping_mode(mode))
-        with console.status(f"simulating {robot} ..."):
-            rollout = drop.run(m)
-        for key, words in rollout_report(rollout).items():
-            show_row(console, key, words)
-        show_row(console, "time", f"{time.perf_counter() - begin:.2f} s")
-        if plot is not None:
-            plot_rollout(rollout).savefig(plot)
-            show_row(console, "picture", str(plot))
-        if animate is not None:
-            animate_rollout(rollout, animate)
-            show_row(console, "animation", str(animate))
-
-
-@app.command("list")
-def list_problems(
-    name: Annotated[str | None, typer.Argument(help="Problem, to list its robots and options.")] = None,
-) -> None:
-    """List the ready problems and closed loops, or the options of one."""
-    from trajopt import problems
-    from trajopt.problems import mpc
-
-    with clean_errors():
-        console = new_console()
-        if not console.is_terminal:  # a pipe has no width: one line for each problem
-            console.width = max(console.width, 1000)
-        if name is None:
-            loops = [_as_loop(mpc.describe(known)) for known in mpc.names()]
-            _list_all(console, [*(problems.describe(known) for known in problems.names()), *loops])
-        else:
-            _list_one(console, _as_loop(mpc.describe(name)) if name in mpc.names() else problems.describe(name))
-
-
-def _as_loop(about: ProblemInfo) -> ProblemInfo:
-    """A closed loop, whose description says which command runs it."""
-    return dataclasses.replace(about, description=f"{about.description} Closed loop: trajopt mpc {about.name}.")
-
-
-def _list_all(console: Console, infos: list[ProblemInfo]) -> None:
-    """Prints a table of problems."""
-    from rich.table import Table
-
-    table = Table("name", "robots", "description", box=None, pad_edge=False, header_style="bold")
-    table.add_column("reference cost", justify="right")
-    for about in infos:
-        cost = "" if about.reference_cost is None else f"{about.reference_cost:.6g}"
-        table.add_row(about.name, _robots(about), about.description, cost)
-    console.print(table, markup=False, highlight=False)
-
-
-def _list_one(console: Console, about: ProblemInfo) -> None:
-    """Prints a problem's robots and options."""
-    from rich.table import Table
-
-    show_row(console, "problem", about.name)
-    show_row(console, "about", about.description)
-    show_row(console, "robots", _robots(about) or "a model of its own")
-    table = Table("--set", "default", "meaning", box=None, pad_edge=False, header_style="bold")
-    for option, default in about.options.items():
-        usual = about.usual.get(option)
-        of_robot = f"{usual} ({about.robots[0]})" if default is None and usual is not None else "none"
-        table.add_row(option, of_robot if default is None else str(default), about.meanings.get(option, ""))
-    console.print(table, markup=False, highlight=False)
-
-
-def _robots(about: ProblemInfo) -> str:
-    return ", ".join([*about.robots, *(["or any arm, by name or file"] if about.any_robot else [])])
 
 
 def _load(console: Console, name: str, robot: str | None, values: dict[str, Any]) -> ProblemCase:

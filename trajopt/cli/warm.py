@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from trajopt.cli.common import clean_errors, new_console, show_row
 from trajopt.errors import InvalidArgumentError
-from trajopt.terminal import clean_errors, new_console, show_row
 
 
 def warm_up(

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from trajopt.errors import ImmutableError
-from trajopt.model.attributes import ExplainsAttributes
-from trajopt.model.calls import EXPLAINED, wrong_call
+from trajopt.objects.attributes import ExplainsAttributes
+from trajopt.objects.calls import EXPLAINED, wrong_call
 
 _BUILDING = "_building"  # in an object's __dict__ while its constructors run: how many of them
 
@@ -19,7 +19,7 @@ class Immutable(ExplainsAttributes):
 
     Every `__init__` below is wrapped, so that the outermost one ends the construction: a subclass, a user's too, sets
     attributes in its own `__init__` before and after `super().__init__()`. A wrong call of it is explained, see
-    `trajopt.model.calls`. Afterwards public attributes can be set if they are properties with a setter, or named in
+    `trajopt.objects.calls`. Afterwards public attributes can be set if they are properties with a setter, or named in
     `settable`; private ones always, as the object's own memory.
     """
 

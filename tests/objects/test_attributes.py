@@ -13,7 +13,7 @@ import pytest
 import trajopt
 from trajopt import problems
 from trajopt.errors import TrajoptError, UnknownAttributeError
-from trajopt.model.attributes import CLASSES, CROCODDYL
+from trajopt.objects.attributes import CLASSES, CROCODDYL
 
 STATE = trajopt.StateMultibody(trajopt.load_robot("planar-2r"))
 

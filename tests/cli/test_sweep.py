@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from tests.sweeps import stores
 from trajopt import cli, sweeps
+from trajopt.cli.ranges import parameters_of
 from trajopt.problems import load
 from trajopt.sweeps import Recipe, Sweep
-from trajopt.terminal.ranges import parameters_of
 
 pytest.importorskip("pyarrow", reason="needs pip install pyarrow")
 REACH = ("arm-reach", "--robot", "planar-2r", "--set", "target=0.5,0,0.1", "--set", "T=10")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trajopt.terminal import assignments, clean_errors, new_console, show_row
+from trajopt.cli.common import assignments, clean_errors, new_console, show_row
 
 if TYPE_CHECKING:
     from rich.console import Console

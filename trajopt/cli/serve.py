@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trajopt.terminal import assignments, clean_errors, new_console, show_row
+from trajopt.cli.common import assignments, clean_errors, new_console, show_row
 
 
 def serve(

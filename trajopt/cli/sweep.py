@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from trajopt.cli.common import SOLVERS, assignments, clean_errors, new_console, show_row
 from trajopt.errors import InvalidArgumentError, MissingDependencyError
-from trajopt.terminal import SOLVERS, assignments, clean_errors, new_console, show_row
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,10 +59,10 @@ def sweep(
 ) -> None:
     """Solve a ready problem for many values. Exit code: 0 done, 2 no row converged or some raised, 1 error."""
     from trajopt.checks import check_known
+    from trajopt.cli.ranges import parameters_of
     from trajopt.files import check_output_path
     from trajopt.plotting.style import PICTURE_SUFFIXES
     from trajopt.sweeps import sweep as run
-    from trajopt.terminal.ranges import parameters_of
 
     with clean_errors():
         for path, option, suffixes in ((plot, "--plot", PICTURE_SUFFIXES), (csv, "--csv", (".csv",))):

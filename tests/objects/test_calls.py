@@ -17,7 +17,7 @@ from tests.fuzz.surface import Door, doors
 from trajopt import gaits, problems
 from trajopt.errors import ImmutableError, InvalidArgumentError, WrongCallError
 from trajopt.gaits.steps import StepOptions
-from trajopt.model.calls import explained
+from trajopt.objects.calls import explained
 from trajopt.solvers import DDPOptions, FDDPOptions, SolverFDDP, SQPOptions
 
 STATE = trajopt.StateMultibody(trajopt.load_robot("planar-2r"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from trajopt.terminal import clean_errors, new_console
+from trajopt.cli.common import clean_errors, new_console
 
 if TYPE_CHECKING:
     from trajopt.cache import Content

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from trajopt.errors import UnknownAttributeError, close_names
-from trajopt.model.attributes import CLASSES
-from trajopt.model.calls import explain_export
+from trajopt.objects.attributes import CLASSES
+from trajopt.objects.calls import explain_export
 
 
 def lazy(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -22,7 +22,7 @@ def lazy(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], 
         else:
             __getattr__, __dir__ = lazy(__name__, {"Name": "package.module"})
 
-    They explain wrong calls as the others do, see `trajopt.model.calls`; all of a module do from the first use of one.
+    They explain wrong calls as the others do, see `trajopt.objects.calls`: all of a module from the first use of one.
 
     Args:
         package: Name of the package.

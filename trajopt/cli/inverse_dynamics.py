@@ -9,8 +9,8 @@ import numpy as np
 import typer
 
 from trajopt.checks import check_non_negative, check_positive
+from trajopt.cli.common import clean_errors, new_console, show_row
 from trajopt.errors import InvalidArgumentError
-from trajopt.terminal import clean_errors, new_console, show_row
 
 if TYPE_CHECKING:
     from trajopt.inverse_dynamics import ContactFrame, ContactInverseDynamics

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trajopt.cli.common import assignments, clean_errors, new_console, show_row
 from trajopt.errors import InvalidArgumentError
-from trajopt.terminal import assignments, clean_errors, new_console, show_row
 
 if TYPE_CHECKING:
     from rich.console import Console

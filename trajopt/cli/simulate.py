@@ -1,0 +1,59 @@
+"""The command `trajopt simulate`: a robot that falls on a floor."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trajopt.cli.common import clean_errors, new_console, show_row
+
+
+def simulate_fall(
+    robot: Annotated[str, typer.Argument(help="Robot: a name, such as hyq, or a .urdf.")],
+    mode: Annotated[str, typer.Option(help="Step: RK1F, RK1I, RK2I, RK4I, BACKWARD_RK1F or BACKWARD_RK1I.")] = "RK1F",
+    duration: Annotated[float, typer.Option(help="Duration \\[s].")] = 1.0,
+    dt: Annotated[float, typer.Option(help="Time step \\[s].")] = 1e-3,
+    height: Annotated[float, typer.Option(help="Height of the lowest foot above the floor at the start \\[m].")] = 0.1,
+    configuration: Annotated[str | None, typer.Option(help="Posture to hold, such as standing.")] = None,
+    kp: Annotated[float | None, typer.Option(help="Stiffness of all joints [N m/rad].")] = None,
+    kd: Annotated[float | None, typer.Option(help="Damping of all joints [N m s/rad].")] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            help="Base: free_flyer, euler, planar or fixed; by default a .urdf floats, or is fixed where its root "
+            "link has no mass."
+        ),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Picture: .png, .pdf or .svg.")] = None,
+    animate: Annotated[Path | None, typer.Option(help="Moving picture to write: .gif, or .mp4 by ffmpeg.")] = None,
+) -> None:
+    """Let a robot fall on a floor while its joints hold a posture."""
+    from trajopt.files import check_output_path
+    from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
+    from trajopt.plotting.style import PICTURE_SUFFIXES
+    from trajopt.simulator.diffne import DiffNERobotModel
+    from trajopt.simulator.diffne.drop import Drop, stepping_mode
+
+    with clean_errors():
+        if plot is not None:
+            check_output_path(plot, "--plot", PICTURE_SUFFIXES)
+        if animate is not None:
+            check_output_path(animate, "--animate", (".gif", ".mp4"))
+        console, begin = new_console(), time.perf_counter()
+        drop = Drop(configuration=configuration, height=height, duration=duration, dt=dt, kp=kp, kd=kd)
+        m = DiffNERobotModel(None, robot, base=base)
+        m.create_simulator(mode=stepping_mode(mode))
+        with console.status(f"simulating {robot} ..."):
+            rollout = drop.run(m)
+        for key, words in rollout_report(rollout).items():
+            show_row(console, key, words)
+        show_row(console, "time", f"{time.perf_counter() - begin:.2f} s")
+        if plot is not None:
+            plot_rollout(rollout).savefig(plot)
+            show_row(console, "picture", str(plot))
+        if animate is not None:
+            animate_rollout(rollout, animate)
+            show_row(console, "animation", str(animate))
