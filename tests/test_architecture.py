@@ -45,7 +45,7 @@ LOWER = (
     *("trajopt.contacts", "trajopt.activations", "trajopt.actuation", "trajopt.residuals", "trajopt.costs"),
     *("trajopt.constraints",),
     *("trajopt.actions", "trajopt.shooting", "trajopt.simulator", "trajopt.analysis", "trajopt.callbacks"),
-    *("trajopt.solution", "trajopt.gaits", "trajopt.planar"),
+    *("trajopt.solution", "trajopt.analysis.advice", "trajopt.gaits", "trajopt.planar"),
     *("trajopt.inverse_dynamics", "trajopt.ik", "trajopt.mpc", "trajopt.sweeps", "trajopt.plotting", "trajopt.display"),
 )
 """Rooms from the ground up: each imports of these only what stands before it, or itself."""
@@ -131,7 +131,16 @@ def test_rooms_import_one_way() -> None:
 
 
 def level_of(module: str) -> int | None:
-    return next((i for i, room in enumerate(LOWER) if module == room or module.startswith(f"{room}.")), None)
+    rooms = [room for room in LOWER if module == room or module.startswith(f"{room}.")]
+    return LOWER.index(max(rooms, key=len)) if rooms else None
+
+
+def test_results_do_not_draw_themselves() -> None:
+    """Solutions name their pictures, which lie above them, see `trajopt.objects.lazy.above`."""
+    rooms = ("trajopt.solution", "trajopt.analysis", "trajopt.gaits", "trajopt.ik", "trajopt.mpc", "trajopt.sweeps")
+    drawing = ("trajopt.plotting", "trajopt.display", "matplotlib")
+    pairs = [(m, name) for m in modules() if m.startswith(rooms) for name in imports(m) if name.startswith(drawing)]
+    assert not pairs, "\n".join(f"{module} imports {name}" for module, name in pairs)
 
 
 def test_rooms_stand_on_each_other() -> None:

@@ -162,7 +162,7 @@ def _solver_and_options(case: ProblemCase, name: str | None, values: dict[str, A
 def _report(console: Console, case: ProblemCase, solution: Solution, building: float) -> None:
     """Prints the result in a few lines."""
     from trajopt.analysis import constraints_report, limits_report
-    from trajopt.solution.misses import misses
+    from trajopt.analysis.advice.missed_goals import misses
 
     show_row(console, "status", str(solution.status), "bold green" if solution.converged else "bold yellow")
     show_row(console, "cost", f"{solution.cost:.8g}")

@@ -48,7 +48,7 @@ def above(name: str) -> Callable[..., Any]:
 
     Results offer their pictures by name, so that they do not depend on those who draw them.
     """
-    room, _, name = name.partition(".")
+    room, _, name = name.rpartition(".")
     function: Callable[..., Any] = getattr(importlib.import_module(f"trajopt.{room}"), name)
     return function
 

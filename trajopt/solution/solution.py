@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.analysis.costates import adjoint
 from trajopt.checks import check_flag
 from trajopt.errors import InvalidArgumentError
 from trajopt.objects.attributes import ExplainsAttributes
@@ -22,7 +23,6 @@ from trajopt.objects.lazy import above
 from trajopt.robots import Robot
 from trajopt.shooting import inspection
 from trajopt.solution import file
-from trajopt.solution.left_out import adjoint
 from trajopt.solution.record import IterationRecord, SolverStatus
 from trajopt.solution.seconds import time_words
 from trajopt.types import Reals
@@ -278,9 +278,8 @@ class Solution(ExplainsAttributes):
 
     def explain(self) -> str:
         """Why the solver stopped, which terms and knots the cost comes from, and which knob to turn."""
-        from trajopt.solution.explanation import explain
-
-        return explain(self)
+        words: str = above("analysis.advice.explain")(self)
+        return words
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Draws everything about it in one figure and writes it to `path`; see `trajopt.plotting.plot_summary`."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.actions.expression import ActionModelExpression
+from trajopt.analysis.advice.neglected_curvature import left_out
 from trajopt.analysis.constraints import HELD
 from trajopt.errors import TrajoptError
-from trajopt.solution.left_out import left_out
 from trajopt.solution.record import IterationRecord
 
 if TYPE_CHECKING:

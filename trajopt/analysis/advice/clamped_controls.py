@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.analysis.advice.constraints import MOST, runs
 from trajopt.analysis.constraints import TOUCH
-from trajopt.solution.explained_constraints import MOST, runs
 from trajopt.types import Reals
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.analysis.costates import adjoint
 from trajopt.shooting import inspection
 from trajopt.shooting.problem import ShootingProblem
 from trajopt.shooting.values import ProblemDerivatives
@@ -49,22 +50,6 @@ class LeftOut:
     def total(self) -> float:
         """All that is left out [cost]."""
         return sum(self.sources.values())
-
-
-def adjoint(d: ProblemDerivatives, K: Reals, y: Reals) -> tuple[Reals, Reals]:
-    """Gradient of the Lagrangian along each control (T, nu), and costates λ (T + 1, ndx); see `Solution.stationarity`.
-
-    Args:
-        d: Derivatives along a trajectory.
-        K: Gains that later controls follow (T, nu, ndx).
-        y: Multipliers of the constraints (T + 1, nc).
-    """
-    Lx, Lu = d.Lx + (y[:, None] @ d.Cx)[:, 0], d.Lu + (y[:-1, None] @ d.Cu)[:, 0]
-    costates, gradient = Lx.copy(), np.zeros_like(Lu)
-    for t in range(len(Lu) - 1, -1, -1):
-        gradient[t] = Lu[t] + d.Fu[t].T @ costates[t + 1]
-        costates[t] += d.Fx[t].T @ costates[t + 1] - K[t].T @ gradient[t]
-    return gradient, costates
 
 
 def left_out(solution: Solution) -> LeftOut | None:

@@ -14,9 +14,9 @@ import trajopt
 from tests.support.unsolved import arm, pendulum, solution_of, trot
 from trajopt import problems
 from trajopt.analysis import reached, reached_words
+from trajopt.analysis.advice.missed_goals import farthest
 from trajopt.errors import InvalidArgumentError
 from trajopt.solution import Solution, SolverStatus
-from trajopt.solution.misses import farthest
 
 
 def test_a_status_that_loops_expect_is_short_and_explain_says_more() -> None:

@@ -17,15 +17,15 @@ from trajopt.analysis import (
     reached,
     reached_words,
 )
+from trajopt.analysis.advice.clamped_controls import clamped_controls, clamped_words
+from trajopt.analysis.advice.constraints import constraint_lines, moving_the_start, relaxation, softening
+from trajopt.analysis.advice.domain import left_domain
+from trajopt.analysis.advice.facts import curvature_left_out, gap_left, guess_lost, has_black_boxes, other_solvers
+from trajopt.analysis.advice.missed_goals import misses, out_of_reach
 from trajopt.analysis.basics import has_cost_terms
 from trajopt.analysis.constraints import HELD
 from trajopt.analysis.report import tipping_words, tips
 from trajopt.shooting import inspection
-from trajopt.solution.advice import curvature_left_out, gap_left, guess_lost, has_black_boxes, other_solvers
-from trajopt.solution.clamped import clamped_controls, clamped_words
-from trajopt.solution.domain import left_domain
-from trajopt.solution.explained_constraints import constraint_lines, moving_the_start, relaxation, softening
-from trajopt.solution.misses import misses, out_of_reach
 from trajopt.solution.record import SolverStatus
 from trajopt.solution.seconds import time_words
 

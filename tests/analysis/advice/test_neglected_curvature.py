@@ -14,12 +14,12 @@ import trajopt
 from trajopt import problems
 from trajopt.actions import ActionModelNumDiff
 from trajopt.actions.differential import DifferentialActionModelSymbolic
+from trajopt.analysis.advice.neglected_curvature import LeftOut, adjoint, left_out
 from trajopt.residuals import ResidualModelControl, ResidualModelState, ResidualModelSymbolic
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solution import IterationRecord, Solution, SolverStatus
-from trajopt.solution.left_out import LeftOut, adjoint, left_out
 from trajopt.solvers import DDPOptions, SolverDDP
 from trajopt.types import Reals
 
