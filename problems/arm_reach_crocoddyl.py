@@ -36,7 +36,7 @@ TALOS_START = np.array([0.173046, 1.0, -0.52366, 0.0, 0.0, 0.1, -0.005])  # [rad
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reach:
+class CrocoddylReach:
     """Start and goal of a robot.
 
     Attributes:
@@ -62,10 +62,10 @@ def _at(*position: float) -> pin.SE3:
 
 
 REACHES = {
-    "talos_arm": Reach(
+    "talos_arm": CrocoddylReach(
         frame="gripper_left_joint", start=TALOS_START, goal=_at(0.0, 0.0, 0.4), reference=(0.303866923071, CROCODDYL)
     ),
-    "kinova": Reach(
+    "kinova": CrocoddylReach(
         frame="j2s6s200_end_effector",
         start="arm_up",
         goal=_at(0.6, 0.2, 0.5),
@@ -106,7 +106,7 @@ def build(
 
 def reach_problem(
     robot: Robot,
-    reach: Reach,
+    reach: CrocoddylReach,
     *,
     T: int,
     dt: float,

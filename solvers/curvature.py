@@ -13,7 +13,7 @@ from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.options import DDPOptions
 from trajopt.solvers.riccati import Failure, Riccati, RiccatiOutcome
-from trajopt.solvers.searches import EXCESS, Step
+from trajopt.solvers.searches import EXCESS, LineStep
 from trajopt.solvers.sqp.hessian import BlendedHessian
 
 BLENDS = (1.0, 0.5, 0.25, 0.125)
@@ -190,7 +190,7 @@ class Curvature:
         self._evaluator.k[:], self._evaluator.K[:] = self._kept
         self.blend = 0.0
 
-    def judge(self, step: Step, tolerance: float) -> None:
+    def judge(self, step: LineStep, tolerance: float) -> None:
         """Learns from a step: auto is exact after ENOUGH that were short or poor, or as soon as the end is FAR.
 
         Args:
@@ -229,6 +229,6 @@ def steps_left(promised: float, before: float, tolerance: float) -> float:
     return math.log(promised / tolerance) / math.log(before / promised)
 
 
-def shortened(step: Step) -> bool:
+def shortened(step: LineStep) -> bool:
     """Whether a step was cut so short that others are worth a try, or there was none."""
     return not step.accepted or step.length <= SHORT

@@ -9,7 +9,7 @@ import numpy as np
 from trajopt.shooting.arrays import lifted
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers.riccati import Riccati
-from trajopt.solvers.searches import LineSearch, Step
+from trajopt.solvers.searches import LineSearch, LineStep
 from trajopt.types import Reals
 
 PROBE = 0.1  # step length of the rollout that shows how the dynamics bend
@@ -34,7 +34,7 @@ class GeodesicAcceleration:
     def __init__(self, evaluator: Evaluator, riccati: Riccati, search: LineSearch) -> None:
         self._e, self._riccati, self._search = evaluator, riccati, search
 
-    def bend(self, plain: Step, x0: Reals, cost: float) -> Step:
+    def bend(self, plain: LineStep, x0: Reals, cost: float) -> LineStep:
         """A curved step that is cheaper than a straight one, or that one.
 
         Args:

@@ -14,7 +14,7 @@ from trajopt.types import Reals
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SecondOrder:
+class SecondOrderKnots:
     """Positions of knots with q⁺ = q ⊕ dt v⁺: their rows of F follow from those of the velocities.
 
     With dx in the order (q, v), and J0 and J1 the Jacobians of q ⊕ w by q and by w, F_q = dt J1 F_v + (J0 | 0 | 0).
@@ -70,7 +70,7 @@ class LinearQuadratic:
     C: Reals | None = None
     d: Reals | None = None
     delta: Reals | None = None
-    second_order: SecondOrder | None = None
+    second_order: SecondOrderKnots | None = None
 
     @staticmethod
     def zeros(T: int, n: int, m: int, *, nc: int = 0, nb: int | None = None) -> LinearQuadratic:
@@ -86,7 +86,7 @@ class LinearQuadratic:
         s = n + m
         structure = None
         if nb is not None:
-            structure = SecondOrder(dt=np.zeros(T), J0=np.zeros((T, nb, nb)), J1dt=np.zeros((T, nb, nb)))
+            structure = SecondOrderKnots(dt=np.zeros(T), J0=np.zeros((T, nb, nb)), J1dt=np.zeros((T, nb, nb)))
         rows = {"C": np.zeros((T, nc, s)), "d": np.zeros((T, nc))} if nc else {}
         return LinearQuadratic(
             F=np.zeros((T, n if nb is None else n // 2, s)),
@@ -102,7 +102,7 @@ class LinearQuadratic:
     @staticmethod
     def of(e: Evaluator) -> LinearQuadratic:
         """The program of a step from the trajectory of an evaluator, on its arrays."""
-        lift = None if e.lift_size is None else SecondOrder(dt=e.dt, J0=e.J0, J1dt=e.J1dt)
+        lift = None if e.lift_size is None else SecondOrderKnots(dt=e.dt, J0=e.J0, J1dt=e.J1dt)
         arrays = {"F": e.F, "f": e.f, "g": e.g, "H": e.H, "terminal_g": e.terminal_g, "terminal_H": e.terminal_H}
         return LinearQuadratic(**arrays, second_order=lift)
 
@@ -124,7 +124,7 @@ class LinearQuadratic:
             check_rows(name, getattr(self, name), shape)
         check_rows("F", self.F, (T, rows, s), apart=True)
 
-    def _check_second_order(self, structure: SecondOrder) -> int:
+    def _check_second_order(self, structure: SecondOrderKnots) -> int:
         """Checks the arrays of a second-order system; returns the rows that F has."""
         T, half, nb = self.T, self.n // 2, np.shape(structure.J0)[-1]
         if self.n % 2 or nb > half:
@@ -161,8 +161,8 @@ class LinearQuadratic:
         arrays = {f.name: getattr(self, f.name) for f in fields(self)}
         own: dict[str, Any] = {name: array.copy() for name, array in arrays.items() if isinstance(array, np.ndarray)}
         if self.second_order is not None:
-            structure = {f.name: getattr(self.second_order, f.name).copy() for f in fields(SecondOrder)}
-            own["second_order"] = SecondOrder(**structure)
+            structure = {f.name: getattr(self.second_order, f.name).copy() for f in fields(SecondOrderKnots)}
+            own["second_order"] = SecondOrderKnots(**structure)
         return replace(self, **own)
 
     def full_F(self) -> Reals:

@@ -23,7 +23,7 @@ from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.options import DDPOptions, SolverOptions
 from trajopt.solvers.progress import Progress
 from trajopt.solvers.riccati import Failure, Riccati, RiccatiOutcome
-from trajopt.solvers.searches import LineSearch, Step
+from trajopt.solvers.searches import LineSearch, LineStep
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -296,7 +296,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             run.confirmed = curvature.ridge <= self.options.min_regularization
         return found
 
-    def _along(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Step:
+    def _along(self, run: RolloutProgress, outcome: RiccatiOutcome) -> LineStep:
         """The step along the exact direction if there is one, along the Gauss-Newton one, or the cheaper of both."""
         curvature = self._curvature
         found = self._second_order(run, outcome)
@@ -309,19 +309,19 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         curvature.judge(step, run.loose_tolerance)
         return step
 
-    def _searched(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Step:
+    def _searched(self, run: RolloutProgress, outcome: RiccatiOutcome) -> LineStep:
         """The step along the direction that the evaluator's k and K hold."""
         promise, excess = self.promise(run, outcome), self._curvature.excess
         return self._search.along(promise, run.x0, run.cost, feasible=run.feasible, excess=excess)
 
-    def _gauss_newton(self, run: RolloutProgress, outcome: RiccatiOutcome) -> Step:
+    def _gauss_newton(self, run: RolloutProgress, outcome: RiccatiOutcome) -> LineStep:
         """The step along the Gauss-Newton direction; for one cut short, the cheaper of it and one along a parabola."""
         step = self._searched(run, outcome)
         if run.feasible and self._curvature.engaged and self.options.hessian == "auto" and shortened(step):
             step = self._acceleration.bend(step, run.x0, run.cost)
         return step
 
-    def _cheaper(self, run: RolloutProgress, outcome: RiccatiOutcome, exact: Step) -> Step:
+    def _cheaper(self, run: RolloutProgress, outcome: RiccatiOutcome, exact: LineStep) -> LineStep:
         """An exact step that was short, or the Gauss-Newton one where that is cheaper."""
         e, curvature = self._evaluator, self._curvature
         blend, k, K = curvature.blend, e.k.copy(), e.K.copy()
@@ -345,7 +345,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         scale = scales.costs(self._evaluator, run.first_scale)
         return stop <= self.options.tolerance + self.options.relative_tolerance * scale
 
-    def _accept(self, run: RolloutProgress, step: Step) -> None:
+    def _accept(self, run: RolloutProgress, step: LineStep) -> None:
         if step.trajectory is None:
             self.after_failed_search(run)
             return
@@ -355,7 +355,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         self._evaluator.xs[:], self._evaluator.us[:] = step.trajectory
         run.expanded = False
 
-    def _regularize(self, run: RolloutProgress, step: Step) -> None:
+    def _regularize(self, run: RolloutProgress, step: LineStep) -> None:
         options = self.options
         if step.accepted and step.length > options.good_step:
             run.regularization = max(run.regularization / options.regularization_decrease, options.min_regularization)
@@ -367,7 +367,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         grown = max(run.regularization * options.regularization_increase, options.min_regularization)  # it may be 0
         run.regularization = min(grown, options.max_regularization)
 
-    def _check(self, run: RolloutProgress, step: Step) -> None:
+    def _check(self, run: RolloutProgress, step: LineStep) -> None:
         options, stop = self.options, step.promise.stop
         confirmed = run.confirmed or not options.confirm_gradient
         if stop <= run.loose_tolerance and run.was_feasible and confirmed and self._is_small(run, stop):

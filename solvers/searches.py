@@ -17,7 +17,7 @@ ALONE = 2  # step lengths that are tried one by one: mostly one of them is accep
 
 
 @dataclass(slots=True)
-class Step:
+class LineStep:
     """Outcome of a line search.
 
     Attributes:
@@ -85,7 +85,7 @@ class LineSearch:
         for trials in self._rooms:
             trials.lower[:], trials.upper[:] = lower, upper
 
-    def along(self, promise: Promise, x0: Reals, cost: float, *, feasible: bool, excess: float = EXCESS) -> Step:
+    def along(self, promise: Promise, x0: Reals, cost: float, *, feasible: bool, excess: float = EXCESS) -> LineStep:
         """The first accepted step along the direction that the evaluator's k and K hold.
 
         Args:
@@ -105,25 +105,29 @@ class LineSearch:
                 expected, decrease = latest.decrease(length), cost - reached
                 accepted = self._acceptance.accepts(latest, expected, decrease, feasible=feasible)
                 if accepted and trials.in_range(lane, reached):
-                    step = Step(length, True, trials.trajectory(lane), reached, decrease, expected, latest, edge=edge)
+                    step = LineStep(
+                        length, True, trials.trajectory(lane), reached, decrease, expected, latest, edge=edge
+                    )
                     return self._grown(step, x0, cost) if feasible and self._is_to_grow(step, excess) else step
-        return Step(self._last, False, None, cost, decrease, expected, latest, unbounded, edge=edge)
+        return LineStep(self._last, False, None, cost, decrease, expected, latest, unbounded, edge=edge)
 
-    def tried(self, promise: Promise, x0: Reals, cost: float, length: float) -> Step | None:
+    def tried(self, promise: Promise, x0: Reals, cost: float, length: float) -> LineStep | None:
         """The step of one length from a rollout along what the evaluator's k and K hold, if it is accepted."""
         (reached,) = self.single.roll_out(x0, (length,), None)
         expected, decrease = promise.decrease(length), cost - reached
         enough = self.single.in_range(0, reached) and self._acceptance.accepts(
             promise, expected, decrease, feasible=True
         )
-        return Step(length, True, self.single.trajectory(0), reached, decrease, expected, promise) if enough else None
+        return (
+            LineStep(length, True, self.single.trajectory(0), reached, decrease, expected, promise) if enough else None
+        )
 
-    def _is_to_grow(self, step: Step, excess: float) -> bool:
+    def _is_to_grow(self, step: LineStep, excess: float) -> bool:
         """Whether a step from a rollout is a full one that brought far more than promised, rounding apart."""
         least = NOISE * step.promise.scale
         return step.length == 1.0 < self._growth and step.decrease > excess * step.expected > least
 
-    def _grown(self, full: Step, x0: Reals, cost: float) -> Step:
+    def _grown(self, full: LineStep, x0: Reals, cost: float) -> LineStep:
         """The full step, or a longer one, as long as the cost falls."""
         best, length, trials = full, self._growth, self.single
         while True:
@@ -131,5 +135,5 @@ class LineSearch:
             if not (reached < best.cost and trials.in_range(0, reached)):
                 return replace(best, unbounded=reached <= -LARGEST)
             expected = full.promise.decrease(length)
-            best = Step(length, True, trials.trajectory(0), reached, cost - reached, expected, full.promise)
+            best = LineStep(length, True, trials.trajectory(0), reached, cost - reached, expected, full.promise)
             length *= self._growth

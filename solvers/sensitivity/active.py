@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.solvers.norms import largest
-from trajopt.solvers.sensitivity.lagrangian import FirstOrder
+from trajopt.solvers.sensitivity.lagrangian import LagrangianDerivatives
 from trajopt.types import Reals
 
 Truth = npt.NDArray[np.bool_]
@@ -32,7 +32,7 @@ class ActiveRows:
     weak: Truth
 
     @classmethod
-    def of(cls, at: FirstOrder, y: Reals, off: Truth) -> ActiveRows:
+    def of(cls, at: LagrangianDerivatives, y: Reals, off: Truth) -> ActiveRows:
         """Those of a solution.
 
         Args:
@@ -51,13 +51,13 @@ class ActiveRows:
         weak = (away < NEAR) & (pull < NEAR) & ~equal & ~off
         return cls(side, slack, weak)
 
-    def softened(self, at: FirstOrder) -> tuple[Reals, Truth]:
+    def softened(self, at: LagrangianDerivatives) -> tuple[Reals, Truth]:
         """δ of all rows (T + 1, nc), 1 / weight of a slack and 0 of hard rows; and whose multiplier is given."""
         fixed = self.slack & (at.quadratic == 0.0)
         bends = self.slack & ~fixed
         return np.divide(1.0, at.quadratic, out=np.zeros_like(at.quadratic), where=bends), fixed
 
-    def misses(self, at: FirstOrder, change: FirstOrder) -> tuple[Reals, Reals]:
+    def misses(self, at: LagrangianDerivatives, change: LagrangianDerivatives) -> tuple[Reals, Reals]:
         """By how much rows miss their equations after a change, r (T + 1, nc), and given multipliers dy (T + 1, nc).
 
         Of a slack s = side (c - b) with y = side (linear + quadratic s), dy = quadratic (dc - db) + a with

@@ -17,7 +17,7 @@ from trajopt.shooting.knots import Knots
 from trajopt.solution import Solution
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.sensitivity.active import NEAR, ActiveRows
-from trajopt.solvers.sensitivity.lagrangian import FirstOrder, Lagrangian, derivative
+from trajopt.solvers.sensitivity.lagrangian import Lagrangian, LagrangianDerivatives, derivative
 from trajopt.solvers.sensitivity.system import KKTSystem
 from trajopt.types import Ints, Reals
 
@@ -223,7 +223,7 @@ class SolutionDerivatives:
             changes = [self._changed([(t, column + int(i)) for t, column in first]) for i in order]
         return self._solved(name, shape, changes)
 
-    def _changed(self, places: list[tuple[int, int]]) -> FirstOrder:
+    def _changed(self, places: list[tuple[int, int]]) -> LagrangianDerivatives:
         """Derivative of first-order values by a number at these places of the parameter table."""
         table = self._problem._table.values
         knots, columns = (np.array(each, dtype=np.int64) for each in zip(*places))
@@ -231,7 +231,7 @@ class SolutionDerivatives:
         size = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
         step = min(max(RELATIVE * size, LEAST), MOST * size or LEAST)
 
-        def at(change: float) -> FirstOrder:
+        def at(change: float) -> LagrangianDerivatives:
             self._set(knots, columns, values + change)
             return self._lagrangian.at()
 
@@ -247,15 +247,15 @@ class SolutionDerivatives:
         if self._problem.start != "fixed":
             raise InvalidArgumentError('name: "x0" is no parameter of this problem, whose start is to be chosen')
         n = self._e.state.ndx
-        zero = FirstOrder(**{name: np.zeros_like(value) for name, value in vars(self._at).items()})
+        zero = LagrangianDerivatives(**{name: np.zeros_like(value) for name, value in vars(self._at).items()})
         changes = []
         for i in range(n):
             gaps = np.zeros_like(zero.gaps)
             gaps[0, i] = 1.0
-            changes.append(FirstOrder(**{**vars(zero), "gaps": gaps}))
+            changes.append(LagrangianDerivatives(**{**vars(zero), "gaps": gaps}))
         return self._solved(START, (n,), changes)
 
-    def _solved(self, name: str, shape: tuple[int, ...], changes: list[FirstOrder]) -> Sensitivity:
+    def _solved(self, name: str, shape: tuple[int, ...], changes: list[LagrangianDerivatives]) -> Sensitivity:
         e, first, s = self._e, self._first, self._e.state.ndx + self._e.nu
         lq, rows = self._system._lq, self._system._y.shape
         dxs, dus = np.zeros((e.T + 1, e.state.ndx, len(changes))), np.zeros((e.T, e.nu, len(changes)))
@@ -273,7 +273,7 @@ class SolutionDerivatives:
             name=name, shape=shape, dxs=dxs, dus=dus, dcost=dcost, residual=worst, _solution=self.solution
         )
 
-    def _cost_of(self, change: FirstOrder) -> float:
+    def _cost_of(self, change: LagrangianDerivatives) -> float:
         """Derivative of the optimal cost: that of the Lagrangian at fixed x, u (the envelope theorem)."""
         active, at, y = self._active, self._at, self._lagrangian.y
         bound, moved = (np.where(active.side > 0.0, each.upper, each.lower) for each in (at, change))

@@ -20,7 +20,7 @@ KINKED = 1e-6  # that in differences of costs, whose barriers have kinks
 
 
 @dataclass(frozen=True, kw_only=True)
-class FirstOrder:
+class LagrangianDerivatives:
     """The Lagrangian L = Σ l + λᵀ (f ⊖ x̄⁺ - dx⁺) + yᵀ c and its derivatives, in coordinates (dx, du) at x̄, ū.
 
     Attributes:
@@ -46,7 +46,7 @@ class FirstOrder:
     cost: Reals
 
 
-def derivative(of: Callable[[float], FirstOrder], step: float) -> FirstOrder:
+def derivative(of: Callable[[float], LagrangianDerivatives], step: float) -> LagrangianDerivatives:
     """Derivative of first-order values by a number at 0: central differences of fourth order.
 
     Bounds and weights that are infinite have derivative 0.
@@ -54,11 +54,11 @@ def derivative(of: Callable[[float], FirstOrder], step: float) -> FirstOrder:
     far, near = [of(2.0 * s) for s in (step, -step)], [of(s) for s in (step, -step)]
     found = {}
     with np.errstate(invalid="ignore"):
-        for name in (field.name for field in fields(FirstOrder)):
+        for name in (field.name for field in fields(LagrangianDerivatives)):
             (a, b), (c, d) = ((getattr(each, name) for each in pair) for pair in (near, far))
             slope = (8.0 * (a - b) - (c - d)) / (12.0 * step)
             found[name] = np.where(np.isfinite(a), slope, 0.0)
-    return FirstOrder(**found)
+    return LagrangianDerivatives(**found)
 
 
 class Lagrangian:
@@ -105,7 +105,7 @@ class Lagrangian:
         e.expand(None)
         e.check_finite()
 
-    def at(self) -> FirstOrder:
+    def at(self) -> LagrangianDerivatives:
         """First-order values at x̄, ū, for the parameters as they are now.
 
         Raises:
@@ -116,7 +116,7 @@ class Lagrangian:
         gaps = np.zeros_like(self.lam)
         gaps[1:] = self._of_states["difference"](self.xs[1:], e.xnext)[0][..., 0]
         (running, end), (lower, upper), (linear, quadratic) = self._of_constraints(), e.row_bounds(), e.row_softness()
-        return FirstOrder(
+        return LagrangianDerivatives(
             running=e.g + running,
             end=e.terminal_g + end,
             gaps=gaps,

@@ -14,7 +14,7 @@ from trajopt.shooting.linear_trial import LinearTrial, Retraction
 from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp.merit import Taken, infeasibility, merit, sufficient
 from trajopt.solvers.sqp.progress import SQPProgress
-from trajopt.solvers.sqp.rows import ConstraintRows
+from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals
 
 MARGIN = 1e-5  # γ: part of the infeasibility by which a step must improve on an entry, in either measure
@@ -55,7 +55,7 @@ class FilterSearch:
             self._retraction.prepare()
 
     def along(
-        self, run: SQPProgress, rows: ConstraintRows, step: QPSolution, before: float, slope: float, correct: Correct
+        self, run: SQPProgress, rows: RowBounds, step: QPSolution, before: float, slope: float, correct: Correct
     ) -> Taken | None:
         """The first step that is acceptable; None if there is none."""
         at = run.infeasibility
@@ -79,7 +79,7 @@ class FilterSearch:
                         return taken
         return None
 
-    def _expanded(self, run: SQPProgress, rows: ConstraintRows, step: QPSolution, judge: _Judge) -> Taken | None:
+    def _expanded(self, run: SQPProgress, rows: RowBounds, step: QPSolution, judge: _Judge) -> Taken | None:
         """The full step, expanded, if it is acceptable."""
         e, x0 = self._e, None if rows.chosen else run.x0
         assert self._retraction is not None
@@ -93,7 +93,7 @@ class FilterSearch:
         e.expand(x0)
         return None
 
-    def _tried(self, run: SQPProgress, rows: ConstraintRows, step: QPSolution, length: float) -> tuple[Taken, float]:
+    def _tried(self, run: SQPProgress, rows: RowBounds, step: QPSolution, length: float) -> tuple[Taken, float]:
         """A trial, and its infeasibility."""
         trial = self._trial
         trial.dx[:], trial.du[:] = step.dx, rows.within_limits(step.du, self._e.us)

@@ -10,7 +10,7 @@ import numpy as np
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers.qp import QPSolution
 from trajopt.solvers.sqp.progress import SQPProgress
-from trajopt.solvers.sqp.rows import ConstraintRows
+from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals
 
 DECREASE = 1e-4  # part of the promised decrease of the merit that must come with the Hessian of the Lagrangian, and
@@ -42,7 +42,7 @@ class Taken:
     expanded: bool = False
 
 
-def merit(run: SQPProgress, rows: ConstraintRows, cost: float, c: Reals) -> float:
+def merit(run: SQPProgress, rows: RowBounds, cost: float, c: Reals) -> float:
     """Scaled cost and slacks, of rollouts with the augmented Lagrangian of rows c (T + 1, nc); inf if no number."""
     if not math.isfinite(cost):
         return math.inf
@@ -55,7 +55,7 @@ def merit(run: SQPProgress, rows: ConstraintRows, cost: float, c: Reals) -> floa
     return reached if math.isfinite(reached) else math.inf
 
 
-def merit_slope(run: SQPProgress, rows: ConstraintRows, e: Evaluator, step: QPSolution) -> float:
+def merit_slope(run: SQPProgress, rows: RowBounds, e: Evaluator, step: QPSolution) -> float:
     """Derivative of the merit at the evaluator's trajectory along a step; that of slacks is their decrease."""
     n = e.state.ndx
     cost = np.vdot(e.g[:, :n], step.dx[:-1]) + np.vdot(e.g[:, n:], step.du) + e.terminal_g @ step.dx[-1]
@@ -66,7 +66,7 @@ def merit_slope(run: SQPProgress, rows: ConstraintRows, e: Evaluator, step: QPSo
     return slope + float((run.penalty.gradient(rows.penalized(e.c)) * rows.of_general(step.rows)).sum())
 
 
-def promised_merit(run: SQPProgress, rows: ConstraintRows, e: Evaluator, step: QPSolution) -> float:
+def promised_merit(run: SQPProgress, rows: RowBounds, e: Evaluator, step: QPSolution) -> float:
     """The merit that Gauss-Newton's model of the cost, and rows to first order, promise after a full step."""
     cost = float(e.cost + _by_model(e.g, e.H, np.hstack([step.dx[:-1], step.du])))
     cost += float(_by_model(e.terminal_g, e.terminal_H, step.dx[-1]))

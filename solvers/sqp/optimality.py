@@ -10,7 +10,7 @@ from trajopt.solvers.options import SQPOptions
 from trajopt.solvers.sqp.merit import infeasibility
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.quadratic_model import QuadraticModel
-from trajopt.solvers.sqp.rows import ConstraintRows
+from trajopt.solvers.sqp.rows import RowBounds
 
 SLIGHT = 0.01  # part of the squared violations; a promise below it counts as none
 LARGE = 100.0  # mean of the multipliers, of the scaled cost, beyond which stationarity is relative to it
@@ -18,7 +18,7 @@ LARGE = 100.0  # mean of the multipliers, of the scaled cost, beyond which stati
 LARGEST = 1e4  # times smaller than it is stationarity is taken at most: multipliers of a wild trajectory say nothing
 
 
-def measure(run: SQPProgress, e: Evaluator, rows: ConstraintRows, model: QuadraticModel) -> None:
+def measure(run: SQPProgress, e: Evaluator, rows: RowBounds, model: QuadraticModel) -> None:
     """Sets gap, violation, infeasibility, stationarity and complementarity of a trajectory that was expanded.
 
     The last two are relative to the multipliers where these are large (Wächter, Biegler, On the implementation of an
@@ -34,7 +34,7 @@ def measure(run: SQPProgress, e: Evaluator, rows: ConstraintRows, model: Quadrat
 
 
 def cannot_get_closer(
-    run: SQPProgress, e: Evaluator, rows: ConstraintRows, model: QuadraticModel, options: SQPOptions
+    run: SQPProgress, e: Evaluator, rows: RowBounds, model: QuadraticModel, options: SQPOptions
 ) -> bool:
     """Whether rows stay violated under the largest penalty, and no controls within their limits promise otherwise.
 

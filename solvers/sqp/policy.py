@@ -13,7 +13,7 @@ from trajopt.shooting.trials import Trials
 from trajopt.solvers.qp import QPSolution
 from trajopt.solvers.sqp.merit import Taken, merit, sufficient
 from trajopt.solvers.sqp.progress import SQPProgress
-from trajopt.solvers.sqp.rows import ConstraintRows
+from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals
 
 WILD = 1e3  # times the merit of the guess's rollout: what the first rollout of a policy must not exceed
@@ -47,7 +47,7 @@ class PolicySearch:
             for call in trials.calls:
                 call.prepare()
 
-    def limit(self, rows: ConstraintRows) -> None:
+    def limit(self, rows: RowBounds) -> None:
         """Takes the limits of the controls."""
         for trials in self._trials:
             trials.lower[:], trials.upper[:] = rows.u_lower, rows.u_upper
@@ -69,9 +69,7 @@ class PolicySearch:
         e.us[:] = kept
         return False
 
-    def along(
-        self, run: SQPProgress, rows: ConstraintRows, step: QPSolution, before: float, slope: float
-    ) -> Taken | None:
+    def along(self, run: SQPProgress, rows: RowBounds, step: QPSolution, before: float, slope: float) -> Taken | None:
         """The first rollout with enough decrease of the merit that turns no state by more than FAR.
 
         Near the end it may be one without, see `_leap`. From a guess with gaps, whose merit says little, it is the
@@ -100,9 +98,7 @@ class PolicySearch:
         spare = plain if spare is None else spare
         return spare if spare is not None else self._leap(run, rows, step, before, slope)
 
-    def _leap(
-        self, run: SQPProgress, rows: ConstraintRows, step: QPSolution, before: float, slope: float
-    ) -> Taken | None:
+    def _leap(self, run: SQPProgress, rows: RowBounds, step: QPSolution, before: float, slope: float) -> Taken | None:
         """The full step though it raises the merit, near the end, where no part of it lowers it: a few times.
 
         It leads past a bend of the cost, such as a quadratic barrier's at its bound, to where the Hessian has it.
@@ -120,7 +116,7 @@ class PolicySearch:
         """Largest rotation of a lane's states from the trajectory, about one axis [rad]."""
         return float(np.abs(trials.dx[lane][:, self._rotations]).max(initial=0.0))
 
-    def _plain(self, run: SQPProgress, rows: ConstraintRows, step: QPSolution) -> Taken | None:
+    def _plain(self, run: SQPProgress, rows: RowBounds, step: QPSolution) -> Taken | None:
         """The rollout of the guess's controls or that of none, whichever has the smaller merit; None if both diverge.
 
         Controls that hold an underactuated system at rest may drive it far from there.
@@ -145,7 +141,7 @@ class PolicySearch:
         """
         return taken is None or (taken.length == 0.0 and taken.merit > LOST * abs(promised))
 
-    def _tried(self, rows: ConstraintRows, step: QPSolution) -> Iterator[tuple[Trials, int, float, float]]:
+    def _tried(self, rows: RowBounds, step: QPSolution) -> Iterator[tuple[Trials, int, float, float]]:
         e, (single, many) = self._e, self._trials
         turns = [(single, self._lengths[:1])]
         turns += [(many, self._lengths[i : i + lane_count()]) for i in range(1, len(self._lengths), lane_count())]

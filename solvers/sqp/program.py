@@ -11,7 +11,7 @@ from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import QPSolution, StageQP
 from trajopt.solvers.sqp.hessian import BlendedHessian
-from trajopt.solvers.sqp.rows import ConstraintRows
+from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals
 
 PROXIMAL = 1e-8  # curvature along a start that nothing else holds
@@ -77,7 +77,7 @@ class StepProgram:
         padding[0, n:], padding[0, n : 2 * n], padding[1:, n + e.nu :] = 1.0, PROXIMAL, 1.0
         return lq
 
-    def take(self, scale: float, rows: ConstraintRows) -> None:
+    def take(self, scale: float, rows: RowBounds) -> None:
         """Takes gradients, rows and gaps of the evaluator."""
         e, qp = self._e, self.qp
         self.scale = scale
@@ -109,7 +109,7 @@ class StepProgram:
         """Takes δ and the multipliers that proximal rows start from, (T + 1, nc) each, or one number for all."""
         self._delta[:], self._y_ref[:] = delta, y_ref
 
-    def set_soft(self, rows: ConstraintRows) -> None:
+    def set_soft(self, rows: RowBounds) -> None:
         """Takes the weights of slacks, times the scale of the cost."""
         if not (rows.any_soft or self._any_soft):  # they are those of hard rows
             return
@@ -118,7 +118,7 @@ class StepProgram:
         np.multiply(rows.soft_linear, self.scale, out=linear)
         np.multiply(rows.soft_quadratic, self.scale, out=quadratic)
 
-    def correct(self, f: Reals, c: Reals, rows: ConstraintRows, step: QPSolution) -> None:
+    def correct(self, f: Reals, c: Reals, rows: RowBounds, step: QPSolution) -> None:
         """Adds to gaps and rows what a full step has missed: a second-order correction.
 
         Args:
@@ -130,12 +130,12 @@ class StepProgram:
         self._f += f
         self._bound(rows, c - step.rows)
 
-    def restore(self, f: Reals, rows: ConstraintRows) -> None:
+    def restore(self, f: Reals, rows: RowBounds) -> None:
         """Takes back what `correct` has added, to gaps f (T + 1, ndx)."""
         self._f[:] = f
         self._bound(rows, self._e.c)
 
-    def _bound(self, rows: ConstraintRows, c: Reals) -> None:
+    def _bound(self, rows: RowBounds, c: Reals) -> None:
         """Bounds of a change of rows c."""
         np.subtract(rows.lower, c, out=self._lower)
         np.subtract(rows.upper, c, out=self._upper)

@@ -12,7 +12,7 @@ from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp.inner import InnerSolver
 from trajopt.solvers.sqp.program import StepProgram
 from trajopt.solvers.sqp.progress import SQPProgress
-from trajopt.solvers.sqp.rows import ConstraintRows
+from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals
 
 LEAST_BLEND = 0.02  # of the exact Hessian; below it is left out
@@ -59,12 +59,12 @@ class QuadraticModel:
         if self._exact is not None:
             self._exact.prepare()
 
-    def take(self, run: SQPProgress, rows: ConstraintRows) -> None:
+    def take(self, run: SQPProgress, rows: RowBounds) -> None:
         """Takes what was expanded at the evaluator's trajectory."""
         self._program, self._inner = self._pair(shared=self._simple)
         self._program.take(run.scale if self._scaled else 1.0, rows)
 
-    def solve(self, run: SQPProgress, rows: ConstraintRows, *, proximal: bool) -> tuple[QPSolution, float]:
+    def solve(self, run: SQPProgress, rows: RowBounds, *, proximal: bool) -> tuple[QPSolution, float]:
         """The step, and δ; INDEFINITE if even a large δ does not help.
 
         Args:
@@ -97,7 +97,7 @@ class QuadraticModel:
                 ridge = 8.0 * ridge if increased else max(FIRST_RIDGE, ridge / 3.0)
                 increased = True
 
-    def _leave_shared(self, run: SQPProgress, rows: ConstraintRows, *, proximal: bool) -> None:
+    def _leave_shared(self, run: SQPProgress, rows: RowBounds, *, proximal: bool) -> None:
         """Goes on with a program that has a Hessian of its own."""
         scale = self._program.scale
         self._program, self._inner = self._pair(shared=False)
@@ -105,7 +105,7 @@ class QuadraticModel:
         self._set_rows(run, rows, proximal=proximal)
         self._inner.start_from(self._padded(run))
 
-    def _set_rows(self, run: SQPProgress, rows: ConstraintRows, *, proximal: bool) -> None:
+    def _set_rows(self, run: SQPProgress, rows: RowBounds, *, proximal: bool) -> None:
         """Hands slacks and proximal rows to the program."""
         if not self._e.nc:
             return
@@ -118,7 +118,7 @@ class QuadraticModel:
         else:
             program.set_proximal(0.0, 0.0)
 
-    def corrected(self, run: SQPProgress, rows: ConstraintRows, step: QPSolution, f: Reals, c: Reals) -> QPSolution:
+    def corrected(self, run: SQPProgress, rows: RowBounds, step: QPSolution, f: Reals, c: Reals) -> QPSolution:
         """The last step with a second-order correction: it makes up for gaps f and rows c after a full step."""
         before = self._e.f.copy()
         try:

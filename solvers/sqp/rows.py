@@ -13,7 +13,7 @@ from trajopt.solvers.sqp.row_sizes import RowSizes
 from trajopt.types import Reals
 
 
-class ConstraintRows:
+class RowBounds:
     """Bounds of all rows, limits of the controls, and bounds of a start that is to be chosen.
 
     A hard row that is one control but for a constant is a limit: steps keep it, and rollouts clip that control. Rows

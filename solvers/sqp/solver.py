@@ -26,7 +26,7 @@ from trajopt.solvers.sqp.optimality import cannot_get_closer, measure
 from trajopt.solvers.sqp.policy import FLAT, PolicySearch, is_nearly_a_motion, is_noisy
 from trajopt.solvers.sqp.progress import Left, SQPProgress
 from trajopt.solvers.sqp.quadratic_model import FIRST_RIDGE, QuadraticModel
-from trajopt.solvers.sqp.rows import ConstraintRows
+from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals
 
 STUCK = 3  # iterations in a row after which what cannot get closer counts as infeasible
@@ -109,7 +109,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             e.expand(self._x0(run))
             expanded = e.xs.copy(), e.us.copy()
             self.problem.warn_of_given_rows(e.c[0])
-        rows = self._rows = ConstraintRows(e, self.problem)
+        rows = self._rows = RowBounds(e, self.problem)
         self._search.limit(rows)
         e.xs[0], e.us[:] = rows.within_start(e.xs[0]), np.clip(e.us, rows.u_lower, rows.u_upper)
         run.guess = e.xs.copy(), e.us.copy()

@@ -13,7 +13,7 @@ import pytest
 
 from trajopt import problems
 from trajopt.display import CallbackDisplay
-from trajopt.display.iterate import Iterate
+from trajopt.display.iterate import ShownIterate
 from trajopt.errors import InvalidArgumentError
 from trajopt.mpc import MPCController, MPCOptions, simulate
 from trajopt.types import Reals
@@ -131,7 +131,7 @@ def test_bodies_and_paths_follow_other_trajectories(name: str) -> None:
     from trajopt.display.callback import _LIVE
 
     problem = problems.load(name, **({"robot": "planar-3r"} if name == "arm-reach" else {})).problem
-    first, rng = Iterate.at_rest(problem), np.random.default_rng(0)
+    first, rng = ShownIterate.at_rest(problem), np.random.default_rng(0)
     xs = first.xs + 0.1 * np.cumsum(rng.normal(size=first.xs.shape), axis=0)
     scenes = [Recording(), Recording()]
     actor = Actor(scenes[0], first, "/a", layers=_LIVE)  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, MissingDependencyError, ModelEvaluationError
 from trajopt.plotting.animation import frame_times
 from trajopt.plotting.film import film_of
-from trajopt.plotting.stage import Stage
+from trajopt.plotting.stage import FilmStage
 from trajopt.problems.cart_pole import DifferentialActionModelCartPole
 from trajopt.solution import Solution
 from trajopt.states import StateVector
@@ -45,7 +45,7 @@ def points(curve: Any) -> Reals:
     return rows[np.isfinite(rows).all(axis=1)]
 
 
-def bones(stage: Stage) -> Reals:
+def bones(stage: FilmStage) -> Reals:
     return np.concatenate([points(curve) for curve in stage._bones])
 
 
@@ -76,7 +76,7 @@ def test_real_time_is_the_default(tmp_path: Path) -> None:
 def test_joints_of_an_arm_are_where_pinocchio_puts_them() -> None:
     solution = arm()
     assert solution.robot is not None
-    model, stage = solution.robot.model, Stage(film_of(solution))
+    model, stage = solution.robot.model, FilmStage(film_of(solution))
     assert solution.times is not None
     for time, q in [
         (solution.times[7], solution.xs[7, :3]),
@@ -100,7 +100,7 @@ def test_joints_of_an_arm_are_where_pinocchio_puts_them() -> None:
 def test_forces_of_the_feet_that_stand_are_arrows() -> None:
     solution = trot()
     motion, film = legged_motion(solution), film_of(solution)
-    stage = Stage(film)
+    stage = FilmStage(film)
     seen = set()
     for t in np.flatnonzero(motion.takes_time):
         stage.show(float(motion.abscissa[t]), "")
@@ -116,7 +116,7 @@ def test_forces_of_the_feet_that_stand_are_arrows() -> None:
 
 
 def test_the_ground_is_at_the_footholds_and_sides_have_shades() -> None:
-    stage = Stage(film_of(trot()))
+    stage = FilmStage(film_of(trot()))
     ground = [line for line in stage._axes.get_lines() if line.get_label() == "_ground"]
     assert ground[0].get_ydata()[0] == pytest.approx(0.0, abs=1e-6)
     stage.show(0.0, "")
@@ -126,7 +126,7 @@ def test_the_ground_is_at_the_footholds_and_sides_have_shades() -> None:
 
 def test_left_and_right_legs_do_not_hide_each_other() -> None:
     """At the first knot both sides stand alike; seen exactly from the side they would be one line."""
-    stage = Stage(film_of(trot()))
+    stage = FilmStage(film_of(trot()))
     stage.show(0.0, "")
     far, _, near = (points(curve) for curve in stage._bones)
     apart = np.abs(far - near)[:, 0]
@@ -139,7 +139,7 @@ def test_a_leg_keeps_its_colour_when_the_body_leans_over_it() -> None:
     xs = solution.xs.copy()
     xs[1:, 1] += np.linspace(0.0, 0.5, len(xs) - 1)  # the base moves to the left, and the hips with it
     xs[1:, 3:7] = [np.sin(0.6), 0.0, 0.0, np.cos(0.6)]
-    stage = Stage(film_of(dataclasses.replace(solution, xs=xs)))
+    stage = FilmStage(film_of(dataclasses.replace(solution, xs=xs)))
     sizes = []
     for time in (0.0, float(stage.film.times[-1])):
         stage.show(time, "")
@@ -157,14 +157,14 @@ def test_a_leg_keeps_its_colour_when_the_body_leans_over_it() -> None:
     ],
 )
 def test_a_legend_says_what_is_what(make: Callable[[], Solution], expected: list[str]) -> None:
-    stage = Stage(film_of(make()))
+    stage = FilmStage(film_of(make()))
     (legend,) = stage.figure.legends
     assert [text.get_text() for text in legend.get_texts()] == expected
 
 
 def test_the_key_of_forces_is_to_scale() -> None:
     film = film_of(trot())
-    stage = Stage(film)
+    stage = FilmStage(film)
     (text,) = [text for text in stage._axes.texts if "contact force:" in text.get_text()]
     force = float(text.get_text().split()[2])
     tips = [line.get_xydata() for line in stage._axes.get_lines() if not line.get_clip_on() and len(line.get_xydata())]
@@ -185,7 +185,7 @@ def test_a_pendulum_has_the_length_of_its_solve() -> None:
     problem.set_parameter("length", 0.8)
     solution = solution_of(problem, np.array([[0.3 * t, 0.0] for t in range(6)]), np.zeros((5, 1)))
     problem.set_parameter("length", 0.5)
-    stage = Stage(film_of(solution))
+    stage = FilmStage(film_of(solution))
     stage.show(0.1, "")
     np.testing.assert_allclose(points(stage._bones[2])[-1], 0.8 * np.array([np.sin(1.5), -np.cos(1.5)]), atol=1e-12)
 
@@ -214,7 +214,7 @@ def test_gaits_draw_the_paths_of_all_feet_and_mark_no_foothold_as_a_target() -> 
 
 def test_obstacles_stand_where_they_are(tmp_path: Path) -> None:
     solution = solved("unicycle")
-    stage = Stage(film_of(solution, [[-0.5, 0.2, 0.1]]))  # the plane of the wheels, seen from above
+    stage = FilmStage(film_of(solution, [[-0.5, 0.2, 0.1]]))  # the plane of the wheels, seen from above
     (body,) = [patch for patch in stage._axes.patches if patch.get_label() == "_obstacle"]
     np.testing.assert_allclose(np.linalg.norm(body.get_xy() - [-0.5, 0.2], axis=1), 0.1)
     plain, full = tmp_path / "plain.gif", tmp_path / "full.gif"
@@ -226,7 +226,7 @@ def test_obstacles_stand_where_they_are(tmp_path: Path) -> None:
 
 
 def test_obstacles_far_from_the_motion_are_inside_of_the_picture() -> None:
-    wide = Stage(film_of(solved("unicycle"), [[3.0, 0.0, 0.5]]))
+    wide = FilmStage(film_of(solved("unicycle"), [[3.0, 0.0, 0.5]]))
     assert wide._axes.get_xlim()[1] >= 3.5
 
 
@@ -236,14 +236,16 @@ def test_obstacles_beside_a_walking_robot_are_turned_with_it() -> None:
     (ball,) = film_of(trot(), [[0.2, 0.0, 0.3, 0.1]]).obstacles
     np.testing.assert_allclose(ball, [0.2, 0.0, 0.3, 0.1], atol=1e-12)
     assert [
-        patch for patch in Stage(film_of(trot(), [[0.5, 0.4, 0.1]]))._axes.patches if patch.get_label() == "_obstacle"
+        patch
+        for patch in FilmStage(film_of(trot(), [[0.5, 0.4, 0.1]]))._axes.patches
+        if patch.get_label() == "_obstacle"
     ]
 
 
 def test_a_body_has_its_axes_and_its_goal() -> None:
     solution = solved("unicycle")
     film = film_of(solution)
-    stage = Stage(film)
+    stage = FilmStage(film)
     stage.show(0.0, "")
     start, end = points(stage._axes_of_body[0])
     np.testing.assert_allclose(start, [-1.0, -1.0])

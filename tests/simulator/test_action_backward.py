@@ -12,7 +12,7 @@ from trajopt.errors import ModelEvaluationError, UnsupportedOperationError
 from trajopt.kernels.steps.iteration import Iteration
 from trajopt.shooting import programs
 from trajopt.simulator import ActionModelSimulator, Simulator
-from trajopt.simulator.batch import Batch
+from trajopt.simulator.batch import StateBatch
 from trajopt.simulator.programs import values_program
 from trajopt.solvers import SolverBoxDDP, SolverBoxFDDP, SolverDDP, SolverFDDP, SolverIpopt, SolverSQP, SQPOptions
 
@@ -138,7 +138,7 @@ def test_implicit_steps_have_the_bits_of_their_lanes_and_agree_with_128() -> Non
         [state(depth, seed, speed) for depth in (-0.1, 1e-3, 0.02) for seed in (0, 1) for speed in (0.1, 5.0)]
     )
     program = values_program(sim.model, controlled=False, stepping=True)
-    batch = Batch(program, len(xs))
+    batch = StateBatch(program, len(xs))
     batch.qdqs[:], batch.parameters[:] = xs, sim.model.layout.column({"dt": DT})
     batch.run()
     for x, found in zip(xs, batch.results[0].reshape(len(xs), -1)):

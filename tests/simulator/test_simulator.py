@@ -18,7 +18,7 @@ from trajopt.errors import (
     UnknownNameError,
 )
 from trajopt.simulator import ExternalWrench, MDPContact, Plane, Simulator
-from trajopt.simulator.batch import Batch
+from trajopt.simulator.batch import StateBatch
 
 DT = 2e-3
 
@@ -40,8 +40,8 @@ def test_batches_have_the_bits_of_single_steps(mode: str) -> None:
 def test_threads_of_a_simulator_are_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are asked for, and those of the process stay."""
     asked: list[int | None] = []
-    run = Batch.run
-    monkeypatch.setattr(Batch, "run", lambda batch, most=None: (asked.append(most), run(batch, most)))
+    run = StateBatch.run
+    monkeypatch.setattr(StateBatch, "run", lambda batch, most=None: (asked.append(most), run(batch, most)))
     monkeypatch.setattr("trajopt.kernels.threads.set_num_threads", lambda n: pytest.fail("the process's threads"))
     sim, inputs = simulator(), [state(0.01), state(0.02, 1)]
     sim.simulate_batched(DT, inputs)

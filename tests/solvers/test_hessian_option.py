@@ -36,7 +36,7 @@ from trajopt.solvers.curvature import BAD, BLENDS, ENOUGH, FIRST_RIDGE, STEADY, 
 from trajopt.solvers.geodesic import GeodesicAcceleration
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.riccati import Riccati
-from trajopt.solvers.searches import LineSearch, Step
+from trajopt.solvers.searches import LineSearch, LineStep
 from trajopt.solvers.sqp.solver import CUT
 from trajopt.states import StateVector
 
@@ -298,9 +298,9 @@ def choice_of(options: DDPOptions) -> Curvature:
     return Curvature(e, Riccati(LinearQuadratic.of(e), K=e.K, k=e.k), options)
 
 
-def step(length: float, *, accepted: bool = True, decrease: float = 1.0, d0: float = 2.0) -> Step:
+def step(length: float, *, accepted: bool = True, decrease: float = 1.0, d0: float = 2.0) -> LineStep:
     """A step whose direction promises d0 / 2."""
-    return Step(length, accepted, None, 0.0, decrease, 1.0, Promise(d0, -d0))
+    return LineStep(length, accepted, None, 0.0, decrease, 1.0, Promise(d0, -d0))
 
 
 def test_steps_that_fail_raise_the_ridge() -> None:

@@ -13,7 +13,7 @@ from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import InteriorPoint, InteriorPointOptions, QPSolution, QPStatus, StageQP, interior_point
 from trajopt.solvers.sqp.program import StepProgram
-from trajopt.solvers.sqp.rows import ConstraintRows
+from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals
 
 OPTIONS = InteriorPointOptions()
@@ -26,7 +26,7 @@ def program() -> tuple[StepProgram, Reals]:
     e.xs[:], e.us[:] = problem.x0, problem.quasi_static(np.tile(problem.x0, (problem.T, 1)))
     e.expand(problem.x0)
     found = StepProgram(e, None, chosen=False, bounded=False, shared=True)
-    found.take(1.0, ConstraintRows(e, problem))
+    found.take(1.0, RowBounds(e, problem))
     return found, e.f[0]
 
 

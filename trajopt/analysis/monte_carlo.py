@@ -148,16 +148,16 @@ class Batches:
 
     def __init__(self, state: StateAbstract, size: int) -> None:
         self.integrate, self.difference = (StateLanes(state, name, size) for name in ("integrate", "difference"))
-        self._size, self._models = size, dict[ActionModelAbstract, Batch]()
+        self._size, self._models = size, dict[ActionModelAbstract, StepBatch]()
 
-    def of(self, model: ActionModelAbstract) -> Batch:
+    def of(self, model: ActionModelAbstract) -> StepBatch:
         """The batch of a model."""
         if model not in self._models:
-            self._models[model] = Batch(model, self._size)
+            self._models[model] = StepBatch(model, self._size)
         return self._models[model]
 
 
-class Batch:
+class StepBatch:
     """x⁺ = f(x, u) of an action model at many points, several lanes at a time.
 
     Args:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import pinocchio as pin
 
-from trajopt.articulations.declared import Joint, Link
+from trajopt.articulations.declared import DeclaredJoint, DeclaredLink
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots.masses import check_masses
 
@@ -15,7 +15,10 @@ _CURE = "give its link a mass, and an inertia or a solid such as add_sphere(link
 
 
 def assembled(
-    name: str, links: Mapping[str, Link], joints: Iterable[Joint], frames: Iterable[tuple[str, str, pin.SE3]]
+    name: str,
+    links: Mapping[str, DeclaredLink],
+    joints: Iterable[DeclaredJoint],
+    frames: Iterable[tuple[str, str, pin.SE3]],
 ) -> pin.Model:
     """The model, depth first: each joint is followed by those of its child's subtree, in the order of declaration.
 
@@ -43,7 +46,7 @@ def assembled(
     return model
 
 
-def _ordered(links: Mapping[str, Link], joints: list[Joint]) -> list[Joint]:
+def _ordered(links: Mapping[str, DeclaredLink], joints: list[DeclaredJoint]) -> list[DeclaredJoint]:
     held = {joint.child for joint in joints}
     loose = [link for link in links if link not in held]
     if not links or loose:
@@ -53,7 +56,7 @@ def _ordered(links: Mapping[str, Link], joints: list[Joint]) -> list[Joint]:
             f"joints: expected one for each link, got {got}; add_free('world', {first!r}) lets it float, "
             f"add_fixed('world', {first!r}) holds it"
         )
-    found: list[Joint] = []
+    found: list[DeclaredJoint] = []
     waiting = [joint for joint in reversed(joints) if joint.parent == WORLD]
     while waiting:
         joint = waiting.pop()
@@ -70,7 +73,7 @@ def _ordered(links: Mapping[str, Link], joints: list[Joint]) -> list[Joint]:
 
 
 def _add(
-    model: pin.Model, link: Link, joint: Joint, parent: int, offset: pin.SE3, frame: int
+    model: pin.Model, link: DeclaredLink, joint: DeclaredJoint, parent: int, offset: pin.SE3, frame: int
 ) -> tuple[int, pin.SE3, int]:
     """Adds a joint and its link; returns the link's joint, its placement on it, and its frame."""
     place = offset * joint.X_p

@@ -14,7 +14,7 @@ import pinocchio as pin
 
 from trajopt.articulations.assembly import WORLD, assembled
 from trajopt.articulations.axes import Axis, check_limit, sliding_axes, turning_axes
-from trajopt.articulations.declared import Joint, Link, are_moments
+from trajopt.articulations.declared import DeclaredJoint, DeclaredLink, are_moments
 from trajopt.checks import (
     check_array,
     check_bounds,
@@ -54,8 +54,8 @@ class ArticulationBuilder(Immutable):
     """
 
     def __init__(self) -> None:
-        self._links: dict[str, Link] = {}
-        self._joints: dict[str, Joint] = {}
+        self._links: dict[str, DeclaredLink] = {}
+        self._joints: dict[str, DeclaredJoint] = {}
         self._frames: dict[str, tuple[str, pin.SE3]] = {}
 
     def add_link(
@@ -84,7 +84,7 @@ class ArticulationBuilder(Immutable):
             raise InvalidArgumentError("mass: expected one beside com or inertia, got none; pass it [kg]")
         mass = None if mass is None else check_non_negative("mass", mass, unit="kg")
         point = None if com is None else check_array("com", com, (3,), cure="a point in the link's frame [m]")
-        link = Link(self._new(name), mass, point, None if inertia is None else _moments(inertia))
+        link = DeclaredLink(self._new(name), mass, point, None if inertia is None else _moments(inertia))
         self._links[name] = link
         return name
 
@@ -408,7 +408,7 @@ class ArticulationBuilder(Immutable):
                 )
         own = self._new(f"{child}_joint" if name is None else name)
         places = {"X_p": _placement("X_p", X_p), "X_c": _placement("X_c", X_c)}
-        self._joints[own] = Joint(name=own, kind=kind, parent=parent, child=child, **places, **more)
+        self._joints[own] = DeclaredJoint(name=own, kind=kind, parent=parent, child=child, **places, **more)
         return own
 
 

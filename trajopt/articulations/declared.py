@@ -15,7 +15,7 @@ _ROUND_OFF = 1e-9  # of moments of inertia, in their sizes [-]
 
 
 @dataclass
-class Link:
+class DeclaredLink:
     """A declared link.
 
     Attributes:
@@ -52,7 +52,7 @@ def are_moments(moments: Reals) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Joint:
+class DeclaredJoint:
     """A declared joint.
 
     Attributes:

@@ -32,7 +32,7 @@ LOCKED = 1e-12  # sine of the angle between the first and the last of three axes
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ChainJoint:
     """An elementary joint of a chain.
 
     Attributes:
@@ -97,7 +97,7 @@ class Joint(ABC):
         after: Constant placement behind the last.
     """
 
-    def __init__(self, parts: list[Part], after: Placements) -> None:
+    def __init__(self, parts: list[ChainJoint], after: Placements) -> None:
         self.parts, self.after = parts, after
 
     def motion(self, q: Reals, v: Reals) -> tuple[Placements, Reals]:
@@ -117,7 +117,7 @@ class Joint(ABC):
 class SimpleJoint(Joint):
     """One elementary joint, whose twist S v is constant behind it, too."""
 
-    def __init__(self, parts: list[Part], after: Placements) -> None:
+    def __init__(self, parts: list[ChainJoint], after: Placements) -> None:
         super().__init__(parts, after)
         S = parts[0].S
         self._S = np.hstack([seen_from_child(after, S[:, [i]]) for i in range(S.shape[1])])
@@ -142,7 +142,7 @@ class AxesJoint(Joint):
     p = Σ a_i q_i and R = R(b_0, q_0) R(b_1, q_1) R(b_2, q_2), with b_1 perpendicular to b_0 and b_2.
     """
 
-    def __init__(self, parts: list[Part], after: Placements) -> None:
+    def __init__(self, parts: list[ChainJoint], after: Placements) -> None:
         super().__init__(parts, after)
         turned, axes = np.eye(3), []
         for part in parts:
@@ -156,7 +156,7 @@ class AxesJoint(Joint):
         self._end = turned @ after.R[:, :, 0]  # the rotation at angles 0
 
     @staticmethod
-    def fits(parts: list[Part], after: Placements) -> bool:
+    def fits(parts: list[ChainJoint], after: Placements) -> bool:
         """Whether parts are such axes, through one point."""
         kinds = [part.kind for part in parts]
         order = sorted(kinds) == kinds and set(kinds) <= {"prismatic", "revolute"}
@@ -254,10 +254,10 @@ def _joint(model: pin.Model, number: int) -> Joint:
     )
 
 
-def _part(joint: ElementaryJoint, iq: int, iv: int) -> Part:
+def _part(joint: ElementaryJoint, iq: int, iv: int) -> ChainJoint:
     kind: Any = joint.kind
     if kind == "revolute" and joint.angle is not None and joint.angle[0].is_symbolic():
         kind = "unbounded"
     size = SIZES.get(kind, 2 if kind == "unbounded" else 1)
     k = joint.subspace.shape[1]
-    return Part(kind, Placements.of(joint.before), slice(iq, iq + size), slice(iv, iv + k), joint.subspace)
+    return ChainJoint(kind, Placements.of(joint.before), slice(iq, iq + size), slice(iv, iv + k), joint.subspace)

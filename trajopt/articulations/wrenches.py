@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.articulations.joints import Part, joints_of
+from trajopt.articulations.joints import ChainJoint, joints_of
 from trajopt.articulations.maximal import CONVENTIONS, states_of
 from trajopt.articulations.rigid import cross, from_quaternions, rotated
 from trajopt.checks import check_array, check_instance, check_known, shape_of
@@ -104,7 +104,7 @@ def _converted(robot: Robot, q: npt.ArrayLike, x: npt.ArrayLike, source: str, ta
     return xs if np.ndim(q) == 2 else xs[0]
 
 
-def _turned(part: Part, inertia: pin.Inertia, q: Reals, x: Reals, target: str, forces: bool) -> Reals:
+def _turned(part: ChainJoint, inertia: pin.Inertia, q: Reals, x: Reals, target: str, forces: bool) -> Reals:
     """Velocities or forces (3 or 6, N) of a ball or free joint in the other convention."""
     R = from_quaternions(q[part.q][-4:])
     if target == "pinocchio":

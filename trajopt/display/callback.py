@@ -13,7 +13,7 @@ import numpy as np
 from trajopt.callbacks import Callback
 from trajopt.checks import check_flag, check_instance, check_non_negative, check_positive
 from trajopt.display.extra import import_trimesh, import_viser
-from trajopt.display.iterate import Iterate
+from trajopt.display.iterate import ShownIterate
 from trajopt.display.layers import LAYERS
 from trajopt.display.page import check_address
 from trajopt.display.view import View
@@ -134,7 +134,7 @@ class CallbackDisplay(Callback):
 
     def _make(self, problem: ShootingProblem) -> None:
         """Makes the page."""
-        first: Any = Iterate.at_rest(
+        first: Any = ShownIterate.at_rest(
             check_instance("problem", problem, ShootingProblem, "a case has one: case.problem")
         )
         self._problem = problem

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Iterate:
+class ShownIterate:
     """A trajectory of a problem, as a body and its paths need it: nothing is evaluated, so that a solve may go on.
 
     Attributes:
@@ -38,7 +38,7 @@ class Iterate:
     description: None = None
 
     @classmethod
-    def at_rest(cls, problem: ShootingProblem) -> Iterate:
+    def at_rest(cls, problem: ShootingProblem) -> ShownIterate:
         """The first state at all knots."""
         xs = np.tile(problem.x0, (problem.T + 1, 1))
         return cls(problem=problem, xs=xs, times=problem.times, parameters=problem.parameter_values())

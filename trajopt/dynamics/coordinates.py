@@ -10,7 +10,7 @@ from trajopt.dynamics.joint_table import simple_joints
 from trajopt.dynamics.tree import Tree
 
 
-class Coordinates:
+class VelocityMap:
     """The map ẏ = H v: the identity except for mimic joints (constant rows) and ellipsoid joints (H depends on q).
 
     Args:

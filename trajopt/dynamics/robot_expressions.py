@@ -10,7 +10,7 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.dynamics import frame_kinematics
-from trajopt.dynamics.coordinates import Coordinates
+from trajopt.dynamics.coordinates import VelocityMap
 from trajopt.dynamics.expression_cache import ExpressionCache
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.dynamics.motion import gravity_in_links
@@ -64,7 +64,7 @@ class RobotExpressions:
         self.q = _column("q", q, model.nq)
         self.v = None if v is None else _column("v", v, model.nv)
         self.tree = Tree(model, self.q, factors)
-        self.coordinates = Coordinates(model, self.tree, self.q, self.v)
+        self.coordinates = VelocityMap(model, self.tree, self.q, self.v)
         self.friction = SmoothFriction.of(friction)
         self.with_derivatives = with_derivatives
         self._gravity = np.array(model.gravity.linear)

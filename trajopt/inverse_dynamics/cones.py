@@ -29,7 +29,7 @@ iterations."""
 
 
 @dataclass(frozen=True)
-class Rows:
+class ConeRows:
     """Rows lower <= C w <= upper of each time.
 
     Attributes:
@@ -43,7 +43,7 @@ class Rows:
     upper: Reals
 
 
-def cone_rows(contacts: Sequence[ContactFrame], k: Kinetics) -> Rows:
+def cone_rows(contacts: Sequence[ContactFrame], k: Kinetics) -> ConeRows:
     """Rows of the cones of all contacts, in the axes of the wrenches; none (N, 0, W) without cones."""
     n, W = len(k.h), sum(contact.size for contact in contacts)
     C, lower, upper, first = [np.zeros((n, 0, W))], [np.zeros(0)], [np.zeros(0)], 0
@@ -60,7 +60,7 @@ def cone_rows(contacts: Sequence[ContactFrame], k: Kinetics) -> Rows:
             upper.append(cone.upper)
         first += contact.size
     low, high = (np.broadcast_to(np.concatenate(b), (n, sum(map(len, b)))) for b in (lower, upper))
-    return Rows(np.concatenate(C, axis=1), low, high)
+    return ConeRows(np.concatenate(C, axis=1), low, high)
 
 
 def _surface(contact: ContactFrame, k: Kinetics, j: int) -> Reals:
@@ -78,7 +78,7 @@ def _surface(contact: ContactFrame, k: Kinetics, j: int) -> Reals:
 
 
 def bounded_wrenches(
-    A: Reals, b: Reals, active: Reals, cost: WrenchCost, cones: Rows, torques: Rows, size: float
+    A: Reals, b: Reals, active: Reals, cost: WrenchCost, cones: ConeRows, torques: ConeRows, size: float
 ) -> tuple[Reals, bool]:
     """The wrenches (N, W), and whether they are optimal.
 

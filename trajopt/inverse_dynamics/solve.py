@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from trajopt.checks import as_numbers, check_array, check_flag, check_known, check_non_negative
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.inverse_dynamics.cones import Rows, bounded_wrenches, cone_rows
+from trajopt.inverse_dynamics.cones import ConeRows, bounded_wrenches, cone_rows
 from trajopt.inverse_dynamics.contact import ContactFrame, checked_contacts, columns_of
 from trajopt.inverse_dynamics.kinetics import FRAMES, Kinetics, kinetics, motors, weight_of
 from trajopt.inverse_dynamics.least import WrenchCost, least_wrenches
@@ -279,9 +279,9 @@ def _solved(
     )  # fmt: skip
 
 
-def _torque_rows(robot: Robot, k: Kinetics, JT: Reals, wanted: bool) -> Rows:
+def _torque_rows(robot: Robot, k: Kinetics, JT: Reals, wanted: bool) -> ConeRows:
     """Rows h - limit <= Jᵀ w <= h + limit of the joints that have limits; none where they are not wanted."""
     limits = motors(robot).upper
     limited = np.flatnonzero(np.isfinite(limits)) if wanted else np.zeros(0, dtype=int)
     h, limit, limited = k.h[:, 6 + limited], limits[limited], 6 + limited
-    return Rows(JT[:, limited], h - limit, h + limit)
+    return ConeRows(JT[:, limited], h - limit, h + limit)

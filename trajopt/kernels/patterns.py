@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.kernels.products import Block, Ranges
+from trajopt.kernels.products import ProductBlock, Ranges
 
 Pattern = npt.NDArray[np.bool_]
 
@@ -33,7 +33,7 @@ def product(a: Pattern, b: Pattern) -> Pattern:
     return result
 
 
-def blocks(a: Pattern, b: Pattern, rows: Ranges = ()) -> tuple[Block, ...]:
+def blocks(a: Pattern, b: Pattern, rows: Ranges = ()) -> tuple[ProductBlock, ...]:
     """Blocks of A B: neighbouring rows of A, and neighbouring columns of B, whose zeros are the same.
 
     Each lies in one of the ranges of `rows`, if there are any.
@@ -42,16 +42,16 @@ def blocks(a: Pattern, b: Pattern, rows: Ranges = ()) -> tuple[Block, ...]:
     for first, end in rows or ((0, len(a)),):
         for r0, r1 in _alike(a[first:end]):
             for c0, c1 in _alike(b.T):
-                result.append(Block((first + r0, first + r1), (c0, c1), runs(a[first + r0] & b[:, c0])))
+                result.append(ProductBlock((first + r0, first + r1), (c0, c1), runs(a[first + r0] & b[:, c0])))
     return tuple(result)
 
 
-def upper_blocks(a: Pattern, b: Pattern) -> tuple[Block, ...]:
+def upper_blocks(a: Pattern, b: Pattern) -> tuple[ProductBlock, ...]:
     """Blocks of A B, two rows high, that cover what lies on and above its diagonal."""
     result, n = [], len(a)
     for r0 in range(0, n, 2):
         r1 = min(r0 + 2, n)
-        result.append(Block((r0, r1), (r0, n), runs(np.any(a[r0:r1], axis=0) & np.any(b[:, r0:], axis=1))))
+        result.append(ProductBlock((r0, r1), (r0, n), runs(np.any(a[r0:r1], axis=0) & np.any(b[:, r0:], axis=1))))
     return tuple(result)
 
 

@@ -9,7 +9,7 @@ from trajopt.kernels.compiler import has_fma
 
 
 @dataclass(frozen=True)
-class Layout:
+class MatrixLayout:
     """Memory layout of the three matrices of C = initial ± A B; strides in doubles.
 
     Attributes:
@@ -33,7 +33,7 @@ Ranges = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class Block:
+class ProductBlock:
     """Rows and cells of a product's result that sum over the same inner indices.
 
     Attributes:
@@ -54,7 +54,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Part:
+class IndexRanges:
     """Inner indices of a sum: `count` ranges of one length, each of which counts only if its bit is set.
 
     Attributes:
@@ -77,8 +77,8 @@ class Part:
 
 def product_text(
     name: str,
-    blocks: tuple[Block, ...],
-    layout: Layout,
+    blocks: tuple[ProductBlock, ...],
+    layout: MatrixLayout,
     *,
     initial: bool,
     subtract: bool,
@@ -106,7 +106,7 @@ def product_text(
     masks = [f"i64 %{axis}" for axis, ranges in (("rows", rows), ("inner", inner)) if ranges]
     b = Builder(f"define void @{name}({', '.join(['ptr %A', 'ptr %B', 'ptr %initial', 'ptr %C', *masks])})")
 
-    def write(some: tuple[Block, ...], base: str) -> None:
+    def write(some: tuple[ProductBlock, ...], base: str) -> None:
         for block in some:
             sums = _parts(block.inner, inner)
             for i0, i1, height in _ranges(*block.rows, size[0]):
@@ -125,15 +125,15 @@ def product_text(
     return b.text()
 
 
-def _alike(blocks: tuple[Block, ...], rows: Ranges) -> list[tuple[int, int, int, int, tuple[Block, ...]]]:
+def _alike(blocks: tuple[ProductBlock, ...], rows: Ranges) -> list[tuple[int, int, int, int, tuple[ProductBlock, ...]]]:
     """Neighbouring ranges of rows with the same blocks: number of the first, how many, its first row, length, blocks.
 
     Blocks are given from the first row of their range on.
     """
-    found: list[tuple[int, int, int, int, tuple[Block, ...]]] = []
+    found: list[tuple[int, int, int, int, tuple[ProductBlock, ...]]] = []
     for number, (first, end) in enumerate(rows):
         held = [block for block in blocks if first <= block.rows[0] and block.rows[1] <= end]
-        own = tuple(Block((b.rows[0] - first, b.rows[1] - first), b.cells, b.inner) for b in held)
+        own = tuple(ProductBlock((b.rows[0] - first, b.rows[1] - first), b.cells, b.inner) for b in held)
         if found and found[-1][3:] == (end - first, own):
             before = found[-1]
             found[-1] = (before[0], before[1] + 1, *before[2:])
@@ -142,11 +142,11 @@ def _alike(blocks: tuple[Block, ...], rows: Ranges) -> list[tuple[int, int, int,
     return found
 
 
-def _parts(inner: Ranges, ranges: Ranges) -> list[Part]:
+def _parts(inner: Ranges, ranges: Ranges) -> list[IndexRanges]:
     """Inner indices, cut where a range ends; neighbouring whole ranges of one length are one part."""
     if not ranges:
-        return [Part(first, end - first, 1, None) for first, end in inner]
-    parts: list[Part] = []
+        return [IndexRanges(first, end - first, 1, None) for first, end in inner]
+    parts: list[IndexRanges] = []
     for first, end in inner:
         for number, (low, high) in enumerate(ranges):
             start, length = max(first, low), min(end, high) - max(first, low)
@@ -154,9 +154,9 @@ def _parts(inner: Ranges, ranges: Ranges) -> list[Part]:
                 continue
             before = parts[-1] if parts else None
             if before and before.follows(start, length, number):
-                parts[-1] = Part(before.first, length, before.count + 1, before.number)
+                parts[-1] = IndexRanges(before.first, length, before.count + 1, before.number)
             else:
-                parts.append(Part(start, length, 1, number))
+                parts.append(IndexRanges(start, length, 1, number))
     return parts
 
 
@@ -165,7 +165,7 @@ def bit(b: Builder, mask: str, index: str | int) -> str:
     return b.op(f"trunc i64 {b.op(f'lshr i64 {mask}, {index}')} to i1")
 
 
-def _mirror(b: Builder, n: int, layout: Layout) -> None:
+def _mirror(b: Builder, n: int, layout: MatrixLayout) -> None:
     """Copies the upper triangle of C to the lower one."""
     with b.loop(1, n) as i, b.loop(0, i.index) as j:
         value = b.load(b.at("%C", (j.index, layout.c[0]), (i.index, layout.c[1])), layout.real, layout.align)
@@ -180,11 +180,11 @@ def _ranges(first: int, end: int, step: int) -> list[tuple[int, int, int]]:
 
 def _sum(
     b: Builder,
-    inner: list[Part],
+    inner: list[IndexRanges],
     i: str,
     j: str,
     shape: tuple[int, int],
-    layout: Layout,
+    layout: MatrixLayout,
     initial: bool,
     subtract: bool,
 ) -> None:
@@ -226,7 +226,7 @@ def _sum(
         b.store(total, place("%C", layout.c, r, c), real, align)
 
 
-def _element(b: Builder, address: str, layout: Layout, negate: bool) -> str:
+def _element(b: Builder, address: str, layout: MatrixLayout, negate: bool) -> str:
     """An element of A, or its negative."""
     value = b.load(address, layout.real, layout.align)
     return b.op(f"fneg {layout.real} {value}") if negate else value

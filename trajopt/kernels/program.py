@@ -32,9 +32,9 @@ from trajopt.kernels.steps import (
     Known,
     MatrixProduct,
     Slice,
-    Solution,
     Step,
     Sum,
+    TriangularSolve,
 )
 
 
@@ -262,7 +262,7 @@ class Program:
             factors: Those of A, by `factor`.
             b: Right-hand sides (n, m).
         """
-        step = Solution.new(self, factors, b)
+        step = TriangularSolve.new(self, factors, b)
         self.add_step(step)
         return step.x
 

@@ -13,13 +13,13 @@ from trajopt import solvers
 from trajopt.checks import check_finite, check_instance, check_known
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown
 from trajopt.kernels import wait_until_optimised
-from trajopt.mpc.converged import Converged, Outcome
-from trajopt.mpc.judge import Judge
+from trajopt.mpc.converged import Converged, PlanOutcome
+from trajopt.mpc.judge import PlanEvaluator
 from trajopt.mpc.limits import Limits
 from trajopt.mpc.options import MPCOptions
 from trajopt.mpc.plan import SAME, Plan, Shift
 from trajopt.mpc.real_time import RealTimeIteration
-from trajopt.mpc.sensitivity import StepDerivatives
+from trajopt.mpc.sensitivity import PlanDerivatives
 from trajopt.mpc.step import MPCStatus, MPCStep
 from trajopt.mpc.window import Schedule, Window
 from trajopt.objects.immutable import Immutable
@@ -84,14 +84,14 @@ class MPCController(Immutable):
         self._softens = kind.honours_soft_constraints and self.problem.nc > 0
         self._evaluator = e = Evaluator(self.problem)
         self._limits = limits = Limits(e, self.problem)
-        self._judge = judge = Judge(e, limits)
+        self._judge = judge = PlanEvaluator(e, limits)
         budget = self.options.time_budget
         self._solve = Converged(kind, self.problem, own, judge, limits, budget)
         self._engine: Converged | RealTimeIteration = self._solve
         if self.options.mode == "real-time":
             exact = self.options.hessian == "exact"
             self._engine = RealTimeIteration(e, judge, limits, self.options.iterations, exact, budget)
-        self._derivatives = StepDerivatives(self.problem, kind.__name__)
+        self._derivatives = PlanDerivatives(self.problem, kind.__name__)
         self._plan, self._shift = Plan.zeros(self.problem), Shift(self.problem, self._window.offsets)
         self._t: float | None = None  # of the last step
         self._next = 0.0  # when the next measurement is expected
@@ -149,7 +149,7 @@ class MPCController(Immutable):
         self._judge.prepare()
         self._shift.prepare()
 
-    def _first(self, plan: Plan, x: Reals, guess: Any) -> Outcome:
+    def _first(self, plan: Plan, x: Reals, guess: Any) -> PlanOutcome:
         """The first solve: with hard limits of states; with soft ones where these can't be kept, and from then on."""
         rows, prices = self.problem._table.rows, self.options.soft
         rows.soften(prices if self._softens else None)
@@ -217,14 +217,14 @@ class MPCController(Immutable):
         self._t, self._next, self._prepared = now, now + self.dt, False
         return self._step(now, outcome, started)
 
-    def _planned(self, x: Reals) -> Outcome:
+    def _planned(self, x: Reals) -> PlanOutcome:
         """Makes the plan one from a measured state: that of the engine, or, where it fails, the last plan's policy."""
         again = self._failed and self.options.on_failure == "solve"
         engine = self._solve if again else self._engine
         try:
             outcome = engine.feedback(self._plan, x)
         except ModelEvaluationError as error:
-            outcome = Outcome(MPCStatus.FAILED, str(error), 0)
+            outcome = PlanOutcome(MPCStatus.FAILED, str(error), 0)
         self._failed = outcome.status is MPCStatus.FAILED
         if self._failed:
             self._limits.fall_back(self._plan, x)
@@ -266,7 +266,7 @@ class MPCController(Immutable):
             )
         return now
 
-    def _step(self, t: float, outcome: Outcome, started: float) -> MPCStep:
+    def _step(self, t: float, outcome: PlanOutcome, started: float) -> MPCStep:
         plan, judge, limits = self._plan, self._judge, self._limits
         self._derivatives.remember(plan, failed=outcome.status is MPCStatus.FAILED)
         violated = judge.violated

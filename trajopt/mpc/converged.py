@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.mpc.judge import Judge
+from trajopt.mpc.judge import PlanEvaluator
 from trajopt.mpc.limits import Limits
 from trajopt.mpc.plan import Plan
 from trajopt.mpc.step import MPCStatus
@@ -22,7 +22,7 @@ STOPPED = (
 
 
 @dataclasses.dataclass(slots=True)
-class Outcome:
+class PlanOutcome:
     """Outcome of a phase that plans: how good the plan is, why it is not better, and iterations [-]."""
 
     status: MPCStatus
@@ -47,7 +47,7 @@ class Converged:
         solver: type[SolverAbstract[Any]],
         problem: ShootingProblem,
         options: SolverOptions | None,
-        judge: Judge,
+        judge: PlanEvaluator,
         limits: Limits,
         time_budget: float | None,
     ) -> None:
@@ -59,7 +59,7 @@ class Converged:
             shorter = time_budget if limit is None else min(limit, time_budget)
             self._next = solver(problem, dataclasses.replace(self._first.options, time_limit=shorter))
 
-    def begin(self, plan: Plan, x: Reals, guess: Any) -> Outcome:
+    def begin(self, plan: Plan, x: Reals, guess: Any) -> PlanOutcome:
         """The first solve, from x and a guess: (xs, us), a Solution, or None for that of the solver."""
         self._problem.x0 = x
         if guess is None:
@@ -73,7 +73,7 @@ class Converged:
     def prepare(self, plan: Plan) -> None:
         """Nothing: a solve begins with the measured state."""
 
-    def feedback(self, plan: Plan, x: Reals) -> Outcome:
+    def feedback(self, plan: Plan, x: Reals) -> PlanOutcome:
         """Solves from the plan, with a measured state."""
         self._problem.x0 = x
         xs = plan.xs.copy()
@@ -84,7 +84,7 @@ class Converged:
             known = {"dynamics": plan.lam, "constraints": plan.y}
         return self._taken(plan, self._next.solve(xs, plan.us, multipliers=known))
 
-    def _taken(self, plan: Plan, solution: Solution) -> Outcome:
+    def _taken(self, plan: Plan, solution: Solution) -> PlanOutcome:
         if solution.status is SolverStatus.INTERRUPTED:
             raise KeyboardInterrupt
         status = MPCStatus.SOLVED if solution.converged else MPCStatus.FAILED
@@ -96,4 +96,4 @@ class Converged:
             plan.take(solution.xs, solution.us, solution.K, lam, y)
             self._judge.see(plan)
         reason = "" if solution.converged else str(solution.status)
-        return Outcome(status, reason, solution.iterations)
+        return PlanOutcome(status, reason, solution.iterations)

@@ -14,7 +14,7 @@ from trajopt.shooting.linear_trial import LinearTrial
 HELD = 1e-6  # violation that counts as none
 
 
-class Judge:
+class PlanEvaluator:
     """Evaluates plans of a problem: all knots at once, without derivatives.
 
     Args:

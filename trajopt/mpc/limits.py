@@ -7,7 +7,7 @@ import numpy as np
 from trajopt.mpc.plan import Plan
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
-from trajopt.solvers.sqp.rows import ConstraintRows
+from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals
 
 
@@ -36,7 +36,7 @@ class Limits:
     def begin(self) -> None:
         """Finds them at the evaluator's trajectory."""
         self._e.expand(None)
-        self.rows, self.bounds = ConstraintRows(self._e, self._problem), self._problem._table.rows.now()
+        self.rows, self.bounds = RowBounds(self._e, self._problem), self._problem._table.rows.now()
         lower, upper = self._of_models
         np.maximum(lower, self.rows.u_lower, out=self.lower)
         np.minimum(upper, self.rows.u_upper, out=self.upper)

@@ -13,9 +13,9 @@ from typing import Protocol
 import numpy as np
 
 from trajopt.errors import ModelEvaluationError
-from trajopt.mpc.converged import Outcome
+from trajopt.mpc.converged import PlanOutcome
 from trajopt.mpc.first_control import FirstControl
-from trajopt.mpc.judge import Judge
+from trajopt.mpc.judge import PlanEvaluator
 from trajopt.mpc.limits import Limits
 from trajopt.mpc.plan import Plan
 from trajopt.mpc.step import MPCStatus
@@ -61,7 +61,7 @@ class RealTimeIteration:
     def __init__(
         self,
         evaluator: Evaluator,
-        judge: Judge,
+        judge: PlanEvaluator,
         limits: Limits,
         iterations: int,
         exact: bool,
@@ -123,11 +123,11 @@ class RealTimeIteration:
         self._blend = self._blend / LESS if self._blend > LEAST_BLEND else 0.0
         self._write_hessian()
 
-    def feedback(self, plan: Plan, x: Reals) -> Outcome:
+    def feedback(self, plan: Plan, x: Reals) -> PlanOutcome:
         """Makes the plan one from a measured state, unless that fails."""
         started = time.perf_counter()
         if self._failure:
-            return Outcome(MPCStatus.FAILED, self._failure, 0)
+            return PlanOutcome(MPCStatus.FAILED, self._failure, 0)
         e, until = self.evaluator, math.inf if self._budget is None else started + self._budget
         e.f[0] = e.state._difference(e.xs[0], x)
         outcome = self._step(plan, x, 1, until)
@@ -135,18 +135,18 @@ class RealTimeIteration:
             if outcome.status is MPCStatus.FAILED:
                 break
             if started + (time.perf_counter() - started) * iteration / (iteration - 1) > until:
-                return Outcome(MPCStatus.PARTIAL, "time_budget is used up", iteration - 1)
+                return PlanOutcome(MPCStatus.PARTIAL, "time_budget is used up", iteration - 1)
             e.xs[:], e.us[:] = plan.xs, plan.us
             e.expand(None)
             self._linearize(plan)
             following = self._step(plan, x, iteration, until)
             if following.status is MPCStatus.FAILED:
                 self._judge.see(plan)
-                return Outcome(MPCStatus.PARTIAL, following.reason, iteration)
+                return PlanOutcome(MPCStatus.PARTIAL, following.reason, iteration)
             outcome = following
         return outcome
 
-    def _step(self, plan: Plan, x: Reals, iteration: int, until: float) -> Outcome:
+    def _step(self, plan: Plan, x: Reals, iteration: int, until: float) -> PlanOutcome:
         found = self._solver.feedback(until)
         while found.status is QPStatus.INDEFINITE and self._blend > 0.0:  # other rows are active than were prepared for
             self._take_less()
@@ -154,23 +154,25 @@ class RealTimeIteration:
         self.found = found
         if found.status in (QPStatus.INDEFINITE, QPStatus.INFEASIBLE):
             where = "" if found.failed_knot is None else f" at knot {found.failed_knot}"
-            return Outcome(MPCStatus.FAILED, f"quadratic program: {found.status}{where}", iteration)
+            return PlanOutcome(MPCStatus.FAILED, f"quadratic program: {found.status}{where}", iteration)
         trial, limits, e, scale = self._judge.trial, self._limits, self.evaluator, self._scale
         trial.dx[:] = found.dx
         np.maximum(found.du, limits.lower - e.us, out=trial.du)
         np.minimum(trial.du, limits.upper - e.us, out=trial.du)
         if not self._judge.look() or self._leads_apart():
-            return Outcome(
+            return PlanOutcome(
                 MPCStatus.FAILED, "the step leads too far from the plan, or to what is not finite", iteration
             )
         if self.program.qp.nc and self._first.missed(trial.c[0]) and not self._hold_first(x):
-            return Outcome(MPCStatus.FAILED, "rows of the first knot hold only where values are not finite", iteration)
+            return PlanOutcome(
+                MPCStatus.FAILED, "rows of the first knot hold only where values are not finite", iteration
+            )
         plan.take(trial.xs, trial.us, found.K, found.lam / scale, found.y / scale)
         plan.xs[0] = x
         solved = found.status in (QPStatus.SOLVED, QPStatus.ROUNDING)
         late = time.perf_counter() > until
         reason = "" if solved else "time_budget is used up" if late else f"quadratic program: {found.status}"
-        return Outcome(MPCStatus.SOLVED if solved else MPCStatus.PARTIAL, reason, iteration)
+        return PlanOutcome(MPCStatus.SOLVED if solved else MPCStatus.PARTIAL, reason, iteration)
 
     def _hold_first(self, x: Reals) -> bool:
         """Moves the first control to where rows hold at the measured state, if it can; whether all is finite then."""

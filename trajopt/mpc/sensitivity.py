@@ -13,7 +13,7 @@ from trajopt.solvers import SolutionDerivatives
 from trajopt.types import Reals
 
 
-class StepDerivatives:
+class PlanDerivatives:
     """Derivatives of the first control of a plan, found when they are asked for; one factorisation serves all names.
 
     Args:

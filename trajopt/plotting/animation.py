@@ -16,7 +16,7 @@ from trajopt.errors import InvalidArgumentError, MissingDependencyError
 from trajopt.files import check_output_path
 from trajopt.plotting.film import KNOT, Film, film_of
 from trajopt.plotting.ground import EARTH, GROUND
-from trajopt.plotting.stage import Stage
+from trajopt.plotting.stage import FilmStage
 from trajopt.plotting.style import GREY, PALETTE, RAMP, house_style
 from trajopt.types import Reals
 
@@ -72,7 +72,7 @@ def write_film(film: Film, path: Path, speed: float, frames_per_second: float) -
         rate = 100.0 / max(2, round(100.0 / rate))
     times = frame_times(film, speed, rate)
     with house_style():
-        stage = Stage(film)
+        stage = FilmStage(film)
         note = "" if speed == 1.0 else f"   {speed:g} × real time"
         with _writer(path, stage, rate) as take:
             for time in times:
@@ -124,7 +124,7 @@ def frame_times(film: Film, speed: float, rate: float) -> Reals:
 
 
 @contextmanager
-def _writer(path: Path, stage: Stage, rate: float) -> Iterator[Any]:
+def _writer(path: Path, stage: FilmStage, rate: float) -> Iterator[Any]:
     """Function that adds the stage as it is as a frame; the file is written at the end."""
     if path.suffix.lower() == ".mp4":
         from matplotlib.animation import FFMpegWriter

@@ -17,7 +17,7 @@ from trajopt.checks import check_array, check_count, check_texts
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.plotting.ground import GROUND
 from trajopt.plotting.obstacles import check_obstacles, corners, draw_obstacle
-from trajopt.plotting.scene import Scene, Surroundings, check_points, draw_color_bar, scene_of
+from trajopt.plotting.scene import Scene, SceneLines, check_points, draw_color_bar, scene_of
 from trajopt.plotting.solids import around_solids, draw_solids
 from trajopt.plotting.style import GREY, RED, canvas, house_style, time_ramp, whole_figure
 from trajopt.simulator import Plane
@@ -74,7 +74,7 @@ def plot_motion(
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     skeleton, paths, names, marks = _parts(solution, frame, targets)
     bodies, points = check_obstacles(obstacles), skeleton.points.reshape(-1, 3)
-    around = Surroundings(lines, reference)
+    around = SceneLines(lines, reference)
     with house_style():
         target = canvas(figure, 7.2, 6.0)
         scene = scene_of(

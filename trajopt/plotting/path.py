@@ -14,7 +14,7 @@ from trajopt.analysis.poses import poses_of
 from trajopt.checks import check_array, check_count
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.obstacles import check_obstacles, corners, draw_obstacle
-from trajopt.plotting.scene import Scene, Surroundings, check_points, draw_color_bar, scene_of
+from trajopt.plotting.scene import Scene, SceneLines, check_points, draw_color_bar, scene_of
 from trajopt.plotting.style import GREY, PALETTE, RED, canvas, house_style, time_ramp, whole_figure
 from trajopt.types import Reals
 
@@ -75,7 +75,7 @@ def plot_path(
     if view is not None:
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     marks = check_points("targets", pose_goals(solution) if targets is None else targets)
-    bodies, around = check_obstacles(obstacles), Surroundings(lines, reference)
+    bodies, around = check_obstacles(obstacles), SceneLines(lines, reference)
     points = poses[:, :3, 3]
     with house_style():
         target = canvas(figure, 7.2, 6.0)

@@ -71,7 +71,7 @@ def check_line(argument: str, points: npt.ArrayLike) -> Reals:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class SceneLines:
     """Lines beside a motion, and the path that was asked for.
 
     Args:

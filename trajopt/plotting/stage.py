@@ -27,7 +27,7 @@ _HEAD = 0.045  # length of an arrow's head, in heights of the robot [-]
 _SIDES = (GREEN, GREY, RAMP[2])  # left (far), trunk, right (near)
 
 
-class Stage:
+class FilmStage:
     """Figure of a film.
 
     Args:

@@ -16,7 +16,7 @@ from trajopt.actions.black_box_errors import class_name, errors_of_black_box
 from trajopt.errors import ModelEvaluationError
 from trajopt.instant import Instant
 from trajopt.model.parameters import ParameterLayout
-from trajopt.shooting.kinds import Call, Kind
+from trajopt.shooting.kinds import Kind, KnotsCall
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -52,26 +52,26 @@ class BlackBoxKind(Kind):
         return ca.Function("rows", [instant.x, instant.u, self.layout.symbols], results)
 
     @classmethod
-    def expansions(cls, kinds: Sequence[Self], evaluator: Evaluator) -> list[Call]:
+    def expansions(cls, kinds: Sequence[Self], evaluator: Evaluator) -> list[KnotsCall]:
         return [PythonCall({t: _Knot(kind, t, evaluator).expand for kind in kinds for t in kind.knots})]
 
-    def terminal_expansion(self, evaluator: Evaluator) -> Call:
+    def terminal_expansion(self, evaluator: Evaluator) -> KnotsCall:
         return PythonCall({0: _Knot(self, evaluator.T, evaluator).expand_end})
 
     @classmethod
-    def steps(cls, kinds: Sequence[Self], trials: Trials) -> Call:
+    def steps(cls, kinds: Sequence[Self], trials: Trials) -> KnotsCall:
         knots = {t: _Knot(kind, t, trials.evaluator) for kind in kinds for t in kind.knots}
         return PythonCall({t: _in_lanes(knot.step, trials) for t, knot in knots.items()})
 
-    def terminal_step(self, trials: Trials) -> Call:
+    def terminal_step(self, trials: Trials) -> KnotsCall:
         return PythonCall({0: _in_lanes(_Knot(self, trials.evaluator.T, trials.evaluator).finish, trials)})
 
     @classmethod
-    def points(cls, kinds: Sequence[Self], trial: LinearTrial) -> list[Call]:
+    def points(cls, kinds: Sequence[Self], trial: LinearTrial) -> list[KnotsCall]:
         knots = {t: _Knot(kind, t, trial.evaluator) for kind in kinds for t in kind.knots}
         return [PythonCall({t: partial(knot.point, trial) for t, knot in knots.items()})]
 
-    def terminal_point(self, trial: LinearTrial) -> Call:
+    def terminal_point(self, trial: LinearTrial) -> KnotsCall:
         return PythonCall({0: partial(_Knot(self, trial.evaluator.T, trial.evaluator).end_point, trial)})
 
     def quasi_static(self, x: Reals, values: Reals) -> Reals:

@@ -11,7 +11,7 @@ from trajopt.actions.expression import ActionModelExpression
 from trajopt.kernels import KernelCall, Rows, blocks_of, kernel, lane_count, lane_rows, rows
 from trajopt.kernels.program import Program
 from trajopt.shooting import programs
-from trajopt.shooting.kinds import Call, Kind
+from trajopt.shooting.kinds import Kind, KnotsCall
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class CompiledKind(Kind):
         return self.model.lift_size
 
     @classmethod
-    def expansions(cls, kinds: Sequence[Self], evaluator: Evaluator) -> list[Call]:
+    def expansions(cls, kinds: Sequence[Self], evaluator: Evaluator) -> list[KnotsCall]:
         """Knots in lanes; impulses, of which a horizon has few, one by one: most lanes of a block would be idle."""
         groups: dict[tuple[int, bool], list[Self]] = {}
         for kind in kinds:
@@ -49,7 +49,7 @@ class CompiledKind(Kind):
             groups.setdefault((width, kind.can_fail(evaluator)), []).append(kind)
         return [_expansion(evaluator, group, width, status) for (width, status), group in groups.items()]
 
-    def terminal_expansion(self, evaluator: Evaluator) -> Call:
+    def terminal_expansion(self, evaluator: Evaluator) -> KnotsCall:
         e = evaluator
         program = self._expansion(e)
         ends = [rows(e.costs), Rows(e.terminal_g, 0), Rows(e.terminal_H, 0)]
@@ -60,7 +60,7 @@ class CompiledKind(Kind):
         return _terminal(program, 1, e.T, [rows(e.xs), rows(e.parameters), *ends])
 
     @classmethod
-    def steps(cls, kinds: Sequence[Self], trials: Trials) -> Call:
+    def steps(cls, kinds: Sequence[Self], trials: Trials) -> KnotsCall:
         e, number = trials.evaluator, np.zeros(trials.evaluator.T, dtype=np.int64)
         for i, kind in enumerate(kinds):
             number[list(kind.knots)] = i  # blocks of other knots are never run
@@ -75,20 +75,20 @@ class CompiledKind(Kind):
         kernels = [kernel(programs.step(kind.model, e.nc, clipped=int(trials.clipped)), trials.width) for kind in kinds]
         return KernelCall(kernels, number, indices, inputs + outputs)
 
-    def terminal_step(self, trials: Trials) -> Call:
+    def terminal_step(self, trials: Trials) -> KnotsCall:
         e = trials.evaluator
         inputs = [lane_rows(trials.xs), rows(e.xs), rows(e.parameters)]
         outputs = [lane_rows(trials.costs), lane_rows(trials.dx), *([lane_rows(trials.c)] if e.nc else [])]
         return _terminal(programs.terminal_step(self.model, e.nc), trials.width, e.T, inputs + outputs)
 
     @classmethod
-    def points(cls, kinds: Sequence[Self], trial: LinearTrial) -> list[Call]:
+    def points(cls, kinds: Sequence[Self], trial: LinearTrial) -> list[KnotsCall]:
         groups: dict[int, list[Self]] = {}
         for kind in kinds:
             groups.setdefault(1 if kind.model.instantaneous else lane_count(), []).append(kind)
         return [_points(trial, group, width) for width, group in groups.items()]
 
-    def terminal_point(self, trial: LinearTrial) -> Call:
+    def terminal_point(self, trial: LinearTrial) -> KnotsCall:
         e = trial.evaluator
         inputs = [rows(e.xs), rows(trial.dx), Rows(trial.alpha, 0), rows(e.parameters)]
         outputs = [rows(trial.xs), rows(trial.costs), *([rows(trial.c)] if e.nc else [])]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from trajopt.shooting.trials import Trials
 
 
-class Call(Protocol):
+class KnotsCall(Protocol):
     """Work on the arrays of some knots, bound to them once: a `KernelCall`, or a `PythonCall`."""
 
     @property
@@ -93,29 +93,29 @@ class Kind(ABC):
 
     @classmethod
     @abstractmethod
-    def expansions(cls, kinds: Sequence[Self], evaluator: Evaluator) -> list[Call]:
+    def expansions(cls, kinds: Sequence[Self], evaluator: Evaluator) -> list[KnotsCall]:
         """Calls that fill values and derivatives of all running knots of these kinds."""
 
     @abstractmethod
-    def terminal_expansion(self, evaluator: Evaluator) -> Call:
+    def terminal_expansion(self, evaluator: Evaluator) -> KnotsCall:
         """Call that fills value and derivatives of the end."""
 
     @classmethod
     @abstractmethod
-    def steps(cls, kinds: Sequence[Self], trials: Trials) -> Call:
+    def steps(cls, kinds: Sequence[Self], trials: Trials) -> KnotsCall:
         """Call whose blocks t are the steps of a rollout from knot t to the next, for the knots of these kinds."""
 
     @abstractmethod
-    def terminal_step(self, trials: Trials) -> Call:
+    def terminal_step(self, trials: Trials) -> KnotsCall:
         """Call that ends a rollout."""
 
     @classmethod
     @abstractmethod
-    def points(cls, kinds: Sequence[Self], trial: LinearTrial) -> list[Call]:
+    def points(cls, kinds: Sequence[Self], trial: LinearTrial) -> list[KnotsCall]:
         """Calls that fill a linear trial at all running knots of these kinds."""
 
     @abstractmethod
-    def terminal_point(self, trial: LinearTrial) -> Call:
+    def terminal_point(self, trial: LinearTrial) -> KnotsCall:
         """Call that fills a linear trial at the end."""
 
     # Numbers, for inspection

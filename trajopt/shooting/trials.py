@@ -11,7 +11,7 @@ import numpy as np
 
 from trajopt.kernels import CallSequence, KernelCall, Reduction, SideBySide
 from trajopt.shooting.arrays import padded
-from trajopt.shooting.kinds import Call, by_class
+from trajopt.shooting.kinds import KnotsCall, by_class
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Trials:
         family_at = {t: type(kind) for kind in e.running for t in kind.knots}
         spans = [(family, list(knots)) for family, knots in groupby(range(T), key=family_at.__getitem__)]
         running: list[Callable[[], None]] = [partial(calls[f], span[0], span[-1] + 1) for f, span in spans]
-        last: list[Call | Reduction] = [end, self._sums, self._squares]
+        last: list[KnotsCall | Reduction] = [end, self._sums, self._squares]
         self.finish, self.run = (
             CallSequence(last),
             CallSequence([*(running if len(spans) > 1 else calls.values()), *last]),

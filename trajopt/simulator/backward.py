@@ -8,7 +8,7 @@ from casadi import SX
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.parts import named_call, symbol_of
-from trajopt.simulator.dissipation_node import Dissipated, DissipationNode, Question, sparse
+from trajopt.simulator.dissipation_node import Dissipated, DissipationInputs, DissipationNode, sparse
 from trajopt.simulator.free_dynamics import FreeDynamics
 from trajopt.simulator.instantaneous import beside, impulse_question
 from trajopt.simulator.model import SimulatorModel
@@ -45,9 +45,11 @@ class BackwardStep(StepAbstract):
             force_parts=lambda: self._node.force_derivatives(program, question, d, by, names),
         )
 
-    def _solve(self, program: Program, inputs: Inputs) -> tuple[Question, Dissipated, StepValues]:
+    def _solve(self, program: Program, inputs: Inputs) -> tuple[DissipationInputs, Dissipated, StepValues]:
         q, after, before = self._parts(program, inputs)
-        question = Question(q=q, before=before, velocity=after, torque=inputs.torque, parameters=inputs.parameters)
+        question = DissipationInputs(
+            q=q, before=before, velocity=after, torque=inputs.torque, parameters=inputs.parameters
+        )
         d = self._node.solve(program, question)
         result = _difference(program, d.velocity, after)
         return question, d, StepValues(result=result, force=d.force, velocity=d.velocity)

@@ -14,7 +14,7 @@ from trajopt.types import Reals
 _RUNAWAY = 1e4  # speed that no robot reaches [rad/s, m/s]
 
 
-class Batch:
+class StateBatch:
     """A program of single states bound to arrays of n of them.
 
     Args:
@@ -71,11 +71,11 @@ class PreciseBatch:
     Args:
         program: (qdq, torque, parameters) -> results.
         size: Number n of states [-].
-        shared: As in `Batch`, like `told`.
+        shared: As in `StateBatch`, like `told`.
         bits: Bits of the numbers, more than 53 [-].
 
     Attributes:
-        qdqs: As in `Batch`, like the others.
+        qdqs: As in `StateBatch`, like the others.
     """
 
     def __init__(self, program: Program, size: int, *, shared: bool, told: bool, bits: int) -> None:
@@ -89,7 +89,7 @@ class PreciseBatch:
 
     @property
     def idle(self) -> bool:
-        """As in `Batch`."""
+        """As in `StateBatch`."""
         return _holders(self.results) <= self._held
 
     def run(self, threads: int | None = None) -> None:

@@ -33,7 +33,7 @@ from trajopt.simulator.stop_equations import Alone, StopEquations, Stopped
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class DissipationInputs:
     """Arguments of a velocity after dissipation.
 
     Attributes:
@@ -137,7 +137,7 @@ class DissipationNode:
 
     # Values
 
-    def solve(self, program: Program, question: Question) -> Dissipated:
+    def solve(self, program: Program, question: DissipationInputs) -> Dissipated:
         """Adds the steps that give v̂."""
         contacts = self._contacts
         results = {
@@ -187,7 +187,7 @@ class DissipationNode:
             stopped=stopped,
         )
 
-    def _known(self, question: Question) -> list[tuple[SX, Array]]:
+    def _known(self, question: DissipationInputs) -> list[tuple[SX, Array]]:
         known = [(self._q, question.q), (self._before, question.before)]
         if question.velocity is not None:
             known.append((self._velocity, question.velocity))
@@ -198,7 +198,7 @@ class DissipationNode:
     def _call(
         self,
         program: Program,
-        question: Question,
+        question: DissipationInputs,
         name: str,
         results: dict[str, SX],
         inputs: Sequence[tuple[SX, Array]],
@@ -207,7 +207,7 @@ class DissipationNode:
 
     # Derivatives
 
-    def derivative(self, program: Program, question: Question, d: Dissipated) -> DissipatedDerivatives:
+    def derivative(self, program: Program, question: DissipationInputs, d: Dissipated) -> DissipatedDerivatives:
         """Adds the steps that give the derivatives of v̂."""
         contacts = self._contacts
         inputs = [(self._after, d.velocity), (contacts.impulse, d.impulse), (contacts.weights[0], d.point[0])]
@@ -246,7 +246,12 @@ class DissipationNode:
         )
 
     def force_derivatives(
-        self, program: Program, question: Question, d: Dissipated, by: DissipatedDerivatives, names: Sequence[str]
+        self,
+        program: Program,
+        question: DissipationInputs,
+        d: Dissipated,
+        by: DissipatedDerivatives,
+        names: Sequence[str],
     ) -> list[Array]:
         """Adds the steps that give the derivatives of the forces that users see, (size, nv) each.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trajopt.kernels.program import Program
-from trajopt.simulator.dissipation_node import Dissipated, DissipationNode, Question
+from trajopt.simulator.dissipation_node import Dissipated, DissipationInputs, DissipationNode
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.steps import Inputs, StepValues, SymplecticStep, VelocityDerivatives
 
@@ -35,9 +35,9 @@ class ForwardEulerStep(SymplecticStep):
             force_parts=lambda: self.node.force_derivatives(program, question, d, by, ["by_q", "by_both", "by_torque"]),
         )
 
-    def _solve(self, program: Program, inputs: Inputs) -> tuple[Question, Dissipated, StepValues]:
+    def _solve(self, program: Program, inputs: Inputs) -> tuple[DissipationInputs, Dissipated, StepValues]:
         q, v = self._parts(program, inputs)
-        question = Question(q=q, before=v, velocity=None, torque=inputs.torque, parameters=inputs.parameters)
+        question = DissipationInputs(q=q, before=v, velocity=None, torque=inputs.torque, parameters=inputs.parameters)
         d = self.node.solve(program, question)
         result = self._moved(program, inputs, q, d.velocity)
         return question, d, StepValues(result=result, force=d.force, velocity=d.velocity)

@@ -8,7 +8,7 @@ from casadi import SX
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.parts import named_call
-from trajopt.simulator.dissipation_node import Dissipated, DissipatedDerivatives, DissipationNode, Question
+from trajopt.simulator.dissipation_node import Dissipated, DissipatedDerivatives, DissipationInputs, DissipationNode
 from trajopt.simulator.free_dynamics import FreeDynamics
 from trajopt.simulator.instantaneous import impulse_question
 from trajopt.simulator.model import SimulatorModel
@@ -223,7 +223,7 @@ def _rows(program: Program, by: list[Array], moved: list[Array]) -> tuple[Array,
 
 
 def _impulse_parts(
-    program: Program, node: DissipationNode, question: Question, d: Dissipated, by: DissipatedDerivatives
+    program: Program, node: DissipationNode, question: DissipationInputs, d: Dissipated, by: DissipatedDerivatives
 ) -> list[Array]:
     """Adds the steps that give the derivatives of impulses at (q, v) by q, v and τ, which has no effect on them."""
     by_q, by_v = node.force_derivatives(program, question, d, by, ["by_q", "by_before"])

@@ -8,7 +8,7 @@ from casadi import SX
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.parts import symbol_of
-from trajopt.simulator.dissipation_node import Dissipated, DissipationNode, Question
+from trajopt.simulator.dissipation_node import Dissipated, DissipationInputs, DissipationNode
 from trajopt.simulator.free_dynamics import FreeDynamics
 from trajopt.simulator.limit_node import Limited, LimitNode
 from trajopt.simulator.model import SimulatorModel
@@ -137,9 +137,9 @@ class LimitTorqueStep(StepAbstract):
         return d, StepValues(result=torque, force=d.force, velocity=v)
 
 
-def impulse_question(q: Array, v: Array, inputs: Inputs) -> Question:
+def impulse_question(q: Array, v: Array, inputs: Inputs) -> DissipationInputs:
     """The question for v̂ = MDP(q, v)."""
-    return Question(q=q, before=v, velocity=None, torque=None, parameters=inputs.parameters)
+    return DissipationInputs(q=q, before=v, velocity=None, torque=None, parameters=inputs.parameters)
 
 
 def beside(program: Program, *arrays: Array) -> Array:

@@ -26,7 +26,7 @@ from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.objects.immutable import Immutable
 from trajopt.robots import Robot
 from trajopt.simulator.arguments import Arguments
-from trajopt.simulator.batch import Batch, PreciseBatch, check_status
+from trajopt.simulator.batch import PreciseBatch, StateBatch, check_status
 from trajopt.simulator.black_box import BlackBoxes
 from trajopt.simulator.contact import MDPContact, SimulatorContactAbstract
 from trajopt.simulator.model import SimulatorModel
@@ -121,7 +121,7 @@ class Simulator(Immutable):
 
     def _set_model(self, model: SimulatorModel) -> None:
         self._model = model
-        self._batches: list[tuple[tuple[Any, ...], Batch | PreciseBatch]] = []
+        self._batches: list[tuple[tuple[Any, ...], StateBatch | PreciseBatch]] = []
         step = step_of(model)
         self._arguments, self._black_boxes = Arguments(model, step), BlackBoxes(model)
         self._with_torque, self._steps_state = step.with_torque, step.steps_state
@@ -376,7 +376,7 @@ class Simulator(Immutable):
 
     def _run(
         self, dt: float, qdqs: Reals, taus: Reals | None, *, derivatives: bool, stepping: bool = False
-    ) -> Batch | PreciseBatch:
+    ) -> StateBatch | PreciseBatch:
         controlled = taus is None and self._settings is not None and self._with_torque
         batch = self._batch(len(qdqs), derivatives, controlled, stepping)
         batch.qdqs[:] = qdqs
@@ -395,7 +395,7 @@ class Simulator(Immutable):
         check_status(batch.results[-1].ravel(), qdqs, self.model.nq, implicit=implicit)
         return batch
 
-    def _batch(self, size: int, derivatives: bool, controlled: bool, stepping: bool) -> Batch | PreciseBatch:
+    def _batch(self, size: int, derivatives: bool, controlled: bool, stepping: bool) -> StateBatch | PreciseBatch:
         """Memory for so many steps whose last results nobody holds any more."""
         key = (size, derivatives, controlled, stepping, self._through)
         for known, batch in self._batches:
@@ -407,7 +407,9 @@ class Simulator(Immutable):
             program = values_program(self.model, controlled=controlled, stepping=stepping)
         kinds = {"shared": controlled, "told": bool(self._black_boxes)}
         double = self._accuracy == DOUBLES
-        new = Batch(program, size, **kinds) if double else PreciseBatch(program, size, **kinds, bits=self._accuracy)
+        new = (
+            StateBatch(program, size, **kinds) if double else PreciseBatch(program, size, **kinds, bits=self._accuracy)
+        )
         self._batches = [*self._batches, (key, new)][-_KEPT:]
         return new
 

@@ -13,7 +13,7 @@ from trajopt.display.layers.base import Layer, LayerKind
 from trajopt.display.layers.drawing import rgb, segments
 from trajopt.display.layers.known import film, size_of
 from trajopt.plotting.obstacles import check_obstacles
-from trajopt.plotting.scene import DARK, Surroundings
+from trajopt.plotting.scene import DARK, SceneLines
 from trajopt.plotting.style import PALETTE
 from trajopt.types import Reals
 
@@ -69,7 +69,7 @@ def around(obstacles: npt.ArrayLike = (), lines: Sequence[npt.ArrayLike] = ()) -
     Raises:
         InvalidArgumentError: A shape is another.
     """
-    bodies, joined = check_obstacles(obstacles), [np.asarray(line) for line in Surroundings(lines, ()).lines]
+    bodies, joined = check_obstacles(obstacles), [np.asarray(line) for line in SceneLines(lines, ()).lines]
     if not len(bodies) and not joined:
         return ()
     build = partial(Around, bodies=bodies, lines=joined)

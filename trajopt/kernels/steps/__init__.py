@@ -2,7 +2,7 @@
 
 from trajopt.kernels.steps.base import Array, Known, PatternOf, Step
 from trajopt.kernels.steps.call import Call
-from trajopt.kernels.steps.factorisation import Factorisation, Solution
+from trajopt.kernels.steps.factorisation import Factorisation, TriangularSolve
 from trajopt.kernels.steps.groups import Groups
 from trajopt.kernels.steps.iteration import Iteration
 from trajopt.kernels.steps.product import MatrixProduct
@@ -19,7 +19,7 @@ __all__ = [
     "MatrixProduct",
     "PatternOf",
     "Slice",
-    "Solution",
     "Step",
     "Sum",
+    "TriangularSolve",
 ]

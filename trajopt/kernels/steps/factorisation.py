@@ -72,7 +72,7 @@ class Factorisation(Step):
 
 
 @dataclass(frozen=True)
-class Solution(Step):
+class TriangularSolve(Step):
     """A x = b, with the factors of A."""
 
     factors: Array
@@ -80,7 +80,7 @@ class Solution(Step):
     x: Array
 
     @classmethod
-    def new(cls, program: Program, factors: Array, b: Array) -> Solution:
+    def new(cls, program: Program, factors: Array, b: Array) -> TriangularSolve:
         """The solution with a new array for x; see `Program.solve`."""
         _check_square("factors", factors)
         n = factors.shape[0]

@@ -17,7 +17,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import patterns, products
 from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.operations import LaneType, intrinsic
-from trajopt.kernels.products import Block
+from trajopt.kernels.products import ProductBlock
 from trajopt.kernels.steps.base import Array, Known, PatternOf, Step
 from trajopt.kernels.steps.groups import Groups, arrays_of, identity_of, matter, ranges_of
 
@@ -47,7 +47,7 @@ class MatrixProduct(Step):
     symmetric: bool
     rows: Groups | None
     inner: Groups | None
-    blocks: tuple[Block, ...]
+    blocks: tuple[ProductBlock, ...]
 
     @classmethod
     def new(
@@ -171,7 +171,7 @@ class MatrixProduct(Step):
         text = products.product_text(
             name,
             self.blocks,
-            products.Layout(lanes.real, lanes.align, a, row, row, row),
+            products.MatrixLayout(lanes.real, lanes.align, a, row, row, row),
             initial=self.initial is not None,
             subtract=self.subtract,
             size=BLOCK,
