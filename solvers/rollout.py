@@ -212,7 +212,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             decrease=step.decrease,
             blend=self._curvature.blend,
             bent=step.bent,
-            edge=step.edge,
+            nonfinite_trial=step.nonfinite_trial,
         )
 
     def results(self, run: RolloutProgress) -> dict[str, Any]:

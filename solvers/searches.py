@@ -30,7 +30,7 @@ class LineStep:
         promise: The promise at the last trial that was judged.
         unbounded: Whether the cost of a trial was below what counts as a number, -1e30.
         bent: Whether it was along a parabola, see `GeodesicAcceleration`.
-        edge: Place of the first trial that was not finite, see `Trials.edge`.
+        nonfinite_trial: Place of the first trial that was not finite, see `Trials.nonfinite_trial`.
     """
 
     length: float
@@ -42,7 +42,7 @@ class LineStep:
     promise: Promise
     unbounded: bool = False
     bent: bool = False
-    edge: tuple[int, Reals, Reals] | None = None
+    nonfinite_trial: tuple[int, Reals, Reals] | None = None
 
 
 class LineSearch:
@@ -95,21 +95,31 @@ class LineSearch:
             feasible: Whether that is a rollout.
             excess: A full step that brings so many times what it promised is tried longer [-].
         """
-        latest, expected, decrease, unbounded, edge = promise, math.nan, math.nan, False, None
+        latest, expected, decrease, unbounded, outside = promise, math.nan, math.nan, False, None
         for turn, number, trials, lengths in self._tries:
             for lane, reached in enumerate(turn.roll_out(number, x0, promise.gaps)):
                 if not abs(reached) < LARGEST:
-                    unbounded, edge = unbounded or reached <= -LARGEST, edge or trials.edge(lane)
+                    unbounded, nonfinite_trial = (
+                        unbounded or reached <= -LARGEST,
+                        nonfinite_trial or trials.nonfinite_trial(lane),
+                    )
                     continue
                 latest, length = promise.at(trials.dx[lane]), lengths[lane]
                 expected, decrease = latest.decrease(length), cost - reached
                 accepted = self._acceptance.accepts(latest, expected, decrease, feasible=feasible)
                 if accepted and trials.in_range(lane, reached):
                     step = LineStep(
-                        length, True, trials.trajectory(lane), reached, decrease, expected, latest, edge=edge
+                        length,
+                        True,
+                        trials.trajectory(lane),
+                        reached,
+                        decrease,
+                        expected,
+                        latest,
+                        nonfinite_trial=outside,
                     )
                     return self._grown(step, x0, cost) if feasible and self._is_to_grow(step, excess) else step
-        return LineStep(self._last, False, None, cost, decrease, expected, latest, unbounded, edge=edge)
+        return LineStep(self._last, False, None, cost, decrease, expected, latest, unbounded, nonfinite_trial=outside)
 
     def tried(self, promise: Promise, x0: Reals, cost: float, length: float) -> LineStep | None:
         """The step of one length from a rollout along what the evaluator's k and K hold, if it is accepted."""

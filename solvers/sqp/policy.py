@@ -87,7 +87,7 @@ class PolicySearch:
             reached = merit(run, rows, cost, trials.c[lane])
             enough = sufficient(run, before, slope, length) if run.repaired else most
             if not math.isfinite(reached):
-                run.edge = run.edge or trials.edge(lane)
+                run.nonfinite_trial = run.nonfinite_trial or trials.nonfinite_trial(lane)
                 continue
             if self._turned(trials, lane) > FAR:
                 continue

@@ -60,7 +60,7 @@ class SQPProgress(Progress):
         stuck: Iterations in a row at which nothing promises to reduce the violation [-].
         lined: Whether linear steps have taken over from rollouts that lost the guess.
         leaps: Steps that were taken though they raised the merit [-].
-        edge: Place of the first trial of the iteration that was not finite, see `Trials.edge`.
+        nonfinite_trial: Place of the first trial of the iteration that was not finite, see `Trials.nonfinite_trial`.
     """
 
     guess: tuple[Reals, Reals] = field(default_factory=lambda: (np.zeros(0), np.zeros((0, 0))))
@@ -96,4 +96,4 @@ class SQPProgress(Progress):
     stuck: int = 0
     lined: bool = False
     leaps: int = 0
-    edge: tuple[int, Reals, Reals] | None = None
+    nonfinite_trial: tuple[int, Reals, Reals] | None = None

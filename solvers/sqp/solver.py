@@ -167,7 +167,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         """Solves the QP at the trajectory, searches along it, updates the multipliers, expands, checks."""
         e = self._evaluator
         assert e is not None
-        gap, missed, run.edge = run.gap, max(run.gap, run.violation), None
+        gap, missed, run.nonfinite_trial = run.gap, max(run.gap, run.violation), None
         found, ridge = self._direction(run)
         if found.status is QPStatus.INDEFINITE:
             if not self._begin_anew(run, e):
@@ -203,7 +203,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             constraint_violation=run.violation,
             complementarity=run.complementarity,
             blend=run.blend,
-            edge=run.edge,
+            nonfinite_trial=run.nonfinite_trial,
         )
 
     def _direction(self, run: SQPProgress) -> tuple[QPSolution, float]:

@@ -12,12 +12,12 @@ from trajopt.checks import as_numbers, check_array, check_flag, check_mapping, c
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.ik.stepper import Stepper
 from trajopt.ik.tasks import TaskModel
-from trajopt.ik.velocity import NEWS
+from trajopt.ik.velocity import DIAGNOSTICS
 from trajopt.objects.immutable import Immutable
 from trajopt.robots import Robot
 from trajopt.types import Reals
 
-MEMORY = ("q", "v", "news", "p")  # of a Stepper
+MEMORY = ("q", "v", "diagnostics", "p")  # of a Stepper
 FIRST_CURVATURE = 1e-2  # μ of a first step
 
 
@@ -83,7 +83,7 @@ class Following:
         stepper = Stepper(self.model, T)
         stepper.limits[:] = self.bounds
         stepper.settings[:] = self.dt, self.settling, self.tolerance
-        stepper.news[0, NEWS.index("curvature")] = FIRST_CURVATURE
+        stepper.diagnostics[0, DIAGNOSTICS.index("curvature")] = FIRST_CURVATURE
         return stepper
 
     def configuration(self, argument: str, q: npt.ArrayLike) -> Reals:
@@ -178,8 +178,8 @@ class IKTracker(Immutable):
         q = self._following.configuration(argument, q)
         cure = f"a velocity of {self._following.robot.name!r}"
         speed = np.zeros(model.state.nv) if v is None else check_array("v", v, (model.state.nv,), cure=cure)
-        stepper.q[0], stepper.v[0], stepper.p[0], stepper.news[0] = q, speed, model.layout.column(), 0.0
-        stepper.news[0, NEWS.index("curvature")] = FIRST_CURVATURE
+        stepper.q[0], stepper.v[0], stepper.p[0], stepper.diagnostics[0] = q, speed, model.layout.column(), 0.0
+        stepper.diagnostics[0, DIAGNOSTICS.index("curvature")] = FIRST_CURVATURE
         self._begins = True
 
     def step(self, targets: Any = None, *, q: npt.ArrayLike | None = None) -> IKStep:
@@ -207,7 +207,9 @@ class IKTracker(Immutable):
             stepper.p[0] = p
         self._begins = False
         stepper.run()
-        step = IKStep(stepper.q[1].copy(), stepper.v[1].copy(), float(stepper.news[1, NEWS.index("after")]))
+        step = IKStep(
+            stepper.q[1].copy(), stepper.v[1].copy(), float(stepper.diagnostics[1, DIAGNOSTICS.index("after")])
+        )
         for name in MEMORY:
             array = getattr(stepper, name)
             array[0] = array[1]

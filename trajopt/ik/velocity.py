@@ -44,7 +44,7 @@ MAKING_UP = 0.1  # the least μ for w, and that for what was refused: less, and 
 NOISE = 0.1  # part of the tolerance that counts as nothing refused
 FAR = 1e6  # way that has no end [rad, m]
 PROGRESS = 0.3  # rate of decay of a violation that is enough [1/s]
-NEWS = ("before", "promised", "curvature", "refused", "after")
+DIAGNOSTICS = ("before", "promised", "curvature", "refused", "after")
 """Memory of a step: norm of the violation by its targets at its start, what it promised for its end, μ, the norm of
 what was asked for and not done, and of the violation at its end."""
 
@@ -70,16 +70,20 @@ class VelocityBuilder:
         self.model, state = model, model.state
         self.tasks = model.expressions()
         nv, size = state.nv, model.layout.size
-        self.q, self.v, self.news = SX.sym("q", state.nq), SX.sym("v", nv), SX.sym("news", len(NEWS))
+        self.q, self.v, self.diagnostics = (
+            SX.sym("q", state.nq),
+            SX.sym("v", nv),
+            SX.sym("diagnostics", len(DIAGNOSTICS)),
+        )
         sizes = dict.fromkeys(GIVEN, nv) | {"p": size, "p_next": size, "settings": len(SETTINGS)}
         self.given = {name: SX.sym(name, n) for name, n in sizes.items()}
         self.dt, self.settling, self.tolerance = ca.vertsplit(self.given["settings"])
         self.joints = joint_spaces(state.model)
 
     def step(self) -> Program:
-        """The program: (q, v, news, given) to (q⁺, v⁺, news⁺)."""
+        """The program: (q, v, diagnostics, given) to (q⁺, v⁺, diagnostics⁺)."""
         program, nv = Program("differential_inverse_kinematics"), self.model.state.nv
-        memory = [self.q, self.v, self.news]
+        memory = [self.q, self.v, self.diagnostics]
         symbols = [*memory, *self.given.values()]
         inputs = [program.input(*each.shape) for each in symbols]
         speeds, *box = self._box()
@@ -120,7 +124,7 @@ class VelocityBuilder:
 
     def _curvature(self, violation: SX) -> SX:
         """μ after a step that has left a violation."""
-        before, promised, mu, *_ = ca.vertsplit(self.news)
+        before, promised, mu, *_ = ca.vertsplit(self.diagnostics)
         missed, gain = violation - promised, before - promised
         grown = ca.logic_and(missed > 0.5 * gain, missed > NOISE * self.tolerance)
         enough = ca.logic_or(gain > PROGRESS * self.dt * before, before <= self.tolerance)
@@ -137,7 +141,7 @@ class VelocityBuilder:
         ends.append((t.rows, t.lower, t.upper))
         norms = [ca.norm_2(r - ca.fmin(ca.fmax(r, least), most)) if nc else SX(0) for r, least, most in ends]
         symbols = [c, asked, J, lower, upper, mu, d, t.q, self.model.layout.symbols]
-        return ca.Function("news", symbols, [ca.vertcat(*norms[:2], mu, *norms[2:])])
+        return ca.Function("diagnostics", symbols, [ca.vertcat(*norms[:2], mu, *norms[2:])])
 
     def _box(self) -> tuple[tuple[SX, SX], SX, SX]:
         """Speeds by limits of velocity and acceleration; the least and the most that each may move, (nv,) each."""
@@ -176,7 +180,7 @@ class VelocityBuilder:
         beta = ca.fmin(self._stoppable(s["down"]), self.dt / (self.dt + self.settling))
         made_up = s["lag"] * (s["J"] @ (alpha * s["w"]))
         asked = s["c"] - s["e"] - made_up
-        refused = ca.fmax(self.news[NEWS.index("refused")] - NOISE * self.tolerance, 0.0)
+        refused = ca.fmax(self.diagnostics[DIAGNOSTICS.index("refused")] - NOISE * self.tolerance, 0.0)
         left = MAKING_UP * refused + (s["mu"] - LEAST_CURVATURE) * (ca.norm_2(s["lag"] * asked) if nc else 0.0)
         damping = ca.sqrt(s["size"]) * left
         A = s["A"] + damping * SX.eye(nv)
@@ -186,7 +190,7 @@ class VelocityBuilder:
         inside = ca.logic_and(s["lower"] < s["c"], s["c"] < s["upper"])
         lower = ca.if_else(inside, s["c"] + part * (s["lower"] - s["c"]), s["lower"])
         upper = ca.if_else(inside, s["c"] + part * (s["upper"] - s["c"]), s["upper"])
-        symbols = [self.v, self.news, *self.given.values(), *s.values()]
+        symbols = [self.v, self.diagnostics, *self.given.values(), *s.values()]
         return ca.Function("begin", symbols, [asked, lower, upper, ca.densify(A), b, first])
 
     def _stoppable(self, way: SX) -> SX:

@@ -111,7 +111,7 @@ class Trials:
         xs, us = self._of_lanes[lane]
         return xs.copy(), us.copy()
 
-    def edge(self, lane: int) -> tuple[int, Reals, Reals] | None:
+    def nonfinite_trial(self, lane: int) -> tuple[int, Reals, Reals] | None:
         """Knot, state (nx,) and control (nu,) where a lane left the domain of a cost or of the dynamics.
 
         The control of the end is that of the last knot. None where all is finite, or the lane had diverged before.

@@ -57,7 +57,7 @@ class IterationRecord(ExplainsAttributes):
         complementarity: Largest product of a multiplier and its slack after the step [-].
         blend: Part θ of the exact Hessian in that of the step: 0 is Gauss-Newton's, 1 exact [-].
         bent: Whether the step went along a parabola (geodesic acceleration).
-        edge: Knot, state (nx,) and control (nu,) where the first trial that was not finite left the domain of a cost or
+        nonfinite_trial: Knot, state (nx,) and control (nu,) where the first trial that was not finite left the domain of a cost or
             of the dynamics; None if there is none. It is not saved.
     """
 
@@ -78,7 +78,7 @@ class IterationRecord(ExplainsAttributes):
     complementarity: float = math.nan
     blend: float = math.nan
     bent: bool = False
-    edge: tuple[int, Reals, Reals] | None = field(default=None, repr=False, compare=False)
+    nonfinite_trial: tuple[int, Reals, Reals] | None = field(default=None, repr=False, compare=False)
     kept: tuple[weakref.ref[Reals], weakref.ref[Reals]] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
@@ -108,5 +108,5 @@ class IterationRecord(ExplainsAttributes):
 
 _DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(IterationRecord) if f.default is not MISSING}
 
-COLUMNS = tuple(f.name for f in fields(IterationRecord) if f.name not in ("kept", "edge"))
+COLUMNS = tuple(f.name for f in fields(IterationRecord) if f.name not in ("kept", "nonfinite_trial"))
 """Names of what a record says in numbers."""

@@ -48,9 +48,9 @@ def problem(*, inside: bool, goal: float = 2.0) -> ShootingProblem:
 def test_a_goal_outside_of_a_term_s_domain_is_named(solver: type[SolverAbstract]) -> None:
     solution = solver(problem(inside=False)).solve()
     assert not solution.converged
-    edge = solution.history[-1].edge
-    assert edge is not None
-    knot, x, u = edge
+    nonfinite_trial = solution.history[-1].nonfinite_trial
+    assert nonfinite_trial is not None
+    knot, x, u = nonfinite_trial
     assert knot == KNOTS
     assert x[0] > 1.0, "the root of a negative number"
     assert np.isfinite(u).all()
@@ -64,11 +64,11 @@ def test_a_goal_outside_of_a_term_s_domain_is_named(solver: type[SolverAbstract]
 def test_dynamics_that_end_are_named_by_their_knot(solver: type[SolverAbstract]) -> None:
     solution = solver(problem(inside=True), solver.options_type(max_iterations=3)).solve()
     assert solution.status is SolverStatus.MAX_ITERATIONS
-    edge = solution.history[-1].edge
-    assert edge is not None
-    assert edge[0] < KNOTS
+    nonfinite_trial = solution.history[-1].nonfinite_trial
+    assert nonfinite_trial is not None
+    assert nonfinite_trial[0] < KNOTS
     text = solution.explain()
-    assert f"the domain of costs or dynamics at knot {edge[0]}" in text
+    assert f"the domain of costs or dynamics at knot {nonfinite_trial[0]}" in text
     assert text.count("trials of steps") == 1
     assert "times as curved" not in text, "steps are short for another reason"
 
@@ -76,7 +76,7 @@ def test_dynamics_that_end_are_named_by_their_knot(solver: type[SolverAbstract])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_nothing_is_said_where_trials_stay_inside(solver: type[SolverAbstract]) -> None:
     solution = solver(problem(inside=True, goal=0.2), solver.options_type(max_iterations=1)).solve()
-    assert [record.edge for record in solution.history] == [None]
+    assert [record.nonfinite_trial for record in solution.history] == [None]
     assert "not finite" not in solution.explain()
 
 
@@ -97,4 +97,4 @@ def test_a_rollout_that_diverges_is_no_edge() -> None:
     wild = ShootingProblem([0.0], [Growth(state, 1)] * 20, Growth(state, 1))
     solution = SolverFDDP(wild).solve(np.full((21, 1), 3.0), np.ones((20, 1)))
     assert any(not record.accepted or record.step_length < 1.0 for record in solution.history)
-    assert all(record.edge is None for record in solution.history)
+    assert all(record.nonfinite_trial is None for record in solution.history)

@@ -20,7 +20,7 @@ RECENT = 10
 def left_domain(solution: Solution) -> str:
     """Knot and term where trials of most of the last steps were not finite, and what to do; empty elsewhere."""
     recent = solution.history[-RECENT:]
-    edges = [record.edge for record in recent if record.edge is not None]
+    edges = [record.nonfinite_trial for record in recent if record.nonfinite_trial is not None]
     if not edges or 2 * len(edges) < len(recent):
         return ""
     knot, x, u = edges[-1]
