@@ -99,10 +99,7 @@ class LineSearch:
         for turn, number, trials, lengths in self._tries:
             for lane, reached in enumerate(turn.roll_out(number, x0, promise.gaps)):
                 if not abs(reached) < LARGEST:
-                    unbounded, nonfinite_trial = (
-                        unbounded or reached <= -LARGEST,
-                        nonfinite_trial or trials.nonfinite_trial(lane),
-                    )
+                    unbounded, outside = unbounded or reached <= -LARGEST, outside or trials.nonfinite_trial(lane)
                     continue
                 latest, length = promise.at(trials.dx[lane]), lengths[lane]
                 expected, decrease = latest.decrease(length), cost - reached

@@ -57,8 +57,8 @@ class IterationRecord(ExplainsAttributes):
         complementarity: Largest product of a multiplier and its slack after the step [-].
         blend: Part θ of the exact Hessian in that of the step: 0 is Gauss-Newton's, 1 exact [-].
         bent: Whether the step went along a parabola (geodesic acceleration).
-        nonfinite_trial: Knot, state (nx,) and control (nu,) where the first trial that was not finite left the domain of a cost or
-            of the dynamics; None if there is none. It is not saved.
+        nonfinite_trial: Knot, state (nx,) and control (nu,) where the first trial that was not finite left the domain
+            of a cost or of the dynamics; None if there is none. It is not saved.
     """
 
     methods_explain = ()  # solvers make one an iteration, see `trajopt.objects.calls`
