@@ -168,7 +168,6 @@ def facts_of_solution(solution: trajopt.Solution) -> dict[str, Any]:
             **{name: getattr(solution, name) for name in ("cost", "iterations", "solver", "converged", "failed_knot")},
             **{name: getattr(solution, name) for name in ("xs", "us", "x0", "K", "k", "Vx", "Vxx", "times")},
             "status": solution.status.name,
-            "words": str(solution.status),
             "coordinates": [solution.coordinate_names, solution.coordinate_units],
             "controls": [solution.control_names, solution.control_units],
             "robot": None if solution.robot is None else solution.robot.name,
@@ -199,7 +198,7 @@ def write_solutions(folder: Path) -> None:
             solution.to_csv(folder / "arm_reach.csv")
             loaded = trajopt.Solution.load(folder / "arm_reach.npz")
             (folder / "arm_reach.pickle").write_bytes(pickle.dumps(loaded, protocol=5))
-    FACTS["statuses"] = {status.name: str(status) for status in trajopt.SolverStatus}
+    FACTS["statuses"] = [status.name for status in trajopt.SolverStatus]
 
 
 # Inverse kinematics
