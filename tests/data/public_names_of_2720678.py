@@ -6,7 +6,7 @@
 A line is an import ("import trajopt.plotting", "from trajopt.kinematics import ik") or a chain of attributes
 ("trajopt.gaits.Stance.of"), by whatever name the file has imported its beginning. They are those of Python files in
 examples/, of blocks of Python in README.md and docs/**/*.md, and of words in backticks there: with the package before
-them, or a name of `trajopt.__all__`. Each line was tried: those that fail with that revision are left out, and go to the
+them, or a name of `trajopt.__all__`. Each line was tried: those that fail with that revision are left out and go to the
 error stream.
 """
 
