@@ -1,18 +1,13 @@
-"""Files, pickles and messages of revision 2720678, which tests/data/make_files_of_2720678.py wrote, load today."""
+"""Files and pickles of revision 2720678, which tests/data/make_files_of_2720678.py wrote, load today."""
 
 from __future__ import annotations
 
-import base64
 import csv
-import hashlib
 import io
 import json
 import pickle
 import re
 import shutil
-import threading
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,41 +16,18 @@ import numpy as np
 import pytest
 
 import trajopt
-from tests.mpc import slider
+from tests.support.old_files import FACTS, FILES, assert_says, brief
 from trajopt import cache, mpc, problems
 from trajopt.analysis import motion_report
 from trajopt.errors import InvalidArgumentError
+from trajopt.ik import IKBatch, IKPath, IKResult, IKStep
 from trajopt.inverse_dynamics import read_positions
-from trajopt.mpc.server import MPCClient, MPCServer, PlanSubscriber, RequestRefusedError
 from trajopt.plotting import plot_com, plot_contact_forces, plot_cost_terms, plot_feet
 from trajopt.solution import Solution, SolverStatus
 from trajopt.sweeps import Recipe, Sweep
 
-FILES = Path(__file__).parent / "data" / "files_of_2720678"
-FACTS: dict[str, Any] = json.loads((FILES / "facts.json").read_text())
 SOLUTIONS: dict[str, dict[str, Any]] = FACTS["solutions"]
 JUDGED = ("gaps", "stationarity")  # need the problem
-
-
-def brief(value: Any) -> Any:
-    """A value as in facts.json: arrays as type, shape and digest, numbers, texts and None as they are."""
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind == "U":
-            return value.tolist()
-        data = np.ascontiguousarray(value)
-        return f"{data.dtype} {data.shape} {hashlib.sha256(data.tobytes()).hexdigest()[:16]}"
-    if isinstance(value, dict):
-        return {str(key): brief(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [brief(each) for each in value]
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def assert_says(thing: Any, facts: dict[str, Any], *others: str) -> None:
-    """Whether attributes of a thing are those that were written down, but for others that are checked elsewhere."""
-    for name, expected in facts.items():
-        if name not in others:
-            np.testing.assert_equal(brief(getattr(thing, name)), expected, err_msg=name)
 
 
 def numbers(text: str) -> list[str]:
@@ -181,6 +153,7 @@ def unpickled(name: str) -> Any:
 @pytest.mark.parametrize("name", ["ik_result", "ik_unreachable"])
 def test_a_configuration_and_what_is_left_of_its_tasks(name: str) -> None:
     result, facts = unpickled(name), FACTS[name]
+    assert isinstance(result, IKResult)  # the class of today, and no second one
     assert_says(result, facts, "status", "tip", "unit")
     assert result.status.name == facts["status"]
     tip = result.residuals["tip"]
@@ -192,6 +165,7 @@ def test_a_configuration_and_what_is_left_of_its_tasks(name: str) -> None:
 @pytest.mark.parametrize("name", ["ik_path", "ik_path_optimal"])
 def test_a_path_can_be_drawn(name: str) -> None:
     path, facts = unpickled(name), FACTS[name]
+    assert isinstance(path, IKPath)
     assert_says(path, facts, "status", "tip")
     assert path.status.name == facts["status"]
     assert brief(path.residuals["tip"].value) == facts["tip"]
@@ -200,9 +174,11 @@ def test_a_path_can_be_drawn(name: str) -> None:
     assert path.plot().axes
 
 
-@pytest.mark.parametrize("name", ["ik_batch", "ik_step"])
-def test_batches_and_steps_of_inverse_kinematics(name: str) -> None:
-    assert_says(unpickled(name), FACTS[name])
+@pytest.mark.parametrize(("name", "kind"), [("ik_batch", IKBatch), ("ik_step", IKStep)])
+def test_batches_and_steps_of_inverse_kinematics(name: str, kind: type) -> None:
+    found = unpickled(name)
+    assert isinstance(found, kind)
+    assert_says(found, FACTS[name])
 
 
 def test_recorded_motions_are_read() -> None:
@@ -249,91 +225,6 @@ def test_a_plan_is_a_step() -> None:
     assert isinstance(plan, mpc.MPCStep)
     assert_says(plan, FACTS["plan"], "status")
     assert str(plan.status) == FACTS["plan"]["status"]
-
-
-# Messages
-
-
-def messages(kind: str) -> list[bytes]:
-    """Recorded messages of a kind, in order: request, answer or plan."""
-    kept = json.loads((FILES / "messages.json").read_text())
-    return [base64.b64decode(message) for each, message in kept if each == kind]
-
-
-@pytest.fixture
-def sockets() -> Iterator[Any]:
-    zmq = pytest.importorskip("zmq", reason="needs pip install pyzmq")
-    pytest.importorskip("msgpack", reason="needs pip install msgpack")
-    context, kept = zmq.Context(), []
-
-    def socket(kind: str) -> Any:
-        kept.append(context.socket(getattr(zmq, kind)))
-        return kept[-1]
-
-    yield socket
-    context.destroy(linger=0)
-
-
-def test_a_server_answers_requests_of_then(sockets: Any) -> None:
-    """Description, reset and step; a state of the wrong size is refused."""
-    import msgpack
-
-    asked = sockets("DEALER")
-    found = []
-    with MPCServer(slider.controller(dt=0.1), "tcp://127.0.0.1:*") as server:
-        asked.connect(server.address)
-        for request in messages("request"):
-            asked.send(request)
-            assert asked.poll(20_000)
-            found.append(msgpack.unpackb(asked.recv()[8:]))
-    assert [each["kind"] for each in found] == ["describe", "reset", "step", "refused"]
-    assert [each["client"] for each in found] == ["recorded"] * 4
-    assert np.frombuffer(found[2]["xs"]["data"])[:2].tolist() == [0.02, 0.1]
-    assert found[3]["reason"] == FACTS["refusal"]
-
-
-def test_a_client_takes_answers_of_then(sockets: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    line, answers = sockets("ROUTER"), messages("answer")
-    port = line.bind_to_random_port("tcp://127.0.0.1")
-
-    def answer() -> None:
-        for each in answers:
-            if line.poll(20_000):
-                who, _ = line.recv_multipart()
-                line.send_multipart([who, each])
-
-    thread = threading.Thread(target=answer)
-    with monkeypatch.context() as patch:
-        patch.setattr(time, "time_ns", lambda: 0)  # clients count from it, and answers repeat the number
-        client = MPCClient(f"tcp://127.0.0.1:{port}", timeout=5.0, retries=0, name="recorded")
-    with client:
-        thread.start()
-        about = client.describe()
-        steps = [client.reset([0.0, 0.0]), client.step([0.02, 0.1], 0.1)]
-        with pytest.raises(RequestRefusedError) as refused:
-            client.step([0.0, 0.0, 0.0])
-    thread.join()
-    assert str(refused.value) == FACTS["refusal"]
-    assert_says(about, FACTS["description"], "x0")
-    assert about.x0.tolist() == FACTS["description"]["x0"]
-    for step, facts in zip(steps, FACTS["steps"], strict=True):
-        assert_says(step, facts, "status")
-        assert str(step.status) == facts["status"]
-
-
-def test_plans_of_then_are_heard(sockets: Any) -> None:
-    plans = sockets("PUB")
-    port = plans.bind_to_random_port("tcp://127.0.0.1")
-    with PlanSubscriber(f"tcp://127.0.0.1:{port}") as heard:
-        for message, facts in zip(messages("plan"), FACTS["steps"], strict=True):
-            for _ in range(400):  # the first ones come before the line stands
-                plans.send(message)
-                step = heard.receive(0.05)
-                if step is not None and step.t == facts["t"]:
-                    break
-            assert step is not None
-            assert_says(step, facts, "status")
-        assert heard.damaged == 0
 
 
 # Sweeps

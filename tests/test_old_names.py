@@ -36,19 +36,28 @@ def get(name: str) -> Any:
     return thing
 
 
+def works(name: str) -> bool:
+    try:
+        get(name)
+    except ERRORS:
+        return False
+    return True
+
+
 def names_new_place(old: str, message: str) -> bool:
     """Whether a message names a place of the package that has what the old name stood for.
 
-    It ends like the old name, or the message says that it takes its place, and not only that it looks like it.
+    That is the name itself somewhere else, a room that has it, or what the message says is its new name.
     """
     words = re.findall(r"[\w.]+", old)
-    at = old if len(words) == 1 else ".".join(words[1::2])
-    for place in set(re.findall(r"trajopt(?:\.[A-Za-z_]\w*)+", message)) - {at, at.rpartition(".")[0]}:
-        try:
-            get(place)
-        except ERRORS:
-            continue
-        if place.rpartition(".")[2] == at.rpartition(".")[2] or re.search(r"\b(?:now|moved|renamed)\b", message):
+    at = (old if len(words) == 1 else ".".join(words[1::2])).split(".")
+    parents = {".".join(at[:n]) for n in range(1, len(at) + 1)}
+    tails = [".".join(at[n:]) for n in range(1, len(at))]
+    replaced = re.search(r"\b(?:now|moved|renamed)\b", message)
+    for place in set(re.findall(r"trajopt(?:\.[A-Za-z_]\w*)+", message)) - parents:
+        is_like_it = len(at) == 2 or place.rpartition(".")[2][0].isupper()  # a room, or a class
+        new_name = place.endswith(f".{at[-1]}") or (replaced and is_like_it)
+        if (works(place) and new_name) or any(works(f"{place}.{tail}") for tail in tails):
             return True
     return False
 
@@ -69,13 +78,21 @@ def test_each_public_name_works_or_names_its_new_place() -> None:
     ("message", "good"),
     [
         ("it has moved: use trajopt.solution.Solution", True),
-        ("did you mean Solution?", False),
-        ("it is trajopt.Solution", False),
-        ("it is now trajopt.nowhere.Solution", False),
-        ("did you mean trajopt.SolverStatus?", False),
+        ("trajopt.nowhere is now trajopt.solution", True),
+        ("trajopt.nowhere is now trajopt.solvers", False),
         ("it is now trajopt.SolverStatus", True),
+        ("did you mean trajopt.SolverStatus?", False),
+        ("it is now trajopt.solution.Solutions", False),
+        ("module trajopt.nowhere has no attribute Solution", False),
+        ("did you mean Solution?", False),
     ],
 )
 def test_only_a_place_that_there_is_counts_as_the_new_one(message: str, good: bool) -> None:
-    assert names_new_place("from trajopt import Solution", message) is good
-    assert names_new_place("trajopt.Solution", message) is good
+    assert names_new_place("from trajopt.nowhere import Solution", message) is good
+    assert names_new_place("trajopt.nowhere.Solution", message) is good
+
+
+def test_a_room_has_a_new_place_with_all_of_its_names() -> None:
+    assert names_new_place("from trajopt import nowhere", "trajopt.nowhere is now trajopt.solution")
+    assert names_new_place("trajopt.nowhere.Solution.load", "trajopt.nowhere is now trajopt.solution")
+    assert not names_new_place("trajopt.nowhere.Solution.read", "trajopt.nowhere is now trajopt.solution")

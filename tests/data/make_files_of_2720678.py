@@ -8,6 +8,8 @@ Run once, with the package of that revision and from its root, so that nothing n
 FOLDER is new. `tests/test_old_files.py` loads what it gets with the package of today. `facts.json` holds what the files
 must still say: numbers as they are, arrays by
 type, shape and the SHA-256 of their bytes.
+
+Longer than a file should be, because it imports nothing of this tree.
 """
 
 from __future__ import annotations
