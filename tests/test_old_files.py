@@ -26,6 +26,8 @@ from trajopt.plotting import plot_com, plot_contact_forces, plot_cost_terms, plo
 from trajopt.solution import Solution, SolverStatus
 from trajopt.sweeps import Recipe, Sweep
 
+pytestmark = pytest.mark.filterwarnings(r"ignore:trajopt\..* is now:DeprecationWarning")  # pickles name modules
+
 SOLUTIONS: dict[str, dict[str, Any]] = FACTS["solutions"]
 JUDGED = ("gaps", "stationarity")  # need the problem
 

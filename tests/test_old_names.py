@@ -62,6 +62,7 @@ def names_new_place(old: str, message: str) -> bool:
     return False
 
 
+@pytest.mark.filterwarnings("default::DeprecationWarning")
 def test_each_public_name_works_or_names_its_new_place() -> None:
     lost = {}
     for name in NAMES:

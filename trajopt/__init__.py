@@ -61,6 +61,7 @@ from trajopt.errors import (
     UnsupportedOperationError,
 )
 from trajopt.kernels import get_num_threads, set_num_threads
+from trajopt.objects import renamed
 from trajopt.objects.lazy import lazy
 from trajopt.residuals import (
     Capsule,
@@ -98,6 +99,8 @@ from trajopt.robots import Robot, load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.states import StateAbstract, StateMultibody, StateProduct, StateSE3, StateSO3, StateVector
+
+renamed.install()
 
 if TYPE_CHECKING:
     import trajopt.analysis as analysis

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from trajopt.constraints import Constraint
 from trajopt.costs import CostTerm
 from trajopt.ik.path import Departure, IKPath, IKPathStatus
-from trajopt.ik.residuals import TaskEvaluator
+from trajopt.ik.residuals import Judge
 from trajopt.ik.result import TaskResidual
 from trajopt.ik.tasks import TaskModel
 from trajopt.ik.tracker import Following
@@ -74,7 +74,7 @@ def _evaluated(following: Following, p: Reals, qs: Reals) -> tuple[Reals, Reals,
     size = ca.sqrt(ca.sumsqr(t.jacobian) * ca.sumsqr(off)) + 1e-12
     slopes = ca.Function("slopes", [t.q, model.layout.symbols], [ca.densify(off), ca.norm_2(slope) / size])
     values = [np.array(each).reshape(-1, len(qs)).T for each in slopes(qs.T, p.T)]
-    residuals = TaskEvaluator.of(model, model.residuals(), p)(qs)
+    residuals = Judge.of(model, model.residuals(), p)(qs)
     return values[0], values[1][:, 0], residuals
 
 

@@ -13,7 +13,7 @@ from trajopt.types import Reals
 
 
 @dataclass(frozen=True)
-class TaskEvaluator:
+class Judge:
     """Residual of each task at a configuration, for parameters; can be pickled, as results have one.
 
     Attributes:
@@ -29,10 +29,10 @@ class TaskEvaluator:
     p: Reals
 
     @staticmethod
-    def of(model: TaskModel, function: ca.Function, p: Reals) -> TaskEvaluator:
+    def of(model: TaskModel, function: ca.Function, p: Reals) -> Judge:
         """That of a model, whose `residuals` are given."""
         constraints = tuple((c.name, c.residual.size(0), c.residual.unit) for c in model.constraints.constraints)
-        return TaskEvaluator(function, constraints, tuple((c.name, c.residual.unit) for c in model.costs.terms), p)
+        return Judge(function, constraints, tuple((c.name, c.residual.unit) for c in model.costs.terms), p)
 
     def __call__(self, q: Reals) -> dict[str, TaskResidual]:
         """Residuals at a configuration (nq,), arrays (nr,); at configurations (n, nq), arrays (n, nr)."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.checks import check_array, check_count, check_flag, check_mapping, check_positive
-from trajopt.ik.residuals import TaskEvaluator
+from trajopt.ik.residuals import Judge
 from trajopt.ik.result import IKBatch, IKResult, IKStatus
 from trajopt.ik.search import Found, Search
 from trajopt.ik.starts import Starts
@@ -109,7 +109,7 @@ class IKSolver(Immutable):
             iterations=self._search.passes - begun,
             starts=int(tried[0]),
             active_limits=tuple(names[i] for i in pressed),
-            judge=TaskEvaluator.of(self._model, self._values, p),
+            judge=Judge.of(self._model, self._values, p),
         )
 
     def solve_batch(

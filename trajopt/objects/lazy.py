@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from trajopt.errors import UnknownAttributeError, close_names
+from trajopt.objects import renamed
 from trajopt.objects.attributes import CLASSES
 from trajopt.objects.calls import explain_export
 
@@ -30,6 +31,8 @@ def lazy(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], 
     """
 
     def load(name: str) -> Any:
+        if f"{package}.{name}" in renamed.MODULES:
+            return importlib.import_module(f"{package}.{name}")
         if name not in names:
             raise _unknown(package, name)
         module = importlib.import_module(names[name])

@@ -1,0 +1,69 @@
+"""Modules of revision 2720678 that have another name since: programs and pickles that use the old one still work.
+
+An import of an old name warns and gives the module of today. docs/renamed.md lists all names.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+MODULES = {
+    "trajopt.impulses": "trajopt.contacts",
+    "trajopt.kinematics": "trajopt.ik",
+    "trajopt.kinematics.ik": "trajopt.ik",
+    "trajopt.ik.ik": "trajopt.ik",  # by `from trajopt.kinematics import ik`
+    "trajopt.mobile": "trajopt.planar",
+    "trajopt.sensing": "trajopt.planar",
+    "trajopt.terminal": "trajopt.cli",
+}
+"""Old and new name; modules below move along."""
+
+NAMES = {"trajopt.planar.plot_grid": "trajopt.plotting.plot_grid"}
+"""Names that have left their module, by where an import looks for them."""
+
+
+def new_name(name: str) -> str | None:
+    """Today's name of a module; None if the name is not an old one."""
+    old = max((old for old in MODULES if name == old or name.startswith(f"{old}.")), key=len, default=None)
+    return None if old is None else f"{MODULES[old]}{name[len(old) :]}"
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Finds modules by their old names: they are those of today, not second ones, so that classes stay the same."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not fullname.startswith("trajopt."):
+            return None
+        if fullname in NAMES:
+            raise ImportError(f"{fullname} is now {NAMES[fullname]}", name=fullname)
+        new = new_name(fullname)
+        if new is None or importlib.util.find_spec(new) is None:
+            return None
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        new = new_name(spec.name)
+        assert new is not None
+        warnings.warn(f"{spec.name} is now {new}", DeprecationWarning, stacklevel=2)
+        module = importlib.import_module(new)
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state  # the import has put the old name's in its place
+
+
+def install() -> None:
+    """Makes imports of old names work, from now on."""
+    if not any(isinstance(each, _Finder) for each in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
