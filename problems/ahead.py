@@ -40,6 +40,7 @@ def warm(robot: str, *, begin: Callable[[str], object] = lambda _: None) -> list
     for name in names:
         begin(name)
         case = load(name, robot)
-        case.solve()
+        solver = case.solver(case.problem, case.options)
+        solver.solve(case.xs, case.us)
         kernels.wait_until_optimised()
     return names

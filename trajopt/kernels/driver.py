@@ -69,6 +69,8 @@ class KernelCall:
         self._kinds = np.ascontiguousarray(kinds, dtype=np.int64)
         self._indices = np.ascontiguousarray(indices, dtype=np.int64)
         check_call(self._kernels, self._kinds, self._indices, self._arguments)
+        for each in self._kernels:
+            each.calls.add(self)
         width = self._kernels[0].width
         self._run, self._run_whole, self._run_block, self._run_blocks = _driver(width)
         self._tables = self._make_tables()

@@ -94,12 +94,13 @@ def compile_together(kernels: Iterable[Kernel], *, optimised: bool = False) -> N
 
 
 def wait_until_optimised() -> None:
-    """Returns when all kernels of this process that have code have optimised code: before a loop in real time.
+    """Returns when all kernels that have code and calls have optimised code: before a loop in real time.
 
-    Nothing is compiled in the background then. With TRAJOPT_OPTIMISE=off it returns at once.
+    Kernels of problems that are gone, which the process keeps, stay as they are. Nothing is compiled in the background
+    then. With TRAJOPT_OPTIMISE=off it returns at once.
     """
     if _optimises():
-        compile_together([each for each in list(_living) if each.tier == "quick"], optimised=True)
+        compile_together([each for each in list(_living) if each.tier == "quick" and each.calls], optimised=True)
         _background.end()
 
 
@@ -131,6 +132,7 @@ class Kernel:
         width: Lanes W.
         n_in: Number of inputs.
         lengths: Elements of each input, then of each output.
+        calls: The calls of it that somebody holds.
     """
 
     def __init__(self, program: Program, width: int) -> None:
@@ -144,6 +146,7 @@ class Kernel:
         self._replaced: _Code | None = None  # a call may still be at work in it
         self._compiling = threading.RLock()
         self._queued = False
+        self.calls: weakref.WeakSet[object] = weakref.WeakSet()
         _living.add(self)
 
     def __repr__(self) -> str:
