@@ -250,7 +250,7 @@ class ContactSchedule:
         Args:
             figure: Figure or subfigure to draw into; by default a new one.
         """
-        return above("plotting.plot_schedule")(self, figure=figure)
+        return above("plotting.schedule.plot_schedule")(self, figure=figure)
 
     def __str__(self) -> str:
         from trajopt.gaits.table import table
@@ -258,7 +258,7 @@ class ContactSchedule:
         return table(self)
 
     def _repr_html_(self) -> str:
-        return above("plotting.html_of_schedule")(self)
+        return above("plotting.schedule.html_of_schedule")(self)
 
     def __repr__(self) -> str:
         names = ", ".join(p.name for p in self.phases[:8]) + (", ..." if len(self.phases) > 8 else "")

@@ -119,7 +119,7 @@ class IKPath:
             path: File to write the figure to, if any.
             figure: Figure or subfigure to draw into; by default a new one.
         """
-        return above("plotting.plot_ik_path")(self, path, figure=figure)
+        return above("plotting.ik_path.plot_ik_path")(self, path, figure=figure)
 
     def animate(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Writes the motion as a moving picture, .gif or .mp4.
@@ -128,4 +128,4 @@ class IKPath:
             path: File to write.
             **options: `speed` and `frames_per_second` of `trajopt.plotting.animate`.
         """
-        return above("plotting.animate_ik_path")(self, path, **options)
+        return above("plotting.ik_path.animate_ik_path")(self, path, **options)

@@ -98,7 +98,7 @@ class ContactInverseDynamics:
 
     def plot(self) -> Figure:
         """Draws the forces of each contact and the torques of the joints over time."""
-        return above("plotting.plot_inverse_dynamics")(self)
+        return above("plotting.inverse_dynamics.plot_inverse_dynamics")(self)
 
     def __repr__(self) -> str:
         names = ", ".join(contact.frame for contact in self.contacts)

@@ -174,19 +174,19 @@ class ClosedLoop(ExplainsAttributes):
             obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
             lines: Lists of points (n, 2) or (n, 3) that lines join, such as gates and rails [m].
         """
-        return above("plotting.plot_closed_loop")(self, path, title=title, obstacles=obstacles, lines=lines)
+        return above("plotting.controllers.plot_closed_loop")(self, path, title=title, obstacles=obstacles, lines=lines)
 
     def plot_tracking(self, *, figure: Figure | SubFigure | None = None) -> Figure:
         """Draws what followed a reference, and the reference dashed; the states where there is none."""
-        return above("plotting.plot_tracking")(self, figure=figure)
+        return above("plotting.controllers.plot_tracking")(self, figure=figure)
 
     def plot_controls(self, *, figure: Figure | SubFigure | None = None) -> Figure:
         """Draws the controls with their limits, as `trajopt.plotting.plot_solution` does."""
-        return above("plotting.plot_closed_loop_controls")(self, figure=figure)
+        return above("plotting.controllers.plot_closed_loop_controls")(self, figure=figure)
 
     def plot_timing(self, *, figure: Figure | SubFigure | None = None) -> Figure:
         """Draws a histogram of the times of steps and of their feedback phase, with 99th percentiles and the period."""
-        return above("plotting.plot_timing")(self, figure=figure)
+        return above("plotting.controllers.plot_timing")(self, figure=figure)
 
     def animate(self, path: str | Path, *, speed: float = 1.0, obstacles: npt.ArrayLike = ()) -> Path:
         """Writes the motion as a moving picture (.gif, .mp4); see `trajopt.plotting.animate`.
@@ -196,7 +196,7 @@ class ClosedLoop(ExplainsAttributes):
             speed: How many times faster than real time it plays [-].
             obstacles: Upright cylinders (x, y, radius), or balls (x, y, z, radius) [m].
         """
-        return above("plotting.animate_closed_loop")(self, path, speed=speed, obstacles=obstacles)
+        return above("plotting.controllers.animate_closed_loop")(self, path, speed=speed, obstacles=obstacles)
 
     def save(self, path: str | Path) -> Path:
         """Writes a .npz file and returns its path; `load` reads it. Pictures and reports work without the problem.

@@ -16,28 +16,17 @@ if TYPE_CHECKING:
     from trajopt.plotting.com import plot_com
     from trajopt.plotting.configurations import plot_configurations
     from trajopt.plotting.constraints import plot_constraints
-    from trajopt.plotting.controllers import (
-        animate_closed_loop,
-        plot_closed_loop,
-        plot_closed_loop_controls,
-        plot_timing,
-        plot_tracking,
-    )
     from trajopt.plotting.convergence import plot_convergence
     from trajopt.plotting.cost_terms import plot_cost_terms
     from trajopt.plotting.drives import plot_drives
     from trajopt.plotting.ellipses import plot_ellipses
     from trajopt.plotting.feet import plot_feet
     from trajopt.plotting.forces import plot_contact_forces
-    from trajopt.plotting.ik_path import animate_ik_path, plot_ik_path
-    from trajopt.plotting.inverse_dynamics import plot_inverse_dynamics
     from trajopt.plotting.motion import plot_motion
-    from trajopt.plotting.notebook import html_of_solution
     from trajopt.plotting.occupancy_grid import plot_grid
     from trajopt.plotting.path import plot_path
     from trajopt.plotting.phases import plot_phases
     from trajopt.plotting.rollout import animate_rollout, plot_rollout
-    from trajopt.plotting.schedule import html_of_schedule, plot_schedule
     from trajopt.plotting.strip import plot_strip
     from trajopt.plotting.style import check_picture_path
     from trajopt.plotting.summary import plot_pages, plot_summary
@@ -48,14 +37,8 @@ else:
         __name__,
         {
             "animate": "trajopt.plotting.animation",
-            "animate_closed_loop": "trajopt.plotting.controllers",
-            "animate_ik_path": "trajopt.plotting.ik_path",
             "animate_rollout": "trajopt.plotting.rollout",
             "check_picture_path": "trajopt.plotting.style",
-            "html_of_schedule": "trajopt.plotting.schedule",
-            "html_of_solution": "trajopt.plotting.notebook",
-            "plot_closed_loop": "trajopt.plotting.controllers",
-            "plot_closed_loop_controls": "trajopt.plotting.controllers",
             "plot_com": "trajopt.plotting.com",
             "plot_configurations": "trajopt.plotting.configurations",
             "plot_constraints": "trajopt.plotting.constraints",
@@ -67,35 +50,24 @@ else:
             "plot_ellipses": "trajopt.plotting.ellipses",
             "plot_feet": "trajopt.plotting.feet",
             "plot_grid": "trajopt.plotting.occupancy_grid",
-            "plot_ik_path": "trajopt.plotting.ik_path",
-            "plot_inverse_dynamics": "trajopt.plotting.inverse_dynamics",
             "plot_motion": "trajopt.plotting.motion",
             "plot_pages": "trajopt.plotting.summary",
             "plot_parallel_coordinates": "trajopt.plotting.sweeps",
             "plot_path": "trajopt.plotting.path",
             "plot_phases": "trajopt.plotting.phases",
             "plot_rollout": "trajopt.plotting.rollout",
-            "plot_schedule": "trajopt.plotting.schedule",
             "plot_solution": "trajopt.plotting.trajectory",
             "plot_strip": "trajopt.plotting.strip",
             "plot_success_map": "trajopt.plotting.sweeps",
             "plot_summary": "trajopt.plotting.summary",
             "plot_sweep": "trajopt.plotting.sweeps",
-            "plot_timing": "trajopt.plotting.controllers",
-            "plot_tracking": "trajopt.plotting.controllers",
         },
     )
 
 __all__ = [
     "animate",
-    "animate_closed_loop",
-    "animate_ik_path",
     "animate_rollout",
     "check_picture_path",
-    "html_of_schedule",
-    "html_of_solution",
-    "plot_closed_loop",
-    "plot_closed_loop_controls",
     "plot_com",
     "plot_configurations",
     "plot_constraints",
@@ -107,20 +79,15 @@ __all__ = [
     "plot_ellipses",
     "plot_feet",
     "plot_grid",
-    "plot_ik_path",
-    "plot_inverse_dynamics",
     "plot_motion",
     "plot_pages",
     "plot_parallel_coordinates",
     "plot_path",
     "plot_phases",
     "plot_rollout",
-    "plot_schedule",
     "plot_solution",
     "plot_strip",
     "plot_success_map",
     "plot_summary",
     "plot_sweep",
-    "plot_timing",
-    "plot_tracking",
 ]

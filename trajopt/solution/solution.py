@@ -177,7 +177,7 @@ class Solution(ExplainsAttributes):
         return cast("Robot", self.robot)
 
     def _repr_html_(self) -> str:
-        return above("plotting.html_of_solution")(self)
+        return above("plotting.notebook.html_of_solution")(self)
 
     def gaps(self) -> Reals:
         """x0 ⊖ xs[0] and f(xs[t], us[t]) ⊖ xs[t + 1], shape (T + 1, ndx), computed from the problem."""
