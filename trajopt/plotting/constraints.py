@@ -11,6 +11,7 @@ from trajopt.analysis.basics import check_described, check_solution, time_axis
 from trajopt.analysis.constraints import ConstraintRows, constraint_rows
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.bands import band_entries, bands_height, draw_bands
+from trajopt.plotting.limits import LIMIT, draw_limit, held
 from trajopt.plotting.ranges import clear_range, single_knots
 from trajopt.plotting.style import (
     GREY,
@@ -136,10 +137,8 @@ def _draw_rows(axes: Axes, rows: ConstraintRows, abscissa: Reals) -> None:
         color = GREY if shared and len(which) > 1 else line_look(k)["color"]
         for bounds, edge in ((lower[:, i], low), (upper[:, i], high)):
             shown = np.where(np.isfinite(bounds) & np.isfinite(rows.values[:, i]), bounds, np.nan)
-            _draw_curve(axes, abscissa, shown, "_bound", {"color": color, "linewidth": 0.9}, steps[k])
-            if shared:  # else what is beyond one row's bound is within another's
-                shown = _held(shown) if steps[k] else shown
-                axes.fill_between(abscissa, shown, edge, color=color, alpha=0.12, linewidth=0, label="_beyond")
+            beyond = edge if shared else None  # else what is beyond one row's bound is within another's
+            draw_limit(axes, shown, abscissa, color=color, edge=beyond, steps=steps[k], label="_bound")
     for k, i in enumerate(which):
         look = {"color": line_look(k)["color"], "alpha": 0.35, "linewidth": 4.5, "solid_capstyle": "butt"}
         touched = rows.active[:, i] & ~rows.equations[:, i]
@@ -172,16 +171,10 @@ def _draw_curve(
 ) -> None:
     """Draws a curve, with dots where a line would show nothing; `steps` hold from a knot to the next."""
     if np.isfinite(values).any():
-        values = _held(values) if steps else values
+        values = held(values) if steps else values
         alone = single_knots(values)
         axes.plot(abscissa, values, label=label, marker="." if alone else "", markevery=alone or None,
                   drawstyle="steps-post" if steps else "default", **look)  # fmt: skip
-
-
-def _held(values: Reals) -> Reals:
-    """Values (T + 1,) in which each value that is followed by none is held for one knot."""
-    before = np.append(np.nan, values[:-1])
-    return np.where(np.isnan(values), before, values)
 
 
 def _range(values: Reals, lower: Reals, upper: Reals) -> tuple[float, float]:
@@ -230,7 +223,7 @@ def _entries(target: Figure | SubFigure) -> list[Any]:
 
     drawn = {str(artist.get_label()) for axes in target.axes for artist in (*axes.lines, *axes.collections)}
     entries = {
-        "_bound": Line2D([], [], color=GREY, linewidth=0.9, label="bound"),
+        "_bound": Line2D([], [], color=GREY, label="bound", **LIMIT),
         "_beyond": Patch(color=GREY, alpha=0.25, linewidth=0, label="beyond a bound"),
         "_touched": Line2D([], [], color=GREY, linewidth=4.5, alpha=0.5, label="touched"),
     }

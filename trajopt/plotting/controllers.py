@@ -19,6 +19,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.mpc.report import PERCENTILE
 from trajopt.plotting.animation import check_animation_path, write_film
 from trajopt.plotting.film import film_of
+from trajopt.plotting.limits import draw_limit
 from trajopt.plotting.motion import has_motion, plot_motion
 from trajopt.plotting.path import has_path, plot_path
 from trajopt.plotting.style import (
@@ -213,7 +214,7 @@ def _draw_violations(axes: Axes, log: ClosedLoop) -> None:
     if shown or planned > HELD:
         axes.set_yscale("log")
         axes.set_ylim(HELD / 10, 3.0 * max(planned, HELD, *log.violated.values()))
-        axes.axhline(HELD, color=GREY, linestyle="--", linewidth=0.8)
+        draw_limit(axes, HELD)
     if planned > HELD:
         axes.plot(times, _above_floor(log.plan_violations), color=GREY, label="planned, worst knot", markersize=3.5,
                   **points)  # fmt: skip

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from trajopt.checks import as_numbers, check_array, check_mapping, check_positive
 from trajopt.errors import InvalidArgumentError
+from trajopt.plotting.limits import draw_limit
 from trajopt.plotting.style import PALETTE, RED, canvas, house_style, line_look, whole_figure
 from trajopt.types import Reals
 
@@ -101,9 +102,7 @@ def _draw_rates(
         shown = np.append(values[:, wheel], values[-1, wheel]) if held else values[:, wheel]
         axes.plot(times, shown, drawstyle="steps-post" if held else "default", label=name, **looks[name])
     for sign in () if limit is None else (-1.0, 1.0):
-        axes.axhline(
-            sign * float(limit or 0.0), color=RED, linestyle="--", linewidth=1.0, label="limit" if sign > 0 else None
-        )
+        draw_limit(axes, sign * float(limit or 0.0), color=RED, label="limit" if sign > 0 else "_limit")
 
 
 def _spread(points: Reals, size: float) -> npt.NDArray[np.int_]:

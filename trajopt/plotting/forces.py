@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.analysis.legs import Foot, LeggedMotion, legged_motion
+from trajopt.plotting.limits import draw_limit
 from trajopt.plotting.phases import AIR, mark_phases, phases_of, shade_air
 from trajopt.plotting.style import BLUE, RED, canvas, house_style, label_row, legend_below, set_time_axis, whole_figure
 from trajopt.types import Reals
@@ -84,7 +85,7 @@ def _draw_foot(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
     times, normal, along = held(motion, foot.normal_forces, foot.tangential_forces)
     _, limit = held(motion, np.maximum(foot.mu * foot.normal_forces, 0.0))
     axes.fill_between(times, 0.0, limit, color=RED, alpha=0.18, linewidth=0, label="_band")
-    axes.plot(times, limit, color=RED, linewidth=0.8, linestyle="--", label="_limit")
+    draw_limit(axes, limit, times, color=RED)
     axes.plot(times, normal, color=BLUE, label="normal")
     axes.plot(times, along, color=RED, label="tangential")
     _draw_use(axes, motion, foot)

@@ -12,6 +12,7 @@ import pinocchio as pin
 from trajopt.analysis.skeleton import skeleton_of
 from trajopt.plotting.animation import check_animation_path, write_film
 from trajopt.plotting.film import filmed
+from trajopt.plotting.limits import draw_limit
 from trajopt.plotting.motion import draw_base, draw_figures
 from trajopt.plotting.scene import draw_color_bar, scene_of
 from trajopt.plotting.solids import around_solids
@@ -143,7 +144,7 @@ def _draw_parts(axes: Axes, times: Reals, label: str, values: Reals, least: Real
 
 def _limit_lines(axes: Axes, values: tuple[float, float]) -> None:
     for value in values:
-        axes.axhline(value, color="black", linestyle="--", linewidth=0.9)
+        draw_limit(axes, value)
     margin = 0.08 * (values[1] - values[0])
     axes.set_ylim(values[0] - margin, values[1] + margin)
 

@@ -10,6 +10,7 @@ from trajopt.actuation import ActuationModelFloatingBase
 from trajopt.analysis.feet import Foot, LeggedMotion
 from trajopt.analysis.limbs import limbs_of
 from trajopt.plotting.forces import draw_forces
+from trajopt.plotting.limits import draw_limit
 from trajopt.plotting.style import (
     RED,
     canvas,
@@ -80,7 +81,7 @@ def _draw_torques(axes: Axes, times: Reals, label: str, lines: list[tuple[str, R
         axes.plot(times, values, label=name, **look)
         if np.abs(values).max() > 0.5 * limit:
             for bound in (-limit, limit):
-                axes.axhline(bound, color=look.get("color"), linewidth=0.8, linestyle="--", label="_limit")
+                draw_limit(axes, bound, color=look["color"])
     legend_beside(axes, len(lines))
 
 

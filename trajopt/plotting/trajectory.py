@@ -11,6 +11,7 @@ from trajopt.analysis.basics import check_solution, time_axis
 from trajopt.analysis.constraints import TOUCH, ConstraintRows, constraint_rows
 from trajopt.analysis.lines import Line, panels_of
 from trajopt.plotting.bands import band_entries, bands_height, draw_bands
+from trajopt.plotting.limits import LIMIT, draw_limit
 from trajopt.plotting.ranges import clear_range, single_knots
 from trajopt.plotting.style import (
     GREY,
@@ -202,9 +203,7 @@ def _set_range(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
     for i, limit, side in near:
         color = GREY if shared and len(panel) > 1 else line_look(i)["color"]
         if shared or len(panel) <= _FEW:
-            axes.axhline(limit, color=color, linestyle="--", linewidth=0.8, alpha=0.8, label="_limit")
-            edge = bottom - margin if side < 0 else top + margin
-            axes.axhspan(limit, edge, color=color, alpha=0.12, linewidth=0, label="_beyond")
+            draw_limit(axes, limit, color=color, edge=bottom - margin if side < 0 else top + margin)
         for line, look in ((line, line_look(k)) for k, line in enumerate(panel) if shared or k == i):
             _fill_excess(axes, line, limit, side, abscissa, look["color"])
     held = _draw_bounds(axes, panel, abscissa)
@@ -252,13 +251,16 @@ def _draw_bounds(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
         if line.least is None or line.most is None:
             continue
         look: dict[str, Any] = {"color": line_look(i)["color"]}
-        if len(line.values) < len(abscissa):
+        steps = len(line.values) < len(abscissa)
+        if steps:
             look["drawstyle"] = "steps-post"
         for ends in _near_bounds(panel, line, _REACH * (top - bottom)):
             if np.any((ends >= bottom) & (ends <= top)):
                 found = True
                 if not shared or i == 0:
-                    _draw_bound(axes, abscissa, ends, look | ({"color": GREY} if shared else {}))
+                    color = GREY if shared else look["color"]
+                    shown = _held(ends) if len(ends) < len(abscissa) else ends
+                    draw_limit(axes, shown, abscissa, color=color, steps=steps, label="_bound")
         for bounds in (line.least, line.most):  # equations are drawn where they are touched
             known = np.where(np.isfinite(bounds), bounds, np.nan)
             touched = np.abs(line.values - known) <= TOUCH * np.maximum(1.0, np.abs(known))
@@ -274,15 +276,6 @@ def _share_bounds(panel: list[Line]) -> bool:
 
 def _key(line: Line) -> tuple[bytes, bytes]:
     return tuple(b"" if bounds is None else bounds.tobytes() for bounds in (line.least, line.most))  # type: ignore[return-value]
-
-
-def _draw_bound(axes: Axes, abscissa: Reals, bounds: Reals, look: dict[str, Any]) -> None:
-    """Draws a bound (n,), NaN where there is none; at a single knot as a dash."""
-    bounds = bounds if len(bounds) == len(abscissa) else _held(bounds)
-    single = single_knots(bounds)
-    if np.isfinite(bounds).any():
-        axes.plot(abscissa, bounds, linewidth=0.9, alpha=0.9, label="_bound", marker="_" if single else "",
-                  markersize=14, markevery=single or None, clip_on=not single, **look)  # fmt: skip
 
 
 def _draw_touched(axes: Axes, abscissa: Reals, values: Reals, look: dict[str, Any]) -> None:
@@ -372,7 +365,7 @@ def _draw_legends(target: Figure | SubFigure, drawn: _Drawn, columns: int, more:
     if labels & {"_beyond", "_excess"}:
         handles.append(Patch(color=GREY, alpha=0.3, linewidth=0, label="beyond a limit"))
     if "_bound" in labels:
-        handles.append(Line2D([], [], color=GREY, linewidth=0.9, label="bound of a constraint"))
+        handles.append(Line2D([], [], color=GREY, label="bound of a constraint", **LIMIT))
     if "_touched" in labels:
         handles.append(Line2D([], [], color=GREY, linewidth=4.5, alpha=0.5, label="touched"))
     handles += more
