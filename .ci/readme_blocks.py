@@ -1,7 +1,7 @@
 """Writes the blocks of code of the README, and the one that tests, into a folder: NUMBER.py and NUMBER.sh.
 
-`install.sh` is the one that installs, `test.sh` the one that tests. A Python block that imports nothing continues the one before
-it. Called with the folder and the pages.
+`install.sh` is the one that installs, `test.sh` the one that tests. A Python block that imports nothing continues the
+one before it. Called with the folder and the pages.
 """
 
 import re

@@ -21,7 +21,7 @@ def pendulum_problem() -> trajopt.ShootingProblem:
     state = trajopt.StateVector(2, names=["q", "v"], units=["rad", "rad/s"])
     effort, motion = trajopt.ResidualModelControl(state), trajopt.ResidualModelState(state, [np.pi, 0.0])
     costs = trajopt.CostStack(state).add("effort", effort, weight=1.0)
-    motor = trajopt.ConstraintStack(state).add("motor", effort, lower=-1.5, upper=1.5)  # [N m]; 4.9 would lift it at once
+    motor = trajopt.ConstraintStack(state).add("motor", effort, lower=-1.5, upper=1.5)  # [N m]; 4.9 lifts it at once
     upright = trajopt.ConstraintStack(state).add("upright", motion, equals=0.0)
     end = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=upright)
 
