@@ -1,7 +1,7 @@
 """Trajectory optimization for robots from Python.
 
 A model is a CasADi expression, written once. It is compiled just in time, by a small LLVM-based compiler, to machine
-code that works on several knots of a trajectory at once. The README describes the package layout.
+code that works on several knots of a trajectory at once. docs/package-layout.md describes the rooms.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ else:
         },
     )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ActionData",

@@ -41,15 +41,14 @@ ROOMS = {
     },
     "Robots at work": {
         "trajopt.gaits": "Gaits",
-        "trajopt.kinematics": "Inverse kinematics",
+        "trajopt.ik": "Inverse kinematics",
         "trajopt.inverse_dynamics": "Inverse dynamics",
         "trajopt.simulator": "Simulator",
         "trajopt.simulator.diffne": "DiffNE's names",
         "trajopt.mpc": "Model-predictive control",
         "trajopt.mpc.server": "Controllers across processes",
         "trajopt.problems.mpc": "Ready closed loops",
-        "trajopt.mobile": "Mobile robots",
-        "trajopt.sensing": "Sensing",
+        "trajopt.planar": "Mobile robots, maps and scans",
     },
     "Below": {
         "trajopt": "The package, errors, threads",
@@ -63,7 +62,7 @@ ROOMS = {
 """Rooms by part; a name that several of them export stands in the first."""
 
 NOT_SHOWN = {
-    "trajopt.impulses",
+    "trajopt.analysis.advice",
     "trajopt.kernels.steps",
     "trajopt.solvers.sqp",
     "trajopt.solvers.sensitivity",

@@ -1,0 +1,130 @@
+"""Bars of the documents: their length, their version, and the code of pages that README links to."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trajopt
+
+ROOT = Path(__file__).parents[2]
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+@functools.cache
+def names_of(name: str, cells: int | None = None) -> dict[str, Any]:
+    """Names after the cells of a page, or after its first ones, run one after the other in a fresh namespace."""
+    names: dict[str, Any] = {"__name__": name}
+    for i, cell in enumerate(re.findall(r"(?ms)^```\{code-cell\} ipython3\n(.*?)^```", text_of(name))[:cells]):
+        exec(compile(cell, f"{name}, cell {i}", "exec"), names)
+    return names
+
+
+# length and version
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("README.md", 1800), ("docs/design-notes.md", 1500), ("CHANGELOG.md", 1800)]
+)
+def test_documents_are_short(name: str, words: int) -> None:
+    assert len(text_of(name).split()) <= words
+
+
+def test_the_readme_has_at_most_two_hundred_lines() -> None:
+    assert len(text_of("README.md").splitlines()) <= 200
+
+
+def test_one_version() -> None:
+    (project,) = re.findall(r'(?m)^version = "(.*)"', text_of("pyproject.toml"))
+    (citation,) = re.findall(r"(?m)^version: (.*)", text_of("CITATION.cff"))
+    (changes, *_) = re.findall(r"(?m)^## (\d[\d.]*)$", text_of("CHANGELOG.md"))
+    assert trajopt.__version__ == project == citation == changes
+
+
+def test_every_page_is_in_a_table_of_contents() -> None:
+    docs = ROOT / "docs"
+    pages = {page.relative_to(docs).with_suffix("").as_posix() for page in docs.rglob("*.md")}
+    pages = {page for page in pages if page.split("/")[0] not in ("_build", "examples", "problems", "api")}
+    listed = {"index"}
+    for page in pages:
+        for tree in re.findall(r"(?s)```\{toctree\}\n(.*?)```", text_of(f"docs/{page}.md")):
+            for line in (line for line in tree.splitlines() if line and not line.startswith(":")):
+                entry = line[line.index("<") + 1 : -1] if line.endswith(">") else line
+                listed.add((Path(page).parent / entry).as_posix())
+    assert sorted(pages - listed) == []
+
+
+# inverse kinematics
+
+KINEMATICS = "docs/howto/inverse-kinematics.md"
+
+
+def test_inverse_kinematics_reaches_its_targets() -> None:
+    names = names_of(KINEMATICS)
+    result, best, batch, robot = (names[name] for name in ("result", "best", "batch", "robot"))
+    assert result.solved
+    assert best.solved
+    np.testing.assert_allclose(robot.placement(best.q, "panda_hand")[:3, 3], [0.4, 0.2, 0.5], atol=1e-5)
+    assert best.cost <= 0.5 * np.sum((robot.placement(result.q, "panda_link4")[:3, 3] - [0.2, 0.0, 0.6]) ** 2)
+    assert batch.solved.mean() >= 0.99
+
+
+def test_a_path_is_followed() -> None:
+    names = names_of(KINEMATICS)
+    track, robot = names["track"], names["robot"]
+    assert track.followed, str(track)
+    reached = np.array([robot.placement(q, "panda_hand")[:3, 3] for q in track.qs[::100]])
+    np.testing.assert_allclose(reached, names["path"][::100, :3, 3], atol=1e-4)
+    np.testing.assert_allclose(names["command"].q, track.qs[1], atol=1e-9)
+    assert "every constraint holds at all times" in str(track)
+
+
+# control
+
+
+def test_the_controlled_arm_follows_its_reference() -> None:
+    log = names_of("docs/howto/mpc.md")["log"]
+    (hand,) = log.tracked
+    times = log.times[:-1]
+    assert hand.errors[(times > 0.5) & (times < 0.7)].max() < 5e-3  # [m]
+    assert hand.errors[(times > 0.7) & (times < 0.85)].max() > 0.03  # the push
+    assert hand.errors[-1] < hand.errors[times > 0.7].max() / 2
+    assert log.control_excess.max() <= 1e-6
+    assert log.counts["failed"] == 0
+
+
+# robots in code, wheels
+
+
+def test_a_robot_in_code_is_a_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # it writes lifter.urdf
+    robot = names_of("docs/howto/own-robot.md")["cart_pole"]
+    assert (robot.nq, robot.nv) == (2, 2)
+    assert robot.placement(np.array([0.3, np.pi / 2]), "pole")[:3, 2] == pytest.approx([1.0, 0.0, 0.0])  # lies along x
+    assert robot.model.effortLimit[0] == 50.0
+
+
+def test_a_path_asks_for_rates_of_wheels() -> None:
+    names = names_of("docs/howto/wheels-and-maps.md")
+    path, rates = names["path"], names["rates"]
+    driven = 0.1 * rates.mean(axis=1)
+    assert np.trapezoid(driven, dx=0.02) == pytest.approx(path.length, rel=1e-3)
+
+
+# simulator
+
+
+def test_a_batch_of_the_simulator_has_the_steps_of_single_states() -> None:
+    names = names_of("docs/notebooks/simulator.md", cells=3)
+    nv = names["robot"].nv
+    assert names["Dqdq"].shape == (2 * nv, 2 * nv)
+    assert names["Dtau"].shape == (2 * nv, nv)
+    np.testing.assert_allclose(names["ends"][100], names["x_next"], rtol=0, atol=1e-12)
