@@ -12,7 +12,7 @@ from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.options import DDPOptions
-from trajopt.solvers.riccati import Failure, Riccati, RiccatiOutcome
+from trajopt.solvers.riccati import Riccati, RiccatiFailure, RiccatiOutcome
 from trajopt.solvers.searches import EXCESS, LineStep
 from trajopt.solvers.sqp.hessian import BlendedHessian
 
@@ -85,7 +85,7 @@ class ExactDirection:
             if outcome.failure is None:
                 self._first = max(0, number - 1)
                 return BLENDS[number], outcome
-            if outcome.failure is Failure.NOT_FINITE:
+            if outcome.failure is RiccatiFailure.NOT_FINITE:
                 break
         self._first = len(BLENDS) - 1
         return 0.0, None

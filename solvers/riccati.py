@@ -31,7 +31,7 @@ from trajopt.solvers.weighted_rows import WeightedRows
 from trajopt.types import Reals
 
 
-class Failure(Enum):
+class RiccatiFailure(Enum):
     """Why there is no solution at a knot; the value is the sentence that the user reads."""
 
     INDEFINITE = "Quu is not positive definite"
@@ -40,9 +40,9 @@ class Failure(Enum):
 
 
 _FAILURES = {
-    recursion.INDEFINITE: Failure.INDEFINITE,
-    recursion.RANK_DEFICIENT: Failure.RANK_DEFICIENT,
-    recursion.NOT_FINITE: Failure.NOT_FINITE,
+    recursion.INDEFINITE: RiccatiFailure.INDEFINITE,
+    recursion.RANK_DEFICIENT: RiccatiFailure.RANK_DEFICIENT,
+    recursion.NOT_FINITE: RiccatiFailure.NOT_FINITE,
 }
 
 
@@ -87,7 +87,7 @@ class RiccatiOutcome:
         curvature: Σ k · Quu k [cost], the same but where limits of controls are active.
     """
 
-    failure: Failure | None
+    failure: RiccatiFailure | None
     failed_knot: int | None
     decrease: float
     curvature: float

@@ -22,7 +22,7 @@ from trajopt.solvers.geodesic import GeodesicAcceleration
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.options import DDPOptions, SolverOptions
 from trajopt.solvers.progress import Progress
-from trajopt.solvers.riccati import Failure, Riccati, RiccatiOutcome
+from trajopt.solvers.riccati import Riccati, RiccatiFailure, RiccatiOutcome
 from trajopt.solvers.searches import LineSearch, LineStep
 from trajopt.types import Reals
 
@@ -279,7 +279,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             self._evaluator.check_finite()
             self._increase_regularization(run)
             if run.regularization >= options.max_regularization:
-                indefinite = outcome.failure is Failure.INDEFINITE
+                indefinite = outcome.failure is RiccatiFailure.INDEFINITE
                 run.status = SolverStatus.INDEFINITE_QUU if indefinite else SolverStatus.DIVERGED
                 run.failed_knot = outcome.failed_knot
                 return None

@@ -31,7 +31,7 @@ from trajopt.solvers import (
     SQPOptions,
 )
 from trajopt.solvers.linear_quadratic import LinearQuadratic
-from trajopt.solvers.riccati import Box, Failure, Riccati
+from trajopt.solvers.riccati import Box, Riccati, RiccatiFailure
 from trajopt.types import Reals
 
 PAIRS: dict[str, tuple[type[SolverAbstract], Any]] = {
@@ -123,7 +123,7 @@ def test_a_program_that_is_not_convex_is_refused() -> None:
     lq.H[2, 3:, 3:] = -50.0 * np.eye(2)
     riccati = Riccati(lq, box=Box(np.full((4, 2), -1.0), np.full((4, 2), 1.0), np.array([100.0, 0.1, 1.0])))
     outcome = riccati.factor(feasible=True)
-    assert (outcome.failure, outcome.failed_knot) == (Failure.INDEFINITE, 2)
+    assert (outcome.failure, outcome.failed_knot) == (RiccatiFailure.INDEFINITE, 2)
 
 
 def slope_within_limits(problem: ShootingProblem, solution: Solution) -> float:

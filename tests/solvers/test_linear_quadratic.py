@@ -14,7 +14,7 @@ import pytest
 from trajopt.errors import InvalidArgumentError
 from trajopt.solvers import recursion
 from trajopt.solvers.linear_quadratic import LinearQuadratic
-from trajopt.solvers.riccati import Failure, Riccati
+from trajopt.solvers.riccati import Riccati, RiccatiFailure
 from trajopt.types import Reals
 
 WIDE, NARROW = (8, 32), (4, 16)  # doubles of a register, registers: with and without AVX-512
@@ -256,29 +256,31 @@ def states_alone(lq: LinearQuadratic) -> None:
 @pytest.mark.parametrize(
     ("change", "failure", "knot"),
     [
-        (spoil("H", (2, 8, 8), -100.0), Failure.INDEFINITE, 2),
-        (spoil("H", (2, 6, 6), -100.0), Failure.INDEFINITE, 2),
-        (repeat_row, Failure.RANK_DEFICIENT, 2),
-        (combine_rows, Failure.RANK_DEFICIENT, 2),
-        (states_alone, Failure.RANK_DEFICIENT, 2),
-        (spoil("H", (1, 7, 6), np.nan), Failure.NOT_FINITE, 1),
-        (spoil("H", (1, 3, 1), np.inf), Failure.NOT_FINITE, 1),
-        (spoil("H", (1, 3, 1), 1e31), Failure.NOT_FINITE, 1),
-        (spoil("g", (3, 0), np.nan), Failure.NOT_FINITE, 3),
-        (spoil("g", (3, 9), np.nan), Failure.NOT_FINITE, 3),
-        (spoil("F", (0, 2, 3), np.nan), Failure.NOT_FINITE, 0),
-        (spoil("terminal_H", (4, 2), np.nan), Failure.NOT_FINITE, 4),
-        (spoil("terminal_g", (5,), -1e31), Failure.NOT_FINITE, 4),
+        (spoil("H", (2, 8, 8), -100.0), RiccatiFailure.INDEFINITE, 2),
+        (spoil("H", (2, 6, 6), -100.0), RiccatiFailure.INDEFINITE, 2),
+        (repeat_row, RiccatiFailure.RANK_DEFICIENT, 2),
+        (combine_rows, RiccatiFailure.RANK_DEFICIENT, 2),
+        (states_alone, RiccatiFailure.RANK_DEFICIENT, 2),
+        (spoil("H", (1, 7, 6), np.nan), RiccatiFailure.NOT_FINITE, 1),
+        (spoil("H", (1, 3, 1), np.inf), RiccatiFailure.NOT_FINITE, 1),
+        (spoil("H", (1, 3, 1), 1e31), RiccatiFailure.NOT_FINITE, 1),
+        (spoil("g", (3, 0), np.nan), RiccatiFailure.NOT_FINITE, 3),
+        (spoil("g", (3, 9), np.nan), RiccatiFailure.NOT_FINITE, 3),
+        (spoil("F", (0, 2, 3), np.nan), RiccatiFailure.NOT_FINITE, 0),
+        (spoil("terminal_H", (4, 2), np.nan), RiccatiFailure.NOT_FINITE, 4),
+        (spoil("terminal_g", (5,), -1e31), RiccatiFailure.NOT_FINITE, 4),
     ],
 )
 @pytest.mark.usefixtures("registers")
-def test_failures_name_knot_and_reason(change: Callable[[LinearQuadratic], None], failure: Failure, knot: int) -> None:
+def test_failures_name_knot_and_reason(
+    change: Callable[[LinearQuadratic], None], failure: RiccatiFailure, knot: int
+) -> None:
     lq = random_program(4, 6, 4, nc=3)
     change(lq)
     riccati = Riccati(lq)
     outcome = riccati.factor()
     assert (outcome.failure, outcome.failed_knot) == (failure, knot)
-    if failure is Failure.INDEFINITE:
+    if failure is RiccatiFailure.INDEFINITE:
         assert riccati.factor(200.0).failure is None  # the caller can react
 
 
@@ -288,7 +290,7 @@ def test_right_hand_sides_that_are_not_finite() -> None:
     assert riccati.factor().failure is None
     lq.g[2, 1] = np.nan
     outcome = riccati.solve()
-    assert (outcome.failure, outcome.failed_knot) == (Failure.NOT_FINITE, 2)
+    assert (outcome.failure, outcome.failed_knot) == (RiccatiFailure.NOT_FINITE, 2)
 
 
 def test_nothing_is_read_or_written_past_the_ends_of_the_arrays() -> None:

@@ -34,10 +34,10 @@ def show_motion(
     from trajopt.files import check_output_path
 
     with clean_errors():
-        from trajopt.display.extra import check_display
+        from trajopt.display.extra import DISPLAY
         from trajopt.display.page import check_address
 
-        check_display()
+        DISPLAY.check("viser", "trimesh")
         if html is not None:
             check_output_path(html, "--html", (".html",))
         else:

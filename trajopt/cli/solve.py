@@ -115,9 +115,9 @@ def _check_outputs(plot: Path | None, animate: Path | None, save: Path | None, s
 
         check_animation_path(animate, "--animate")
     if show:
-        from trajopt.display.extra import check_display
+        from trajopt.display.extra import DISPLAY
 
-        check_display()
+        DISPLAY.check("viser", "trimesh")
 
 
 def _check_animated(case: ProblemCase) -> None:

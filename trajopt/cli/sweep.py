@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trajopt.cli.common import SOLVERS, assignments, clean_errors, new_console, show_row
-from trajopt.errors import InvalidArgumentError, MissingDependencyError
+from trajopt.errors import InvalidArgumentError
+from trajopt.objects.extras import Extra
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -110,12 +111,9 @@ def _dask(address: str | None, workers: int | None) -> Iterator[Executor | None]
         return
     if workers is not None:
         raise InvalidArgumentError(f"--workers: expected none beside --dask, whose workers run already, got {workers}")
+    distributed = Extra("--dask", "distributed").load("distributed")
     try:
-        from distributed import Client
-    except ImportError as error:
-        raise MissingDependencyError("--dask needs distributed: pip install distributed") from error
-    try:
-        client = Client(address, timeout=WAIT)
+        client = distributed.Client(address, timeout=WAIT)
     except (OSError, ValueError, TypeError) as error:
         raise InvalidArgumentError(
             f"--dask: expected the address of a scheduler that answers, got {address!r} ({error}); such as "

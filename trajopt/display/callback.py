@@ -12,7 +12,7 @@ import numpy as np
 
 from trajopt.callbacks import Callback
 from trajopt.checks import check_flag, check_instance, check_non_negative, check_positive
-from trajopt.display.extra import import_trimesh, import_viser
+from trajopt.display.extra import DISPLAY
 from trajopt.display.iterate import ShownIterate
 from trajopt.display.layers import LAYERS
 from trajopt.display.page import check_address
@@ -68,8 +68,8 @@ class CallbackDisplay(Callback):
     ) -> None:
         self._period = 1.0 / check_positive("rate", rate, unit="1/s")
         self._pause = check_non_negative("pause", pause, unit="s")
-        import_viser()
-        import_trimesh()
+        DISPLAY.load("viser")
+        DISPLAY.load("trimesh")
         self._host, self._port, self._browser = check_address(host, port), port, check_flag("browser", browser)
         self.view: View | None = None
         self._problem: ShootingProblem | None = None

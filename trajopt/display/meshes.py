@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.display.extra import import_trimesh
+from trajopt.display.extra import DISPLAY
 from trajopt.types import Reals
 
 Faces = npt.NDArray[np.int64]
@@ -47,7 +47,7 @@ class Mesh:
 
 def solid(kind: str, size: npt.ArrayLike, color: Color | None = None, opacity: float = 1.0) -> Mesh:
     """Mesh of a box (sides), sphere (radius), capsule or cylinder (radius, length along z) about the origin [m]."""
-    creation = import_trimesh().creation
+    creation = DISPLAY.load("trimesh").creation
     sides = [float(s) for s in np.atleast_1d(np.asarray(size, dtype=float))]
     if kind == "box":
         found = creation.box(extents=sides)
@@ -72,7 +72,7 @@ def load_mesh(path: Path) -> tuple[Mesh, ...]:
 
 @functools.lru_cache(maxsize=256)
 def _loaded(path: str, _changed: int) -> tuple[Mesh, ...]:
-    trimesh = import_trimesh()
+    trimesh = DISPLAY.load("trimesh")
     try:
         parts = trimesh.load_scene(path).dump()
     except Exception as error:  # readers of trimesh raise what they like
@@ -101,7 +101,7 @@ def _look(part: Any) -> tuple[Color | None, float]:
 
 def _creased(vertices: Reals, faces: Faces, color: Color | None, opacity: float) -> Mesh:
     """A mesh whose smooth parts share no points, so that shading is smooth inside them and edges are sharp."""
-    trimesh = import_trimesh()
+    trimesh = DISPLAY.load("trimesh")
     whole = trimesh.Trimesh(vertices=vertices, faces=faces, process=False)
     whole.merge_vertices(merge_tex=True, merge_norm=True)
     whole.update_faces(whole.nondegenerate_faces())

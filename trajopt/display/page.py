@@ -12,7 +12,7 @@ from typing import Any
 
 from trajopt.checks import check_count, check_text
 from trajopt.display.browser import open_page
-from trajopt.display.extra import import_viser
+from trajopt.display.extra import DISPLAY
 from trajopt.display.stage import light_simply
 from trajopt.errors import InvalidArgumentError
 from trajopt.objects.closing import Closing
@@ -44,7 +44,7 @@ class Page(Closing):
     """
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0, *, words: str = "") -> None:
-        viser = import_viser()
+        viser = DISPLAY.load("viser")
         self.host = check_address(host, port)
         check_text("words", words)
         with _silence():

@@ -14,7 +14,7 @@ import numpy as np
 from trajopt.analysis.basics import check_solution
 from trajopt.checks import check_array, check_count, check_instance, check_items, check_positive, check_texts
 from trajopt.display.actor import Actor
-from trajopt.display.extra import import_trimesh, import_viser
+from trajopt.display.extra import DISPLAY
 from trajopt.display.layers import LAYERS, PANELS, LayerKind, PanelKind
 from trajopt.display.page import Page
 from trajopt.display.player import RATE, Player
@@ -73,8 +73,8 @@ class View(Closing):
         panels: Sequence[PanelKind] = PANELS,
         page: Page | None = None,
     ) -> None:
-        import_viser()
-        import_trimesh()
+        DISPLAY.load("viser")
+        DISPLAY.load("trimesh")
         several = list(solutions) if isinstance(solutions, (list, tuple)) else [solutions]
         self.solutions = tuple(check_solution(solution) for solution in several)
         names = _labels(labels, len(self.solutions))

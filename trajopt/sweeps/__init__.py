@@ -10,12 +10,12 @@ was. It needs pyarrow, and for Dask distributed: the extra `sweep`.
 from trajopt.objects.calls import explain_calls
 from trajopt.sweeps.designs import grid, random
 from trajopt.sweeps.errors import SweepError
-from trajopt.sweeps.failures import FailureGroup, Failures
-from trajopt.sweeps.outcome import RowOutcome
+from trajopt.sweeps.failures import Failure, Failures
+from trajopt.sweeps.outcome import Outcome
 from trajopt.sweeps.outcomes import Sweep
 from trajopt.sweeps.recipe import Recipe
 from trajopt.sweeps.run import sweep
 
-__all__ = ["FailureGroup", "Failures", "Recipe", "RowOutcome", "Sweep", "SweepError", "grid", "random", "sweep"]
+__all__ = ["Failure", "Failures", "Outcome", "Recipe", "Sweep", "SweepError", "grid", "random", "sweep"]
 
 explain_calls(__name__)

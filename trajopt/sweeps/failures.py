@@ -19,7 +19,7 @@ _LONGEST = 100  # characters of an error that name a reason
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FailureGroup(ExplainsAttributes):
+class Failure(ExplainsAttributes):
     """Rows that failed for one reason.
 
     Attributes:
@@ -46,7 +46,7 @@ class FailureGroup(ExplainsAttributes):
         return f"{len(self.rows):>7}  {self.reason}{meaning}\n         such as row {first.index}: {given}"
 
 
-class Failures(Mapping[str, FailureGroup], ExplainsAttributes):
+class Failures(Mapping[str, Failure], ExplainsAttributes):
     """Rows that did not converge, by reason, the most frequent reason first.
 
     Args:
@@ -59,9 +59,9 @@ class Failures(Mapping[str, FailureGroup], ExplainsAttributes):
         reasons = np.array(list(map(_reason, bad.status, bad.error)), dtype=object)
         names, counts = np.unique(reasons.astype(str), return_counts=True)
         order = np.argsort(-counts, kind="stable")
-        self._found = {str(name): FailureGroup(reason=str(name), rows=bad[reasons == name]) for name in names[order]}
+        self._found = {str(name): Failure(reason=str(name), rows=bad[reasons == name]) for name in names[order]}
 
-    def __getitem__(self, reason: str) -> FailureGroup:
+    def __getitem__(self, reason: str) -> Failure:
         return self._found[check_known("reason", reason, self._found)]
 
     def __iter__(self) -> Iterator[str]:

@@ -13,7 +13,7 @@ from trajopt.types import Reals
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RowOutcome(ExplainsAttributes):
+class Outcome(ExplainsAttributes):
     """Outcome of one row of a sweep.
 
     Attributes:
@@ -36,7 +36,7 @@ class RowOutcome(ExplainsAttributes):
     seconds: float
     error: str
     _trajectory: Callable[[str], Reals] = field(repr=False, compare=False)
-    _solve: Callable[[RowOutcome], Solution] = field(repr=False, compare=False)
+    _solve: Callable[[Outcome], Solution] = field(repr=False, compare=False)
 
     @property
     def xs(self) -> Reals:

@@ -15,7 +15,7 @@ from trajopt.objects.lazy import above
 from trajopt.solution import Solution
 from trajopt.sweeps.columns import OUTCOMES, Columns, components, read_columns
 from trajopt.sweeps.failures import Failures
-from trajopt.sweeps.outcome import RowOutcome
+from trajopt.sweeps.outcome import Outcome
 from trajopt.sweeps.store import chunk_files, solve_again
 from trajopt.sweeps.tables import write_csv, write_parquet
 from trajopt.types import Reals
@@ -28,7 +28,7 @@ class Sweep(ExplainsAttributes):
     """Outcomes of solving a problem for many parameters: `trajopt.sweep` returns it, `Sweep.read` opens a store.
 
     Numbers of all rows are in memory, trajectories stay on disk until they are asked for. `sweep[i]` is one row, an
-    `RowOutcome`; `sweep[:100]`, `sweep[sweep.cost < 1.0]` and `sweep.where(...)` are some rows, a Sweep again.
+    `Outcome`; `sweep[:100]`, `sweep[sweep.cost < 1.0]` and `sweep.where(...)` are some rows, a Sweep again.
 
     Args:
         folder: Folder of the store.
@@ -114,7 +114,7 @@ class Sweep(ExplainsAttributes):
     def __len__(self) -> int:
         return len(self.index)
 
-    def __iter__(self) -> Iterator[RowOutcome]:
+    def __iter__(self) -> Iterator[Outcome]:
         return map(self._row, range(len(self)))
 
     def __getitem__(self, rows: Any) -> Any:
@@ -152,7 +152,7 @@ class Sweep(ExplainsAttributes):
         found: Sweep = self[(column >= least) & (column <= most)]
         return found
 
-    def best(self) -> RowOutcome:
+    def best(self) -> Outcome:
         """The row of least cost among those that converged.
 
         Raises:
@@ -233,21 +233,21 @@ class Sweep(ExplainsAttributes):
         column: Reals = self._columns.outcomes[name]
         return column
 
-    def _row(self, row: int) -> RowOutcome:
+    def _row(self, row: int) -> Outcome:
         kinds: dict[str, Callable[[Any], Any]] = {
             **dict.fromkeys(("index", "iterations"), int),
             **dict.fromkeys(("cost", "seconds"), float),
             **dict.fromkeys(("status", "error"), str),
             "converged": bool,
         }
-        return RowOutcome(
+        return Outcome(
             parameters={name: values[row] for name, values in self.parameters.items()},
             **{name: kind(self._columns.outcomes[name][row]) for name, kind in kinds.items()},
             _trajectory=lambda name: self._columns.trajectory(row, name),
             _solve=self._solve_again,
         )
 
-    def _solve_again(self, outcome: RowOutcome) -> Solution:
+    def _solve_again(self, outcome: Outcome) -> Solution:
         return solve_again(self.folder, outcome.parameters)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import importlib.util
 import itertools
 import os
 import threading
@@ -15,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from trajopt.checks import check_count, check_flag, check_instance
-from trajopt.errors import InvalidArgumentError, MissingDependencyError, ModelEvaluationError, TrajoptError
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, TrajoptError
 from trajopt.kernels.threads import physical_cores
+from trajopt.objects.extras import Extra
 from trajopt.problems import ProblemCase
 from trajopt.solution import SolverStatus
 from trajopt.sweeps.designs import Block, Design, blocks
@@ -72,7 +72,7 @@ def sweep(
         MissingDependencyError: pyarrow is not installed.
         SweepError: The executor ended, a chunk failed too often, or the disk is full.
     """
-    _check_extra()
+    Extra("trajopt.sweep", "pyarrow").check("pyarrow")
     size = check_count("chunk", chunk, least=1)
     recipe = Recipe.of(case_or_recipe)
     check_flag("trajectories", trajectories)
@@ -103,11 +103,6 @@ def sweep(
             "completes it"
         ) from error
     return outcomes
-
-
-def _check_extra() -> None:
-    if importlib.util.find_spec("pyarrow") is None:
-        raise MissingDependencyError("trajopt.sweep needs pyarrow, of the extra sweep: pip install pyarrow")
 
 
 def _chunks(recipe: Recipe, values: Iterable[Block], size: int, trajectories: bool) -> Iterator[Chunk]:

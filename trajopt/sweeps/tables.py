@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from trajopt.errors import MissingDependencyError
 from trajopt.files import check_output_path
+from trajopt.objects.extras import Extra
+
+TABLES = Extra("a .parquet file", "pyarrow", "to_csv needs nothing")
 
 
 def write_csv(path: str | Path, table: Mapping[str, Any]) -> Path:
@@ -28,12 +30,6 @@ def write_parquet(path: str | Path, table: Mapping[str, Any]) -> Path:
         MissingDependencyError: pyarrow is not installed.
     """
     path = check_output_path(path, "path", (".parquet",))
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise MissingDependencyError(
-            "a .parquet file needs pyarrow: pip install pyarrow; to_csv needs nothing"
-        ) from error
+    pyarrow, parquet = (TABLES.load(module) for module in ("pyarrow", "pyarrow.parquet"))
     parquet.write_table(pyarrow.table(dict(table)), path)
     return path

@@ -15,7 +15,7 @@ from trajopt.checks import as_numbers, check_count, check_finite, check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.mpc.server.addresses import ADDRESS, check_address, check_port
 from trajopt.mpc.server.errors import BadMessageError, NoAnswerError, RequestRefusedError
-from trajopt.mpc.server.extra import load_msgpack, load_zmq
+from trajopt.mpc.server.extra import SERVER
 from trajopt.mpc.server.fields import DESCRIPTION, NAME, REFUSAL, SENDER, part, read, step_of
 from trajopt.mpc.server.messages import pack, unpack
 from trajopt.mpc.step import MPCStep
@@ -72,8 +72,8 @@ class MPCClient(Closing):
     def __init__(
         self, address: str = ADDRESS, *, timeout: float = 1.0, retries: int = 2, name: str | None = None
     ) -> None:
-        self._zmq = load_zmq()
-        load_msgpack()
+        self._zmq = SERVER.load("zmq")
+        SERVER.load("msgpack")
         self._address = check_port(check_address("address", address, allow_remote=True), "server.address")
         self._timeout = check_positive("timeout", timeout, unit="s")
         self._retries = check_count("retries", retries)

@@ -20,7 +20,7 @@ import numpy as np
 from trajopt.checks import all_finite
 from trajopt.errors import shown
 from trajopt.mpc.server.errors import BadMessageError
-from trajopt.mpc.server.extra import load_msgpack
+from trajopt.mpc.server.extra import SERVER
 from trajopt.types import Reals
 
 MAGIC, VERSION = b"TRJ", 1
@@ -32,7 +32,7 @@ _HEADER = struct.Struct(">3sBI")
 
 def pack(fields: Mapping[str, Any]) -> bytes:
     """A message with these fields, whose arrays are of float64."""
-    body = load_msgpack().packb(fields, default=_packed)
+    body = SERVER.load("msgpack").packb(fields, default=_packed)
     return _HEADER.pack(MAGIC, VERSION, zlib.crc32(body)) + body
 
 
@@ -67,7 +67,7 @@ def unpack(message: bytes, most: int) -> dict[str, Any]:
 
 
 def _map(body: memoryview) -> dict[str, Any]:
-    msgpack = load_msgpack()
+    msgpack = SERVER.load("msgpack")
     try:  # lengths inside are at most that of the body, which bounds the memory that is taken
         fields = msgpack.unpackb(body, strict_map_key=True, max_ext_len=0)
     except (ValueError, TypeError, OverflowError, RecursionError, MemoryError, msgpack.UnpackException) as error:

@@ -13,7 +13,7 @@ from trajopt.errors import InvalidArgumentError, TrajoptError
 from trajopt.kernels import wait_until_optimised
 from trajopt.mpc.server.addresses import ADDRESS, check_address
 from trajopt.mpc.server.desk import Desk
-from trajopt.mpc.server.extra import load_msgpack, load_zmq
+from trajopt.mpc.server.extra import SERVER
 from trajopt.mpc.server.fields import fields_of
 from trajopt.mpc.server.ledger import LOG, Ledger
 from trajopt.mpc.server.messages import pack
@@ -66,7 +66,7 @@ class MPCServer(Closing):
         allow_remote: bool = False,
         max_bytes: int = MAX_BYTES,
     ) -> None:
-        load_zmq(), load_msgpack()  # a missing package is told here, not in a thread
+        SERVER.load("zmq"), SERVER.load("msgpack")  # a missing package is told here, not in a thread
         self._service = service_of(controller)
         self.address = check_address("address", address, allow_remote=allow_remote)
         self.publish = None if publish is None else check_address("publish", publish, allow_remote=allow_remote)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.mpc.server.extra import load_zmq
+from trajopt.mpc.server.extra import SERVER
 from trajopt.mpc.server.ledger import Ledger
 
 PATIENCE = 50  # after which the server looks whether it is to end [ms]
@@ -32,7 +32,7 @@ class Sockets:
     """
 
     def __init__(self, address: str, publish: str | None, ledger: Ledger, *, longest: int) -> None:
-        self._zmq, self._ledger = load_zmq(), ledger
+        self._zmq, self._ledger = SERVER.load("zmq"), ledger
         zmq = self._zmq
         self._context = zmq.Context()
         self._plans: Any = None

@@ -9,7 +9,7 @@ from trajopt.checks import check_flag, check_positive
 from trajopt.mpc.server.addresses import check_address, check_port
 from trajopt.mpc.server.client import LONGEST
 from trajopt.mpc.server.errors import BadMessageError
-from trajopt.mpc.server.extra import load_msgpack, load_zmq
+from trajopt.mpc.server.extra import SERVER
 from trajopt.mpc.server.fields import Check, count, part, step_of, text
 from trajopt.mpc.server.messages import unpack
 from trajopt.mpc.step import MPCStep
@@ -37,8 +37,8 @@ class PlanSubscriber(Closing):
     """
 
     def __init__(self, address: str, *, every: bool = False) -> None:
-        zmq = load_zmq()
-        load_msgpack()
+        zmq = SERVER.load("zmq")
+        SERVER.load("msgpack")
         self._address = check_port(check_address("address", address, allow_remote=True), "server.publish")
         check_flag("every", every)
         self.missed, self.damaged, self._last = 0, 0, 0

@@ -1,0 +1,53 @@
+"""Optional packages: imported when they are used, or refused with the command that installs them."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from dataclasses import dataclass
+from typing import Any
+
+from trajopt.errors import MissingDependencyError
+
+
+@dataclass(frozen=True)
+class Extra:
+    """Optional packages of one user.
+
+    Attributes:
+        user: What needs them, such as "trajopt.display".
+        install: Their names for pip, such as "viser trimesh".
+        instead: What to do without them, at the end of the message.
+    """
+
+    user: str
+    install: str
+    instead: str = ""
+
+    def load(self, module: str) -> Any:
+        """Imports a module.
+
+        Raises:
+            MissingDependencyError: It is not installed.
+        """
+        try:
+            return importlib.import_module(module)
+        except ImportError as error:
+            raise self._missing(module) from error
+
+    def check(self, *modules: str) -> None:
+        """Looks for modules without importing them, which takes time.
+
+        Raises:
+            MissingDependencyError: One is not installed.
+        """
+        for module in modules:
+            if importlib.util.find_spec(module) is None:
+                raise self._missing(module)
+
+    def _missing(self, module: str) -> MissingDependencyError:
+        packages = self.install.split()
+        name = next((each for each in packages if module.partition(".")[0] in each), module)
+        of = "optional packages, of which " if len(packages) > 1 else ""
+        cure = f": pip install {self.install}{f'; {self.instead}' if self.instead else ''}"
+        return MissingDependencyError(f"{self.user} needs {of}{name}{' is missing' if of else ''}{cure}")
