@@ -39,7 +39,7 @@ class NonlinearProgram:
 
     def __init__(self, problem: ShootingProblem) -> None:
         self._problem, self._state = problem, problem.state
-        compiled = [_compiled(kind) for kind in problem._kinds]
+        compiled = [_compiled(kind) for kind in problem.kinds]
         kinds = {t: kind for kind in compiled for t in kind.knots}
         functions = {id(kind): _knot_function(kind) for kind in compiled}
         models = [kinds[t].model for t in range(problem.T + 1)]
@@ -83,7 +83,7 @@ class NonlinearProgram:
 
     def values(self, xs: Reals) -> Reals:
         """The numbers of "p" for states x̂ (T + 1, nx)."""
-        table, softness = self._problem._table.values, self._problem.row_softness()
+        table, softness = self._problem.table.values, self._problem.row_softness()
         numbers = [xs.ravel(), *(table[t, :size] for t, size in enumerate(self._sizes))]
         for t, (rows, soft) in enumerate(zip(self.rows, self.soft)):
             numbers += [weight[t, rows[soft]] for weight in softness]

@@ -210,7 +210,7 @@ class SolutionDerivatives:
             return self._by_start()
         with self._as_solved() as problem:
             try:
-                places = problem._table.places(name, knots)
+                places = problem.table.places(name, knots)
             except UnknownNameError:
                 raise unknown_name("parameter", name, [START, *problem.parameters]) from None
             sizes = {columns.stop - columns.start for _, columns in places}
@@ -225,7 +225,7 @@ class SolutionDerivatives:
 
     def _changed(self, places: list[tuple[int, int]]) -> LagrangianDerivatives:
         """Derivative of first-order values by a number at these places of the parameter table."""
-        table = self._problem._table.values
+        table = self._problem.table.values
         knots, columns = (np.array(each, dtype=np.int64) for each in zip(*places))
         values = table[knots, columns].copy()
         size = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
@@ -241,7 +241,7 @@ class SolutionDerivatives:
             self._set(knots, columns, values)
 
     def _set(self, knots: Ints, columns: Ints, values: Reals) -> None:
-        self._problem._table.values[knots, columns] = values
+        self._problem.table.values[knots, columns] = values
 
     def _by_start(self) -> Sensitivity:
         if self._problem.start != "fixed":

@@ -188,7 +188,7 @@ class RowWise:
     """
 
     def __init__(self, state: StateAbstract, name: str) -> None:
-        function = state._numbers[name]
+        function = state.functions[name]
         symbols = [SX.sym("a", function.numel_in(0)), SX.sym("b", function.numel_in(1))]
         self._dense = ca.Function(name, symbols, [ca.densify(each) for each in function.call(symbols)])
         self._maps: dict[int, ca.Function] = {}

@@ -65,9 +65,9 @@ def test_it_is_that_of_the_last_step() -> None:
     """Whatever the window has moved to since, which stays as it is."""
     one, other = at_rest("real-time")[0], at_rest("real-time")[0]
     one.prepare()
-    table = one.problem._table.values.copy()
+    table = one.problem.table.values.copy()
     np.testing.assert_array_equal(one.sensitivity("hand.reference"), other.sensitivity("hand.reference"))
-    np.testing.assert_array_equal(one.problem._table.values, table)
+    np.testing.assert_array_equal(one.problem.table.values, table)
     np.testing.assert_array_equal(*(each.feedback(each.problem.x0).u for each in (one, other)))
 
 

@@ -194,7 +194,7 @@ def test_limits_of_wheels_are_rows_of_controls_or_states(state: trajopt.StateVec
     problem = trajopt.ShootingProblem(np.full(state.nx, 8.0), [node], costs(state))
     found = problem.calc(np.full((2, state.nx), 8.0), np.full((1, 2), 9.0)).rows[0]
     np.testing.assert_allclose(found, [9.0, 9.0] if state.nx == 3 else [8.0, 8.0, 9.0, 9.0])
-    bounds, most = problem._table.rows.now(), np.array([7.0, 7.0] if state.nx == 3 else [7.0, 7.0, 3.0, 3.0])
+    bounds, most = problem.table.rows.now(), np.array([7.0, 7.0] if state.nx == 3 else [7.0, 7.0, 3.0, 3.0])
     np.testing.assert_array_equal([bounds.lower[0, : len(most)], bounds.upper[0, : len(most)]], [-most, most])
 
 

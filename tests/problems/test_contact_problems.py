@@ -115,7 +115,7 @@ def test_compiled_knots_agree_with_casadi() -> None:
     problem, (xs, us) = landing_problem(), trajectory()
     found, n = problem.calc_diff(xs, us), problem.state.ndx
     for t, model in enumerate(problem.running):
-        row = problem._table.values[t, : model.layout.size]
+        row = problem.table.values[t, : model.layout.size]
         outputs = model.program("calc_diff").evaluate(xs[t], us[t, : model.nu], row)
         xnext, cost, F, gradient, hessian = outputs
         assert_close(found.xnext[t], xnext.ravel(), 1e-11)
@@ -168,7 +168,7 @@ def test_terms_of_forces_that_vanish_at_some_knots_only() -> None:
     found = problem.calc_diff(xs, us)
     costly = 0
     for t in range(24):
-        row = problem._table.values[t, : model.layout.size]
+        row = problem.table.values[t, : model.layout.size]
         _, _, _, gradient, hessian = model.program("calc_diff").evaluate(xs[t], us[t], row)
         assert_close(np.concatenate([found.Lx[t], found.Lu[t]]), gradient.ravel(), 1e-11, f"knot {t}")
         assert_close(found.Lxx[t], hessian[:16, :16], 1e-11, f"knot {t}")

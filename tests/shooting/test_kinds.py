@@ -58,7 +58,7 @@ def test_compiled_knots_are_one_native_call_between_black_boxes(native_calls: An
 
 def test_models_get_their_kind_once() -> None:
     problem = mixed_problem()
-    kinds = [(type(k), type(k.model).__name__, k.knots) for k in problem._kinds]
+    kinds = [(type(k), type(k.model).__name__, k.knots) for k in problem.kinds]
     assert kinds == [
         (CompiledKind, "IntegratedActionModelEuler", (0, 1, 7)),
         (CompiledKind, "Kick", (2,)),
@@ -69,7 +69,7 @@ def test_models_get_their_kind_once() -> None:
         (BlackBoxKind, "BlackBox", (9,)),
         (CompiledKind, "ActionModelTerminal", (10,)),
     ]
-    assert [k.terminal for k in problem._kinds] == [False] * 7 + [True]
+    assert [k.terminal for k in problem.kinds] == [False] * 7 + [True]
 
 
 class Standing(Kind):
@@ -125,7 +125,7 @@ def test_a_kind_of_its_own_is_evaluated_as_the_others_are() -> None:
     """Nobody but `kinds_of` knows which kinds there are."""
     problem = trajopt.ShootingProblem(X0, [pendulum(), BlackBox(), Kick(), pendulum()], stack(control=False))
     plain = trajopt.ShootingProblem(X0, [pendulum(), BlackBox(), Kick(), pendulum()], stack(control=False))
-    problem._kinds[1] = Standing(problem._kinds[1])
+    problem._kinds[1] = Standing(problem.kinds[1])
     xs, us = random_trajectory(problem)
     d, expected = problem.calc_diff(xs, us), plain.calc_diff(xs, us)
     np.testing.assert_array_equal(d.xnext[1], xs[1])

@@ -66,21 +66,21 @@ def beside(
     """Differences of states, controls and cost between two solves, by scalar i of a parameter, or of x0."""
     problem = solution.problem
     assert problem is not None
-    x0, table = problem.x0.copy(), problem._table.values.copy()
+    x0, table = problem.x0.copy(), problem.table.values.copy()
     found = []
     try:
         for size in (step, -step):
             if name == "x0":
                 problem.x0 = problem.state.integrate(x0, size * np.eye(problem.state.ndx)[i])
             else:
-                for ts, columns in problem._table.places(name, knots):
+                for ts, columns in problem.table.places(name, knots):
                     shape = problem.parameters[name].shape or (1,)
                     place = int(np.arange(np.prod(shape)).reshape(shape, order="F").ravel()[i])
-                    problem._table.values[ts, columns.start + place] += size
+                    problem.table.values[ts, columns.start + place] += size
             found.append(solve(solution))
-            problem.x0, problem._table.values[:] = x0, table
+            problem.x0, problem.table.values[:] = x0, table
     finally:
-        problem.x0, problem._table.values[:] = x0, table
+        problem.x0, problem.table.values[:] = x0, table
     a, b = found
     dxs = np.array([problem.state.difference(x, y) for x, y in zip(b.xs, a.xs)])
     return dxs / (2 * step), (a.us - b.us) / (2 * step), (a.cost - b.cost) / (2 * step)

@@ -47,7 +47,7 @@ class ActionModelDiscrete(ActionModelExpression):
     def expansion(
         self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
     ) -> Expansion:
-        self._check_lift(lift)
+        self.check_lift(lift)
         i = self._instant(point)
         results = self._values(i, terminal=point.u is None)
         if "xnext" in results:

@@ -113,7 +113,7 @@ class ActionModelExpression(ActionModelAbstract):
         """Smallest size of the blocks of a `Lift`; None if position rows of F do not follow from velocity rows."""
         return None
 
-    def _check_lift(self, lift: int | None) -> None:
+    def check_lift(self, lift: int | None) -> None:
         """Raises UnsupportedOperationError if there is no lift of this size."""
         largest = self.state.ndx // 2
         if lift is None or (self.lift_size is not None and self.lift_size <= lift <= largest):
@@ -121,7 +121,7 @@ class ActionModelExpression(ActionModelAbstract):
         has = "none" if self.lift_size is None else f"blocks of {self.lift_size} to {largest}"
         raise UnsupportedOperationError(f"lift: {type(self).__name__} has {has}, got lift={lift}")
 
-    def _check_multipliers(self, multipliers: Multipliers | None) -> None:
+    def check_multipliers(self, multipliers: Multipliers | None) -> None:
         """Raises UnsupportedOperationError if there are multipliers, and the model's Hessian is Gauss-Newton's."""
         if multipliers is not None and not self.has_lagrangian_hessian:
             raise UnsupportedOperationError(

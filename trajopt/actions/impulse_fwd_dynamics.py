@@ -128,11 +128,11 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
     def expansion(
         self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
     ) -> Expansion:
-        self._check_multipliers(multipliers)
+        self.check_multipliers(multipliers)
         if point.u is None:
             e = end_expansion(self, self.costs, program, point)
             return e if multipliers is None else replace(e, H=self.lagrangian_hessian(program, point, multipliers))
-        self._check_lift(lift)
+        self.check_lift(lift)
         given, rows = ParameterArray(point.parameters, self.layout), dict[str, Array]()
         seen = self._dynamics_part(program, point, given, derivatives=True)
         costs = self._term_parts.cost_derivatives.call(program, seen, given, joins=True)

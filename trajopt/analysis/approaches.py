@@ -74,7 +74,7 @@ def _pair_of_two(solution: Solution, item: Any, values: Mapping[str, Reals]) -> 
     """Two bodies, of which one may be fixed in the world."""
     points = [
         _carried(solution, frame, _rows_of_points(values[f"{item.name}.{key}"]))
-        for key, frame in zip(("first", "second"), item.residual._frames)
+        for key, frame in zip(("first", "second"), item.residual.frame_ids)
     ]
     radii = values[f"{item.name}.radii"]
     yield points[0], radii[:, 0], points[1], radii[:, 1]
@@ -84,11 +84,11 @@ def _pairs_of_obstacles(solution: Solution, item: Any, values: Mapping[str, Real
     """A body and each of the obstacles; upright cylinders are met at the body's height."""
     residual, radius = item.residual, values[f"{item.name}.radius"]
     rows = values[f"{item.name}.{'circles' if residual.dim == 2 else 'spheres'}"]
-    if residual._frame is None:
+    if residual.frame_id is None:
         body = np.zeros((len(rows), 1, 3))
         body[:, 0, : residual.dim] = solution.xs[:, : residual.dim]
     else:
-        body = _carried(solution, residual._frame, np.tile(residual._shape.points, (len(rows), 1, 1)))
+        body = _carried(solution, residual.frame_id, np.tile(residual.shape.points, (len(rows), 1, 1)))
     for i in range(rows.shape[1]):
         height = body[:, :, 2] if residual.dim == 2 else rows[:, i, 2:3]
         yield body, radius, np.concatenate([rows[:, i, :2], height], axis=1)[:, None], rows[:, i, -1]

@@ -173,7 +173,7 @@ def constraint_units(solution: Solution) -> dict[str, str]:
     """
     found: dict[str, set[str]] = {}
     if solution.problem is not None:
-        for kind in solution.problem._kinds:
+        for kind in solution.problem.kinds:
             for name in kind.row_sizes():
                 found.setdefault(name, set()).add(getattr(_residual(kind.model, name), "unit", ""))
     elif solution.description is not None:
@@ -272,7 +272,7 @@ def _prices(rows: Reals, lower: Reals, upper: Reals, linear: Reals, quadratic: R
 def _places(problem: ShootingProblem, name: str) -> list[tuple[Kind, slice]]:
     """Kinds of knots that have a constraint, each with its place among the rows of the kind."""
     found = []
-    for kind in problem._kinds:
+    for kind in problem.kinds:
         start = 0
         for other, size in kind.row_sizes().items():
             if other == name:

@@ -147,7 +147,7 @@ def state_covariance(
 
     Source: Thrun, Burgard and Fox, Probabilistic Robotics, 2005, table 3.1 without measurements.
     """
-    with check_solution(solution)._as_solved() as problem:
+    with check_solution(solution).as_solved() as problem:
         T, n = problem.T, problem.state.ndx
         Q = noise_covariances("noise", noise, T, n)
         P = np.empty((T + 1, n, n))

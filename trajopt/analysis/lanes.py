@@ -19,7 +19,7 @@ class StateLanes:
     """
 
     def __init__(self, state: StateAbstract, name: str, size: int) -> None:
-        function = state._numbers[name]
+        function = state.functions[name]
         program = Program.of(f"{type(state).__name__}: {name}", function)
         width = lane_count()
         blocks = -(-size // width)

@@ -99,7 +99,7 @@ def monte_carlo(
     """
     count, clip = check_count("n", n, least=1), check_flag("clip", clip)
     rng = np.random.default_rng(check_count("seed", seed))
-    with check_solution(solution)._as_solved() as problem:
+    with check_solution(solution).as_solved() as problem:
         T, ndx, K = problem.T, problem.state.ndx, gains_of(solution, feedback)
         L = factors_of(noise_covariances("noise", noise, T, ndx))
         L0 = factors_of(noise_covariances("initial", initial, 1, ndx))
@@ -133,7 +133,7 @@ def _roll_out(
         if clip:
             u[:, : model.nu] = np.clip(u[:, : model.nu], model.lower, model.upper)
         controls[t] = u
-        after = batches.of(model).step(problem._table.values[t], x, u)
+        after = batches.of(model).step(problem.table.values[t], x, u)
         states[t + 1] = x = batches.integrate(after, w[t + 1])
     xs[:], us[:] = np.swapaxes(states, 0, 1), np.swapaxes(controls, 0, 1)
 
@@ -174,8 +174,8 @@ class StepBatch:
     def step(self, parameters: Reals, xs: Reals, us: Reals) -> Reals:
         """Next states (m, nx) of states (m, nx) and controls (m, nu), with the run-time parameters of a knot."""
         e, m = self._evaluator, len(xs)
-        size = self._problem._kinds[0].layout.size
-        self._problem._table.values[:-1, :size] = parameters[:size]
+        size = self._problem.kinds[0].layout.size
+        self._problem.table.values[:-1, :size] = parameters[:size]
         us = us[:, : e.nu]
         e.xs[:m], e.us[:m] = xs, us
         e.xs[m:], e.us[m:] = xs[-1], us[-1]

@@ -56,7 +56,7 @@ def obstacles_of(solution: Solution) -> list[Obstacle]:
                 for i in range(rows.shape[1])
             ]
             continue
-        for i, (key, frame) in enumerate(zip(("first", "second"), item.residual._frames)):
+        for i, (key, frame) in enumerate(zip(("first", "second"), item.residual.frame_ids)):
             if frame is None:
                 points = values[f"{item.name}.{key}"]
                 points = points[:, None] if points.ndim == 2 else points

@@ -70,7 +70,7 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
             DuplicateNameError: The name is taken.
             InvalidArgumentError: Bounds or weights do not fit, or a model uses this stack already.
         """
-        self._check_new(name, residual)
+        self.check_new(name, residual)
         if lower is None and upper is None and equals is None and residual.own_bounds is not None:
             lower, upper = residual.own_bounds
         try:
@@ -78,7 +78,7 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
         except InvalidArgumentError as error:
             raise InvalidArgumentError(f"constraint {name!r}: {error}") from error
         constraint = Constraint(name, residual.clone(), *bounds, weights)
-        self._take(constraint, constraint.own_parameters, constraint.residual.parameters())
+        self.take(constraint, constraint.own_parameters, constraint.residual.parameters())
         return self
 
     @classmethod
@@ -151,7 +151,7 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
     @property
     def constraints(self) -> tuple[Constraint, ...]:
         """The constraints, in the order in which they were added."""
-        return tuple(self._items.values())
+        return self.items
 
     def sizes(self, nu: int) -> dict[str, int]:
         """Number of rows of each constraint where there are `nu` controls [-]."""
@@ -199,5 +199,5 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
         n = self.state.ndx + instant.nu + instant.solved.numel()
         return SX(ca.vertcat(SX(0, n), *(c.residual.whole_derivative(instant) for c in self.constraints)))
 
-    def _arguments(self, item: Constraint) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def arguments_of(self, item: Constraint) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return (item.name, item.residual), {"lower": item.lower, "upper": item.upper, "soft": item.soft}

@@ -111,7 +111,7 @@ class CostStack(ResidualStackAbstract[CostTerm]):
             DuplicateNameError: The name is taken.
             InvalidArgumentError: Sizes do not fit, or a model uses this stack already.
         """
-        self._check_new(name, residual)
+        self.check_new(name, residual)
         if activation is not None and not isinstance(activation, ActivationModelAbstract):
             raise InvalidArgumentError(f"activation: expected an activation model or None, got {activation!r}")
         if any(t.residual is residual for t in self.terms):
@@ -125,13 +125,13 @@ class CostStack(ResidualStackAbstract[CostTerm]):
         value = check_non_negative("weight", weight)
         parameter = Parameter("weight", SX.sym(f"{name}.weight"), np.array(value), "cost / unit²", _weight)
         term = CostTerm(name, residual, activation or ActivationModelQuad(), parameter)
-        self._take(term, ["weight"], residual.parameters(), term.activation.parameters())
+        self.take(term, ["weight"], residual.parameters(), term.activation.parameters())
         return self
 
     @property
     def terms(self) -> tuple[CostTerm, ...]:
         """The terms, in the order in which they were added."""
-        return tuple(self._items.values())
+        return self.items
 
     def values(self, instant: Instant) -> dict[str, SX]:
         """Value of each term [cost]."""
@@ -204,7 +204,7 @@ class CostStack(ResidualStackAbstract[CostTerm]):
                 hessian += own
         return hessian, rest
 
-    def _arguments(self, item: CostTerm) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def arguments_of(self, item: CostTerm) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return (item.name, item.residual, float(item.weight.default), item.activation), {}
 
 

@@ -232,7 +232,7 @@ class _Loop:
 
     def _row(self, t: float) -> Reals:
         """Parameters of the first knot at a time [s], which is before the controller's window if that is predicted."""
-        values = self._problem._table.values
+        values = self._problem.table.values
         if not self._predicts:
             return values[0]
         ahead = values.copy()
@@ -286,8 +286,8 @@ class _Loop:
         if not self._feedback:
             return step.u
         part = np.clip((t - step.times[0]) / (step.times[1] - step.times[0]), 0.0, 1.0)
-        planned = self._state._integrate(step.xs[0], part * self._state._difference(step.xs[0], step.xs[1]))
-        u = step.us[0] - step.K @ self._state._difference(planned, x)
+        planned = self._state.integrate_unchecked(step.xs[0], part * self._state.difference_unchecked(step.xs[0], step.xs[1]))
+        u = step.us[0] - step.K @ self._state.difference_unchecked(planned, x)
         return np.clip(u, *self._bounds)
 
     def _predicted(self, x: Reals, t: float, row: Reals) -> Reals:

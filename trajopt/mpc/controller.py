@@ -151,7 +151,7 @@ class MPCController(Immutable):
 
     def _first(self, plan: Plan, x: Reals, guess: Any) -> PlanOutcome:
         """The first solve: with hard limits of states; with soft ones where these can't be kept, and from then on."""
-        rows, prices = self.problem._table.rows, self.options.soft
+        rows, prices = self.problem.table.rows, self.options.soft
         rows.soften(prices if self._softens else None)
         self._limits.begin()
         outcome = self._solve.begin(plan, x, guess)
@@ -167,7 +167,7 @@ class MPCController(Immutable):
 
     def _price(self, plan: Plan) -> float:
         """Price of the slacks of softened rows: higher than what holding them costs, where it is possible."""
-        e, free = self._evaluator, self.problem._table.rows.free
+        e, free = self._evaluator, self.problem.table.rows.free
         e.xs[:], e.us[:] = plan.xs, plan.us
         e.expand(None)
         sizes = (np.abs(e.g), np.abs(e.terminal_g), np.diagonal(e.H, axis1=1, axis2=2), np.diagonal(e.terminal_H))

@@ -123,11 +123,11 @@ class Disturbance:
                 continue
             if push.duration == 0.0:
                 if t - ROUNDING <= push.time < t + h - ROUNDING:
-                    x = self._state._integrate(x, cast(Reals, push.value))
+                    x = self._state.integrate_unchecked(x, cast(Reals, push.value))
                 continue
             time = _overlap(push, t, h)
             if time > 0.0:
-                x = self._state._integrate(x, time * self._rate(push, max(t, push.time), x))
+                x = self._state.integrate_unchecked(x, time * self._rate(push, max(t, push.time), x))
         return x
 
     def torque(self, x: Reals, t: float, h: float) -> Reals | None:
@@ -145,7 +145,7 @@ class Disturbance:
         model = self._robot.model  # type: ignore[union-attr]
         inverse = pin.computeMinverse(model, self._data, x[: model.nq])
         dx = np.concatenate([np.zeros(model.nv), h * (inverse @ torque)])
-        return self._state._integrate(x, dx)
+        return self._state.integrate_unchecked(x, dx)
 
     def _generalized(self, push: Push, x: Reals) -> Reals:
         model = self._robot.model  # type: ignore[union-attr]
@@ -204,11 +204,11 @@ class Noise:
         if self._function is None and self._deviations is None:
             return x.copy()
         if self._deviations is not None:
-            return self._state._integrate(x, self._deviations * self._rng.standard_normal(self._state.ndx))
+            return self._state.integrate_unchecked(x, self._deviations * self._rng.standard_normal(self._state.ndx))
         assert self._function is not None
         given = _called("noise", self._function, self._rng, x.copy())
         cure = "one deviation for each tangent coordinate"
-        return self._state._integrate(
+        return self._state.integrate_unchecked(
             x, check_array("noise: result of the function", given, (self._state.ndx,), cure=cure)
         )
 

@@ -36,7 +36,7 @@ class Limits:
     def begin(self) -> None:
         """Finds them at the evaluator's trajectory."""
         self._e.expand(None)
-        self.rows, self.bounds = RowBounds(self._e, self._problem), self._problem._table.rows.now()
+        self.rows, self.bounds = RowBounds(self._e, self._problem), self._problem.table.rows.now()
         lower, upper = self._of_models
         np.maximum(lower, self.rows.u_lower, out=self.lower)
         np.minimum(upper, self.rows.u_upper, out=self.upper)
@@ -57,7 +57,7 @@ class Limits:
 
     def follow(self) -> None:
         """Takes the parameters of now."""
-        now = self._problem._table.rows.now()
+        now = self._problem.table.rows.now()
         if now is not self.bounds and not self.rows.follow(self._problem):
             self.begin()
         self.bounds = now
@@ -73,5 +73,5 @@ class Limits:
         if trials.in_range(0, cost):
             plan.xs[:], plan.us[:] = trials.xs[0], trials.us[0]
             return
-        u = plan.us[0] - plan.K[0] @ e.state._difference(plan.xs[0], x)
+        u = plan.us[0] - plan.K[0] @ e.state.difference_unchecked(plan.xs[0], x)
         plan.us[0] = np.clip(u, self.lower[0], self.upper[0])

@@ -24,10 +24,10 @@ def motion_of(models: Sequence[ActionModelAbstract], rows: Reals, durations: Rea
         us: Controls (T, nu).
     """
     problem = ShootingProblem(xs[0], list(models), CostStack(models[0].state))
-    table = problem._table.values
+    table = problem.table.values
     width = min(table.shape[1], rows.shape[1])
     table[:-1, :width] = rows[:, :width]
-    for kind in problem._kinds[:-1]:
+    for kind in problem.kinds[:-1]:
         knots, place = list(kind.knots), kind.layout.slices.get("dt")
         if place is not None:
             table[knots, place] = durations[knots, None]

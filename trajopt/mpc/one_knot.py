@@ -49,18 +49,18 @@ class OneKnot:
         self.model = model
         end = ActionModelTerminal(CostStack(model.state))
         self._problem = ShootingProblem(model.state.zero(), [model], end)
-        self._kind = self._problem._kinds[0]
+        self._kind = self._problem.kinds[0]
         self._evaluator = Evaluator(self._problem)
         self._trial = self._evaluator.trials(1)
         compile_together([kernel for call in self._trial.calls for kernel in call.kernels])
         for call in self._trial.calls:
             call.prepare()
         self.sizes = self._kind.row_sizes()
-        self.parameters: Reals = self._problem._table.values[0, : self._kind.layout.size]
+        self.parameters: Reals = self._problem.table.values[0, : self._kind.layout.size]
 
     def soft(self) -> set[str]:
         """Names of the constraints that a controller lets give way: soft ones, and those free of the control."""
-        soft = np.isfinite(self._problem._table.rows.now().linear[0]) | self._kind.model.rows_free_of_control
+        soft = np.isfinite(self._problem.table.rows.now().linear[0]) | self._kind.model.rows_free_of_control
         ends = np.cumsum([0, *self.sizes.values()])
         return {name for name, i, j in zip(self.sizes, ends, ends[1:]) if soft[i:j].all()}
 
@@ -79,7 +79,7 @@ class OneKnot:
     def values(self, x: Reals, u: Reals) -> KnotValues:
         """All values at a state (nx,) and a control (nu,)."""
         cost, rows = self._run(x, u), self._trial.c[0, 0].copy()
-        now = self._problem._table.rows.now()
+        now = self._problem.table.rows.now()
         lower, upper = now.lower[0], now.upper[0]
         beyond = np.maximum(np.maximum(lower - rows, rows - upper), 0.0)
         least, most = self.model.lower.copy(), self.model.upper.copy()

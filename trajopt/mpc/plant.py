@@ -174,7 +174,7 @@ def plant_of(given: Any, problem: ShootingProblem, model_error: Any, period: flo
     error = {} if model_error is None else check_mapping("model_error", model_error, "write {'mass': 1.2}")
     model = given.running[0] if isinstance(given, ShootingProblem) and given.T else given
     if given is None:
-        known = {name: p for kind in problem._kinds[:-1] for name, p in kind.parameters.items()}
+        known = {name: p for kind in problem.kinds[:-1] for name, p in kind.parameters.items()}
         return ModelPlant(None, None, error, known, fixed_step(problem.running[0], period))
     if isinstance(model, (ActionModelAbstract, Simulator)):
         _check_sizes(model, problem)
@@ -196,7 +196,7 @@ def plant_of(given: Any, problem: ShootingProblem, model_error: Any, period: flo
 
 
 def _first_values(problem: ShootingProblem) -> dict[str, Any]:
-    return dict(problem._table.at(0))
+    return dict(problem.table.at(0))
 
 
 def _check_sizes(model: Any, problem: ShootingProblem) -> None:

@@ -129,7 +129,7 @@ class RealTimeIteration:
         if self._failure:
             return PlanOutcome(MPCStatus.FAILED, self._failure, 0)
         e, until = self.evaluator, math.inf if self._budget is None else started + self._budget
-        e.f[0] = e.state._difference(e.xs[0], x)
+        e.f[0] = e.state.difference_unchecked(e.xs[0], x)
         outcome = self._step(plan, x, 1, until)
         for iteration in range(2, self._iterations + 1):
             if outcome.status is MPCStatus.FAILED:

@@ -62,7 +62,7 @@ class Recorder:
         self._reasons: dict[int, str] = {}
         self._every = -(-periods // SAMPLES)
         count = -(-periods // self._every)
-        self._rows = np.zeros((count, problem._table.values.shape[1]))
+        self._rows = np.zeros((count, problem.table.values.shape[1]))
         self._model_of_sample: Ints = np.zeros(count, dtype=np.int64)
         self._models: list[ActionModelAbstract] = []
         self._knots: dict[int, OneKnot] = {}

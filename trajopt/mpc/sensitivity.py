@@ -23,14 +23,14 @@ class PlanDerivatives:
 
     def __init__(self, problem: ShootingProblem, solver: str) -> None:
         self._problem, self._solver, self._plan = problem, solver, Plan.zeros(problem)
-        self._table = problem._table.values.copy()
+        self._table = problem.table.values.copy()
         self._known: SolutionDerivatives | None = None
         self._missing = "call reset(x0) first; it solves the first window"
 
     def remember(self, plan: Plan, *, failed: bool) -> None:
         """Takes the plan of a step, with the parameters as they are now."""
         self._plan.take(plan.xs, plan.us, plan.K, plan.lam, plan.y)
-        self._table[:] = self._problem._table.values
+        self._table[:] = self._problem.table.values
         self._known = None
         self._missing = "the last step failed, so that its control is that of an earlier plan" if failed else ""
 
@@ -45,12 +45,12 @@ class PlanDerivatives:
     def _solution(self) -> Solution:
         """The plan as a solution."""
         problem, plan = self._problem, self._plan
-        now = problem._table.values.copy()
-        problem._table.values[:] = self._table
+        now = problem.table.values.copy()
+        problem.table.values[:] = self._table
         try:
             parameters = problem.parameter_values()
         finally:
-            problem._table.values[:] = now
+            problem.table.values[:] = now
         return Solution(
             xs=plan.xs,
             us=plan.us,

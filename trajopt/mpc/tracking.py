@@ -72,7 +72,7 @@ def _all_tracked(motion: Solution) -> Iterator[Tracked]:
     problem = motion.problem
     assert problem is not None
     parts: dict[tuple[str, str], list[tuple[list[int], Tracked]]] = {}
-    for kind in problem._kinds[:-1]:
+    for kind in problem.kinds[:-1]:
         for term in terms_of(kind.model):
             if term.residual.uses_control or term.residual.uses_solution:
                 continue
@@ -100,7 +100,7 @@ def _joined(parts: list[tuple[list[int], Tracked]], T: int) -> Tracked:
 def _tracked(motion: Solution, kind: Kind, term: Any, knots: list[int]) -> Iterator[Tracked]:
     """Quantities of a term at the knots of a kind."""
     assert motion.problem is not None
-    rows = kind.rows(motion.problem._table.values)
+    rows = kind.rows(motion.problem.table.values)
     weight = rows[:, kind.layout.slices[f"{term.name}.weight"]]
     if not np.any(weight > 0.0):
         return

@@ -61,7 +61,7 @@ class Window:
 
     def follow(self, name: str, reference: Any, **how: bool) -> None:
         """Takes a reference of a parameter; None to take it back."""
-        table = self._problem._table
+        table = self._problem.table
         table.places(name)  # there is such a parameter
         if name == "dt":
             raise InvalidArgumentError("name: dt can't move along with time; the times of knots are fixed")
@@ -100,7 +100,7 @@ class Window:
         """Sets all parameters for a window from a time on [s]; none if one of them can't be looked up."""
         times = t + self.offsets
         self.check(t, float(times[-1]))
-        values = self._problem._table.values
+        values = self._problem.table.values
         found = [found for each, knots in self._schedules for found in self._scheduled(each, knots, times)]
         for name, reference in self._references.items():
             rows = reference.at(times)
@@ -126,7 +126,7 @@ class Window:
     def _places(self, name: str, knots: str) -> list[Places]:
         """Places of a parameter, one pair for each kind of knots."""
         if (name, knots) not in self._known:
-            places = self._problem._table.places(name, knots)
+            places = self._problem.table.places(name, knots)
             self._known[name, knots] = [(index_of(ts), columns) for ts, columns in places]
         return self._known[name, knots]
 
@@ -134,7 +134,7 @@ class Window:
         if len(given) != len(times):
             raise InvalidArgumentError(f"{name}: expected a row for each of {len(times)} knots, got {len(given)}")
         for t, row in zip(times, given):
-            self._problem._table.check(name, row, f"{name} at {t:g} s")
+            self._problem.table.check(name, row, f"{name} at {t:g} s")
         return np.asarray(given, dtype=np.float64)
 
 

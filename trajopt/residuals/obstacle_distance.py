@@ -54,30 +54,30 @@ class ResidualModelObstacleDistance(ResidualModelAbstract):
         super().__init__(state, len(rows), unit="m")
         self.dim = rows.shape[1] - 1
         shape = without_color(body) if isinstance(body, Shape) else body
-        self._shape = shape if isinstance(shape, (Sphere, Capsule)) else None
-        self._frame = self._check_body(body)
+        self.shape = shape if isinstance(shape, (Sphere, Capsule)) else None
+        self.frame_id = self._check_body(body)
         name = "circles" if self.dim == 2 else "spheres"
         self._name = name
         self._rows = self.parameter(name, rows, unit="m", convert=self._check_rows)
-        radius = body if self._shape is None else self._shape.radius
+        radius = body if self.shape is None else self.shape.radius
         self.radius = self.parameter("radius", check_non_negative("body", radius, unit="m"), unit="m")
 
     def _check_body(self, body: Any) -> int | None:
         """The frame that carries the body; None where the state itself is its place."""
-        if self._shape is None:
+        if self.shape is None:
             if isinstance(self.state, StateMultibody) or self.state.nx < self.dim:
                 raise InvalidArgumentError(
                     f"body: expected a Sphere or a Capsule such as Sphere(0.1, frame='tool0') for a state that does "
                     f"not begin with {'(x, y)' if self.dim == 2 else '(x, y, z)'}, got {shown(body)}"
                 )
             return None
-        if self._shape.frame is None:
+        if self.shape.frame is None:
             raise InvalidArgumentError(f"body: expected a shape that a frame carries, got {body!r}; name its frame")
-        if isinstance(self._shape, Capsule) and self.dim == 2:
+        if isinstance(self.shape, Capsule) and self.dim == 2:
             raise InvalidArgumentError(
                 "obstacles: expected balls (x, y, z, radius) beside a Capsule, got circles; take a Sphere"
             )
-        return check_robot_state(type(self).__name__, self.state).robot.frame_id(self._shape.frame)
+        return check_robot_state(type(self).__name__, self.state).robot.frame_id(self.shape.frame)
 
     def _check_rows(self, argument: str, value: Any) -> Reals:
         rows = check_round(argument, value, dim=self.dim)
@@ -98,10 +98,10 @@ class ResidualModelObstacleDistance(ResidualModelAbstract):
         return SX(ca.vertcat(*lengths) - self._rows[:, -1] - self.radius)
 
     def derivative(self, instant: Instant) -> tuple[SX, SX]:
-        if self._frame is None:
+        if self.frame_id is None:
             return super().derivative(instant)
-        _, position = instant.robot.frame_placement(self._frame)
-        jacobian = instant.robot.frame_jacobian(self._frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+        _, position = instant.robot.frame_placement(self.frame_id)
+        jacobian = instant.robot.frame_jacobian(self.frame_id, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
         rows = []
         for i in range(self._rows.shape[0]):
             _, direction, point = self._reach(instant, i)
@@ -116,10 +116,10 @@ class ResidualModelObstacleDistance(ResidualModelAbstract):
         """Distance from a centre, its derivative by p (dim,), and p, (3,) of a robot's body."""
         row, n = self._rows[i, :], self.dim
         core = CORE * (row[n] + self.radius)
-        if self._frame is None or self._shape is None:
+        if self.frame_id is None or self.shape is None:
             point = instant.x[:n]
             return *length_and_direction(point - row[:n].T, core), point
-        rotation, position = instant.robot.frame_placement(self._frame)
-        points = (rotation @ SX(self._shape.points.T) + position).T
+        rotation, position = instant.robot.frame_placement(self.frame_id)
+        points = (rotation @ SX(self.shape.points.T) + position).T
         point = points.T @ closest_points(points, row[:n])[0]
         return *length_and_direction(point[:n] - row[:n].T, core), point

@@ -55,7 +55,7 @@ class ResidualModelPairDistance(ResidualModelMultibody):
                 f"second: expected a shape in another frame than the first one, got both in {where}, where their "
                 "distance does not change"
             )
-        self._frames = [None if s.frame is None else self.state.robot.frame_id(s.frame) for s in shapes.values()]
+        self.frame_ids = [None if s.frame is None else self.state.robot.frame_id(s.frame) for s in shapes.values()]
         self._points = [self._declared(name, shape) for name, shape in shapes.items()]
         self.radii = self.parameter(
             "radii", [shape.radius for shape in shapes.values()], unit="m", convert=_check_radii
@@ -90,7 +90,7 @@ class ResidualModelPairDistance(ResidualModelMultibody):
 
     def _in_world(self, instant: Instant, i: int) -> SX:
         """Points of a shape (n, 3)."""
-        frame = self._frames[i]
+        frame = self.frame_ids[i]
         if frame is None:
             return self._points[i]
         rotation, position = instant.robot.frame_placement(frame)
@@ -98,7 +98,7 @@ class ResidualModelPairDistance(ResidualModelMultibody):
 
     def _velocity(self, instant: Instant, i: int, point: SX) -> SX:
         """Derivative of a point (3,) that moves with its frame, with respect to q, (3, nv)."""
-        frame = self._frames[i]
+        frame = self.frame_ids[i]
         if frame is None:
             return SX(3, self.state.nv)
         jacobian = instant.robot.frame_jacobian(frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)

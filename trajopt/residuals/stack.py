@@ -54,10 +54,10 @@ class ResidualStackAbstract(Immutable, ABC, Generic[Item]):
         self._user: str | None = None
 
     @abstractmethod
-    def _arguments(self, item: Item) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def arguments_of(self, item: Item) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments of `add` that make this item."""
 
-    def _check_new(self, name: str, residual: ResidualModelAbstract) -> None:
+    def check_new(self, name: str, residual: ResidualModelAbstract) -> None:
         """Raises unless a residual can be added under this name."""
         if self._user is not None:
             raise InvalidArgumentError(
@@ -80,7 +80,7 @@ class ResidualStackAbstract(Immutable, ABC, Generic[Item]):
                 f"residual: it is of {residual.state!r}, the stack of {self.state!r}; make both from one state"
             )
 
-    def _take(self, item: Item, own: Iterable[str], *parts: Iterable[str]) -> None:
+    def take(self, item: Item, own: Iterable[str], *parts: Iterable[str]) -> None:
         """Adds an item.
 
         Args:
@@ -109,6 +109,11 @@ class ResidualStackAbstract(Immutable, ABC, Generic[Item]):
         for item in self._items.values():
             item.check_size(nu)
         self._user = self._user or user
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """The items, in the order in which they were added."""
+        return tuple(self._items.values())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -145,7 +150,7 @@ class ResidualStackAbstract(Immutable, ABC, Generic[Item]):
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_rebuild, (type(self), self.state, [self._arguments(i) for i in self._items.values()], self._user))
+        return (_rebuild, (type(self), self.state, [self.arguments_of(i) for i in self._items.values()], self._user))
 
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, self._items.values()))

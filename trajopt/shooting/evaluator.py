@@ -55,7 +55,7 @@ class Evaluator:
 
     def __init__(self, problem: ShootingProblem) -> None:
         self.state, self.T, self.nu = problem.state, problem.T, problem.nu
-        self.parameters, self._rows, kinds = problem._table.values, problem._table.rows, problem._kinds
+        self.parameters, self._rows, kinds = problem.table.values, problem.table.rows, problem.kinds
         self.running, self.terminal = kinds[:-1], kinds[-1]
         self._allocate()
         self.can_fail = any(kind.can_fail(self) for kind in kinds)
@@ -109,7 +109,7 @@ class Evaluator:
 
     def fits(self, problem: ShootingProblem) -> bool:
         """Whether it still is this problem's: false once other models have come into the problem."""
-        return self.parameters is problem._table.values
+        return self.parameters is problem.table.values
 
     def full(self) -> tuple[Reals, Reals, Reals]:
         """Copies of F (T, ndx, ndx + nu), g (T + 1, ndx + nu), H (T + 1, ndx + nu, ndx + nu), with all entries.
@@ -166,7 +166,7 @@ class Evaluator:
         if x0 is None or x0.tobytes() == self._x_first.tobytes():  # mostly equal, and bytes are compared fast
             self._f_first.fill(0.0)
         else:
-            self._f_first[:] = self.state._difference(self._x_first, x0)  # both are states, checked before
+            self._f_first[:] = self.state.difference_unchecked(self._x_first, x0)  # both are states, checked before
         return self._compiled
 
     def expand_again(self) -> None:

@@ -57,10 +57,10 @@ def cost_terms(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -
     """
     states, inputs = check_problem(problem).check_guess(xs, us)
     terms: dict[str, Reals] = {}
-    for kind in problem._kinds:
+    for kind in problem.kinds:
         where = list(kind.knots)
         own = inputs[[] if kind.terminal else where, : kind.model.nu]
-        for name, value in kind.cost_terms(states[where], own, kind.rows(problem._table.values)).items():
+        for name, value in kind.cost_terms(states[where], own, kind.rows(problem.table.values)).items():
             terms.setdefault(name, np.full(problem.T + 1, np.nan))[where] = value
     return terms
 
@@ -92,7 +92,7 @@ def rows_by_name(problem: ShootingProblem, rows: Reals) -> dict[str, Reals]:
         InvalidArgumentError: Constraints of one name have different sizes.
     """
     found: dict[str, Reals] = {}
-    for kind in problem._kinds:
+    for kind in problem.kinds:
         start = 0
         for name, size in kind.row_sizes().items():
             mine = found.setdefault(name, np.zeros((problem.T + 1, size)))
@@ -118,9 +118,9 @@ def contact_forces(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLik
     """
     states, inputs = check_problem(problem).check_guess(xs, us)
     forces: dict[str, Reals] = {}
-    for kind in problem._kinds[:-1]:
+    for kind in problem.kinds[:-1]:
         where = list(kind.knots)
-        found = kind.contact_forces(states[where], inputs[where, : kind.model.nu], kind.rows(problem._table.values))
+        found = kind.contact_forces(states[where], inputs[where, : kind.model.nu], kind.rows(problem.table.values))
         for name, value in found.items():
             rows = forces.setdefault(name, np.full((problem.T, value.shape[1]), np.nan))
             if rows.shape[1] != value.shape[1]:
@@ -156,9 +156,9 @@ def torques(problem: ShootingProblem, xs: npt.ArrayLike, us: npt.ArrayLike) -> d
     """
     states, inputs = check_problem(problem).check_guess(xs, us)
     found: dict[str, Reals] = {}
-    for kind in problem._kinds[:-1]:
+    for kind in problem.kinds[:-1]:
         where = list(kind.knots)
-        values = kind.torques(states[where], inputs[where, : kind.model.nu], kind.rows(problem._table.values))
+        values = kind.torques(states[where], inputs[where, : kind.model.nu], kind.rows(problem.table.values))
         for name, value in values.items():
             found.setdefault(name, np.zeros(problem.T))[where] = value
     return found
@@ -181,10 +181,10 @@ def with_values(problem: ShootingProblem, parameters: Mapping[str, Reals], x0: n
         parameters: Values by name; parameters that are not named keep theirs.
         x0: Initial state (nx,).
     """
-    table, start = problem._table.values, problem.x0
+    table, start = problem.table.values, problem.x0
     now = table.copy()
     try:
-        problem._table.load(parameters)
+        problem.table.load(parameters)
         problem.x0 = x0  # type: ignore[assignment]
         yield
     finally:

@@ -88,7 +88,7 @@ class Interpolation:
             return
         state = self._state
         for first, second, part, found in zip(self.first, self.second, self.part, self.found):
-            found[:] = state._integrate(first, part * state._difference(first, second))
+            found[:] = state.integrate_unchecked(first, part * state.difference_unchecked(first, second))
 
 
 class LinearTrial:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def html_of(problem: ShootingProblem) -> str:
     """Table of a problem: its state, start, knots, cost terms and controls."""
-    times, running = problem.times, [kind.model for kind in problem._kinds[:-1]]
-    knots = [f"{len(kind.knots)} × {type(kind.model).__name__}" for kind in problem._kinds[:-1]]
+    times, running = problem.times, [kind.model for kind in problem.kinds[:-1]]
+    knots = [f"{len(kind.knots)} × {type(kind.model).__name__}" for kind in problem.kinds[:-1]]
     whole = next((model for model in running if model.nu == problem.nu), None)
     rows = {
         "state": f"{problem.state!r}; nx = {problem.state.nx}, ndx = {problem.state.ndx}",

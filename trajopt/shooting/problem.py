@@ -164,6 +164,16 @@ class ShootingProblem(Immutable):
         return self._terminal
 
     @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Kinds of knots 0..T in the order in which they first occur; the end is the last one."""
+        return tuple(self._kinds)
+
+    @property
+    def table(self) -> ParameterTable:
+        """Values of the run-time parameters, and bounds and slacks of the constraint rows; `rows` has the latter."""
+        return self._table
+
+    @property
     def x0(self) -> Reals:
         """Initial state (nx,), or its guess unless the start is fixed; read-only, set it as a whole."""
         return self._x0
@@ -381,5 +391,5 @@ class ShootingProblem(Immutable):
 
 def _rebuild(x0: Reals, running: list[Any], terminal: Any, start: StartLike, values: Reals) -> ShootingProblem:
     problem = ShootingProblem(x0, running, terminal, start=start)
-    problem._table.values[:] = values
+    problem.table.values[:] = values
     return problem

@@ -222,8 +222,8 @@ class ActionModelSimulator(ActionModelExpression):
     def expansion(
         self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
     ) -> Expansion:
-        self._check_multipliers(multipliers)
-        self._check_lift(lift)
+        self.check_multipliers(multipliers)
+        self.check_lift(lift)
         if point.u is None:
             return end_expansion(self, self.costs, program, point)
         inputs, instant = self._inputs(program, point), self.instant()

@@ -100,7 +100,7 @@ class Solution(ExplainsAttributes):
     def times(self) -> Reals | None:
         """Time of each knot from 0 (T + 1,) [s]; None if a knot has no time step, or if it is not known."""
         if self.problem is not None:
-            with self._as_solved() as problem:
+            with self.as_solved() as problem:
                 return problem.times
         return None if self.description is None or self.description.times is None else self.description.times.copy()
 
@@ -181,7 +181,7 @@ class Solution(ExplainsAttributes):
 
     def gaps(self) -> Reals:
         """x0 ⊖ xs[0] and f(xs[t], us[t]) ⊖ xs[t + 1], shape (T + 1, ndx), computed from the problem."""
-        with self._as_solved() as problem:
+        with self.as_solved() as problem:
             return problem.calc(self.xs, self.us).gaps
 
     def stationarity(self) -> Reals:
@@ -194,7 +194,7 @@ class Solution(ExplainsAttributes):
         feedback K. At an optimum λ is the costate, whatever K is; elsewhere, without feedback, a robot that falls would
         multiply rounding errors by many powers of ten. Derivatives are computed from the problem.
         """
-        with self._as_solved() as problem:
+        with self.as_solved() as problem:
             d = problem.calc_diff(self.xs, self.us)
         feedback = 0.0 if self.K is None else np.where(np.isfinite(self.K), self.K, 0.0)
         feedback = np.broadcast_to(feedback, (*self.us.shape, d.Lx.shape[1]))
@@ -208,7 +208,7 @@ class Solution(ExplainsAttributes):
         """
         if self.problem is None and self.description is not None:
             return {rows.name: rows.violations for rows in self.description.constraints}
-        with self._as_solved() as problem:
+        with self.as_solved() as problem:
             return inspection.violations(problem, self.xs, self.us)
 
     def prices(self) -> dict[str, Reals]:
@@ -220,7 +220,7 @@ class Solution(ExplainsAttributes):
         if self.problem is None and self.description is not None:
             known = {rows.name: rows.multipliers for rows in self.description.constraints}
             return {name: np.nan_to_num(each) for name, each in known.items() if each is not None}
-        with self._as_solved() as problem:
+        with self.as_solved() as problem:
             y = self.multipliers.get("constraints")
             return {} if y is None else inspection.rows_by_name(problem, y)
 
@@ -228,14 +228,14 @@ class Solution(ExplainsAttributes):
         """Contribution of each cost term by knot, (T + 1,) [cost]; NaN where a knot has no such term."""
         if self.problem is None and self.description is not None and self.description.cost_terms is not None:
             return {name: values.copy() for name, values in self.description.cost_terms.items()}
-        with self._as_solved() as problem:
+        with self.as_solved() as problem:
             return inspection.cost_terms(problem, self.xs, self.us)
 
     def contact_forces(self) -> dict[str, Reals]:
         """Force of each contact, or impulse, at the running knots; see `trajopt.shooting.contact_forces`."""
         if self.problem is None and self.description is not None and self.description.contact_forces is not None:
             return {name: values.copy() for name, values in self.description.contact_forces.items()}
-        with self._as_solved() as problem:
+        with self.as_solved() as problem:
             return inspection.contact_forces(problem, self.xs, self.us)
 
     def torques(self) -> dict[str, Reals]:
@@ -247,7 +247,7 @@ class Solution(ExplainsAttributes):
         if self.problem is None and self.description is not None:
             efforts = ("torque", "force")
             return {line.name: line.values.copy() for line in self.description.lines if line.quantity in efforts}
-        with self._as_solved() as problem:
+        with self.as_solved() as problem:
             return inspection.torques(problem, self.xs, self.us)
 
     def covariance(
@@ -317,7 +317,7 @@ class Solution(ExplainsAttributes):
         return above("display.show")(self, path, host=host, port=port, browser=browser)
 
     @contextlib.contextmanager
-    def _as_solved(self) -> Iterator[ShootingProblem]:
+    def as_solved(self) -> Iterator[ShootingProblem]:
         """The problem, with the parameter values and x0 of the solve."""
         if self.problem is None:
             raise InvalidArgumentError(

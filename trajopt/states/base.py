@@ -128,15 +128,15 @@ class StateAbstract(ExplainsAttributes, ABC):
         Args:
             rng: Random generator, or the seed of a new one.
         """
-        return self._integrate(self.zero(), uniform_within(random_generator(rng), self.lower, self.upper))
+        return self.integrate_unchecked(self.zero(), uniform_within(random_generator(rng), self.lower, self.upper))
 
     def integrate(self, x: npt.ArrayLike, dx: npt.ArrayLike) -> Reals:
         """x ⊕ dx, shape (nx,)."""
-        return self._integrate(self.check(x), check_array("dx", dx, (self.ndx,), cure="as long as a tangent vector"))
+        return self.integrate_unchecked(self.check(x), check_array("dx", dx, (self.ndx,), cure="as long as a tangent vector"))
 
     def difference(self, x0: npt.ArrayLike, x1: npt.ArrayLike) -> Reals:
         """x1 ⊖ x0, shape (ndx,): x0 ⊕ (x1 ⊖ x0) = x1."""
-        return self._difference(self.check(x0, "x0"), self.check(x1, "x1"))
+        return self.difference_unchecked(self.check(x0, "x0"), self.check(x1, "x1"))
 
     def jintegrate(self, x: npt.ArrayLike, dx: npt.ArrayLike, which: Which = "both") -> Reals | tuple[Reals, Reals]:
         """Derivatives of x ⊕ dx in x ("first") and in dx ("second"), shape (ndx, ndx) each, in tangent coordinates.
@@ -173,7 +173,7 @@ class StateAbstract(ExplainsAttributes, ABC):
         if self.nx == self.ndx:
             return checked
         zero = self.zero()
-        near = self._integrate(zero, self._difference(zero, checked))
+        near = self.integrate_unchecked(zero, self.difference_unchecked(zero, checked))
         if not np.all(np.isfinite(near)):
             raise InvalidArgumentError(f"x: expected coordinates close to a state of {self!r}, got {checked.tolist()}")
         return near
@@ -304,13 +304,16 @@ class StateAbstract(ExplainsAttributes, ABC):
         return derived.derivatives(self)
 
     @functools.cached_property
-    def _numbers(self) -> dict[str, ca.Function]:
+    def functions(self) -> dict[str, ca.Function]:
+        """The expressions as functions of numbers: "integrate", "difference", "jintegrate", "jdifference"."""
         return derived.numbers(self)
 
-    def _integrate(self, x: Reals, dx: Reals) -> Reals:
+    def integrate_unchecked(self, x: Reals, dx: Reals) -> Reals:
+        """As `integrate`, of arguments that are known to fit."""
         return self._evaluate("integrate", x, dx)[0].ravel()
 
-    def _difference(self, x0: Reals, x1: Reals) -> Reals:
+    def difference_unchecked(self, x0: Reals, x1: Reals) -> Reals:
+        """As `difference`, of arguments that are known to fit."""
         return self._evaluate("difference", x0, x1)[0].ravel()
 
     def _jintegrate(self, x: Reals, dx: Reals) -> tuple[Reals, Reals]:
@@ -322,7 +325,7 @@ class StateAbstract(ExplainsAttributes, ABC):
         return first, second
 
     def _evaluate(self, name: str, a: Reals, b: Reals) -> list[Reals]:
-        return [value.full() for value in self._numbers[name].call([a, b])]
+        return [value.full() for value in self.functions[name].call([a, b])]
 
     def _is_near(self, x: Reals) -> bool:
         """Whether `normalize` leaves x (nx,) where it is."""
@@ -346,7 +349,7 @@ class StateAbstract(ExplainsAttributes, ABC):
 
     def _same_content(self, other: Any) -> bool:
         """Whether another state of the same class, with equal names and bounds, is equal to this one."""
-        same = (self._numbers[name].serialize() == other._numbers[name].serialize() for name in self._numbers)
+        same = (self.functions[name].serialize() == other.functions[name].serialize() for name in self.functions)
         return np.array_equal(self.zero(), other.zero()) and all(same)
 
 

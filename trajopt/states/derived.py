@@ -82,13 +82,13 @@ def check_formulas(state: StateAbstract) -> None:
         )
     step = _SMALL * np.random.default_rng(0).uniform(-1.0, 1.0, state.ndx)
     none = np.zeros(state.ndx)
-    beside = state._integrate(zero, step)
+    beside = state.integrate_unchecked(zero, step)
     _check_equal(f"{name}.sx_integrate", "zero() ⊕ dx to be finite", beside, beside)
     for x, where in ((zero, "zero()"), (beside, "zero() ⊕ dx")):
-        _check_equal(f"{name}.sx_integrate", f"x ⊕ 0 = x at x = {where}", state._integrate(x, none), x)
-        _check_equal(f"{name}.sx_difference", f"x ⊖ x = 0 at x = {where}", state._difference(x, x), none)
-        there = state._integrate(x, step)
-        _check_equal(f"{name}.sx_difference", f"(x ⊕ dx) ⊖ x = dx at x = {where}", state._difference(x, there), step)
+        _check_equal(f"{name}.sx_integrate", f"x ⊕ 0 = x at x = {where}", state.integrate_unchecked(x, none), x)
+        _check_equal(f"{name}.sx_difference", f"x ⊖ x = 0 at x = {where}", state.difference_unchecked(x, x), none)
+        there = state.integrate_unchecked(x, step)
+        _check_equal(f"{name}.sx_difference", f"(x ⊕ dx) ⊖ x = dx at x = {where}", state.difference_unchecked(x, there), step)
         slope = state._jdifference(x, x)[1]
         _check_equal(
             f"{name}.sx_difference", f"d(x' ⊖ x)/dx' = 1 at x' = x = {where}", slope, np.eye(state.ndx), _GUARD

@@ -166,13 +166,13 @@ class StateMultibody(StateAbstract):
         bounded = int(np.sum(np.isfinite(self.lower) | np.isfinite(self.upper)))
         return f"StateMultibody({self.robot.name!r}, nq={self.nq}, nv={self.nv}, {bounded} of {self.ndx} bounded)"
 
-    def _integrate(self, x: Reals, dx: Reals) -> Reals:
+    def integrate_unchecked(self, x: Reals, dx: Reals) -> Reals:
         q = pin.integrate(self.model, x[: self.nq], dx[: self.nv])
         for j in self._replaced["integrate"]:
             q[j.q] = evaluate(j.space, "integrate", x[j.q], dx[j.v])[0][:, 0]
         return np.concatenate([q, x[self.nq :] + dx[self.nv :]])
 
-    def _difference(self, x0: Reals, x1: Reals) -> Reals:
+    def difference_unchecked(self, x0: Reals, x1: Reals) -> Reals:
         dq = pin.difference(self.model, x0[: self.nq], x1[: self.nq])
         for j in self._replaced["difference"]:
             dq[j.v] = evaluate(j.space, "difference", x0[j.q], x1[j.q])[0][:, 0]

@@ -165,11 +165,11 @@ class StateProduct(StateAbstract):
             for i, state in enumerate(self.states)
         ]
 
-    def _integrate(self, x: Reals, dx: Reals) -> Reals:
-        return np.concatenate(self._each("_integrate", (x, self._x), (dx, self._dx)))
+    def integrate_unchecked(self, x: Reals, dx: Reals) -> Reals:
+        return np.concatenate(self._each("integrate_unchecked", (x, self._x), (dx, self._dx)))
 
-    def _difference(self, x0: Reals, x1: Reals) -> Reals:
-        return np.concatenate(self._each("_difference", (x0, self._x), (x1, self._x)))
+    def difference_unchecked(self, x0: Reals, x1: Reals) -> Reals:
+        return np.concatenate(self._each("difference_unchecked", (x0, self._x), (x1, self._x)))
 
     def _jintegrate(self, x: Reals, dx: Reals) -> tuple[Reals, Reals]:
         return self._diagonal(self._each("_jintegrate", (x, self._x), (dx, self._dx)))

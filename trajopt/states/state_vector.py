@@ -118,10 +118,10 @@ class StateVector(StateAbstract):
         ]
         return f"StateVector({', '.join(parts)})"
 
-    def _integrate(self, x: Reals, dx: Reals) -> Reals:
+    def integrate_unchecked(self, x: Reals, dx: Reals) -> Reals:
         return x + dx
 
-    def _difference(self, x0: Reals, x1: Reals) -> Reals:
+    def difference_unchecked(self, x0: Reals, x1: Reals) -> Reals:
         return x1 - x0
 
     def _jintegrate(self, x: Reals, dx: Reals) -> tuple[Reals, Reals]:

@@ -89,8 +89,8 @@ class IntegratedActionModelAbstract(ActionModelExpression):
     def expansion(
         self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
     ) -> Expansion:
-        self._check_multipliers(multipliers)
-        self._check_lift(lift)
+        self.check_multipliers(multipliers)
+        self.check_lift(lift)
         if point.u is None:
             e = end_expansion(self, self.differential.costs, program, point)
         else:
@@ -102,7 +102,7 @@ class IntegratedActionModelAbstract(ActionModelExpression):
     def lagrangian_hessian(
         self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array] = ()
     ) -> Array:
-        self._check_multipliers(multipliers)
+        self.check_multipliers(multipliers)
         return self._lagrangian_hessian(program, point, multipliers, kept)
 
     def _lagrangian_hessian(

@@ -56,7 +56,7 @@ def left_out(solution: Solution) -> LeftOut | None:
     """Curvature that Gauss-Newton leaves out along the solver's last direction, at the solution; None without one."""
     if solution.problem is None or solution.k is None or solution.K is None:
         return None
-    with solution._as_solved() as problem:
+    with solution.as_solved() as problem:
         d = problem.calc_diff(solution.xs, solution.us)
         dx, du = _direction(d, solution.k, solution.K)
         size = max(np.abs(dx).max(initial=0.0), np.abs(du).max() / max(1.0, np.abs(solution.us).max()))
