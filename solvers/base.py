@@ -90,11 +90,12 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
                 "costs with ActivationModelQuadraticBarrier"
             )
 
-    def _cure(self, name: str) -> str:
-        return ATTRIBUTES.get(name) or super()._cure(name)
+    def cure_of(self, name: str) -> str:
+        return ATTRIBUTES.get(name) or super().cure_of(name)
 
     @classmethod
-    def _call_hint(cls, method: str, wrong: list[str]) -> str:
+    def call_hint(cls, method: str, wrong: list[str]) -> str:
+        """Cure of a call with wrong names; empty if none is known."""
         known = [field.name for field in dataclasses.fields(cls.options_type)]
         return call_hint(cls.__name__, cls.options_type.__name__, known, method, wrong)
 

@@ -167,6 +167,61 @@ def test_stored_programs_depend_on_the_rooms_that_are_imported() -> None:
     assert not source.rooms_below(["shooting"]) & {"plotting", "problems", "simulator", "solution", "solvers"}
 
 
+def test_rooms_read_no_private_members_of_each_other() -> None:
+    """`x._name` belongs to the file that says it, or to one of its room that it imports; `self._name` to its room."""
+    places: dict[str, set[str]] = {}
+    for module in modules():
+        for name in private_names(module):
+            places.setdefault(name, set()).add(module)
+    wrong = []
+    for module, file in modules().items():
+        near = {module, *(n.module for n in ast.walk(tree_of(file)) if isinstance(n, ast.ImportFrom))}
+        for node in ast.walk(tree_of(file)):
+            if not isinstance(node, ast.Attribute) or node.attr not in places:
+                continue
+            own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            own = own or (isinstance(node.value, ast.Call) and ast.unparse(node.value) == "super()")
+            here = {other for other in places[node.attr] if folder_of(other) == folder_of(module)}
+            if not (here if own else here & near):
+                wrong.append(f"{module}:{node.lineno} {ast.unparse(node)}, of {', '.join(sorted(places[node.attr]))}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_private_methods_are_overridden_in_their_room_alone() -> None:
+    wrong = []
+    for module in (name for name in modules() if name != "trajopt.__main__"):
+        for cls in (c for c in vars(importlib.import_module(module)).values() if inspect.isclass(c)):
+            for base in cls.__mro__[1:] if cls.__module__ == module else ():
+                if base.__module__ in modules() and folder_of(base.__module__) != folder_of(module):
+                    own = {name for name in vars(cls) if is_private(name) and name != "_abc_impl"}
+                    wrong += [f"{module}.{cls.__name__}.{name}, of {base.__module__}" for name in own & set(vars(base))]
+    assert not wrong, "\n".join(wrong)
+
+
+@cache
+def private_names(module: str) -> frozenset[str]:
+    """Private functions, classes, attributes and variables that a module defines."""
+    found = set()
+    for node in ast.walk(tree_of(modules()[module])):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self":
+            found.add(node.attr)
+    return frozenset(filter(is_private, found))
+
+
+def is_private(name: str) -> bool:
+    """Such as "_table"; neither "__init__" nor "_repr_html_", by which others ask."""
+    return name.startswith("_") and not name.startswith("__") and not name.endswith("_")
+
+
+def folder_of(module: str) -> str:
+    """Room of a module: "trajopt.shooting", "trajopt.solvers"."""
+    return ".".join(module.split(".")[:2])
+
+
 def test_no_modules_import_each_other_in_a_circle() -> None:
     """Not even when they import inside a function; a file may import the rooms' `__init__` of other rooms."""
     edges = {m: {i for i in imports(m) if i in modules() and i != m} for m in modules()}

@@ -77,11 +77,11 @@ class ActionModelAbstract(Model):
         if self.keeps_state:
             self.constraints.check_solution(self.instant())
 
-    def _may_be_set(self, name: str) -> bool:
+    def may_be_set(self, name: str) -> bool:
         if self.keeps_state and name not in ("state", "nu", "constraints"):
             member = getattr(type(self), name, self)
             return name in self.__dict__ or (member is not self and not hasattr(member, "__get__"))
-        return super()._may_be_set(name)
+        return super().may_be_set(name)
 
     @property
     def stage_nu(self) -> int:

@@ -182,11 +182,13 @@ class ActionModelExpression(ActionModelAbstract):
         data.Lx, data.Lu = gradient.ravel()[:n], gradient.ravel()[n:]
         data.Lxx, data.Lxu, data.Luu = hessian[:n, :n], hessian[:n, n:], hessian[n:, n:]
 
-    def _build_terms(self, *, terminal: bool) -> Named:
+    def build_terms(self, *, terminal: bool) -> Named:
+        """Program of the cost terms of a running knot, or of the end, with the size of each."""
         instant = Instant(self.state, 0) if terminal else self.instant()
         return self._named("terms", instant, self.term_expressions(instant, terminal=terminal))
 
-    def _build_forces(self) -> Named:
+    def build_forces(self) -> Named:
+        """Program of the contact forces, with the size of each."""
         instant = self.instant()
         return self._named("forces", instant, self.forces(instant))
 
@@ -209,13 +211,13 @@ class ActionModelExpression(ActionModelAbstract):
             parameters: Values of all parameters (n, layout.size).
         """
         terminal = us is None
-        named = kept(self, ("terms", terminal), lambda: self._build_terms(terminal=terminal))
+        named = kept(self, ("terms", terminal), lambda: self.build_terms(terminal=terminal))
         values = _evaluate(named, xs, np.zeros((len(xs), 0)) if us is None else us, parameters)
         return {name: value.ravel() for name, value in values.items()}
 
     def force_values(self, xs: Reals, us: Reals, parameters: Reals) -> dict[str, Reals]:
         """Force of each contact at several knots, (n, size of the contact); arguments as in `term_values`."""
-        return _evaluate(kept(self, "forces", self._build_forces), xs, us, parameters)
+        return _evaluate(kept(self, "forces", self.build_forces), xs, us, parameters)
 
     def torque_values(self, xs: Reals, us: Reals, parameters: Reals) -> dict[str, Reals]:
         """Torque of each motor at several knots, (n,) each; arguments as in `term_values`."""

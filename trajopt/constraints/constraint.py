@@ -46,7 +46,8 @@ class Constraint:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_is_soft", self.soft is not None)  # content: soft rows have more parameters
 
-    def _cure(self, name: str) -> str:
+    def cure_of(self, name: str) -> str:
+        """What to do instead of setting an attribute; empty if nothing is known."""
         return f"a run-time parameter: problem.set_parameter('{self.name}.{name}', value)" if name in BOUNDS else ""
 
     @property

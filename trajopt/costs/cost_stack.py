@@ -36,7 +36,8 @@ class CostTerm:
             f"{self.name}: {float(self.weight.default):g} · {activation}{self.residual.described(without=('state',))}"
         )
 
-    def _cure(self, name: str) -> str:
+    def cure_of(self, name: str) -> str:
+        """What to do instead of setting an attribute; empty if nothing is known."""
         return f"a run-time parameter: problem.set_parameter('{self.name}.weight', value)" if name == "weight" else ""
 
     def parameters(self, nu: int) -> dict[str, Parameter]:

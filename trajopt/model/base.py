@@ -109,18 +109,18 @@ class Model(Immutable, ABC):
         self._parameters[name] = Parameter(name, symbol, array, unit, convert)
         return symbol
 
-    def _cure(self, name: str) -> str:
+    def cure_of(self, name: str) -> str:
         if name not in self.parameters():
-            return super()._cure(name)
+            return super().cure_of(name)
         full = self.example.format(name)
         return f"a run-time parameter, which a problem sets: problem.set_parameter({full!r}, value)"
 
-    def _attribute_hint(self, name: str) -> str:
+    def attribute_hint(self, name: str) -> str:
         if name in self.set_by_base and "_parameters" in vars(self) and name not in vars(self):
             return (
                 f"the __init__ of {type(self).__name__} has to call super().__init__({self.set_by_base[0]}, ...) first"
             )
-        return super()._attribute_hint(name)
+        return super().attribute_hint(name)
 
     def parameters(self) -> dict[str, Parameter]:
         """Run-time parameters by their names within this model."""

@@ -61,10 +61,10 @@ class ExplainsAttributes:
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_") or hasattr(type(self), name):  # a property that failed keeps its error
                 return object.__getattribute__(self, name)
-            hint = self._attribute_hint(name)
+            hint = self.attribute_hint(name)
             raise UnknownAttributeError(f"{type(self).__name__} has no attribute {name!r}{hint and f'; {hint}'}")
 
-    def _attribute_hint(self, name: str) -> str:
+    def attribute_hint(self, name: str) -> str:
         """Words on what may be meant by an attribute that there is not; empty if nothing is known."""
         known = [each for each in dir(self) if not each.startswith("_")]
         if name in self.attribute_hints and name not in known:

@@ -85,7 +85,7 @@ def explained(function: Callable[P, R], *, owner: type | None = None) -> Callabl
 
     Args:
         function: The function.
-        owner: The class whose method it is; its `_call_hint(method, names)` may add a cure to the message.
+        owner: The class whose method it is; its `call_hint(method, names)` may add a cure to the message.
     """
 
     @functools.wraps(function)
@@ -146,7 +146,7 @@ def wrong_call(
     name = method = getattr(function, "__name__", type(function).__name__)
     if owner is not None:
         name = owner.__name__ if method == "__init__" else f"{owner.__name__}.{method}"
-    hint = getattr(owner, "_call_hint", lambda *_: "")(method, wrong)
+    hint = getattr(owner, "call_hint", lambda *_: "")(method, wrong)
     cure = hint or f"it takes {_signature(parameters, names)}"
     return WrongCallError(f"{name}: {what}; {cure}")
 
@@ -222,7 +222,7 @@ def _explain_constructor(cls: type) -> None:
 
 def _refuse_assignment(self: Any, name: str, value: Any) -> None:
     names = [f.name for f in dataclasses.fields(self)]
-    cure = getattr(self, "_cure", lambda _: "")(name)
+    cure = getattr(self, "cure_of", lambda _: "")(name)
     if not cure and name in names:
         cure = (
             f"expected to stay as it was built, got an assignment; dataclasses.replace(..., {name}=...) makes another"

@@ -32,8 +32,8 @@ class Immutable(ExplainsAttributes):
             cls.__init__ = _counted(cls.__init__, cls)  # type: ignore[method-assign]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not (name.startswith("_") or under_construction(self) or self._may_be_set(name)):
-            raise ImmutableError(f"{type(self).__name__}.{name}: {self._cure(name)}")
+        if not (name.startswith("_") or under_construction(self) or self.may_be_set(name)):
+            raise ImmutableError(f"{type(self).__name__}.{name}: {self.cure_of(name)}")
         object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
@@ -41,11 +41,12 @@ class Immutable(ExplainsAttributes):
             raise ImmutableError(f"{type(self).__name__}.{name}: expected to stay, got del; build another object")
         object.__delattr__(self, name)
 
-    def _may_be_set(self, name: str) -> bool:
+    def may_be_set(self, name: str) -> bool:
+        """Whether an attribute may be set after construction."""
         member = getattr(type(self), name, None)
         return name in self.settable or (isinstance(member, property) and member.fset is not None)
 
-    def _cure(self, name: str) -> str:
+    def cure_of(self, name: str) -> str:
         """Why an attribute can't be set, and what to do."""
         known = [n for n in dir(self) if not n.startswith("_")]
         if name in known:

@@ -120,8 +120,8 @@ class ResidualStackAbstract(Immutable, ABC, Generic[Item]):
         """Names of the items, in the order in which they were added."""
         return tuple(self._items)
 
-    def _attribute_hint(self, name: str) -> str:
-        return f"write stack[{name!r}]" if name in vars(self).get("_items", ()) else super()._attribute_hint(name)
+    def attribute_hint(self, name: str) -> str:
+        return f"write stack[{name!r}]" if name in vars(self).get("_items", ()) else super().attribute_hint(name)
 
     def __getitem__(self, name: str) -> Item:
         if name not in self._items:

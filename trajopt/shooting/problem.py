@@ -101,11 +101,11 @@ class ShootingProblem(Immutable):
         """Largest number of controls of a knot [-]."""
         return self._nu
 
-    def _cure(self, name: str) -> str:
+    def cure_of(self, name: str) -> str:
         meant = [each for each in self.parameters if name in each.split(".")]
         if meant:
             return f"it is a run-time parameter; write problem.set_parameter({meant[0]!r}, value)"
-        return super()._cure(name)
+        return super().cure_of(name)
 
     def row_bounds(self) -> tuple[Reals, Reals]:
         """Lower and upper bounds of the constraint rows (T + 1, nc), infinite where there is none."""

@@ -100,7 +100,9 @@ class Trials:
             if gaps[0].any():
                 for lane in range(self.width):
                     part = (self._lengths[lane] - 1.0) * gaps[0]
-                    self._starts[lane] = self.evaluator.state.integrate_unchecked(x0, part)  # without checks of what was checked
+                    self._starts[lane] = self.evaluator.state.integrate_unchecked(
+                        x0, part
+                    )  # without checks of what was checked
 
     def totals(self, count: int) -> list[float]:
         """Costs of the first `count` lanes of the last run [cost]."""

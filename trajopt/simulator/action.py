@@ -319,9 +319,9 @@ class ActionModelSimulator(ActionModelExpression):
     def torques(self, instant: Instant) -> dict[str, SX]:
         return self.actuation.by_motor(instant.u)
 
-    def _build_terms(self, *, terminal: bool) -> Named:
+    def build_terms(self, *, terminal: bool) -> Named:
         if terminal:
-            return super()._build_terms(terminal=True)
+            return super().build_terms(terminal=True)
         program, point, v = self._alone("terms")
         instant = self.instant()
         terms = self.term_expressions(instant, terminal=False)
@@ -329,7 +329,7 @@ class ActionModelSimulator(ActionModelExpression):
         program.output(self._call(program, point, instant, v, {"terms": stacked})["terms"])
         return dict.fromkeys(terms, 1), program
 
-    def _build_forces(self) -> Named:
+    def build_forces(self) -> Named:
         program, point, v = self._alone("forces")
         told, symbols = SX.sym("told", v.force.size), self.layout.symbols
         function = ca.Function("mean", [told, symbols], [told / self._force_time])

@@ -132,7 +132,9 @@ class StateAbstract(ExplainsAttributes, ABC):
 
     def integrate(self, x: npt.ArrayLike, dx: npt.ArrayLike) -> Reals:
         """x ⊕ dx, shape (nx,)."""
-        return self.integrate_unchecked(self.check(x), check_array("dx", dx, (self.ndx,), cure="as long as a tangent vector"))
+        return self.integrate_unchecked(
+            self.check(x), check_array("dx", dx, (self.ndx,), cure="as long as a tangent vector")
+        )
 
     def difference(self, x0: npt.ArrayLike, x1: npt.ArrayLike) -> Reals:
         """x1 ⊖ x0, shape (ndx,): x0 ⊕ (x1 ⊖ x0) = x1."""
