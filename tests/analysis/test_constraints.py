@@ -11,7 +11,6 @@ import pytest
 from tests.support.constrained import DT, KNOTS, MOTOR, arm, pendulum, torn_mass, weak_pendulum
 from trajopt import problems
 from trajopt.analysis import ConstraintRows, constraint_rows, constraints_report
-from trajopt.analysis.lines import lines_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.solution import Solution, SolverStatus
 
@@ -103,11 +102,11 @@ def test_a_problem_without_constraints_has_none() -> None:
     case = problems.load("pendulum")
     solution = case.solve()
     assert constraint_rows(solution) == ()
-    assert all(line.least is None and line.most is None for line in lines_of(solution))
+    assert all(line.least is None and line.most is None for line in solution.description.lines)
 
 
 def test_lines_get_the_bounds_of_rows_that_are_they() -> None:
-    lines = {(line.group, line.name): line for line in lines_of(arm())}
+    lines = {(line.group, line.name): line for line in arm().description.lines}
     torque, speed, angle = lines["control", "joint_1"], lines["velocity", "joint_2"], lines["configuration", "joint_1"]
     np.testing.assert_allclose(torque.most, 9.0)
     np.testing.assert_allclose(torque.least, -9.0)

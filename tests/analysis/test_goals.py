@@ -11,7 +11,7 @@ import pytest
 import trajopt
 from tests.plotting.test_plotting import legend_texts
 from tests.support.unsolved import solution_of
-from trajopt.analysis.goals import goals_of, pose_goals
+from trajopt.analysis.goals import pose_goals
 from trajopt.analysis.references import frame_references, knot_values
 from trajopt.analysis.skeleton import ends_of
 from trajopt.plotting import plot_motion, plot_path, plot_summary
@@ -59,7 +59,7 @@ def placement(state: Any) -> Any:
 )
 def test_a_constraint_on_a_frame_is_a_goal(residual: Any, bounds: dict[str, Any], expected: Any) -> None:
     solution = arm(residual, **bounds)
-    ((frame, point),) = goals_of(solution)
+    ((frame, point),) = solution.description.goals
     assert frame == "tool0"
     np.testing.assert_allclose(point, expected, atol=1e-12)
 
@@ -73,7 +73,7 @@ def test_a_constraint_on_a_frame_is_a_goal(residual: Any, bounds: dict[str, Any]
     ],
 )
 def test_a_wall_a_box_and_a_line_are_no_goals(bounds: dict[str, Any]) -> None:
-    assert goals_of(arm(translation, **bounds)) == []
+    assert arm(translation, **bounds).description.goals == ()
 
 
 def test_the_end_of_an_arm_has_the_name_of_its_tool() -> None:

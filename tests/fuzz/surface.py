@@ -42,8 +42,8 @@ BY_THE_PACKAGE = {
     *("instant", "pad", "parameters", "parameters_for", "prepare", "program", "report", "row_names", "size", "sizes"),
     *("split", "switches", "torque", "unnamed", "xdot", "start", "finish", "preparing", "parameter", "squared"),
     *("iterate", "results", "knot_expressions", "term_expressions", "row_derivative"),
-    *("lagrangian_expressions", "lagrangian_hessian", "arguments_of", "build_terms", "call_hint", "check_lift"),
-    *("attribute_hint", "check_new", "cure_of", "may_be_set", "take"),
+    *("lagrangian_expressions", "lagrangian_hessian", "arguments_of", "build_terms", "build_forces", "call_hint"),
+    *("attribute_hint", "check_lift", "check_new", "cure_of", "may_be_set", "take"),
 }
 """Methods that the package calls on what users give it."""
 

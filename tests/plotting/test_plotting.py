@@ -17,8 +17,10 @@ from matplotlib.figure import Figure
 
 from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics
 from trajopt.actions.integrated import IntegratedActionModelEuler
+from trajopt.actions.parts import ModelParts
 from trajopt.actuation import ActuationModelFull
 from trajopt.callbacks import CallbackLogger
+from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.plotting import (
@@ -49,11 +51,11 @@ class FakeSolution(Solution):
     terms: dict = dataclasses.field(default_factory=dict)
 
     @property
-    def times(self):
-        return self.problem.times if self.problem else None
-
-    def cost_terms(self):
-        return self.terms
+    def description(self):
+        description = super().description
+        if self.problem is not None:
+            vars(description).update(times=self.problem.times, cost_terms=self.terms)
+        return description
 
 
 def history(iterations=6, refused=(3,), **changes):
@@ -77,6 +79,8 @@ def make(state, xs, us, *, names=None, units=None, lower=None, upper=None, times
         control_units=units or ["-"] * nu,
         lower=np.full(nu, -np.inf) if lower is None else np.array(lower),
         upper=np.full(nu, np.inf) if upper is None else np.array(upper),
+        model_parts=ModelParts(),
+        constraints=ConstraintStack(state),
     )
     problem = SimpleNamespace(
         state=state,
@@ -84,6 +88,10 @@ def make(state, xs, us, *, names=None, units=None, lower=None, upper=None, times
         nu=nu,
         times=times,
         running=[knot] * len(us),
+        terminal=knot,
+        nc=0,
+        constraint_names=(),
+        schedule=None,
     )
     empty = np.zeros((0, 0))
     return FakeSolution(

@@ -30,7 +30,7 @@ def solved(**options: Any) -> Solution:
 def assert_same(one: Solution, other: Solution) -> None:
     for field in dataclasses.fields(Solution):
         a, b = getattr(one, field.name), getattr(other, field.name)
-        if field.name in ("problem", "description"):
+        if field.name in ("problem", "described"):
             continue
         if field.name == "history":
             np.testing.assert_equal([vars(r) | {"kept": None} for r in a], [vars(r) | {"kept": None} for r in b])
@@ -84,7 +84,8 @@ def test_time_of_compiling_is_told_apart_and_kept(tmp_path: Path) -> None:
 def test_format_2_is_read() -> None:
     loaded = Solution.load(OLD.with_name("solution_format_2.npz"))
     assert loaded.cost == pytest.approx(249.560897930826, rel=1e-12)
-    assert loaded.description is None
+    assert loaded.described == {}
+    assert not loaded.description.known
     assert loaded.times is None
     assert loaded.coordinate_names == ("x0", "x1", "x2")
     with pytest.raises(InvalidArgumentError, match="of an early version, and gets it from Solution.load"):

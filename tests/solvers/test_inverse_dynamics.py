@@ -12,7 +12,6 @@ from tests.support.inverse_dynamics import inverse_controls, inverse_problem
 from tests.support.legged_problems import guess_of, problem_of, solved
 from trajopt import problems
 from trajopt.analysis import limit_uses
-from trajopt.analysis.lines import lines_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting import plot_solution
 from trajopt.solution import Solution
@@ -120,7 +119,7 @@ def test_arm_with_a_limited_tool() -> None:
 def test_plots_and_limits_show_torques(tmp_path: Path) -> None:
     """Torques of inverse dynamics have the limits of the motors; accelerations have none."""
     solution = solve_inverse("anymal-chain-trot")
-    lines = [line for line in lines_of(solution) if line.group in ("control", "torque")]
+    lines = [line for line in solution.description.lines if line.group in ("control", "torque")]
     assert [line.quantity for line in lines] == ["acceleration"] * 18 + ["contact force"] * 12 + ["torque"] * 12
     assert [line.unit for line in lines[:18]] == list(solution.control_units[:18])
     expected = [use for use in limit_uses(solved("anymal-chain-trot")) if use.quantity == "torque"]

@@ -18,6 +18,7 @@ from casadi import SX
 
 from trajopt.actions.black_box_errors import errors_of_black_box
 from trajopt.actions.data import ActionData
+from trajopt.actions.parts import ModelParts
 from trajopt.actions.row_structure import free_of_control, on_one_control
 from trajopt.checks import check_array, check_count, check_limits, check_texts
 from trajopt.constraints.constraint_stack import ConstraintStack
@@ -82,6 +83,11 @@ class ActionModelAbstract(Model):
             member = getattr(type(self), name, self)
             return name in self.__dict__ or (member is not self and not hasattr(member, "__get__"))
         return super().may_be_set(name)
+
+    @property
+    def model_parts(self) -> ModelParts:
+        """Costs, contacts and motors of the model; none of a black box."""
+        return ModelParts()
 
     @property
     def stage_nu(self) -> int:

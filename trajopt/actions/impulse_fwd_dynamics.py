@@ -15,6 +15,7 @@ from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.implicit_hessian import add_implicit_hessian
 from trajopt.actions.lagrangian import add_lagrangian_hessian
+from trajopt.actions.parts import ModelParts
 from trajopt.actions.second_order_jacobian import still_lift
 from trajopt.actions.terminal_expansion import end_expansion, end_values
 from trajopt.actions.terms import Terms
@@ -94,6 +95,10 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         )
         if not damping > 0:
             check_independent(self, impulses, "damping")
+
+    @property
+    def model_parts(self) -> ModelParts:
+        return ModelParts(costs=self.costs, impulses=self.impulses)
 
     def time_step(self) -> float:
         """An impulse takes no time [s]."""

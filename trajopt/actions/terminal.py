@@ -9,6 +9,7 @@ from casadi import SX
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Values
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.lagrangian import add_lagrangian_hessian
+from trajopt.actions.parts import ModelParts
 from trajopt.actions.terminal_expansion import end_expansion, end_values
 from trajopt.checks import check_instance
 from trajopt.constraints.constraint_stack import ConstraintStack
@@ -38,6 +39,10 @@ class ActionModelTerminal(ActionModelExpression):
         taken = ConstraintStack.of(constraints, "a terminal model", costs.state, 0, costs)
         super().__init__(costs.state, 0, constraints=taken)
         self.costs = costs
+
+    @property
+    def model_parts(self) -> ModelParts:
+        return ModelParts(costs=self.costs)
 
     def parameters(self) -> dict[str, Parameter]:
         return {**super().parameters(), **self.costs.parameters(0)}

@@ -34,7 +34,7 @@ def robot_of(solution: Solution) -> Any:
     robot = check_solution(solution).robot
     if robot is None:
         check_described(solution)
-        state = f", got {type(solution.problem.state).__name__}" if solution.problem is not None else ""
+        state = f", got {type(solution.description.state).__name__}" if solution.description.state else ""
         raise InvalidArgumentError(
             f"solution: expected a state with a robot (StateMultibody){state}; plot_solution draws any state"
         )
@@ -43,18 +43,11 @@ def robot_of(solution: Solution) -> Any:
 
 def check_described(solution: Solution) -> None:
     """Raises InvalidArgumentError if a solution has neither a problem nor the description of one."""
-    if solution.problem is None and solution.description is None:
+    if not solution.description.known:
         raise InvalidArgumentError(
             "solution: expected one with its problem, got none; this one is from a file of an early version, "
             "and gets it from Solution.load(path, problem)"
         )
-
-
-def has_cost_terms(solution: Solution) -> bool:
-    """Whether the contributions of a solution's cost terms can be had: from its problem or its file."""
-    if solution.problem is not None:
-        return True
-    return solution.description is not None and solution.description.cost_terms is not None
 
 
 def time_axis(solution: Solution) -> tuple[Reals, str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.actions.base import ActionModelAbstract
 from trajopt.analysis.basics import check_solution
 from trajopt.analysis.quantities import control_quantities
 from trajopt.analysis.row_names import NORMAL, row_names
@@ -154,10 +155,12 @@ def constraint_rows(solution: Solution) -> tuple[ConstraintRows, ...]:
     Raises:
         InvalidArgumentError: A state or a control is not finite.
     """
-    problem = check_solution(solution).problem
-    if problem is None:
-        return () if solution.description is None else solution.description.constraints
-    if getattr(problem, "nc", 0) == 0:
+    return check_solution(solution).description.constraints
+
+
+def solved_rows(solution: Solution, problem: ShootingProblem) -> tuple[ConstraintRows, ...]:
+    """Constraints of a solution, computed from its problem."""
+    if problem.nc == 0:
         return ()
     with inspection.with_values(problem, solution.parameters, solution.x0):
         d, softness = problem.calc_diff(solution.xs, solution.us), problem.row_softness()
@@ -165,22 +168,23 @@ def constraint_rows(solution: Solution) -> tuple[ConstraintRows, ...]:
     return tuple(_rows_of(problem, d, y, softness, name) for name in problem.constraint_names)
 
 
-def constraint_units(solution: Solution) -> dict[str, str]:
-    """Unit of each constraint of states whose rows have one and the same; nothing is evaluated.
+def units_of(problem: ShootingProblem) -> dict[str, str]:
+    """Unit of each constraint of states whose rows have one and the same; nothing is evaluated."""
+    units: dict[str, set[str]] = {}
+    for kind in problem.kinds:
+        for constraint in kind.model.constraints.constraints:
+            units.setdefault(constraint.name, set()).add(constraint.residual.unit)
+    return _common(units)
 
-    Args:
-        solution: The solution.
-    """
-    found: dict[str, set[str]] = {}
-    if solution.problem is not None:
-        for kind in solution.problem.kinds:
-            for name in kind.row_sizes():
-                found.setdefault(name, set()).add(getattr(_residual(kind.model, name), "unit", ""))
-    elif solution.description is not None:
-        for rows in solution.description.constraints:
-            found[rows.name] = {""} if any(i >= 0 for i in rows.controls) else set(rows.units)
+
+def units_of_rows(constraints: Sequence[ConstraintRows]) -> dict[str, str]:
+    """Unit of each of these constraints of states whose rows have one and the same."""
+    return _common({rows.name: {""} if any(i >= 0 for i in rows.controls) else set(rows.units) for rows in constraints})
+
+
+def _common(units: dict[str, set[str]]) -> dict[str, str]:
     return {
-        name: unit for name, (unit, *more) in found.items() if not more and unit not in ("", "-") and "," not in unit
+        name: unit for name, (unit, *more) in units.items() if not more and unit not in ("", "-") and "," not in unit
     }
 
 
@@ -283,8 +287,7 @@ def _places(problem: ShootingProblem, name: str) -> list[tuple[Kind, slice]]:
 
 def _free_of_control(kind: Kind, n: int, place: slice) -> Flags:
     """Whether each of the n rows can't depend on the control of its knot."""
-    free = getattr(kind.model, "rows_free_of_control", None)  # a black box may not say
-    return np.zeros(n, dtype=np.bool_) if free is None or kind.terminal else np.asarray(free)[place]
+    return np.zeros(n, dtype=np.bool_) if kind.terminal else kind.model.rows_free_of_control[place]
 
 
 def _coordinates(
@@ -306,12 +309,12 @@ def _coordinates(
 
 
 def _names(
-    problem: ShootingProblem, model: Any, name: str, controls: Sequence[int], coordinates: Sequence[int]
+    problem: ShootingProblem, model: ActionModelAbstract, name: str, controls: Sequence[int], coordinates: Sequence[int]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Name and unit of each row: of the control or the coordinate that it is, else its number and the residual's."""
     known, state = inspection.controls(problem), problem.state
     efforts = control_quantities(state, known)
-    residual = _residual(model, name)
+    residual = model.constraints[name].residual
     own = row_names(residual, len(controls))
     names, units = [], []
     if isinstance(residual, ResidualModelState) and len(controls) == state.ndx:
@@ -327,12 +330,3 @@ def _names(
             names.append(own[row][0])
             units.append(own[row][1])
     return tuple(names), tuple("" if each == "-" else each for each in units)
-
-
-def _residual(model: Any, name: str) -> Any:
-    """Residual of a constraint of a model; None where the model does not tell."""
-    for owner in (model, getattr(model, "differential", None)):
-        for constraint in getattr(getattr(owner, "constraints", None), "constraints", ()):
-            if constraint.name == name:
-                return constraint.residual
-    return None

@@ -112,7 +112,7 @@ class StateCovariance:
 
     def _of_frame(self, frame: str) -> tuple[Reals, Reals]:
         """Positions of a frame (T + 1, 3) and their covariances (T + 1, 3, 3)."""
-        robot = getattr(self.solution.problem.state, "robot", None)  # type: ignore[union-attr]
+        robot = self.solution.robot
         if robot is None:
             raise InvalidArgumentError(f"frame: expected None for a state that is no robot's, got {frame!r}")
         qs = self.solution.xs[:, : robot.nq]

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trajopt.analysis.basics import robot_of
-from trajopt.analysis.legs import feet_frames
-from trajopt.analysis.references import (
-    all_constraints,
-    all_terms,
-    asked_values,
-    constraints_of,
-    frame_points,
-    frame_references,
-    knot_values,
-    terms_of,
-)
+from trajopt.analysis.references import Item, asked_values, frame_points, frame_references, knot_values
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.residuals import ResidualModelState
     from trajopt.solution import Solution
     from trajopt.states.base import StateAbstract
 
@@ -29,7 +20,7 @@ if TYPE_CHECKING:
 _SHARE = 0.1  # a reference that holds at no more than this part of the knots is a waypoint [-]
 
 
-def goals_of(solution: Solution) -> list[tuple[str, Reals]]:
+def goals_of(solution: Solution) -> tuple[tuple[str, Reals], ...]:
     """Frame and point in the world, shape (3,) [m], that each cost term or constraint of the end asks a frame to be at.
 
     References and bounds are those of the solve. Terms with weight zero are left out, and constraints that leave a
@@ -37,19 +28,16 @@ def goals_of(solution: Solution) -> list[tuple[str, Reals]]:
     """
     from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameTranslation
 
-    problem = solution.problem
-    if problem is None:
-        return [] if solution.description is None else list(solution.description.goals)
-    terminal, kinds = getattr(problem, "terminal", None), (ResidualModelFramePlacement, ResidualModelFrameTranslation)
-    items = [i for i in (*terms_of(terminal), *constraints_of(terminal)) if isinstance(i.residual, kinds)]
+    kinds = (ResidualModelFramePlacement, ResidualModelFrameTranslation)
+    items = [(i, str(i.residual.frame)) for i in solution.description.terminal_items if isinstance(i.residual, kinds)]
     values = knot_values(solution) if items else {}
     goals: list[tuple[str, Reals]] = []
-    for item in items:
-        frame, point = item.residual.frame, frame_points(item, values)[-1]
+    for item, frame in items:
+        point = frame_points(item, values)[-1]
         known = any(frame == other and np.array_equal(point, place) for other, place in goals)
         if np.isfinite(point).all() and not known:
             goals.append((frame, point))
-    return goals
+    return tuple(goals)
 
 
 def goal_placements(solution: Solution) -> list[tuple[str, Reals]]:
@@ -59,19 +47,18 @@ def goal_placements(solution: Solution) -> list[tuple[str, Reals]]:
     """
     from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameRotation
 
-    problem, kinds = solution.problem, (ResidualModelFramePlacement, ResidualModelFrameRotation)
-    terminal = getattr(problem, "terminal", None)
-    items = [i for i in (*terms_of(terminal), *constraints_of(terminal)) if isinstance(i.residual, kinds)]
+    kinds = (ResidualModelFramePlacement, ResidualModelFrameRotation)
+    items = [(i, str(i.residual.frame)) for i in solution.description.terminal_items if isinstance(i.residual, kinds)]
     values, found = knot_values(solution) if items else {}, []
-    for item in items:
+    for item, frame in items:
         weights = values[f"{item.name}.weights"][-1][-3:] if f"{item.name}.weights" in values else np.ones(3)
         if not (np.isfinite(asked_values(item, values)[-1][-3:]).all() and np.all(weights > 0)):
             continue
         reference, placement = values[f"{item.name}.reference"][-1], np.eye(4)
         placement[:3, :3] = reference[:, :3]
         with_place = reference.shape == (3, 4)
-        placement[:3, 3] = reference[:, 3] if with_place else solution.frame_path(item.residual.frame)[-1]
-        found.append((item.residual.frame, placement))
+        placement[:3, 3] = reference[:, 3] if with_place else solution.frame_path(frame)[-1]
+        found.append((frame, placement))
     return found
 
 
@@ -82,10 +69,9 @@ def moving_goals(solution: Solution) -> list[tuple[str, Reals]]:
     """
     from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameTranslation
 
-    problem, kinds = solution.problem, (ResidualModelFramePlacement, ResidualModelFrameTranslation)
-    items = [] if problem is None else [*all_terms(problem), *all_constraints(problem)]
-    frames: dict[str, Any] = dict.fromkeys(str(i.residual.frame) for i in items if isinstance(i.residual, kinds))
-    values, feet = knot_values(solution) if frames else {}, feet_frames(solution) if frames else ()
+    kinds, description = (ResidualModelFramePlacement, ResidualModelFrameTranslation), solution.description
+    frames = dict.fromkeys(str(i.residual.frame) for i in description.items if isinstance(i.residual, kinds))
+    values, feet = knot_values(solution) if frames else {}, description.feet if frames else ()
     asked = [(frame, frame_references(solution, frame, values)) for frame in frames if frame not in feet]
     return [(frame, points) for frame, points in asked if np.ptp(_known(points), axis=0).max(initial=0.0) > 1e-9]
 
@@ -104,8 +90,8 @@ def shown_goals(solution: Solution) -> tuple[list[str], list[tuple[str, Reals]]]
     """
     from trajopt.analysis.skeleton import ends_of
 
-    feet = feet_frames(solution)
-    goals = [goal for goal in goals_of(solution) if goal[0] not in feet]
+    feet = solution.description.feet
+    goals = [goal for goal in solution.description.goals if goal[0] not in feet]
     ends = [name for *_, name in ends_of(robot_of(solution))]
     alone = ends if len(ends) == 1 and ends[0] else []
     return list(dict.fromkeys([*feet, *(name for name, _ in goals)])) or alone, goals
@@ -117,8 +103,6 @@ def pose_goals(solution: Solution) -> Reals:
     The latter are waypoints. A term counts where its weight, and those of all coordinates of the position, are > 0; a
     constraint where it asks for all coordinates of the position.
     """
-    if solution.problem is None:
-        return np.zeros((0, 3)) if solution.description is None else solution.description.pose_goals
     return np.unique(goal_poses(solution)[:, :3, 3], axis=0)
 
 
@@ -130,26 +114,24 @@ def goal_poses(solution: Solution) -> Reals:
     from trajopt.actions.unicycle import ActionModelUnicycle
     from trajopt.residuals import ResidualModelState
 
-    problem, found = solution.problem, [np.zeros((0, 4, 4))]
-    if problem is None:
-        return found[0]
-    if isinstance(problem.terminal, ActionModelUnicycle):  # its cost, which has no terms, is about the origin
-        found.append(np.eye(4)[None])
-    values, last = knot_values(solution), len(solution.xs) - 1
-    for item in (*all_terms(problem), *all_constraints(problem)):
-        if not isinstance(item.residual, ResidualModelState):
+    description, found = solution.description, [np.zeros((0, 4, 4))]
+    if any(isinstance(model, ActionModelUnicycle) for model in description.models[-1:]):
+        found.append(np.eye(4)[None])  # its cost, which has no terms, is about the origin
+    values, last, state = description.values, len(solution.xs) - 1, description.state
+    for item in description.items:
+        if state is None or not isinstance(item.residual, ResidualModelState):
             continue
-        steps, references = _asked_steps(item, values, problem.state.ndx), values[f"{item.name}.reference"]
+        steps, references = _asked_steps(item, item.residual, values, state.ndx), values[f"{item.name}.reference"]
         begun = np.flatnonzero(np.isfinite(steps).any(axis=1))
         if not len(begun):
             continue
-        moving, turning = _moving(problem.state, references[begun])
+        moving, turning = _moving(state, references[begun])
         knots = begun[np.isfinite(steps[begun][:, moving]).all(axis=1)] if moving else begun[:0]
         if len(knots) > max(1, _SHARE * len(solution.xs)):
             knots = knots[knots == last]
         if len(knots):
-            goals = [problem.state.integrate(references[t], np.nan_to_num(steps[t])) for t in knots]
-            poses = problem.state.body_poses(np.array(goals))
+            goals = [state.integrate(references[t], np.nan_to_num(steps[t])) for t in knots]
+            poses = state.body_poses(np.array(goals))
             assert poses is not None
             asked = np.isfinite(steps[knots][:, turning]).all(axis=1) & bool(turning)
             poses[~asked, :3, :3] = np.nan
@@ -157,9 +139,9 @@ def goal_poses(solution: Solution) -> Reals:
     return np.concatenate(found)
 
 
-def _asked_steps(item: Any, values: Mapping[str, Reals], ndx: int) -> Reals:
+def _asked_steps(item: Item, residual: ResidualModelState, values: Mapping[str, Reals], ndx: int) -> Reals:
     """Steps from its reference that an item on the state asks for, shape (T + 1, ndx); NaN where it asks for none."""
-    elements = item.residual.elements
+    elements = residual.elements
     asked = asked_values(item, values)
     asked = np.array(np.broadcast_to(asked, (len(asked), len(elements))))
     if f"{item.name}.weights" in values:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from trajopt.analysis.basics import robot_of, time_axis
 from trajopt.analysis.feet import Foot, LeggedMotion, SupportPhase
-from trajopt.analysis.references import all_constraints, all_terms, com_references, frame_references, knot_values
+from trajopt.analysis.references import com_references, frame_references, knot_values
 from trajopt.analysis.spheres import simulated_contacts, sphere_motion
 from trajopt.checks import check_array
 from trajopt.contacts.stack import parameter_name
@@ -19,33 +19,24 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.shooting import ShootingProblem
+    from trajopt.simulator import MDPContact
     from trajopt.solution import Solution
 
 
-__all__ = ["Foot", "LeggedMotion", "SupportPhase", "feet_frames", "has_contacts", "is_legged", "legged_motion"]
+__all__ = ["Foot", "LeggedMotion", "SupportPhase", "has_contacts", "is_legged", "legged_motion", "motion_of"]
 
 _UP = (0.0, 0.0, 1.0)
 
 
 def is_legged(solution: Solution) -> bool:
     """Whether a solution is the motion of a robot with a floating base and contacts."""
-    return bool(getattr(solution.robot, "floating_base", False)) and has_contacts(solution)
+    return solution.robot is not None and solution.robot.floating_base and has_contacts(solution)
 
 
 def has_contacts(solution: Solution) -> bool:
     """Whether a contact or an impulse of a solution touches the world."""
-    if solution.problem is None and solution.description is not None:
-        return solution.description.legs is not None
-    return bool(simulated_contacts(solution) or _touches(solution.problem))
-
-
-def feet_frames(solution: Solution) -> tuple[str, ...]:
-    """Frames of the feet of a robot with a floating base, in the order of the contacts; none of other solutions."""
-    if not is_legged(solution):
-        return ()
-    if solution.problem is None and solution.description is not None:
-        return tuple(foot.frame for foot in solution.description.legs.feet)  # type: ignore[union-attr]
-    return tuple(_touches(solution.problem))
+    return solution.description.touches
 
 
 def legged_motion(solution: Solution, sole: Reals | None = None) -> LeggedMotion:
@@ -58,18 +49,39 @@ def legged_motion(solution: Solution, sole: Reals | None = None) -> LeggedMotion
     Raises:
         InvalidArgumentError: The solution has no problem, its state has no robot, or no contact touches the world.
     """
-    import pinocchio as pin
-
-    model = robot_of(solution)
-    if not has_contacts(solution):
+    robot_of(solution)
+    description = solution.description
+    if not description.touches:
         raise InvalidArgumentError(
             "solution: expected a problem with contacts, got one without; its dynamics take a ContactStack"
         )
+    if sole is None and description.legs is not None:
+        return description.legs
     if solution.problem is None:
-        return _described(solution, sole)
-    if simulated_contacts(solution):
-        return _simulated(solution)
-    touches = _touches(solution.problem)
+        raise InvalidArgumentError(
+            "sole: expected None for a solution without its problem, got sides; use Solution.load(path, problem)"
+        )
+    return motion_of(solution, solution.problem, sole)
+
+
+def touches_world(problem: ShootingProblem) -> bool:
+    """Whether a contact or an impulse of a problem touches the world."""
+    return bool(simulated_contacts(problem.running) or _touches(problem))
+
+
+def contact_frames(problem: ShootingProblem) -> tuple[str, ...]:
+    """Frames that contacts and impulses touch the world with, in their order."""
+    return tuple(_touches(problem))
+
+
+def motion_of(solution: Solution, problem: ShootingProblem, sole: Reals | None = None) -> LeggedMotion:
+    """Legged motion of a solution, computed from its problem; see `legged_motion`."""
+    import pinocchio as pin
+
+    model = robot_of(solution)
+    if simulated_contacts(problem.running):
+        return _simulated(solution, simulated_contacts(problem.running))
+    touches = _touches(problem)
     data, qs = model.createData(), solution.xs[:, : model.nq]
     com, places = np.empty((len(qs), 3)), np.empty((len(touches), len(qs), 3, 4))
     ids = [model.getFrameId(frame) for frame in touches]
@@ -83,16 +95,16 @@ def legged_motion(solution: Solution, sole: Reals | None = None) -> LeggedMotion
     known = _Known(solution, values, forces, size)
     feet = [_foot(known, f, items, places[i]) for i, (f, items) in enumerate(touches.items())]
     abscissa, label = time_axis(solution)
-    timed = np.array([m.time_step() != 0.0 for m in solution.problem.running])  # type: ignore[union-attr]
+    timed = np.array([m.time_step() != 0.0 for m in problem.running])
     weight = float(pin.computeTotalMass(model) * np.linalg.norm(model.gravity.linear))
     return LeggedMotion(abscissa=abscissa, label=label, takes_time=timed, feet=tuple(feet), com=com, weight=weight,
                         com_references=com_references(solution, values))  # fmt: skip
 
 
-def _simulated(solution: Solution) -> LeggedMotion:
+def _simulated(solution: Solution, contacts: Sequence[MDPContact]) -> LeggedMotion:
     """Motion of the spheres of a simulator, of those that touch something at any time."""
     times, label = time_axis(solution)
-    values, contacts = knot_values(solution), simulated_contacts(solution)
+    values = knot_values(solution)
     friction = {c.name: values[f"contacts.{c.name}.friction"][:-1] for c in contacts}
     motion = sphere_motion(
         robot_of(solution), contacts, solution.xs, times, label, forces=solution.contact_forces(), friction=friction
@@ -101,26 +113,16 @@ def _simulated(solution: Solution) -> LeggedMotion:
     return dataclasses.replace(motion, feet=feet)
 
 
-def _described(solution: Solution, sole: Reals | None) -> LeggedMotion:
-    """Motion from the file of a solution."""
-    if sole is not None:
-        raise InvalidArgumentError(
-            "sole: expected None for a solution without its problem, got sides; use Solution.load(path, problem)"
-        )
-    return solution.description.legs  # type: ignore[union-attr, return-value]
-
-
-def _touches(problem: Any) -> dict[str, dict[tuple[str, str], Any]]:
+def _touches(problem: ShootingProblem) -> dict[str, dict[tuple[str, str], Any]]:
     """Contact and impulse models by frame, then by kind and name; loops, which join two frames, are left out."""
-    found: dict[str, dict[tuple[str, str], Any]] = {}
-    for action in {id(model): model for model in getattr(problem, "running", ())}.values():
-        owner = getattr(action, "differential", action)
-        for kind in ("contacts", "impulses"):
-            stack: Any = getattr(owner, kind, None)
-            for name in stack.names if stack is not None else ():
-                if len(stack[name].frames) == 1:
-                    found.setdefault(stack[name].frame, {}).setdefault((kind, name), stack[name])
-    return found
+    touches: dict[str, dict[tuple[str, str], Any]] = {}
+    for action in {id(model): model for model in problem.running}.values():
+        parts = action.model_parts
+        for kind, stack in (("contacts", parts.contacts), ("impulses", parts.impulses)):
+            for name, item in [(name, stack[name]) for name in stack.names] if stack is not None else []:
+                if len(item.frames) == 1:
+                    touches.setdefault(item.frames[0], {}).setdefault((kind, name), item)
+    return touches
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,7 @@ def _lands(solution: Solution, frame: str, contact: Reals, impulse: Reals) -> bo
         return False
     if len(hits) and hits[-1] > stands.max(initial=-1) and hits[-1] == last:
         return True
-    schedule = getattr(solution.problem, "schedule", None)
+    schedule = solution.description.schedule
     return schedule is not None and any(swing.foot == frame for swing in schedule.phases[-1].swings)
 
 
@@ -192,7 +194,7 @@ def _surface(known: _Known, items: dict[tuple[str, str], Any], rotations: Reals)
     found = False
     if known.sole is not None and any(item.nc == 6 for item in contacts.values()):
         outline = _corners(known.sole, rotations)
-    for term in (*all_terms(known.solution.problem), *all_constraints(known.solution.problem)):
+    for term in known.solution.description.items:
         item = contacts.get(getattr(term.residual, "contact", ""))
         if item is None or f"{term.name}.rotation" not in values:
             continue

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.basics import check_solution
-from trajopt.analysis.lines import Line, lines_of, panels_of
+from trajopt.analysis.lines import Line, panels_of
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def joint_uses(solution: Solution) -> dict[str, Reals]:
     """
     robot, found = solution.robot, dict[str, Reals]()
     names = () if robot is None else tuple(robot.model.names)
-    for line in lines_of(check_solution(solution)):
+    for line in check_solution(solution).description.lines:
         label = line.owner or line.name
         joint = label if label in names else label.rpartition(".")[0]  # a part of a composite joint
         uses = line_uses(line)

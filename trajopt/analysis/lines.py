@@ -14,13 +14,13 @@ from trajopt.analysis.constraints import ConstraintRows, constraint_rows
 from trajopt.analysis.limbs import limbs_of
 from trajopt.analysis.quantities import STATE_QUANTITIES, control_quantities, efforts_of
 from trajopt.errors import TrajoptError
-from trajopt.shooting import Controls
 from trajopt.shooting import controls as controls_of
 from trajopt.shooting import motors as motors_of
-from trajopt.states import StateVector
+from trajopt.states import StateAbstract, StateMultibody, StateProduct, StateVector
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.shooting import ShootingProblem
     from trajopt.solution import Solution
 
 
@@ -65,20 +65,18 @@ class Line:
 def panels_of(solution: Solution) -> list[list[Line]]:
     """Lines of a solution grouped by panel, states before controls."""
     panels: dict[tuple[str, ...], list[Line]] = {}
-    for line in lines_of(solution):
+    for line in solution.description.lines:
         panels.setdefault(line.panel, []).append(line)
     return list(panels.values())
 
 
-def lines_of(solution: Solution) -> tuple[Line, ...]:
+def lines_of(solution: Solution, problem: ShootingProblem) -> tuple[Line, ...]:
     """Lines of a solution: coordinates of the states in their order, then controls in theirs, then torques."""
-    if solution.problem is None and solution.description is not None:
-        return solution.description.lines
     constraints = constraint_rows(solution)
     return (
-        *(_bounded(line, constraints, line.tangent, "coordinates") for line in state_lines(solution)),
-        *(_bounded(line, constraints, i, "controls") for i, line in enumerate(_control_lines(solution))),
-        *_torque_lines(solution),
+        *(_bounded(line, constraints, line.tangent, "coordinates") for line in state_lines(problem, solution.xs)),
+        *(_bounded(line, constraints, i, "controls") for i, line in enumerate(_control_lines(problem, solution.us))),
+        *_torque_lines(solution, problem),
     )
 
 
@@ -98,17 +96,15 @@ def _bounded(line: Line, constraints: tuple[ConstraintRows, ...], number: int | 
     return dataclasses.replace(line, least=least, most=most) if found else line
 
 
-def coordinate_units(state: Any) -> tuple[str, ...]:
+def coordinate_units(state: StateAbstract) -> tuple[str, ...]:
     """Unit of each coordinate of a state (nx,): that of the tangent coordinate of its name, else "-"."""
     units = dict(zip(state.tangent_names, state.tangent_units))
     return tuple(units.get(name, "-") for name in state.coordinate_names)
 
 
-def _control_lines(solution: Solution) -> Iterator[Line]:
-    problem, us = solution.problem, solution.us
-    controls = controls_of(problem) if problem is not None else Controls.unnamed(us.shape[1])
-    efforts = control_quantities(problem.state, controls) if problem is not None else [("control", "")] * us.shape[1]
-    limbs = _limbs(problem.state) if problem is not None else {}
+def _control_lines(problem: ShootingProblem, us: Reals) -> Iterator[Line]:
+    controls = controls_of(problem)
+    efforts, limbs = control_quantities(problem.state, controls), _limbs(problem.state)
     for i, name in enumerate(controls.names[: us.shape[1]]):
         short = name[2:] if name[:2] in ("u:", "a:", "f:") else name
         quantity, unit = efforts[i]
@@ -124,10 +120,9 @@ def _control_lines(solution: Solution) -> Iterator[Line]:
         )
 
 
-def _torque_lines(solution: Solution) -> Iterator[Line]:
+def _torque_lines(solution: Solution, problem: ShootingProblem) -> Iterator[Line]:
     """Torques of the motors where controls are accelerations."""
-    problem = solution.problem
-    if problem is None or not any(name.startswith("a:") for name in controls_of(problem).names):
+    if not any(name.startswith("a:") for name in controls_of(problem).names):
         return
     try:
         values = solution.torques()
@@ -148,28 +143,30 @@ def _torque_lines(solution: Solution) -> Iterator[Line]:
         )
 
 
-def _limbs(state: Any) -> dict[str, str]:
+def _limbs(state: StateAbstract) -> dict[str, str]:
     """Limb of each joint of a robot with many joints, by the name of the joint; else empty."""
-    return limbs_of(state.model) if hasattr(state, "model") else {}
+    return limbs_of(state.robot.model) if state.robot is not None else {}
 
 
-def state_lines(solution: Solution) -> Iterator[Line]:
-    """Lines of the coordinates of the states in their order, without bounds of constraints."""
-    xs = solution.xs
-    state = solution.problem.state if solution.problem is not None else None
-    if state is not None and hasattr(state, "model"):
+def state_lines(problem: ShootingProblem, xs: Reals) -> Iterator[Line]:
+    """Lines of the coordinates of states in their order, without bounds of constraints.
+
+    Args:
+        problem: The problem.
+        xs: States (T + 1, nx).
+    """
+    state = problem.state
+    if isinstance(state, StateMultibody):
         yield from _configuration_lines(state, xs)
         yield from _velocity_lines(state, xs)
         return
-    names = list(state.coordinate_names) if state is not None else [f"x{i}" for i in range(xs.shape[1])]
-    units = list(state.coordinate_units) if state is not None else ["-"] * len(names)
-    tangents = _added(state) if state is not None else {}
-    for i, (name, unit) in _velocities_of(solution).items():
+    names, units, tangents = state.coordinate_names, state.coordinate_units, _added(state)
+    for i, (name, unit) in _velocities_of(problem).items():
         names[i], units[i] = name, unit
-    flat = state is not None and state.nx == state.ndx  # otherwise bounds belong to tangent coordinates
+    flat = state.nx == state.ndx  # otherwise bounds belong to tangent coordinates
     for i, (name, unit) in enumerate(zip(names, units)):
         more: dict[str, Any] = {}
-        if state is not None and flat:
+        if flat:
             more = {"lower": float(state.lower[i]), "upper": float(state.upper[i])}
         quaternion = not flat and name[-2:] in ("qx", "qy", "qz", "qw")
         quantity = "quaternion" if quaternion else STATE_QUANTITIES.get(unit, "state")
@@ -179,21 +176,20 @@ def state_lines(solution: Solution) -> Iterator[Line]:
         )
 
 
-def _added(state: Any) -> dict[int, int]:
+def _added(state: StateAbstract) -> dict[int, int]:
     """Tangent coordinate of each coordinate of a state that it just adds to."""
     found, x, dx = {}, 0, 0
-    for part in getattr(state, "states", [state]):
+    for part in state.states if isinstance(state, StateProduct) else [state]:
         if isinstance(part, StateVector):
             found.update({x + i: dx + i for i in range(part.nx)})
         x, dx = x + part.nx, dx + part.ndx
     return found
 
 
-def _velocities_of(solution: Solution) -> dict[int, tuple[str, str]]:
+def _velocities_of(problem: ShootingProblem) -> dict[int, tuple[str, str]]:
     """Name and unit of velocities that their state does not name: those of the positions, by their numbers."""
-    problem = solution.problem
-    models = getattr(problem, "running", ())
-    if problem is None or not any(getattr(getattr(m, "differential", None), "second_order", False) for m in models):
+    continuous = [model.model_parts.differential for model in problem.running]
+    if not any(model is not None and model.second_order for model in continuous):
         return {}
     state, n = problem.state, problem.state.ndx // 2
     first = state.nx - n
@@ -205,7 +201,7 @@ def _velocities_of(solution: Solution) -> dict[int, tuple[str, str]]:
     return {first + i: (name, "-" if unit == "-" else f"{unit}/s") for i, (name, unit) in enumerate(known)}
 
 
-def _configuration_lines(state: Any, xs: Reals) -> Iterator[Line]:
+def _configuration_lines(state: StateMultibody, xs: Reals) -> Iterator[Line]:
     """Coordinates joint by joint: points on the unit circle as angles, quaternions unchanged."""
     from trajopt.states.joint_spaces import joint_spaces
     from trajopt.states.spaces import CircleSpace, PlanarPoseSpace, VectorSpace
@@ -240,7 +236,7 @@ def _configuration_lines(state: Any, xs: Reals) -> Iterator[Line]:
             )
 
 
-def _velocity_lines(state: Any, xs: Reals) -> Iterator[Line]:
+def _velocity_lines(state: StateMultibody, xs: Reals) -> Iterator[Line]:
     from trajopt.states.joint_spaces import joint_spaces
 
     nq, nv, units, limbs = state.nq, state.nv, state.tangent_units, _limbs(state)

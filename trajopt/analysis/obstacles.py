@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.references import distances_of
-from trajopt.residuals import ResidualModelObstacleDistance
+from trajopt.residuals import ResidualModelObstacleDistance, ResidualModelPairDistance
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def obstacles_of(solution: Solution) -> list[Obstacle]:
                 )
                 for i in range(rows.shape[1])
             ]
-            continue
-        for i, (key, frame) in enumerate(zip(("first", "second"), item.residual.frame_ids)):
+        pair = item.residual.frame_ids if isinstance(item.residual, ResidualModelPairDistance) else []
+        for i, (key, frame) in enumerate(zip(("first", "second"), pair)):
             if frame is None:
                 points = values[f"{item.name}.{key}"]
                 points = points[:, None] if points.ndim == 2 else points

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.basics import check_solution
-from trajopt.analysis.legs import LeggedMotion, legged_motion
+from trajopt.analysis.legs import LeggedMotion
 from trajopt.checks import check_instance, check_items
 from trajopt.types import Reals
 
@@ -52,14 +52,18 @@ def reached(solution: Solution, motion: LeggedMotion | None = None) -> tuple[Rea
     """
     if motion is not None:
         check_instance("motion", motion, LeggedMotion, _MOTION)
-    if check_solution(solution).problem is None and solution.description is not None:
-        return solution.description.reached
-    schedule = getattr(solution.problem, "schedule", None)
-    if schedule is None:
+    description = check_solution(solution).description
+    if motion is None or description.schedule is None:
+        return description.reached
+    return gait_reached(description.schedule, motion)
+
+
+def gait_reached(schedule: ContactSchedule, motion: LeggedMotion | None) -> tuple[Reached, ...]:
+    """Asked and reached of a motion by a schedule; nothing without contacts."""
+    if motion is None:
         return ()
-    known = legged_motion(solution) if motion is None else motion
-    places = {foot.frame: foot.positions for foot in known.feet}
-    return (*_phases(schedule, places, known.com), *_lowest(schedule, places))
+    places = {foot.frame: foot.positions for foot in motion.feet}
+    return (*_phases(schedule, places, motion.com), *_lowest(schedule, places))
 
 
 def friction_use(motion: LeggedMotion) -> float:

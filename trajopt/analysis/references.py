@@ -2,58 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.actions.base import ActionModelAbstract
 from trajopt.analysis.basics import check_solution
+from trajopt.constraints.constraint import Constraint
+from trajopt.costs.cost_stack import CostTerm
 from trajopt.residuals import ResidualModelObstacleDistance, ResidualModelPairDistance
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.shooting import ShootingProblem
     from trajopt.solution import Solution
 
 _TOLERANCE = 0.1  # bounds this close to the middle are a tolerance around a goal; wider ones a region [m, rad]
 
 
-def terms_of(model: Any) -> Iterable[Any]:
-    """Cost terms of an action model, running or terminal."""
-    stack = getattr(model, "costs", None) or getattr(getattr(model, "differential", None), "costs", None)
-    return getattr(stack, "terms", ())
+Item = CostTerm | Constraint
+"""What asks something of a knot."""
 
 
-def all_terms(problem: Any) -> Iterator[Any]:
-    """Cost terms of a problem, one for each name."""
-    return _one_of_each_name(problem, terms_of)
+def items_of(model: ActionModelAbstract) -> tuple[Item, ...]:
+    """Cost terms and constraints of an action model, running or terminal."""
+    return (*model.model_parts.terms, *model.constraints.constraints)
 
 
-def constraints_of(model: Any) -> Iterator[Any]:
-    """Constraints of an action model, running or terminal."""
-    for owner in (model, getattr(model, "differential", None)):
-        yield from getattr(getattr(owner, "constraints", None), "constraints", ())
+def items_of_all(problem: ShootingProblem) -> tuple[Item, ...]:
+    """Those of all knots, costs before constraints, one for each name of either."""
+    models = list({id(model): model for model in (*problem.running, problem.terminal)}.values())
+    terms = [term for model in models for term in model.model_parts.terms]
+    constraints = [constraint for model in models for constraint in model.constraints.constraints]
+    return (*_one_of_each_name(terms), *_one_of_each_name(constraints))
 
 
-def all_constraints(problem: Any) -> Iterator[Any]:
-    """Constraints of a problem, one for each name."""
-    return _one_of_each_name(problem, constraints_of)
+def _one_of_each_name(items: Iterable[Item]) -> Iterable[Item]:
+    found: dict[str, Item] = {}
+    for item in items:
+        found.setdefault(item.name, item)
+    return found.values()
 
 
-def _one_of_each_name(problem: Any, items_of: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
-    seen: set[str] = set()
-    for model in {id(model): model for model in (*problem.running, problem.terminal)}.values():
-        for item in items_of(model):
-            if item.name not in seen:
-                seen.add(item.name)
-                yield item
-
-
-def distances_of(solution: Solution) -> tuple[list[Any], Mapping[str, Reals]]:
+def distances_of(solution: Solution) -> tuple[list[Item], Mapping[str, Reals]]:
     """Costs and constraints of distances between bodies, and the values of parameters; none without its problem."""
     kinds = (ResidualModelObstacleDistance, ResidualModelPairDistance)
-    problem = check_solution(solution).problem
-    items = [] if problem is None else [*all_terms(problem), *all_constraints(problem)]
-    found = [item for item in items if isinstance(item.residual, kinds)]
+    found = [item for item in check_solution(solution).description.items if isinstance(item.residual, kinds)]
     return found, knot_values(solution) if found else {}
 
 
@@ -70,7 +65,7 @@ def knot_values(solution: Solution) -> Mapping[str, Reals]:
     return found
 
 
-def asked_values(item: Any, values: Mapping[str, Reals]) -> Reals:
+def asked_values(item: Item, values: Mapping[str, Reals]) -> Reals:
     """Value that a cost term or a constraint asks its residual to have, shape (T + 1, nr) or (T + 1, 1) [its unit].
 
     A term asks for 0 where its weight is > 0. A constraint asks for the middle of its bounds where they are equal, or
@@ -87,7 +82,7 @@ def asked_values(item: Any, values: Mapping[str, Reals]) -> Reals:
         return np.where((upper - lower) / 2 <= _TOLERANCE, (upper + lower) / 2, np.nan)
 
 
-def frame_points(item: Any, values: Mapping[str, Reals]) -> Reals:
+def frame_points(item: Item, values: Mapping[str, Reals]) -> Reals:
     """Points that a cost term or a constraint asks a frame, or the centre of mass, to be at, shape (T + 1, 3) [m].
 
     NaN at knots without one. A constraint counts where it asks for all three coordinates, in the axes of its reference
@@ -123,7 +118,7 @@ def frame_references(solution: Solution, frame: str, values: Mapping[str, Reals]
     from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameTranslation
 
     kinds = (ResidualModelFramePlacement, ResidualModelFrameTranslation)
-    items = [i for i in _all(solution.problem) if isinstance(i.residual, kinds) and i.residual.frame == frame]
+    items = [i for i in solution.description.items if isinstance(i.residual, kinds) and i.residual.frame == frame]
     return _asked(len(solution.xs), items, values)
 
 
@@ -131,17 +126,11 @@ def com_references(solution: Solution, values: Mapping[str, Reals]) -> Reals:
     """Reference positions of the centre of mass, shape (T + 1, 3) [m]; NaN as in `frame_references`."""
     from trajopt.residuals import ResidualModelCoMPosition
 
-    items = [item for item in _all(solution.problem) if isinstance(item.residual, ResidualModelCoMPosition)]
+    items = [item for item in solution.description.items if isinstance(item.residual, ResidualModelCoMPosition)]
     return _asked(len(solution.xs), items, values)
 
 
-def _all(problem: Any) -> Iterator[Any]:
-    """Cost terms and constraints of a problem."""
-    yield from all_terms(problem)
-    yield from all_constraints(problem)
-
-
-def _asked(knots: int, items: list[Any], values: Mapping[str, Reals]) -> Reals:
+def _asked(knots: int, items: list[Item], values: Mapping[str, Reals]) -> Reals:
     """Points (knots, 3) that the first item which asks for one asks for."""
     asked = np.full((knots, 3), np.nan)
     for item in items:

@@ -58,7 +58,7 @@ def _model_of(solution: Solution) -> ActionModelSimulator:
     """The model of all knots."""
     from trajopt.simulator import ActionModelSimulator
 
-    running = getattr(check_solution(solution).problem, "running", ())
+    running = check_solution(solution).description.models[:-1]
     if not running or any(model is not running[0] for model in running):
         raise InvalidArgumentError("solution: expected a problem of one model at all knots, [model] * T")
     if not isinstance(running[0], ActionModelSimulator):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from trajopt.residuals import (
+    ResidualModelAbstract,
     ResidualModelCoMPosition,
     ResidualModelContactCoPPosition,
     ResidualModelContactFrictionCone,
@@ -23,14 +24,13 @@ _TIPPING: Names = [(f"tipping {axis}", "N m") for axis in ("+x", "-x", "+y", "-y
 _SIDES = ("+x", "-x", "+y", "-y")
 
 
-def row_names(residual: Any, n: int) -> Names:
-    """Name and unit of each of n rows of a constraint; numbers where the residual, or None, has no names for them."""
+def row_names(residual: ResidualModelAbstract, n: int) -> Names:
+    """Name and unit of each of n rows of a constraint; numbers where the residual has no names for them."""
     name_rows = _NAMES.get(type(residual))
     found = [] if name_rows is None else name_rows(residual)
     if len(found) == n:
         return found
-    unit = getattr(residual, "unit", "-")
-    return [(str(row), "-" if "," in unit else unit) for row in range(n)]
+    return [(str(row), "-" if "," in residual.unit else residual.unit) for row in range(n)]
 
 
 def _axes(residual: Any) -> Names:

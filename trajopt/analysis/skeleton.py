@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import pinocchio as pin
@@ -15,6 +15,7 @@ from trajopt.robots.skeleton import Skeleton, Solid
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.actions.base import ActionModelAbstract
     from trajopt.solution import Solution
 
 
@@ -124,24 +125,29 @@ def ends_of(model: Any) -> list[tuple[int, Reals, str]]:
     return found
 
 
-def model_skeleton(solution: Solution) -> Skeleton | None:
-    """Skeleton of a body that is no robot, if its model has one: see `Skeleton`.
+@runtime_checkable
+class Drawn(Protocol):
+    """A model that draws itself."""
+
+    def skeleton(self, xs: Reals, parameters: Mapping[str, Reals]) -> Skeleton:
+        """Skeleton of states (T + 1, nx), with the values of parameters at the first knot that has them."""
+
+
+def model_skeleton(solution: Solution, models: Sequence[ActionModelAbstract]) -> Skeleton | None:
+    """Skeleton of a body that is no robot, if the first model of a solution or that of its end has one.
 
     Raises:
         InvalidArgumentError: The model's method `skeleton` returns something else.
         ModelEvaluationError: It raises an exception.
     """
-    if solution.problem is None:
-        return None if solution.description is None else solution.description.skeleton
-    for model in (*getattr(solution.problem, "running", ())[:1], getattr(solution.problem, "terminal", None)):
-        owner: Any = model if hasattr(model, "skeleton") else getattr(model, "differential", None)
-        if hasattr(owner, "skeleton"):
-            values = {**solution.problem.parameter_values(), **solution.parameters}
+    for owner in (part for model in (models[0], models[-1]) for part in (model, model.model_parts.differential)):
+        if isinstance(owner, Drawn):
+            values = {**solution.problem.parameter_values(), **solution.parameters}  # type: ignore[union-attr]
             return _checked(owner, solution.xs, {name: rows[0] for name, rows in values.items() if len(rows)})
     return None
 
 
-def _checked(owner: Any, xs: Reals, parameters: dict[str, Reals]) -> Skeleton:
+def _checked(owner: Drawn, xs: Reals, parameters: dict[str, Reals]) -> Skeleton:
     """The skeleton that a model returns."""
     name = f"{type(owner).__name__}.skeleton"
     try:

@@ -14,20 +14,19 @@ from trajopt.analysis.feet import Foot, LeggedMotion
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.actions.base import ActionModelAbstract
     from trajopt.simulator import MDPContact
-    from trajopt.solution import Solution
 
 _TOUCHES = 1e-3  # a contact with a smaller force is in the air, in weights of the robot [-]
 
 
-def simulated_contacts(solution: Solution) -> tuple[MDPContact, ...]:
-    """The spheres of the simulator at the first knot of a problem; none of other problems."""
-    first = next(iter(getattr(solution.problem, "running", ())), None)
-    if not hasattr(first, "simulator"):
+def simulated_contacts(models: Sequence[ActionModelAbstract]) -> tuple[MDPContact, ...]:
+    """The spheres of the simulator that is the first of some models; none of other models."""
+    if not (models and hasattr(models[0], "simulator")):
         return ()
     from trajopt.simulator import ActionModelSimulator, MDPContact
 
-    contacts = first.simulator.contacts if isinstance(first, ActionModelSimulator) else ()
+    contacts = models[0].simulator.contacts if isinstance(models[0], ActionModelSimulator) else ()
     return tuple(contact for contact in contacts if isinstance(contact, MDPContact))
 
 

@@ -47,7 +47,7 @@ class Constraint:
         object.__setattr__(self, "_is_soft", self.soft is not None)  # content: soft rows have more parameters
 
     def cure_of(self, name: str) -> str:
-        """What to do instead of setting an attribute; empty if nothing is known."""
+        """Cure of setting an attribute; empty if none is known."""
         return f"a run-time parameter: problem.set_parameter('{self.name}.{name}', value)" if name in BOUNDS else ""
 
     @property

@@ -37,7 +37,7 @@ class CostTerm:
         )
 
     def cure_of(self, name: str) -> str:
-        """What to do instead of setting an attribute; empty if nothing is known."""
+        """Cure of setting an attribute; empty if none is known."""
         return f"a run-time parameter: problem.set_parameter('{self.name}.weight', value)" if name == "weight" else ""
 
     def parameters(self, nu: int) -> dict[str, Parameter]:

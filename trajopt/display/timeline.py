@@ -39,7 +39,7 @@ class Timeline:
             raise InvalidArgumentError("solution: expected finite states, got others; explain() says why it failed")
         self.timed = times is not None
         self.times: Reals = np.asarray(KNOT * np.arange(len(solution.xs)) if times is None else times - times[0])
-        self._state = None if solution.problem is None else solution.problem.state
+        self._state = solution.description.state
         self._model = None if solution.robot is None else solution.robot.model
 
     @property

@@ -286,9 +286,8 @@ class _Loop:
         if not self._feedback:
             return step.u
         part = np.clip((t - step.times[0]) / (step.times[1] - step.times[0]), 0.0, 1.0)
-        planned = self._state.integrate_unchecked(
-            step.xs[0], part * self._state.difference_unchecked(step.xs[0], step.xs[1])
-        )
+        way = self._state.difference_unchecked(step.xs[0], step.xs[1])
+        planned = self._state.integrate_unchecked(step.xs[0], part * way)
         u = step.us[0] - step.K @ self._state.difference_unchecked(planned, x)
         return np.clip(u, *self._bounds)
 

@@ -98,13 +98,13 @@ class Disturbance:
         self.pushes = _pushes(given)
         for i, push in enumerate(self.pushes):
             self._check(push, f"disturbance[{i}]")
-        self._robot = getattr(state, "robot", None)
+        self._robot = state.robot
         self._data = None if self._robot is None else self._robot.model.createData()
 
     def _check(self, push: Push, argument: str) -> None:
         state = self._state
         if push.frame is not None:
-            robot = getattr(state, "robot", None)
+            robot = state.robot
             if robot is None:
                 raise InvalidArgumentError(
                     f"{argument}: a force pushes a frame of a robot, and {state!r} has none; push its state: leave "

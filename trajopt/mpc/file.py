@@ -16,10 +16,8 @@ from trajopt.errors import InvalidArgumentError, shown
 from trajopt.files import replacing
 from trajopt.mpc.disturbance import Push
 from trajopt.mpc.tracking import Tracked
-from trajopt.solution import Solution, SolverStatus
-from trajopt.solution.description import describe
+from trajopt.solution import Solution, SolverStatus, description
 from trajopt.solution.file import check_npz
-from trajopt.solution.plain import pack, unpack
 
 if TYPE_CHECKING:
     from trajopt.mpc.log import ClosedLoop
@@ -53,15 +51,13 @@ def write(path: str | Path, log: ClosedLoop) -> Path:
     for i, tracked in enumerate(log.tracked):
         facts["tracked"].append({"name": tracked.name, "labels": tracked.labels, "unit": tracked.unit})
         arrays |= {f"actual/{i}": tracked.actual, f"reference/{i}": tracked.reference}
-    described = None
+    described = ""
     if log.motion is not None:
         arrays |= {"motion/xs": log.motion.xs, "motion/us": log.motion.us}
-        described = json.dumps(pack(describe(log.motion), arrays))
+        described = description.written(log.motion, arrays)
     try:
         with replacing(path) as file:
-            np.savez_compressed(
-                file, facts=np.array(json.dumps(facts)), description=np.array(described or ""), **arrays
-            )
+            np.savez_compressed(file, facts=np.array(json.dumps(facts)), description=np.array(described), **arrays)
     except OSError as error:
         raise InvalidArgumentError(f"path: {shown(str(path))} cannot be written: {error.strerror}") from error
     return path
@@ -116,10 +112,10 @@ def _motion(arrays: dict[str, Any]) -> Solution | None:
     if not text:
         return None
     xs, us = arrays.pop("motion/xs"), arrays.pop("motion/us")
-    description = unpack(json.loads(text), arrays)
+    described = description.read(text, arrays)
     for name in [name for name in arrays if name.startswith("description/")]:
         del arrays[name]
     return Solution(
         xs=xs, us=us, cost=float("nan"), status=SolverStatus.CONVERGED, iterations=0, history=(), solver="closed loop",
-        seconds=0.0, x0=xs[0], description=description,
+        seconds=0.0, x0=xs[0], described=described,
     )  # fmt: skip

@@ -41,6 +41,7 @@ class OneKnot:
         model: The action model of a running knot.
 
     Attributes:
+        layout: Where each run-time parameter is in a row of values.
         parameters: Values of the run-time parameters (size,), in the order of the model's layout; write into them.
         sizes: Number of rows of each constraint by name [-].
     """
@@ -55,8 +56,8 @@ class OneKnot:
         compile_together([kernel for call in self._trial.calls for kernel in call.kernels])
         for call in self._trial.calls:
             call.prepare()
-        self.sizes = self._kind.row_sizes()
-        self.parameters: Reals = self._problem.table.values[0, : self._kind.layout.size]
+        self.sizes, self.layout = self._kind.row_sizes(), self._kind.layout
+        self.parameters: Reals = self._problem.table.values[0, : self.layout.size]
 
     def soft(self) -> set[str]:
         """Names of the constraints that a controller lets give way: soft ones, and those free of the control."""
@@ -66,7 +67,7 @@ class OneKnot:
 
     def set_time_step(self, dt: float) -> None:
         """Sets the knot's duration [s]; of a model without one it does nothing."""
-        place = self._kind.layout.slices.get("dt")
+        place = self.layout.slices.get("dt")
         if place is not None:
             self.parameters[place] = dt
 

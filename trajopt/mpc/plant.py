@@ -15,7 +15,7 @@ from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown, un
 from trajopt.model.parameters import Parameter
 from trajopt.mpc.one_knot import OneKnot
 from trajopt.shooting import ShootingProblem
-from trajopt.simulator import ActionModelSimulator, Simulator
+from trajopt.simulator import Simulator
 from trajopt.simulator.action import default_actuation
 from trajopt.types import Reals
 
@@ -84,7 +84,7 @@ class ModelPlant(PlantAbstract):
         self._own, self.fixed_step = model is None, fixed_step
         if model is not None:
             self._knot = self._knot_of(model)
-            layout = self._knot._kind.layout
+            layout = self._knot.layout
             row = layout.column(values) if values is not None else self._knot.parameters.copy()
             self._knot.parameters[:] = row
             self._change(self._knot)
@@ -101,7 +101,7 @@ class ModelPlant(PlantAbstract):
         return self._knots[id(model)]
 
     def _change(self, knot: OneKnot) -> None:
-        layout = knot._kind.layout
+        layout = knot.layout
         for name, error in self._error.items():
             if name in layout.slices:
                 place = layout.slices[name]
@@ -179,24 +179,20 @@ def plant_of(given: Any, problem: ShootingProblem, model_error: Any, period: flo
     if isinstance(model, (ActionModelAbstract, Simulator)):
         _check_sizes(model, problem)
     if isinstance(model, ActionModelAbstract):
-        values = _first_values(given) if isinstance(given, ShootingProblem) else None
+        values = dict(given.table.at(0)) if isinstance(given, ShootingProblem) else None
         return ModelPlant(model, values, error, model.parameters(), fixed_step(model, period))
     if error:
         raise InvalidArgumentError(
             f"model_error: expected a plant that is a model, got {type(given).__name__}; set its parameters there"
         )
     if isinstance(given, Simulator):
-        return SimulatorPlant(given, _actuation(problem.running[0]), problem.nu)
+        return SimulatorPlant(given, problem.running[0].model_parts.actuation, problem.nu)
     if callable(given):
         return FunctionPlant(given, problem.state)
     raise InvalidArgumentError(
         f"plant: expected None for the controller's model, an action model, a ShootingProblem, a Simulator, or a "
         f"function (x, u, dt) -> x_next, got {shown(given)}"
     )
-
-
-def _first_values(problem: ShootingProblem) -> dict[str, Any]:
-    return dict(problem.table.at(0))
 
 
 def _check_sizes(model: Any, problem: ShootingProblem) -> None:
@@ -211,13 +207,6 @@ def _check_sizes(model: Any, problem: ShootingProblem) -> None:
             f"plant: expected {problem.nu} controls as the controller has, got {model.nu}; pass a function that "
             "converts"
         )
-
-
-def _actuation(model: Any) -> Any:
-    """The motors of the controller's model; None if it does not tell."""
-    if isinstance(model, ActionModelSimulator):
-        return model.actuation
-    return getattr(getattr(model, "differential", None), "actuation", None)
 
 
 def _checked_error(error: Mapping[str, Any], known: Mapping[str, Parameter]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.analysis.constraints import HELD, constraint_units
+from trajopt.analysis.constraints import HELD
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _sizes(log: ClosedLoop, violated: Mapping[str, float]) -> str:
 
 def _units(log: ClosedLoop) -> dict[str, str]:
     """Unit of each constraint, after a space, where it is known."""
-    units = {} if log.motion is None else constraint_units(log.motion)
+    units = {} if log.motion is None else log.motion.description.constraint_units
     return {name: f" {unit}" for name, unit in units.items()}
 
 

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.analysis.lines import state_lines
-from trajopt.analysis.references import terms_of
 from trajopt.errors import TrajoptError
 from trajopt.residuals import ResidualModelFramePlacement, ResidualModelState
 from trajopt.types import Reals
@@ -73,7 +72,7 @@ def _all_tracked(motion: Solution) -> Iterator[Tracked]:
     assert problem is not None
     parts: dict[tuple[str, str], list[tuple[list[int], Tracked]]] = {}
     for kind in problem.kinds[:-1]:
-        for term in terms_of(kind.model):
+        for term in kind.model.model_parts.terms:
             if term.residual.uses_control or term.residual.uses_solution:
                 continue
             knots = list(kind.knots)
@@ -168,8 +167,8 @@ def _coordinates(motion: Solution, term: Any, rows: Reals, kind: Kind, knots: li
     asked_states = motion.xs.copy()
     asked_states[knots] = rows[:, kind.layout.slices[f"{term.name}.reference"]]
     panels: dict[tuple[str, str, str], list[tuple[str, Reals, Reals]]] = {}
-    asked_lines = state_lines(dataclasses.replace(motion, xs=asked_states))
-    for line, asked in zip(state_lines(motion), asked_lines):
+    lines = (state_lines(motion.problem, xs) for xs in (motion.xs, asked_states))  # type: ignore[arg-type]
+    for line, asked in zip(*lines):
         weighed = counts[line.tangent] if line.tangent is not None else np.any(counts[units == (line.unit or "-")])
         if line.quantity != "quaternion" and weighed:
             actual, reference = line.values[knots], asked.values[knots]

@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, time_axis
-from trajopt.analysis.goals import pose_goals, shown_goals
+from trajopt.analysis.goals import shown_goals
 from trajopt.analysis.legs import LeggedMotion, has_contacts, is_legged, legged_motion
-from trajopt.analysis.poses import poses_of
-from trajopt.analysis.skeleton import model_skeleton, skeleton_of
+from trajopt.analysis.skeleton import skeleton_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.obstacles import check_obstacles
 from trajopt.plotting.path import AXIS, axes_at
@@ -195,9 +194,10 @@ def body_of(solution: Solution) -> tuple[Skeleton, list[Reals], list[Reals]]:
         InvalidArgumentError: There is no body to draw.
     """
     if solution.robot is None:
-        skeleton, poses = model_skeleton(solution), poses_of(solution)
+        description = solution.description
+        skeleton, poses = description.skeleton, description.poses
         if skeleton is None and poses is not None:
-            return Skeleton(points=poses[:, None, :3, 3], bones=()), [poses[:, :3, 3]], list(pose_goals(solution))
+            return Skeleton(points=poses[:, None, :3, 3], bones=()), [poses[:, :3, 3]], [*description.pose_goals]
         if skeleton is None:
             raise InvalidArgumentError(
                 "solution: expected a robot, a state with coordinates x and y, or a model with a method skeleton(xs, "
@@ -214,8 +214,9 @@ def body_of(solution: Solution) -> tuple[Skeleton, list[Reals], list[Reals]]:
 
 def _axes(solution: Solution, points: Reals, goals: list[Reals]) -> Reals:
     """Axes of a body; see Film."""
-    poses = None if solution.robot is not None or model_skeleton(solution) is not None else poses_of(solution)
-    if poses is None:
+    description = solution.description
+    poses = description.poses
+    if description.robot is not None or description.skeleton is not None or poses is None:
         return np.zeros((len(points), 0, 2, 3))
     size = float(np.ptp(np.concatenate([points.reshape(-1, 3), np.reshape(goals, (-1, 3))]), axis=0).max())
     axes = axes_at(poses, 2 * AXIS * size)

@@ -10,9 +10,7 @@ import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, robot_of, time_axis
 from trajopt.analysis.goals import shown_goals
-from trajopt.analysis.legs import feet_frames
-from trajopt.analysis.skeleton import Skeleton, model_skeleton, skeleton_of
-from trajopt.analysis.spheres import simulated_contacts
+from trajopt.analysis.skeleton import Skeleton, skeleton_of
 from trajopt.checks import check_array, check_count, check_texts
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.plotting.ground import GROUND
@@ -106,21 +104,21 @@ def plot_motion(
 
 def _paths_label(solution: Solution, names: list[str]) -> str:
     """Words on whose paths are drawn."""
-    if len(names) > 1 and set(names) == set(feet_frames(solution)):
+    if len(names) > 1 and set(names) == set(solution.description.feet):
         return "paths of the feet"
     return f"path{'s' * (len(names) > 1)} of {', '.join(names)}" if names else "path"
 
 
 def has_motion(solution: Solution) -> bool:
     """Whether a solution has a motion to draw: of a robot, or of a model with a method `skeleton`."""
-    return solution.robot is not None or model_skeleton(solution) is not None
+    return solution.robot is not None or solution.description.skeleton is not None
 
 
 def _parts(
     solution: Solution, frame: str | Sequence[str] | None, targets: npt.ArrayLike | None
 ) -> tuple[Skeleton, Reals, list[str], Reals]:
     """Skeleton, paths (n, T + 1, 3), names of the frames that they are of, and targets (m, 3)."""
-    own = None if check_solution(solution).robot is not None else model_skeleton(solution)
+    own = None if check_solution(solution).robot is not None else solution.description.skeleton
     if own is not None:
         if frame is not None:
             raise InvalidArgumentError(
@@ -155,7 +153,7 @@ def draw_base(scene: Scene, skeleton: Skeleton, *, rails: bool = True) -> None:
 
 def _draw_planes(scene: Scene, solution: Solution, points: Reals) -> None:
     """Draws planes of the world that contacts of a simulator may touch, each as a line below the motion."""
-    planes = [contact.surface for contact in simulated_contacts(solution) if contact.surface.body is None]
+    planes = [contact.surface for contact in solution.description.spheres if contact.surface.body is None]
     rows = {tuple(np.ravel(plane.coefficients)) for plane in planes if isinstance(plane, Plane)}
     for a, _, c, d in (row for row in rows if row[2] > 0 and row[1] == 0):
         ends = np.array([points[:, 0].min(), points[:, 0].max()])

@@ -9,8 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, time_axis
-from trajopt.analysis.goals import pose_goals
-from trajopt.analysis.poses import poses_of
 from trajopt.checks import check_array, check_count
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.obstacles import check_obstacles, corners, draw_obstacle
@@ -30,7 +28,7 @@ BODY_AXES = ((RED, "x"), (PALETTE[2], "y"), (PALETTE[0], "z"))
 
 def has_path(solution: Solution) -> bool:
     """Whether a solution has a path to draw: its states are poses of a body."""
-    return poses_of(solution) is not None
+    return solution.description.poses is not None
 
 
 def plot_path(
@@ -65,7 +63,7 @@ def plot_path(
     Raises:
         InvalidArgumentError: The solution has no problem, its states are no poses, or an argument has a wrong value.
     """
-    poses = poses_of(check_solution(solution))
+    poses = check_solution(solution).description.poses
     if poses is None:
         raise InvalidArgumentError(
             "solution: expected a problem whose states are poses, got none; name the coordinates of a StateVector x, y "
@@ -74,7 +72,7 @@ def plot_path(
     check_count("frames", frames, least=1)
     if view is not None:
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
-    marks = check_points("targets", pose_goals(solution) if targets is None else targets)
+    marks = check_points("targets", solution.description.pose_goals if targets is None else targets)
     bodies, around = check_obstacles(obstacles), SceneLines(lines, reference)
     points = poses[:, :3, 3]
     with house_style():

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.analysis.basics import check_solution, has_cost_terms, robot_of
+from trajopt.analysis.basics import check_solution, robot_of
 from trajopt.analysis.constraints import constraint_rows, constraints_report
 from trajopt.analysis.goals import shown_goals
 from trajopt.analysis.legs import is_legged, legged_motion
 from trajopt.analysis.skeleton import skeleton_of
-from trajopt.analysis.spheres import simulated_contacts
 from trajopt.callbacks.logger import CallbackLogger
 from trajopt.checks import check_count, check_text
 from trajopt.errors import InvalidArgumentError
@@ -138,7 +137,7 @@ def plot_pages(
     if is_legged(solution):
         drawings["contacts"] = lambda figure: draw_contacts(figure, solution)
         drawings["space"] = lambda figure: draw_space(figure, solution)
-    if is_legged(solution) or simulated_contacts(solution):
+    if is_legged(solution) or solution.description.spheres:
         drawings["solver"] = lambda figure: _draw_solver(figure, solution)
     with house_style():
         for name, draw in drawings.items():
@@ -201,16 +200,16 @@ def _draw(figure: Figure, solution: Solution, picture: Callable[[SubFigure], Any
     Without a motion states are on the left. Forces of a simulator's contacts replace the convergence.
     """
     left, right = split(figure, 1, 2, wspace=0.02)
-    touches = len(legged_motion(solution).feet) if simulated_contacts(solution) else 0
+    touches = len(legged_motion(solution).feet) if solution.description.spheres else 0
     tall = 1.3 - 0.15 * min(touches, 4) if touches else 2.3
     upper, lower = (left, right) if picture is None else split(left, 2, 1, height_ratios=[tall, 1.0])
     states, costs = (left, right) if picture is None else split(right, 2, 1, height_ratios=[2.0, 1.0])
     if picture is not None:
         picture(upper)
-    elif has_cost_terms(solution) and solution.history:
+    elif solution.description.cost_terms is not None and solution.history:
         costs, lower = split(right, 2, 1)
     plot_solution(solution, figure=states)
-    if has_cost_terms(solution):
+    if solution.description.cost_terms is not None:
         plot_cost_terms(solution, figure=costs)
     if touches:
         draw_forces(lower, legged_motion(solution))
@@ -226,5 +225,5 @@ def _draw_solver(figure: Figure, solution: Solution) -> None:
     upper, lower = split(figure, 2, 1, height_ratios=[1.3, 1.0])
     if solution.history:
         plot_convergence(solution, figure=upper)
-    if has_cost_terms(solution):
+    if solution.description.cost_terms is not None:
         plot_cost_terms(solution, figure=lower)

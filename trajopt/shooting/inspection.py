@@ -136,8 +136,8 @@ def motors(problem: ShootingProblem) -> Controls:
     A motor that drives a joint alone has the name of the joint.
     """
     for model in check_problem(problem).running:
-        actuation = getattr(getattr(model, "differential", None), "actuation", None)
-        if actuation is not None:
+        actuation = model.model_parts.actuation
+        if model.model_parts.differential is not None and actuation is not None:
             names = tuple(name.removeprefix("u:") for name in actuation.names)
             limits = {"lower": actuation.lower.copy(), "upper": actuation.upper.copy()}
             return Controls(names=names, units=("N m, N",) * len(names), **limits)

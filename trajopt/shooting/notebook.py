@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trajopt.notebook import table
 
 if TYPE_CHECKING:
+    from trajopt.actions.base import ActionModelAbstract
     from trajopt.shooting.problem import ShootingProblem
 
 
@@ -30,7 +31,6 @@ def html_of(problem: ShootingProblem) -> str:
     return table("ShootingProblem", rows)
 
 
-def _terms(model: Any) -> str:
+def _terms(model: ActionModelAbstract) -> str:
     """Cost terms of a model, one a line; its class without any."""
-    stack = getattr(model, "costs", None) or getattr(getattr(model, "differential", None), "costs", None)
-    return "\n".join(repr(term) for term in getattr(stack, "terms", ())) or type(model).__name__
+    return "\n".join(map(repr, model.model_parts.terms)) or type(model).__name__

@@ -98,11 +98,9 @@ class Trials:
         else:
             self.gaps[:] = gaps
             if gaps[0].any():
+                state = self.evaluator.state
                 for lane in range(self.width):
-                    part = (self._lengths[lane] - 1.0) * gaps[0]
-                    self._starts[lane] = self.evaluator.state.integrate_unchecked(
-                        x0, part
-                    )  # without checks of what was checked
+                    self._starts[lane] = state.integrate_unchecked(x0, (self._lengths[lane] - 1.0) * gaps[0])
 
     def totals(self, count: int) -> list[float]:
         """Costs of the first `count` lanes of the last run [cost]."""

@@ -12,6 +12,7 @@ from casadi import SX
 
 from trajopt.actions.expansion import Expansion, Lift, Multipliers, Point, Values
 from trajopt.actions.expression import ActionModelExpression
+from trajopt.actions.parts import ModelParts
 from trajopt.actions.second_order_jacobian import lift_size
 from trajopt.actions.terminal_expansion import end_expansion, end_values
 from trajopt.actuation import ActuationModelFloatingBase, ActuationModelFull
@@ -112,6 +113,10 @@ class ActionModelSimulator(ActionModelExpression):
         }
         options = {"dt": dt, "constraints": constraints, "actuation": motors}
         self._arguments = (simulator, costs), options
+
+    @property
+    def model_parts(self) -> ModelParts:
+        return ModelParts(costs=self.costs, actuation=self.actuation)
 
     def _check_solution(self, stack: CostStack | ConstraintStack) -> None:
         """Raises an error for terms of what the step does not tell."""

@@ -33,8 +33,7 @@ _KINDS = {f.name: {"int": int, "bool": bool}.get(str(f.type), float) for f in fi
 
 def write(path: str | Path, solution: Solution) -> Path:
     """Writes everything but the problem's functions; see `Solution.save`."""
-    from trajopt.solution.description import describe
-    from trajopt.solution.plain import pack
+    from trajopt.solution.description import written
 
     path = check_npz(path)
     arrays = {name: getattr(solution, name) for name in (*_ARRAYS, *_OPTIONAL)}
@@ -42,7 +41,7 @@ def write(path: str | Path, solution: Solution) -> Path:
     arrays |= {f"parameter/{name}": value for name, value in solution.parameters.items()}
     arrays |= {f"multiplier/{name}": value for name, value in solution.multipliers.items()}
     arrays |= {f"history/{name}": np.array([getattr(r, name) for r in solution.history]) for name in COLUMNS}
-    described = json.dumps(pack(describe(solution), arrays))
+    described = written(solution, arrays)
     facts = {"format": FORMAT, "status": solution.status.name, **{name: getattr(solution, name) for name in _FACTS}}
     facts["compile_seconds"] = solution.compile_seconds
     try:
@@ -55,7 +54,7 @@ def write(path: str | Path, solution: Solution) -> Path:
 
 def read(path: str | Path) -> dict[str, Any]:
     """The fields of the solution in a file; see `Solution.load`."""
-    from trajopt.solution.plain import unpack
+    from trajopt.solution import description
 
     path = check_path("path", path)
     arrays = _arrays(path)
@@ -70,7 +69,7 @@ def read(path: str | Path) -> dict[str, Any]:
             "compile_seconds": facts.get("compile_seconds", 0.0),  # files of earlier versions have none
             "status": SolverStatus[facts["status"]],
             "history": _history(arrays),
-            "description": unpack(json.loads(str(arrays.pop("description", "null"))), arrays),
+            "described": description.read(str(arrays.pop("description", "null")), arrays),
         }
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidArgumentError(f"path: {path} cannot be read as a saved solution: {error}") from error

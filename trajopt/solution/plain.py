@@ -16,10 +16,9 @@ from trajopt.analysis.lines import Line
 from trajopt.analysis.reached import Reached
 from trajopt.robots import Robot, Shape
 from trajopt.robots.skeleton import Skeleton, Solid
-from trajopt.solution.description import Description
 from trajopt.types import Reals
 
-_KINDS = (ConstraintRows, Description, Foot, LeggedMotion, Line, Reached, Shape, Skeleton, Solid)
+_KINDS = (ConstraintRows, Foot, LeggedMotion, Line, Reached, Shape, Skeleton, Solid)
 _CLASSES = {cls.__name__: cls for cls in _KINDS}
 _LOG = logging.getLogger(__name__)
 

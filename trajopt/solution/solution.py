@@ -10,19 +10,17 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.costates import adjoint
-from trajopt.checks import check_flag
 from trajopt.errors import InvalidArgumentError
-from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.lazy import above
-from trajopt.robots import Robot
 from trajopt.shooting import inspection
 from trajopt.solution import file
+from trajopt.solution.described import DescribedMotion
 from trajopt.solution.record import IterationRecord, SolverStatus
 from trajopt.solution.seconds import time_words
 from trajopt.types import Reals
@@ -33,11 +31,10 @@ if TYPE_CHECKING:
     from trajopt.analysis import MonteCarlo, StateCovariance
     from trajopt.display import View
     from trajopt.shooting import ShootingProblem
-    from trajopt.solution.description import Description
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solution(ExplainsAttributes):
+class Solution(DescribedMotion):
     """A trajectory, how it was found, and what the solver knows beside it.
 
     Attributes:
@@ -60,8 +57,8 @@ class Solution(ExplainsAttributes):
         multipliers: Lagrange multipliers by kind, if the solver has them: "constraints" (T + 1, nc), of which `prices`
             has each constraint's, and "dynamics" (T + 1, ndx) of SolverSQP.
         problem: The problem; None after `load` without one.
-        description: Names, units and numbers of the problem that a file keeps for tables and pictures; else None.
         parameters: Values of the problem's parameters when it was solved, by name: one row a knot that has it.
+        described: Attributes of `description` that a file keeps, which count without the problem.
     """
 
     xs: Reals
@@ -82,7 +79,13 @@ class Solution(ExplainsAttributes):
     multipliers: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
     problem: ShootingProblem | None = field(default=None, repr=False, compare=False)
     parameters: Mapping[str, Reals] = field(default_factory=dict, repr=False, compare=False)
-    description: Description | None = field(default=None, repr=False, compare=False)
+    described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        from trajopt.solution.description import completed
+
+        before = state.pop("description", None)  # of an object that revision 2720678 has pickled
+        vars(self).update({"described": {} if before is None else completed(vars(before))} | state)
 
     @property
     def converged(self) -> bool:
@@ -99,67 +102,8 @@ class Solution(ExplainsAttributes):
     @property
     def times(self) -> Reals | None:
         """Time of each knot from 0 (T + 1,) [s]; None if a knot has no time step, or if it is not known."""
-        if self.problem is not None:
-            with self.as_solved() as problem:
-                return problem.times
-        return None if self.description is None or self.description.times is None else self.description.times.copy()
-
-    @property
-    def robot(self) -> Robot | None:
-        """The robot; None if the state has none, or if it is not known."""
-        if self.problem is not None:
-            return getattr(self.problem.state, "robot", None)
-        return None if self.description is None else self.description.robot
-
-    @property
-    def coordinate_names(self) -> tuple[str, ...]:
-        """Name of each coordinate of a state (nx,)."""
-        if self.problem is not None:
-            return tuple(self.problem.state.coordinate_names)
-        unknown = tuple(f"x{i}" for i in range(self.xs.shape[1]))
-        return unknown if self.description is None else self.description.coordinate_names
-
-    @property
-    def coordinate_units(self) -> tuple[str, ...]:
-        """Unit of each coordinate of a state (nx,); "-" for a pure number such as those of a quaternion."""
-        if self.problem is not None:
-            from trajopt.analysis.lines import coordinate_units
-
-            return coordinate_units(self.problem.state)
-        return ("-",) * self.xs.shape[1] if self.description is None else self.description.coordinate_units
-
-    @property
-    def control_names(self) -> tuple[str, ...]:
-        """Name of each control (nu,)."""
-        if self.problem is not None:
-            return inspection.controls(self.problem).names
-        unknown = inspection.Controls.unnamed(self.us.shape[1]).names
-        return unknown if self.description is None else self.description.control_names
-
-    @property
-    def control_units(self) -> tuple[str, ...]:
-        """Unit of each control (nu,); "-" where it is not known."""
-        if self.problem is not None:
-            from trajopt.analysis.lines import lines_of
-
-            return tuple(line.unit or "-" for line in lines_of(self) if line.group == "control")
-        return ("-",) * self.us.shape[1] if self.description is None else self.description.control_units
-
-    def frame_path(self, frame: str, *, placements: bool = False) -> Reals:
-        """Path of a frame of the robot: its positions in the world, shape (T + 1, 3) [m].
-
-        Args:
-            frame: Name of the frame, one of `robot.frame_names`.
-            placements: Whether to return placements T_world_frame instead, homogeneous matrices (T + 1, 4, 4) [-, m].
-
-        Raises:
-            UnknownNameError: The robot has no such frame.
-            InvalidArgumentError: The solution has no robot.
-        """
-        check_flag("placements", placements)
-        robot = self._robot()
-        found = robot.placement(self.xs[:, : robot.nq], frame)
-        return found if placements else found[:, :3, 3].copy()
+        times = self.description.times
+        return None if times is None else times.copy()
 
     def com_path(self) -> Reals:
         """Path of the robot's centre of mass in the world, shape (T + 1, 3) [m].
@@ -169,12 +113,6 @@ class Solution(ExplainsAttributes):
         """
         robot = self._robot()
         return robot.com(self.xs[:, : robot.nq])
-
-    def _robot(self) -> Robot:
-        from trajopt.analysis.basics import robot_of
-
-        robot_of(self)
-        return cast("Robot", self.robot)
 
     def _repr_html_(self) -> str:
         return above("plotting.notebook.html_of_solution")(self)
@@ -206,10 +144,7 @@ class Solution(ExplainsAttributes):
 
         Rows that the control can't change at knot 0, where x0 is given, are reported, though no solver enforces them.
         """
-        if self.problem is None and self.description is not None:
-            return {rows.name: rows.violations for rows in self.description.constraints}
-        with self.as_solved() as problem:
-            return inspection.violations(problem, self.xs, self.us)
+        return self._copies(self.description.violations)
 
     def prices(self) -> dict[str, Reals]:
         """Lagrange multipliers of each constraint by name: (T + 1, n) [cost per unit of the row], 0 where inactive.
@@ -217,26 +152,15 @@ class Solution(ExplainsAttributes):
         Positive at an upper bound, negative at a lower one; the cost falls by its size for each unit by which the bound
         is moved away. 0 also where a knot has no such row. Empty if the solver has no multipliers.
         """
-        if self.problem is None and self.description is not None:
-            known = {rows.name: rows.multipliers for rows in self.description.constraints}
-            return {name: np.nan_to_num(each) for name, each in known.items() if each is not None}
-        with self.as_solved() as problem:
-            y = self.multipliers.get("constraints")
-            return {} if y is None else inspection.rows_by_name(problem, y)
+        return self._copies(self.description.prices)
 
     def cost_terms(self) -> dict[str, Reals]:
         """Contribution of each cost term by knot, (T + 1,) [cost]; NaN where a knot has no such term."""
-        if self.problem is None and self.description is not None and self.description.cost_terms is not None:
-            return {name: values.copy() for name, values in self.description.cost_terms.items()}
-        with self.as_solved() as problem:
-            return inspection.cost_terms(problem, self.xs, self.us)
+        return self._copies(self.description.cost_terms)
 
     def contact_forces(self) -> dict[str, Reals]:
         """Force of each contact, or impulse, at the running knots; see `trajopt.shooting.contact_forces`."""
-        if self.problem is None and self.description is not None and self.description.contact_forces is not None:
-            return {name: values.copy() for name, values in self.description.contact_forces.items()}
-        with self.as_solved() as problem:
-            return inspection.contact_forces(problem, self.xs, self.us)
+        return self._copies(self.description.contact_forces)
 
     def torques(self) -> dict[str, Reals]:
         """Torque, or force, of each motor of the robot by its joint's name, (T,) [N m, N]; empty without motors.
@@ -244,11 +168,13 @@ class Solution(ExplainsAttributes):
         They are the controls of forward dynamics, and follow from those of inverse dynamics; see
         `trajopt.shooting.torques`.
         """
-        if self.problem is None and self.description is not None:
-            efforts = ("torque", "force")
-            return {line.name: line.values.copy() for line in self.description.lines if line.quantity in efforts}
-        with self.as_solved() as problem:
-            return inspection.torques(problem, self.xs, self.us)
+        return self._copies(self.description.torques)
+
+    def _copies(self, arrays: Mapping[str, Reals] | None) -> dict[str, Reals]:
+        """Copies of arrays by name, which a solution without its problem may lack."""
+        if arrays is None:
+            raise _without_problem()
+        return {name: values.copy() for name, values in arrays.items()}
 
     def covariance(
         self, noise: npt.ArrayLike, *, initial: npt.ArrayLike = 0.0, feedback: bool = True
@@ -320,9 +246,7 @@ class Solution(ExplainsAttributes):
     def as_solved(self) -> Iterator[ShootingProblem]:
         """The problem, with the parameter values and x0 of the solve."""
         if self.problem is None:
-            raise InvalidArgumentError(
-                "problem: this solution was loaded without one; use Solution.load(path, problem)"
-            )
+            raise _without_problem()
         with inspection.with_values(self.problem, self.parameters, self.x0):
             yield self.problem
 
@@ -374,20 +298,22 @@ class Solution(ExplainsAttributes):
         Raises:
             InvalidArgumentError: The file is not one that `save` wrote, or the problem has other sizes or coordinates.
         """
-        found = file.read(path)
-        if problem is not None:
-            inspection.check_problem(problem)
-        if problem is not None and (problem.T, problem.state.nx) != (len(found["us"]), found["xs"].shape[1]):
-            raise InvalidArgumentError(
-                f"problem: T = {problem.T}, nx = {problem.state.nx}; the solution has T = {len(found['us'])}, "
-                f"nx = {found['xs'].shape[1]}"
-            )
-        solution = cls(**found)
+        solution = cls(**file.read(path))
         if problem is None:
             return solution
-        if solution.description is not None and solution.coordinate_names != tuple(problem.state.coordinate_names):
+        inspection.check_problem(problem)
+        if (problem.T, problem.state.nx) != (len(solution.us), solution.xs.shape[1]):
+            raise InvalidArgumentError(
+                f"problem: T = {problem.T}, nx = {problem.state.nx}; the solution has T = {len(solution.us)}, "
+                f"nx = {solution.xs.shape[1]}"
+            )
+        if solution.description.known and solution.coordinate_names != tuple(problem.state.coordinate_names):
             raise InvalidArgumentError(
                 f"problem: its state has coordinates {', '.join(problem.state.coordinate_names)}; the solution has "
                 f"{', '.join(solution.coordinate_names)}; pass the problem that it solves"
             )
         return dataclasses.replace(solution, problem=problem)
+
+
+def _without_problem() -> InvalidArgumentError:
+    return InvalidArgumentError("problem: this solution was loaded without one; use Solution.load(path, problem)")

@@ -40,12 +40,10 @@ def write_csv(path: str | Path, solution: Solution) -> Path:
 
 def _forces(solution: Solution) -> dict[str, Reals]:
     """Elements of contact forces (T,) by their headers, those of impulses apart; none where they are not known."""
-    if solution.problem is None and (solution.description is None or solution.description.contact_forces is None):
-        return {}
     columns: dict[str, Reals] = {}
     times = solution.times
     sudden = np.full(len(solution.us), False) if times is None else np.diff(times) == 0.0  # touch-downs
-    for name, rows in solution.contact_forces().items():
+    for name, rows in (solution.description.contact_forces or {}).items():
         axes = _AXES.get(rows.shape[1], tuple(f"{i} [N]" for i in range(rows.shape[1])))
         hits = sudden & np.isfinite(rows).any(axis=1)
         parts = [("", axes, ~hits)] if (~hits & np.isfinite(rows).any(axis=1)).any() or not hits.any() else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import casadi as ca
 import numpy as np
@@ -20,6 +20,9 @@ from trajopt.states import derived
 from trajopt.states.arguments import check_names, check_tangent_bounds
 from trajopt.states.sampling import random_generator, uniform_within
 from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.robots import Robot
 
 Which = Literal["both", "first", "second"]
 
@@ -72,6 +75,9 @@ class StateAbstract(ExplainsAttributes, ABC):
 
     proven = False
     """Whether the constructor can do without the trial of the formulas, as for the tested states of this package."""
+
+    robot: Robot | None = None
+    """The robot whose state it is; None of others."""
 
     nx: int
     ndx: int

@@ -88,9 +88,8 @@ def check_formulas(state: StateAbstract) -> None:
         _check_equal(f"{name}.sx_integrate", f"x ⊕ 0 = x at x = {where}", state.integrate_unchecked(x, none), x)
         _check_equal(f"{name}.sx_difference", f"x ⊖ x = 0 at x = {where}", state.difference_unchecked(x, x), none)
         there = state.integrate_unchecked(x, step)
-        _check_equal(
-            f"{name}.sx_difference", f"(x ⊕ dx) ⊖ x = dx at x = {where}", state.difference_unchecked(x, there), step
-        )
+        back = state.difference_unchecked(x, there)
+        _check_equal(f"{name}.sx_difference", f"(x ⊕ dx) ⊖ x = dx at x = {where}", back, step)
         slope = state._jdifference(x, x)[1]
         _check_equal(
             f"{name}.sx_difference", f"d(x' ⊖ x)/dx' = 1 at x' = x = {where}", slope, np.eye(state.ndx), _GUARD

@@ -47,6 +47,8 @@ class StateMultibody(StateAbstract):
 
     proven = True
 
+    robot: Robot
+
     def __init__(self, robot: Robot, *, lower: npt.ArrayLike | None = None, upper: npt.ArrayLike | None = None) -> None:
         if not isinstance(robot, Robot):
             raise InvalidArgumentError(

@@ -107,7 +107,8 @@ def test_rows_of_cones_have_names_and_units() -> None:
         assert torque["xyz".index(name[-1])] == (1.0 if name[-2] == "+" else -1.0)
     assert (units[:9], units[9:]) == (("N",) * 9, ("N m",) * 12)
     assert row_names(ResidualModelContactCoPPosition(state, "foot", (0.2, 0.1)), 4)[3] == ("tipping -y", "N m")
-    assert row_names(None, 2) == [("0", "-"), ("1", "-")]
+    assert row_names(trajopt.ResidualModelCoMPosition(state), 2) == [("0", "m"), ("1", "m")]  # rows of another number
+    assert row_names(trajopt.ResidualModelState(state), 2) == [("0", "-"), ("1", "-")]
 
 
 def test_a_gait_names_the_sides_of_its_cones() -> None:

@@ -15,9 +15,11 @@ from trajopt.actions.base import check_names, check_units
 from trajopt.actions.data import ActionData
 from trajopt.actions.expansion import Implicit, Stage, StageExpansion, StageValues
 from trajopt.actions.terms import Terms, name_of
+from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.checks import check_array, check_count, check_limits
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.contacts.implicit_node import ImplicitNode
+from trajopt.contacts.stack import ContactStack
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
@@ -52,6 +54,8 @@ class DifferentialActionModelAbstract(Model):
 
     set_by_base = ("state", "nu", "costs", "constraints")
     second_order = True
+    actuation: ActuationModelAbstract | None = None
+    contacts: ContactStack | None = None
     exact_hessian = False
     """Whether second derivatives of the dynamics are short enough to be written as one expression."""
     node_hessian = False

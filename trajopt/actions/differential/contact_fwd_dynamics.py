@@ -56,6 +56,9 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
     state: StateMultibody
     node_hessian = True
 
+    actuation: ActuationModelAbstract
+    contacts: ContactStack
+
     def __init__(
         self,
         state: StateAbstract,

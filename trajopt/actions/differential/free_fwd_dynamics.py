@@ -41,6 +41,8 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
 
     implicit_hessian = True
 
+    actuation: ActuationModelAbstract
+
     def __init__(
         self,
         state: StateAbstract,

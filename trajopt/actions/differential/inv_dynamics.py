@@ -53,6 +53,9 @@ class DifferentialActionModelInvDynamicsAbstract(DifferentialActionModelAbstract
 
     state: StateMultibody
 
+    actuation: ActuationModelAbstract
+    contacts: ContactStack
+
     def __init__(
         self,
         state: StateAbstract,

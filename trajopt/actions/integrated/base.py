@@ -16,6 +16,7 @@ from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.expansion import Expansion, Multipliers, Point, Stage, Values
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.lagrangian import add_lagrangian_hessian
+from trajopt.actions.parts import ModelParts
 from trajopt.actions.terminal_expansion import end_expansion, end_values
 from trajopt.checks import check_non_negative, check_positive
 from trajopt.costs.cost_stack import CostStack
@@ -73,6 +74,11 @@ class IntegratedActionModelAbstract(ActionModelExpression):
 
     def parameters(self) -> dict[str, Parameter]:
         return {**super().parameters(), **self.differential.parameters()}
+
+    @property
+    def model_parts(self) -> ModelParts:
+        d = self.differential
+        return ModelParts(differential=d, costs=d.costs, contacts=d.contacts, actuation=d.actuation)
 
     @property
     def stage_nu(self) -> int:

@@ -24,11 +24,11 @@ def clamped_controls(solution: Solution, slope: Reals) -> npt.NDArray[np.bool_]:
         solution: The solution.
         slope: Its stationarity (T, nu) [cost per unit of u].
     """
-    problem, us = solution.problem, solution.us
-    if problem is None or solution.solver not in _BOX_SOLVERS:
+    us = solution.us
+    if solution.solver not in _BOX_SOLVERS:
         return np.zeros(us.shape, dtype=np.bool_)
     lower, upper = np.full(us.shape, -np.inf), np.full(us.shape, np.inf)
-    for t, model in enumerate(problem.running):
+    for t, model in enumerate(solution.description.models[:-1]):
         lower[t, : model.nu], upper[t, : model.nu] = model.lower, model.upper
     low = (us - lower <= TOUCH * np.maximum(1.0, np.abs(lower))) & (slope > 0.0)
     return np.asarray(low | (upper - us <= TOUCH * np.maximum(1.0, np.abs(upper))) & (slope < 0.0))

@@ -39,8 +39,6 @@ def left_domain(solution: Solution) -> str:
 
 def _terms_not_finite(solution: Solution, knot: int, x: Reals, u: Reals) -> list[str]:
     """Names of the cost terms that are not finite at a state and a control of a knot; none where nobody knows."""
-    if solution.problem is None:
-        return []
     xs, us = solution.xs.copy(), solution.us.copy()
     xs[knot], us[min(knot, len(us) - 1)] = x, u
     try:

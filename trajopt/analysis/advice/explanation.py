@@ -22,10 +22,8 @@ from trajopt.analysis.advice.constraints import constraint_lines, moving_the_sta
 from trajopt.analysis.advice.domain import left_domain
 from trajopt.analysis.advice.facts import curvature_left_out, gap_left, guess_lost, has_black_boxes, other_solvers
 from trajopt.analysis.advice.missed_goals import misses, out_of_reach
-from trajopt.analysis.basics import has_cost_terms
 from trajopt.analysis.constraints import HELD
 from trajopt.analysis.report import tipping_words, tips
-from trajopt.shooting import inspection
 from trajopt.solution.record import SolverStatus
 from trajopt.solution.seconds import time_words
 
@@ -66,9 +64,10 @@ def _at(solution: Solution, knot: int) -> str:
 
 def _terms(solution: Solution) -> list[str]:
     """The three largest terms, each with the knot where it is largest."""
-    if not has_cost_terms(solution):
+    known = solution.description.cost_terms
+    if known is None:
         return []
-    terms = {name: np.nan_to_num(values) for name, values in solution.cost_terms().items()}
+    terms = {name: np.nan_to_num(values) for name, values in known.items()}
     total = sum(float(np.abs(v).sum()) for v in terms.values()) or 1.0
     lines = []
     for name, values in sorted(terms.items(), key=lambda item: -np.abs(item[1]).sum())[:3]:
@@ -87,7 +86,7 @@ def _optimality(solution: Solution) -> list[str]:
     if slope.size == 0:
         return [line + "there is no control"]
     knot, control = (int(i) for i in np.unravel_index(slope.argmax(), slope.shape))
-    name = inspection.controls(solution.problem).names[control] if solution.problem is not None else f"u{control}"
+    name = solution.control_names[control]
     steepest = line + f"steepest control {name!r} at {_at(solution, knot)}: dJ/du = {slope.max():.2g}"
     return [steepest, *clamped_words(solution, clamped)]
 
@@ -124,7 +123,7 @@ def _cure_of_limits(solution: Solution, quantities: set[str]) -> str:
     controls = quantities <= {"control", "force", "torque"} and not any(
         name.startswith("a:") for name in solution.control_names
     )
-    if getattr(solution.problem, "schedule", None) is not None:
+    if solution.description.schedule is not None:
         code = "gait_problem(..., limits=True)"
     elif solution.robot is not None:
         code = "constraints=ConstraintStack.of_robot(state, actuation) of the dynamics"
@@ -226,8 +225,7 @@ def _no_decrease(solution: Solution, constraints: Sequence[ConstraintRows]) -> s
 
 def _unbounded(solution: Solution) -> str:
     """Names the most negative term."""
-    terms = solution.cost_terms() if solution.problem is not None else {}
-    totals = {name: float(np.nansum(values)) for name, values in terms.items()}
+    totals = {name: float(np.nansum(values)) for name, values in (solution.description.cost_terms or {}).items()}
     if not totals:
         return "give every cost a least value"
     name = min(totals, key=totals.__getitem__)
@@ -239,13 +237,13 @@ def _unbounded(solution: Solution) -> str:
 
 def _indefinite(solution: Solution) -> str:
     """Names the control without curvature at the knot where the Cholesky factorisation failed."""
-    t, problem = solution.failed_knot, solution.problem
-    if t is None or problem is None:
+    t = solution.failed_knot
+    if t is None or solution.problem is None:
         return "give every control a cost > 0 at every knot"
-    with inspection.with_values(problem, solution.parameters, solution.x0):
+    with solution.as_solved() as problem:
         Luu = problem.calc_diff(solution.xs, solution.us).Luu[t]
     values, vectors = np.linalg.eigh(Luu)
-    control = inspection.controls(problem).names[int(np.abs(vectors[:, 0]).argmax())]
+    control = solution.control_names[int(np.abs(vectors[:, 0]).argmax())]
     return (
         f"at {_at(solution, t)} the cost has curvature {values[0]:.2g} along control {control!r}: give it a cost > 0, "
         "such as ResidualModelControl with a small weight"

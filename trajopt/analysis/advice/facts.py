@@ -27,11 +27,9 @@ LOST = 10.0
 
 def gap_left(solution: Solution) -> str:
     """The largest gap in words, of a trajectory that its controls don't lead along; empty without any, or unknown."""
-    if solution.problem is None:
-        return ""
     try:
         gaps = np.abs(solution.gaps()).max(axis=1, initial=0.0)
-    except TrajoptError:  # a black box that fails on the trajectory
+    except TrajoptError:  # a black box that fails on the trajectory; or there is no problem
         return ""
     knot = int(gaps.argmax())
     if not gaps[knot] > HELD:
@@ -43,10 +41,7 @@ def gap_left(solution: Solution) -> str:
 
 def has_black_boxes(solution: Solution) -> bool:
     """Whether a knot of the problem is no expression; a file doesn't tell, and counts as none."""
-    if solution.problem is None:
-        return False
-    models = (*solution.problem.running, solution.problem.terminal)
-    return any(not isinstance(model, ActionModelExpression) for model in models)
+    return any(not isinstance(model, ActionModelExpression) for model in solution.description.models)
 
 
 def curvature_left_out(solution: Solution) -> str:
@@ -99,9 +94,7 @@ def _ratio(recent: Sequence[IterationRecord]) -> str:
 
 def _has_exact_hessians(solution: Solution) -> bool:
     """Whether all models of the problem have them; a file doesn't tell, and counts as if."""
-    if solution.problem is None:
-        return True
-    models = (*solution.problem.running, solution.problem.terminal)
+    models = solution.description.models
     return all(isinstance(model, ActionModelExpression) and model.has_lagrangian_hessian for model in models)
 
 
@@ -122,8 +115,6 @@ def guess_lost(solution: Solution) -> str:
 
 def other_solvers(solution: Solution) -> str:
     """Other solvers that take the problem, as "SolverDDP and SolverSQP"; empty if there are none."""
-    problem, names = solution.problem, ["SolverDDP", "SolverFDDP", "SolverSQP"]
-    constrained = problem is not None and (problem.constraint_names or problem.start != "fixed")
-    if constrained or (solution.description is not None and solution.description.constraints):
-        names = ["SolverSQP"]
+    constrained = solution.description.constraint_names or solution.description.start != "fixed"
+    names = ["SolverSQP"] if constrained else ["SolverDDP", "SolverFDDP", "SolverSQP"]
     return " and ".join(name for name in names if name != solution.solver)

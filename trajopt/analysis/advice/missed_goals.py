@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.analysis.goals import goals_of
-from trajopt.analysis.references import terms_of
+from trajopt.costs.cost_stack import CostTerm
+from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def misses(solution: Solution) -> list[str]:
     """One sentence for each goal of a frame's position that the motion ends far from; none without such goals."""
     if solution.robot is None or not np.all(np.isfinite(solution.xs)):
         return []
-    return [words for frame, point in goals_of(solution) for words in _miss(solution, frame, point)]
+    return [words for frame, point in solution.description.goals for words in _miss(solution, frame, point)]
 
 
 def _miss(solution: Solution, frame: str, point: Reals) -> Iterator[str]:
@@ -39,7 +39,7 @@ def _miss(solution: Solution, frame: str, point: Reals) -> Iterator[str]:
 
 def out_of_reach(solution: Solution) -> bool:
     """Whether a frame is to be where no posture gets it."""
-    return solution.robot is not None and any(_beyond(solution, *goal) for goal in goals_of(solution))
+    return solution.robot is not None and any(_beyond(solution, *goal) for goal in solution.description.goals)
 
 
 def _beyond(solution: Solution, frame: str, point: Reals) -> str:
@@ -54,8 +54,9 @@ def _beyond(solution: Solution, frame: str, point: Reals) -> str:
 
 def _term(solution: Solution, frame: str) -> str:
     """Name of the terminal cost term on a frame; empty where it is a constraint, or a file does not keep the name."""
-    for term in terms_of(getattr(solution.problem, "terminal", None)):
-        if getattr(term.residual, "frame", None) == frame and f"{term.name}.reference" in solution.parameters:
+    for term in solution.description.terminal_items:
+        on_frame = isinstance(term.residual, ResidualModelMultibody) and term.residual.frame == frame
+        if isinstance(term, CostTerm) and on_frame and f"{term.name}.reference" in solution.parameters:
             return term.name
     return ""
 

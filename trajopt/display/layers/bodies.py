@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pinocchio as pin
 
-from trajopt.analysis.poses import poses_of
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import hull, quaternion, rgb, turned_up
-from trajopt.display.layers.known import beads, film, has_place, has_skeleton
+from trajopt.display.layers.known import beads, film, has_place
 from trajopt.display.layers.vehicles import build_vehicle
 from trajopt.plotting.style import GREY, PALETTE, RAMP
 from trajopt.types import Reals
@@ -93,7 +92,7 @@ class PoseBody(Layer):
         self.at(0.0)
 
     def follow(self, xs: Reals) -> None:
-        poses = poses_of(replace(self.solution, xs=xs))
+        poses = replace(self.solution, xs=xs).description.poses
         assert poses is not None
         self._poses = poses
 
@@ -148,14 +147,15 @@ class Beads(Layer):
 
 def is_skeleton(solution: Solution) -> bool:
     """Whether a solution without a robot has a model that draws a skeleton."""
-    return solution.robot is None and has_skeleton(solution)
+    return solution.robot is None and solution.description.skeleton is not None
 
 
 def is_pose(solution: Solution) -> bool:
     """Whether the states of a solution without robot and skeleton are poses."""
-    return solution.robot is None and not has_skeleton(solution) and poses_of(solution) is not None
+    description = solution.description
+    return description.robot is None and description.skeleton is None and description.poses is not None
 
 
 def is_placeless(solution: Solution) -> bool:
     """Whether the state of a solution, which is known by its names, has no place in space."""
-    return (solution.problem is not None or solution.description is not None) and not has_place(solution)
+    return solution.description.known and not has_place(solution)

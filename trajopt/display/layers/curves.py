@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.analysis.basics import has_cost_terms
 from trajopt.analysis.lines import panels_of
 from trajopt.display.layers.base import Panel
 from trajopt.display.layers.known import film
@@ -86,10 +85,8 @@ def charts_of(solution: Solution) -> list[Chart]:
 
 def _cost_terms(solution: Solution) -> dict[str, Reals]:
     """Cost terms over the knots (T + 1,); none where they cannot be computed."""
-    if not has_cost_terms(solution):
-        return {}
     try:
-        return solution.cost_terms()
+        return dict(solution.description.cost_terms or {})
     except TrajoptError:  # such as a state that is not finite, of a solve that failed
         return {}
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trajopt.analysis.basics import time_axis
-from trajopt.analysis.poses import poses_of
-from trajopt.analysis.skeleton import model_skeleton
 from trajopt.plotting.film import KNOT, Film, body_of, film_of, filmed
 from trajopt.robots.skeleton import Skeleton
 from trajopt.types import Reals
@@ -40,16 +38,8 @@ def trails_of(solution: Solution) -> Reals:
 
 def has_place(solution: Solution) -> bool:
     """Whether a solution has a robot, a pose, or a model with a skeleton."""
-    return solution.robot is not None or has_skeleton(solution) or poses_of(solution) is not None
-
-
-def has_skeleton(solution: Solution) -> bool:
-    """Whether the model of a solution draws its own skeleton; nothing is evaluated."""
-    problem = solution.problem
-    if problem is None:
-        return model_skeleton(solution) is not None
-    models: list[Any] = [*problem.running[:1], problem.terminal]
-    return any(hasattr(m, "skeleton") or hasattr(getattr(m, "differential", None), "skeleton") for m in models)
+    description = solution.description
+    return any(part is not None for part in (description.robot, description.skeleton, description.poses))
 
 
 def beads(xs: Reals) -> Reals:

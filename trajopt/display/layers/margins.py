@@ -105,6 +105,4 @@ def _closest(distances: Any, counted: Any, equation: Any) -> int:
 
 def has_constraints(solution: Solution) -> bool:
     """Whether there are constraints to show; nothing is evaluated."""
-    if solution.problem is None:
-        return solution.description is not None and bool(solution.description.constraints)
-    return bool(getattr(solution.problem, "nc", 0))
+    return bool(solution.description.constraint_names)

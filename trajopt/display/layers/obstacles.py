@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.analysis.obstacles import Obstacle, obstacles_of
-from trajopt.analysis.spheres import simulated_contacts
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import fan, rgb, turned_up
 from trajopt.display.layers.known import film, size_of
@@ -105,7 +104,7 @@ class Planes(Layer):
 
 def planes_of(solution: Solution) -> list[tuple[Reals, float]]:
     """Unit normal n (3,) and offset d [m] of each plane n · p + d = 0 of the world, but for the level floor z = 0."""
-    surfaces = [contact.surface for contact in simulated_contacts(solution) if contact.surface.body is None]
+    surfaces = [contact.surface for contact in solution.description.spheres if contact.surface.body is None]
     rows = {tuple(np.ravel(surface.coefficients).tolist()) for surface in surfaces if isinstance(surface, Plane)}
     level = (0.0, 0.0, 1.0, 0.0)
     return [(np.array(row[:3]), float(row[3])) for row in sorted(rows) if row != level]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.analysis.references import knot_values
 from trajopt.display.layers.drawing import Color, rgb, turned_up
 from trajopt.display.layers.known import film, size_of
 from trajopt.plotting.style import PALETTE, RAMP
@@ -29,7 +28,7 @@ def build_vehicle(scene: Any, solution: Solution, name: str) -> str:
         name: Path of the frame.
     """
     controls = {control.removeprefix("u:") for control in solution.control_names}
-    known = {} if solution.problem is None else knot_values(solution)
+    known = solution.description.values
     half = _PART * size_of(film(solution))
     coordinates = {coordinate.rpartition(".")[2] for coordinate in solution.coordinate_names}
     if controls.issuperset(ROTORS):
