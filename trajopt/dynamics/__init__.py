@@ -1,7 +1,8 @@
 """Rigid-body algorithms as CasADi expressions of a pinocchio.Model."""
 
 from trajopt.dynamics.friction import SmoothFriction
-from trajopt.dynamics.lie import (
+from trajopt.dynamics.robot_expressions import RobotExpressions
+from trajopt.lie import (
     exp3,
     exp6,
     jexp3,
@@ -14,7 +15,6 @@ from trajopt.dynamics.lie import (
     quaternion_to_rotation,
     skew,
 )
-from trajopt.dynamics.robot_expressions import RobotExpressions
 
 __all__ = [
     "RobotExpressions",

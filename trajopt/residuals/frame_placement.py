@@ -9,8 +9,8 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.dynamics.lie import Log6
 from trajopt.instant import Instant
+from trajopt.lie import Log6
 from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.robots.placements import check_placement
 from trajopt.states.base import StateAbstract

@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 from casadi import SX
 
-from trajopt.dynamics import (
+from trajopt.lie import (
     exp3,
     exp6,
     jexp3,

@@ -17,17 +17,14 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
-from trajopt.dynamics.scalars import matrix3, plus, times
+from trajopt.lie.matrices import skew
+from trajopt.lie.scalars import matrix3
+from trajopt.lie.series import polynomial
 
 NEAR = 0.1  # x = θ² up to which series replace closed forms [rad²]
-DELTA = [1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600]
+DELTA = (1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600)
 """Coefficients of δ in powers of x: Bernoulli numbers, β = Σ |B_2k| x^(k-1) / (2k)!."""
-DELTA_SLOPE = [k * c for k, c in enumerate(DELTA)][1:]
-
-
-def skew(w: SX) -> SX:
-    """[w], SX (3, 3), with [w] x = w × x for w (3,)."""
-    return SX(ca.skew(w))
+DELTA_SLOPE = tuple(k * c for k, c in enumerate(DELTA))[1:]
 
 
 def quaternion_to_rotation(quaternion: SX) -> SX:
@@ -143,7 +140,7 @@ class Log6:
         near = t.x < NEAR
         # dδ/dx = (β² - 5 δ) / 2x, from β = 1/12 + x δ.
         delta_slope = ca.if_else(
-            near, _polynomial(t.x, DELTA_SLOPE), (square - 5 * t.delta) / (2 * ca.if_else(near, 1, t.x))
+            near, polynomial(DELTA_SLOPE, t.x), (square - 5 * t.delta) / (2 * ca.if_else(near, 1, t.x))
         )
         alpha = 1 - t.x * t.beta
         mixed, outer = alpha * t.beta, 3 * (square - t.delta)
@@ -175,8 +172,8 @@ class _Stumpff:
 def _stumpff(w: SX) -> _Stumpff:
     x = ca.dot(w, w)
     small = x < 0.25
-    c4 = _polynomial(x, [(-1) ** k / math.factorial(2 * k + 4) for k in range(6)])
-    c5 = _polynomial(x, [(-1) ** k / math.factorial(2 * k + 5) for k in range(6)])
+    c4 = polynomial(tuple((-1) ** k / math.factorial(2 * k + 4) for k in range(6)), x)
+    c5 = polynomial(tuple((-1) ** k / math.factorial(2 * k + 5) for k in range(6)), x)
     c3 = 1 / 6 - x * c5
     y = ca.if_else(small, 1, x)
     theta = ca.sqrt(y)
@@ -212,14 +209,14 @@ def _log_terms(r: SX) -> _LogTerms:
     n = ca.sqrt(ca.if_else(small, 1, square))
     inverse = 1 / ca.if_else(small, scalar, 1)
     z = square * inverse * inverse
-    series = inverse * _polynomial(z, [(-1) ** k / (2 * k + 1) for k in range(6)])
+    series = inverse * polynomial(tuple((-1) ** k / (2 * k + 1) for k in range(6)), z)
     # Where the scalar is negative, the same rotation has the opposite quaternion: ψ - π in place of ψ.
     half_angle = ca.atan2(n, scalar) - ca.if_else(scalar < 0, math.pi, 0)
     factor = 2 * ca.if_else(small, series, half_angle / n)
     x = factor * factor * square
     near = x < NEAR
     y = ca.if_else(near, 1, x)
-    delta_series = _polynomial(x, DELTA)
+    delta_series = polynomial(DELTA, x)
     alpha = factor * scalar / 2  # ψ cot ψ
     delta = ca.if_else(near, delta_series, ((1 - alpha) / y - 1 / 12) / y)
     return _LogTerms(factor * u, x, 1 / 12 + x * delta, delta)
@@ -274,11 +271,3 @@ def _triangular(j: SX, d: SX) -> SX:
 
 def _matrix(rows: list[list[SX]]) -> SX:
     return matrix3([row[j] for j in range(3) for row in rows])
-
-
-def _polynomial(x: SX, coefficients: list[float]) -> SX:
-    """Σ c_k x^k by Horner's rule."""
-    total = SX(coefficients[-1])
-    for c in reversed(coefficients[:-1]):
-        total = plus(SX(c), times(x, total))
-    return total

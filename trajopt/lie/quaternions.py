@@ -1,0 +1,46 @@
+"""Unit quaternions (x, y, z, w), Pinocchio's order, as expressions: product, inverse, rotation matrix."""
+
+from __future__ import annotations
+
+import casadi as ca
+from casadi import SX
+
+
+def multiply(a: SX, b: SX) -> SX:
+    """Product of two quaternions, shape (4,)."""
+    av, aw, bv, bw = a[:3], a[3], b[:3], b[3]
+    return ca.vertcat(aw * bv + bw * av + ca.cross(av, bv), aw * bw - ca.dot(av, bv))
+
+
+def conjugate(a: SX) -> SX:
+    """Inverse of a unit quaternion, shape (4,)."""
+    return ca.vertcat(-a[:3], a[3])
+
+
+def rotate(a: SX, v: SX) -> SX:
+    """R(a) v for a unit quaternion (4,) and a vector (3,), without forming R."""
+    twice = 2 * ca.cross(a[:3], v)
+    return v + a[3] * twice + ca.cross(a[:3], twice)
+
+
+def rotation_matrix(a: SX) -> SX:
+    """R(a) of a unit quaternion, shape (3, 3)."""
+    x, y, z, w = a[0], a[1], a[2], a[3]
+    x2, y2, z2 = 2 * x, 2 * y, 2 * z
+    xx, yy, zz, xy, xz, yz, wx, wy, wz = x2 * x, y2 * y, z2 * z, x2 * y, x2 * z, y2 * z, x2 * w, y2 * w, z2 * w
+    return ca.vertcat(
+        ca.horzcat(1 - (yy + zz), xy - wz, xz + wy),
+        ca.horzcat(xy + wz, 1 - (xx + zz), yz - wx),
+        ca.horzcat(xz - wy, yz + wx, 1 - (xx + yy)),
+    )
+
+
+def renormalise(a: SX) -> SX:
+    """One Newton step towards norm 1, a (3 - aᵀa)/2: Pinocchio's firstOrderNormalize."""
+    return a * (1.5 - 0.5 * ca.sumsqr(a))
+
+
+def tangent_columns(a: SX) -> SX:
+    """Columns a (e_i, 0) of quaternion products, shape (4, 3): twice the derivative of a exp(v) at v = 0."""
+    x, y, z, w = a[0], a[1], a[2], a[3]
+    return ca.blockcat([[w, -z, y], [z, w, -x], [-y, x, w], [-x, -y, -z]])
