@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
+from trajopt.lie.quaternions import rotation_entries
 from trajopt.types import Reals
 
 
@@ -77,12 +78,7 @@ def about_z(cosine: Reals, sine: Reals) -> Reals:
 
 def from_quaternions(q: Reals) -> Reals:
     """Rotations (3, 3, N) of quaternions x, y, z, w (4, N) of norm 1."""
-    x, y, z, w = q
-    R = np.empty((3, 3, q.shape[1]))
-    R[0, 0], R[0, 1], R[0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)
-    R[1, 0], R[1, 1], R[1, 2] = 2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)
-    R[2, 0], R[2, 1], R[2, 2] = 2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)
-    return R
+    return np.array(rotation_entries(*q))
 
 
 def to_quaternions(R: Reals) -> Reals:

@@ -12,8 +12,8 @@ from trajopt.lie.motions import (
     log3,
     log6,
     log6_and_jacobian,
-    quaternion_to_rotation,
 )
+from trajopt.lie.quaternions import quaternion_to_rotation
 
 __all__ = [
     "Log6",

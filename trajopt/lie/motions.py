@@ -27,21 +27,6 @@ DELTA = (1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 /
 DELTA_SLOPE = tuple(k * c for k, c in enumerate(DELTA))[1:]
 
 
-def quaternion_to_rotation(quaternion: SX) -> SX:
-    """Rotation SX (3, 3) of a unit quaternion (x, y, z, w), SX (4,) [-]: 1 + 2 w [u] + 2 [u]² with u = (x, y, z)."""
-    x, y, z, w = (quaternion[i] for i in range(4))
-    x2, y2, z2 = 2 * x, 2 * y, 2 * z
-    xx, xy, xz, yy, yz, zz = x * x2, x * y2, x * z2, y * y2, y * z2, z * z2
-    wx, wy, wz = w * x2, w * y2, w * z2
-    return _matrix(
-        [
-            [1 - (yy + zz), xy - wz, xz + wy],
-            [xy + wz, 1 - (xx + zz), yz - wx],
-            [xz - wy, yz + wx, 1 - (xx + yy)],
-        ]
-    )
-
-
 def exp3(w: SX) -> SX:
     """Rotation SX (3, 3) = 1 + a [w] + b [w]² of a rotation vector w (3,) [rad], Rodrigues' formula."""
     s = _stumpff(w)

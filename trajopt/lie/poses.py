@@ -15,7 +15,7 @@ from casadi import SX
 
 from trajopt.lie.coefficients import exp_coefficients, exp_slopes, log_coefficient, log_slope
 from trajopt.lie.matrices import block_triangular, dual_quadratic, quadratic
-from trajopt.lie.quaternions import rotation_matrix
+from trajopt.lie.quaternions import quaternion_to_rotation
 from trajopt.lie.rotations import log_quaternion
 
 
@@ -54,5 +54,5 @@ def jlog_pose(v: SX, w: SX, k: SX) -> tuple[SX, SX]:
 
 def inverse_adjoint(p: SX, a: SX) -> SX:
     """Adjoint of the inverse of a pose, shape (6, 6): [[Rᵀ, -Rᵀ [p]x], [0, Rᵀ]]."""
-    r = rotation_matrix(a).T
+    r = quaternion_to_rotation(a).T
     return block_triangular(r, -ca.mtimes(r, ca.skew(p)))

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import casadi as ca
 from casadi import SX
+
+from trajopt.lie.scalars import matrix3
+from trajopt.types import Reals
+
+T = TypeVar("T", SX, Reals)
 
 
 def multiply(a: SX, b: SX) -> SX:
@@ -23,16 +30,22 @@ def rotate(a: SX, v: SX) -> SX:
     return v + a[3] * twice + ca.cross(a[:3], twice)
 
 
-def rotation_matrix(a: SX) -> SX:
-    """R(a) of a unit quaternion, shape (3, 3)."""
-    x, y, z, w = a[0], a[1], a[2], a[3]
+def quaternion_to_rotation(quaternion: SX) -> SX:
+    """Rotation SX (3, 3) of a unit quaternion (x, y, z, w), SX (4,) [-]."""
+    entries = rotation_entries(*(quaternion[i] for i in range(4)))
+    return matrix3([row[j] for j in range(3) for row in entries])
+
+
+def rotation_entries(x: T, y: T, z: T, w: T) -> list[list[T]]:
+    """Rows of the rotation of a unit quaternion, 1 + 2 w [u] + 2 [u]² with u = (x, y, z); arrays or expressions."""
     x2, y2, z2 = 2 * x, 2 * y, 2 * z
-    xx, yy, zz, xy, xz, yz, wx, wy, wz = x2 * x, y2 * y, z2 * z, x2 * y, x2 * z, y2 * z, x2 * w, y2 * w, z2 * w
-    return ca.vertcat(
-        ca.horzcat(1 - (yy + zz), xy - wz, xz + wy),
-        ca.horzcat(xy + wz, 1 - (xx + zz), yz - wx),
-        ca.horzcat(xz - wy, yz + wx, 1 - (xx + yy)),
-    )
+    xx, xy, xz, yy, yz, zz = x * x2, x * y2, x * z2, y * y2, y * z2, z * z2
+    wx, wy, wz = w * x2, w * y2, w * z2
+    return [
+        [1 - (yy + zz), xy - wz, xz + wy],
+        [xy + wz, 1 - (xx + zz), yz - wx],
+        [xz - wy, yz + wx, 1 - (xx + yy)],
+    ]
 
 
 def renormalise(a: SX) -> SX:

@@ -137,7 +137,7 @@ class RotationSpace(ConfigurationSpace):
         return self._turn(q0, q1)[0]
 
     def jintegrate(self, q: SX, v: SX) -> tuple[SX, SX]:
-        return quaternions.rotation_matrix(rotations.exp_quaternion(v)).T, rotations.jexp_rotation(v)
+        return quaternions.quaternion_to_rotation(rotations.exp_quaternion(v)).T, rotations.jexp_rotation(v)
 
     def jdifference(self, q0: SX, q1: SX) -> tuple[SX, SX]:
         right, left = rotations.jlog_rotation(*self._turn(q0, q1))
@@ -224,10 +224,10 @@ class PoseSpace(ConfigurationSpace):
         return -left, right
 
     def tangent_basis(self, q: SX) -> SX:
-        return ca.diagcat(quaternions.rotation_matrix(q[3:]), 0.5 * quaternions.tangent_columns(q[3:]))
+        return ca.diagcat(quaternions.quaternion_to_rotation(q[3:]), 0.5 * quaternions.tangent_columns(q[3:]))
 
     def tangent_projection(self, q: SX) -> SX:
-        return ca.diagcat(quaternions.rotation_matrix(q[3:]).T, 2 * quaternions.tangent_columns(q[3:]).T)
+        return ca.diagcat(quaternions.quaternion_to_rotation(q[3:]).T, 2 * quaternions.tangent_columns(q[3:]).T)
 
     @staticmethod
     def _twist(q0: SX, q1: SX) -> tuple[SX, SX, SX]:
