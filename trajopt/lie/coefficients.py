@@ -10,10 +10,20 @@ are an own derivation.
 
 from __future__ import annotations
 
+import math
+
 import casadi as ca
 from casadi import SX
 
 from trajopt.lie.series import near_zero, polynomial
+
+NEAR = 4e-2
+"""θ² up to which series replace closed forms of C, D and of slopes [rad²]."""
+
+B = tuple((-1) ** i / math.factorial(2 * i + 2) for i in range(7))
+C = tuple((-1) ** i / math.factorial(2 * i + 3) for i in range(7))
+D = (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600)
+"""Coefficients of the series in t; those of D are Bernoulli numbers, |B_2n| / (2 n)! with n = i + 1."""
 
 
 def half_angle(t: SX) -> tuple[SX, SX]:
@@ -28,31 +38,38 @@ def half_angle(t: SX) -> tuple[SX, SX]:
 def exp_coefficients(t: SX) -> tuple[SX, SX, SX, SX]:
     """(cos(θ/2), sin(θ/2)/θ, B, C) for t = θ²."""
     cosine, half_sinc = half_angle(t)
-    small, safe = near_zero(t, 4e-2)
-    series = polynomial((1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800), t)
-    c = ca.if_else(small, series, (1 - 2 * half_sinc * cosine) / safe)
+    small, safe = near_zero(t, NEAR)
+    c = ca.if_else(small, polynomial(C[:5], t), (1 - 2 * half_sinc * cosine) / safe)
     return cosine, half_sinc, 2 * half_sinc**2, c
 
 
 def exp_slopes(t: SX, b: SX, c: SX) -> tuple[SX, SX]:
     """(2 dB/dt, 2 dC/dt) for t = θ², given B and C."""
-    small, safe = near_zero(t, 4e-2)
-    series_b = polynomial((-1 / 12, 1 / 180, -1 / 6720, 1 / 453600, -1 / 47900160, 1 / 7264857600), t)
-    series_c = polynomial((-1 / 60, 1 / 1260, -1 / 60480, 1 / 4989600, -1 / 622702080, 1 / 108972864000), t)
-    slope_b = ca.if_else(small, series_b, (1 - c * t - 2 * b) / safe)
-    slope_c = ca.if_else(small, series_c, (b - 3 * c) / safe)
+    small, safe = near_zero(t, NEAR)
+    slope_b = ca.if_else(small, polynomial(_slope(B), t), (1 - c * t - 2 * b) / safe)
+    slope_c = ca.if_else(small, polynomial(_slope(C), t), (b - 3 * c) / safe)
     return slope_b, slope_c
 
 
 def log_coefficient(t: SX, k: SX) -> SX:
     """D for t = θ², given k."""
-    small, safe = near_zero(t, 4e-2)
-    series = polynomial((1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000), t)
-    return ca.if_else(small, series, (1 - k) / safe)
+    small, safe = near_zero(t, NEAR)
+    return ca.if_else(small, polynomial(D[:6], t), (1 - k) / safe)
 
 
 def log_slope(t: SX, k: SX, d: SX) -> SX:
-    """2 dD/dt for t = θ², given k and D."""
-    small, safe = near_zero(t, 4e-2)
-    series = polynomial((1 / 360, 1 / 7560, 1 / 201600, 1 / 5987520, 691 / 130767436800, 1 / 6227020800), t)
-    return ca.if_else(small, series, (0.25 - (2 + k) * d) / safe)
+    """S = 2 dD/dt for t = θ², given k and D."""
+    small, safe = near_zero(t, NEAR)
+    return ca.if_else(small, polynomial(_slope(D), t), (0.25 - (2 + k) * d) / safe)
+
+
+def log_second_slope(t: SX, d: SX, slope: SX) -> SX:
+    """2 dS/dt for t = θ², given D and S = 2 dD/dt."""
+    small, safe = near_zero(t, NEAR)
+    closed = 2 * d * slope + (2 * d * d - 5 * slope) / safe
+    return ca.if_else(small, polynomial(_slope(_slope(D)), t), closed)
+
+
+def _slope(coefficients: tuple[float, ...]) -> tuple[float, ...]:
+    """Series of 2 df/dt."""
+    return tuple(2 * i * c for i, c in enumerate(coefficients))[1:]

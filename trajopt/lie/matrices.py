@@ -21,9 +21,14 @@ def dual_quadratic(v: SX, w: SX, diagonal: SX, lin_v: SX | float, lin_w: SX | fl
 
     Such is the coefficient of ε of a `quadratic` in the dual number ω + ε v.
     """
-    vwt = ca.mtimes(v, w.T)
     turn = ca.skew(lin_v * v + lin_w * w)
-    return diagonal * SX.eye(3) + turn + mixed * (vwt + vwt.T) + square * ca.mtimes(w, w.T)
+    return diagonal * SX.eye(3) + turn + mixed * symmetric_product(v, w) + square * ca.mtimes(w, w.T)
+
+
+def symmetric_product(v: SX, w: SX) -> SX:
+    """v wᵀ + w vᵀ, SX (3, 3)."""
+    product = ca.mtimes(v, w.T)
+    return product + product.T
 
 
 def block_triangular(diagonal: SX, upper_right: SX) -> SX:

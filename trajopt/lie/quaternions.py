@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 import casadi as ca
@@ -46,6 +47,36 @@ def rotation_entries(x: T, y: T, z: T, w: T) -> list[list[T]]:
         [xy + wz, 1 - (xx + zz), yz - wx],
         [xz - wy, yz + wx, 1 - (xx + yy)],
     ]
+
+
+def quaternion_of_rotation(rotation: SX) -> SX:
+    """A multiple (4,) of the quaternion of a rotation, 4 q_k (x, y, z, w) for a component q_k with |q_k| >= 1/2.
+
+    The trace selects w, otherwise the largest diagonal entry selects. Unlike that of R - Rᵀ, its vector is accurate
+    near half a turn.
+    """
+    r = rotation
+    by_w = r[0, 0] + r[1, 1] + r[2, 2] > 0
+    by_x = ca.logic_and(r[0, 0] >= r[1, 1], r[0, 0] >= r[2, 2])
+    by_y = r[1, 1] >= r[2, 2]
+    entries = [
+        ca.if_else(by_w, w, ca.if_else(by_x, x, ca.if_else(by_y, y, z)))
+        for x, y, z, w in quaternion_products([[r[i, j] for j in range(3)] for i in range(3)])
+    ]
+    return ca.vertcat(*entries)
+
+
+def quaternion_products(r: Sequence[Sequence[T]]) -> list[list[T]]:
+    """Rows of 4 q qᵀ of the quaternion q of a rotation, from the rotation's rows; arrays or expressions.
+
+    Each column is a multiple of q. Source: Shepperd, Quaternion from rotation matrix, 1978.
+    """
+    trace = r[0][0] + r[1][1] + r[2][2]
+    rest = 1 - trace
+    xx, yy, zz = (rest + 2 * r[i][i] for i in range(3))
+    xy, yz, zx = r[1][0] + r[0][1], r[2][1] + r[1][2], r[0][2] + r[2][0]
+    wx, wy, wz = r[2][1] - r[1][2], r[0][2] - r[2][0], r[1][0] - r[0][1]
+    return [[xx, xy, zx, wx], [xy, yy, yz, wy], [zx, yz, zz, wz], [wx, wy, wz, 1 + trace]]
 
 
 def renormalise(a: SX) -> SX:

@@ -19,6 +19,7 @@ from casadi import SX
 
 from trajopt.lie.coefficients import exp_coefficients, half_angle, log_coefficient
 from trajopt.lie.matrices import quadratic
+from trajopt.lie.quaternions import quaternion_of_rotation, quaternion_to_rotation
 from trajopt.lie.series import near_zero, polynomial
 
 
@@ -45,8 +46,8 @@ def log_quaternion(a: SX) -> tuple[SX, SX]:
     return (side * factor) * a[:3], 0.5 * factor * cosine
 
 
-def jexp_rotation(w: SX) -> SX:
-    """Right Jacobian J(ω), shape (3, 3): exp(ω + dω) = exp(ω) exp(J dω) to first order."""
+def jexp3(w: SX) -> SX:
+    """Right Jacobian J(ω), shape (3, 3), as pin.Jexp3: exp(ω + dω) = exp(ω) exp(J dω) to first order."""
     _, _, b, c = exp_coefficients(ca.sumsqr(w))
     return quadratic(w, 1 - c * ca.sumsqr(w), -b, c)
 
@@ -55,3 +56,18 @@ def jlog_rotation(w: SX, k: SX) -> tuple[SX, SX]:
     """J(ω)⁻¹ and J(-ω)⁻¹, shape (3, 3) each, with k from `log_quaternion`."""
     right = quadratic(w, k, 0.5, log_coefficient(ca.sumsqr(w), k))
     return right, right.T
+
+
+def exp3(w: SX) -> SX:
+    """Rotation matrix (3, 3) of a rotation vector (3,) [rad], as pin.exp3."""
+    return quaternion_to_rotation(exp_quaternion(w))
+
+
+def log3(rotation: SX) -> SX:
+    """Rotation vector (3,) [rad] of a rotation matrix (3, 3), of length at most π, as pin.log3."""
+    return log_quaternion(quaternion_of_rotation(rotation))[0]
+
+
+def jlog3(rotation: SX) -> SX:
+    """Right Jacobian of log3, shape (3, 3), as pin.Jlog3: the change of log3 along R exp3(δ) at δ = 0."""
+    return jlog_rotation(*log_quaternion(quaternion_of_rotation(rotation)))[0]

@@ -12,7 +12,8 @@ from abc import ABC, abstractmethod
 import casadi as ca
 from casadi import SX
 
-from trajopt.lie import planar, poses, quaternions, rotations
+from trajopt.lie import planar_poses as planar
+from trajopt.lie import poses, quaternions, rotations
 
 
 class ConfigurationSpace(ABC):
@@ -137,7 +138,7 @@ class RotationSpace(ConfigurationSpace):
         return self._turn(q0, q1)[0]
 
     def jintegrate(self, q: SX, v: SX) -> tuple[SX, SX]:
-        return quaternions.quaternion_to_rotation(rotations.exp_quaternion(v)).T, rotations.jexp_rotation(v)
+        return quaternions.quaternion_to_rotation(rotations.exp_quaternion(v)).T, rotations.jexp3(v)
 
     def jdifference(self, q0: SX, q1: SX) -> tuple[SX, SX]:
         right, left = rotations.jlog_rotation(*self._turn(q0, q1))
@@ -213,15 +214,14 @@ class PoseSpace(ConfigurationSpace):
         return ca.vertcat(q[:3] + quaternions.rotate(q[3:], p), side * turned)
 
     def difference(self, q0: SX, q1: SX) -> SX:
-        v, w, _ = self._twist(q0, q1)
-        return ca.vertcat(v, w)
+        return self._log(q0, q1).twist
 
     def jintegrate(self, q: SX, v: SX) -> tuple[SX, SX]:
-        return poses.inverse_adjoint(*poses.exp_pose(v[:3], v[3:])), poses.jexp_pose(v[:3], v[3:])
+        return poses.inverse_adjoint(*poses.exp_pose(v[:3], v[3:])), poses.jexp6(v)
 
     def jdifference(self, q0: SX, q1: SX) -> tuple[SX, SX]:
-        right, left = poses.jlog_pose(*self._twist(q0, q1))
-        return -left, right
+        log = self._log(q0, q1)
+        return -log.left_jacobian, log.jacobian
 
     def tangent_basis(self, q: SX) -> SX:
         return ca.diagcat(quaternions.quaternion_to_rotation(q[3:]), 0.5 * quaternions.tangent_columns(q[3:]))
@@ -230,6 +230,6 @@ class PoseSpace(ConfigurationSpace):
         return ca.diagcat(quaternions.quaternion_to_rotation(q[3:]).T, 2 * quaternions.tangent_columns(q[3:]).T)
 
     @staticmethod
-    def _twist(q0: SX, q1: SX) -> tuple[SX, SX, SX]:
+    def _log(q0: SX, q1: SX) -> poses.PoseLog:
         back = quaternions.conjugate(q0[3:])
-        return poses.log_pose(quaternions.rotate(back, q1[:3] - q0[:3]), quaternions.multiply(back, q1[3:]))
+        return poses.PoseLog(quaternions.rotate(back, q1[:3] - q0[:3]), quaternions.multiply(back, q1[3:]))
