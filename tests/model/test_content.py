@@ -80,6 +80,10 @@ PAIRS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         lambda: trajopt.IntegratedActionModelRK4(free_ball()),
         lambda: trajopt.IntegratedActionModelRK4(free_ball(), transport=False),
     ),
+    "tableau": (
+        lambda: trajopt.IntegratedActionModelRK(free_ball(), tableau=trajopt.Tableau.HEUN),
+        lambda: trajopt.IntegratedActionModelRK(free_ball(), tableau=trajopt.Tableau.MIDPOINT),
+    ),
     "gain left out": (in_contact, lambda: in_contact(gains=(0.0, 20.0))),
     "bound left out": (lambda: barrier(-1.0, 1.0), lambda: barrier(-np.inf, 1.0)),
     "function": (

@@ -76,13 +76,13 @@ class RungeKutta:
 
     def stages(self, call: Call, x: T, dt: T, field: Callable[[int, T], T]) -> tuple[list[T], list[T]]:
         """y and the rate of each stage."""
-        y, ys, fs = x, list[T](), list[T]()
+        ys: list[T] = []
+        fs: list[T] = []
         for i, row in enumerate(self.tableau.A):
-            if i:
-                before = self._used(row)
-                factors = [_constant(call, row[j]) for j in before]
-                given = (*(ys[j] for j in before), *(fs[j] for j in before), dt, *factors)
-                y = call(self._advance(len(before)), x, *given)[0]
+            y, before = x, self._used(row)
+            if before:
+                rates = [all_[j] for all_ in (ys, fs) for j in before]
+                y = call(self._advance(len(before)), x, *rates, dt, *(_constant(call, row[j]) for j in before))[0]
             f = field(i, y)
             if self._curved:
                 f = call(self._seen(), x, y, f)[0]
@@ -98,11 +98,13 @@ class RungeKutta:
         `field` gives the rate of a stage and its derivative from its number, y, and Z, the derivative of y by x and the
         inputs (ndx, ndx + inputs), with rows for the control of the stage below.
         """
-        y, (Z,) = x, call(ca.Function("identity", [], [self._sensitivity(SX.eye(self._state.ndx), 0.0)]))
+        start = ca.Function("identity", [], [self._sensitivity(SX.eye(self._state.ndx), 0.0)])
         ys, Zs, fs, Ds = list[Array](), list[Array](), list[Array](), list[Array]()
         for i, row in enumerate(self.tableau.A):
-            if i:
-                before = self._used(row)
+            y, before = x, self._used(row)
+            if not before:
+                (Z,) = call(start)
+            else:
                 numbers = {a: _constant(call, a) for a in (*(row[j] for j in before), self.tableau.c[i])}
                 given = [all_[j] for all_ in (ys, Zs, fs, Ds) for j in before]
                 times = [numbers[row[j]] for j in before] + [numbers[self.tableau.c[i]]] * (self._control is not None)
@@ -198,5 +200,5 @@ class RungeKutta:
 
 
 def _constant(call: Call, value: float) -> Any:
-    """A constant number, not 0."""
+    """A constant number."""
     return call(ca.Function("constant", [], [SX(value)]))[0]
