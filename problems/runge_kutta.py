@@ -59,7 +59,7 @@ class ActionModelRungeKutta(ActionModelDiscrete):
 
     def next_state(self, x: SX, u: SX) -> SX:
         method = RungeKutta(Tableau.CLASSICAL, self.state, self.dt, curved=False)
-        return method.values(call_expression, x, self.dt, lambda _, y: self.rate(y, u))
+        return SX(method.step(call_expression, x, self.dt, lambda _, y: (self.rate(y, u),)))
 
     def running_cost(self, x: SX, u: SX) -> SX:
         error = x - self.goal

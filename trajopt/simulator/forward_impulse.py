@@ -119,7 +119,7 @@ class RungeKuttaImpulseStep(StepAbstract):
         d = self._node.solve(program, impulse_question(q, v, inputs))
         x = _state(program, q, d.velocity if self._projected else v)
         dt, field = self._time(program, inputs), self._field
-        result = self._method.values(program.call, x, dt, lambda _, y: field.rate(program, y, inputs))
+        result = self._method.step(program.call, x, dt, lambda _, y: (field.rate(program, y, inputs),))
         return StepValues(result=result, force=d.force, velocity=d.velocity)
 
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
@@ -132,7 +132,7 @@ class RungeKuttaImpulseStep(StepAbstract):
             k, by_y, by_torque = self._field.rate_derivatives(program, y, inputs)
             return k, program.matmul(by_y, Z, initial=self._padded(program, by_torque))
 
-        result, F, _, _ = self._method.derivatives(program.call, x, self._time(program, inputs), rate)
+        result, F, *_ = self._method.step(program.call, x, self._time(program, inputs), rate, derivatives=True)
         values = StepValues(result=result, force=d.force, velocity=d.velocity)
         n, nv = 2 * self.model.nv, self.model.nv
         whole = SX.sym("F", n, n + nv)

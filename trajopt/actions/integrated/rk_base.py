@@ -48,13 +48,13 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
     def _step(self, program: Program, point: Point, u: Array) -> Values:
         costs, rows = list[Array](), list[Array | None]()
 
-        def rate(i: int, y: Array) -> Array:
+        def rate(i: int, y: Array) -> tuple[Array]:
             v = self.differential.values(program, self._stage_at(program, point, u, i, y))
             costs.append(v.cost)
             rows.append(v.rows)
-            return v.f
+            return (v.f,)
 
-        xnext = self._method().values(program.call, point.x, self._time(program, point), rate)
+        xnext = self._method().step(program.call, point.x, self._time(program, point), rate)
         return Values(xnext=xnext, cost=program.call(_sum(len(costs)), *costs)[0], rows=rows[0])
 
     def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
@@ -72,7 +72,7 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
             return e.f, D
 
         dt = self._time(program, point)
-        xnext, F, fs, Ds = self._method().derivatives(program.call, point.x, dt, rate)
+        xnext, F, fs, Ds = self._method().step(program.call, point.x, dt, rate, derivatives=True)
         (cost,), (first,) = program.call(_sum(len(costs)), *costs), stages
         kept = (*fs, *Ds) if self._goes_back_over_stages else ()
         return Expansion(xnext=xnext, F=F, cost=cost, g=first.g, H=first.H, rows=first.rows, C=first.C, kept=kept)
@@ -121,28 +121,28 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
         if point.u is None or not self._goes_back_over_stages:
             return super()._lagrangian_hessian(program, point, multipliers, kept)
         dt, u, count, t = self._time(program, point), point.u, len(self.tableau.b), self.tableau
-        ys, _ = self._method().stages(program.call, point.x, dt, lambda i, _: kept[i])
-        parts = zip(ys, kept, kept[count:], t.c, t.b)
-        stages = [HessianStage(self._stage(program, point, y, u, c, b), a, D, c, b) for y, a, D, c, b in parts]
+        walked = self._method().stages(program.call, point.x, dt, lambda i, _: (kept[i],))
+        parts = zip(walked, kept[count:], t.c, t.b)
+        stages = [HessianStage(self._stage(program, point, y, u, c, b), a, D, c, b) for (y, a), D, c, b in parts]
         return add_hessian(self.differential, program, self.dt, t, stages, multipliers)
 
     def _step_expression(self, instant: Instant) -> SX:
         stage, p = self._stage_terms(), self.layout.symbols
 
-        def rate(i: int, y: SX) -> SX:
-            return stage(y, self.control.expression(instant.u, self.tableau.c[i]), p)[0]
+        def rate(i: int, y: SX) -> tuple[SX]:
+            return (stage(y, self.control.expression(instant.u, self.tableau.c[i]), p)[0],)
 
-        return self._method().values(call_expression, instant.x, self.dt, rate)
+        return SX(self._method().step(call_expression, instant.x, self.dt, rate))
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         if terminal:
             return super().term_expressions(instant, terminal=True)
         stage, p, sums = self._stage_terms(), self.layout.symbols, list[SX]()
 
-        def rate(i: int, y: SX) -> SX:
+        def rate(i: int, y: SX) -> tuple[SX]:
             f, terms = stage(y, self.control.expression(instant.u, self.tableau.c[i]), p)
             sums.append(self.tableau.b[i] * self.dt * terms)
-            return f
+            return (f,)
 
         self._method().stages(call_expression, instant.x, self.dt, rate)
         return dict(zip((t.name for t in self.differential.costs.terms), ca.vertsplit(sum(sums, SX(0)))))

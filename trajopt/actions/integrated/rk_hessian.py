@@ -21,6 +21,7 @@ only products with D remain: with blocks N of that Hessian by (y, u) and M by (q
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -57,38 +58,18 @@ class HessianStage:
     b: float
 
 
-class _StagesBack:
-    """Coefficients of stages that are some number of stages back, of a tableau."""
+Back = Mapping[int, Mapping[str, Sequence[float]]]
+"""α / dt² and β / dt of each stage i, by i - j and name; without those that are zero for all stages."""
 
-    def __init__(self, tableau: Tableau) -> None:
-        count = len(tableau.b)
-        A = np.zeros((count, count))
-        for i, row in enumerate(tableau.A):
-            A[i, :i] = row
-        self._powers = {"alpha": A @ A, "beta": A}
-        self.present = {
-            back: [name for name, power in self._powers.items() if power.diagonal(-back).any()]
-            for back in range(1, count)
-        }
-        """Names of those that are not zero for all stages, by how far back they are."""
 
-    def of(self, i: int, back: int) -> list[float]:
-        """Of stage i, without powers of dt, in the order of `present`; zeros if there is no stage so far back."""
-        return [float(self._powers[name][i, i - back]) if i >= back else 0.0 for name in self.present[back]]
-
-    def scales(self, i: int, dt: SX) -> list[SX]:
-        """Of stage i, those of all stages back."""
-        powers = {"alpha": dt**2, "beta": dt}
-        return [
-            number * powers[name]
-            for back, names in self.present.items()
-            for number, name in zip(self.of(i, back), names, strict=True)
-        ]
-
-    def named(self, scales: SX) -> dict[int, dict[str, SX]]:
-        """Symbols of `scales` by how far back, and by name."""
-        each = iter(ca.vertsplit(scales))
-        return {back: {name: next(each) for name in names} for back, names in self.present.items()}
+def _stages_back(tableau: Tableau) -> Back:
+    count, result = len(tableau.b), dict[int, dict[str, list[float]]]()
+    A = np.array([[*row, *[0.0] * (count - len(row))] for row in tableau.A])
+    for far, (name, power) in itertools.product(range(1, count), (("alpha", A @ A), ("beta", A))):
+        values = [0.0] * far + [float(value) for value in power.diagonal(-far)]
+        if any(values):
+            result.setdefault(far, {})[name] = values
+    return result
 
 
 def add_hessian(
@@ -112,10 +93,11 @@ def add_hessian(
     lam = multipliers.dynamics
     if lam is None:
         (lam,) = program.call(ca.Function("none", [], [1e-300 * SX.ones(d.state.ndx)]))
-    back, parts = _StagesBack(tableau), dict[int, Mapping[str, Array]]()
+    back, parts, powers = _stages_back(tableau), dict[int, Mapping[str, Array]](), {"alpha": dt**2, "beta": dt}
     for i, stage in reversed(list(enumerate(stages))):
         later = [(row[i], parts[k]["m"]) for k, row in enumerate(tableau.A) if k > i and row[i]]
-        p, scales = _gradient(d, program, lam, later, dt, stage), [stage.c * dt, *back.scales(i, dt)]
+        scales = [values[i] * powers[name] for own in back.values() for name, values in own.items()]
+        p, scales = _gradient(d, program, lam, later, dt, stage), [stage.c * dt, *scales]
         parts[i] = _blocks(d, program, stage, p, scales, back, None if i else multipliers.rows)
     return _contracted(program, [stage.D for stage in stages], [parts[i] for i in range(len(stages))], back)
 
@@ -145,7 +127,7 @@ def _blocks(
     stage: HessianStage,
     p: Array,
     scales: list[SX],
-    back: _StagesBack,
+    back: Back,
     rows: Array | None,
 ) -> Mapping[str, Array]:
     """The gradient "m", and the parts of a stage of the sum above, by the names of `_parts`.
@@ -157,6 +139,8 @@ def _blocks(
     assert implicit is not None
     q, w, given = SX.sym("p", n), SX.sym("weight"), (stage.at.parameters.layout, stage.at.parameters.array)
     times = SX.sym("times", len(scales))
+    each = iter(ca.vertsplit(times))
+    time, named = next(each), {far: {name: next(each) for name in own} for far, own in back.items()}
     scaled = named_call(program, "times", [given], {"times": ca.densify(ca.vertcat(*scales))})["times"]
     inputs: Given = [(i.x, stage.at.x), (i.u, stage.at.u), given, (q, p), (w, stage.at.weight)]
     inputs += [(implicit.symbol, stage.a), (times, scaled)]
@@ -171,7 +155,7 @@ def _blocks(
     if H[n - nv : s, s:].nnz() or H[s:, s:].nnz():
         raise UnsupportedOperationError(f"{type(d).__name__}: expected dynamics M(q) a + h(q, v) = τ of a robot")
     m = slope[:n] + w * d.costs.quadratic(i).Ly[:n] + ca.vertcat(SX(n - nv, 1), q[:nv])
-    results = {"m": m, **_parts(N + curvature + H[:s, :s], H[:nv, s:], nv, times[0], back.named(times[1:]))}
+    results = {"m": m, **_parts(N + curvature + H[:s, :s], H[:nv, s:], nv, time, named)}
     return named_call(program, f"{type(d).__name__}: Hessian of a stage", inputs, results)
 
 
@@ -187,16 +171,12 @@ def _parts(N: SX, M: SX, nv: int, time: SX, back: Mapping[int, Mapping[str, SX]]
     places = {"alpha": slice(0, nv), "beta": slice(nv, 2 * nv)}
     result = {"still": ca.tril2symm(ca.tril(still.T @ moved)), "a still": M.T @ still[:nv, :]}
     for far, own in back.items():
-        if not own:
-            continue
         result[f"{far} still"] = _total(scale * moved[places[name], :] for name, scale in own.items())
-        for near in range(1, far + 1):
-            pairs = [(one, other) for one in own for other in back[near]]
-            if pairs:
-                result[f"{far}, {near}"] = _total(
-                    (own[one] * back[near][other] / (2 if near == far else 1)) * N[places[one], places[other]]
-                    for one, other in pairs
-                )
+        for near in (near for near in back if near <= far):
+            result[f"{far}, {near}"] = _total(
+                (one * other / (2 if near == far else 1)) * N[places[name], places[other_name]]
+                for (name, one), (other_name, other) in itertools.product(own.items(), back[near].items())
+            )
         if "alpha" in own:
             result[f"{far}, a"] = own["alpha"] * M
     return result
@@ -207,16 +187,15 @@ def _total(parts: Iterable[SX]) -> SX:
     return sum(others, first)
 
 
-def _contracted(
-    program: Program, Ds: Sequence[Array], stages: Sequence[Mapping[str, Array]], back: _StagesBack
-) -> Array:
+def _contracted(program: Program, Ds: Sequence[Array], stages: Sequence[Mapping[str, Array]], back: Back) -> Array:
     """The Hessian (n, n), of D and the parts of all stages."""
     H, left = stages[0]["still"], [parts["a still"] for parts in stages]
     for i, parts in enumerate(stages[1:], 1):
         program.add(H, parts["still"])
-        for far in (far for far in range(1, i + 1) if any(back.of(i, far))):
+        linked = [far for far, own in back.items() if any(values[i] for values in own.values())]
+        for far in linked:
             total = left[i - far] = _added(program, left[i - far], parts[f"{far} still"])
-            for near in (near for near in range(far, 0, -1) if any(back.of(i, near))):
+            for near in (near for near in reversed(linked) if near <= far):
                 program.accumulate(total, parts[f"{far}, {near}"], Ds[i - near])
             if f"{far}, a" in parts:
                 program.accumulate(total, parts[f"{far}, a"], Ds[i])

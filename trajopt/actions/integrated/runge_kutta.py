@@ -8,21 +8,23 @@ Source: Hairer, Lubich, Wanner, Geometric Numerical Integration, IV.8.2 (Munthe-
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import casadi as ca
 from casadi import SX
 
 from trajopt.actions.integrated.tableau import Tableau
 from trajopt.kernels.derivatives import jacobian
-from trajopt.kernels.steps import Array
 from trajopt.states.base import StateAbstract
 
-T = TypeVar("T", Array, SX)
-
-Call = Callable[..., Any]
+Call = Callable[..., Sequence[Any]]
 """Applies a function to arguments: `Program.call` to arrays, `call_expression` to expressions."""
+
+
+Field = Callable[..., Sequence[Any]]
+"""From the number of a stage and y, its rate in a tuple; or from these and Z, the rate and its derivative."""
 
 
 def call_expression(function: ca.Function, *arguments: SX) -> list[SX]:
@@ -37,9 +39,11 @@ def is_curved(state: StateAbstract) -> bool:
 
 
 class RungeKutta:
-    """The steps of one method.
+    """The steps of one method, of values or with derivatives.
 
     A stage gives its rate k (ndx,), or, with `size`, the accelerations alone: then velocities of y are the other half.
+    With derivatives a stage at y has Z too, the derivative of y by x and further inputs (ndx, ndx + inputs), above that
+    of the stage's control, and gives the derivative of its rate.
 
     Args:
         tableau: The method.
@@ -62,143 +66,105 @@ class RungeKutta:
         inputs: int = 0,
         control: Callable[[float | SX], SX] | None = None,
     ) -> None:
-        self.tableau, self._state, self._dt, self._curved = tableau, state, dt, curved
-        self._size, self._s = state.ndx if size is None else size, state.ndx + inputs
-        self._control = control
-        self._x, self._y = SX.sym("x", state.nx), SX.sym("y", state.nx)
+        self.tableau, self._state, self._dt, self._curved, self._control = tableau, state, dt, curved, control
+        self._n, self._s, self._size = state.ndx, state.ndx + inputs, state.ndx if size is None else size
+        self._x = SX.sym("x", state.nx)
 
-    def values(self, call: Call, x: T, dt: T, field: Callable[[int, T], T]) -> T:
-        """x⁺, where `field` gives the rate of a stage from its number and y."""
-        ys, fs = self.stages(call, x, dt, field)
-        used = self._used(self.tableau.b)
-        result: T = call(self._finish(derivatives=False), x, dt, *(ys[j] for j in used), *(fs[j] for j in used))[0]
-        return result
+    def step(self, call: Call, x: Any, dt: Any, field: Field, *, derivatives: bool = False) -> Any:
+        """x⁺, or (x⁺, its derivative, the rates of the stages, their derivatives); arguments as of `stages`."""
+        stages = self.stages(call, x, dt, field, derivatives=derivatives)
+        used = [stage for b, stage in zip(self.tableau.b, stages) if b]
+        results = call(self._finish(derivatives=derivatives), x, *_columns(used), dt)
+        return (*results, *list(zip(*stages))[2:]) if derivatives else results[0]
 
-    def stages(self, call: Call, x: T, dt: T, field: Callable[[int, T], T]) -> tuple[list[T], list[T]]:
-        """y and the rate of each stage."""
-        ys: list[T] = []
-        fs: list[T] = []
-        for i, row in enumerate(self.tableau.A):
-            y, before = x, self._used(row)
-            if before:
-                rates = [all_[j] for all_ in (ys, fs) for j in before]
-                y = call(self._advance(len(before)), x, *rates, dt, *(_constant(call, row[j]) for j in before))[0]
-            f = field(i, y)
-            if self._curved:
-                f = call(self._seen(), x, y, f)[0]
-            ys.append(y)
-            fs.append(f)
-        return ys, fs
+    def stages(self, call: Call, x: Any, dt: Any, field: Field, *, derivatives: bool = False) -> list[tuple[Any, ...]]:
+        """(y, rate) of each stage, or (y, Z, rate, its derivative).
 
-    def derivatives(
-        self, call: Call, x: Array, dt: Array, field: Callable[[int, Array, Array], tuple[Array, Array]]
-    ) -> tuple[Array, Array, list[Array], list[Array]]:
-        """x⁺, its derivative (ndx, ndx + inputs), and the rate of each stage with its derivative.
-
-        `field` gives the rate of a stage and its derivative from its number, y, and Z, the derivative of y by x and the
-        inputs (ndx, ndx + inputs), with rows for the control of the stage below.
+        Args:
+            call: How functions are applied.
+            x: State at the start (nx,).
+            dt: Time step (1,).
+            field: The rate of a stage.
+            derivatives: Whether there are derivatives.
         """
-        start = ca.Function("identity", [], [self._sensitivity(SX.eye(self._state.ndx), 0.0)])
-        ys, Zs, fs, Ds = list[Array](), list[Array](), list[Array](), list[Array]()
-        for i, row in enumerate(self.tableau.A):
-            y, before = x, self._used(row)
-            if not before:
-                (Z,) = call(start)
+        done = list[tuple[Any, ...]]()
+        for i, (row, c) in enumerate(zip(self.tableau.A, self.tableau.c)):
+            used = [(a, done[j]) for j, a in enumerate(row) if a]
+            times = [a for a, _ in used] + [c] * (derivatives and self._control is not None)
+            if used:
+                numbers = {a: call(ca.Function("constant", [], [SX(a)]))[0] for a in times}
+                advance = self._advance(len(used), derivatives=derivatives)
+                at = call(advance, x, *_columns([stage for _, stage in used]), dt, *(numbers[a] for a in times))
             else:
-                numbers = {a: _constant(call, a) for a in (*(row[j] for j in before), self.tableau.c[i])}
-                given = [all_[j] for all_ in (ys, Zs, fs, Ds) for j in before]
-                times = [numbers[row[j]] for j in before] + [numbers[self.tableau.c[i]]] * (self._control is not None)
-                y, Z = call(self._advance_derivatives(len(before)), x, *given, dt, *times)
-            f, D = field(i, y, Z)
+                start = ca.Function("identity", [], [self._sensitivity(SX.eye(self._n), 0.0)])
+                at = (x, *call(start)) if derivatives else (x,)
+            rate = field(i, *at)
             if self._curved:
-                f, D = call(self._seen_derivatives(), x, y, Z, f, D)
-            for all_, value in zip((ys, Zs, fs, Ds), (y, Z, f, D)):
-                all_.append(value)
-        used = self._used(self.tableau.b)
-        given = [all_[j] for all_ in (ys, Zs, fs, Ds) for j in used]
-        xnext, F = call(self._finish(derivatives=True), x, dt, *given)
-        return xnext, F, fs, Ds
-
-    @staticmethod
-    def _used(row: Sequence[float]) -> list[int]:
-        return [j for j, a in enumerate(row) if a]
+                rate = call(self._seen(derivatives=derivatives), x, *at, *rate)
+            done.append((*at, *rate))
+        return done
 
     def _rate(self, y: SX, f: SX) -> SX:
         """Rate of the state (ndx,), from what a stage at y hands on."""
-        return f if f.numel() == self._state.ndx else ca.vertcat(y[self._state.nx - f.numel() :], f)
+        return f if f.numel() == self._n else ca.vertcat(y[self._state.nx - f.numel() :], f)
 
     def _rate_sensitivity(self, Z: SX, D: SX) -> SX:
         """Its derivative (ndx, ndx + inputs), with D that of f."""
-        n = self._state.ndx
-        return D if D.shape[0] == n else ca.vertcat(Z[D.shape[0] : n, :], D)
+        return D if D.shape[0] == self._n else ca.vertcat(Z[D.shape[0] : self._n, :], D)
 
-    def _seen(self) -> ca.Function:
-        """κ of what a stage gives."""
-        f = SX.sym("f", self._size)
-        to_x = self._state.sx_jdifference(self._x, self._y)[1]
-        return ca.Function("seen", [self._x, self._y, f], [to_x @ self._rate(self._y, f)])
+    def _sensitivity(self, by: SX, c: float | SX) -> SX:
+        """Z of a stage at c, of the derivative of its y by x and the inputs, or by x alone."""
+        by = ca.horzcat(by, SX(self._n, self._s - by.shape[1]))
+        if self._control is None:
+            return by
+        own = self._control(c)
+        return ca.vertcat(by, ca.horzcat(SX(own.shape[0], self._n), own))
 
-    def _seen_derivatives(self) -> ca.Function:
-        """κ and its derivative (ndx, ndx + inputs)."""
-        n, x, y, Z = self._state.ndx, self._x, self._y, self._symbols(1)[1][0]
-        f, D, k = SX.sym("f", self._size), SX.sym("D", self._size, self._s), SX.sym("k", n)
-        to_x = self._state.sx_jdifference(x, y)[1]
+    def _symbols(self, count: int, size: int) -> list[list[SX]]:
+        """y, Z, and what stages hand on: f or κ, of a size, and its derivative D."""
+        rows = self._sensitivity(SX.eye(self._n), 0.0).shape[0]
+        shapes = {"y": (self._state.nx, 1), "Z": (rows, self._s), "f": (size, 1), "D": (size, self._s)}
+        return [[SX.sym(name, *shape) for _ in range(count)] for name, shape in shapes.items()]
+
+    def _seen(self, *, derivatives: bool) -> ca.Function:
+        """κ of what a stage gives, and its derivative (ndx, ndx + inputs)."""
+        n, x, ((y,), (Z,), (f,), (D,)), k = self._n, self._x, self._symbols(1, self._size), SX.sym("k", self._n)
+        to_x, rate = self._state.sx_jdifference(x, y)[1], self._rate(y, f)
+        if not derivatives:
+            return ca.Function("seen", [x, y, f], [to_x @ rate])
         by_x = jacobian(to_x @ k, x) @ self._state.sx_tangent_basis(x)
         by_y = jacobian(to_x @ k, y) @ self._state.sx_tangent_basis(y)
-        rate = self._rate(y, f)
         by_x, by_y = ca.substitute([by_x, by_y], [k], [rate])
         change = to_x @ self._rate_sensitivity(Z, D) + by_y @ Z[:n, :] + ca.horzcat(by_x, SX(n, self._s - n))
         return ca.Function("seen_diff", [x, y, Z, f, D], [to_x @ rate, change])
 
-    def _symbols(self, count: int) -> tuple[list[SX], list[SX], list[SX], list[SX]]:
-        """y, Z, and what stages hand on: f or κ, and its derivative D."""
-        n, size = self._state.ndx, self._state.ndx if self._curved else self._size
-        rows = n if self._control is None else n + self._control(0.0).shape[0]
-        shapes = {"y": (self._state.nx, 1), "Z": (rows, self._s), "f": (size, 1), "D": (size, self._s)}
-        ys, Zs, fs, Ds = ([SX.sym(name, *shape) for _ in range(count)] for name, shape in shapes.items())
-        return ys, Zs, fs, Ds
-
-    def _moved(self, step: SX, change: SX) -> list[SX]:
-        """x ⊕ step, and its derivative (ndx, ndx + inputs), with `change` that of the step."""
-        first, second = self._state.sx_jintegrate(self._x, step)
-        by = second @ change + ca.horzcat(first, SX(self._state.ndx, self._s - self._state.ndx))
-        return [self._state.sx_integrate(self._x, step), by]
-
-    def _sensitivity(self, by: SX, c: float | SX) -> SX:
-        """Z of a stage at c, of the derivative of its y by x and the inputs, or by x alone."""
-        by = ca.horzcat(by, SX(by.shape[0], self._s - by.shape[1]))
-        if self._control is None:
-            return by
-        own = self._control(c)
-        return ca.vertcat(by, ca.horzcat(SX(own.shape[0], self._state.ndx), own))
-
-    def _advance(self, count: int) -> ca.Function:
-        """y of the next stage, from `count` ones before."""
-        a, (ys, _, fs, _) = [SX.sym("a") for _ in range(count)], self._symbols(count)
-        step = sum((each * self._dt * self._rate(y, f) for each, y, f in zip(a, ys, fs)), SX(0))
-        return ca.Function("advance", [self._x, *ys, *fs, self._dt, *a], [self._state.sx_integrate(self._x, step)])
-
-    def _advance_derivatives(self, count: int) -> ca.Function:
-        """y and Z of the next stage."""
-        a, c, (ys, Zs, fs, Ds) = [SX.sym("a") for _ in range(count)], SX.sym("c"), self._symbols(count)
-        step = sum((each * self._dt * self._rate(y, f) for each, y, f in zip(a, ys, fs)), SX(0))
-        change = sum((each * self._dt * self._rate_sensitivity(Z, D) for each, Z, D in zip(a, Zs, Ds)), SX(0))
-        y, by = self._moved(step, change)
-        times = [*a, c] if self._control is not None else a
-        given = [self._x, *ys, *Zs, *fs, *Ds, self._dt, *times]
-        return ca.Function("advance_diff", given, [y, self._sensitivity(by, c)])
+    def _advance(self, count: int, *, derivatives: bool) -> ca.Function:
+        """y, and Z, of the next stage, from `count` ones before."""
+        a, c = [SX.sym("a") for _ in range(count)], SX.sym("c")
+        times = [self._dt, *a, c] if derivatives and self._control is not None else [self._dt, *a]
+        inputs, results = self._moved([each * self._dt for each in a], SX(1), derivatives=derivatives)
+        return ca.Function(
+            "advance", [*inputs, *times], [results[0], *(self._sensitivity(by, c) for by in results[1:])]
+        )
 
     def _finish(self, *, derivatives: bool) -> ca.Function:
-        weights = [b for b in self.tableau.b if b]
-        ys, Zs, fs, Ds = self._symbols(len(weights))
-        step = self._dt * sum((b * self._rate(y, f) for b, y, f in zip(weights, ys, fs)), SX(0))
+        """x⁺, and its derivative (ndx, ndx + inputs)."""
+        inputs, results = self._moved([SX(b) for b in self.tableau.b if b], self._dt, derivatives=derivatives)
+        return ca.Function("finish", [*inputs, self._dt], results)
+
+    def _moved(self, weights: Sequence[SX], scale: SX, *, derivatives: bool) -> tuple[list[SX], list[SX]]:
+        """Symbols, and x ⊕ scale Σ weight κ of them, with its derivative."""
+        n, (ys, Zs, fs, Ds) = self._n, self._symbols(len(weights), self._n if self._curved else self._size)
+        step = scale * sum((w * self._rate(y, f) for w, y, f in zip(weights, ys, fs)), SX(0))
+        moved = self._state.sx_integrate(self._x, step)
         if not derivatives:
-            moved = self._state.sx_integrate(self._x, step)
-            return ca.Function("finish", [self._x, self._dt, *ys, *fs], [moved])
-        change = self._dt * sum((b * self._rate_sensitivity(Z, D) for b, Z, D in zip(weights, Zs, Ds)), SX(0))
-        return ca.Function("finish_diff", [self._x, self._dt, *ys, *Zs, *fs, *Ds], self._moved(step, change))
+            return [self._x, *ys, *fs], [moved]
+        change = scale * sum((w * self._rate_sensitivity(Z, D) for w, Z, D in zip(weights, Zs, Ds)), SX(0))
+        first, second = self._state.sx_jintegrate(self._x, step)
+        by = second @ change + ca.horzcat(first, SX(n, self._s - n))
+        return [self._x, *ys, *Zs, *fs, *Ds], [moved, by]
 
 
-def _constant(call: Call, value: float) -> Any:
-    """A constant number."""
-    return call(ca.Function("constant", [], [SX(value)]))[0]
+def _columns(stages: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """y of all stages, then Z of all, and so on."""
+    return list(itertools.chain(*zip(*stages)))
