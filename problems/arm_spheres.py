@@ -20,8 +20,8 @@ from trajopt.costs import CostStack
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
 from trajopt.residuals import Capsule, ResidualModelControl, ResidualModelObstacleDistance, ResidualModelState, Sphere
-from trajopt.residuals.shapes import check_round
 from trajopt.robots import Robot, load_robot
+from trajopt.robots.round_bodies import check_round
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
 from trajopt.solvers import SolverSQP, SQPOptions

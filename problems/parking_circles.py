@@ -17,7 +17,7 @@ from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.runge_kutta import ends_at
 from trajopt.residuals import ResidualModelControl, ResidualModelSymbolic
-from trajopt.residuals.shapes import check_round
+from trajopt.robots.round_bodies import check_round
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
 from trajopt.solvers import SolverSQP, SQPOptions

@@ -18,7 +18,7 @@ from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.quadrotor import GRAVITY, DifferentialActionModelQuadrotor, hovering, state_of_quadrotor
 from trajopt.residuals import ResidualModelControl, ResidualModelObstacleDistance, ResidualModelState
-from trajopt.residuals.shapes import check_round
+from trajopt.robots.round_bodies import check_round
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
 from trajopt.solvers import SolverSQP, SQPOptions

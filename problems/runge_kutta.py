@@ -10,6 +10,8 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.actions import ActionModelDiscrete, ActionModelTerminal
+from trajopt.actions.integrated import Tableau
+from trajopt.actions.integrated.runge_kutta import RungeKutta, call_expression
 from trajopt.checks import check_array, check_non_negative, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
@@ -56,12 +58,8 @@ class ActionModelRungeKutta(ActionModelDiscrete):
         """ẋ (nx,) of a state (nx,) and a control (nu,)."""
 
     def next_state(self, x: SX, u: SX) -> SX:
-        dt = self.dt
-        k1 = self.rate(x, u)
-        k2 = self.rate(x + dt / 2 * k1, u)
-        k3 = self.rate(x + dt / 2 * k2, u)
-        k4 = self.rate(x + dt * k3, u)
-        return x + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        method = RungeKutta(Tableau.CLASSICAL, self.state, self.dt, curved=False)
+        return SX(method.step(call_expression, x, self.dt, lambda _, y: (self.rate(y, u),)))
 
     def running_cost(self, x: SX, u: SX) -> SX:
         error = x - self.goal

@@ -35,6 +35,7 @@ LOWER = (
         "trajopt.errors",
         "trajopt.types",
         "trajopt.checks",
+        "trajopt.lie",
         "trajopt.files",
         "trajopt.source",
         "trajopt.notebook",

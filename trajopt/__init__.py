@@ -27,7 +27,12 @@ from trajopt.actions.differential import (
     DifferentialActionModelFreeInvDynamics,
     DifferentialActionModelSymbolic,
 )
-from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
+from trajopt.actions.integrated import (
+    IntegratedActionModelEuler,
+    IntegratedActionModelRK,
+    IntegratedActionModelRK4,
+    Tableau,
+)
 from trajopt.activations import (
     ActivationModelAbstract,
     ActivationModelQuad,
@@ -181,6 +186,7 @@ __all__ = [
     "ImpulseModelAbstract",
     "ImpulseStack",
     "IntegratedActionModelEuler",
+    "IntegratedActionModelRK",
     "IntegratedActionModelRK4",
     "InvalidArgumentError",
     "IterationRecord",
@@ -223,6 +229,7 @@ __all__ = [
     "StateSE3",
     "StateSO3",
     "StateVector",
+    "Tableau",
     "TrajoptError",
     "UnknownNameError",
     "UnsupportedOperationError",

@@ -21,7 +21,7 @@ from trajopt.problems.family import Family
 from trajopt.problems.mpc.case import MPCCase
 from trajopt.problems.mpc.checks import check_period
 from trajopt.residuals import ResidualModelControl, ResidualModelObstacleDistance, ResidualModelState
-from trajopt.residuals.shapes import check_round
+from trajopt.robots.round_bodies import check_round
 from trajopt.shooting import ShootingProblem
 from trajopt.types import Reals
 

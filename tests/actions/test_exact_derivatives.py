@@ -15,7 +15,8 @@ from tests.support.high_precision import HIGH, derivatives, distance, exact_robo
 from tests.support.model_list import DiscreteAttitude, Pendulum, small_costs
 from trajopt.kernels.precision import to_float64
 
-RK4, Euler = trajopt.IntegratedActionModelRK4, trajopt.IntegratedActionModelEuler
+RK, RK4 = trajopt.IntegratedActionModelRK, trajopt.IntegratedActionModelRK4
+Euler = trajopt.IntegratedActionModelEuler
 DT = 0.4  # joints and bases turn by more than 0.2 rad in a step, see tests.support.high_precision
 
 
@@ -60,6 +61,9 @@ ACTIONS: dict[str, Callable[[], Any]] = {
     "rk4-pendulum": lambda: RK4(Pendulum(small_costs(trajopt.StateVector(2))), DT),
     "rk4-planar": lambda: RK4(free("planar-2r"), DT),
     "rk4-satellite": lambda: RK4(free("satellite"), DT),
+    "midpoint-planar": lambda: RK(free("planar-2r"), DT, tableau=trajopt.Tableau.MIDPOINT),
+    "kutta-pendulum": lambda: RK(Pendulum(small_costs(trajopt.StateVector(2))), DT, tableau=trajopt.Tableau.KUTTA),
+    "kutta-satellite": lambda: RK(free("satellite"), DT, tableau=trajopt.Tableau.KUTTA),
     "euler-quadruped": lambda: Euler(free("small-quadruped"), DT),
     "impulse-one-foot": lambda: touch_down(lf_foot="local"),
     "impulse-two-feet": lambda: touch_down(lf_foot="world", rh_foot="local_world_aligned"),

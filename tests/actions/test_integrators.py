@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import casadi as ca
@@ -32,7 +32,8 @@ from trajopt.errors import DuplicateNameError, InvalidArgumentError
 
 Reals = npt.NDArray[np.float64]
 Euler, RK4 = trajopt.IntegratedActionModelEuler, trajopt.IntegratedActionModelRK4
-INTEGRATED = [name for name in ACTIONS if name.startswith(("euler-", "rk4-"))]
+RK, TABLES = trajopt.IntegratedActionModelRK, {"EULER": 1, "MIDPOINT": 2, "HEUN": 2, "KUTTA": 3}
+INTEGRATED = [name for name in ACTIONS if name.startswith(("euler-", "rk4-", "rk-"))]
 
 
 def values(model: Any, x: Reals, u: Reals | None) -> tuple[Reals, float]:
@@ -90,10 +91,12 @@ def error_after(integrator: Any, name: str, steps: int) -> float:
 
 
 @pytest.mark.parametrize("name", ["pendulum", "van-der-pol", "ball", "drone", "attitude"])
-@pytest.mark.parametrize(("integrator", "order"), [(Euler, 1), (RK4, 4)])
+@pytest.mark.parametrize(("integrator", "order"), [(Euler, 1), (RK4, 4), *TABLES.items()])
 def test_order(integrator: Any, order: int, name: str) -> None:
     """On curved states too: without the map between tangent spaces RK4 has order 2 there."""
-    steps = np.array([40, 80, 160] if order == 1 else [6, 12, 24])
+    if isinstance(integrator, str):
+        integrator = partial(RK, tableau=getattr(trajopt.Tableau, integrator))
+    steps = np.array([40, 80, 160] if order < 3 else [6, 12, 24])
     errors = [error_after(integrator, name, int(n)) for n in steps]
     measured = -np.polyfit(np.log(steps), np.log(errors), 1)[0]
     assert abs(measured - order) < 0.3, f"order {measured:.2f} from errors {errors}"

@@ -13,12 +13,11 @@ import pytest
 
 import trajopt
 from tests.support.model_list import ACTIONS, DIFFERENTIALS, TERMINALS, free_dynamics, points
-from tests.support.slow_twin import ImpulseTwin, Twin, assert_close, central_differences, numeric_terms
+from tests.support.slow_twin import ImpulseTwin, Integrated, Twin, assert_close, central_differences, numeric_terms
 from trajopt.actions import ActionModelTerminal
 
 Reals = npt.NDArray[np.float64]
 FIELDS = ("xnext", "cost", "Fx", "Fu", "Lx", "Lu", "Lxx", "Lxu", "Luu")
-Integrated = trajopt.IntegratedActionModelEuler | trajopt.IntegratedActionModelRK4
 
 every_action = pytest.mark.parametrize("name", ACTIONS)
 every_terminal = pytest.mark.parametrize("name", TERMINALS)

@@ -18,7 +18,7 @@ from casadi import SX
 
 import trajopt
 from trajopt import ActionData, CostStack, ShootingProblem
-from trajopt.dynamics import log6
+from trajopt.lie import log6
 from trajopt.states.base import StateAbstract
 
 Reals = npt.NDArray[np.float64]

@@ -80,6 +80,10 @@ PAIRS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         lambda: trajopt.IntegratedActionModelRK4(free_ball()),
         lambda: trajopt.IntegratedActionModelRK4(free_ball(), transport=False),
     ),
+    "tableau": (
+        lambda: trajopt.IntegratedActionModelRK(free_ball(), tableau=trajopt.Tableau.HEUN),
+        lambda: trajopt.IntegratedActionModelRK(free_ball(), tableau=trajopt.Tableau.MIDPOINT),
+    ),
     "gain left out": (in_contact, lambda: in_contact(gains=(0.0, 20.0))),
     "bound left out": (lambda: barrier(-1.0, 1.0), lambda: barrier(-np.inf, 1.0)),
     "function": (
@@ -550,11 +554,11 @@ def test_code_of_the_rooms_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     def edited(room: str) -> Callable[..., bytes]:
         return lambda names: b"edited" if room in source.rooms_below(names) else real(names)
 
-    for room in ("problems", "mpc", "display"):
+    for room in ("problems", "mpc", "gaits"):
         monkeypatch.setattr(source, "digest_of_rooms", edited(room))
         assert digest(ours) == before[0]
         assert digest(ready) != before[1]
-    for room in ("cli", "sweeps"):
+    for room in ("cli", "display", "sweeps"):
         monkeypatch.setattr(source, "digest_of_rooms", edited(room))
         assert (digest(ours), digest(ready)) == before
     for room in ("kernels", "shooting", "states", "model"):

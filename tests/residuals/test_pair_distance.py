@@ -16,7 +16,7 @@ from tests.support.model_list import state_of
 from tests.support.slow_twin import assert_close, central_differences
 from trajopt.errors import InvalidArgumentError, UnknownNameError, WrongCallError
 from trajopt.instant import Instant
-from trajopt.residuals.shapes import closest_points
+from trajopt.robots.closest_points import closest_points
 
 Reals = npt.NDArray[np.float64]
 Shape = trajopt.Sphere | trajopt.Capsule

@@ -7,7 +7,7 @@ Five traps:
   another, or the columns of a rotation: take robots from `exact_robot`.
 - Quaternions in doubles have norm 1 to 1e-16 only, and formulas of derivatives hold on the manifold: take points from
   `on_manifold`.
-- The series of rotations (`trajopt.states.rotations`) are cut off where doubles end: formulas that hold to more digits
+- The series of rotations (`trajopt.lie`) are cut off where doubles end: formulas that hold to more digits
   are those beyond their thresholds. A step must turn by more than 0.2 rad, or derivatives agree to 1e-17 only.
 - An iteration must go on to 1e-50: what it leaves is divided by the step, and an early end is another function.
 - Selections have derivatives on each side: keep away from their edges.

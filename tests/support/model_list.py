@@ -371,6 +371,15 @@ ACTIONS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
         f"rk4-{k}": lambda make=make: trajopt.IntegratedActionModelRK4(make(), dt=0.05)
         for k, make in DIFFERENTIALS.items()
     },
+    **{
+        f"rk-{method}-{k}": lambda method=method, k=k: trajopt.IntegratedActionModelRK(
+            DIFFERENTIALS[k](), dt=0.05, tableau=getattr(trajopt.Tableau, method.upper())
+        )
+        for method, k in (
+            *(("euler", "pendulum"), ("midpoint", "planar-2r"), ("midpoint", "ball"), ("heun", "cart-pole")),
+            *(("kutta", "planar-2r"), ("kutta", "attitude"), ("kutta", "drone"), ("kutta", "van-der-pol")),
+        )
+    },
     "lqr": lqr,
     "unicycle": lambda: trajopt.ActionModelUnicycle((2.0, 0.5), dt=0.2),
     "discrete-attitude": DiscreteAttitude,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from casadi import SX
 
 import trajopt
-from trajopt.states import rotations
+from trajopt.lie import quaternions, rotations
 
 
 class StateCircle(trajopt.StateAbstract):
@@ -65,10 +65,10 @@ class StateOwnRotation(trajopt.StateAbstract):
         return np.asarray(x, dtype=np.float64) / np.linalg.norm(x)
 
     def sx_integrate(self, x: SX, dx: SX) -> SX:
-        return rotations.renormalise(rotations.multiply(x, rotations.exp_quaternion(dx)))
+        return quaternions.renormalise(quaternions.multiply(x, rotations.exp_quaternion(dx)))
 
     def sx_difference(self, x0: SX, x1: SX) -> SX:
-        return rotations.log_quaternion(rotations.multiply(rotations.conjugate(x0), x1))[0]
+        return rotations.log_quaternion(quaternions.multiply(quaternions.conjugate(x0), x1))[0]
 
 
 class StateWrong(trajopt.StateAbstract):

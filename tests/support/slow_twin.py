@@ -124,6 +124,9 @@ class ImpulseTwin:
         return R.T @ (np.concatenate([term(x, EMPTY, z)[2] for term in self.terms])[:, None] * R)
 
 
+Integrated = trajopt.IntegratedActionModelEuler | trajopt.IntegratedActionModelRK | trajopt.IntegratedActionModelRK4
+
+
 class Twin:
     """An integrated model in numpy.
 
@@ -131,10 +134,10 @@ class Twin:
         model: The model whose steps are repeated; its dynamics come from `differential.calc`.
     """
 
-    def __init__(self, model: trajopt.IntegratedActionModelEuler | trajopt.IntegratedActionModelRK4) -> None:
+    def __init__(self, model: Integrated) -> None:
         self.state, self.nu, self.differential = model.state, model.nu, model.differential
         self.dt = float(model.parameters()["dt"].default)
-        self.runge_kutta = isinstance(model, trajopt.IntegratedActionModelRK4)
+        self.tableau = None if isinstance(model, trajopt.IntegratedActionModelEuler) else model.tableau
         self.terms = terms_of(model.differential)
         self._data = self.differential.create_data()
 
@@ -144,20 +147,19 @@ class Twin:
 
     def stages(self, x: Reals, u: Reals) -> tuple[list[Reals], list[float], Reals]:
         """States of the stages, their weights, and the step in the tangent space at x."""
-        if not self.runge_kutta:
+        if self.tableau is None:
             rate = self.rate(x, u)
             half = self.state.ndx // 2
             if self.differential.second_order:
                 rate[:half] += rate[half:] * self.dt  # the velocity is stepped first
             return [x], [1.0], rate * self.dt
-        ys, step, weights = [], np.zeros(self.state.ndx), [1 / 6, 1 / 3, 1 / 3, 1 / 6]
-        kappa = np.zeros(self.state.ndx)
-        for node, weight in zip((0, 0.5, 0.5, 1), weights):
-            ys.append(self.state.integrate(x, node * self.dt * kappa))
+        ys, kappas, weights = list[Reals](), list[Reals](), list(self.tableau.b)
+        for row in self.tableau.A:
+            before = sum((a * kappa for a, kappa in zip(row, kappas, strict=True)), np.zeros(self.state.ndx))
+            ys.append(self.state.integrate(x, self.dt * before))
             back = self.state.jdifference(x, ys[-1], "second")  # rates at y, seen at x
-            kappa = back @ self.rate(ys[-1], u)
-            step += weight * self.dt * kappa
-        return ys, weights, step
+            kappas.append(back @ self.rate(ys[-1], u))
+        return ys, weights, self.dt * sum(b * kappa for b, kappa in zip(weights, kappas, strict=True))
 
     def at(self, y: Reals, u: Reals) -> list[tuple[Reals, float, Reals]]:
         """All terms at an instant."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from trajopt.analysis.references import distances_of
 from trajopt.residuals import ResidualModelPairDistance
-from trajopt.residuals.shapes import closest_points
+from trajopt.robots.closest_points import closest_points
 from trajopt.types import Reals
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from trajopt.checks import as_numbers, check_non_negative
 from trajopt.errors import InvalidArgumentError
-from trajopt.residuals.shapes import check_round
+from trajopt.robots.round_bodies import check_round
 
 
 def clearance(path: npt.ArrayLike, obstacles: npt.ArrayLike, radius: float = 0.0) -> float:

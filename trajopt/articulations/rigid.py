@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
+from trajopt.lie.quaternions import quaternion_products, rotation_entries
 from trajopt.types import Reals
 
 
@@ -77,28 +78,14 @@ def about_z(cosine: Reals, sine: Reals) -> Reals:
 
 def from_quaternions(q: Reals) -> Reals:
     """Rotations (3, 3, N) of quaternions x, y, z, w (4, N) of norm 1."""
-    x, y, z, w = q
-    R = np.empty((3, 3, q.shape[1]))
-    R[0, 0], R[0, 1], R[0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)
-    R[1, 0], R[1, 1], R[1, 2] = 2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)
-    R[2, 0], R[2, 1], R[2, 2] = 2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)
-    return R
+    return np.array(rotation_entries(*q))
 
 
 def to_quaternions(R: Reals) -> Reals:
-    """Quaternions x, y, z, w with w >= 0 of rotations (3, 3, N), (4, N).
-
-    Source: Shepperd, Quaternion from rotation matrix, 1978: the largest of the four squares is divided by.
-    """
-    a, b, c = R[0, 0], R[1, 1], R[2, 2]
-    squares = 1.0 + np.stack([a - b - c, b - a - c, c - a - b, a + b + c])  # 4 x², 4 y², 4 z², 4 w²
-    xy, xz, yz = R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1]
-    xw, yw, zw = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
-    rows = np.stack(
-        [[squares[0], xy, xz, xw], [xy, squares[1], yz, yw], [xz, yz, squares[2], zw], [xw, yw, zw, squares[3]]]
-    )
-    largest = squares.argmax(axis=0)
-    q = np.take_along_axis(rows, largest[None, None], axis=0)[0]
+    """Quaternions x, y, z, w with w >= 0 of rotations (3, 3, N), (4, N)."""
+    products = np.array(quaternion_products(list(R)))
+    largest = np.einsum("iin->in", products).argmax(axis=0)
+    q = np.take_along_axis(products, largest[None, None], axis=0)[0]
     return np.asarray(q * (np.where(q[3] < 0, -1.0, 1.0) / np.sqrt(np.sum(q * q, axis=0))))
 
 

@@ -9,7 +9,7 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.contacts.base import ContactModelAbstract, Motions
-from trajopt.dynamics.lie import log6
+from trajopt.lie import log6
 from trajopt.robots.placements import check_placement
 from trajopt.states.base import StateAbstract
 

@@ -9,9 +9,9 @@ from casadi import SX
 
 from trajopt.checks import check_text, is_integer
 from trajopt.contacts.base import ContactModelAbstract, Motions
-from trajopt.dynamics.lie import log6
 from trajopt.dynamics.spatial import Placement, cross_motion
 from trajopt.errors import InvalidArgumentError, shown
+from trajopt.lie import log6
 from trajopt.states.base import StateAbstract
 
 

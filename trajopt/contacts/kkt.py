@@ -6,7 +6,7 @@ import casadi as ca
 from casadi import SX
 
 from trajopt.dynamics.robot_expressions import RobotExpressions
-from trajopt.dynamics.scalars import minus, scalars, times
+from trajopt.lie.scalars import minus, scalars, times
 
 
 class ContactSystem:

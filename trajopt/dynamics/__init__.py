@@ -1,33 +1,18 @@
 """Rigid-body algorithms as CasADi expressions of a pinocchio.Model."""
 
+import warnings
+from typing import Any
+
+from trajopt import lie
 from trajopt.dynamics.friction import SmoothFriction
-from trajopt.dynamics.lie import (
-    exp3,
-    exp6,
-    jexp3,
-    jexp6,
-    jlog3,
-    jlog6,
-    log3,
-    log6,
-    log6_and_jacobian,
-    quaternion_to_rotation,
-    skew,
-)
 from trajopt.dynamics.robot_expressions import RobotExpressions
 
-__all__ = [
-    "RobotExpressions",
-    "SmoothFriction",
-    "exp3",
-    "exp6",
-    "jexp3",
-    "jexp6",
-    "jlog3",
-    "jlog6",
-    "log3",
-    "log6",
-    "log6_and_jacobian",
-    "quaternion_to_rotation",
-    "skew",
-]
+__all__ = ["RobotExpressions", "SmoothFriction"]
+
+
+def __getattr__(name: str) -> Any:
+    """Names of revision 2720678 that are in `trajopt.lie` today."""
+    if name not in lie.__all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn(f"{__name__}.{name} is now trajopt.lie.{name}", DeprecationWarning, stacklevel=2)
+    return getattr(lie, name)

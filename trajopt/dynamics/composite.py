@@ -8,7 +8,6 @@ import casadi as ca
 from casadi import SX
 
 from trajopt.dynamics.motion import Velocities
-from trajopt.dynamics.scalars import TWO, plus, times
 from trajopt.dynamics.spatial import (
     Inertia,
     Spatial,
@@ -18,6 +17,7 @@ from trajopt.dynamics.spatial import (
     symmetric_sum,
 )
 from trajopt.dynamics.tree import Link, Tree
+from trajopt.lie.scalars import TWO, plus, times
 
 
 def turned_to_parent(link: Link, a: SX) -> SX:

@@ -10,10 +10,10 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.dynamics.motion import Accelerations, Velocities
-from trajopt.dynamics.scalars import plus, times
 from trajopt.dynamics.spatial import Placement, Spatial, cross_force, dot, spatial, zero
 from trajopt.dynamics.tree import Tree, constant_placement
 from trajopt.errors import InvalidArgumentError
+from trajopt.lie.scalars import plus, times
 
 
 def world_placements(tree: Tree) -> list[Placement]:

@@ -31,10 +31,10 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.dynamics.lie import quaternion_to_rotation
-from trajopt.dynamics.scalars import matrix3
 from trajopt.dynamics.spatial import Placement, rounded
 from trajopt.errors import UnsupportedOperationError
+from trajopt.lie import quaternion_to_rotation
+from trajopt.lie.scalars import matrix3
 from trajopt.types import Reals
 
 JointKind = Literal["revolute", "prismatic", "helical", "spherical", "translation", "planar", "free_flyer"]

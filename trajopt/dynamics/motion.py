@@ -14,9 +14,9 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
-from trajopt.dynamics.scalars import plus, scalars, times
 from trajopt.dynamics.spatial import Spatial, symmetric, zero
 from trajopt.dynamics.tree import Link, Tree
+from trajopt.lie.scalars import plus, scalars, times
 from trajopt.types import Reals
 
 

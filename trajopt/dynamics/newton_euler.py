@@ -8,9 +8,9 @@ import casadi as ca
 from casadi import SX
 
 from trajopt.dynamics.motion import Accelerations, is_free_root
-from trajopt.dynamics.scalars import minus, plus, scalars, times
 from trajopt.dynamics.spatial import Inertia, Spatial, dot
 from trajopt.dynamics.tree import Tree
+from trajopt.lie.scalars import minus, plus, scalars, times
 
 
 def newton_euler(

@@ -23,9 +23,9 @@ from casadi import SX
 from trajopt.dynamics.composite import CompositeBody
 from trajopt.dynamics.mass_matrix import MassColumns
 from trajopt.dynamics.motion import Accelerations, Velocities, is_free_root
-from trajopt.dynamics.scalars import plus
 from trajopt.dynamics.spatial import Spatial, cross_force, cross_motion, dot, zero
 from trajopt.dynamics.tree import Link, Tree
+from trajopt.lie.scalars import plus
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 from casadi import SX
 
-from trajopt.dynamics.scalars import minus, plus, scalars, sum_of_products, times
+from trajopt.lie.scalars import minus, plus, scalars, sum_of_products, times
 
 
 class SparseLTDL:

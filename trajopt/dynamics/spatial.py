@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
-from trajopt.dynamics.scalars import TWO, matrix3, minus, plus, scalars, sum_of_products, times
+from trajopt.lie.scalars import TWO, matrix3, minus, plus, scalars, sum_of_products, times
 from trajopt.types import Reals
 
 

@@ -11,8 +11,8 @@ from casadi import SX
 
 from trajopt.dynamics.frame_choice import Branch, along_z, choose_slides, slid
 from trajopt.dynamics.joint_table import ElementaryJoint, Rate, expand_joint
-from trajopt.dynamics.scalars import plus, times
 from trajopt.dynamics.spatial import Inertia, Placement, Spatial, rounded, spatial
+from trajopt.lie.scalars import plus, times
 from trajopt.types import Reals
 
 

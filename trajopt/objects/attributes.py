@@ -41,7 +41,6 @@ CLASSES = {
     "ConstraintModelResidual": "ConstraintStack(state).add(name, residual, lower=..., upper=...)",
     "ContactModelMultiple": "ContactStack",
     "ImpulseModelMultiple": "ImpulseStack",
-    "IntegratedActionModelRK": "IntegratedActionModelRK4",
     "SimpleQuadrupedalGaitProblem": "gaits.quadruped_walk and others, and gaits.gait_problem",
     "SimpleBipedGaitProblem": "gaits.biped_walk and gaits.gait_problem",
     "RobotExpressions": "dynamics.RobotExpressions",

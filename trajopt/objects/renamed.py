@@ -15,12 +15,16 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 MODULES = {
+    "trajopt.dynamics.lie": "trajopt.lie",
+    "trajopt.dynamics.scalars": "trajopt.lie.scalars",
     "trajopt.impulses": "trajopt.contacts",
     "trajopt.kinematics": "trajopt.ik",
     "trajopt.kinematics.ik": "trajopt.ik",
     "trajopt.ik.ik": "trajopt.ik",  # by `from trajopt.kinematics import ik`
     "trajopt.mobile": "trajopt.planar",
     "trajopt.sensing": "trajopt.planar",
+    "trajopt.residuals.shapes": "trajopt.robots.round_bodies",
+    "trajopt.states.rotations": "trajopt.lie",
     "trajopt.terminal": "trajopt.cli",
 }
 """Old and new name; modules below move along."""

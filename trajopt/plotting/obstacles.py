@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from trajopt.plotting.scene import Scene
 from trajopt.plotting.style import GREY
-from trajopt.residuals.shapes import check_round
+from trajopt.robots.round_bodies import check_round
 from trajopt.types import Reals
 
 

@@ -13,7 +13,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.planar.grid import OccupancyGrid
 from trajopt.planar.scan import Scan
 from trajopt.plotting.style import BLUE, GREEN, RED, canvas, check_picture_path, house_style, whole_figure
-from trajopt.residuals.shapes import check_round
+from trajopt.robots.round_bodies import check_round
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,10 +24,10 @@ from trajopt.residuals.obstacle_distance import ResidualModelObstacleDistance
 from trajopt.residuals.pair_distance import ResidualModelPairDistance
 from trajopt.residuals.relative_placement import ResidualModelRelativePlacement
 from trajopt.residuals.relative_translation import ResidualModelRelativeTranslation
-from trajopt.residuals.shapes import Capsule, Sphere
 from trajopt.residuals.state import ResidualModelState
 from trajopt.residuals.symbolic import ResidualModelSymbolic
 from trajopt.residuals.wrench_cone import ResidualModelContactCoPPosition, ResidualModelContactWrenchCone, WrenchCone
+from trajopt.robots import Capsule, Sphere
 
 __all__ = [
     "Capsule",

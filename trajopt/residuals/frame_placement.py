@@ -9,8 +9,8 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.dynamics.lie import Log6
 from trajopt.instant import Instant
+from trajopt.lie import PoseLog, log_of_motion
 from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.robots.placements import check_placement
 from trajopt.states.base import StateAbstract
@@ -40,8 +40,8 @@ class ResidualModelFramePlacement(ResidualModelMultibody):
         transposed = self.reference[:, :3].T
         return transposed @ rotation, transposed @ (position - self.reference[:, 3])
 
-    def _log(self, instant: Instant) -> Log6:
-        return instant.once(("log6 of", self), lambda: Log6(*self._error(instant)))
+    def _log(self, instant: Instant) -> PoseLog:
+        return instant.once(("log6 of", self), lambda: log_of_motion(*self._error(instant)))
 
     def evaluate(self, instant: Instant) -> SX:
         return self._log(instant).twist

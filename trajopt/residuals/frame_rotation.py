@@ -8,8 +8,8 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.dynamics.lie import jlog3, log3
 from trajopt.instant import Instant
+from trajopt.lie import jlog3, log3
 from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.robots.placements import check_rotation
 from trajopt.states.base import StateAbstract

@@ -12,7 +12,7 @@ from trajopt.checks import check_known, check_texts
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.residuals.multibody import ResidualModelMultibody
-from trajopt.residuals.shapes import length_and_direction
+from trajopt.robots.closest_points import length_and_direction
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 

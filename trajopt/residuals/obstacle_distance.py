@@ -14,8 +14,9 @@ from trajopt.checks import check_non_negative
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.instant import Instant
 from trajopt.residuals.base import ResidualModelAbstract
-from trajopt.residuals.shapes import Capsule, Sphere, check_round, closest_points, length_and_direction, without_color
 from trajopt.robots import Shape
+from trajopt.robots.closest_points import closest_points, length_and_direction
+from trajopt.robots.round_bodies import Capsule, Sphere, as_round, check_round
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody, check_robot_state
 from trajopt.types import Reals
@@ -53,7 +54,7 @@ class ResidualModelObstacleDistance(ResidualModelAbstract):
             raise InvalidArgumentError("obstacles: expected one at least, got none; leave the term out")
         super().__init__(state, len(rows), unit="m")
         self.dim = rows.shape[1] - 1
-        shape = without_color(body) if isinstance(body, Shape) else body
+        shape = as_round(body) if isinstance(body, Shape) else body
         self.shape = shape if isinstance(shape, (Sphere, Capsule)) else None
         self.frame_id = self._check_body(body)
         name = "circles" if self.dim == 2 else "spheres"

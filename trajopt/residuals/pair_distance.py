@@ -13,8 +13,9 @@ from trajopt.checks import check_array
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.residuals.multibody import ResidualModelMultibody
-from trajopt.residuals.shapes import Capsule, Sphere, check_ends, closest_points, length_and_direction, without_color
 from trajopt.robots import Shape
+from trajopt.robots.closest_points import closest_points, length_and_direction
+from trajopt.robots.round_bodies import Capsule, Sphere, as_round, check_ends
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
@@ -42,7 +43,7 @@ class ResidualModelPairDistance(ResidualModelMultibody):
 
     def __init__(self, state: StateAbstract, first: Sphere | Capsule | Shape, second: Sphere | Capsule | Shape) -> None:
         super().__init__(state, 1, unit="m")
-        shapes = {"first": without_color(first), "second": without_color(second)}
+        shapes = {"first": as_round(first), "second": as_round(second)}
         for name, shape in shapes.items():
             if not isinstance(shape, (Sphere, Capsule)):
                 raise InvalidArgumentError(

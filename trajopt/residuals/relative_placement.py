@@ -9,9 +9,9 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.dynamics.lie import log6, log6_and_jacobian
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
+from trajopt.lie import log6, log6_and_jacobian
 from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.robots.placements import check_placement
 from trajopt.states.base import StateAbstract

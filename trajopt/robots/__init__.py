@@ -8,6 +8,7 @@ from trajopt.robots.bases import with_base
 from trajopt.robots.builtin import planar_arm
 from trajopt.robots.names import unknown_robot
 from trajopt.robots.robot import Robot, load_robot
+from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.robots.shapes import Shape
 
 if TYPE_CHECKING:
@@ -27,10 +28,12 @@ else:
     )
 
 __all__ = [
+    "Capsule",
     "LeggedRobot",
     "Robot",
     "Shape",
     "Skeleton",
+    "Sphere",
     "configuration_on_ground",
     "legged_robot",
     "load_geometry",

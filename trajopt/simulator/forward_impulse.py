@@ -5,6 +5,8 @@ from __future__ import annotations
 import casadi as ca
 from casadi import SX
 
+from trajopt.actions.integrated.runge_kutta import RungeKutta, is_curved
+from trajopt.actions.integrated.tableau import Tableau
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.parts import named_call
@@ -13,7 +15,6 @@ from trajopt.simulator.free_dynamics import FreeDynamics
 from trajopt.simulator.instantaneous import impulse_question
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.modes import SimulatorMode, Variant
-from trajopt.simulator.runge_kutta import CLASSICAL, EULER, MIDPOINT, RungeKutta
 from trajopt.simulator.steps import (
     Inputs,
     StepAbstract,
@@ -24,9 +25,9 @@ from trajopt.simulator.steps import (
 )
 
 _TABLEAUS = {
-    SimulatorMode.FORWARD_RK1I: EULER,
-    SimulatorMode.FORWARD_RK2I: MIDPOINT,
-    SimulatorMode.FORWARD_RK4I: CLASSICAL,
+    SimulatorMode.FORWARD_RK1I: Tableau.EULER,
+    SimulatorMode.FORWARD_RK2I: Tableau.MIDPOINT,
+    SimulatorMode.FORWARD_RK4I: Tableau.CLASSICAL,
 }
 
 
@@ -107,7 +108,9 @@ class RungeKuttaImpulseStep(StepAbstract):
     def __init__(self, model: SimulatorModel) -> None:
         super().__init__(model)
         self._node = DissipationNode(model, impulses=True)
-        self._method = RungeKutta(model, _TABLEAUS[model.mode])
+        self._method = RungeKutta(
+            _TABLEAUS[model.mode], model.state, model.dt, curved=is_curved(model.state), inputs=model.nv
+        )
         self._projected = self.tells_forces = model.variant is Variant.PROJECTED
         self._field = _FreeField(self) if self._projected else _ContactField(self, self._node)
 
@@ -115,7 +118,8 @@ class RungeKuttaImpulseStep(StepAbstract):
         q, v = self._parts(program, inputs)
         d = self._node.solve(program, impulse_question(q, v, inputs))
         x = _state(program, q, d.velocity if self._projected else v)
-        result = self._method.step(program, self._field, x, inputs)
+        dt, field = self._time(program, inputs), self._field
+        result = self._method.step(program.call, x, dt, lambda _, y: (field.rate(program, y, inputs),))
         return StepValues(result=result, force=d.force, velocity=d.velocity)
 
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
@@ -123,7 +127,12 @@ class RungeKuttaImpulseStep(StepAbstract):
         question = impulse_question(q, v, inputs)
         d = self._node.solve(program, question)
         x = _state(program, q, d.velocity if self._projected else v)
-        result, F = self._method.step_derivatives(program, self._field, x, inputs)
+
+        def rate(_: int, y: Array, Z: Array) -> tuple[Array, Array]:
+            k, by_y, by_torque = self._field.rate_derivatives(program, y, inputs)
+            return k, program.matmul(by_y, Z, initial=self._padded(program, by_torque))
+
+        result, F, *_ = self._method.step(program.call, x, self._time(program, inputs), rate, derivatives=True)
         values = StepValues(result=result, force=d.force, velocity=d.velocity)
         n, nv = 2 * self.model.nv, self.model.nv
         whole = SX.sym("F", n, n + nv)
@@ -147,6 +156,16 @@ class RungeKuttaImpulseStep(StepAbstract):
         symbols = [SX.sym("by", *array.shape) for array in (F, by_q, by_v)]
         whole = ca.horzcat(symbols[0][:, :nv] + symbols[1], symbols[2])
         return program.call(ca.Function("through", symbols, [whole]), F, by_q, by_v)[0]
+
+    def _time(self, program: Program, inputs: Inputs) -> Array:
+        """The time step (1,)."""
+        return program.slice(inputs.parameters, self.model.layout.slices["dt"].start, 1)
+
+    def _padded(self, program: Program, by_torque: Array) -> Array:
+        """Derivative by τ as one by (x, τ)."""
+        n = 2 * self.model.nv
+        by = SX.sym("by", *by_torque.shape)
+        return program.call(ca.Function("padded", [by], [ca.horzcat(SX(n, n), by)]), by_torque)[0]
 
     def parts(self, program: Program, y: Array) -> tuple[Array, Array]:
         """Adds the call that gives q and v of a state."""

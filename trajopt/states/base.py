@@ -32,7 +32,7 @@ class StateAbstract(ExplainsAttributes, ABC):
 
     To write one, give four methods: `__init__`, which sets attributes of its own and then calls this one, `zero`,
     `sx_integrate` and `sx_difference`. Derivatives and numbers follow from these, and the constructor tries the two
-    formulas. They must be smooth: `trajopt.states.rotations` has exponentials and logarithms that are.
+    formulas. They must be smooth: `trajopt.lie` has exponentials and logarithms that are.
 
     ```python
     class StateCircle(trajopt.StateAbstract):

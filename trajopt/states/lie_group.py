@@ -10,8 +10,8 @@ from casadi import SX
 
 from trajopt.checks import all_finite, check_array
 from trajopt.errors import InvalidArgumentError
+from trajopt.lie.quaternions import quaternion_to_rotation
 from trajopt.robots.placements import NORM_TOLERANCE
-from trajopt.states import rotations
 from trajopt.states.base import StateAbstract, check_columns
 from trajopt.states.sampling import random_generator
 from trajopt.states.spaces import PoseSpace, RotationSpace
@@ -90,7 +90,7 @@ class StateLieGroup(StateAbstract):
     def sx_rotation(self, x: SX) -> SX:
         """Rotation matrix from the body's frame to the world's, shape (3, 3)."""
         check_columns({"x": (x, self.nx)})
-        return rotations.rotation_matrix(x[self._quaternion])
+        return quaternion_to_rotation(x[self._quaternion])
 
     def are_states(self, xs: Reals) -> bool:
         norms = np.linalg.norm(xs[:, self._quaternion], axis=1)

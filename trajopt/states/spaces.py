@@ -12,7 +12,8 @@ from abc import ABC, abstractmethod
 import casadi as ca
 from casadi import SX
 
-from trajopt.states import rotations as rot
+from trajopt.lie import planar_poses as planar
+from trajopt.lie import poses, quaternions, rotations
 
 
 class ConfigurationSpace(ABC):
@@ -103,10 +104,10 @@ class CircleSpace(ConfigurationSpace):
     rotation = slice(0, 2)
 
     def integrate(self, q: SX, v: SX) -> SX:
-        return rot.renormalise(_turn(q, ca.cos(v), ca.sin(v)))
+        return quaternions.renormalise(planar.turn(q, ca.cos(v), ca.sin(v)))
 
     def difference(self, q0: SX, q1: SX) -> SX:
-        return _angle_between(q0, q1)
+        return planar.angle_between(q0, q1)
 
     def jintegrate(self, q: SX, v: SX) -> tuple[SX, SX]:
         return SX.eye(1), SX.eye(1)
@@ -131,23 +132,28 @@ class RotationSpace(ConfigurationSpace):
     rotation = slice(0, 4)
 
     def integrate(self, q: SX, v: SX) -> SX:
-        return rot.renormalise(rot.multiply(q, rot.exp_quaternion(v)))
+        return quaternions.renormalise(quaternions.multiply(q, rotations.exp_quaternion(v)))
 
     def difference(self, q0: SX, q1: SX) -> SX:
-        return rot.log_quaternion(rot.multiply(rot.conjugate(q0), q1))[0]
+        return self._turn(q0, q1)[0]
 
     def jintegrate(self, q: SX, v: SX) -> tuple[SX, SX]:
-        return rot.rotation_matrix(rot.exp_quaternion(v)).T, rot.jexp_rotation(v)
+        return quaternions.quaternion_to_rotation(rotations.exp_quaternion(v)).T, rotations.jexp3(v)
 
     def jdifference(self, q0: SX, q1: SX) -> tuple[SX, SX]:
-        right, left = rot.jlog_rotation(*rot.log_quaternion(rot.multiply(rot.conjugate(q0), q1)))
+        right, left = rotations.jlog_rotation(*self._turn(q0, q1))
         return -left, right
 
     def tangent_basis(self, q: SX) -> SX:
-        return 0.5 * _quaternion_columns(q)
+        return 0.5 * quaternions.tangent_columns(q)
 
     def tangent_projection(self, q: SX) -> SX:
-        return 2 * _quaternion_columns(q).T
+        return 2 * quaternions.tangent_columns(q).T
+
+    @staticmethod
+    def _turn(q0: SX, q1: SX) -> tuple[SX, SX]:
+        """Relative rotation vector (3,) [rad] and its coefficient k."""
+        return rotations.log_quaternion(quaternions.multiply(quaternions.conjugate(q0), q1))
 
 
 class PlanarPoseSpace(ConfigurationSpace):
@@ -160,32 +166,18 @@ class PlanarPoseSpace(ConfigurationSpace):
     rotation = slice(2, 4)
 
     def integrate(self, q: SX, v: SX) -> SX:
-        w = v[2]
-        cosine, half_sinc = rot.half_angle(w**2)
-        turned = _turn(v[:2], 2 * half_sinc * cosine, 2 * half_sinc**2 * w)  # (sin ω)/ω and (1 - cos ω)/ω
-        return ca.vertcat(q[:2] + _turn(q[2:], turned[0], turned[1]), _turn(q[2:], ca.cos(w), ca.sin(w)))
+        p, cosine, sine = planar.exp_planar(v)
+        return ca.vertcat(q[:2] + planar.turn(q[2:], p[0], p[1]), planar.turn(q[2:], cosine, sine))
 
     def difference(self, q0: SX, q1: SX) -> SX:
-        w, k = self._angle(q0, q1)
-        p = _turn(q1[:2] - q0[:2], q0[2], -q0[3])
-        return ca.vertcat(_turn(p, k, -w / 2), w)
+        v, w, _ = self._twist(q0, q1)
+        return ca.vertcat(v, w)
 
     def jintegrate(self, q: SX, v: SX) -> tuple[SX, SX]:
-        w = v[2]
-        cosine, half_sinc, b, c = rot.exp_coefficients(w**2)
-        ratio, slope = 2 * half_sinc * cosine, b * w  # (sin ω)/ω and (1 - cos ω)/ω
-        p = _turn(v[:2], ratio, slope)
-        back = _turn(ca.vertcat(-p[1], p[0]), ca.cos(w), -ca.sin(w))
-        first = _planar_matrix(ca.cos(w), ca.sin(w), back)
-        second = _planar_matrix(ratio, slope, _turn(v[:2], c * w, b))
-        return first, second
+        return planar.jexp_planar(v)
 
     def jdifference(self, q0: SX, q1: SX) -> tuple[SX, SX]:
-        w, k = self._angle(q0, q1)
-        v = _turn(_turn(q1[:2] - q0[:2], q0[2], -q0[3]), k, -w / 2)
-        d = rot.log_coefficient(w**2, k) * w
-        right = _planar_matrix(k, -w / 2, _turn(v, d, -0.5))
-        left = _planar_matrix(k, w / 2, _turn(v, d, 0.5))
+        right, left = planar.jlog_planar(*self._twist(q0, q1))
         return -left, right
 
     def tangent_basis(self, q: SX) -> SX:
@@ -198,11 +190,11 @@ class PlanarPoseSpace(ConfigurationSpace):
         return self.tangent_basis(q).T
 
     @staticmethod
-    def _angle(q0: SX, q1: SX) -> tuple[SX, SX]:
-        """Relative angle ω [rad] and (ω/2) cot(ω/2)."""
-        w = _angle_between(q0[2:], q1[2:])
-        cosine, half_sinc = rot.half_angle(w**2)
-        return w, cosine / (2 * half_sinc)
+    def _twist(q0: SX, q1: SX) -> tuple[SX, SX, SX]:
+        """Relative velocity (2,) [m], angle ω [rad] and (ω/2) cot(ω/2)."""
+        w = planar.angle_between(q0[2:], q1[2:])
+        v, k = planar.log_planar(planar.turn(q1[:2] - q0[:2], q0[2], -q0[3]), w)
+        return v, w, k
 
 
 class PoseSpace(ConfigurationSpace):
@@ -215,54 +207,29 @@ class PoseSpace(ConfigurationSpace):
     rotation = slice(3, 7)
 
     def integrate(self, q: SX, v: SX) -> SX:
-        p, a = rot.exp_pose(v[:3], v[3:])
+        p, a = poses.exp_pose(v[:3], v[3:])
         # For steps beyond π Pinocchio keeps the quaternion in the half space of the one before, for this joint only.
         side = ca.if_else(a[3] < 0, -1.0, 1.0)
-        turned = rot.renormalise(rot.multiply(q[3:], a))
-        return ca.vertcat(q[:3] + rot.rotate(q[3:], p), side * turned)
+        turned = quaternions.renormalise(quaternions.multiply(q[3:], a))
+        return ca.vertcat(q[:3] + quaternions.rotate(q[3:], p), side * turned)
 
     def difference(self, q0: SX, q1: SX) -> SX:
-        v, w, _ = self._twist(q0, q1)
-        return ca.vertcat(v, w)
+        return self._log(q0, q1).twist
 
     def jintegrate(self, q: SX, v: SX) -> tuple[SX, SX]:
-        return rot.inverse_adjoint(*rot.exp_pose(v[:3], v[3:])), rot.jexp_pose(v[:3], v[3:])
+        return poses.inverse_adjoint(*poses.exp_pose(v[:3], v[3:])), poses.jexp6(v)
 
     def jdifference(self, q0: SX, q1: SX) -> tuple[SX, SX]:
-        right, left = rot.jlog_pose(*self._twist(q0, q1))
-        return -left, right
+        log = self._log(q0, q1)
+        return -log.left_jacobian, log.jacobian
 
     def tangent_basis(self, q: SX) -> SX:
-        return ca.diagcat(rot.rotation_matrix(q[3:]), 0.5 * _quaternion_columns(q[3:]))
+        return ca.diagcat(quaternions.quaternion_to_rotation(q[3:]), 0.5 * quaternions.tangent_columns(q[3:]))
 
     def tangent_projection(self, q: SX) -> SX:
-        return ca.diagcat(rot.rotation_matrix(q[3:]).T, 2 * _quaternion_columns(q[3:]).T)
+        return ca.diagcat(quaternions.quaternion_to_rotation(q[3:]).T, 2 * quaternions.tangent_columns(q[3:]).T)
 
     @staticmethod
-    def _twist(q0: SX, q1: SX) -> tuple[SX, SX, SX]:
-        back = rot.conjugate(q0[3:])
-        return rot.log_pose(rot.rotate(back, q1[:3] - q0[:3]), rot.multiply(back, q1[3:]))
-
-
-def _turn(p: SX, cosine: SX, sine: SX | float) -> SX:
-    """[[cosine, -sine], [sine, cosine]] p, shape (2,); also the product of two complex numbers."""
-    return ca.vertcat(cosine * p[0] - sine * p[1], sine * p[0] + cosine * p[1])
-
-
-def _angle_between(q0: SX, q1: SX) -> SX:
-    """Angle from q0 to q1 in (-π, π] [rad], both (cos, sin)."""
-    return ca.atan2(q0[0] * q1[1] - q0[1] * q1[0], q0[0] * q1[0] + q0[1] * q1[1])
-
-
-def _planar_matrix(cosine: SX, sine: SX, column: SX) -> SX:
-    """[[cosine, sine, column], [-sine, cosine, .], [0, 0, 1]] with structural zeros and a constant one."""
-    m = SX(3, 3)
-    m[0, 0], m[0, 1], m[1, 0], m[1, 1], m[2, 2] = cosine, sine, -sine, cosine, 1.0
-    m[0, 2], m[1, 2] = column[0], column[1]
-    return m
-
-
-def _quaternion_columns(a: SX) -> SX:
-    """Columns a (e_i, 0) of quaternion products, shape (4, 3): twice the derivative of a exp(v) at v = 0."""
-    x, y, z, w = a[0], a[1], a[2], a[3]
-    return ca.blockcat([[w, -z, y], [z, w, -x], [-y, x, w], [-x, -y, -z]])
+    def _log(q0: SX, q1: SX) -> poses.PoseLog:
+        back = quaternions.conjugate(q0[3:])
+        return poses.PoseLog(quaternions.rotate(back, q1[:3] - q0[:3]), quaternions.multiply(back, q1[3:]))

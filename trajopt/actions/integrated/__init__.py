@@ -2,6 +2,14 @@
 
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
 from trajopt.actions.integrated.euler import IntegratedActionModelEuler
+from trajopt.actions.integrated.rk import IntegratedActionModelRK
 from trajopt.actions.integrated.rk4 import IntegratedActionModelRK4
+from trajopt.actions.integrated.tableau import Tableau
 
-__all__ = ["IntegratedActionModelAbstract", "IntegratedActionModelEuler", "IntegratedActionModelRK4"]
+__all__ = [
+    "IntegratedActionModelAbstract",
+    "IntegratedActionModelEuler",
+    "IntegratedActionModelRK",
+    "IntegratedActionModelRK4",
+    "Tableau",
+]

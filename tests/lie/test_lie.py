@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 from casadi import SX
 
-from trajopt.dynamics import (
+from trajopt.lie import (
     exp3,
     exp6,
     jexp3,
@@ -18,6 +18,7 @@ from trajopt.dynamics import (
     log3,
     log6,
     log6_and_jacobian,
+    log_of_motion,
     quaternion_to_rotation,
     skew,
 )
@@ -144,6 +145,21 @@ def test_second_derivatives_are_accurate_near_the_identity() -> None:
     for angle in (0.0, 1e-12, 1e-9, 1e-6, 1e-3, 0.02, 0.0632, 0.1, 1.0):
         for xi in twists(angle, 3):
             assert np.abs(np.array(hessian(xi[3:])) - np.eye(3)).max() < 1e-11
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-3, 0.02, 0.19, 0.21, 0.5, 1.0, 2.0, 3.0])
+def test_curvature_is_the_second_derivative(angle: float) -> None:
+    """Hessian of bᵀ log6(M exp6(ξ)) at ξ = 0, by automatic differentiation of the expressions."""
+    b = SX.sym("b", 6)
+    turned, moved = exp6(XI)
+    log = ca.dot(b, log6(R @ turned, P + R @ moved))
+    hessian = ca.Function("h", [R, P, b, XI], [ca.hessian(log, XI)[0]])
+    curvature = ca.Function("c", [R, P, b], [log_of_motion(R, P).curvature(b)])
+    for xi in twists(angle, 4):
+        rotation, translation = F["exp6"](xi)
+        along = np.linspace(-1.0, 1.5, 6)
+        expected = np.array(hessian(rotation, translation, along, np.zeros(6)))
+        assert np.abs(np.array(curvature(rotation, translation, along)) - expected).max() < 1e-10
 
 
 def test_log6_and_jacobian_share_and_agree() -> None:

@@ -1,20 +1,17 @@
-"""Spheres and capsules, and the points at which two of them are closest."""
+"""Spheres and capsules around points of frames, for distances."""
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-import casadi as ca
 import numpy as np
 import numpy.typing as npt
-from casadi import SX
 
 from trajopt.checks import as_numbers, check_array, check_positive, check_text
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.robots import Shape
+from trajopt.robots.shapes import Shape
 
 SHORTEST = 1e-6  # of capsules [m]
-PARALLEL = 1e-12  # sine squared below which axes count as parallel [-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +69,7 @@ class Capsule:
         return np.array([self.start, self.end])
 
 
-def without_color(shape: Sphere | Capsule | Shape) -> Sphere | Capsule:
+def as_round(shape: Sphere | Capsule | Shape) -> Sphere | Capsule:
     """A ball or capsule of a robot as a Sphere or a Capsule; others as they are."""
     if isinstance(shape, Shape) and shape.kind == "sphere":
         return Sphere(float(shape.size[0]), frame=shape.link, center=shape.ends[0])
@@ -118,45 +115,3 @@ def check_round(argument: str, value: npt.ArrayLike, *, dim: int | None = None) 
             f"{argument}: expected rows {' or '.join(kinds)} with radius > 0 [m], got {shown(rows.tolist())}"
         )
     return rows
-
-
-def closest_points(first: SX, second: SX) -> tuple[SX, SX]:
-    """Weights (n,), not negative and of sum 1, of the points (n, 3) of two shapes at which these are closest.
-
-    Two segments: the distance is convex in both parameters, so that clamping one and then solving for the other, twice,
-    is exact. Of parallel ones, that have no single pair, it gives one.
-
-    Source: Ericson, Real-Time Collision Detection, 2005, sections 5.1.2 and 5.1.9.
-    """
-    if first.shape[0] == second.shape[0] == 1:
-        return SX(1), SX(1)
-    if first.shape[0] == 1:
-        return SX(1), _weights(_along(second, first.T))
-    if second.shape[0] == 1:
-        return _weights(_along(first, second.T)), SX(1)
-    d1, d2, r = (first[1, :] - first[0, :]).T, (second[1, :] - second[0, :]).T, (first[0, :] - second[0, :]).T
-    a, b, e, c, f = ca.dot(d1, d1), ca.dot(d1, d2), ca.dot(d2, d2), ca.dot(d1, r), ca.dot(d2, r)
-    s = _clamped((b * f - c * e) / (a * e - b * b + PARALLEL * a * e))
-    t = _clamped((b * s + f) / e)
-    return _weights(_clamped((b * t - c) / a)), _weights(t)
-
-
-def length_and_direction(gap: SX, core: SX | float) -> tuple[SX, SX]:
-    """|gap| and its derivative (n,); below `core` the parabola (|gap|² / core + core) / 2, which is smooth at 0."""
-    square = ca.dot(gap, gap)
-    reach = ca.sqrt(ca.fmax(square, core**2))
-    return SX((square / reach + reach) / 2), SX(gap / reach)
-
-
-def _along(segment: SX, point: SX) -> SX:
-    """Part of a segment (2, 3) after which it is closest to a point (3,)."""
-    start, direction = segment[0, :].T, (segment[1, :] - segment[0, :]).T
-    return _clamped(ca.dot(point - start, direction) / ca.dot(direction, direction))
-
-
-def _clamped(value: SX) -> SX:
-    return ca.fmin(ca.fmax(value, 0.0), 1.0)
-
-
-def _weights(part: SX) -> SX:
-    return SX(ca.vertcat(1.0 - part, part))

@@ -9,7 +9,7 @@ import casadi as ca
 import pytest
 from casadi import SX
 
-from trajopt.dynamics.scalars import TWO, matrix3, minus, plus, scalars, sum_of_products, times
+from trajopt.lie.scalars import TWO, matrix3, minus, plus, scalars, sum_of_products, times
 
 x, y = SX.sym("x", 3), SX.sym("y", 3)
 

@@ -1,0 +1,31 @@
+"""Explicit Runge-Kutta steps of any tableau."""
+
+from __future__ import annotations
+
+from trajopt.actions.differential.base import DifferentialActionModelAbstract
+from trajopt.actions.integrated.rk_base import IntegratedActionModelRKAbstract
+from trajopt.actions.integrated.tableau import Tableau
+
+
+class IntegratedActionModelRK(IntegratedActionModelRKAbstract):
+    """Runge-Kutta step on the manifold with the coefficients of a tableau, such as `Tableau.HEUN` of order 2.
+
+    Args:
+        differential: The continuous-time model.
+        dt: Time step [s]. Run-time parameter `dt`.
+        tableau: Coefficients of the method.
+        transport: Whether rates are seen from x; False adds them as they are, as Crocoddyl does.
+
+    Raises:
+        InvalidArgumentError: `tableau` is none.
+    """
+
+    def __init__(
+        self,
+        differential: DifferentialActionModelAbstract,
+        dt: float = 1e-3,
+        *,
+        tableau: Tableau,
+        transport: bool = True,
+    ) -> None:
+        super().__init__(differential, dt, tableau=tableau, transport=transport)

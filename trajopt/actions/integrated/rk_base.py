@@ -1,0 +1,166 @@
+"""Base of explicit Runge-Kutta steps: a continuous-time model stepped by a tableau."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import casadi as ca
+from casadi import SX
+
+from trajopt.actions.differential.base import DifferentialActionModelAbstract
+from trajopt.actions.expansion import Expansion, Multipliers, Point, Stage, StageExpansion, Values
+from trajopt.actions.integrated.base import IntegratedActionModelAbstract
+from trajopt.actions.integrated.rk_hessian import HessianStage, add_hessian
+from trajopt.actions.integrated.runge_kutta import RungeKutta, call_expression, is_curved
+from trajopt.actions.integrated.tableau import Tableau
+from trajopt.checks import check_flag, check_instance
+from trajopt.instant import Instant
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
+from trajopt.model.functions import function_of
+
+
+class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
+    """Explicit Runge-Kutta step on the manifold: stages at y = x ⊕ dt Σ a κ, x⁺ = x ⊕ dt Σ b κ; the cost likewise.
+
+    κ is the rate k(y) of a stage, seen in the tangent space at x: κ = ∂(y ⊖ x)/∂y k. Without that map, which is the
+    identity for vectors and for joints with one axis, the order on rotations would be 2.
+
+    One stage is compiled and called for each of them. The chain rule over the stages is a sequence of matrix products
+    in lanes (unrolled, the derivatives of a 7-joint arm would have 100,000 instructions). Hessians of the Lagrangian go
+    back over the stages in the same way, for robots on states whose ⊕ is a sum.
+
+    Args:
+        differential: The continuous-time model.
+        dt: Time step [s]. Run-time parameter `dt`.
+        tableau: Coefficients of the method.
+        transport: Whether rates are seen from x; False adds them as they are, as Crocoddyl does.
+    """
+
+    def __init__(
+        self, differential: DifferentialActionModelAbstract, dt: float, *, tableau: Tableau, transport: bool
+    ) -> None:
+        super().__init__(differential, dt)
+        self.tableau = check_instance("tableau", tableau, Tableau, "such as trajopt.Tableau.HEUN")
+        self.transport = check_flag("transport", transport)
+
+    def _step(self, program: Program, point: Point, u: Array) -> Values:
+        costs, rows = list[Array](), list[Array | None]()
+
+        def rate(i: int, y: Array) -> tuple[Array]:
+            v = self.differential.values(program, self._stage_at(program, point, u, i, y))
+            costs.append(v.cost)
+            rows.append(v.rows)
+            return (v.f,)
+
+        xnext = self._method().step(program.call, point.x, self._time(program, point), rate)
+        return Values(xnext=xnext, cost=program.call(_sum(len(costs)), *costs)[0], rows=rows[0])
+
+    def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
+        stages, costs = list[StageExpansion](), list[Array]()
+
+        def rate(i: int, y: Array, Z: Array) -> tuple[Array, Array]:
+            e = self.differential.expansion(program, self._stage_at(program, point, u, i, y))
+            costs.append(e.cost)
+            if not stages:
+                stages.append(self.control.chain(program, e, self.tableau.c[0]))
+                return stages[0].f, stages[0].Df
+            first, D = stages[0], program.matmul(e.Df, Z)
+            program.accumulate(first.g, Z, e.g, transpose_a=True)
+            program.accumulate(first.H, Z, program.matmul(e.H, Z), transpose_a=True, symmetric=True)
+            return e.f, D
+
+        dt = self._time(program, point)
+        xnext, F, fs, Ds = self._method().step(program.call, point.x, dt, rate, derivatives=True)
+        (cost,), (first,) = program.call(_sum(len(costs)), *costs), stages
+        kept = (*fs, *Ds) if self._goes_back_over_stages else ()
+        return Expansion(xnext=xnext, F=F, cost=cost, g=first.g, H=first.H, rows=first.rows, C=first.C, kept=kept)
+
+    def _method(self) -> RungeKutta:
+        """The method; Z is (ndx + nu, ndx + nu), the derivative of (y, u) of a stage by x and the knot's control."""
+        curved, size = self._is_curved, self.differential.size
+        return RungeKutta(
+            self.tableau, self.state, self.dt, curved=curved, size=size, inputs=self.nu, control=self.control.derivative
+        )
+
+    def _stage_at(self, program: Program, point: Point, u: Array, i: int, y: Array) -> Stage:
+        return self._stage(program, point, y, u, self.tableau.c[i], self.tableau.b[i], at_knot=i == 0)
+
+    def _time(self, program: Program, point: Point) -> Array:
+        """The time step (1,)."""
+        place = self.layout.slices["dt"]
+        return program.slice(point.parameters, place.start, 1)
+
+    @property
+    def has_lagrangian_hessian(self) -> bool:
+        return self.differential.exact_hessian or self._goes_back_over_stages
+
+    @property
+    def _goes_back_over_stages(self) -> bool:
+        d = self.differential
+        return d.implicit_hessian and not d.exact_hessian and self._is_flat
+
+    @functools.cached_property
+    def _is_flat(self) -> bool:
+        """Whether ⊕ is a sum, along joints with one axis too: then it adds no second derivatives."""
+        x, step = SX.sym("x", self.state.nx), SX.sym("step", self.state.ndx)
+        return all(bool(each.is_eye()) for each in self.state.sx_jintegrate(x, step))
+
+    @property
+    def kept_shapes(self) -> tuple[tuple[int, int], ...]:
+        """Of accelerations of the stages and of their derivatives."""
+        if not self._goes_back_over_stages:
+            return ()
+        size, count = self.differential.size, len(self.tableau.b)
+        return (*[(size, 1)] * count, *[(size, self.state.ndx + self.nu)] * count)
+
+    def _lagrangian_hessian(
+        self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array]
+    ) -> Array:
+        if point.u is None or not self._goes_back_over_stages:
+            return super()._lagrangian_hessian(program, point, multipliers, kept)
+        dt, u, count, t = self._time(program, point), point.u, len(self.tableau.b), self.tableau
+        walked = self._method().stages(program.call, point.x, dt, lambda i, _: (kept[i],))
+        parts = zip(walked, kept[count:], t.c, t.b)
+        stages = [HessianStage(self._stage(program, point, y, u, c, b), a, D, c, b) for (y, a), D, c, b in parts]
+        return add_hessian(self.differential, program, self.dt, t, stages, multipliers)
+
+    def _step_expression(self, instant: Instant) -> SX:
+        stage, p = self._stage_terms(), self.layout.symbols
+
+        def rate(i: int, y: SX) -> tuple[SX]:
+            return (stage(y, self.control.expression(instant.u, self.tableau.c[i]), p)[0],)
+
+        return SX(self._method().step(call_expression, instant.x, self.dt, rate))
+
+    def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
+        if terminal:
+            return super().term_expressions(instant, terminal=True)
+        stage, p, sums = self._stage_terms(), self.layout.symbols, list[SX]()
+
+        def rate(i: int, y: SX) -> tuple[SX]:
+            f, terms = stage(y, self.control.expression(instant.u, self.tableau.c[i]), p)
+            sums.append(self.tableau.b[i] * self.dt * terms)
+            return (f,)
+
+        self._method().stages(call_expression, instant.x, self.dt, rate)
+        return dict(zip((t.name for t in self.differential.costs.terms), ca.vertsplit(sum(sums, SX(0)))))
+
+    def _stage_terms(self) -> ca.Function:
+        """f and the value of each cost term."""
+        instant = self.differential.instant()
+        results = [self.differential.dynamics(instant), ca.vertcat(*self.differential.term_values(instant).values())]
+        symbols = [instant.x, instant.u, self.layout.symbols]
+        return function_of(type(self.differential).__name__, symbols, results)
+
+    @functools.cached_property
+    def _is_curved(self) -> bool:
+        """Whether a stage hands on its whole rate κ in place of f."""
+        return self.transport and is_curved(self.state)
+
+
+def _sum(count: int) -> ca.Function:
+    """The sum of numbers."""
+    numbers = [SX.sym(f"n{i}") for i in range(count)]
+    return ca.Function("sum", numbers, [sum(numbers, SX(0))])

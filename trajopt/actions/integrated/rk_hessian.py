@@ -1,0 +1,212 @@
+"""Hessian of the Lagrangian of a Runge-Kutta step, stage by stage from the last to the first.
+
+Of a second-order system on a state whose ⊕ is a sum. With stages y_i = (q, v) = x + dt Σ_j a_ij κ_j, κ = (v, a),
+a = f(y, u), and L = λᵀ x⁺ + Σ b dt l(y, u), the gradient p of L along κ of a stage and m along its y are
+
+    p_i = b_i dt λ + dt Σ_l a_li m_l,    m = κ_yᵀ p + b dt l_y
+
+and the Hessian is Σ (Z; D)ᵀ ∇²(pᵀ κ + b dt l - μᵀ r) (Z; D) with p and μ constant, Z = ∂(y, u)/∂(x, u),
+D = ∂a/∂(x, u), and r(y, u, a) = 0 what defines a: second derivatives of one number a stage, see
+`trajopt.actions.lagrangian`. As
+
+    Z_i = Z̄_i + Σ_j E_ij D_j,   Z̄ = (1 c dt 0; 0 1 0; 0 0 1),   E_ij = (α_ij; β_ij; 0),   α = dt² A²,   β = dt A,
+
+only products with D remain: with blocks N of that Hessian by (y, u) and M by (q, a), those of the first column of
+
+    Σ Z̄ᵀ N Z̄ + Σ (X + Xᵀ),
+    X_i = Σ_j D_jᵀ (E_ijᵀ N Z̄ + ½ E_ijᵀ N E_ij D_j + Σ_{k > j} E_ijᵀ N E_ik D_k + α_ij M D_i) + D_iᵀ (Mᵀ Z̄_q).
+
+α and β depend on i, j alone; which of them are zero for all stages depends on i - j, how far back stage j is.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from casadi import SX
+
+from trajopt.actions.differential.base import DifferentialActionModelAbstract
+from trajopt.actions.expansion import Multipliers, Stage
+from trajopt.actions.integrated.tableau import Tableau
+from trajopt.actions.lagrangian import implicit_expansion, second_derivatives, with_transpose
+from trajopt.errors import UnsupportedOperationError
+from trajopt.kernels.program import Program
+from trajopt.kernels.steps import Array
+from trajopt.model.parts import Given, named_call
+
+
+@dataclass(frozen=True)
+class HessianStage:
+    """A stage with what its expansion has found.
+
+    Attributes:
+        at: Where it is.
+        a: Acceleration (nv,).
+        D: Its derivative by the x and u of the knot (nv, n).
+        c: Time of the stage, from 0 to 1 of the step.
+        b: Weight of the stage.
+    """
+
+    at: Stage
+    a: Array
+    D: Array
+    c: float
+    b: float
+
+
+Back = Mapping[int, Mapping[str, Sequence[float]]]
+"""α / dt² and β / dt of each stage i, by i - j and name; without those that are zero for all stages."""
+
+
+def _stages_back(tableau: Tableau) -> Back:
+    count, result = len(tableau.b), dict[int, dict[str, list[float]]]()
+    A = np.array([[*row, *[0.0] * (count - len(row))] for row in tableau.A])
+    for far, (name, power) in itertools.product(range(1, count), (("alpha", A @ A), ("beta", A))):
+        values = [0.0] * far + [float(value) for value in power.diagonal(-far)]
+        if any(values):
+            result.setdefault(far, {})[name] = values
+    return result
+
+
+def add_hessian(
+    d: DifferentialActionModelAbstract,
+    program: Program,
+    dt: SX,
+    tableau: Tableau,
+    stages: Sequence[HessianStage],
+    multipliers: Multipliers,
+) -> Array:
+    """Adds the steps that give it (n, n).
+
+    Args:
+        d: The continuous-time model, with `implicit` dynamics.
+        program: Where they go.
+        dt: Symbol of the time step, one of the parameters.
+        tableau: The method.
+        stages: Stages, the first at the knot.
+        multipliers: λ and y.
+    """
+    lam = multipliers.dynamics
+    if lam is None:
+        (lam,) = program.call(ca.Function("none", [], [1e-300 * SX.ones(d.state.ndx)]))
+    back, parts, powers = _stages_back(tableau), dict[int, Mapping[str, Array]](), {"alpha": dt**2, "beta": dt}
+    for i, stage in reversed(list(enumerate(stages))):
+        later = [(row[i], parts[k]["m"]) for k, row in enumerate(tableau.A) if k > i and row[i]]
+        scales = [values[i] * powers[name] for own in back.values() for name, values in own.items()]
+        p, scales = _gradient(d, program, lam, later, dt, stage), [stage.c * dt, *scales]
+        parts[i] = _blocks(d, program, stage, p, scales, back, None if i else multipliers.rows)
+    return _contracted(program, [stage.D for stage in stages], [parts[i] for i in range(len(stages))], back)
+
+
+def _gradient(
+    d: DifferentialActionModelAbstract,
+    program: Program,
+    lam: Array,
+    later: Sequence[tuple[float, Array]],
+    dt: SX,
+    stage: HessianStage,
+) -> Array:
+    """p (ndx,), of a and m of later stages."""
+    a, ms = SX.sym("lambda", d.state.ndx), [SX.sym("m", d.state.ndx) for _ in later]
+    inputs: Given = [
+        *((m, array) for m, (_, array) in zip(ms, later)),
+        (a, lam),
+        (stage.at.parameters.layout, stage.at.parameters.array),
+    ]
+    p = sum((factor * dt * m for m, (factor, _) in zip(ms, later)), stage.b * dt * a)
+    return named_call(program, "p", inputs, {"p": p})["p"]
+
+
+def _blocks(
+    d: DifferentialActionModelAbstract,
+    program: Program,
+    stage: HessianStage,
+    p: Array,
+    scales: list[SX],
+    back: Back,
+    rows: Array | None,
+) -> Mapping[str, Array]:
+    """The gradient "m", and the parts of a stage of the sum above, by the names of `_parts`.
+
+    `scales` are c dt, and α and β of the stages back.
+    """
+    i, n, nv = d.instant(derivatives=True), d.state.ndx, d.size
+    implicit = d.implicit(i)
+    assert implicit is not None
+    q, w, given = SX.sym("p", n), SX.sym("weight"), (stage.at.parameters.layout, stage.at.parameters.array)
+    times = SX.sym("times", len(scales))
+    each = iter(ca.vertsplit(times))
+    time, named = next(each), {far: {name: next(each) for name in own} for far, own in back.items()}
+    scaled = named_call(program, "times", [given], {"times": ca.densify(ca.vertcat(*scales))})["times"]
+    inputs: Given = [(i.x, stage.at.x), (i.u, stage.at.u), given, (q, p), (w, stage.at.weight)]
+    inputs += [(implicit.symbol, stage.a), (times, scaled)]
+    curvature, cost = (w * part for part in d.costs.curvature(i))
+    if rows is not None:
+        y = SX.sym("y", rows.shape[0])
+        cost += ca.dot(y, d.row_values(i))
+        inputs.append((y, rows))
+    _, N = second_derivatives(d.state, i, cost)
+    slope, H = implicit_expansion(d.state, i, ca.dot(q[n - nv :], implicit.symbol), implicit)
+    s = n + i.nu
+    if H[n - nv : s, s:].nnz() or H[s:, s:].nnz():
+        raise UnsupportedOperationError(f"{type(d).__name__}: expected dynamics M(q) a + h(q, v) = τ of a robot")
+    m = slope[:n] + w * d.costs.quadratic(i).Ly[:n] + ca.vertcat(SX(n - nv, 1), q[:nv])
+    results = {"m": m, **_parts(N + curvature + H[:s, :s], H[:nv, s:], nv, time, named)}
+    return named_call(program, f"{type(d).__name__}: Hessian of a stage", inputs, results)
+
+
+def _parts(N: SX, M: SX, nv: int, time: SX, back: Mapping[int, Mapping[str, SX]]) -> dict[str, SX]:
+    """Z̄ᵀ N Z̄ as "still", and parts of X by how far back the stages are that they are multiplied with.
+
+    "1 still" is E_ijᵀ N Z̄ for j = i - 1. "2, 1" is E_ijᵀ N E_ik for j = i - 2 and k = i - 1, and half of it for j = k.
+    "2, a" is α M, and "a still" is Mᵀ Z̄_q.
+    """
+    still = SX(ca.sparsify(ca.DM(np.eye(N.shape[0]))))
+    still[:nv, nv : 2 * nv] = time * SX.eye(nv)
+    moved = N @ still
+    places = {"alpha": slice(0, nv), "beta": slice(nv, 2 * nv)}
+    result = {"still": ca.tril2symm(ca.tril(still.T @ moved)), "a still": M.T @ still[:nv, :]}
+    for far, own in back.items():
+        result[f"{far} still"] = _total(scale * moved[places[name], :] for name, scale in own.items())
+        for near in (near for near in back if near <= far):
+            result[f"{far}, {near}"] = _total(
+                (one * other / (2 if near == far else 1)) * N[places[name], places[other_name]]
+                for (name, one), (other_name, other) in itertools.product(own.items(), back[near].items())
+            )
+        if "alpha" in own:
+            result[f"{far}, a"] = own["alpha"] * M
+    return result
+
+
+def _total(parts: Iterable[SX]) -> SX:
+    first, *others = parts
+    return sum(others, first)
+
+
+def _contracted(program: Program, Ds: Sequence[Array], stages: Sequence[Mapping[str, Array]], back: Back) -> Array:
+    """The Hessian (n, n), of D and the parts of all stages."""
+    H, left = stages[0]["still"], [parts["a still"] for parts in stages]
+    for i, parts in enumerate(stages[1:], 1):
+        program.add(H, parts["still"])
+        linked = [far for far, own in back.items() if any(values[i] for values in own.values())]
+        for far in linked:
+            total = left[i - far] = _added(program, left[i - far], parts[f"{far} still"])
+            for near in (near for near in reversed(linked) if near <= far):
+                program.accumulate(total, parts[f"{far}, {near}"], Ds[i - near])
+            if f"{far}, a" in parts:
+                program.accumulate(total, parts[f"{far}, a"], Ds[i])
+    X = program.matmul(Ds[0], left[0], transpose_a=True)
+    for D, V in zip(Ds[1:], left[1:]):
+        program.accumulate(X, D, V, transpose_a=True)
+    return program.call(with_transpose(*H.shape), H, X)[0]
+
+
+def _added(program: Program, a: Array, b: Array) -> Array:
+    """a + b, in place of one of them."""
+    fuller, other = (a, b) if program.pattern(a).sum() >= program.pattern(b).sum() else (b, a)
+    program.add(fuller, other)
+    return fuller

@@ -1,0 +1,58 @@
+"""Explicit Runge-Kutta methods as data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from trajopt.errors import InvalidArgumentError
+
+
+@dataclass(frozen=True)
+class Tableau:
+    """Butcher tableau of an explicit Runge-Kutta method: y_i = x + dt Σ a_ij k_j, x⁺ = x + dt Σ b_i k_i.
+
+    Ready ones are `Tableau.EULER`, `MIDPOINT` and `HEUN` of order 2, `KUTTA` of order 3, and `CLASSICAL` of order 4.
+
+    Attributes:
+        A: a_ij of the earlier stages j < i, one row a stage: () for the first, (a_21,) for the second [-].
+        b: Weight of each stage, of sum 1 [-].
+
+    Raises:
+        InvalidArgumentError: Numbers of rows or of their entries do not fit, weights do not sum up to 1, or a number is
+            not finite.
+
+    Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, II.1, tables 1.1 and 1.2.
+    """
+
+    A: tuple[tuple[float, ...], ...]
+    b: tuple[float, ...]
+
+    EULER: ClassVar[Tableau]
+    MIDPOINT: ClassVar[Tableau]
+    HEUN: ClassVar[Tableau]
+    KUTTA: ClassVar[Tableau]
+    CLASSICAL: ClassVar[Tableau]
+
+    def __post_init__(self) -> None:
+        sizes = [len(row) for row in self.A]
+        if not self.b or sizes != list(range(len(self.b))):
+            raise InvalidArgumentError(
+                f"A: expected rows of 0, 1, 2, ... entries, one for each of the {len(self.b)} weights b, got rows of "
+                f"{sizes} entries; implicit methods are not supported"
+            )
+        if not all(math.isfinite(a) for row in (*self.A, self.b) for a in row) or abs(sum(self.b) - 1.0) > 1e-12:
+            raise InvalidArgumentError(f"b: expected finite numbers, with weights of sum 1, got A={self.A}, b={self.b}")
+
+    @property
+    def c(self) -> tuple[float, ...]:
+        """Time of each stage, from 0 to 1 of the step: c_i = Σ a_ij [-]."""
+        return tuple(float(sum(row)) for row in self.A)
+
+
+Tableau.EULER = Tableau(((),), (1.0,))
+Tableau.MIDPOINT = Tableau(((), (0.5,)), (0.0, 1.0))
+Tableau.HEUN = Tableau(((), (1.0,)), (0.5, 0.5))
+Tableau.KUTTA = Tableau(((), (0.5,), (-1.0, 2.0)), (1 / 6, 2 / 3, 1 / 6))
+Tableau.CLASSICAL = Tableau(((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0)), (1 / 6, 1 / 3, 1 / 3, 1 / 6))
