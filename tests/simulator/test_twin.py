@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -10,10 +12,16 @@ from tests.simulator import twin_barrier
 from tests.simulator.cases import EXACT_CASES
 from tests.simulator.twin import MODES, Twin
 from tests.simulator.twin_mechanisms import Robot
-from tests.simulator.twin_numbers import EXACT, doubles, exact, solve
+from tests.simulator.twin_numbers import doubles, exact, in_60_digits, power_of_ten, solve
 
 ROUNDING = 1e-12  # relative, for a hundred operations on numbers of order 1
 GROUPS = [slice(0, 6), slice(6, 10)]
+
+
+@pytest.fixture(autouse=True)
+def _digits() -> Iterator[None]:
+    with in_60_digits():
+        yield
 
 
 @pytest.fixture(params=list(EXACT_CASES))
@@ -57,7 +65,7 @@ def test_doubles_agree_with_60_digits(case, mode: str, rng: np.random.Generator)
 def test_the_quadratic_program_is_solved(weight: float, rng: np.random.Generator) -> None:
     """By its gradient with 60 digits, and in doubles to rounding: a slack s = O(μ) is wrong by ε, and μ/s by μ ε/s²."""
     root, c = rng.normal(size=(10, 4)), rng.normal(size=10)
-    for convert, bound in ((exact, EXACT.mpf(10) ** -50), (np.asarray, 1e-14 / weight)):
+    for convert, bound in ((exact, power_of_ten(-50)), (np.asarray, 1e-14 / weight)):
         G, linear = convert(root @ root.T), convert(c)
         mu = convert(np.array(weight))[()]
         w = twin_barrier.minimise(linear, G, GROUPS, mu)
@@ -68,10 +76,10 @@ def test_the_quadratic_program_is_solved(weight: float, rng: np.random.Generator
 
 
 def test_the_limiting_program_is_the_quadratic_one_without_curvature(rng: np.random.Generator) -> None:
-    c, mu = exact(rng.normal(size=10)), EXACT.mpf("1e-3")
+    c, mu = exact(rng.normal(size=10)), power_of_ten(-3)
     closed = twin_barrier.limiting(c, GROUPS, mu)
     newton = twin_barrier.minimise(c, exact(np.zeros((10, 10))), GROUPS, mu)
-    assert max(abs(closed - newton)) <= EXACT.mpf(10) ** -50
+    assert max(abs(closed - newton)) <= power_of_ten(-50)
 
 
 def test_limiting_forces_dissipate_most(rng: np.random.Generator) -> None:
@@ -93,10 +101,10 @@ def test_derivatives_agree_with_the_implicit_function_theorem() -> None:
     HD = solve(H, D)
     _, hessian = twin_barrier.derivatives(w, D.T @ v, D.T @ HD, twin.groups, twin.weight("impulse", None, q))
     wanted = exact(np.eye(3)) - HD @ solve(hessian, D.T)
-    h = EXACT.mpf(10) ** -20
+    h = power_of_ten(-20)
     columns = [
         (twin.maximal_dissipation(q, v + h * e, "impulse")[0] - twin.maximal_dissipation(q, v - h * e, "impulse")[0])
         / (2 * h)
         for e in exact(np.eye(3))
     ]
-    assert abs(np.array(columns).T - wanted).max() <= EXACT.mpf(10) ** -25
+    assert abs(np.array(columns).T - wanted).max() <= power_of_ten(-25)

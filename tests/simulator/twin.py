@@ -22,6 +22,7 @@ from tests.simulator.twin_numbers import (
     Numbers,
     cos,
     cross,
+    in_60_digits,
     is_exact,
     like,
     scalar,
@@ -183,6 +184,7 @@ class Twin:
 
     # modes
 
+    @in_60_digits()
     def step(self, mode: str, dt: float, qdq: Numbers, tau: Numbers | None = None, **options: str) -> Numbers:
         """What `Simulator.simulate` returns first, for [q, v, ...] of the mode."""
         nq, nv = self.mechanism.nq, self.mechanism.nv
@@ -190,6 +192,7 @@ class Twin:
         tau = like(np.zeros(nv), qdq) if tau is None else tau
         return MODES[mode](self, dt, q, v, *([rest] if len(rest) else []), tau=tau, **options)
 
+    @in_60_digits()
     def jacobians(
         self, mode: str, dt: float, qdq: Numbers, tau: Numbers | None = None, **options: str
     ) -> tuple[Numbers, Numbers]:

@@ -11,12 +11,13 @@ w_i = μ/(c_i + ν) with the root ν of Σ w + μ/ν = 1, where Newton's steps c
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tests.simulator.twin_numbers import EXACT, Numbers, doubles, exact, is_exact, like, scalar, solve, sqrt
+from tests.simulator.twin_numbers import Numbers, doubles, exact, is_exact, like, power_of_ten, scalar, solve, sqrt
 
 Groups = Sequence[slice]
 """The rays of each contact."""
@@ -31,7 +32,8 @@ def centre(groups: Groups, other: Numbers) -> Numbers:
 def minimise(c: Numbers, G: Numbers, groups: Groups, weight: Any) -> Numbers:
     """The minimiser w of the QP's barrier function with the barrier weight μ > 0."""
     if is_exact(c):
-        start = minimise(doubles(c), doubles(G), groups, float(weight))
+        rays = tuple((g.start, g.stop) for g in groups)
+        start = _start(doubles(c).tobytes(), doubles(G).tobytes(), rays, float(weight))
         return _polish(exact(start), c, G, groups, weight)
     w, level = centre(groups, c), 10 * max(float(weight), float(np.max(np.abs(c) + np.abs(G).sum(axis=1), initial=0)))
     while level > weight:
@@ -40,9 +42,16 @@ def minimise(c: Numbers, G: Numbers, groups: Groups, weight: Any) -> Numbers:
     return w
 
 
+@functools.lru_cache(maxsize=64)
+def _start(c: bytes, G: bytes, rays: tuple[tuple[int, int], ...], weight: float) -> Numbers:
+    """The minimiser in doubles, which all ends of central differences share."""
+    linear = np.frombuffer(c)
+    return minimise(linear, np.frombuffer(G).reshape(2 * linear.shape), [slice(*r) for r in rays], weight)
+
+
 def _polish(w: Numbers, c: Numbers, G: Numbers, groups: Groups, weight: Any) -> Numbers:
     """Newton's method from w, until the decrement is gone or rounding keeps it from falling."""
-    least, best, worse = (EXACT.mpf(10) ** -50 if is_exact(c) else 1e-13), None, 0
+    least, best, worse = (power_of_ten(-50) if is_exact(c) else 1e-13), None, 0
     for _ in range(500):
         gradient, hessian = derivatives(w, c, G, groups, weight)
         step = solve(hessian, -gradient)
@@ -76,7 +85,7 @@ def limiting(c: Numbers, groups: Groups, weight: Any) -> Numbers:
 
 def _limiting_of_one(c: Numbers, weight: Any) -> Numbers:
     lowest = max(0 * c[0], -min(c))
-    above, near = weight * (0 * c[0] + 1), 1e-15 if not is_exact(c) else EXACT.mpf(10) ** -58
+    above, near = weight * (0 * c[0] + 1), 1e-15 if not is_exact(c) else power_of_ten(-58)
     for _ in range(500):  # ν = lowest + above: differences c + lowest are exact, so nothing cancels
         rows = np.concatenate([c, [0 * c[0]]]) + lowest + above
         excess = weight * sum(1 / rows) - 1

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import pinocchio as pin
 
-from tests.simulator.twin_numbers import EXACT, HALF_DIGITS, Numbers, cos, cross, is_exact, like, sin, skew, solve, sqrt
+from tests.simulator.twin_numbers import HALF_DIGITS, Numbers, atan2, cos, cross, is_exact, like, sin, skew, solve, sqrt
 from trajopt.robots.builtin import planar_arm
 
 GRAVITY = 9.81  # [m/s²]
@@ -213,11 +213,7 @@ class FreeBox:
         y, s = other[3:6], other[6]
         vector, real = y * w - x * s - cross(x, y), w * s + x @ y  # conj(q) other
         sine = sqrt(vector @ vector)
-        if sine == 0:
-            angle = vector * 2
-        else:
-            half = EXACT.atan2(sine, real) if is_exact(q) else np.arctan2(sine, real)
-            angle = vector * (2 * half / sine)
+        angle = vector * 2 if sine == 0 else vector * (2 * atan2(sine, real) / sine)
         return np.concatenate([solve(_left_matrix(angle), R.T @ (other[:3] - q[:3])), angle])
 
     def seen_from(self, q: Numbers, y: Numbers, v: Numbers) -> Numbers:

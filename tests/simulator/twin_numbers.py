@@ -1,32 +1,49 @@
-"""Arithmetic of the simulator's twin: doubles, or 60 digits in numpy arrays of mpmath numbers."""
+"""Arithmetic of the simulator's twin: doubles, or 60 digits in numpy arrays of gmpy2's numbers.
+
+Operators of gmpy2 round to the precision of its context: what computes with exact numbers does so `in_60_digits`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-import mpmath
+import gmpy2
 import numpy as np
 import numpy.typing as npt
+from gmpy2 import mpfr
 
 DIGITS = 60
-EXACT = mpmath.MPContext()  # a context of its own: nobody else's precision changes
-EXACT.dps = DIGITS
-HALF_DIGITS = EXACT.mpf(10) ** (-DIGITS // 3)
+BITS = 202
+
+
+@contextmanager
+def in_60_digits() -> Iterator[None]:
+    """A context, or a decorator of functions, in which operators round exact numbers to 60 digits."""
+    with gmpy2.context(precision=BITS):
+        yield
+
+
+@in_60_digits()
+def power_of_ten(exponent: int) -> Any:
+    """10^exponent with 60 digits."""
+    return mpfr(10) ** exponent
+
+
+HALF_DIGITS = power_of_ten(-DIGITS // 3)
 """Step of central differences: truncation and rounding both leave 40 digits."""
 
 Numbers = npt.NDArray[Any]
-"""An array of doubles, or of objects that are numbers of `EXACT`."""
+"""An array of doubles, or of objects that are numbers of 60 digits."""
 
 
 def exact(values: npt.ArrayLike) -> Numbers:
     """The same numbers with 60 digits."""
     array = np.asarray(values)
     result = np.empty(array.shape, dtype=object)
-    for index in np.ndindex(array.shape):
-        value = array[index]
-        result[index] = value if isinstance(value, EXACT.mpf) else EXACT.mpf(float(value))
+    result.ravel()[:] = [v if isinstance(v, mpfr) else mpfr(v) for v in array.ravel().tolist()]
     return result
 
 
@@ -45,22 +62,22 @@ def like(values: npt.ArrayLike, other: Numbers) -> Numbers:
     return exact(values) if is_exact(other) else np.asarray(values, dtype=np.float64)
 
 
-def _elementary(name: str) -> Callable[[Any], Any]:
-    ours, theirs = getattr(EXACT, name), getattr(math, name)
-    return lambda x: ours(x) if isinstance(x, EXACT.mpf) else theirs(x)
+def _elementary(name: str) -> Callable[..., Any]:
+    ours, theirs = getattr(gmpy2, name), getattr(math, name)
+    return lambda *x: ours(*x) if isinstance(x[0], mpfr) else theirs(*x)
 
 
-sin, cos, sqrt, atan2 = _elementary("sin"), _elementary("cos"), _elementary("sqrt"), EXACT.atan2
+sin, cos, sqrt, atan2 = map(_elementary, ("sin", "cos", "sqrt", "atan2"))
 
 
 def scalar(value: Any, other: Numbers) -> Numbers:
-    """A number of the kind of `other`, as an array () since mpmath's numbers are slow on the left of arrays."""
+    """A number of the kind of `other`, as an array () which multiplies arrays from either side."""
     return like(value, other)
 
 
 def turn(part: int, parts: int, other: Numbers) -> Any:
     """The angle 2π part / parts in the numbers of `other`."""
-    return 2 * EXACT.pi * part / parts if is_exact(other) else 2 * math.pi * part / parts
+    return 2 * gmpy2.const_pi() * part / parts if is_exact(other) else 2 * math.pi * part / parts
 
 
 def solve(a: Numbers, b: Numbers) -> Numbers:
