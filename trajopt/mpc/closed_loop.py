@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.callbacks.bar import progress_bar, time_left
 from trajopt.checks import check_flag, check_non_negative, check_positive
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown
 from trajopt.mpc.disturbance import Disturbance, Noise, Push, Rate
 from trajopt.mpc.errors import ClosedLoopError
 from trajopt.mpc.plant import PlantAbstract, check_next, fixed_step, plant_of
-from trajopt.mpc.progress import shown_progress
 from trajopt.mpc.recorder import Recorder
 from trajopt.objects.calls import wrong_call
 from trajopt.states.sampling import random_generator
@@ -192,11 +192,12 @@ class _Loop:
         recorder.start(self._x0, time.perf_counter() - begun)
         x, stopped = self._x0, ""
         try:
-            with shown_progress(periods, self._dt, progress) as tell:
-                for k in range(periods):
-                    with self._told(k):
-                        x = self._period(k, x)
-                    tell(k + 1)
+            with progress_bar("simulating", periods, wanted=progress) as show:
+                for k in range(1, periods + 1):
+                    with self._told(k - 1):
+                        x = self._period(k - 1, x)
+                    left = time_left(k, periods, time.perf_counter() - begun)
+                    show(k, f"{k * self._dt:.2f} of {periods * self._dt:g} s, {left}")
         except KeyboardInterrupt:
             stopped = f"interrupted at {recorder.time:.4g} s"
         return recorder.log(stopped)

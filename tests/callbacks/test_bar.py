@@ -1,0 +1,45 @@
+"""Bars of long work: what they say, and that only a terminal gets them."""
+
+from __future__ import annotations
+
+import pytest
+from rich import console as rich_console
+
+from trajopt.callbacks.bar import MOVES, progress_bar, time_left
+from trajopt.sweeps.progress import progress_words
+
+
+def test_time_left_is_that_of_the_rest_at_the_same_rate() -> None:
+    assert time_left(10, 40, 20.0) == "0:01:00 left"
+    assert time_left(1, 3601, 2.0) == "2:00:00 left"
+    assert time_left(5, 5, 9.0) == "0:00:00 left"
+
+
+def test_rows_from_a_store_do_not_count_for_the_rate() -> None:
+    words = progress_words(solved=100, found=50, n=250, seconds=10.0)
+    assert words == "150 of 250 rows, 50 from the store, 10 rows/s, 0:00:10 left"
+    assert progress_words(0, 50, None, 1.0) == "50 rows, 50 from the store"
+
+
+@pytest.mark.parametrize(("wanted", "terminal"), [(True, False), (False, True)])
+def test_nothing_is_written_unless_wanted_and_to_a_terminal(
+    wanted: bool, terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(rich_console.Console, "is_terminal", terminal)
+    with progress_bar("working", 3, wanted=wanted) as show:
+        show(3, "three")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_sees_the_words_and_a_bar_that_moves_seldom(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(rich_console.Console, "is_terminal", True)
+    total = 50 * MOVES
+    with progress_bar("working", total, wanted=True) as show:
+        for done in range(total + 1):
+            show(done, f"done {done}")
+    seen = capsys.readouterr().err
+    assert "working" in seen
+    assert f"done {total}" in seen
+    assert "done 7\n" not in seen
