@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 import pytest
+from scipy.optimize import brentq
 
 from tests.simulator.cases import Case, chain, quadruped
-from tests.simulator.stepping import bisect
 from tests.simulator.twin import Sphere, plane
 from tests.simulator.twin_mechanisms import FreeBox, PlanarChain
 from tests.simulator.twin_numbers import doubles, exact
@@ -99,7 +99,7 @@ def at_depth(case: Case, model: pin.Model, data: pin.Data, rng: np.random.Genera
             max(below, random(1.5), key=lambda pair: pair[1]),
         )
     way = below[0] - above[0]
-    part = bisect(lambda t: deepest(case, model, data, above[0] + t * way) - wanted, 0.0, 1.0)
+    part = brentq(lambda t: deepest(case, model, data, above[0] + t * way) - wanted, 0.0, 1.0, xtol=1e-15)
     return above[0] + part * way
 
 
