@@ -53,6 +53,7 @@ ROOMS = {
     "Below": {
         "trajopt": "The package, errors, threads",
         "trajopt.dynamics": "Rigid-body dynamics as expressions",
+        "trajopt.lie": "Rotations and poses as expressions and arrays",
         "trajopt.kernels": "Kernels",
         "trajopt.cache": "Cache",
         "trajopt.solvers.qp": "Quadratic programs",

@@ -94,6 +94,11 @@ def has_wide_registers() -> bool:
     return "+avx512f" in host()[1].split(",")
 
 
+def object_key(*about: str) -> str:
+    """Key of a module's machine code in the disk cache, see `object_code`."""
+    return cache.key("module", *about, target_description())
+
+
 def object_code(write: Callable[[], str], *about: str) -> bytes:
     """Machine code of a module, from the cache, or written and compiled now.
 
@@ -101,7 +106,7 @@ def object_code(write: Callable[[], str], *about: str) -> bytes:
         write: Writes the LLVM module.
         about: What its text depends on, beside the source of this room and the processor.
     """
-    key = cache.key("module", *about, target_description())
+    key = object_key(*about)
     image = cache.load(key)
     if image is None:
         label = about[0].removeprefix("trajopt_")

@@ -230,7 +230,12 @@ class Kernel:
                 _logger.exception("%s: the optimised tier could not be compiled; the quick one stays", self)
 
     def _is_cached(self) -> bool:
-        return all(cache.contains(w.key) for w in self.functions_at(OPTIMISED))
+        keys = [wanted.key for wanted in self.functions_at(OPTIMISED)]
+        return all(map(cache.contains, [*keys, compiler.object_key(*self._entry_at(OPTIMISED))]))
+
+    def _entry_at(self, level: int) -> tuple[str, ...]:
+        """What the text of its entry depends on."""
+        return ("entry", *content(self._program_at(level), self.width))
 
     def _build(self, level: int, *, background: bool = False) -> _Code:
         program = self._program_at(level)
@@ -238,8 +243,7 @@ class Kernel:
         codes = functions.function_codes(wanted, background=background)
         imports = {w.symbol: code.address for w, code in zip(wanted, codes)}
         spilled = max((code.scratch for code in codes), default=0)
-        about = ("entry", *content(program, self.width))
-        image = compiler.object_code(lambda: entry_text(program, self.width), *about)
+        image = compiler.object_code(lambda: entry_text(program, self.width), *self._entry_at(level))
         entry = compiler.link([image], ["trajopt_entry"], imports)
         scratch = (layout(program).end + spilled) * self.width * 8 + 64
         tier = "optimised" if level == OPTIMISED else "quick"

@@ -159,7 +159,8 @@ class RungeKuttaImpulseStep(StepAbstract):
 
     def _time(self, program: Program, inputs: Inputs) -> Array:
         """The time step (1,)."""
-        return program.slice(inputs.parameters, self.model.layout.slices["dt"].start, 1)
+        time = ca.Function("dt", [self.model.layout.symbols], [self.model.dt])
+        return program.call(time, inputs.parameters)[0]
 
     def _padded(self, program: Program, by_torque: Array) -> Array:
         """Derivative by τ as one by (x, τ)."""

@@ -5,6 +5,7 @@ from trajopt.actions.integrated.euler import IntegratedActionModelEuler
 from trajopt.actions.integrated.rk import IntegratedActionModelRK
 from trajopt.actions.integrated.rk4 import IntegratedActionModelRK4
 from trajopt.actions.integrated.tableau import Tableau
+from trajopt.objects.calls import explain_calls
 
 __all__ = [
     "IntegratedActionModelAbstract",
@@ -13,3 +14,5 @@ __all__ = [
     "IntegratedActionModelRK4",
     "Tableau",
 ]
+
+explain_calls(__name__)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, shown
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,14 @@ class Tableau:
     CLASSICAL: ClassVar[Tableau]
 
     def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "A", tuple(tuple(float(a) for a in row) for row in self.A))
+            object.__setattr__(self, "b", tuple(float(b) for b in self.b))
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError(
+                f"A, b: expected rows of numbers and numbers, got A={shown(self.A)}, b={shown(self.b)}; such as "
+                "A=((), (0.5,)), b=(0.0, 1.0)"
+            ) from error
         sizes = [len(row) for row in self.A]
         if not self.b or sizes != list(range(len(self.b))):
             raise InvalidArgumentError(
