@@ -234,7 +234,7 @@ class Kernel:
         return all(map(cache.contains, [*keys, compiler.object_key(*self._entry_at(OPTIMISED))]))
 
     def _entry_at(self, level: int) -> tuple[str, ...]:
-        """What the text of its entry depends on."""
+        """All that the text of its entry depends on."""
         return ("entry", *content(self._program_at(level), self.width))
 
     def _build(self, level: int, *, background: bool = False) -> _Code:

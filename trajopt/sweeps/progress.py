@@ -1,4 +1,4 @@
-"""How far a sweep has come, in words: rows, rate and time left."""
+"""Progress of a sweep in words: rows, rate and time left."""
 
 from __future__ import annotations
 
