@@ -31,6 +31,7 @@ from trajopt.kernels import (
     machine,
     parallel,
     rows,
+    wait_until_optimised,
     workers,
 )
 from trajopt.kernels.codegen import OPTIMISED, QUICK
@@ -157,6 +158,37 @@ def test_small_programs_and_cached_ones_have_one_tier() -> None:
     cached.compile()
     assert cached.tier == "optimised"
     assert compilations() == before
+
+
+def test_optimised_functions_without_their_entry_do_not_count_as_cached() -> None:
+    program = program_of(tangle(15))
+    first = Kernel(program, 8)
+    first.compile()
+    first.wait_until_optimised()
+    forget()
+    assert Kernel(program, 8).first_level() == OPTIMISED
+    remove(compiler.object_key(*first._entry_at(OPTIMISED)))
+    assert Kernel(program, 8).first_level() == QUICK
+
+
+def remove(key: str) -> None:
+    """Deletes an entry of the disk cache."""
+    files = [path for path in Path(os.environ["TRAJOPT_CACHE_DIR"]).rglob("*") if path.name.startswith(key)]
+    assert len(files) == 1
+    files[0].unlink()
+
+
+@pytest.mark.usefixtures("no_cache")
+def test_waiting_for_optimised_code_leaves_kernels_without_calls_alone() -> None:
+    called, alone = (Kernel(program_of(tangle(seed)), 8) for seed in (16, 17))
+    for each in (called, alone):
+        each.compile()
+    (x,) = points(8)
+    arrays = [x, *(np.zeros((len(x), n)) for n in called.lengths[1:])]
+    call = KernelCall([called], np.zeros(1), blocks_of(range(len(x)), 8), [rows(a) for a in arrays])
+    wait_until_optimised()
+    assert (called.tier, alone.tier) == ("optimised", "quick")
+    del call
 
 
 @pytest.mark.usefixtures("no_cache")
