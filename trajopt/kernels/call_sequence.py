@@ -54,7 +54,7 @@ def call_sequence_text() -> str:
 
 @functools.cache
 def _native() -> Any:
-    addresses = compiler.load([compiler.object_code(call_sequence_text, "call sequence")], ["trajopt_call_sequence"], {})
+    addresses = compiler.load([compiler.object_code(call_sequence_text, "calls")], ["trajopt_call_sequence"], {})
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(addresses["trajopt_call_sequence"])
 
 
