@@ -216,7 +216,8 @@ class SQPOptions(SolverOptions):
         penalty_increase: Factor after a step that was good enough [-].
         max_penalty: Largest weight of rows at the end [-].
         step_lengths: Step lengths that are tried, decreasing [-].
-        restart: Iteration at which the solve starts anew from the guess's controls, if it still goes on [-].
+        restart: Iterations within which the largest error must halve; else the solve tries another method, or begins
+            anew from the guess's controls [-].
         hessian: "auto", the Hessian of the Lagrangian as far as it is convex, blended with Gauss-Newton's where it is
             not, where all models have it; "exact", the same, and models without it raise; or "gauss-newton".
     """
@@ -232,7 +233,7 @@ class SQPOptions(SolverOptions):
     penalty_increase: float = 30.0
     max_penalty: float = 1e7
     step_lengths: tuple[float, ...] = tuple(0.5**i for i in range(12))
-    restart: int = 100
+    restart: int = 40
     hessian: str = "auto"
 
     def __post_init__(self) -> None:

@@ -44,13 +44,13 @@ class FilterSearch:
 
     def __init__(self, evaluator: Evaluator, lengths: tuple[float, ...], *, rough: bool) -> None:
         self._e, self._lengths, self._rough = evaluator, lengths, rough
-        self._trial = LinearTrial(evaluator)
+        self.trial = LinearTrial(evaluator)
         certain = Retraction.available(evaluator) and not evaluator.can_fail
         self._retraction = Retraction(evaluator) if certain and lengths[0] == 1.0 else None
 
     def prepare(self) -> None:
         """Compiles what it runs."""
-        self._trial.prepare()
+        self.trial.prepare()
         if self._retraction is not None:
             self._retraction.prepare()
 
@@ -72,7 +72,7 @@ class FilterSearch:
                 return taken
             cut = self._rough and step.status is QPStatus.MAX_ITERATIONS
             if length == self._lengths[0] == 1.0 and theta >= at and not cut:
-                corrected = correct(self._trial.f, self._trial.c)
+                corrected = correct(self.trial.f, self.trial.c)
                 if corrected.status is QPStatus.SOLVED:
                     taken, theta = self._tried(run, rows, corrected, length)
                     if judge.accepts(theta, taken.merit, length):
@@ -95,7 +95,7 @@ class FilterSearch:
 
     def _tried(self, run: SQPProgress, rows: RowBounds, step: QPSolution, length: float) -> tuple[Taken, float]:
         """A trial, and its infeasibility."""
-        trial = self._trial
+        trial = self.trial
         trial.dx[:], trial.du[:] = step.dx, rows.within_limits(step.du, self._e.us)
         reached = merit(run, rows, trial.go(length), trial.c)
         theta = infeasibility(trial.sum_of_gaps, rows.sum_of_violations(trial.c))

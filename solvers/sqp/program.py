@@ -140,6 +140,22 @@ class StepProgram:
         np.subtract(rows.lower, c, out=self._lower)
         np.subtract(rows.upper, c, out=self._upper)
 
+    def row_bounds(self, rows: RowBounds) -> tuple[Reals, Reals]:
+        """Lower and upper bounds of all rows of the program, infinite where there is none."""
+        lower, upper = np.full(self.qp.lower.shape, -np.inf), np.full(self.qp.lower.shape, np.inf)
+        lower[self._first :, : self._e.nc], upper[self._first :, : self._e.nc] = rows.lower, rows.upper
+        if self._bounded:
+            n = self._e.state.ndx
+            lower[0, :n], upper[0, :n] = rows.start_lower, rows.start_upper
+        return lower, upper
+
+    def row_values(self, c: Reals, x: Reals) -> Reals:
+        """All rows of the program, of rows c (T + 1, nc) and a start x (nx,)."""
+        if not self.chosen:
+            return c.copy()
+        state = self._e.state
+        return self.padded_rows(c, state.difference(state.zero(), x) if self._bounded else x)
+
     def padded_rows(self, y: Reals, start: Reals) -> Reals:
         """Multipliers of all rows of the program, from those of the problem (T + 1, nc) and of the start (ndx,)."""
         if not self.chosen:

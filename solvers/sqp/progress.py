@@ -9,17 +9,9 @@ import numpy as np
 
 from trajopt.solvers.augmented_lagrangian import AugmentedLagrangian
 from trajopt.solvers.progress import Progress
+from trajopt.solvers.sqp.attempts import Attempts
+from trajopt.solvers.sqp.interior import InteriorSteps
 from trajopt.types import Reals
-
-
-@dataclass(frozen=True)
-class Left:
-    """States and controls that a restart has left, their cost, largest gap or violation, and whether they roll out."""
-
-    trajectory: tuple[Reals, Reals]
-    cost: float
-    infeasibility: float
-    feasible: bool
 
 
 @dataclass(kw_only=True)
@@ -50,8 +42,7 @@ class SQPProgress(Progress):
         partial: Whether it was a part of one, of a problem without rows.
         shorts: Short steps, one after the other [-].
         mean_length: Mean of the last step lengths, 0 of none, 1 at first [-].
-        restarted: Whether it has begun anew.
-        left: What it has left then.
+        first_step: Mean size of the first program's step of each control (nu,).
         gap: Largest gap of the trajectory.
         stationarity: Largest gradient of the Lagrangian along the controls.
         violation: Largest violation of a row.
@@ -60,6 +51,10 @@ class SQPProgress(Progress):
         stuck: Iterations in a row at which nothing promises to reduce the violation [-].
         lined: Whether linear steps have taken over from rollouts that lost the guess.
         leaps: Steps that were taken though they raised the merit [-].
+        attempts: What may still be tried, and what came of what was tried.
+        is_far: Whether the last program promised a decrease of the merit that is more than the end's.
+        solved: Whether the trajectory is optimal, and keeps all rows.
+        interior: The second method, while it is at work.
         nonfinite_trial: Place of the first trial of the iteration that was not finite, see `Trials.nonfinite_trial`.
     """
 
@@ -86,8 +81,7 @@ class SQPProgress(Progress):
     partial: bool = False
     shorts: int = 0
     mean_length: float = 1.0
-    restarted: bool = False
-    left: Left | None = None
+    first_step: Reals = field(default_factory=lambda: np.zeros(0))
     gap: float = 0.0
     stationarity: float = math.nan
     violation: float = math.nan
@@ -97,3 +91,7 @@ class SQPProgress(Progress):
     lined: bool = False
     leaps: int = 0
     nonfinite_trial: tuple[int, Reals, Reals] | None = None
+    attempts: Attempts = field(default_factory=lambda: Attempts([]))
+    is_far: bool = True
+    solved: bool = False
+    interior: InteriorSteps | None = None

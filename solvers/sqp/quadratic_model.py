@@ -34,11 +34,11 @@ class QuadraticModel:
     def __init__(self, evaluator: Evaluator, problem: ShootingProblem, options: SQPOptions) -> None:
         e, self._options = evaluator, options
         self._e = e
-        self._exact = LagrangianHessian(e) if self._takes_exact(options) else None
+        self.exact = LagrangianHessian(e) if self._takes_exact(options) else None
         self._chosen, self._bounded = problem.start != "fixed", not isinstance(problem.start, str)
         constrained = e.nc > 0 or self._bounded
         self._scaled = constrained and options.qp in ("ipm", "osqp")  # these begin as for costs of size 1
-        self._simple = self._exact is None and not self._chosen and not self._scaled
+        self._simple = self.exact is None and not self._chosen and not self._scaled
         self._kept: dict[bool, tuple[StepProgram, InnerSolver]] = {}
         self._program, self._inner = self._pair(shared=self._simple)
 
@@ -49,15 +49,15 @@ class QuadraticModel:
     def _pair(self, *, shared: bool) -> tuple[StepProgram, InnerSolver]:
         """The program with the evaluator's own Hessian or a copy of it, and its solver."""
         if shared not in self._kept:
-            program = StepProgram(self._e, self._exact, chosen=self._chosen, bounded=self._bounded, shared=shared)
+            program = StepProgram(self._e, self.exact, chosen=self._chosen, bounded=self._bounded, shared=shared)
             inner = InnerSolver(program.qp, self._options.qp, self._options.qp_iterations)
             self._kept[shared] = program, inner
         return self._kept[shared]
 
     def prepare(self) -> None:
         """Compiles what it runs."""
-        if self._exact is not None:
-            self._exact.prepare()
+        if self.exact is not None:
+            self.exact.prepare()
 
     def take(self, run: SQPProgress, rows: RowBounds) -> None:
         """Takes what was expanded at the evaluator's trajectory."""
@@ -73,11 +73,11 @@ class QuadraticModel:
             proximal: Whether rows that are no limits are those of the augmented Lagrangian, or hard.
         """
         blend, ridge, increased = 0.0, run.ridge, False
-        if self._exact is not None and (run.repaired or run.warm) and not run.plain:
-            np.divide(run.lam, run.scale, out=self._exact.lam)
-            np.divide(run.y, run.scale, out=self._exact.y)
-            self._exact.expect(run.p)
-            self._exact()
+        if self.exact is not None and (run.repaired or run.warm) and not run.plain:
+            np.divide(run.lam, run.scale, out=self.exact.lam)
+            np.divide(run.y, run.scale, out=self.exact.y)
+            self.exact.expect(run.p)
+            self.exact()
             blend = 1.0
         self._set_rows(run, rows, proximal=proximal)
         self._inner.start_from(self._padded(run))
@@ -89,7 +89,7 @@ class QuadraticModel:
             if found.status is not QPStatus.INDEFINITE or ridge > LARGEST_RIDGE:
                 run.blend = blend
                 step = self._unpacked(run, found)
-                run.next_p = None if self._exact is None else self._exact.gradient_after(step.dx[-1])
+                run.next_p = None if self.exact is None else self.exact.gradient_after(step.dx[-1])
                 return step, ridge
             if blend > 0.0:
                 blend = blend / 2.0 if blend / 2.0 >= LEAST_BLEND else 0.0

@@ -176,7 +176,7 @@ def test_no_warning_where_x0_meets_the_equations(caplog: Any) -> None:
 
 def unmet(problem: ShootingProblem, steps: str = "policy") -> str:
     """What is said of a problem that has no solution."""
-    solution = SolverSQP(problem, SQPOptions(max_iterations=150, steps=steps)).solve()
+    solution = SolverSQP(problem, SQPOptions(steps=steps)).solve()
     assert solution.status is SolverStatus.INFEASIBLE
     return solution.explain()
 

@@ -28,7 +28,7 @@ FORMAT = 3
 _ARRAYS = ("xs", "us", "x0")
 _OPTIONAL = ("K", "k", "Vx", "Vxx")
 _FACTS = ("cost", "iterations", "solver", "seconds", "failed_knot")
-_KINDS = {f.name: {"int": int, "bool": bool}.get(str(f.type), float) for f in fields(IterationRecord)}
+_KINDS = {f.name: {"int": int, "bool": bool, "str": str}.get(str(f.type), float) for f in fields(IterationRecord)}
 
 
 def write(path: str | Path, solution: Solution) -> Path:

@@ -29,6 +29,10 @@ class SolverStatus(Enum):
         "no step brings the constraints closer to their bounds: they exclude one another, a limit is too tight, or "
         "another guess is needed"
     )
+    STALLED = (
+        "no attempt brings the constraints to within their bounds, and attempts end at different places: start from "
+        "another guess, or relax a limit"
+    )
     TIME_LIMIT = "stopped at time_limit"
     INTERRUPTED = "interrupted by the user: the best iterate so far is returned"
     STOPPED_BY_CALLBACK = "stopped by a callback: the best iterate so far is returned"
@@ -57,6 +61,7 @@ class IterationRecord(ExplainsAttributes):
         complementarity: Largest product of a multiplier and its slack after the step [-].
         blend: Part θ of the exact Hessian in that of the step: 0 is Gauss-Newton's, 1 exact [-].
         bent: Whether the step went along a parabola (geodesic acceleration).
+        method: Method of SolverSQP that took the step: "policy", "linear" or "interior"; empty of other solvers.
         nonfinite_trial: Knot, state (nx,) and control (nu,) where the first trial that was not finite left the domain
             of a cost or of the dynamics; None if there is none. It is not saved.
     """
@@ -78,6 +83,7 @@ class IterationRecord(ExplainsAttributes):
     complementarity: float = math.nan
     blend: float = math.nan
     bent: bool = False
+    method: str = ""
     nonfinite_trial: tuple[int, Reals, Reals] | None = field(default=None, repr=False, compare=False)
     kept: tuple[weakref.ref[Reals], weakref.ref[Reals]] | None = field(default=None, repr=False, compare=False)
 

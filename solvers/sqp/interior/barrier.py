@@ -1,0 +1,153 @@
+"""Constraint rows with slacks, multipliers and a logarithmic barrier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.types import Reals
+
+PUSH = 1e-2  # first distance of a slack from its bound, relative to the bound, at least 1, or to the range
+EQUATION = 1e-8  # δ of equations, which keeps rows that depend on one another solvable
+SPREAD = 1e10  # largest ratio of a multiplier and what the barrier says, in either direction
+KEPT = 0.99  # part of a distance that a step may take away, at least
+SIGN = np.array([-1.0, 1.0])[:, None, None]  # of the lower and the upper side
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Bounds of rows.
+
+    Attributes:
+        equal: Mask of equations (n, nc).
+        target: Right-hand sides of equations (n, nc), 0 of other rows.
+        on: Masks of lower and upper bounds of other rows (2, n, nc).
+        bound: These bounds (2, n, nc), 0 where there is none.
+    """
+
+    equal: npt.NDArray[np.bool_]
+    target: Reals
+    on: npt.NDArray[np.bool_]
+    bound: Reals
+
+    @staticmethod
+    def of(lower: Reals, upper: Reals) -> Bounds:
+        """Bounds lower <= c <= upper (n, nc), infinite where there is none."""
+        sides, equal = np.stack([lower, upper]), lower == upper
+        on = np.isfinite(sides) & ~equal
+        return Bounds(equal, np.where(equal, lower, 0.0), on, np.where(on, sides, 0.0))
+
+    @property
+    def any(self) -> npt.NDArray[np.bool_]:
+        """Mask of rows that count (n, nc)."""
+        return self.equal | self.on.any(axis=0)
+
+    def distances(self, slack: Reals) -> Reals:
+        """Distances of slacks (n, nc) from their bounds (2, n, nc); 1 where there is none."""
+        return np.where(self.on, SIGN * (self.bound - slack), 1.0)
+
+    def changes(self, ds: Reals) -> Reals:
+        """Changes of the distances (2, n, nc) with a change of the slacks (n, nc)."""
+        return np.where(self.on, -SIGN * ds, 0.0)
+
+    def inside(self, c: Reals) -> Reals:
+        """Slacks (n, nc) as near to rows c as the first distances from the bounds permit."""
+        width = np.where(self.on.all(axis=0), self.bound[1] - self.bound[0], np.inf)
+        push = PUSH * np.minimum(np.maximum(1.0, np.abs(self.bound)), width)
+        lower, upper = np.where(self.on, self.bound - SIGN * push, SIGN * np.inf)
+        return np.where(self.on.any(axis=0), np.clip(c, lower, upper), 0.0)
+
+    def residuals(self, c: Reals, slack: Reals) -> Reals:
+        """By how much rows c (n, nc) miss their slacks, or equations their right-hand side (n, nc)."""
+        missed = np.where(self.on.any(axis=0), c - slack, 0.0)
+        return np.where(self.equal, c - self.target, missed)
+
+
+@dataclass(frozen=True, eq=False)
+class Barrier:
+    """Slacks and multipliers of the rows: c = s with lower < s < upper, or c = target.
+
+    Newton's equations of (c - s = 0, y = z_u - z_l, z d = μ), with d the distance of a slack from its bound, give the
+    rows a weight D in the Hessian and h in the gradient: y⁺ = D C dz + h, where y⁺ are the multipliers after the step.
+    Source: Wächter, Biegler, On the implementation of an interior-point filter line-search algorithm, 2006, (11)-(13).
+
+    Attributes:
+        bounds: The bounds.
+        slack: Slacks s (n, nc); 0 of equations.
+        z: Multipliers of the lower and upper bounds (2, n, nc), positive; 0 where there is none.
+        y: Multipliers of the rows (n, nc).
+        mu: Barrier parameter μ [cost].
+    """
+
+    bounds: Bounds
+    slack: Reals
+    z: Reals
+    y: Reals
+    mu: float
+
+    @staticmethod
+    def at(bounds: Bounds, c: Reals, mu: float) -> Barrier:
+        """Slacks near rows c (n, nc), multipliers of 1."""
+        z = np.where(bounds.on, 1.0, 0.0)
+        return Barrier(bounds, bounds.inside(c), z, (SIGN * z).sum(axis=0), mu)
+
+    def lowered(self, mu: float) -> Barrier:
+        """The same with another μ."""
+        return replace(self, mu=mu)
+
+    def value(self, slack: Reals) -> float:
+        """-μ Σ log d at slacks (n, nc); NaN beyond a bound."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return -self.mu * float(np.log(self.bounds.distances(slack)).sum())
+
+    def complementarity(self, mu: float) -> float:
+        """Largest |z d - μ|."""
+        return float(np.abs(self.z * self.bounds.distances(self.slack) - mu)[self.bounds.on].max(initial=0.0))
+
+    def weights(self, residual: Reals) -> tuple[Reals, Reals]:
+        """D and h (n, nc), with the residuals of the rows (n, nc)."""
+        distance = self.bounds.distances(self.slack)
+        stiffness = (self.z / distance).sum(axis=0)
+        pull = (SIGN * np.where(self.bounds.on, self.mu / distance, 0.0)).sum(axis=0)
+        equal = self.bounds.equal
+        D = np.where(equal, 1.0 / EQUATION, stiffness)
+        return D, np.where(equal, self.y + residual / EQUATION, stiffness * residual + pull)
+
+    def slope(self, ds: Reals) -> float:
+        """Derivative of the barrier along a change of the slacks (n, nc)."""
+        along = np.where(self.bounds.on, SIGN * self.mu / self.bounds.distances(self.slack), 0.0).sum(axis=0)
+        return float((along * ds).sum())
+
+    def dz(self, ds: Reals) -> Reals:
+        """Newton's change of the multipliers of the bounds (2, n, nc), with a change of the slacks (n, nc)."""
+        distance = self.bounds.distances(self.slack)
+        return np.where(self.bounds.on, (self.mu + SIGN * self.z * ds) / distance - self.z, 0.0)
+
+    def dz_by_slack(self, ds: Reals) -> Reals:
+        """What a further change of the slacks (n, nc) adds to that (2, n, nc)."""
+        return np.where(self.bounds.on, SIGN * self.z * ds / self.bounds.distances(self.slack), 0.0)
+
+    def keeps_off(self, slack: Reals, z: Reals, part: float) -> bool:
+        """Whether other slacks (n, nc) and multipliers (2, n, nc) lose at most a part of their distances from 0."""
+        bounds = self.bounds
+        near = bounds.distances(slack) < (1.0 - part) * bounds.distances(self.slack)
+        return not ((near | (z < (1.0 - part) * self.z)) & bounds.on).any()
+
+    def moved(self, slack: Reals, z: Reals, y: Reals) -> Barrier:
+        """At other slacks and multipliers; those of bounds are kept close to what the barrier says."""
+        central = self.mu / self.bounds.distances(slack)
+        z = np.where(self.bounds.on, np.clip(z, central / SPREAD, central * SPREAD), 0.0)
+        return replace(self, slack=slack, z=z, y=y)
+
+    @property
+    def part(self) -> float:
+        """Part of its distance from 0 that a slack or a multiplier may lose in a step."""
+        return max(KEPT, 1.0 - self.mu)
+
+
+def longest(value: Reals, change: Reals, part: float) -> float:
+    """Largest step length, at most 1, after which positive values keep 1 - `part` of themselves."""
+    falling = change < 0.0
+    return min(1.0, float((-part * value[falling] / change[falling]).min(initial=np.inf)))

@@ -1,0 +1,51 @@
+"""A filter: what trials must improve on, in infeasibility or in the value of a function."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+MARGIN = 1e-5  # γ: part of the infeasibility by which a step must improve on an entry, in either measure
+POWER_SLOPE, POWER_INFEASIBILITY = 2.3, 1.1  # of the switching rule
+LARGEST, SMALL = 1e4, 1e-4  # infeasibilities that no step exceeds, and above which the rule is off, of the first one
+DECREASE = 1e-4  # part of the promised decrease that must come (Armijo)
+ROUNDING = 2e-15  # of the function, relative to its size
+
+
+@dataclass
+class Filter:
+    """Pairs of infeasibility θ and function value φ that no trial may be worse than in both.
+
+    Source: Wächter, Biegler, On the implementation of an interior-point filter line-search algorithm, 2006, section
+    2.3. With the Lagrangian as φ no second-order correction is needed: Xu, Gould, Mitchell, FilterDDP, 2025.
+
+    Attributes:
+        first: First infeasibility, at least 1.
+        entries: The pairs.
+    """
+
+    first: float
+    entries: list[tuple[float, float]] = field(default_factory=list)
+
+    def accepts(self, at: tuple[float, float], trial: tuple[float, float], slope: float, length: float) -> bool:
+        """Whether a trial is acceptable; if it is not for its decrease alone, the filter remembers the point.
+
+        Args:
+            at: θ and φ of the point.
+            trial: θ and φ of the trial.
+            slope: Derivative of φ along the step.
+            length: Length of the step.
+        """
+        (theta, phi), (new_theta, new_phi) = at, trial
+        allowed = phi + ROUNDING * max(1.0, abs(phi))
+        if not (new_theta <= LARGEST * self.first and new_phi < math.inf):
+            return False
+        if any(new_theta >= least and new_phi >= most + allowed - phi for least, most in self.entries):
+            return False
+        switches = slope < 0.0 and length * (-slope) ** POWER_SLOPE > theta**POWER_INFEASIBILITY
+        if switches and theta <= SMALL * self.first:
+            return new_phi <= allowed + DECREASE * length * slope
+        if not (new_theta <= (1.0 - MARGIN) * theta or new_phi <= allowed - MARGIN * theta):
+            return False
+        self.entries.append(((1.0 - MARGIN) * theta, phi - MARGIN * theta))
+        return True

@@ -1,0 +1,81 @@
+"""A point of the interior-point method: a trajectory with slacks and multipliers; and a direction from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trajopt.solvers.sqp.interior.barrier import Barrier
+from trajopt.types import Reals
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Point:
+    """A trajectory with slacks and multipliers.
+
+    Rows and multipliers of the dynamics are those of the program, which has a stage more where the start is chosen.
+
+    Attributes:
+        xs: States (T + 1, nx).
+        us: Controls (T, nu).
+        cost: Its cost, scaled [cost].
+        f: Gaps (T + 1, ndx).
+        c: Rows (n, nc).
+        barrier: Slacks and multipliers of the rows.
+        lam: Multipliers of the dynamics (n, ndx).
+    """
+
+    xs: Reals
+    us: Reals
+    cost: float
+    f: Reals
+    c: Reals
+    barrier: Barrier
+    lam: Reals
+
+    @property
+    def residual(self) -> Reals:
+        """By how much rows miss their slacks (n, nc)."""
+        return self.barrier.bounds.residuals(self.c, self.barrier.slack)
+
+    @property
+    def infeasibility(self) -> float:
+        """θ = Σ |f| + Σ |c - s|."""
+        return float(np.abs(self.f).sum() + np.abs(self.residual).sum())
+
+    @property
+    def lagrangian(self) -> float:
+        """φ: cost and barrier, with the multipliers' part of gaps and residuals [cost]."""
+        barrier = self.barrier
+        parts = (barrier.y * self.residual).sum() + (self.lam[-len(self.f) :] * self.f).sum()
+        return self.cost + barrier.value(barrier.slack) + float(parts)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Direction:
+    """A Newton step from a point.
+
+    Attributes:
+        dx: States (T + 1, ndx).
+        du: Controls (T, nu).
+        dx0: Change of the start (ndx,), 0 where it is fixed.
+        K: Gains of the controls by the states (T, nu, ndx).
+        rows: Change of the rows (n, nc).
+        ds: Change of the slacks (n, nc).
+        D: Weights of the rows: a further change of a row changes its multiplier by D times as much (n, nc).
+        y: Multipliers of the rows after it (n, nc).
+        lam: Multipliers of the dynamics after it (n, ndx).
+        slope: Derivative of the Lagrangian along it [cost].
+    """
+
+    dx: Reals
+    du: Reals
+    dx0: Reals
+    K: Reals
+    rows: Reals
+    ds: Reals
+    D: Reals
+    y: Reals
+    lam: Reals
+    slope: float

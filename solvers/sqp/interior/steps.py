@@ -1,0 +1,225 @@
+"""Interior-point filter method: a Newton step of a barrier problem an iteration, on a Riccati recursion.
+
+Sources: Wächter, Biegler, On the implementation of an interior-point filter line-search algorithm, 2006; Vanroye,
+Sathya, De Schutter, Decré, FATROP, 2023, for the recursion; Xu, Gould, Shames, FilterDDP, for rollouts and for the
+Lagrangian in the filter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from trajopt.shooting.evaluator import Evaluator
+from trajopt.shooting.lagrangian import LagrangianHessian
+from trajopt.shooting.linear_trial import LinearTrial
+from trajopt.solvers.norms import largest
+from trajopt.solvers.riccati import Riccati
+from trajopt.solvers.sqp.interior.barrier import Barrier, Bounds
+from trajopt.solvers.sqp.interior.filter import Filter
+from trajopt.solvers.sqp.interior.point import Direction, Point
+from trajopt.solvers.sqp.interior.trials import InteriorTrials, LineTrials, RolloutTrials
+from trajopt.solvers.sqp.program import StepProgram
+from trajopt.solvers.sqp.rows import RowBounds
+from trajopt.solvers.weighted_rows import WeightedRows
+from trajopt.types import Reals
+
+FIRST_BARRIER, LOWER, POWER = 0.1, 0.2, 1.2  # μ, and its next value: the smaller of LOWER μ and μ to the POWER
+ACCURACY = 10.0  # times μ: error at which a barrier problem counts as solved
+GRADIENT = 100.0  # largest gradient of the scaled cost; mean multiplier above which errors are relative
+RIDGE, RAISE, RELAX, LARGEST_RIDGE = 1e-4, 8.0, 3.0, 1e30  # first δ, factors up and down, last δ
+HALVINGS = 34
+TOLERANCE, ROUNDING = 1e-8, 1e-6  # errors that count as none, and as none where no step is found
+JAMMED, MEMORY = 0.02, 20  # mean step length of a solve that bounds have stopped, over about so many iterations
+FAILURES = 8  # searches without a step, one after the other, that end it
+
+
+class InteriorSteps:
+    """Moves the trajectory of an evaluator towards a local optimum that keeps all hard rows.
+
+    Args:
+        evaluator: The evaluator; its trajectory is expanded.
+        rows: Bounds of its rows, none of them soft.
+        exact: Hessian of the Lagrangian; None for that of Gauss-Newton.
+        trial: Trials along a line; None to take rollouts as steps.
+        x0: The start (nx,); None where it is chosen.
+
+    Attributes:
+        error: Largest error of the first-order conditions [-].
+        stationarity: Largest gradient of the Lagrangian, of the cost as it is.
+        ridge: δ I that was added to the Hessian of the last step.
+        length: Length of the last step; 0 without one [-].
+        promised: Slope of the Lagrangian along the last step [cost].
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        rows: RowBounds,
+        exact: LagrangianHessian | None,
+        trial: LinearTrial | None,
+        x0: Reals | None,
+    ) -> None:
+        e = self._e = evaluator
+        self._exact, self._rows, self._x0, self._rolls = exact, rows, x0, trial is None
+        program = self._program = StepProgram(e, exact, chosen=rows.chosen, bounded=rows.bounded, shared=False)
+        qp = program.qp
+        self._weights = WeightedRows.zeros(qp.lq, qp.C, qp.terminal_C, qp.lower, qp.upper)
+        self._riccati = Riccati(qp.lq, rows=self._weights)
+        self._trials: InteriorTrials = (
+            RolloutTrials(e, program, rows) if trial is None else LineTrials(e, program, trial)
+        )
+        slope = max(np.abs(e.g).max(initial=0.0), np.abs(e.terminal_g).max(initial=0.0))
+        self.scale = min(1.0, GRADIENT / slope) if slope > 0.0 else 1.0
+        c = program.row_values(e.c, e.xs[0])
+        barrier = Barrier.at(Bounds.of(*program.row_bounds(rows)), c, FIRST_BARRIER)
+        lam = np.zeros((len(c), e.state.ndx))
+        self._point = Point(xs=e.xs, us=e.us, cost=self.scale * e.cost, f=e.f, c=c, barrier=barrier, lam=lam)
+        self._failures, self._last_ridge, self._forced = 0, 0.0, 0.0
+        self.ridge, self.length, self.mean_length, self.promised = 0.0, 1.0, 1.0, 0.0
+        self._measure()
+        self._filter = Filter(max(1.0, self._point.infeasibility))
+
+    @property
+    def solved(self) -> bool:
+        """Whether it is solved, or as far as rounding permits."""
+        return self.error <= TOLERANCE or (self._failures > 0 and self.error <= ROUNDING)
+
+    @property
+    def complementarity(self) -> float:
+        """Largest product of a multiplier and the distance from its bound, of the cost as it is [cost]."""
+        return self._point.barrier.complementarity(0.0) / self.scale
+
+    @property
+    def blend(self) -> float:
+        """Part of the Hessian of the Lagrangian in that of the steps, 0 for Gauss-Newton's [-]."""
+        return 0.0 if self._exact is None else 1.0
+
+    @property
+    def multipliers(self) -> tuple[Reals, Reals, Reals]:
+        """Those of the dynamics (T + 1, ndx), rows (T + 1, nc) and start (ndx,), of the cost as it is."""
+        e, lam, y = self._e, self._point.lam, self._point.barrier.y
+        start = y[0, : e.state.ndx] if self._rows.bounded else np.zeros(e.state.ndx)
+        return lam[-(e.T + 1) :] / self.scale, y[-(e.T + 1) :, : e.nc] / self.scale, start / self.scale
+
+    def iterate(self) -> bool:
+        """Lowers the barrier where its problem is solved, and takes a step; whether it may go on."""
+        self._lower_barrier()
+        step = self._direction()
+        point = None if step is None else self._search(step)
+        self.mean_length += (self.length - self.mean_length) / MEMORY
+        if step is None or point is None:
+            self._failures, self._filter.entries = self._failures + 1, []
+            self._forced = RAISE * max(self.ridge, RIDGE)
+            return step is not None and self._failures < FAILURES
+        self._failures, self._forced, self.promised = 0, 0.0, step.slope
+        self._e.xs[:], self._e.us[:] = point.xs, point.us
+        self._e.expand(self._x0)
+        self._point = point
+        self._measure()
+        return self.mean_length > JAMMED or point.infeasibility < TOLERANCE
+
+    def _lower_barrier(self) -> None:
+        """Lowers μ as far as the errors of the barrier problems permit; then the filter begins anew."""
+        while (mu := self._point.barrier.mu) > 0.1 * TOLERANCE and self._error(mu) <= ACCURACY * mu:
+            lower = max(0.09 * TOLERANCE, min(LOWER * mu, mu**POWER))
+            self._point = replace(self._point, barrier=replace(self._point.barrier, mu=lower))
+            self._filter.entries = []
+
+    def _direction(self) -> Direction | None:
+        """Newton's step, with the least δ I in the Hessian that makes it convex; None if none does."""
+        point, weights = self._point, self._weights
+        residual, bounds = point.residual, point.barrier.bounds
+        weights.weights[:], weights.h[:] = D, h = point.barrier.weights(residual)
+        self._riccati.find_rows()
+        if not self._factors():
+            return None
+        self._riccati.forward()
+        found, rows = self._riccati.step, weights.values.copy()
+        ds = np.where(bounds.on.any(axis=0), rows + residual, 0.0)
+        y, lam = np.where(bounds.any, D * rows + h, 0.0), found.lam.copy()
+        lq, z = self._program.qp.lq, np.concatenate([found.dx[:-1], found.du], axis=1)
+        slope = (lq.g * z).sum() + lq.terminal_g @ found.dx[-1] + point.barrier.slope(ds)
+        slope += ((y - 2.0 * point.barrier.y) * residual).sum()
+        slope += ((lam - 2.0 * point.lam)[-len(point.f) :] * point.f).sum()
+        du, dx0 = self._program.controls(found.du)
+        dx, K = found.dx[-len(point.f) :].copy(), self._program.gains(self._riccati.K)
+        return Direction(
+            dx=dx, du=du.copy(), dx0=dx0.copy(), K=K, rows=rows, ds=ds, D=D, y=y, lam=lam, slope=float(slope)
+        )
+
+    def _factors(self) -> bool:
+        """Factors the Hessian with the first δ of a growing sequence that makes it convex along the dynamics."""
+        ridge = self._forced
+        while not self._is_convex(ridge):
+            if ridge > LARGEST_RIDGE:
+                return False
+            ridge = RAISE * ridge if ridge > 0.0 else max(RIDGE, self._last_ridge) / RELAX
+        self.ridge, self._last_ridge = ridge, ridge or self._last_ridge
+        return True
+
+    def _is_convex(self, ridge: float) -> bool:
+        program = self._program
+        assert program.hessian is not None
+        program.set_hessian(self.blend, 0.0)
+        program.hessian.write()
+        if ridge > 0.0:
+            np.einsum("tii->ti", program.qp.lq.H)[:] += ridge
+            np.einsum("ii->i", program.qp.lq.terminal_H)[:] += ridge
+        return self._riccati.factor(regularize_value=False).failure is None
+
+    def _search(self, step: Direction) -> Point | None:
+        """The first point, of step lengths that are halved, that the filter accepts."""
+        point, trials = self._point, self._trials
+        at = point.infeasibility, point.lagrangian
+        length = trials.first_length(point, step)
+        for _ in range(HALVINGS):
+            trial = trials.at(point, step, length, self.scale)
+            if trial is not None:
+                measures = trial.infeasibility, trial.lagrangian
+                if self._filter.accepts(at, measures, step.slope, length):
+                    self.length = length
+                    return trial
+            length *= 0.5
+        self.length = 0.0
+        return None
+
+    def _measure(self) -> None:
+        """Takes the expansion, finds costates and the Hessian of the Lagrangian, and measures all errors."""
+        e, program, point = self._e, self._program, self._point
+        program.take(self.scale, self._rows)
+        y, lam = point.barrier.y, point.lam
+        if self._rolls and not self._rows.chosen:
+            lam = self._costates(y)
+            self._point = replace(point, lam=lam)
+        if self._exact is not None:
+            self._exact.lam[:], self._exact.y[:] = self.multipliers[:2]
+            self._exact.expect(None)
+            self._exact()
+        gradient = self._gradient(lam, y)
+        sizes = np.abs(y).sum() + np.abs(lam).sum()
+        self._large = max(1.0, sizes / (GRADIENT * (np.count_nonzero(point.barrier.bounds.any) + lam.size)))
+        self.stationarity = gradient / self.scale
+        self._missed = max(gradient / self._large, e.largest_gap, np.abs(self._point.residual).max(initial=0.0))
+        self.error = self._error(0.0)
+
+    def _costates(self, y: Reals) -> Reals:
+        """Gradients of the rest of the Lagrangian by the states (T + 1, ndx), where controls stay."""
+        self._riccati.K[:] = 0.0
+        self._weights.h[:] = y
+        self._riccati.find_rows()
+        return self._riccati.adjoint()[1].copy()
+
+    def _gradient(self, lam: Reals, y: Reals) -> float:
+        """Largest gradient of the Lagrangian along controls, states but the first, and a chosen start."""
+        lq, qp, n = self._program.qp.lq, self._program.qp, self._e.state.ndx
+        along = lq.g + (y[:-1, None, :] @ qp.C)[:, 0] + (lam[1:, None, :] @ lq.full_F())[:, 0]
+        controls, start = self._program.controls(along[:, n:])
+        states = along[1:, :n] - lam[1:-1]
+        end = lq.terminal_g + y[-1] @ qp.terminal_C - lam[-1]
+        return max(largest(each) for each in (controls, start, states, end))
+
+    def _error(self, mu: float) -> float:
+        """Largest error of the first-order conditions of the barrier problem with μ; of the problem itself with 0."""
+        return max(self._missed, self._point.barrier.complementarity(mu) / self._large)

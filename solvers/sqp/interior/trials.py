@@ -1,0 +1,136 @@
+"""Points along a direction: on a line, all knots at once, or by rollouts of its policy."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from trajopt.shooting.evaluator import Evaluator
+from trajopt.shooting.linear_trial import LinearTrial
+from trajopt.solvers.sqp.interior.barrier import longest
+from trajopt.solvers.sqp.interior.point import Direction, Point
+from trajopt.solvers.sqp.program import StepProgram
+from trajopt.solvers.sqp.rows import RowBounds
+from trajopt.types import Reals
+
+
+class InteriorTrials(ABC):
+    """Points along a direction from the trajectory of an evaluator.
+
+    Args:
+        evaluator: The evaluator.
+        program: The program whose rows are kept.
+    """
+
+    def __init__(self, evaluator: Evaluator, program: StepProgram) -> None:
+        self._e, self._program = evaluator, program
+
+    @abstractmethod
+    def first_length(self, point: Point, step: Direction) -> float:
+        """The longest step length that is tried."""
+
+    @abstractmethod
+    def at(self, point: Point, step: Direction, length: float, scale: float) -> Point | None:
+        """The point at a step length; None if it is not finite, or too close to a bound.
+
+        Args:
+            point: Where the step starts.
+            step: The step.
+            length: Its length [-].
+            scale: What costs are multiplied by.
+        """
+
+
+class LineTrials(InteriorTrials):
+    """xs ⊕ α dx, us + α du; the multipliers of bounds take the longest step that keeps them positive."""
+
+    def __init__(self, evaluator: Evaluator, program: StepProgram, trial: LinearTrial) -> None:
+        super().__init__(evaluator, program)
+        self._trial = trial
+
+    def first_length(self, point: Point, step: Direction) -> float:
+        """The longest length that keeps slacks off their bounds."""
+        barrier = point.barrier
+        distances, dz = barrier.bounds.distances(barrier.slack), barrier.dz(step.ds)
+        self._z = barrier.z + longest(barrier.z, dz, barrier.part) * dz
+        self._trial.dx[:], self._trial.du[:] = step.dx, step.du
+        return longest(distances, barrier.bounds.changes(step.ds), barrier.part)
+
+    def at(self, point: Point, step: Direction, length: float, scale: float) -> Point | None:
+        """See the base class."""
+        e, trial, barrier = self._e, self._trial, point.barrier
+        cost = trial.go(length)
+        gaps = trial.f.copy()
+        gaps[0] = (1.0 - length) * e.f[0]
+        if not (math.isfinite(cost) and np.isfinite(gaps).all() and np.isfinite(trial.c).all()):
+            return None
+        y = barrier.y + length * (step.y - barrier.y)
+        return Point(
+            xs=trial.xs.copy(),
+            us=trial.us.copy(),
+            cost=scale * cost,
+            f=gaps,
+            c=self._program.row_values(trial.c, trial.xs[0]),
+            barrier=barrier.moved(barrier.slack + length * step.ds, self._z, y),
+            lam=point.lam + length * (step.lam - point.lam),
+        )
+
+
+class RolloutTrials(InteriorTrials):
+    """Rollouts of us + α du - K (x ⊖ xs ⊖ α dx): slacks and multipliers follow the states, too; gaps are closed.
+
+    Source: Xu, Gould, Shames, FilterDDP.
+
+    Args:
+        evaluator: Whose trajectory they start from.
+        program: The program whose rows are kept.
+        rows: Bounds of the start.
+    """
+
+    def __init__(self, evaluator: Evaluator, program: StepProgram, rows: RowBounds) -> None:
+        super().__init__(evaluator, program)
+        self._rows, self._trials = rows, evaluator.trials(1, clipped=True)
+
+    def first_length(self, point: Point, step: Direction) -> float:
+        """1: what slacks do is known after the rollout."""
+        e = self._e
+        e.K[:] = step.K
+        e.k[:] = -step.du - (step.K @ step.dx[:-1, :, None])[:, :, 0]
+        self._trials.lower[:], self._trials.upper[:] = -math.inf, math.inf
+        return 1.0
+
+    def at(self, point: Point, step: Direction, length: float, scale: float) -> Point | None:
+        """See the base class."""
+        e, trials, barrier = self._e, self._trials, point.barrier
+        start = self._rows.within_start(e.state.integrate(e.xs[0], length * step.dx0)) if self._rows.chosen else e.xs[0]
+        (cost,) = trials.roll_out(start, [length], None)
+        if not (trials.in_range(0, cost) and np.isfinite(trials.c[0]).all()):
+            return None
+        linear = self._linear_rows(step, length)
+        further = linear - length * step.rows
+        slack = np.where(barrier.bounds.on.any(axis=0), barrier.slack + linear + length * point.residual, 0.0)
+        z = barrier.z + length * barrier.dz(step.ds) + barrier.dz_by_slack(further)
+        if not barrier.keeps_off(slack, z, barrier.part):
+            return None
+        y = barrier.y + length * (step.y - barrier.y) + np.where(barrier.bounds.equal, 0.0, step.D * further)
+        xs, us = trials.trajectory(0)
+        return Point(
+            xs=xs,
+            us=us,
+            cost=scale * cost,
+            f=np.zeros_like(e.f),
+            c=self._program.row_values(trials.c[0], xs[0]),
+            barrier=barrier.moved(slack, z, y),
+            lam=point.lam + length * (step.lam - point.lam),
+        )
+
+    def _linear_rows(self, step: Direction, length: float) -> Reals:
+        """Change of the rows by their derivatives, along the rollout (n, nc)."""
+        e, trials = self._e, self._trials
+        dx, du, rows = trials.dx[0], trials.us[0] - e.us, length * step.rows
+        own = rows[-(e.T + 1) :, : e.nc]
+        own[:-1] = (e.C @ np.concatenate([dx[:-1], du], axis=1)[:, :, None])[:, :, 0]
+        own[-1] = e.terminal_C @ dx[-1]
+        return rows
