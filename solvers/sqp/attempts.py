@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trajopt.solvers.sqp.rows import RowBounds
 
 LESS = 0.5  # part that is left of the largest error after progress
-SAME, ENDS = 1e-3, 5  # relative difference of violations that count as equal; attempts that end at equal ones
+SAME, ENDS = 1e-2, 5  # relative difference of violations that count as equal; attempts that end at equal ones
 SIZES = (0.1, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 1.0)  # of random changes: a small one leaves a saddle, large ones a valley
 WAVES = 4  # of which a random change consists
 INTERIOR = ("line", "rollouts")
@@ -96,6 +96,10 @@ class Attempts:
         if len(self.dead_ends) == 1:
             self.pending.sort(key=lambda attempt: {"line": 0, "rollouts": 2}.get(attempt, 1))
         return None if self.pending else self.verdict()
+
+    def at_limit(self) -> SolverStatus | None:
+        """INFEASIBLE where iterations have run out after two equal dead ends, and None otherwise."""
+        return SolverStatus.INFEASIBLE if self.dead_ends and self._equal_ends() > 1 else None
 
     def verdict(self) -> SolverStatus:
         """What all attempts together mean, where none is left."""

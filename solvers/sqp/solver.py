@@ -81,6 +81,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         else:
             record = steps.iterate(run)
             self._judge(run, steps, convex=record is not None)
+        if run.status is None and run.iterations >= self.options.max_iterations:
+            run.status = run.attempts.at_limit()
         if run.status is not None or run.iterations >= self.options.max_iterations:
             run.attempts.keep_best(run)
         return record

@@ -37,7 +37,7 @@ from trajopt.solvers.geodesic import GeodesicAcceleration
 from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.riccati import Riccati
 from trajopt.solvers.searches import LineSearch, LineStep
-from trajopt.solvers.sqp.solver import CUT
+from trajopt.solvers.sqp.quadratic_steps import CUT
 from trajopt.states import StateVector
 
 Solver = type[SolverAbstract[Any]]
