@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import typer
 
+from trajopt.cache import Content
 from trajopt.cli.common import clean_errors, new_console
-
-if TYPE_CHECKING:
-    from trajopt.cache import Content
 
 cache_app = typer.Typer(no_args_is_help=True, help="The cache of programs and compiled code on disk.")
 

@@ -12,19 +12,16 @@ import functools
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import casadi as ca
 
 from trajopt.kernels import patterns
+from trajopt.kernels.entry import EntryWriter
 from trajopt.kernels.expression import Code
 from trajopt.kernels.instruction_list import InstructionList, InstructionWriter, drop_unused
 from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array, Call, Known, PatternOf, Slice, Step
-
-if TYPE_CHECKING:
-    from trajopt.kernels.entry import EntryWriter
 
 Place = tuple[int, int]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +16,10 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.obstacles import check_obstacles
 from trajopt.plotting.path import AXIS, axes_at
 from trajopt.plotting.projection import OBLIQUE
+from trajopt.robots import Robot
 from trajopt.robots.skeleton import Skeleton, Solid
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.robots import Robot
-    from trajopt.solution import Solution
 
 KNOT = 0.05  # time of a knot that has none [s]
 _WEIGHT, _LONGEST = 0.25, 0.35  # length of the weight's arrow, and of long arrows, in heights of the robot [-]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,8 @@ from trajopt.display.layers.known import film, size_of
 from trajopt.plotting.obstacles import check_obstacles
 from trajopt.plotting.scene import DARK, SceneLines
 from trajopt.plotting.style import PALETTE
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 _LINE = 3.0  # width of lines [pixel]
 

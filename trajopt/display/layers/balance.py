@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +13,8 @@ from trajopt.display.layers.drawing import closed, disc, fan, merged, rgb, segme
 from trajopt.display.layers.known import film, size_of
 from trajopt.plotting.ground import ground_level
 from trajopt.plotting.style import BLUE, GREY, RAMP, RED
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 _BALL, _PRINT = 0.03, 0.025  # radii of the centre of mass and of a foothold, in sizes of the robot [-]
 _ABOVE = 0.003  # height above the ground of what lies on it, in sizes of the robot [-]

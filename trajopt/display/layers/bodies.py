@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -13,10 +13,8 @@ from trajopt.display.layers.drawing import hull, quaternion, rgb, turned_up
 from trajopt.display.layers.known import beads, film, has_place
 from trajopt.display.layers.vehicles import build_vehicle
 from trajopt.plotting.style import GREY, PALETTE, RAMP
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 _BONE, _JOINT = 0.025, 0.06  # radii of a rod and of the ball at its end, in lengths of the longest one [-]
 _CART = (0.5, 0.3, 0.22)  # sides of a cart, in lengths of the longest rod [-]
