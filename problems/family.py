@@ -69,9 +69,13 @@ class Family(Generic[Case]):
         )
 
     def case(self, **fields: Any) -> ProblemCase:
-        """A case with the family's name, description and reference, and these fields of ProblemCase."""
+        """A case with the family's name, description and reference, and these fields of ProblemCase.
+
+        Options that are left out are the solver's own.
+        """
         own = ("name", "description", "reference_cost", "reference_source")
-        return ProblemCase(**{name: getattr(self, name) for name in own} | fields)
+        usual = {name: getattr(self, name) for name in own} | {"options": fields["solver"].options_type()}
+        return ProblemCase(**usual | fields)
 
     def load(self, robot: str | Robot | None, options: dict[str, Any]) -> Case:
         """Builds a case.
