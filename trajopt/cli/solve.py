@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trajopt.cli.common import SOLVERS, assignments, clean_errors, new_console, show_row
+from trajopt.cli.common import (
+    SOLVERS,
+    ProblemOptions,
+    ProblemRobot,
+    assignments,
+    check_outputs,
+    clean_errors,
+    new_console,
+    show_row,
+)
 from trajopt.cli.show import show_until_closed
 from trajopt.errors import InvalidArgumentError, unknown_name
 
@@ -22,15 +31,9 @@ if TYPE_CHECKING:
 
 def solve_problem(
     name: Annotated[str, typer.Argument(help="Problem, as in `trajopt list`.")],
-    robot: Annotated[
-        str | None,
-        typer.Option(help="Robot, or its file, as in `trajopt list NAME`."),
-    ] = None,
+    robot: ProblemRobot = None,
     solver: Annotated[str | None, typer.Option(help=f"Solver: {', '.join(SOLVERS)}.")] = None,
-    assigned: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Option of the problem, as in `trajopt list NAME`."),
-    ] = None,
+    assigned: ProblemOptions = None,
     solver_options: Annotated[
         list[str] | None,
         typer.Option("--option", metavar="NAME=VALUE", help="Option of the solver, such as max_iterations=300."),
@@ -53,7 +56,11 @@ def solve_problem(
     from trajopt.callbacks import CallbackVerbose
 
     with clean_errors():
-        _check_outputs(plot, animate, save, show)
+        check_outputs(plot, animate, save=(save, (".npz",)))
+        if show:
+            from trajopt.display.extra import DISPLAY
+
+            DISPLAY.check("viser", "trimesh")
         console, begin = new_console(), time.perf_counter()
         values = assignments("--set", assigned) | ({"limits": True} if limits else {})
         case = _load(console, name, robot, values)
@@ -98,26 +105,6 @@ def _load(console: Console, name: str, robot: str | None, values: dict[str, Any]
         raise InvalidArgumentError(f"--limits: expected a gait, got {name}, which has no such option; {cure}")
     with console.status(f"building {name} ..."):
         return problems.load(name, robot, **values)
-
-
-def _check_outputs(plot: Path | None, animate: Path | None, save: Path | None, show: bool) -> None:
-    """Refuses files that can't be written, and a view without its libraries, before a problem is built."""
-    if plot is not None or save is not None:
-        from trajopt.files import check_output_path
-        from trajopt.plotting.style import PICTURE_SUFFIXES
-
-        if plot is not None:
-            check_output_path(plot, "--plot", PICTURE_SUFFIXES)
-        if save is not None:
-            check_output_path(save, "--save", (".npz",))
-    if animate is not None:
-        from trajopt.plotting.animation import check_animation_path
-
-        check_animation_path(animate, "--animate")
-    if show:
-        from trajopt.display.extra import DISPLAY
-
-        DISPLAY.check("viser", "trimesh")
 
 
 def _check_animated(case: ProblemCase) -> None:
