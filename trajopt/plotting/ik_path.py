@@ -163,13 +163,9 @@ def animate_ik_path(
     film = filmed(
         skeleton,
         None,
-        facing=None,
         times=track.times[knots],
         label="time [s]",
-        axes=np.zeros((len(knots), 0, 2, 3)),
         trails=[*paths, *track.wanted[:, knots]],
-        goals=[],
-        obstacles=np.zeros((0, 4)),
     )
     write_film(film, file, speed, frames_per_second)
     return file

@@ -127,10 +127,7 @@ def animate_rollout(
         facing=facing_of(robot, rollout.xs[0], base) if base and motion is not None else None,
         times=rollout.times,
         label="time [s]",
-        axes=np.zeros((len(rollout.times), 0, 2, 3)),
         trails=[foot.positions for foot in motion.feet] if motion is not None else [],
-        goals=[],
-        obstacles=np.zeros((0, 4)),
     )
     write_film(film, path, speed, frames_per_second)
     return path

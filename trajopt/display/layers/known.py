@@ -65,11 +65,6 @@ def _film_of_beads(solution: Solution) -> Film:
     return filmed(
         Skeleton(points=places, bones=(), sliders=range(places.shape[1])),
         None,
-        facing=None,
         times=abscissa if label.startswith("time") else KNOT * abscissa,
         label=label,
-        axes=np.zeros((len(places), 0, 2, 3)),
-        trails=(),
-        goals=(),
-        obstacles=np.zeros((0, 4)),
     )
