@@ -13,11 +13,11 @@ from trajopt.actuation import ActuationModelMatrix
 from trajopt.checks import check_count, check_flag, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
-from trajopt.problems.bodies import add_body, add_tip
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.robots import Robot
+from trajopt.robots.bodies import add_body, add_tip
 from trajopt.shooting import ShootingProblem
 from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator
 from trajopt.solution import Solution
