@@ -112,16 +112,12 @@ def _check_animated(case: ProblemCase) -> None:
     import numpy as np
 
     from trajopt.plotting.film import check_body
-    from trajopt.solution import Solution, SolverStatus
+    from trajopt.solution.solution import motion_solution
 
     problem = case.problem
-    still = Solution(
-        xs=np.tile(problem.x0, (problem.T + 1, 1)), us=np.zeros((problem.T, problem.nu)), cost=0.0,
-        status=SolverStatus.MAX_ITERATIONS, iterations=0, history=(), solver="", seconds=0.0, x0=problem.x0,
-        problem=problem, parameters=problem.parameter_values(),
-    )  # fmt: skip
+    xs, us = np.tile(problem.x0, (problem.T + 1, 1)), np.zeros((problem.T, problem.nu))
     try:
-        check_body(still)
+        check_body(motion_solution(problem, xs, us, solver=""))
     except InvalidArgumentError as error:
         raise InvalidArgumentError(f"--animate: {case.name} has no body to draw; leave it out ({error})") from error
 
