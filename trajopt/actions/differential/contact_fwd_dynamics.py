@@ -12,7 +12,6 @@ from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.differential.robot_parts import check_parts
 from trajopt.actions.expansion import Stage, StageExpansion
 from trajopt.actuation.base import ActuationModelAbstract
-from trajopt.checks import check_non_negative
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.contacts.contact_node import ContactNode
 from trajopt.contacts.implicit_steps import lead_on
@@ -23,7 +22,7 @@ from trajopt.dynamics.friction import SmoothFriction
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parameters import Parameter
+from trajopt.model.parameters import Parameter, non_negative
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
@@ -83,9 +82,7 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
             upper=actuation.upper,
             control_names=actuation.names,
         )
-        self.damping = self.parameter(
-            "damping", damping, unit="1/kg", convert=lambda name, value: np.array(check_non_negative(name, value))
-        )
+        self.damping = self.parameter("damping", damping, unit="1/kg", convert=non_negative)
         if not damping > 0:
             check_independent(self, contacts, "damping")
 

@@ -10,7 +10,6 @@ from casadi import SX
 
 from trajopt.actions.differential.inv_dynamics import DifferentialActionModelInvDynamicsAbstract
 from trajopt.actuation.base import ActuationModelAbstract
-from trajopt.checks import check_non_negative
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.contacts.redundancy import check_independent, statics
 from trajopt.contacts.stack import ContactStack
@@ -19,6 +18,7 @@ from trajopt.dynamics.falling import frame_motions
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
+from trajopt.model.parameters import non_negative
 from trajopt.model.programs import kept
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
@@ -62,9 +62,7 @@ class DifferentialActionModelContactInvDynamics(DifferentialActionModelInvDynami
         damping: float = 0.0,
         friction: SmoothFriction | str | None = None,
     ) -> None:
-        self.damping = self.parameter(
-            "damping", damping, unit="1/kg", convert=lambda name, value: np.array(check_non_negative(name, value))
-        )
+        self.damping = self.parameter("damping", damping, unit="1/kg", convert=non_negative)
         super().__init__(state, actuation, contacts, costs, constraints=constraints, friction=friction)
         if not damping > 0:
             check_independent(self, contacts, "damping")
