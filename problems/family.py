@@ -56,17 +56,9 @@ class Family(Generic[Case]):
 
     def info(self) -> ProblemInfo:
         """Description of the family; builds nothing."""
-        return ProblemInfo(
-            name=self.name,
-            description=self.description,
-            robots=self.robots,
-            any_robot=self.any_robot,
-            options=self.options,
-            usual=dict(self.usual),
-            meanings=self._meanings(),
-            reference_cost=self.reference_cost,
-            reference_source=self.reference_source,
-        )
+        own = ("name", "description", "robots", "any_robot", "options", "reference_cost", "reference_source")
+        known = {name: getattr(self, name) for name in own}
+        return ProblemInfo(**known, usual=dict(self.usual), meanings=self._meanings())
 
     def case(self, **fields: Any) -> ProblemCase:
         """A case with the family's name, description and reference, and these fields of ProblemCase.
