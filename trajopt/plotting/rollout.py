@@ -16,7 +16,7 @@ from trajopt.plotting.animation import check_animation_path, write_film
 from trajopt.plotting.film import facing_of, filmed
 from trajopt.plotting.forces import draw_forces
 from trajopt.plotting.rollout_motion import base_heights, rollout_motion, thinned
-from trajopt.plotting.style import canvas, house_style, legend_beside, line_look, set_time_axis, split, whole_figure
+from trajopt.plotting.style import drawing, legend_beside, line_look, set_time_axis, split, whole_figure
 from trajopt.robots.bases import base_joints
 from trajopt.simulator import Rollout
 from trajopt.types import Reals
@@ -46,9 +46,8 @@ def plot_rollout(rollout: Rollout, *, figure: Figure | SubFigure | None = None) 
     """
     check_instance("rollout", rollout, Rollout, "Simulator.rollout makes one")
     motion, panels = rollout_motion(rollout), _panels(rollout)
-    with house_style():
-        rows = max(len(panels), 0 if motion is None else len(motion.feet))
-        target = canvas(figure, 8.0 if motion is None else 13.0, 0.9 + 1.5 * rows)
+    rows = max(len(panels), 0 if motion is None else len(motion.feet))
+    with drawing(figure, 8.0 if motion is None else 13.0, 0.9 + 1.5 * rows) as target:
         left = target
         if motion is not None:
             left, right = split(target, 1, 2, width_ratios=[1.15, 1.0])
