@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from trajopt.cache import Content
+from trajopt import cache
 from trajopt.cli.common import clean_errors, new_console
 
 cache_app = typer.Typer(no_args_is_help=True, help="The cache of programs and compiled code on disk.")
@@ -13,8 +13,6 @@ cache_app = typer.Typer(no_args_is_help=True, help="The cache of programs and co
 @cache_app.command("info")
 def cache_info() -> None:
     """Show the folder and the size of the cache, and what it holds by robot and kind."""
-    from trajopt import cache
-
     with clean_errors():
         info = cache.info()
         if info.directory is None:
@@ -27,11 +25,9 @@ def cache_info() -> None:
             _list(cache.contents())
 
 
-def _list(found: list[Content]) -> None:
+def _list(found: list[cache.Content]) -> None:
     """Prints a table: a row for each kind of what a robot has, a column for each form."""
     from rich.table import Table
-
-    from trajopt import cache
 
     sizes = {(each.robot, each.kind, each.form): each for each in found}
     forms = [form for form in (*cache.FORMS, cache.OTHER) if any(each.form == form for each in found)]
@@ -49,7 +45,7 @@ def _list(found: list[Content]) -> None:
     console.print(table, markup=False, highlight=False)
 
 
-def _cell(content: Content | None) -> str:
+def _cell(content: cache.Content | None) -> str:
     """Number and size of entries."""
     return "" if content is None else f"{content.entries}, {content.size / 2**10:.0f} KiB"
 
@@ -57,8 +53,6 @@ def _cell(content: Content | None) -> str:
 @cache_app.command("clear")
 def cache_clear() -> None:
     """Remove every entry of the cache."""
-    from trajopt import cache
-
     with clean_errors():
         count = cache.clear()
         typer.echo(f"removed {count} {'entry' if count == 1 else 'entries'}")

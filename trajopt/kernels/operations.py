@@ -135,10 +135,15 @@ def real_text(lanes: LaneType, result: str, op: int, a: str, b: str) -> list[str
         return lanes.call(result, LIBM_BINARY[op], [a, b])
     if op in _SPECIAL:
         return _SPECIAL[op](lanes, result, a, b)
+    raise UnsupportedOperationError(f"{operation_name(op)} is not known to trajopt; please report it")
+
+
+def operation_name(op: int) -> str:
+    """Name of an operation and CasADi's version, for messages."""
     from importlib.metadata import version
 
     name = next((n for n in dir(ca) if n.startswith("OP_") and getattr(ca, n) == op), f"operation {op}")
-    raise UnsupportedOperationError(f"{name} of CasADi {version('casadi')} is not known to trajopt; please report it")
+    return f"{name} of CasADi {version('casadi')}"
 
 
 def _select_minimum(lanes: LaneType, result: str, a: str, b: str, comparison: str) -> list[str]:
