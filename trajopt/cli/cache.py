@@ -38,9 +38,7 @@ def _list(found: list[cache.Content]) -> None:
     for robot, kind in dict.fromkeys((each.robot, each.kind) for each in found):
         table.add_row("" if robot == last else robot, kind, *(_cell(sizes.get((robot, kind, f))) for f in forms))
         last = robot
-    console = new_console()
-    if not console.is_terminal:  # a pipe has no width: one line for each row
-        console.width = max(console.width, 1000)
+    console = new_console(wide=True)
     console.print()
     console.print(table, markup=False, highlight=False)
 

@@ -98,11 +98,14 @@ def show_row(console: Console, key: str, value: str, style: str | None = None, w
     console.print(f"{key:<{width}} {value}", style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
-def new_console() -> Console:
-    """The terminal, or a pipe."""
+def new_console(wide: bool = False) -> Console:
+    """The terminal, or a pipe, which has no width; `wide` for one line for each row of a table there."""
     from rich.console import Console
 
-    return Console()
+    console = Console()
+    if wide and not console.is_terminal:
+        console.width = max(console.width, 1000)
+    return console
 
 
 def check_outputs(

@@ -36,7 +36,7 @@ def control(
         check_outputs(plot, animate, save=(save, (".npz",)))
         console = new_console()
         if name is None:
-            _list(console)
+            _list()
             return
         with console.status(f"building {name} ..."):
             case = mpc.load(name, **assignments("--set", assigned))
@@ -74,15 +74,13 @@ def _show(console: Console, case: Any, log: ClosedLoop, explain: bool) -> int:
     return width
 
 
-def _list(console: Console) -> None:
+def _list() -> None:
     """Prints a table of the ready controllers."""
     from rich.table import Table
 
     from trajopt.problems import mpc
 
-    if not console.is_terminal:  # a pipe has no width: one line for each
-        console.width = max(console.width, 1000)
     table = Table("name", "description", box=None, pad_edge=False, header_style="bold")
     for about in map(mpc.describe, mpc.names()):
         table.add_row(about.name, about.description)
-    console.print(table, markup=False, highlight=False)
+    new_console(wide=True).print(table, markup=False, highlight=False)

@@ -36,9 +36,7 @@ class Around(Layer):
         super().__init__(scene, solution, name)
         pairs = np.concatenate([np.zeros((0, 2, 3)), *(segments(np.asarray(line)) for line in lines)])
         if len(pairs):
-            scene.add_line_segments(
-                f"{name}/lines", pairs.astype(np.float32), rgb(DARK), thickness=_LINE, thickness_units="screen"
-            )
+            self.add_lines("lines", pairs.astype(np.float32), rgb(DARK), _LINE)
         tall = float(film(solution).skeleton.points[..., 2].max()) + size_of(film(solution))
         look: dict[str, Any] = {"opacity": 0.55}
         for i, (x, y, z, radius) in enumerate(bodies.tolist()):

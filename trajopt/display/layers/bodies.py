@@ -119,8 +119,7 @@ class Beads(Layer):
         self._beads, self._rails, self._names = [], [], []
         for i, (coordinate, unit) in enumerate(zip(solution.coordinate_names, solution.coordinate_units)):
             self._beads.append(scene.add_icosphere(f"{name}/{i}/bead", 1.0, rgb(PALETTE[i % len(PALETTE)])))
-            line: dict[str, Any] = {"thickness": 2.0, "thickness_units": "screen"}
-            self._rails.append(scene.add_line_segments(f"{name}/{i}/rail", np.zeros((1, 2, 3)), rgb(GREY), **line))
+            self._rails.append(self.add_lines(f"{i}/rail", np.zeros((1, 2, 3)), rgb(GREY), 2.0))
             words = coordinate if unit in ("", "-") else f"{coordinate} [{unit}]"
             self._names.append(scene.add_label(f"{name}/{i}/name", words, anchor="center-right"))
         self.follow(solution.xs)

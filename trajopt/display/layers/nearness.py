@@ -56,8 +56,7 @@ class MarginsInScene(Layer):
         self.approaches, self._reach = approaches_of(solution), _REACH * size
         self._sizes = size * np.array([_JOINT] * len(self.joints) + [_FOOT] * len(self.feet), dtype=np.float32)
         self._rings = self._add_rings() if len(self._sizes) else None
-        look: dict[str, Any] = {"thickness": _LINE, "thickness_units": "screen"}
-        self._lines = scene.add_line_segments(f"{name}/lines", np.zeros((1, 2, 3)), FREE, **look)
+        self._lines = self.add_lines("lines", np.zeros((1, 2, 3)), FREE, _LINE)
         self.at(0.0)
 
     def _add_rings(self) -> Any:

@@ -26,13 +26,8 @@ class Paths(Layer):
         super().__init__(scene, solution, name)
         self._trails = trails_of(solution)
         shades = np.tile(np.array(ramp(len(solution.xs) - 1)), (len(self._trails), 1))
-        self._line = scene.add_line_segments(
-            f"{name}/lines",
-            self._segments(),
-            np.repeat(shades[:, None], 2, axis=1).astype(np.uint8),
-            thickness=_LINE,
-            thickness_units="screen",
-        )
+        colors = np.repeat(shades[:, None], 2, axis=1).astype(np.uint8)
+        self._line = self.add_lines("lines", self._segments(), colors, _LINE)
 
     def _segments(self) -> Reals:
         """Segments (n, 2, 3) of all paths."""
