@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import casadi as ca
-import numpy as np
 from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
@@ -15,7 +14,7 @@ from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.contacts.contact_node import ContactNode
 from trajopt.contacts.implicit_steps import lead_on
-from trajopt.contacts.redundancy import check_independent, statics
+from trajopt.contacts.redundancy import check_independent, rest_forces
 from trajopt.contacts.stack import ContactStack
 from trajopt.costs.cost_stack import CostStack
 from trajopt.dynamics.friction import SmoothFriction
@@ -147,8 +146,4 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """u of the smallest (u, λ) with B u + Jᵀ λ = g(q), for the active contacts, shape (nu,) [N m, N]."""
-        values = {name: p.default for name, p in self.contacts.parameters().items()} | dict(parameters or {})
-        active = [float(values[key]) for key in self.contacts.active_names().values()]
-        gravity, jacobian = statics(self, self.contacts).evaluate(x, active)
-        columns = np.hstack([self.actuation.matrix, jacobian.T])
-        return np.asarray((np.linalg.pinv(columns) @ gravity.ravel())[: self.nu], dtype=np.float64)
+        return rest_forces(self, self.contacts, self.actuation.matrix, x, parameters)[: self.nu]

@@ -11,7 +11,7 @@ from casadi import SX
 from trajopt.actions.differential.inv_dynamics import DifferentialActionModelInvDynamicsAbstract
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.constraints.constraint_stack import ConstraintStack
-from trajopt.contacts.redundancy import check_independent, statics
+from trajopt.contacts.redundancy import check_independent, rest_forces
 from trajopt.contacts.stack import ContactStack
 from trajopt.costs.cost_stack import CostStack
 from trajopt.dynamics.falling import frame_motions
@@ -73,11 +73,7 @@ class DifferentialActionModelContactInvDynamics(DifferentialActionModelInvDynami
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """(0, f): forces of the smallest (τ, λ) with B τ + Jᵀ λ = g(q), for the active contacts, shape (nu,)."""
-        values = {name: p.default for name, p in self.contacts.parameters().items()} | dict(parameters or {})
-        active = [float(values[key]) for key in self.contacts.active_names().values()]
-        gravity, jacobian = statics(self, self.contacts).evaluate(x, active)
-        columns = np.hstack([self.actuation.matrix, jacobian.T])
-        multipliers = (np.linalg.pinv(columns) @ gravity.ravel())[self.actuation.nu :]
+        multipliers = rest_forces(self, self.contacts, self.actuation.matrix, x, parameters)[self.actuation.nu :]
         forces = kept(self, "forces", self._build_forces).evaluate(x, multipliers)[0].ravel()
         return np.concatenate([np.zeros(self.state.nv), forces])
 
