@@ -54,7 +54,7 @@ def _run_text(width: int) -> str:
 
 
 def _field(b: Builder, name: str) -> str:
-    """What a call's table holds under a name."""
+    """Value under a name of a call's table."""
     return b.field("%call", CALL.index(name), "i64" if name in ("n_in", "n", "first", "end") else "ptr")
 
 
