@@ -28,7 +28,7 @@ from trajopt.residuals import (
 from trajopt.robots import Robot, load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.solvers import SolverSQP
 from trajopt.states import StateMultibody
 
 TOOL = "tool0"
@@ -86,7 +86,6 @@ def build(
         xs=np.tile(x0, (count + 1, 1)),
         us=np.zeros((count, state.nv)),
         solver=SolverSQP,
-        options=SQPOptions(),
         report=functools.partial(report, arm, goal),
     )
 

@@ -28,7 +28,7 @@ from trajopt.residuals import (
 from trajopt.robots import Robot, load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import FDDPOptions, SolverFDDP
+from trajopt.solvers import SolverFDDP
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
@@ -134,7 +134,6 @@ def build(
         description=f"{arm.name}: {tool} moves to its goal in {T * dt:g} s.",
         problem=ShootingProblem(x0, [node] * T, terminal),
         solver=SolverFDDP,
-        options=FDDPOptions(),
         reference_cost=known.cost if known else None,
         reference_source=TRAJOPT if known and known.cost else "",
         report=functools.partial(distance_report, arm, tool, goal),

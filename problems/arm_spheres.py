@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.actions import ActionModelTerminal
 from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics
 from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.activations import ActivationModelWeightedQuad
@@ -19,12 +18,13 @@ from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
+from trajopt.problems.runge_kutta import ends_at
 from trajopt.residuals import Capsule, ResidualModelControl, ResidualModelObstacleDistance, ResidualModelState, Sphere
 from trajopt.robots import Robot, load_robot
 from trajopt.robots.round_bodies import check_round
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.solvers import SolverSQP
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
@@ -78,13 +78,11 @@ def build(
     costs.add("velocity", ResidualModelState(state), weight=1.0, activation=still)
     dynamics = DifferentialActionModelFreeFwdDynamics(state, actuation, costs, constraints=limits)
     node = IntegratedActionModelEuler(dynamics, check_positive("dt", dt, unit="s"))
-    last = ConstraintStack(state).add("goal", ResidualModelState(state, end), equals=0.0)
     count = check_count("T", T, least=1)
     return FAMILY.case(
-        problem=ShootingProblem(start, [node] * count, ActionModelTerminal(CostStack(state), constraints=last)),
+        problem=ShootingProblem(start, [node] * count, ends_at(state, end)),
         xs=np.linspace(start, end, count + 1),
         solver=SolverSQP,
-        options=SQPOptions(),
         report=functools.partial(report, state.robot, balls),
         obstacles=balls,
     )

@@ -9,11 +9,11 @@ import pinocchio as pin
 
 from trajopt.checks import check_count, check_non_negative, check_positive
 from trajopt.costs import CostStack
-from trajopt.problems.bodies import add_body
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.pushed import GRAVITY, STRENGTH, pushed_case, resting_depth
 from trajopt.robots import Robot
+from trajopt.robots.bodies import add_body
 from trajopt.simulator import MDPContact, Simulator
 from trajopt.solution import Solution
 from trajopt.states import StateMultibody

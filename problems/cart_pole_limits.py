@@ -20,7 +20,7 @@ from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.robots.skeleton import Skeleton
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.solvers import SolverSQP
 from trajopt.states import StateVector
 from trajopt.types import Reals
 
@@ -109,7 +109,6 @@ def build(
         xs=np.zeros((count + 1, 4)),
         us=np.full((count, 1), 0.01),
         solver=SolverSQP,
-        options=SQPOptions(),
         report=report,
     )
 

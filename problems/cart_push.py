@@ -10,12 +10,12 @@ import pinocchio as pin
 from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.checks import check_count, check_positive
 from trajopt.costs import CostStack
-from trajopt.problems.bodies import add_body
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.pushed import GRAVITY, STRENGTH, pushed_case, resting_depth
 from trajopt.residuals import ResidualModelState
 from trajopt.robots import Robot
+from trajopt.robots.bodies import add_body
 from trajopt.simulator import MDPContact, Plane, Simulator
 from trajopt.solution import Solution
 from trajopt.states import StateMultibody

@@ -17,7 +17,7 @@ from trajopt.residuals import ResidualModelControl
 from trajopt.robots import load_robot
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import FDDPOptions, SolverFDDP
+from trajopt.solvers import SolverFDDP
 from trajopt.states import StateMultibody
 
 STEP = 1e-2  # [s]
@@ -51,7 +51,6 @@ def build(*, T: int = 100, start: npt.ArrayLike = START, hessian: str = "gauss-n
     return FAMILY.case(
         problem=ShootingProblem(first, [node] * check_count("T", T, least=1), terminal),
         solver=SolverFDDP,
-        options=FDDPOptions(),
         report=report,
     )
 

@@ -56,22 +56,18 @@ class Family(Generic[Case]):
 
     def info(self) -> ProblemInfo:
         """Description of the family; builds nothing."""
-        return ProblemInfo(
-            name=self.name,
-            description=self.description,
-            robots=self.robots,
-            any_robot=self.any_robot,
-            options=self.options,
-            usual=dict(self.usual),
-            meanings=self._meanings(),
-            reference_cost=self.reference_cost,
-            reference_source=self.reference_source,
-        )
+        own = ("name", "description", "robots", "any_robot", "options", "reference_cost", "reference_source")
+        known = {name: getattr(self, name) for name in own}
+        return ProblemInfo(**known, usual=dict(self.usual), meanings=self._meanings())
 
     def case(self, **fields: Any) -> ProblemCase:
-        """A case with the family's name, description and reference, and these fields of ProblemCase."""
+        """A case with the family's name, description and reference, and these fields of ProblemCase.
+
+        Options that are left out are the solver's own.
+        """
         own = ("name", "description", "reference_cost", "reference_source")
-        return ProblemCase(**{name: getattr(self, name) for name in own} | fields)
+        usual = {name: getattr(self, name) for name in own} | {"options": fields["solver"].options_type()}
+        return ProblemCase(**usual | fields)
 
     def load(self, robot: str | Robot | None, options: dict[str, Any]) -> Case:
         """Builds a case.

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.actions import ActionModelTerminal
 from trajopt.actions.integrated import IntegratedActionModelRK4
 from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.checks import as_numbers, check_array, check_count, check_flag, check_positive
@@ -18,6 +17,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.planar import DifferentialActionModelDiffDrive, PlanarPath, along, limit_wheels, state_of_pose
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
+from trajopt.problems.runge_kutta import ends_at
 from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
@@ -86,9 +86,8 @@ def build(
     costs.add("effort", ResidualModelControl(state), weight=check_positive("effort", effort))
     rows = limit_wheels(ConstraintStack(state), most)
     model = DifferentialActionModelDiffDrive(costs, constraints=rows, **body)
-    last = ConstraintStack(state).add("goal", ResidualModelState(state, path.poses[-1]), equals=0.0)
     node = IntegratedActionModelRK4(model, path.times[-1] / count)
-    problem = ShootingProblem(path.poses[0], [node] * count, ActionModelTerminal(CostStack(state), constraints=last))
+    problem = ShootingProblem(path.poses[0], [node] * count, ends_at(state, path.poses[-1]))
     problem.set_parameter("path.reference", middles.poses, "running")  # a cost is that of the whole step
     xs, us = along(path, model)
     return FAMILY.case(

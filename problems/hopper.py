@@ -13,15 +13,15 @@ from trajopt.actuation import ActuationModelMatrix
 from trajopt.checks import check_count, check_flag, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
-from trajopt.problems.bodies import add_body, add_tip
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.robots import Robot
+from trajopt.robots.bodies import add_body, add_tip
 from trajopt.shooting import ShootingProblem
 from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator
 from trajopt.solution import Solution
-from trajopt.solvers import FDDPOptions, SolverFDDP, SolverSQP, SQPOptions
+from trajopt.solvers import SolverFDDP, SolverSQP
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
@@ -97,7 +97,6 @@ def build(
         xs=np.tile(x0, (count + 1, 1)),
         us=np.zeros((count, 2)),
         solver=SolverSQP if limits else SolverFDDP,
-        options=SQPOptions() if limits else FDDPOptions(),
         report=functools.partial(report, robot, goal),
     )
 

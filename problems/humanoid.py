@@ -13,6 +13,7 @@ from trajopt.actions.differential import DifferentialActionModelContactFwdDynami
 from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.activations import ActivationModelQuadraticBarrier, ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelFloatingBase
+from trajopt.checks import check_non_negative, check_positive
 from trajopt.contacts import ContactModel6D, ContactStack
 from trajopt.costs import CostStack
 from trajopt.errors import unknown_name
@@ -83,6 +84,9 @@ def humanoid_problem(
     right, left = about.feet
     state = StateMultibody(robot)
     x0 = np.concatenate([robot.configuration(about.configuration), np.zeros(state.nv)])
+    dt = check_positive("dt", dt, unit="s")
+    damping = None if damping is None else check_non_negative("damping", damping)
+    cone = check_non_negative("cone", cone)
     if limits not in LIMITS:
         raise unknown_name("limits:", limits, LIMITS)
     zero = state.zero() if limits == "joints" else x0

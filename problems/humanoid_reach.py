@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.checks import check_array, check_count, check_non_negative, check_positive
+from trajopt.checks import check_array, check_count
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.humanoid import MU, LeftFootPhase, humanoid_problem
@@ -47,16 +48,9 @@ def build(
     """
     humanoid = load_robot(robot)
     goal = check_array("target", target, (3,), cure="a point [m]")
-    problem = humanoid_problem(
-        humanoid,
-        [LeftFootPhase(knots=check_count("T", T, least=1))],
-        hand=HAND,
-        target=goal,
-        dt=check_positive("dt", dt, unit="s"),
-        damping=None if damping is None else check_non_negative("damping", damping),
-        limits=limits,
-        cone=check_non_negative("cone", cone),
-    )
+    options: dict[str, Any] = {"hand": HAND, "dt": dt, "damping": damping, "limits": limits, "cone": cone}
+    phases = [LeftFootPhase(knots=check_count("T", T, least=1))]
+    problem = humanoid_problem(humanoid, phases, target=goal, **options)
     return FAMILY.case(
         description=f"{robot}: {HAND} moves to its goal in {T * dt:g} s, both soles on the ground.",
         problem=problem,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy.typing as npt
 
-from trajopt.checks import check_array, check_count, check_non_negative, check_positive
+from trajopt.checks import check_array, check_count
 from trajopt.problems.case import TRAJOPT, ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.humanoid import LeftFootPhase, humanoid_problem
@@ -54,16 +55,8 @@ def build(
         check_array("target", target, (3,), cure="a point [m]"),
     )
     phases = [LeftFootPhase(knots=count), *(LeftFootPhase(knots=count, lifted=p) for p in places.values())]
-    problem = humanoid_problem(
-        humanoid,
-        phases,
-        hand=HAND,
-        target=goal,
-        dt=check_positive("dt", dt, unit="s"),
-        damping=None if damping is None else check_non_negative("damping", damping),
-        limits=limits,
-        cone=check_non_negative("cone", cone),
-    )
+    options: dict[str, Any] = {"hand": HAND, "dt": dt, "damping": damping, "limits": limits, "cone": cone}
+    problem = humanoid_problem(humanoid, phases, target=goal, **options)
     left = "left_sole_link"
     return FAMILY.case(
         description=f"{robot} reaches with {HAND}, and stands on one foot for {2 * knots * dt:g} s.",

@@ -10,7 +10,7 @@ from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import FDDPOptions, SolverFDDP
+from trajopt.solvers import SolverFDDP
 from trajopt.types import Reals
 
 
@@ -40,7 +40,6 @@ def build(*, nx: int = 8, nu: int = 3, T: int = 50, seed: int = 0) -> ProblemCas
     return FAMILY.case(
         problem=ShootingProblem(x0, [model] * T, model),
         solver=SolverFDDP,
-        options=FDDPOptions(),
         reference_cost=optimal_cost(x0, T, A=A, B=B, Q=Q, R=R, N=N, f=f, q=q, r=r),
         reference_source="Riccati recursion",
         report=report,

@@ -15,7 +15,7 @@ from trajopt.problems.runge_kutta import ends_at
 from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.solvers import SolverSQP
 
 GOAL = np.array([0.0, 1.5, 0.0])  # [m, m, rad]
 MARGIN = 1e-3  # of the lane at both ends [m]
@@ -48,7 +48,6 @@ def build(
         xs=np.zeros((count + 1, 3)),
         us=np.full((count, 2), 0.1),
         solver=SolverSQP,
-        options=SQPOptions(),
         report=report,
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.actions import ActionModelTerminal
 from trajopt.actions.integrated import IntegratedActionModelRK4
 from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.checks import check_array, check_count, check_positive
@@ -14,10 +13,11 @@ from trajopt.costs import CostStack
 from trajopt.planar import DifferentialActionModelDiffDrive, limit_wheels, state_of_wheels
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
+from trajopt.problems.runge_kutta import ends_at
 from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.solvers import SolverSQP
 
 GOAL = (0.0, 1.5, 0.0)  # [m, m, rad]
 WEIGHTS = (1.0, 1.0, 1.0, 0.01, 0.01)  # of the distance from the goal, at rest
@@ -59,13 +59,11 @@ def build(
     rows = limit_wheels(ConstraintStack(state), rate, acceleration=acceleration)
     rows.add("lane", ResidualModelState(state, elements=["x"]), lower=-wide, upper=wide)
     model = DifferentialActionModelDiffDrive(costs, constraints=rows, radius=radius, half_track=half_track)
-    last = ConstraintStack(state).add("goal", ResidualModelState(state, end), equals=0.0)
     node, count = IntegratedActionModelRK4(model, dt), check_count("T", T, least=1)
     return FAMILY.case(
-        problem=ShootingProblem(first, [node] * count, ActionModelTerminal(CostStack(state), constraints=last)),
+        problem=ShootingProblem(first, [node] * count, ends_at(state, end)),
         us=np.full((count, 2), 0.1),
         solver=SolverSQP,
-        options=SQPOptions(),
         report=report,
     )
 

@@ -19,7 +19,7 @@ from trajopt.residuals import ResidualModelControl
 from trajopt.robots.skeleton import Skeleton
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.solvers import SolverSQP
 from trajopt.states import StateVector
 from trajopt.types import Reals
 
@@ -93,7 +93,6 @@ def build(
         xs=np.zeros((count + 1, 2)),
         us=np.full((count, 1), 0.1),
         solver=SolverSQP,
-        options=SQPOptions(),
         report=report,
     )
 

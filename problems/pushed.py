@@ -14,7 +14,7 @@ from trajopt.problems.family import Family
 from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.shooting import ShootingProblem
 from trajopt.simulator import ActionModelSimulator, Simulator
-from trajopt.solvers import FDDPOptions, SolverFDDP
+from trajopt.solvers import SolverFDDP
 from trajopt.types import Reals
 
 GRAVITY, STRENGTH = 9.81, 1e7  # [m/s²]; of all contacts [N/m³]
@@ -63,6 +63,5 @@ def pushed_case(
         xs=np.tile(x0, (count + 1, 1)),
         us=np.zeros((count, 1)),
         solver=SolverFDDP,
-        options=FDDPOptions(),
         report=report,
     )

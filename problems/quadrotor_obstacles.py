@@ -7,7 +7,6 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.actions import ActionModelTerminal
 from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.analysis import clearance
@@ -17,11 +16,12 @@ from trajopt.costs import CostStack
 from trajopt.problems.case import ProblemCase
 from trajopt.problems.family import Family
 from trajopt.problems.quadrotor import GRAVITY, DifferentialActionModelQuadrotor, hovering, state_of_quadrotor
+from trajopt.problems.runge_kutta import ends_at
 from trajopt.residuals import ResidualModelControl, ResidualModelObstacleDistance, ResidualModelState
 from trajopt.robots.round_bodies import check_round
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.solvers import SolverSQP
 from trajopt.types import Reals
 
 START, GOAL = (0.0, 0.0, 1.0), (4.0, 0.0, 1.5)  # [m]
@@ -61,14 +61,11 @@ def build(
     if len(bodies):
         rows.add("pillars", ResidualModelObstacleDistance(state, bodies, size))
     node = IntegratedActionModelEuler(DifferentialActionModelQuadrotor(costs, constraints=rows), dt=dt)
-    end = ConstraintStack(state).add("goal", ResidualModelState(state, hovering(GOAL)), equals=0.0)
-    terminal = ActionModelTerminal(CostStack(state), constraints=end)
     count = check_count("T", T, least=1)
     return FAMILY.case(
-        problem=ShootingProblem(hovering(START), [node] * count, terminal),
+        problem=ShootingProblem(hovering(START), [node] * count, ends_at(state, hovering(GOAL))),
         xs=bow(count),
         solver=SolverSQP,
-        options=SQPOptions(),
         report=functools.partial(report, bodies),
         obstacles=bodies,
     )

@@ -16,7 +16,7 @@ from trajopt.checks import check_array, check_non_negative, check_positive
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.residuals import ResidualModelState
-from trajopt.states import StateVector
+from trajopt.states import StateAbstract
 from trajopt.types import Reals
 
 
@@ -69,7 +69,7 @@ class ActionModelRungeKutta(ActionModelDiscrete):
         return SX(0)
 
 
-def ends_at(state: StateVector, goal: Reals) -> ActionModelTerminal:
+def ends_at(state: StateAbstract, goal: Reals) -> ActionModelTerminal:
     """An end without a cost at which the state is `goal` (nx,)."""
     last = ConstraintStack(state).add("goal", ResidualModelState(state, goal), equals=0.0)
     return ActionModelTerminal(CostStack(state), constraints=last)

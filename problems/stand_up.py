@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from dataclasses import dataclass
 
@@ -60,6 +61,17 @@ class Body:
     rotor: float = 0.0
 
 
+_A1 = Body(
+    legs=("FL", "FR", "RL", "RR"),
+    joints=("{}_hip_joint", "{}_thigh_joint", "{}_calf_joint"),
+    knee="{}_calf",
+    radii=(0.02, 0.025, 0.03),
+    belly=(0.15, 0.05, -0.03),
+    lying=(0.5, 1.36, -2.6),
+    standing=(0.0, 0.75, -1.5),
+    rotor=0.01,
+)
+
 BODIES = {
     "small-quadruped": Body(
         legs=("lf", "rf", "lh", "rh"),
@@ -72,26 +84,8 @@ BODIES = {
         mirrored=True,
         torque=4.0,
     ),
-    "a1": Body(
-        legs=("FL", "FR", "RL", "RR"),
-        joints=("{}_hip_joint", "{}_thigh_joint", "{}_calf_joint"),
-        knee="{}_calf",
-        radii=(0.02, 0.025, 0.03),
-        belly=(0.15, 0.05, -0.03),
-        lying=(0.5, 1.36, -2.6),
-        standing=(0.0, 0.75, -1.5),
-        rotor=0.01,
-    ),
-    "go2": Body(
-        legs=("FL", "FR", "RL", "RR"),
-        joints=("{}_hip_joint", "{}_thigh_joint", "{}_calf_joint"),
-        knee="{}_calf",
-        radii=(0.022, 0.025, 0.03),
-        belly=(0.15, 0.05, -0.03),
-        lying=(0.5, 1.36, -2.65),
-        standing=(0.0, 0.75, -1.5),
-        rotor=0.01,
-    ),
+    "a1": _A1,
+    "go2": dataclasses.replace(_A1, radii=(0.022, 0.025, 0.03), lying=(0.5, 1.36, -2.65)),
     "solo12": Body(
         legs=("FL", "FR", "HL", "HR"),
         joints=("{}_HAA", "{}_HFE", "{}_KFE"),

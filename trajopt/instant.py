@@ -63,7 +63,6 @@ class Instant:
         self._motion, self._asked = motion, list[SX]()
         sizes = [tuple((each or {}).items()) for each in (forces, equations)]
         self.signature = (type(state).__name__, nu, derivatives, motion, *sizes)
-        self._robots: dict[SmoothFriction | None, RobotExpressions] = {}
         self._built: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
@@ -85,13 +84,12 @@ class Instant:
 
     def robot_with(self, friction: SmoothFriction | None) -> RobotExpressions:
         """Kinematics and dynamics of the robot in this state, with friction in the joints."""
-        if friction not in self._robots:
-            state = check_robot_state("a robot's expressions", self.state)
-            q, v = self.x[: state.nq], self.x[state.nq :]
-            self._robots[friction] = RobotExpressions(
-                state.model, q, v, friction=friction, with_derivatives=self.derivatives
-            )
-        return self._robots[friction]
+        return self.once(("robot", friction), lambda: self._robot_with(friction))
+
+    def _robot_with(self, friction: SmoothFriction | None) -> RobotExpressions:
+        state = check_robot_state("a robot's expressions", self.state)
+        q, v = self.x[: state.nq], self.x[state.nq :]
+        return RobotExpressions(state.model, q, v, friction=friction, with_derivatives=self.derivatives)
 
     def force(self, name: str) -> SX:
         """Force of a contact, or impulse, as a symbol (n,), in its reference frame [N, N m; N s, N m s]."""

@@ -31,7 +31,7 @@ from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.content import Without
-from trajopt.model.parameters import Parameter
+from trajopt.model.parameters import Parameter, non_negative
 from trajopt.model.parts import Given, ParameterArray, Part, kept_part
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody, check_robot_state
@@ -90,9 +90,7 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         for stack in (costs, self.constraints):
             stack.check_solution(self.instant())
         self.restitution = self.parameter("restitution", restitution, convert=_restitution)
-        self.damping = self.parameter(
-            "damping", damping, unit="1/kg", convert=lambda name, value: np.array(check_non_negative(name, value))
-        )
+        self.damping = self.parameter("damping", damping, unit="1/kg", convert=non_negative)
         if not damping > 0:
             check_independent(self, impulses, "damping")
 

@@ -92,22 +92,18 @@ class StateCovariance:
         if pair[0] == pair[1]:
             raise InvalidArgumentError(f"second: expected another coordinate than first, got {second!r} twice")
         if frame is not None:
-            positions, P = self._of_frame(frame)
-            return Ellipses(
-                names=(f"{frame} {names[pair[0]]}", f"{frame} {names[pair[1]]}"),
-                units=("m", "m"),
-                centres=positions[:, pair],
-                sigmas=check_positive("sigmas", sigmas),
-                covariances=P[:, pair][:, :, pair],
-            )
-        state = self.solution.problem.state  # type: ignore[union-attr]
-        centres = np.array([state.difference(state.zero(), x) for x in self.solution.xs])[:, pair]
+            (points, P), units = self._of_frame(frame), ["m"] * 3
+            names = tuple(f"{frame} {name}" for name in names)
+        else:
+            state = self.solution.problem.state  # type: ignore[union-attr]
+            points, P = np.array([state.difference(state.zero(), x) for x in self.solution.xs]), self.P
+            units = state.tangent_units
         return Ellipses(
-            names=(self.names[pair[0]], self.names[pair[1]]),
-            units=(state.tangent_units[pair[0]], state.tangent_units[pair[1]]),
-            centres=centres,
+            names=(names[pair[0]], names[pair[1]]),
+            units=(units[pair[0]], units[pair[1]]),
+            centres=points[:, pair],
             sigmas=check_positive("sigmas", sigmas),
-            covariances=self.P[:, pair][:, :, pair],
+            covariances=P[:, pair][:, :, pair],
         )
 
     def _of_frame(self, frame: str) -> tuple[Reals, Reals]:

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.basics import robot_of
-from trajopt.analysis.references import Item, asked_values, frame_points, frame_references, knot_values
+from trajopt.analysis.references import PLACED, Item, asked_values, frame_points, frame_references, knot_values
+from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameRotation, ResidualModelState
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
-    from trajopt.residuals import ResidualModelState
     from trajopt.solution import Solution
     from trajopt.states.base import StateAbstract
 
 
+_TURNED = (ResidualModelFramePlacement, ResidualModelFrameRotation)
 _SHARE = 0.1  # a reference that holds at no more than this part of the knots is a waypoint [-]
 
 
@@ -26,10 +27,7 @@ def goals_of(solution: Solution) -> tuple[tuple[str, Reals], ...]:
     References and bounds are those of the solve. Terms with weight zero are left out, and constraints that leave a
     region: see `asked_values`.
     """
-    from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameTranslation
-
-    kinds = (ResidualModelFramePlacement, ResidualModelFrameTranslation)
-    items = [(i, str(i.residual.frame)) for i in solution.description.terminal_items if isinstance(i.residual, kinds)]
+    items = [(i, str(i.residual.frame)) for i in solution.description.terminal_items if isinstance(i.residual, PLACED)]
     values = knot_values(solution) if items else {}
     goals: list[tuple[str, Reals]] = []
     for item, frame in items:
@@ -45,10 +43,7 @@ def goal_placements(solution: Solution) -> list[tuple[str, Reals]]:
 
     A term on a rotation alone stands where the frame is at the end. Without a problem there are none.
     """
-    from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameRotation
-
-    kinds = (ResidualModelFramePlacement, ResidualModelFrameRotation)
-    items = [(i, str(i.residual.frame)) for i in solution.description.terminal_items if isinstance(i.residual, kinds)]
+    items = [(i, str(i.residual.frame)) for i in solution.description.terminal_items if isinstance(i.residual, _TURNED)]
     values, found = knot_values(solution) if items else {}, []
     for item, frame in items:
         weights = values[f"{item.name}.weights"][-1][-3:] if f"{item.name}.weights" in values else np.ones(3)
@@ -67,10 +62,8 @@ def moving_goals(solution: Solution) -> list[tuple[str, Reals]]:
 
     Frames whose reference stays where it is, and feet, are left out. Without a problem there are none.
     """
-    from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameTranslation
-
-    kinds, description = (ResidualModelFramePlacement, ResidualModelFrameTranslation), solution.description
-    frames = dict.fromkeys(str(i.residual.frame) for i in description.items if isinstance(i.residual, kinds))
+    description = solution.description
+    frames = dict.fromkeys(str(i.residual.frame) for i in description.items if isinstance(i.residual, PLACED))
     values, feet = knot_values(solution) if frames else {}, description.feet if frames else ()
     asked = [(frame, frame_references(solution, frame, values)) for frame in frames if frame not in feet]
     return [(frame, points) for frame, points in asked if np.ptp(_known(points), axis=0).max(initial=0.0) > 1e-9]
@@ -112,7 +105,6 @@ def goal_poses(solution: Solution) -> Reals:
     Without a problem there are none.
     """
     from trajopt.actions.unicycle import ActionModelUnicycle
-    from trajopt.residuals import ResidualModelState
 
     description, found = solution.description, [np.zeros((0, 4, 4))]
     if any(isinstance(model, ActionModelUnicycle) for model in description.models[-1:]):

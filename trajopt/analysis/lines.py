@@ -17,6 +17,8 @@ from trajopt.errors import TrajoptError
 from trajopt.shooting import controls as controls_of
 from trajopt.shooting import motors as motors_of
 from trajopt.states import StateAbstract, StateMultibody, StateProduct, StateVector
+from trajopt.states.joint_spaces import joint_spaces
+from trajopt.states.spaces import CircleSpace, PlanarPoseSpace, VectorSpace
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -203,9 +205,6 @@ def _velocities_of(problem: ShootingProblem) -> dict[int, tuple[str, str]]:
 
 def _configuration_lines(state: StateMultibody, xs: Reals) -> Iterator[Line]:
     """Coordinates joint by joint: points on the unit circle as angles, quaternions unchanged."""
-    from trajopt.states.joint_spaces import joint_spaces
-    from trajopt.states.spaces import CircleSpace, PlanarPoseSpace, VectorSpace
-
     limbs = _limbs(state)
     for joint in joint_spaces(state.model):
         space, q = joint.space, xs[:, joint.q]
@@ -237,7 +236,6 @@ def _configuration_lines(state: StateMultibody, xs: Reals) -> Iterator[Line]:
 
 
 def _velocity_lines(state: StateMultibody, xs: Reals) -> Iterator[Line]:
-    from trajopt.states.joint_spaces import joint_spaces
 
     nq, nv, units, limbs = state.nq, state.nv, state.tangent_units, _limbs(state)
     for joint in joint_spaces(state.model):

@@ -11,7 +11,13 @@ from trajopt.actions.base import ActionModelAbstract
 from trajopt.analysis.basics import check_solution
 from trajopt.constraints.constraint import Constraint
 from trajopt.costs.cost_stack import CostTerm
-from trajopt.residuals import ResidualModelObstacleDistance, ResidualModelPairDistance
+from trajopt.residuals import (
+    ResidualModelCoMPosition,
+    ResidualModelFramePlacement,
+    ResidualModelFrameTranslation,
+    ResidualModelObstacleDistance,
+    ResidualModelPairDistance,
+)
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -23,6 +29,9 @@ _TOLERANCE = 0.1  # bounds this close to the middle are a tolerance around a goa
 
 Item = CostTerm | Constraint
 """What asks something of a knot."""
+
+PLACED = (ResidualModelFramePlacement, ResidualModelFrameTranslation)
+"""Residuals that ask a frame to be at a place."""
 
 
 def items_of(model: ActionModelAbstract) -> tuple[Item, ...]:
@@ -115,17 +124,12 @@ def frame_references(solution: Solution, frame: str, values: Mapping[str, Reals]
         frame: Name of the frame.
         values: Parameters of the solution, from `knot_values`.
     """
-    from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameTranslation
-
-    kinds = (ResidualModelFramePlacement, ResidualModelFrameTranslation)
-    items = [i for i in solution.description.items if isinstance(i.residual, kinds) and i.residual.frame == frame]
+    items = [i for i in solution.description.items if isinstance(i.residual, PLACED) and i.residual.frame == frame]
     return _asked(len(solution.xs), items, values)
 
 
 def com_references(solution: Solution, values: Mapping[str, Reals]) -> Reals:
     """Reference positions of the centre of mass, shape (T + 1, 3) [m]; NaN as in `frame_references`."""
-    from trajopt.residuals import ResidualModelCoMPosition
-
     items = [item for item in solution.description.items if isinstance(item.residual, ResidualModelCoMPosition)]
     return _asked(len(solution.xs), items, values)
 

@@ -30,8 +30,6 @@ def skeleton_of(
         tracked: Frames whose paths are wanted.
         shapes: Solids on the links.
     """
-    import pinocchio as pin
-
     data = model.createData()
     slides = _slides(model)
     boxes = {j: _box(model.inertias[j]) for j in _loose_bodies(model, slides)}

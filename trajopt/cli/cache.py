@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import typer
 
+from trajopt import cache
 from trajopt.cli.common import clean_errors, new_console
-
-if TYPE_CHECKING:
-    from trajopt.cache import Content
 
 cache_app = typer.Typer(no_args_is_help=True, help="The cache of programs and compiled code on disk.")
 
@@ -17,8 +13,6 @@ cache_app = typer.Typer(no_args_is_help=True, help="The cache of programs and co
 @cache_app.command("info")
 def cache_info() -> None:
     """Show the folder and the size of the cache, and what it holds by robot and kind."""
-    from trajopt import cache
-
     with clean_errors():
         info = cache.info()
         if info.directory is None:
@@ -31,11 +25,9 @@ def cache_info() -> None:
             _list(cache.contents())
 
 
-def _list(found: list[Content]) -> None:
+def _list(found: list[cache.Content]) -> None:
     """Prints a table: a row for each kind of what a robot has, a column for each form."""
     from rich.table import Table
-
-    from trajopt import cache
 
     sizes = {(each.robot, each.kind, each.form): each for each in found}
     forms = [form for form in (*cache.FORMS, cache.OTHER) if any(each.form == form for each in found)]
@@ -46,14 +38,12 @@ def _list(found: list[Content]) -> None:
     for robot, kind in dict.fromkeys((each.robot, each.kind) for each in found):
         table.add_row("" if robot == last else robot, kind, *(_cell(sizes.get((robot, kind, f))) for f in forms))
         last = robot
-    console = new_console()
-    if not console.is_terminal:  # a pipe has no width: one line for each row
-        console.width = max(console.width, 1000)
+    console = new_console(wide=True)
     console.print()
     console.print(table, markup=False, highlight=False)
 
 
-def _cell(content: Content | None) -> str:
+def _cell(content: cache.Content | None) -> str:
     """Number and size of entries."""
     return "" if content is None else f"{content.entries}, {content.size / 2**10:.0f} KiB"
 
@@ -61,8 +51,6 @@ def _cell(content: Content | None) -> str:
 @cache_app.command("clear")
 def cache_clear() -> None:
     """Remove every entry of the cache."""
-    from trajopt import cache
-
     with clean_errors():
         count = cache.clear()
         typer.echo(f"removed {count} {'entry' if count == 1 else 'entries'}")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from trajopt.errors import InvalidArgumentError, TrajoptError
+from trajopt.files import check_output_path
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,6 +26,15 @@ SOLVERS = {
     "fatrop": "SolverFatrop",
 }
 """Solver classes of `trajopt.solvers` by their names on the command line."""
+
+ProblemRobot = Annotated[str | None, typer.Option(help="Robot, or its file, as in `trajopt list NAME`.")]
+ProblemOptions = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Option of the problem, as in `trajopt list NAME`."),
+]
+ControllerOptions = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Option of the controller's problem.")
+]
 
 
 def assignments(option: str, texts: list[str] | None) -> dict[str, Any]:
@@ -87,11 +98,31 @@ def show_row(console: Console, key: str, value: str, style: str | None = None, w
     console.print(f"{key:<{width}} {value}", style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
-def new_console() -> Console:
-    """The terminal, or a pipe."""
+def new_console(wide: bool = False) -> Console:
+    """The terminal, or a pipe, which has no width; `wide` for one line for each row of a table there."""
     from rich.console import Console
 
-    return Console()
+    console = Console()
+    if wide and not console.is_terminal:
+        console.width = max(console.width, 1000)
+    return console
+
+
+def check_outputs(
+    plot: Path | None = None, animate: Path | None = None, /, **others: tuple[Path | None, tuple[str, ...]]
+) -> None:
+    """Checks the files that a command is to write; other ones than pictures by option, each with its suffixes."""
+    if plot is not None:
+        from trajopt.plotting.style import PICTURE_SUFFIXES
+
+        check_output_path(plot, "--plot", PICTURE_SUFFIXES)
+    for option, (path, suffixes) in others.items():
+        if path is not None:
+            check_output_path(path, f"--{option}", suffixes)
+    if animate is not None:
+        from trajopt.plotting.animation import check_animation_path
+
+        check_animation_path(animate, "--animate")
 
 
 @contextmanager

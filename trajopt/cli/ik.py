@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trajopt.cli.common import clean_errors, new_console, show_row
+from trajopt.cli.common import check_outputs, clean_errors, new_console, show_row
 from trajopt.errors import InvalidArgumentError
 
 
@@ -32,13 +32,10 @@ def inverse_kinematics(
 ) -> None:
     """Find joint angles for a frame's place. Exit code: 0 found, 2 out of reach (the nearest one is shown), 1 error."""
     from trajopt import ConstraintStack, ResidualModelFramePlacement, ResidualModelFrameTranslation, StateMultibody, ik
-    from trajopt.files import check_output_path
-    from trajopt.plotting.style import PICTURE_SUFFIXES
     from trajopt.robots import load_robot
 
     with clean_errors():
-        if plot is not None:
-            check_output_path(plot, "--plot", PICTURE_SUFFIXES)
+        check_outputs(plot)
         if (position is None) == (path is None):
             raise InvalidArgumentError("--position: expected that or --path, and not both")
         if path is not None:
@@ -74,11 +71,9 @@ def _follow_path(
     """Lets a frame follow positions of a file; the exit code."""
     from trajopt import ConstraintStack, ResidualModelFrameTranslation, StateMultibody, ik
     from trajopt.cli.ik_path import read_path, write_path
-    from trajopt.files import check_output_path
     from trajopt.robots import load_robot
 
-    if save is not None:
-        check_output_path(save, "--save", (".csv", ".npz"))
+    check_outputs(save=(save, (".csv", ".npz")))
     positions, step = read_path(path, dt)
     console, state = new_console(), StateMultibody(load_robot(robot))
     residual = ResidualModelFrameTranslation(state, frame, positions[0])

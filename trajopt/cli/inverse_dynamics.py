@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from trajopt.checks import check_non_negative, check_positive
-from trajopt.cli.common import clean_errors, new_console, show_row
+from trajopt.cli.common import check_outputs, clean_errors, new_console, show_row
 from trajopt.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -34,20 +34,16 @@ def forces_of_motion(
     save: Annotated[Path | None, typer.Option(help="Wrenches and torques to write: .npz.")] = None,
 ) -> None:
     """Find the contact forces and torques that made a motion, and whether the robot could do it."""
-    from trajopt.files import check_output_path
     from trajopt.inverse_dynamics import (
         Motion,
         find_contacts,
         multiple_contact_inverse_dynamics_over_time,
         read_positions,
     )
-    from trajopt.plotting.style import PICTURE_SUFFIXES
     from trajopt.robots import load_robot
 
     with clean_errors():
-        for path, option, suffixes in ((plot, "--plot", PICTURE_SUFFIXES), (save, "--save", (".npz",))):
-            if path is not None:
-                check_output_path(path, option, suffixes)
+        check_outputs(plot, save=(save, (".npz",)))
         if not motion.is_file():
             raise InvalidArgumentError(f"MOTION: expected a file, got {str(motion)!r}, which there is not")
         weight = check_non_negative("--smoothness", smoothness)

@@ -23,9 +23,7 @@ def list_problems(
     from trajopt.problems import mpc
 
     with clean_errors():
-        console = new_console()
-        if not console.is_terminal:  # a pipe has no width: one line for each problem
-            console.width = max(console.width, 1000)
+        console = new_console(wide=True)
         if name is None:
             loops = [_as_loop(mpc.describe(known)) for known in mpc.names()]
             _list_all(console, [*(problems.describe(known) for known in problems.names()), *loops])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trajopt.cli.common import assignments, clean_errors, new_console, show_row
+from trajopt.cli.common import ControllerOptions, assignments, check_outputs, clean_errors, new_console, show_row
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 def control(
     name: Annotated[str | None, typer.Argument(help="Controller; without one, all are listed.")] = None,
     duration: Annotated[float | None, typer.Option(help="Duration \\[s].")] = None,
-    assigned: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Option of the controller's problem.")
-    ] = None,
+    assigned: ControllerOptions = None,
     delay: Annotated[float | None, typer.Option(help="Time from a measurement to its control \\[s].")] = None,
     noise: Annotated[float | None, typer.Option(help="Standard deviation of measurements.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the noise.")] = 0,
@@ -32,20 +30,13 @@ def control(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the progress bar.")] = False,
 ) -> None:
     """Run a model-predictive controller with its plant. Exit code: 0 done, 2 a step failed, 1 error."""
-    from trajopt.files import check_output_path
-    from trajopt.plotting.animation import check_animation_path
-    from trajopt.plotting.style import PICTURE_SUFFIXES
     from trajopt.problems import mpc
 
     with clean_errors():
-        for path, option, suffixes in ((plot, "--plot", PICTURE_SUFFIXES), (save, "--save", (".npz",))):
-            if path is not None:
-                check_output_path(path, option, suffixes)
-        if animate is not None:
-            check_animation_path(animate, "--animate")
+        check_outputs(plot, animate, save=(save, (".npz",)))
         console = new_console()
         if name is None:
-            _list(console)
+            _list()
             return
         with console.status(f"building {name} ..."):
             case = mpc.load(name, **assignments("--set", assigned))
@@ -83,15 +74,13 @@ def _show(console: Console, case: Any, log: ClosedLoop, explain: bool) -> int:
     return width
 
 
-def _list(console: Console) -> None:
+def _list() -> None:
     """Prints a table of the ready controllers."""
     from rich.table import Table
 
     from trajopt.problems import mpc
 
-    if not console.is_terminal:  # a pipe has no width: one line for each
-        console.width = max(console.width, 1000)
     table = Table("name", "description", box=None, pad_edge=False, header_style="bold")
     for about in map(mpc.describe, mpc.names()):
         table.add_row(about.name, about.description)
-    console.print(table, markup=False, highlight=False)
+    new_console(wide=True).print(table, markup=False, highlight=False)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trajopt.cli.common import assignments, clean_errors, new_console, show_row
+from trajopt.cli.common import ControllerOptions, assignments, clean_errors, new_console, show_row
 
 
 def serve(
@@ -19,9 +19,7 @@ def serve(
         str | None, typer.Option(help="Address at which plans are published; nowhere by default.")
     ] = None,
     remote: Annotated[bool, typer.Option("--remote", help="Let addresses be such that others can reach them.")] = False,
-    assigned: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Option of the controller's problem.")
-    ] = None,
+    assigned: ControllerOptions = None,
 ) -> None:
     """Answer requests about states with controls and gains, until Ctrl-C. Exit code: 0 ended, 1 error."""
     from trajopt.mpc.server import MPCServer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trajopt.cli.common import assignments, clean_errors, new_console, show_row
+from trajopt.cli.common import ProblemOptions, ProblemRobot, assignments, clean_errors, new_console, show_row
 from trajopt.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 
 def show_motion(
     name: Annotated[str, typer.Argument(help="Problem, as in `trajopt list`, or the file of a solution: .npz.")],
-    robot: Annotated[str | None, typer.Option(help="Robot, or its file, as in `trajopt list NAME`.")] = None,
-    assigned: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Option of the problem, as in `trajopt list NAME`."),
-    ] = None,
+    robot: ProblemRobot = None,
+    assigned: ProblemOptions = None,
     html: Annotated[
         Path | None, typer.Option(help="Page to write, .html, that plays without a server; none is started.")
     ] = None,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trajopt.cli.common import clean_errors, new_console, show_row
+from trajopt.cli.common import check_outputs, clean_errors, new_console, show_row
 
 
 def simulate_fall(
@@ -31,17 +31,12 @@ def simulate_fall(
     animate: Annotated[Path | None, typer.Option(help="Moving picture to write: .gif, or .mp4 by ffmpeg.")] = None,
 ) -> None:
     """Let a robot fall on a floor while its joints hold a posture."""
-    from trajopt.files import check_output_path
     from trajopt.plotting.rollout import animate_rollout, plot_rollout, rollout_report
-    from trajopt.plotting.style import PICTURE_SUFFIXES
     from trajopt.simulator.diffne import DiffNERobotModel
     from trajopt.simulator.diffne.drop import Drop, stepping_mode
 
     with clean_errors():
-        if plot is not None:
-            check_output_path(plot, "--plot", PICTURE_SUFFIXES)
-        if animate is not None:
-            check_output_path(animate, "--animate", (".gif", ".mp4"))
+        check_outputs(plot, animate=(animate, (".gif", ".mp4")))
         console, begin = new_console(), time.perf_counter()
         drop = Drop(configuration=configuration, height=height, duration=duration, dt=dt, kp=kp, kd=kd)
         m = DiffNERobotModel(None, robot, base=base)

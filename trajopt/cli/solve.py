@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trajopt.cli.common import SOLVERS, assignments, clean_errors, new_console, show_row
+from trajopt.cli.common import (
+    SOLVERS,
+    ProblemOptions,
+    ProblemRobot,
+    assignments,
+    check_outputs,
+    clean_errors,
+    new_console,
+    show_row,
+)
 from trajopt.cli.show import show_until_closed
 from trajopt.errors import InvalidArgumentError, unknown_name
 
@@ -22,15 +31,9 @@ if TYPE_CHECKING:
 
 def solve_problem(
     name: Annotated[str, typer.Argument(help="Problem, as in `trajopt list`.")],
-    robot: Annotated[
-        str | None,
-        typer.Option(help="Robot, or its file, as in `trajopt list NAME`."),
-    ] = None,
+    robot: ProblemRobot = None,
     solver: Annotated[str | None, typer.Option(help=f"Solver: {', '.join(SOLVERS)}.")] = None,
-    assigned: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Option of the problem, as in `trajopt list NAME`."),
-    ] = None,
+    assigned: ProblemOptions = None,
     solver_options: Annotated[
         list[str] | None,
         typer.Option("--option", metavar="NAME=VALUE", help="Option of the solver, such as max_iterations=300."),
@@ -53,7 +56,11 @@ def solve_problem(
     from trajopt.callbacks import CallbackVerbose
 
     with clean_errors():
-        _check_outputs(plot, animate, save, show)
+        check_outputs(plot, animate, save=(save, (".npz",)))
+        if show:
+            from trajopt.display.extra import DISPLAY
+
+            DISPLAY.check("viser", "trimesh")
         console, begin = new_console(), time.perf_counter()
         values = assignments("--set", assigned) | ({"limits": True} if limits else {})
         case = _load(console, name, robot, values)
@@ -100,41 +107,17 @@ def _load(console: Console, name: str, robot: str | None, values: dict[str, Any]
         return problems.load(name, robot, **values)
 
 
-def _check_outputs(plot: Path | None, animate: Path | None, save: Path | None, show: bool) -> None:
-    """Refuses files that can't be written, and a view without its libraries, before a problem is built."""
-    if plot is not None or save is not None:
-        from trajopt.files import check_output_path
-        from trajopt.plotting.style import PICTURE_SUFFIXES
-
-        if plot is not None:
-            check_output_path(plot, "--plot", PICTURE_SUFFIXES)
-        if save is not None:
-            check_output_path(save, "--save", (".npz",))
-    if animate is not None:
-        from trajopt.plotting.animation import check_animation_path
-
-        check_animation_path(animate, "--animate")
-    if show:
-        from trajopt.display.extra import DISPLAY
-
-        DISPLAY.check("viser", "trimesh")
-
-
 def _check_animated(case: ProblemCase) -> None:
     """Refuses a problem without a body to draw, before it is solved."""
     import numpy as np
 
     from trajopt.plotting.film import check_body
-    from trajopt.solution import Solution, SolverStatus
+    from trajopt.solution.solution import motion_solution
 
     problem = case.problem
-    still = Solution(
-        xs=np.tile(problem.x0, (problem.T + 1, 1)), us=np.zeros((problem.T, problem.nu)), cost=0.0,
-        status=SolverStatus.MAX_ITERATIONS, iterations=0, history=(), solver="", seconds=0.0, x0=problem.x0,
-        problem=problem, parameters=problem.parameter_values(),
-    )  # fmt: skip
+    xs, us = np.tile(problem.x0, (problem.T + 1, 1)), np.zeros((problem.T, problem.nu))
     try:
-        check_body(still)
+        check_body(motion_solution(problem, xs, us, solver=""))
     except InvalidArgumentError as error:
         raise InvalidArgumentError(f"--animate: {case.name} has no body to draw; leave it out ({error})") from error
 

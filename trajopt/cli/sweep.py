@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trajopt.cli.common import SOLVERS, assignments, clean_errors, new_console, show_row
+from trajopt.cli.common import (
+    SOLVERS,
+    ProblemOptions,
+    ProblemRobot,
+    assignments,
+    check_outputs,
+    clean_errors,
+    new_console,
+    show_row,
+)
 from trajopt.errors import InvalidArgumentError
 from trajopt.objects.extras import Extra
 
@@ -40,12 +49,9 @@ def sweep(
     chunk: Annotated[int, typer.Option(help="Rows that a worker gets at a time.")] = 64,
     workers: Annotated[int | None, typer.Option(help="Processes of this machine; one a core by default.")] = None,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://head:8786.")] = None,
-    robot: Annotated[str | None, typer.Option(help="Robot, or its file, as in `trajopt list NAME`.")] = None,
+    robot: ProblemRobot = None,
     solver: Annotated[str | None, typer.Option(help="Solver, as in `trajopt solve`.")] = None,
-    assigned: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Option of the problem, as in `trajopt list NAME`."),
-    ] = None,
+    assigned: ProblemOptions = None,
     solver_options: Annotated[
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Option of the solver.")
     ] = None,
@@ -61,14 +67,10 @@ def sweep(
     """Solve a ready problem for many values. Exit code: 0 done, 2 no row converged or some raised, 1 error."""
     from trajopt.checks import check_known
     from trajopt.cli.ranges import parameters_of
-    from trajopt.files import check_output_path
-    from trajopt.plotting.style import PICTURE_SUFFIXES
     from trajopt.sweeps import sweep as run
 
     with clean_errors():
-        for path, option, suffixes in ((plot, "--plot", PICTURE_SUFFIXES), (csv, "--csv", (".csv",))):
-            if path is not None:
-                check_output_path(path, option, suffixes)
+        check_outputs(plot, csv=(csv, (".csv",)))
         check_known("--kind: kind", kind, KINDS)
         console = new_console()
         recipe = _recipe(name, robot, assignments("--set", assigned), solver, assignments("--option", solver_options))

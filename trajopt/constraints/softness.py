@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.checks import as_numbers
+from trajopt.constraints.bounds import as_given, rows_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.types import Reals
 
@@ -22,10 +22,7 @@ def check_slack_weight(argument: str, value: Any, size: int) -> Reals:
     Raises:
         InvalidArgumentError: There are others than finite numbers >= 0.
     """
-    fitting = "a number" if size == 1 else f"a number or {size} numbers"
-    array = as_numbers(argument, value, fitting)
-    if array.shape not in ((), (size,)):
-        raise InvalidArgumentError(f"{argument}: expected {fitting}, got shape {array.shape}")
+    array = rows_of(argument, value, size)
     if not np.all(np.isfinite(array) & (array >= 0.0)):
         raise InvalidArgumentError(f"{argument}: expected weights >= 0 of a slack, got {array}")
     return np.broadcast_to(array, (size,)).copy()
@@ -44,7 +41,7 @@ def first_softness(soft: Any) -> tuple[Reals, Reals] | None:
         return None
     if not isinstance(soft, (tuple, list)) or len(soft) != 2:
         raise InvalidArgumentError(f"soft: expected the weights of a slack, (linear, quadratic), or None, got {soft!r}")
-    linear, quadratic = (_as_given(f"soft[{i}]", value) for i, value in enumerate(soft))
+    linear, quadratic = (as_given(f"soft[{i}]", value, check_slack_weight) for i, value in enumerate(soft))
     if linear.shape and quadratic.shape and linear.shape != quadratic.shape:
         raise InvalidArgumentError(f"soft[1]: expected as many as soft[0], {linear.size}, got {quadratic.size}")
     if np.any((linear == 0.0) & (quadratic == 0.0)):
@@ -53,10 +50,3 @@ def first_softness(soft: Any) -> tuple[Reals, Reals] | None:
             "that costs nothing constrains nothing: infinite bounds switch a row off"
         )
     return linear, quadratic
-
-
-def _as_given(argument: str, value: Any) -> Reals:
-    shape = as_numbers(argument, value, "a number or one a row").shape
-    if len(shape) > 1:
-        raise InvalidArgumentError(f"{argument}: expected a number or one a row, got shape {shape}")
-    return check_slack_weight(argument, value, int(np.prod(shape))).reshape(shape)

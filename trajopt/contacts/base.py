@@ -11,15 +11,15 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.checks import check_array, check_non_negative
+from trajopt.checks import check_array
 from trajopt.dynamics.falling import FrameMotion
 from trajopt.dynamics.spatial import Spatial
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
 from trajopt.model.base import Model
+from trajopt.model.parameters import non_negative
 from trajopt.robots.placements import check_reference_frame
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
-from trajopt.types import Reals
 
 Motions = Mapping[str, FrameMotion]
 
@@ -132,8 +132,8 @@ class ContactModelAbstract(TouchModelAbstract):
     ) -> None:
         super().__init__(state, frames, nc, reference_frame=reference_frame)
         kp, kd = check_gains(gains)
-        self.kp = self.parameter("kp", kp, unit="1/s²", convert=_gain) if kp else None
-        self.kd = self.parameter("kd", kd, unit="1/s", convert=_gain) if kd else None
+        self.kp = self.parameter("kp", kp, unit="1/s²", convert=non_negative) if kp else None
+        self.kd = self.parameter("kd", kd, unit="1/s", convert=non_negative) if kd else None
 
     def reference_or(self, reference: Any, default: Any, cure: str) -> Any:
         """The reference that was given, or the default; refused with kp > 0, which would pull the contact there.
@@ -186,7 +186,3 @@ def check_gains(gains: Sequence[float]) -> tuple[float, float]:
     if kp < 0 or kd < 0:
         raise InvalidArgumentError(f"gains: expected kp >= 0 and kd >= 0, got {(float(kp), float(kd))}")
     return float(kp), float(kd)
-
-
-def _gain(argument: str, value: Any) -> Reals:
-    return np.array(check_non_negative(argument, value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
@@ -15,6 +16,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.kernels.program import Program
 from trajopt.model.base import Model
 from trajopt.model.programs import kept
+from trajopt.types import Reals
 
 Stack = TouchStackAbstract[Any]
 
@@ -40,6 +42,22 @@ def _build_statics(stack: Stack) -> Program:
     if rows:
         jacobian = jacobian * ca.repmat(ca.vertcat(*rows), 1, state.nv)
     return Program.of("statics", ca.Function("statics", [x, active], [robot.gravity(), jacobian]))
+
+
+def rest_forces(model: Model, stack: Stack, matrix: Reals, x: Reals, parameters: Mapping[str, Any] | None) -> Reals:
+    """Smallest (u, λ) with B u + Jᵀ λ = g(q), of the contacts that are active.
+
+    Args:
+        model: As in `statics`, like the stack.
+        stack: Contacts.
+        matrix: B (nv, nu).
+        x: State.
+        parameters: Values of run-time parameters, those that differ from the defaults.
+    """
+    values = {name: p.default for name, p in stack.parameters().items()} | dict(parameters or {})
+    active = [float(values[key]) for key in stack.active_names().values()]
+    gravity, jacobian = statics(model, stack).evaluate(x, active)
+    return np.asarray(np.linalg.pinv(np.hstack([matrix, jacobian.T])) @ gravity.ravel(), dtype=np.float64)
 
 
 def check_independent(model: Model, stack: Stack, cure: str) -> None:

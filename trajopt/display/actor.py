@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +14,8 @@ from trajopt.display.layers.lazy import LazyLayer
 from trajopt.display.robot import RobotBody
 from trajopt.display.timeline import Timeline
 from trajopt.errors import InvalidArgumentError, TrajoptError
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
-
 
 _LOG = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +20,8 @@ from trajopt.display.view import View
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown
 from trajopt.plotting.style import BLUE
 from trajopt.shooting import ShootingProblem
+from trajopt.solution import IterationRecord, Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import IterationRecord, Solution
 
 _LOG = logging.getLogger(__name__)
 _LIVE = tuple(kind for kind in LAYERS if kind.body or kind.label in ("paths", "goals", "obstacles"))

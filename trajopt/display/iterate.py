@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.shooting import ShootingProblem
 from trajopt.solution.described import DescribedMotion
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.shooting import ShootingProblem
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

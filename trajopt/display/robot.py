@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,8 @@ from trajopt.display.layers.base import Layer
 from trajopt.display.meshes import GREY
 from trajopt.display.timeline import Timeline
 from trajopt.display.visuals import joint_meshes
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 ACCENTS = ((214, 96, 77), (67, 147, 195), (90, 174, 97), (153, 112, 171))
 """Colours of the second and further robots, which are translucent."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy.typing as npt
 
@@ -21,42 +21,28 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 
-@overload
-def show(
-    solutions: Solution | Sequence[Solution],
-    path: None = None,
-    *,
-    labels: Sequence[str] | None = None,
-    iterates: Sequence[Reals] = (),
-    layers: Sequence[str] = (),
-    obstacles: npt.ArrayLike = (),
-    lines: Sequence[npt.ArrayLike] = (),
-    covariance: StateCovariance | None = None,
-    grid: OccupancyGrid | None = None,
-    scans: Scan | Sequence[Scan] = (),
-    host: str = "127.0.0.1",
-    port: int = 0,
-    browser: bool = True,
-) -> View: ...
+class ShowOptions(TypedDict, total=False):
+    """Options of `show`, which are explained there."""
+
+    labels: Sequence[str] | None
+    iterates: Sequence[Reals]
+    layers: Sequence[str]
+    obstacles: npt.ArrayLike
+    lines: Sequence[npt.ArrayLike]
+    covariance: StateCovariance | None
+    grid: OccupancyGrid | None
+    scans: Scan | Sequence[Scan]
+    host: str
+    port: int
+    browser: bool
 
 
 @overload
-def show(
-    solutions: Solution | Sequence[Solution],
-    path: str | Path,
-    *,
-    labels: Sequence[str] | None = None,
-    iterates: Sequence[Reals] = (),
-    layers: Sequence[str] = (),
-    obstacles: npt.ArrayLike = (),
-    lines: Sequence[npt.ArrayLike] = (),
-    covariance: StateCovariance | None = None,
-    grid: OccupancyGrid | None = None,
-    scans: Scan | Sequence[Scan] = (),
-    host: str = "127.0.0.1",
-    port: int = 0,
-    browser: bool = True,
-) -> Path: ...
+def show(solutions: Solution | Sequence[Solution], path: None = None, **options: Unpack[ShowOptions]) -> View: ...
+
+
+@overload
+def show(solutions: Solution | Sequence[Solution], path: str | Path, **options: Unpack[ShowOptions]) -> Path: ...
 
 
 def show(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
@@ -11,10 +9,8 @@ import pinocchio as pin
 from trajopt.analysis.basics import check_solution
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.film import KNOT
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 
 class Timeline:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,10 +22,8 @@ from trajopt.display.stage import light_as_usual, set_stage
 from trajopt.errors import InvalidArgumentError, TrajoptError, UnsupportedOperationError
 from trajopt.files import check_output_path, replacing
 from trajopt.objects.closing import Closing
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 _LOG = logging.getLogger(__name__)
 _HEIGHT = 500  # of the frame in a notebook [pixel]

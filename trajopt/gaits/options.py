@@ -172,20 +172,9 @@ class GaitOptions:
     restitution: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in (
-            "com",
-            "flight",
-            "foot",
-            "state",
-            "control",
-            "cone",
-            "bounds",
-            "touchdown_foot",
-            "touchdown_state",
-        ):
-            self._set(name, check_non_negative(name, getattr(self, name)))
-        for name in ("damping", "touchdown_damping", "landing_velocity", "min_force"):
-            self._set(name, check_non_negative(name, getattr(self, name)))
+        for field in dataclasses.fields(self):
+            if field.type == "float" and field.name != "mu":
+                self._set(field.name, check_non_negative(field.name, getattr(self, field.name)))
         for name in ("state_weights", "touchdown_state_weights"):
             if not isinstance(getattr(self, name), StateWeights):
                 raise InvalidArgumentError(f"{name}: expected StateWeights(...), got {getattr(self, name)!r}")
@@ -198,7 +187,6 @@ class GaitOptions:
                 bound = "> 0" if name == "sole" else ">= 0"
                 raise InvalidArgumentError(f"{name}: expected two numbers {bound}, got {pair}")
             self._set(name, tuple(float(v) for v in pair))
-        self._set("restitution", check_non_negative("restitution", self.restitution))
         if self.restitution > 1:
             raise InvalidArgumentError(f"restitution: expected a number from 0 to 1, got {self.restitution}")
         check_known("integrator", self.integrator, INTEGRATORS)

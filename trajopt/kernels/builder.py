@@ -86,6 +86,10 @@ class Builder:
         """Stores a value."""
         self.do(f"store {real} {value}, ptr {address}, align {align}")
 
+    def field(self, base: str, number: int | str, kind: str = "i64") -> str:
+        """Loads the integer or pointer with this number in a table of such, each of eight bytes."""
+        return self.load(self.op(f"getelementptr i64, ptr {base}, i64 {number}"), kind)
+
     def label(self, name: str) -> None:
         """Starts a block; the one before must have ended with a jump."""
         self.lines.append(f"{name}:")

@@ -11,37 +11,11 @@ from typing import Any
 import numpy as np
 
 from trajopt.kernels import compiler
+from trajopt.kernels.builder import Builder
 from trajopt.kernels.driver import KernelCall
 from trajopt.kernels.reductions import Reduction
 
 Native = KernelCall | Reduction
-
-_TEXT = """
-define void @trajopt_call_sequence(ptr %job) nounwind {
-entry:
-  %units.at = getelementptr i64, ptr %job, i64 1
-  %units = load i64, ptr %job
-  br label %unit
-unit:
-  %i = phi i64 [0, %entry], [%i.next, %unit]
-  %unit.at = getelementptr [5 x i64], ptr %units.at, i64 %i
-  %function = load ptr, ptr %unit.at
-  %call.at = getelementptr i64, ptr %unit.at, i64 1
-  %call = load ptr, ptr %call.at
-  %first.at = getelementptr i64, ptr %unit.at, i64 2
-  %first = load i64, ptr %first.at
-  %end.at = getelementptr i64, ptr %unit.at, i64 3
-  %end = load i64, ptr %end.at
-  %scratch.at = getelementptr i64, ptr %unit.at, i64 4
-  %scratch = load ptr, ptr %scratch.at
-  call void %function(ptr %call, i64 %first, i64 %end, ptr %scratch)
-  %i.next = add i64 %i, 1
-  %more = icmp slt i64 %i.next, %units
-  br i1 %more, label %unit, label %done
-done:
-  ret void
-}
-"""
 
 
 def call_sequence_text() -> str:
@@ -49,7 +23,14 @@ def call_sequence_text() -> str:
 
     A unit is a function `void run(void *call, long first, long end, double *scratch)` and what it is called with.
     """
-    return _TEXT
+    b = Builder("define void @trajopt_call_sequence(ptr %job)")
+    count, units = b.field("%job", 0), b.op("getelementptr i64, ptr %job, i64 1")
+    with b.loop(0, count) as i:
+        unit = b.op(f"getelementptr [5 x i64], ptr {units}, i64 {i.index}")
+        function, call, scratch = (b.field(unit, number, "ptr") for number in (0, 1, 4))
+        first, end = b.field(unit, 2), b.field(unit, 3)
+        b.do(f"call void {function}(ptr {call}, i64 {first}, i64 {end}, ptr {scratch})")
+    return b.text()
 
 
 @functools.cache

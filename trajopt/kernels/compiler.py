@@ -24,20 +24,6 @@ from trajopt.kernels.codegen import OPTIMISED, QUICK, host
 from trajopt.kernels.interrupts import Held, Postponed
 from trajopt.kernels.threads import get_num_threads
 
-__all__ = [
-    "OPTIMISED",
-    "QUICK",
-    "CompilationError",
-    "Library",
-    "compilations",
-    "compiled",
-    "has_fma",
-    "host",
-    "link",
-    "load",
-    "machine_code",
-]
-
 # LLVM calls these; everything else an image must define itself or import
 MATH_SYMBOLS = (
     *("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),

@@ -6,6 +6,7 @@ kernel's own scratch. Each of these starts at a multiple of the size of W double
 
 from __future__ import annotations
 
+from trajopt.kernels.builder import Builder
 from trajopt.kernels.packing_text import packing_text
 
 TABLES = (
@@ -15,13 +16,7 @@ TABLES = (
 CALL = (*TABLES, "first", "end", "scratch")
 """What a driver is given, eight bytes each: addresses of tables and scratch, numbers of arrays and blocks."""
 
-_RUN = """
-define void @trajopt_run_{W}(ptr %call) nounwind {{
-{range}
-  call void @trajopt_blocks_{W}(ptr %call, i64 %first, i64 %end, ptr %scratch)
-  ret void
-}}
-
+_ENTRIES = """
 define void @trajopt_whole_{W}(ptr %call, i64 %block, ptr %scratch) nounwind {{
   call void @trajopt_run_{W}(ptr %call)
   ret void
@@ -32,110 +27,7 @@ define void @trajopt_block_{W}(ptr %call, i64 %first, ptr %scratch) nounwind {{
   call void @trajopt_blocks_{W}(ptr %call, i64 %first, i64 %end, ptr %scratch)
   ret void
 }}
-
-define void @trajopt_blocks_{W}(ptr %call, i64 %first, i64 %end, ptr %scratch) nounwind {{
-entry:
-{tables}
-  %rows = alloca [{W} x ptr], align 64
-  %pointers = mul i64 %n, 8
-  %roomy = add i64 %pointers, 63
-  %room = and i64 %roomy, -64
-  %some = icmp slt i64 %first, %end
-  br i1 %some, label %block, label %done
-block:
-  %b = phi i64 [%first, %entry], [%b.next, %block.done]
-  %kp = getelementptr i64, ptr %kinds, i64 %b
-  %kind = load i64, ptr %kp
-  %ip = getelementptr [{W} x i64], ptr %indices, i64 %b
-  %kn = mul i64 %kind, %n
-  %lens = getelementptr i64, ptr %lengths, i64 %kn
-  br label %arrange
-arrange:
-  %a = phi i64 [0, %block], [%a.next, %arrange.done]
-  %off = phi i64 [%room, %block], [%off.next, %arrange.done]
-  %lp = getelementptr i64, ptr %lens, i64 %a
-  %len = load i64, ptr %lp
-  %slot = getelementptr ptr, ptr %scratch, i64 %a
-{arrange}
-  br label %arrange.done
-arrange.done:
-  %a.next = add i64 %a, 1
-  %a.end = icmp eq i64 %a.next, %n
-  br i1 %a.end, label %kernel, label %arrange
-kernel:
-  %ep = getelementptr ptr, ptr %entries, i64 %kind
-  %entrypoint = load ptr, ptr %ep
-  %own = getelementptr i8, ptr %scratch, i64 %off.next
-  call void %entrypoint(ptr %scratch, ptr %own)
-{finish}
-block.done:
-  %b.next = add i64 %b, 1
-  %more = icmp slt i64 %b.next, %end
-  br i1 %more, label %block, label %done
-done:
-  ret void
-}}
 """
-
-_ONE_LANE = """
-  %bp = getelementptr ptr, ptr %bases, i64 %a
-  %base = load ptr, ptr %bp
-  %sp = getelementptr i64, ptr %row_strides, i64 %a
-  %stride = load i64, ptr %sp
-  %row = load i64, ptr %ip
-  %o = mul i64 %row, %stride
-  %at = getelementptr i8, ptr %base, i64 %o
-  store ptr %at, ptr %slot
-  %off.next = add i64 %off, 0
-"""
-
-_PACK = """
-  %at = getelementptr i8, ptr %scratch, i64 %off
-  store ptr %at, ptr %slot
-  %bytes = mul i64 %len, {bytes}
-  %off.next = add i64 %off, %bytes
-  %is.input = icmp slt i64 %a, %n_in
-  br i1 %is.input, label %pack, label %arrange.done
-pack:
-  %shared = call i1 @trajopt_rows_{W}(ptr %rows, i64 %a, ptr %bases, ptr %row_strides, ptr %lane_strides, ptr %ip)
-  br i1 %shared, label %pack.one, label %pack.all
-pack.one:
-  %only = load ptr, ptr %rows
-  call void @trajopt_splat_{W}(ptr %only, i64 %len, ptr %at)
-  br label %arrange.done
-pack.all:
-  call void @trajopt_pack_{W}(ptr %rows, i64 %len, ptr %at)
-"""
-
-_UNPACK = """
-  %bounds = getelementptr i64, ptr %run_bounds, i64 %kn
-  br label %unpack
-unpack:
-  %u = phi i64 [%n_in, %kernel], [%u.next, %unpack]
-  %u.next = add i64 %u, 1
-  %first.at = getelementptr i64, ptr %bounds, i64 %u
-  %first.run = load i64, ptr %first.at
-  %last.at = getelementptr i64, ptr %bounds, i64 %u.next
-  %last.run = load i64, ptr %last.at
-  %count = sub i64 %last.run, %first.run
-  %run.at = getelementptr [2 x i64], ptr %runs, i64 %first.run
-  %from.at = getelementptr ptr, ptr %scratch, i64 %u
-  %from = load ptr, ptr %from.at
-  %same = call i1 @trajopt_rows_{W}(ptr %rows, i64 %u, ptr %bases, ptr %row_strides, ptr %lane_strides, ptr %ip)
-  call void @trajopt_unpack_{W}(ptr %from, ptr %run.at, i64 %count, ptr %rows)
-  %u.end = icmp eq i64 %u.next, %n
-  br i1 %u.end, label %block.done, label %unpack
-"""
-
-
-def _fields(names: tuple[str, ...]) -> str:
-    """Loads what is in a call's table, each under its name."""
-    lines = []
-    for name in names:
-        kind = "i64" if name in ("n_in", "n", "first", "end") else "ptr"
-        lines.append(f"  %{name}.at = getelementptr i64, ptr %call, i64 {CALL.index(name)}")
-        lines.append(f"  %{name} = load {kind}, ptr %{name}.at")
-    return "\n".join(lines)
 
 
 def argument_bytes(arrays: int) -> int:
@@ -150,9 +42,79 @@ def driver_text(width: int) -> str:
     scratch of its own. The latter two are called as units of a job are, see `thread_pool_text`; `trajopt_blocks_W`,
     which runs any range of blocks, is one of `call_sequence_text`.
     """
-    fields = {"range": _fields(CALL[len(TABLES) :]), "tables": _fields(TABLES)}
-    if width == 1:
-        return _RUN.format(W=width, **fields, arrange=_ONE_LANE, finish="  br label %block.done")
-    pack = _PACK.format(W=width, bytes=8 * width)
-    run = _RUN.format(W=width, **fields, arrange=pack, finish=_UNPACK.format(W=width))
-    return "\n".join([run, packing_text(width)])
+    texts = [_run_text(width), _ENTRIES.format(W=width), _blocks_text(width)]
+    return "\n".join([*texts, packing_text(width)] if width > 1 else texts)
+
+
+def _run_text(width: int) -> str:
+    b = Builder(f"define void @trajopt_run_{width}(ptr %call)")
+    first, end, scratch = (_field(b, name) for name in CALL[len(TABLES) :])
+    b.do(f"call void @trajopt_blocks_{width}(ptr %call, i64 {first}, i64 {end}, ptr {scratch})")
+    return b.text()
+
+
+def _field(b: Builder, name: str) -> str:
+    """Value under a name of a call's table."""
+    return b.field("%call", CALL.index(name), "i64" if name in ("n_in", "n", "first", "end") else "ptr")
+
+
+def _blocks_text(width: int) -> str:
+    b = Builder(f"define void @trajopt_blocks_{width}(ptr %call, i64 %first, i64 %end, ptr %scratch)")
+    tables = {name: _field(b, name) for name in TABLES}
+    n = tables["n"]
+    rows = b.op(f"alloca [{width} x ptr], align 64")
+    room = b.op(f"and i64 {b.index((n, 8), 63)}, -64")
+    with b.loop("%first", "%end", only_if=b.op("icmp slt i64 %first, %end")) as block:
+        kind = b.field(tables["kinds"], block.index)
+        index = b.op(f"getelementptr [{width} x i64], ptr {tables['indices']}, i64 {block.index}")
+        first = b.op(f"mul i64 {kind}, {n}")
+        lengths = b.op(f"getelementptr i64, ptr {tables['lengths']}, i64 {first}")
+        with b.loop(0, n, carried=[("i64", room)]) as array:
+            slot = b.op(f"getelementptr ptr, ptr %scratch, i64 {array.index}")
+            if width == 1:
+                base, stride = (
+                    b.field(tables["bases"], array.index, "ptr"),
+                    b.field(tables["row_strides"], array.index),
+                )
+                ahead = b.op(f"mul i64 {b.load(index, 'i64')}, {stride}")
+                b.store(b.op(f"getelementptr i8, ptr {base}, i64 {ahead}"), slot, "ptr")
+                array.carry(array.values[0])
+            else:
+                at = b.op(f"getelementptr i8, ptr %scratch, i64 {array.values[0]}")
+                b.store(at, slot, "ptr")
+                length = b.field(lengths, array.index)
+                with b.when(b.op(f"icmp slt i64 {array.index}, {tables['n_in']}")):
+                    _pack(b, width, tables, array.index, (rows, index, length, at))
+                array.carry(b.index((length, 8 * width), (array.values[0], 1)))
+        own = b.op(f"getelementptr i8, ptr %scratch, i64 {array.results[0]}")
+        b.do(f"call void {b.field(tables['entries'], kind, 'ptr')}(ptr %scratch, ptr {own})")
+        if width > 1:
+            bounds = b.op(f"getelementptr i64, ptr {tables['run_bounds']}, i64 {first}")
+            with b.loop(tables["n_in"], n) as result:
+                _unpack(b, width, tables, result.index, (rows, index, bounds))
+    return b.text()
+
+
+def _rows(b: Builder, width: int, tables: dict[str, str], array: str, rows: str, index: str) -> str:
+    """Finds the rows of an array, one a lane; an i1: whether they are all the same."""
+    places = ", ".join(f"ptr {tables[name]}" for name in ("bases", "row_strides", "lane_strides"))
+    return b.op(f"call i1 @trajopt_rows_{width}(ptr {rows}, i64 {array}, {places}, ptr {index})")
+
+
+def _pack(b: Builder, width: int, tables: dict[str, str], array: str, places: tuple[str, str, str, str]) -> None:
+    rows, index, length, at = places
+    shared = _rows(b, width, tables, array, rows, index)
+    with b.when(shared):
+        only = b.load(rows, "ptr")
+        b.do(f"call void @trajopt_splat_{width}(ptr {only}, i64 {length}, ptr {at})")
+    with b.when(b.op(f"xor i1 {shared}, true")):
+        b.do(f"call void @trajopt_pack_{width}(ptr {rows}, i64 {length}, ptr {at})")
+
+
+def _unpack(b: Builder, width: int, tables: dict[str, str], array: str, places: tuple[str, str, str]) -> None:
+    rows, index, bounds = places
+    first, end = b.field(bounds, array), b.field(bounds, b.op(f"add i64 {array}, 1"))
+    run, count = b.op(f"getelementptr [2 x i64], ptr {tables['runs']}, i64 {first}"), b.op(f"sub i64 {end}, {first}")
+    _rows(b, width, tables, array, rows, index)
+    lanes = b.field("%scratch", array, "ptr")
+    b.do(f"call void @trajopt_unpack_{width}(ptr {lanes}, ptr {run}, i64 {count}, ptr {rows})")

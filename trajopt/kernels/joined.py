@@ -12,7 +12,6 @@ import functools
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import casadi as ca
 
@@ -22,9 +21,7 @@ from trajopt.kernels.instruction_list import InstructionList, InstructionWriter,
 from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array, Call, Known, PatternOf, Slice, Step
-
-if TYPE_CHECKING:
-    from trajopt.kernels.entry import EntryWriter
+from trajopt.kernels.steps.call import CodeCall
 
 Place = tuple[int, int]
 
@@ -57,7 +54,7 @@ def _joined_call(program: Program, run: Sequence[Step]) -> JoinedCall:
 
 
 @dataclass(frozen=True)
-class JoinedCall(Step):
+class JoinedCall(CodeCall):
     """Calls one function in place of several.
 
     Attributes:
@@ -82,27 +79,8 @@ class JoinedCall(Step):
         return Joined([call.expression for call in self.calls], shapes, sources, [places[a] for a in self.outputs])
 
     @property
-    def reads(self) -> tuple[Array, ...]:
-        return self.inputs
-
-    @property
-    def writes(self) -> tuple[Array, ...]:
-        return self.outputs
-
-    @property
-    def content(self) -> tuple[object, ...]:
-        return (self.function.digest, *(a.number for a in (*self.inputs, *self.outputs)))
-
-    @property
     def work(self) -> int:
         return sum(call.work for call in self.calls)
-
-    @property
-    def functions(self) -> tuple[Joined, ...]:
-        return (self.function,)
-
-    def patterns(self, pattern_of: PatternOf) -> Mapping[Array, patterns.Pattern]:
-        return {a: mask for a, mask in zip(self.outputs, self.function.outputs) if not mask.all()}
 
     def zeros_read(self, pattern_of: PatternOf) -> Iterable[Array]:
         return {a for call in self.calls for a in call.zeros_read(pattern_of) if a in self.inputs}
@@ -110,12 +88,6 @@ class JoinedCall(Step):
     def evaluate(self, known: Known, numbers: Numbers) -> None:
         for call in self.calls:
             call.evaluate(known, numbers)
-
-    def write(self, writer: EntryWriter) -> None:
-        for array in self.outputs:
-            writer.clear(array)
-        arrays = (*self.inputs, *self.outputs)
-        writer.call(writer.function(self.function, len(arrays)), *arrays, writer.spill)
 
 
 class Joined:

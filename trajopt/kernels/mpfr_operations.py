@@ -14,10 +14,13 @@ import casadi as ca
 import gmpy2
 
 from trajopt.kernels.instruction_list import BOOLEAN
+from trajopt.kernels.operations import LIBM_BINARY, LIBM_UNARY
 
 GUARD = 32  # bits by which the inverse error function is computed more exactly than it is returned
 
 TEXT: Mapping[int, str] = {
+    **{op: f"{name.removeprefix('trajopt_')}({{a}})" for op, name in LIBM_UNARY.items()},
+    **{op: f"{name}({{a}}, {{b}})" for op, name in LIBM_BINARY.items()},
     ca.OP_ADD: "{a} + {b}",
     ca.OP_SUB: "{a} - {b}",
     ca.OP_MUL: "{a} * {b}",
@@ -35,29 +38,6 @@ TEXT: Mapping[int, str] = {
     ca.OP_SQRT: "sqrt({a})",
     ca.OP_FLOOR: "floor({a})",
     ca.OP_CEIL: "ceil({a})",
-    ca.OP_EXP: "exp({a})",
-    ca.OP_LOG: "log({a})",
-    ca.OP_SIN: "sin({a})",
-    ca.OP_COS: "cos({a})",
-    ca.OP_TAN: "tan({a})",
-    ca.OP_ASIN: "asin({a})",
-    ca.OP_ACOS: "acos({a})",
-    ca.OP_ATAN: "atan({a})",
-    ca.OP_SINH: "sinh({a})",
-    ca.OP_COSH: "cosh({a})",
-    ca.OP_TANH: "tanh({a})",
-    ca.OP_ASINH: "asinh({a})",
-    ca.OP_ACOSH: "acosh({a})",
-    ca.OP_ATANH: "atanh({a})",
-    ca.OP_ERF: "erf({a})",
-    ca.OP_LOG1P: "log1p({a})",
-    ca.OP_EXPM1: "expm1({a})",
-    ca.OP_ERFINV: "erfinv({a})",
-    ca.OP_FMOD: "fmod({a}, {b})",
-    ca.OP_REMAINDER: "remainder({a}, {b})",
-    ca.OP_ATAN2: "atan2({a}, {b})",
-    ca.OP_HYPOT: "hypot({a}, {b})",
-    ca.OP_COPYSIGN: "copysign({a}, {b})",
 }
 """Text of operations on reals; `a` and `b` are names."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import casadi as ca
 
@@ -135,10 +135,15 @@ def real_text(lanes: LaneType, result: str, op: int, a: str, b: str) -> list[str
         return lanes.call(result, LIBM_BINARY[op], [a, b])
     if op in _SPECIAL:
         return _SPECIAL[op](lanes, result, a, b)
+    raise UnsupportedOperationError(f"{operation_name(op)} is not known to trajopt; please report it")
+
+
+def operation_name(op: int) -> str:
+    """Name of an operation and CasADi's version, for messages."""
     from importlib.metadata import version
 
     name = next((n for n in dir(ca) if n.startswith("OP_") and getattr(ca, n) == op), f"operation {op}")
-    raise UnsupportedOperationError(f"{name} of CasADi {version('casadi')} is not known to trajopt; please report it")
+    return f"{name} of CasADi {version('casadi')}"
 
 
 def _select_minimum(lanes: LaneType, result: str, a: str, b: str, comparison: str) -> list[str]:
@@ -177,17 +182,9 @@ define internal double @trajopt_erfinv_tail(double %x) {{
   %l = call double @log(double %i)
   %m = fneg double %l
   %z = call double @llvm.sqrt.f64(double %m)
-  %a0 = fmul double {c0}, %z
-  %a1 = fadd double %a0, {c1}
-  %a2 = fmul double %a1, %z
-  %a3 = fsub double %a2, {c2}
-  %a4 = fmul double %a3, %z
-  %a5 = fsub double %a4, {c3}
-  %b0 = fmul double {d0}, %z
-  %b1 = fadd double %b0, {d1}
-  %b2 = fmul double %b1, %z
-  %b3 = fadd double %b2, 1.0
-  %r = fdiv double %a5, %b3
+{tail_above}
+{tail_below}
+  %r = fdiv double %a, %b
   ret double %r
 }}
 define internal double @trajopt_erfinv_step(double %x, double %y) {{
@@ -227,22 +224,10 @@ right:
   br i1 %middle, label %centre, label %high
 centre:
   %z = fmul double %x, %x
-  %a0 = fmul double {e0}, %z
-  %a1 = fadd double %a0, {e1}
-  %a2 = fmul double %a1, %z
-  %a3 = fsub double %a2, {e2}
-  %a4 = fmul double %a3, %z
-  %a5 = fadd double %a4, {e3}
-  %a6 = fmul double %x, %a5
-  %b0 = fmul double {f0}, %z
-  %b1 = fadd double %b0, {f1}
-  %b2 = fmul double %b1, %z
-  %b3 = fadd double %b2, {f2}
-  %b4 = fmul double %b3, %z
-  %b5 = fsub double %b4, {f3}
-  %b6 = fmul double %b5, %z
-  %b7 = fadd double %b6, 1.0
-  %c = fdiv double %a6, %b7
+{above}
+  %ax = fmul double %x, %a
+{below}
+  %c = fdiv double %ax, %b
   br label %polish
 high:
   %xn = fneg double %x
@@ -259,23 +244,21 @@ polish:
 
 def erfinv_text() -> str:
     """LLVM text of CasADi's inverse error function."""
-    numbers = {
-        "c0": 1.641345311,
-        "c1": 3.429567803,
-        "c2": 1.624906493,
-        "c3": 1.970840454,
-        "d0": 1.637067800,
-        "d1": 3.543889200,
-        "e0": -0.140543331,
-        "e1": 0.914624893,
-        "e2": 1.645349621,
-        "e3": 0.886226899,
-        "f0": -0.329097515,
-        "f1": 0.012229801,
-        "f2": 1.442710462,
-        "f3": 2.118377725,
-        "limit": 0.7,
-        "minus_limit": -0.7,
-        "two_over_sqrt_pi": 2.0 / 3.141592653589793**0.5,
+    numbers = {"limit": 0.7, "minus_limit": -0.7, "two_over_sqrt_pi": 2.0 / 3.141592653589793**0.5}
+    polynomials = {
+        "tail_above": _polynomial("%a", (1.641345311, 3.429567803, -1.624906493, -1.970840454)),
+        "tail_below": _polynomial("%b", (1.637067800, 3.543889200, 1.0)),
+        "above": _polynomial("%a", (-0.140543331, 0.914624893, -1.645349621, 0.886226899)),
+        "below": _polynomial("%b", (-0.329097515, 0.012229801, 1.442710462, -2.118377725, 1.0)),
     }
-    return _ERFINV.format(**{k: hexadecimal(v) for k, v in numbers.items()})
+    return _ERFINV.format(**{k: hexadecimal(v) for k, v in numbers.items()}, **polynomials)
+
+
+def _polynomial(result: str, coefficients: Sequence[float]) -> str:
+    """A polynomial in %z by Horner's rule, the coefficient of the highest power first."""
+    lines, value = [], hexadecimal(coefficients[0])
+    for i, number in enumerate(coefficients[1:], 2):
+        after = result if i == len(coefficients) else f"{result}.{i}"
+        lines += [f"  {after}z = fmul double {value}, %z", f"  {after} = fadd double {after}z, {hexadecimal(number)}"]
+        value = after
+    return "\n".join(lines)

@@ -44,7 +44,7 @@ def _lane(b: Builder, lanes: LaneType, base: str, element: str, k: int = 0) -> s
 
 
 def _row_pointers(b: Builder, lanes: LaneType) -> list[str]:
-    return [b.load(b.op(f"getelementptr ptr, ptr %rows, i64 {lane}"), "ptr") for lane in range(lanes.width)]
+    return [b.field("%rows", lane, "ptr") for lane in range(lanes.width)]
 
 
 def _pack_text(lanes: LaneType) -> str:
@@ -79,7 +79,7 @@ def _unpack_text(lanes: LaneType) -> str:
     rows = _row_pointers(b, lanes)
     with b.loop(0, "%count", only_if=b.op("icmp sgt i64 %count, 0")) as run:
         at = b.op(f"getelementptr [2 x i64], ptr %runs, i64 {run.index}")
-        first, end = b.load(at, "i64"), b.load(b.op(f"getelementptr i64, ptr {at}, i64 1"), "i64")
+        first, end = b.field(at, 0), b.field(at, 1)
         last = b.op(f"sub i64 {end}, 4")
         enough = b.op(f"icmp sle i64 {first}, {last}")
         with b.loop(first, end, 4, only_if=enough) as i:

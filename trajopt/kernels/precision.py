@@ -22,6 +22,7 @@ from trajopt.kernels.expression import Expression
 from trajopt.kernels.instruction_list import BOOLEAN, InstructionList
 from trajopt.kernels.mpfr_operations import CONDITIONS, FUNCTIONS, LOGIC, TEXT
 from trajopt.kernels.numbers import Numbers, Values
+from trajopt.kernels.operations import operation_name
 
 FEWEST = 53  # those of a double [bits]
 MOST = 1_000_000  # more would run until the memory ends [bits]
@@ -163,7 +164,7 @@ class _Writer:
             text = TEXT[op].format(a=self._real(int(a)), b=self._real(b) if b >= 0 else "")
             self._set(self._reals, k, f"v{k}", text)
         else:
-            raise UnsupportedOperationError(f"{_name(op)} is not known to HighPrecision; please report it")
+            raise UnsupportedOperationError(f"{operation_name(op)} is not known to HighPrecision; please report it")
 
     def _set(self, names: dict[int, str], k: int, name: str, text: str) -> None:
         names[k] = name
@@ -178,10 +179,3 @@ class _Writer:
         if k not in self._truths:
             self._set(self._truths, k, f"b{k}", f"{self._real(k)} != 0")
         return self._truths[k]
-
-
-def _name(op: int) -> str:
-    from importlib.metadata import version
-
-    name = next((n for n in dir(ca) if n.startswith("OP_") and getattr(ca, n) == op), f"operation {op}")
-    return f"{name} of CasADi {version('casadi')}"

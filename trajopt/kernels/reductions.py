@@ -9,6 +9,7 @@ import numpy as np
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import compiler
+from trajopt.kernels.builder import Builder
 from trajopt.kernels.rows import Reals
 
 LEAST, PIECE = 8, 128  # numbers from which they are added eight side by side, and from which a half after the other
@@ -34,50 +35,7 @@ define internal {type} @{symbol}_join_{width}({type} %x, {type} %y) alwaysinline
 }}
 """
 
-_TEXT = """
-define internal double @{symbol}_in_order(double %start, ptr %numbers, i64 %first, i64 %end) nounwind {{
-entry:
-  %some = icmp slt i64 %first, %end
-  br i1 %some, label %add, label %done
-add:
-  %i = phi i64 [%first, %entry], [%i.next, %add]
-  %so.far = phi double [%start, %entry], [%sum, %add]
-  %at = getelementptr double, ptr %numbers, i64 %i
-  %number = load double, ptr %at
-  %term = call double @{symbol}_one(double %number)
-  %sum = call double @{symbol}_join_one(double %so.far, double %term)
-  %i.next = add i64 %i, 1
-  %more = icmp slt i64 %i.next, %end
-  br i1 %more, label %add, label %done
-done:
-  %total = phi double [%start, %entry], [%sum, %add]
-  ret double %total
-}}
-
-define internal double @{symbol}_side_by_side(ptr %numbers, i64 %count) nounwind {{
-entry:
-  %whole = and i64 %count, -8
-  %number = load <8 x double>, ptr %numbers, align 8
-  %eight = call <8 x double> @{symbol}_eight(<8 x double> %number)
-  %some = icmp slt i64 8, %whole
-  br i1 %some, label %add, label %pairs
-add:
-  %i = phi i64 [8, %entry], [%i.next, %add]
-  %so.far = phi <8 x double> [%eight, %entry], [%sum, %add]
-  %at = getelementptr double, ptr %numbers, i64 %i
-  %next = load <8 x double>, ptr %at, align 8
-  %term = call <8 x double> @{symbol}_eight(<8 x double> %next)
-  %sum = call <8 x double> @{symbol}_join_eight(<8 x double> %so.far, <8 x double> %term)
-  %i.next = add i64 %i, 8
-  %more = icmp slt i64 %i.next, %whole
-  br i1 %more, label %add, label %pairs
-pairs:
-  %all = phi <8 x double> [%eight, %entry], [%sum, %add]
-{pairs}
-  %total = call double @{symbol}_in_order(double %r7, ptr %numbers, i64 %whole, i64 %count)
-  ret double %total
-}}
-
+_ROW = """
 define internal double @{symbol}_of_row(ptr %numbers, i64 %count) nounwind {{
 entry:
   %few = icmp slt i64 %count, {least}
@@ -101,32 +59,6 @@ halves:
   %sum = call double @{symbol}_join_one(double %left, double %right)
   ret double %sum
 }}
-
-define void @{symbol}(ptr %call, i64 %first, i64 %end, ptr %scratch) nounwind {{
-entry:
-  %rows = load ptr, ptr %call
-  %height.at = getelementptr i64, ptr %call, i64 1
-  %height = load i64, ptr %height.at
-  %width.at = getelementptr i64, ptr %call, i64 2
-  %width = load i64, ptr %width.at
-  %totals.at = getelementptr i64, ptr %call, i64 3
-  %totals = load ptr, ptr %totals.at
-  %some = icmp sgt i64 %height, 0
-  br i1 %some, label %row, label %done
-row:
-  %i = phi i64 [0, %entry], [%i.next, %row]
-  %offset = mul i64 %i, %width
-  %numbers = getelementptr double, ptr %rows, i64 %offset
-  %sum = call double @{symbol}_of_row(ptr %numbers, i64 %width)
-  %total = fadd double 0.0, %sum
-  %at = getelementptr double, ptr %totals, i64 %i
-  store double %total, ptr %at
-  %i.next = add i64 %i, 1
-  %more = icmp slt i64 %i.next, %height
-  br i1 %more, label %row, label %done
-done:
-  ret void
-}}
 """
 
 
@@ -148,7 +80,8 @@ def reductions_text() -> str:
         for width, kind in _TYPES.items():
             both = {"term": term.format(**kind), "join": join.format(**kind)}
             text += _HELPERS.format(symbol=symbol, width=width, **kind, **both)
-        text += _TEXT.format(symbol=symbol, pairs=_pairs(symbol), least=LEAST, piece=PIECE)
+        row = _ROW.format(symbol=symbol, least=LEAST, piece=PIECE)
+        text += "\n".join([_in_order(symbol), _side_by_side(symbol), row, _of_rows(symbol)])
     return text
 
 
@@ -156,14 +89,39 @@ def _symbol(of: str) -> str:
     return f"trajopt_{of.replace(' ', '_')}"
 
 
-def _pairs(symbol: str) -> str:
-    """Joins eight results in pairs."""
-    lines = [f"  %e{i} = extractelement <8 x double> %all, i64 {i}" for i in range(8)]
-    terms = [f"%e{i}" for i in range(8)]
-    for i in range(7):
-        lines.append(f"  %r{i + 1} = call double @{symbol}_join_one(double {terms[2 * i]}, double {terms[2 * i + 1]})")
-        terms.append(f"%r{i + 1}")
-    return "\n".join(lines)
+def _in_order(symbol: str) -> str:
+    """Terms first..end-1, joined one by one to a number."""
+    b = Builder(f"define internal double @{symbol}_in_order(double %start, ptr %numbers, i64 %first, i64 %end)")
+    some = b.op("icmp slt i64 %first, %end")
+    with b.loop("%first", "%end", carried=[("double", "%start")], only_if=some) as i:
+        term = b.op(f"call double @{symbol}_one(double {b.load(b.at('%numbers', (i.index, 1)))})")
+        i.carry(b.op(f"call double @{symbol}_join_one(double {i.values[0]}, double {term})"))
+    return b.text(f"ret double {i.results[0]}")
+
+
+def _side_by_side(symbol: str) -> str:
+    """All terms: eight side by side, the eight results in pairs, and what is left one by one."""
+    b, eight = Builder(f"define internal double @{symbol}_side_by_side(ptr %numbers, i64 %count)"), "<8 x double>"
+    whole = b.op("and i64 %count, -8")
+    first = b.op(f"call {eight} @{symbol}_eight({eight} {b.load('%numbers', eight)})")
+    with b.loop(8, whole, 8, [(eight, first)], b.op(f"icmp slt i64 8, {whole}")) as i:
+        term = b.op(f"call {eight} @{symbol}_eight({eight} {b.load(b.at('%numbers', (i.index, 1)), eight)})")
+        i.carry(b.op(f"call {eight} @{symbol}_join_eight({eight} {i.values[0]}, {eight} {term})"))
+    terms = [b.op(f"extractelement {eight} {i.results[0]}, i64 {lane}") for lane in range(8)]
+    for k in range(7):
+        terms.append(b.op(f"call double @{symbol}_join_one(double {terms[2 * k]}, double {terms[2 * k + 1]})"))
+    arguments = f"double {terms[-1]}, ptr %numbers, i64 {whole}, i64 %count"
+    return b.text(f"ret double {b.op(f'call double @{symbol}_in_order({arguments})')}")
+
+
+def _of_rows(symbol: str) -> str:
+    b = Builder(f"define void @{symbol}(ptr %call, i64 %first, i64 %end, ptr %scratch)")
+    rows, height, width, totals = (b.field("%call", i, kind) for i, kind in enumerate(("ptr", "i64", "i64", "ptr")))
+    with b.loop(0, height, only_if=b.op(f"icmp sgt i64 {height}, 0")) as i:
+        numbers = b.at(rows, (b.op(f"mul i64 {i.index}, {width}"), 1))
+        total = b.op(f"call double @{symbol}_of_row(ptr {numbers}, i64 {width})")
+        b.store(b.op(f"fadd double 0.0, {total}"), b.at(totals, (i.index, 1)))
+    return b.text()
 
 
 @functools.cache

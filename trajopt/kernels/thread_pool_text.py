@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import time
 
+from trajopt.kernels.builder import Builder
 from trajopt.kernels.codegen import triple
 
 BOX = ("post", "closed", "asleep", "number")
@@ -34,17 +35,6 @@ declare i32 @pthread_mutex_unlock(ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_signal(ptr)
 {pause_declaration}
-
-define internal i64 @trajopt_now() nounwind {{
-  %time = alloca [2 x i64], align 16
-  %failed = call i32 @clock_gettime(i32 {clock}, ptr %time)
-  %seconds = load i64, ptr %time
-  %rest.at = getelementptr i64, ptr %time, i64 1
-  %rest = load i64, ptr %rest.at
-  %whole = mul i64 %seconds, 1000000000
-  %now = add i64 %whole, %rest
-  ret i64 %now
-}}
 
 define internal i64 @trajopt_spin(ptr %word, i64 %value) nounwind {{
 entry:
@@ -76,66 +66,12 @@ done:
   ret i64 0
 }}
 
-define internal i1 @trajopt_unit(ptr %job, i64 %number) nounwind {{
-entry:
-  %units.at = getelementptr i64, ptr %job, i64 1
-  %units = load i64, ptr %units.at
-  %claimed = load atomic i64, ptr %job monotonic, align 8
-  %left = icmp slt i64 %claimed, %units
-  br i1 %left, label %claim, label %none
-claim:
-  %unit = atomicrmw add ptr %job, i64 1 monotonic
-  %some = icmp slt i64 %unit, %units
-  br i1 %some, label %run, label %none
-run:
-  %table.at = getelementptr i64, ptr %job, i64 2
-  %table = load ptr, ptr %table.at
-  %unit.at = getelementptr [4 x i64], ptr %table, i64 %unit
-  %function = load ptr, ptr %unit.at
-  %call.at = getelementptr i64, ptr %unit.at, i64 1
-  %call = load ptr, ptr %call.at
-  %block.at = getelementptr i64, ptr %unit.at, i64 2
-  %block = load i64, ptr %block.at
-  %scratches.at = getelementptr i64, ptr %job, i64 3
-  %scratches = load ptr, ptr %scratches.at
-  %scratch.at = getelementptr i64, ptr %scratches, i64 %number
-  %scratch = load ptr, ptr %scratch.at
-  call void %function(ptr %call, i64 %block, ptr %scratch)
-  %done.at = getelementptr i64, ptr %unit.at, i64 3
-  store atomic i64 1, ptr %done.at release, align 8
-  ret i1 true
-none:
-  ret i1 false
-}}
-
 define internal void @trajopt_work(ptr %job, i64 %number) nounwind {{
 entry:
   br label %unit
 unit:
   %more = call i1 @trajopt_unit(ptr %job, i64 %number)
   br i1 %more, label %unit, label %done
-done:
-  ret void
-}}
-
-define internal void @trajopt_begin(ptr %job) nounwind {{
-entry:
-  %units.at = getelementptr i64, ptr %job, i64 1
-  %units = load i64, ptr %units.at
-  %table.at = getelementptr i64, ptr %job, i64 2
-  %table = load ptr, ptr %table.at
-  %waited.at = getelementptr i64, ptr %job, i64 6
-  store i64 0, ptr %waited.at
-  store atomic i64 0, ptr %job monotonic, align 8
-  %any = icmp sgt i64 %units, 0
-  br i1 %any, label %clear, label %done
-clear:
-  %unit = phi i64 [0, %entry], [%unit.next, %clear]
-  %done.at = getelementptr [4 x i64], ptr %table, i64 %unit, i64 3
-  store atomic i64 0, ptr %done.at monotonic, align 8
-  %unit.next = add i64 %unit, 1
-  %more = icmp slt i64 %unit.next, %units
-  br i1 %more, label %clear, label %done
 done:
   ret void
 }}
@@ -169,23 +105,6 @@ wait:
   %before = load i64, ptr %waited.at
   %waited = add i64 %before, %time
   store i64 %waited, ptr %waited.at
-  br label %done
-done:
-  ret void
-}}
-
-define void @trajopt_wake(ptr %box) nounwind {{
-entry:
-  %asleep.at = getelementptr i64, ptr %box, i64 2
-  %asleep = load atomic i64, ptr %asleep.at seq_cst, align 8
-  %sleeps = icmp ne i64 %asleep, 0
-  br i1 %sleeps, label %wake, label %done
-wake:
-  %mutex = getelementptr i8, ptr %box, i64 {mutex}
-  %condition = getelementptr i8, ptr %box, i64 {condition}
-  %locked = call i32 @pthread_mutex_lock(ptr %mutex)
-  %signalled = call i32 @pthread_cond_signal(ptr %condition)
-  %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
   br label %done
 done:
   ret void
@@ -327,7 +246,60 @@ def thread_pool_text() -> str:
     pause, declaration = _pause()
     clock = int(time.CLOCK_MONOTONIC)
     places = {"box": BOX_BYTES, "mutex": MUTEX, "condition": CONDITION}
-    return _TEXT.format(**places, clock=clock, pause=pause, pause_declaration=declaration)
+    text = _TEXT.format(**places, pause=pause, pause_declaration=declaration)
+    return "\n".join([text, _now_text(clock), _unit_text(), _begin_text(), _wake_text()])
+
+
+def _now_text(clock: int) -> str:
+    """The time of a clock [ns]."""
+    b = Builder("define internal i64 @trajopt_now()")
+    moment = b.op("alloca [2 x i64], align 16")
+    b.op(f"call i32 @clock_gettime(i32 {clock}, ptr {moment})")
+    seconds, rest = b.field(moment, 0), b.field(moment, 1)
+    return b.text(f"ret i64 {b.index((seconds, 1_000_000_000), (rest, 1))}")
+
+
+def _unit_text() -> str:
+    """Claims a unit and runs it; whether there was one."""
+    b = Builder("define internal i1 @trajopt_unit(ptr %job, i64 %number)")
+    some, units = b.op("alloca i1"), b.field("%job", JOB.index("units"))
+    b.do(f"store i1 false, ptr {some}")
+    claimed = b.op("load atomic i64, ptr %job monotonic, align 8")
+    with b.when(b.op(f"icmp slt i64 {claimed}, {units}")):
+        number = b.op("atomicrmw add ptr %job, i64 1 monotonic")
+        with b.when(b.op(f"icmp slt i64 {number}, {units}")):
+            unit = b.op(f"getelementptr [4 x i64], ptr {b.field('%job', JOB.index('table'), 'ptr')}, i64 {number}")
+            function, call, block = b.field(unit, 0, "ptr"), b.field(unit, 1, "ptr"), b.field(unit, 2)
+            scratch = b.field(b.field("%job", JOB.index("scratches"), "ptr"), "%number", "ptr")
+            b.do(f"call void {function}(ptr {call}, i64 {block}, ptr {scratch})")
+            done = b.op(f"getelementptr i64, ptr {unit}, i64 3")
+            b.do(f"store atomic i64 1, ptr {done} release, align 8")
+            b.do(f"store i1 true, ptr {some}")
+    return b.text(f"ret i1 {b.op(f'load i1, ptr {some}')}")
+
+
+def _begin_text() -> str:
+    """Marks a job's units as neither claimed nor done."""
+    b = Builder("define internal void @trajopt_begin(ptr %job)")
+    units, table = b.field("%job", JOB.index("units")), b.field("%job", JOB.index("table"), "ptr")
+    b.store("0", b.op(f"getelementptr i64, ptr %job, i64 {JOB.index('waited')}"), "i64")
+    b.do("store atomic i64 0, ptr %job monotonic, align 8")
+    with b.loop(0, units, only_if=b.op(f"icmp sgt i64 {units}, 0")) as unit:
+        done = b.op(f"getelementptr [4 x i64], ptr {table}, i64 {unit.index}, i64 3")
+        b.do(f"store atomic i64 0, ptr {done} monotonic, align 8")
+    return b.text()
+
+
+def _wake_text() -> str:
+    """Wakes the helper of a box if it sleeps."""
+    b = Builder("define void @trajopt_wake(ptr %box)")
+    place = b.op(f"getelementptr i64, ptr %box, i64 {BOX.index('asleep')}")
+    asleep = b.op(f"load atomic i64, ptr {place} seq_cst, align 8")
+    with b.when(b.op(f"icmp ne i64 {asleep}, 0")):
+        mutex, condition = (b.op(f"getelementptr i8, ptr %box, i64 {at}") for at in (MUTEX, CONDITION))
+        for name, of in (("mutex_lock", mutex), ("cond_signal", condition), ("mutex_unlock", mutex)):
+            b.op(f"call i32 @pthread_{name}(ptr {of})")
+    return b.text()
 
 
 def _pause() -> tuple[str, str]:

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 from casadi import SX
 
-from trajopt.checks import check_array
+from trajopt.checks import check_array, check_non_negative, check_positive
 from trajopt.errors import unknown_name
 from trajopt.types import Reals
 
@@ -109,3 +109,13 @@ class ParameterLayout:
         for name, p in self.parameters.items():
             column[self.slices[name]] = p.flat(p.check(name, given[name]) if name in given else p.default)
         return column
+
+
+def non_negative(argument: str, value: Any) -> Reals:
+    """A number >= 0 as the value of a parameter."""
+    return np.array(check_non_negative(argument, value))
+
+
+def positive(argument: str, value: Any) -> Reals:
+    """A number > 0 as the value of a parameter."""
+    return np.array(check_positive(argument, value))

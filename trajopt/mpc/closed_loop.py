@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,18 +16,16 @@ import numpy.typing as npt
 from trajopt.callbacks.bar import progress_bar, time_left
 from trajopt.checks import check_flag, check_non_negative, check_positive
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown
+from trajopt.mpc.controller import MPCController
 from trajopt.mpc.disturbance import Disturbance, Noise, Push, Rate
 from trajopt.mpc.errors import ClosedLoopError
+from trajopt.mpc.log import ClosedLoop
 from trajopt.mpc.plant import PlantAbstract, check_next, fixed_step, plant_of
 from trajopt.mpc.recorder import Recorder
+from trajopt.mpc.step import MPCStep
 from trajopt.objects.calls import wrong_call
 from trajopt.states.sampling import random_generator
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.mpc.controller import MPCController
-    from trajopt.mpc.log import ClosedLoop
-    from trajopt.mpc.step import MPCStep
 
 MOST = 10_000_000
 """Largest number of control periods [-]."""

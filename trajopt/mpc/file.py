@@ -13,11 +13,10 @@ import numpy as np
 
 from trajopt.checks import check_path
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.files import replacing
 from trajopt.mpc.disturbance import Push
 from trajopt.mpc.tracking import Tracked
 from trajopt.solution import Solution, SolverStatus, description
-from trajopt.solution.file import check_npz
+from trajopt.solution.file import check_npz, write_arrays
 
 if TYPE_CHECKING:
     from trajopt.mpc.log import ClosedLoop
@@ -55,12 +54,7 @@ def write(path: str | Path, log: ClosedLoop) -> Path:
     if log.motion is not None:
         arrays |= {"motion/xs": log.motion.xs, "motion/us": log.motion.us}
         described = description.written(log.motion, arrays)
-    try:
-        with replacing(path) as file:
-            np.savez_compressed(file, facts=np.array(json.dumps(facts)), description=np.array(described), **arrays)
-    except OSError as error:
-        raise InvalidArgumentError(f"path: {shown(str(path))} cannot be written: {error.strerror}") from error
-    return path
+    return write_arrays(path, facts, described, arrays)
 
 
 def _plain_push(push: Push) -> dict[str, Any]:

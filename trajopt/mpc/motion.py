@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.costs.cost_stack import CostStack
 from trajopt.shooting import ShootingProblem
-from trajopt.solution import Solution, SolverStatus
+from trajopt.solution.solution import Solution, motion_solution
 from trajopt.types import Reals
 
 
@@ -31,16 +31,4 @@ def motion_of(models: Sequence[ActionModelAbstract], rows: Reals, durations: Rea
         knots, place = list(kind.knots), kind.layout.slices.get("dt")
         if place is not None:
             table[knots, place] = durations[knots, None]
-    return Solution(
-        xs=xs,
-        us=us,
-        cost=float("nan"),
-        status=SolverStatus.CONVERGED,
-        iterations=0,
-        history=(),
-        solver="closed loop",
-        seconds=0.0,
-        x0=problem.x0,
-        problem=problem,
-        parameters=problem.parameter_values(),
-    )
+    return motion_solution(problem, xs, us, solver="closed loop")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,8 @@ from trajopt.mpc.one_knot import OneKnot
 from trajopt.shooting import ShootingProblem
 from trajopt.simulator import Simulator
 from trajopt.simulator.action import default_actuation
+from trajopt.states import StateAbstract
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.states import StateAbstract
 
 STEP = 1e-3
 """Time step of simulators, unless another one is given [s]."""

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from trajopt.actions.base import ActionModelAbstract
+from trajopt.mpc.controller import MPCController
 from trajopt.mpc.disturbance import Push
 from trajopt.mpc.log import ClosedLoop
 from trajopt.mpc.motion import motion_of
 from trajopt.mpc.one_knot import OneKnot
 from trajopt.mpc.step import MPCStatus, MPCStep
 from trajopt.shooting import controls
+from trajopt.solution import Solution
 from trajopt.types import Ints, Reals
-
-if TYPE_CHECKING:
-    from trajopt.mpc.controller import MPCController
-    from trajopt.solution import Solution
 
 SAMPLES = 4000
 """Largest number of periods of which parameters are kept, for pictures [-]."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -15,11 +15,9 @@ from casadi import SX
 from trajopt.analysis.lines import state_lines
 from trajopt.errors import TrajoptError
 from trajopt.residuals import ResidualModelFramePlacement, ResidualModelState
+from trajopt.shooting.kinds import Kind
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.shooting.kinds import Kind
-    from trajopt.solution import Solution
 
 _AXES = ("x", "y", "z")
 

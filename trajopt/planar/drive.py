@@ -13,7 +13,7 @@ from trajopt.planar.diff_drive import DifferentialActionModelDiffDrive
 from trajopt.planar.path import PlanarPath
 from trajopt.planar.unicycle import DifferentialActionModelUnicycle
 from trajopt.shooting import ShootingProblem
-from trajopt.solution import Solution, SolverStatus
+from trajopt.solution.solution import Solution, motion_solution
 from trajopt.types import Reals
 
 INTEGRATORS = {"euler": IntegratedActionModelEuler, "rk4": IntegratedActionModelRK4}
@@ -44,19 +44,8 @@ def rollout(
     first = check_array("x0", x0, (model.state.nx,))
     problem = ShootingProblem(first, [step] * len(controls), CostStack(model.state))
     xs = problem.rollout(controls)
-    return Solution(
-        xs=xs,
-        us=controls,
-        cost=float(problem.calc(xs, controls).costs.sum()),
-        status=SolverStatus.CONVERGED,
-        iterations=0,
-        history=(),
-        solver=f"rollout ({integrator})",
-        seconds=0.0,
-        x0=problem.x0,
-        problem=problem,
-        parameters=problem.parameter_values(),
-    )
+    cost = float(problem.calc(xs, controls).costs.sum())
+    return motion_solution(problem, xs, controls, solver=f"rollout ({integrator})", cost=cost)
 
 
 def along(path: PlanarPath, model: MobileModel) -> tuple[Reals, Reals]:

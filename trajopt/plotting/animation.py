@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,8 @@ from trajopt.plotting.film import KNOT, Film, film_of
 from trajopt.plotting.ground import EARTH, GROUND
 from trajopt.plotting.stage import FilmStage
 from trajopt.plotting.style import GREY, PALETTE, RAMP, house_style
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 SUFFIXES = (".gif", ".mp4")
 _MOST = 1500  # frames; a minute of 25 a second

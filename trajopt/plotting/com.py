@@ -17,8 +17,7 @@ from trajopt.plotting.style import (
     GREY,
     RAMP,
     RED,
-    canvas,
-    house_style,
+    drawing,
     legend_below,
     set_time_axis,
     time_ramp,
@@ -68,9 +67,8 @@ def plot_com(
     motion = legged_motion(solution, sides)
     phases = phases_of(motion, schedule)
     points = _shown(motion)
-    with house_style():
-        tall = float(np.clip(7.0 * np.ptp(points[:, 1]) / max(np.ptp(points[:, 0]), 1e-6), 3.0, 6.0))
-        target = canvas(figure, 8.0, tall + 2.8)
+    tall = float(np.clip(7.0 * np.ptp(points[:, 1]) / max(np.ptp(points[:, 0]), 1e-6), 3.0, 6.0))
+    with drawing(figure, 8.0, tall + 2.8) as target:
         above, beside = target.subplots(2, 1, height_ratios=[tall + 0.4, max(1.3, 0.42 * (tall + 0.4))])
         _draw_above(above, motion, points)
         _draw_height(beside, motion)

@@ -14,7 +14,7 @@ from trajopt.plotting.motion import draw_base, draw_figures
 from trajopt.plotting.path import BODY_AXES
 from trajopt.plotting.scene import check_points, scene_of
 from trajopt.plotting.solids import around_solids
-from trajopt.plotting.style import RED, canvas, house_style, whole_figure
+from trajopt.plotting.style import RED, drawing, whole_figure
 from trajopt.robots import Robot
 from trajopt.robots.placements import check_placement
 from trajopt.types import Reals
@@ -67,8 +67,7 @@ def plot_configurations(
     size = float(np.ptp(skeleton.points.reshape(-1, 3), axis=0).max())
     axes = np.stack([targets[:, :, 3], targets[:, :, 3]], axis=1)[:, None] + np.zeros((len(targets), 3, 2, 3))
     axes[:, :, 1] += _ARROW * size * targets[:, :, :3].swapaxes(1, 2)
-    with house_style():
-        target = canvas(figure, 7.2, 6.0)
+    with drawing(figure, 7.2, 6.0) as target:
         around = np.concatenate([marks, axes.reshape(-1, 3)])
         depth = float(np.ptp(np.concatenate([skeleton.points.reshape(-1, 3), around])[:, 1]))
         flat = view is None and depth < _FLAT * size

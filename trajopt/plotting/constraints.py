@@ -15,8 +15,7 @@ from trajopt.plotting.limits import LIMIT, draw_limit, held
 from trajopt.plotting.ranges import clear_range, single_knots
 from trajopt.plotting.style import (
     GREY,
-    canvas,
-    house_style,
+    drawing,
     legend_below,
     line_look,
     set_time_axis,
@@ -63,9 +62,8 @@ def plot_constraints(solution: Solution, *, figure: Figure | SubFigure | None = 
         )
     chosen = _chosen(constraints)
     abscissa, label = time_axis(solution)
-    with house_style():
-        band, n = bands_height(constraints), len(chosen)
-        target = canvas(figure, 12.0, 1.2 + 1.7 * n + band)
+    band, n = bands_height(constraints), len(chosen)
+    with drawing(figure, 12.0, 1.2 + 1.7 * n + band) as target:
         tall = max(target.bbox.height / whole_figure(target).dpi - 1.0 - band, 1.0)
         size = _size(constraints)
         grid = target.add_gridspec(n + 1, 1 + bool(size), height_ratios=[*([tall / n] * n), band])

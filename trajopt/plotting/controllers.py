@@ -31,6 +31,7 @@ from trajopt.plotting.style import (
     SCREEN,
     canvas,
     check_picture_path,
+    drawing,
     house_style,
     legend_below,
     line_look,
@@ -127,8 +128,7 @@ def plot_closed_loop_controls(log: ClosedLoop, *, figure: Figure | SubFigure | N
     motion = _motion(log)
     panels = _control_panels(motion)
     constraints = constraint_rows(motion)
-    with house_style():
-        target = canvas(figure, *panels_size(panels, constraints))
+    with drawing(figure, *panels_size(panels, constraints)) as target:
         axes = draw_panels(target, panels, constraints, log.sample_times, _TIME, _push_entries(log))
         _mark_pushes(log, axes)
         return whole_figure(target)
@@ -162,8 +162,7 @@ def plot_timing(log: ClosedLoop, *, figure: Figure | SubFigure | None = None) ->
         log: The closed loop.
         figure: Figure or subfigure to draw into; by default a new one.
     """
-    with house_style():
-        target = canvas(figure, 8.0, 3.6)
+    with drawing(figure, 8.0, 3.6) as target:
         _draw_timing(target.subplots(), log)
         return whole_figure(target)
 

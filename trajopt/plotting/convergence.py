@@ -16,8 +16,7 @@ from trajopt.plotting.style import (
     GREY,
     PALETTE,
     RED,
-    canvas,
-    house_style,
+    drawing,
     integer_axis,
     legend_below,
     whole_figure,
@@ -66,10 +65,9 @@ def plot_convergence(
         log = CallbackLogger(history)
     if not len(log):
         raise InvalidArgumentError("history: expected at least one iteration, got none; was the guess already optimal?")
-    with house_style():
-        names = [*main_quantities(log, decrease=True), *_varied(log)]
-        across = 2 if len(names) == 4 else 3
-        target = canvas(figure, 10.0, 0.6 + 2.4 * -(-len(names) // across))
+    names = [*main_quantities(log, decrease=True), *_varied(log)]
+    across = 2 if len(names) == 4 else 3
+    with drawing(figure, 10.0, 0.6 + 2.4 * -(-len(names) // across)) as target:
         draw_convergence(target, log, names, across)
         return whole_figure(target)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from trajopt.analysis.basics import check_described, check_solution, time_axis
 from trajopt.plotting.ranges import single_knots
-from trajopt.plotting.style import canvas, house_style, legend_beside, line_look, set_time_axis, whole_figure
+from trajopt.plotting.style import drawing, legend_beside, line_look, set_time_axis, whole_figure
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = N
         InvalidArgumentError: The solution has neither its problem nor the description of a file.
     """
     check_described(check_solution(solution))
-    with house_style():
-        target = canvas(figure, 8.0, 3.6)
+    with drawing(figure, 8.0, 3.6) as target:
         tall = target.bbox.height / whole_figure(target).dpi  # [inch]
         terms = _few(solution.cost_terms(), int(np.clip((tall - 0.35) / 0.157, 4, _MOST)))
         ordered = list(terms)

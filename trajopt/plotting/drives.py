@@ -11,7 +11,7 @@ import numpy.typing as npt
 from trajopt.checks import as_numbers, check_array, check_mapping, check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.limits import draw_limit
-from trajopt.plotting.style import PALETTE, RED, canvas, house_style, line_look, whole_figure
+from trajopt.plotting.style import PALETTE, RED, drawing, line_look, whole_figure
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ def plot_drives(
     marks = check_array("points", given, (len(given) if given.ndim else 1, 2)) if given.size else np.zeros((0, 2))
     most = None if limit is None else check_positive("limit", limit, unit="rad/s")
     looks = {name: line_look(i) for i, name in enumerate(dict.fromkeys([*drawn, *rates]))}
-    with house_style():
-        target = canvas(figure, 11.0 if rates else 6.5, 5.5)
+    with drawing(figure, 11.0 if rates else 6.5, 5.5) as target:
         grid = target.add_gridspec(2, 2 if rates else 1, width_ratios=[1.1, 1.0][: 2 if rates else 1])
         axes = target.add_subplot(grid[:, 0])
         _draw_paths(axes, drawn, marks, looks)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trajopt.analysis import Ellipses
 from trajopt.checks import as_numbers, check_array, check_instance
-from trajopt.plotting.style import BLUE, GREY, PALETTE, RED, canvas, house_style, whole_figure
+from trajopt.plotting.style import BLUE, GREY, PALETTE, RED, drawing, whole_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,8 +48,7 @@ def plot_ellipses(
         if given.size
         else np.zeros((0, 1, 2))
     )
-    with house_style():
-        target = canvas(figure, 6.5, 5.5)
+    with drawing(figure, 6.5, 5.5) as target:
         axes = target.subplots()
         if len(points):
             axes.plot(*points.T, ".", color=GREY, markersize=3.0, label=f"{len(points)} samples")

@@ -12,8 +12,7 @@ from trajopt.plotting.ground import GROUND, draw_ground, ground_level
 from trajopt.plotting.phases import AIR, mark_phases, phases_of, shade_air
 from trajopt.plotting.style import (
     GREY,
-    canvas,
-    house_style,
+    drawing,
     label_row,
     legend_below,
     line_look,
@@ -68,9 +67,8 @@ def plot_feet(
     """
     motion, side = legged_motion(solution), check_flag("side", side)
     phases = phases_of(motion, schedule)
-    with house_style():
-        rows = len(motion.feet)
-        target = canvas(figure, 8.0, 2.9 * side + 0.85 * rows)
+    rows = len(motion.feet)
+    with drawing(figure, 8.0, 2.9 * side + 0.85 * rows) as target:
         grid = target.add_gridspec(rows + side, 1, height_ratios=[0.85] * rows + [1.8] * side)
         panels: list[Axes] = []
         for i, foot in enumerate(motion.feet):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +16,10 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.obstacles import check_obstacles
 from trajopt.plotting.path import AXIS, axes_at
 from trajopt.plotting.projection import OBLIQUE
+from trajopt.robots import Robot
 from trajopt.robots.skeleton import Skeleton, Solid
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.robots import Robot
-    from trajopt.solution import Solution
 
 KNOT = 0.05  # time of a knot that has none [s]
 _WEIGHT, _LONGEST = 0.25, 0.35  # length of the weight's arrow, and of long arrows, in heights of the robot [-]
@@ -128,13 +125,13 @@ def filmed(
     skeleton: Skeleton,
     motion: LeggedMotion | None,
     *,
-    facing: Reals | None,
+    facing: Reals | None = None,
     times: Reals,
     label: str,
-    axes: Reals,
-    trails: Sequence[Reals],
-    goals: Sequence[Reals],
-    obstacles: Reals,
+    axes: Reals | None = None,
+    trails: Sequence[Reals] = (),
+    goals: Sequence[Reals] = (),
+    obstacles: npt.ArrayLike = (),
 ) -> Film:
     """Film of a body, whose parts are given in the world's axes.
 
@@ -145,7 +142,7 @@ def filmed(
             the side (3, 3); None for others.
         times: Time of each knot (T + 1,) [s].
         label: What the times are.
-        axes: As in `Film`.
+        axes: As in `Film`; None for no body's axes.
         trails: Paths (T + 1, 3) [m].
         goals: Points (3,) [m].
         obstacles: As in `Film`.
@@ -164,10 +161,10 @@ def filmed(
             sliders=skeleton.sliders,
             solids=[Solid(points=solid.points @ turn.T, color=solid.color) for solid in skeleton.solids],
         ),
-        axes=axes,
+        axes=np.zeros((len(points), 0, 2, 3)) if axes is None else axes,
         trails=np.reshape(trails, (-1, len(points), 3)) @ turn.T,
         goals=np.reshape(goals, (-1, 3)) @ turn.T,
-        obstacles=_turned(obstacles, turn),
+        obstacles=_turned(np.reshape(obstacles, (-1, 4)), turn),
         motion=motion,
         side=side,
         turn=turn,

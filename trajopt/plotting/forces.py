@@ -9,7 +9,7 @@ import numpy as np
 from trajopt.analysis.legs import Foot, LeggedMotion, legged_motion
 from trajopt.plotting.limits import draw_limit
 from trajopt.plotting.phases import AIR, mark_phases, phases_of, shade_air
-from trajopt.plotting.style import BLUE, RED, canvas, house_style, label_row, legend_below, set_time_axis, whole_figure
+from trajopt.plotting.style import BLUE, RED, drawing, label_row, legend_below, set_time_axis, whole_figure
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def plot_contact_forces(
     """
     motion = legged_motion(solution)
     phases = phases_of(motion, schedule)
-    with house_style():
-        target = canvas(figure, 8.0, 1.0 + 1.15 * len(motion.feet))
+    with drawing(figure, 8.0, 1.0 + 1.15 * len(motion.feet)) as target:
         mark_phases(draw_forces(target, motion), phases)
         return whole_figure(target)
 

@@ -19,9 +19,8 @@ from trajopt.plotting.solids import around_solids
 from trajopt.plotting.style import (
     GREY,
     RED,
-    canvas,
     check_picture_path,
-    house_style,
+    drawing,
     legend_below,
     line_look,
     set_time_axis,
@@ -46,8 +45,7 @@ def plot_ik_path(
 ) -> Figure:
     """Draws stick figures with the path that is asked for, and beside it panels over time, see `IKPath.plot`."""
     file = None if path is None else check_picture_path(path)
-    with house_style():
-        target = canvas(figure, 13.0, 7.6)
+    with drawing(figure, 13.0, 7.6) as target:
         left, right = split(target, 1, 2, width_ratios=[1.0, 1.25])
         _draw_motion(left, track)
         _draw_panels(right, track)
@@ -163,13 +161,9 @@ def animate_ik_path(
     film = filmed(
         skeleton,
         None,
-        facing=None,
         times=track.times[knots],
         label="time [s]",
-        axes=np.zeros((len(knots), 0, 2, 3)),
         trails=[*paths, *track.wanted[:, knots]],
-        goals=[],
-        obstacles=np.zeros((0, 4)),
     )
     write_film(film, file, speed, frames_per_second)
     return file

@@ -13,8 +13,7 @@ from trajopt.plotting.forces import draw_forces
 from trajopt.plotting.limits import draw_limit
 from trajopt.plotting.style import (
     RED,
-    canvas,
-    house_style,
+    drawing,
     legend_beside,
     line_look,
     set_time_axis,
@@ -44,8 +43,7 @@ def plot_inverse_dynamics(found: ContactInverseDynamics, *, figure: Figure | Sub
         The figure; `figure.savefig("forces.png")` writes it.
     """
     limbs = _torque_panels(found)
-    with house_style():
-        target = canvas(figure, 13.0, 0.9 + 1.5 * max(len(limbs) + 1, len(found.contacts)))
+    with drawing(figure, 13.0, 0.9 + 1.5 * max(len(limbs) + 1, len(found.contacts))) as target:
         left, right = split(target, 1, 2, width_ratios=[1.15, 1.0])
         draw_forces(right, _legged(found))
         panels = left.subplots(len(limbs) + 1, sharex=True, squeeze=False)[:, 0]

@@ -17,7 +17,7 @@ from trajopt.plotting.ground import GROUND
 from trajopt.plotting.obstacles import check_obstacles, corners, draw_obstacle
 from trajopt.plotting.scene import Scene, SceneLines, check_points, draw_color_bar, scene_of
 from trajopt.plotting.solids import around_solids, draw_solids
-from trajopt.plotting.style import GREY, RED, canvas, house_style, time_ramp, whole_figure
+from trajopt.plotting.style import GREY, RED, drawing, time_ramp, whole_figure
 from trajopt.simulator import Plane
 from trajopt.types import Reals
 
@@ -73,8 +73,7 @@ def plot_motion(
     skeleton, paths, names, marks = _parts(solution, frame, targets)
     bodies, points = check_obstacles(obstacles), skeleton.points.reshape(-1, 3)
     around = SceneLines(lines, reference)
-    with house_style():
-        target = canvas(figure, 7.2, 6.0)
+    with drawing(figure, 7.2, 6.0) as target:
         scene = scene_of(
             target,
             skeleton.points,

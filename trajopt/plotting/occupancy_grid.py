@@ -12,7 +12,7 @@ from trajopt.checks import as_numbers, check_instance, check_text
 from trajopt.errors import InvalidArgumentError
 from trajopt.planar.grid import OccupancyGrid
 from trajopt.planar.scan import Scan
-from trajopt.plotting.style import BLUE, GREEN, RED, canvas, check_picture_path, house_style, whole_figure
+from trajopt.plotting.style import BLUE, GREEN, RED, check_picture_path, drawing, whole_figure
 from trajopt.robots.round_bodies import check_round
 
 if TYPE_CHECKING:
@@ -54,9 +54,8 @@ def plot_grid(
     if points.size and (points.ndim != 2 or points.shape[1] < 2):
         raise InvalidArgumentError(f"route: expected points (n, 2 or more) [m], got shape {points.shape}")
     file = None if path is None else check_picture_path(path)
-    with house_style():
-        left, right, low, high = grid.extent
-        target = canvas(figure, 8.4, min(9.0, 0.9 + 6.4 * (high - low) / (right - left)))
+    left, right, low, high = grid.extent
+    with drawing(figure, 8.4, min(9.0, 0.9 + 6.4 * (high - low) / (right - left))) as target:
         axes = target.subplots()
         axes.grid(False)
         axes.imshow(grid.occupied, cmap="Greys", vmin=0.0, vmax=1.6, origin="lower", extent=grid.extent, zorder=0)

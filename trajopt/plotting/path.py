@@ -13,7 +13,7 @@ from trajopt.checks import check_array, check_count
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.obstacles import check_obstacles, corners, draw_obstacle
 from trajopt.plotting.scene import Scene, SceneLines, check_points, draw_color_bar, scene_of
-from trajopt.plotting.style import GREY, PALETTE, RED, canvas, house_style, time_ramp, whole_figure
+from trajopt.plotting.style import GREY, PALETTE, RED, drawing, time_ramp, whole_figure
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ def plot_path(
     marks = check_points("targets", solution.description.pose_goals if targets is None else targets)
     bodies, around = check_obstacles(obstacles), SceneLines(lines, reference)
     points = poses[:, :3, 3]
-    with house_style():
-        target = canvas(figure, 7.2, 6.0)
+    with drawing(figure, 7.2, 6.0) as target:
         everything = np.concatenate([points, marks, corners(bodies, points), around.points])
         axes = axes_at(poses[_spread(points, frames)], AXIS * float(np.ptp(everything, axis=0).max()))
         scene = scene_of(target, points[:, None], np.concatenate([everything, axes.reshape(-1, 3)]), view)

@@ -10,7 +10,7 @@ import numpy as np
 
 from trajopt.analysis.legs import Foot, LeggedMotion, legged_motion
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.style import BLUE, GREY, RED, canvas, house_style, set_time_axis, whole_figure
+from trajopt.plotting.style import BLUE, GREY, RED, drawing, set_time_axis, whole_figure
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -78,8 +78,7 @@ def plot_phases(
     """
     motion = legged_motion(solution)
     phases = phases_of(motion, schedule)
-    with house_style():
-        target = canvas(figure, 8.0, 1.1 + 0.42 * len(motion.feet))
+    with drawing(figure, 8.0, 1.1 + 0.42 * len(motion.feet)) as target:
         axes = target.subplots()
         draw_chart(axes, [_times_of(motion, foot) for foot in motion.feet], phases)
         set_time_axis(axes, motion.abscissa, f"{motion.label}   {KEY}")

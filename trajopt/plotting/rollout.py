@@ -16,7 +16,7 @@ from trajopt.plotting.animation import check_animation_path, write_film
 from trajopt.plotting.film import facing_of, filmed
 from trajopt.plotting.forces import draw_forces
 from trajopt.plotting.rollout_motion import base_heights, rollout_motion, thinned
-from trajopt.plotting.style import canvas, house_style, legend_beside, line_look, set_time_axis, split, whole_figure
+from trajopt.plotting.style import drawing, legend_beside, line_look, set_time_axis, split, whole_figure
 from trajopt.robots.bases import base_joints
 from trajopt.simulator import Rollout
 from trajopt.types import Reals
@@ -46,9 +46,8 @@ def plot_rollout(rollout: Rollout, *, figure: Figure | SubFigure | None = None) 
     """
     check_instance("rollout", rollout, Rollout, "Simulator.rollout makes one")
     motion, panels = rollout_motion(rollout), _panels(rollout)
-    with house_style():
-        rows = max(len(panels), 0 if motion is None else len(motion.feet))
-        target = canvas(figure, 8.0 if motion is None else 13.0, 0.9 + 1.5 * rows)
+    rows = max(len(panels), 0 if motion is None else len(motion.feet))
+    with drawing(figure, 8.0 if motion is None else 13.0, 0.9 + 1.5 * rows) as target:
         left = target
         if motion is not None:
             left, right = split(target, 1, 2, width_ratios=[1.15, 1.0])
@@ -127,10 +126,7 @@ def animate_rollout(
         facing=facing_of(robot, rollout.xs[0], base) if base and motion is not None else None,
         times=rollout.times,
         label="time [s]",
-        axes=np.zeros((len(rollout.times), 0, 2, 3)),
         trails=[foot.positions for foot in motion.feet] if motion is not None else [],
-        goals=[],
-        obstacles=np.zeros((0, 4)),
     )
     write_film(film, path, speed, frames_per_second)
     return path

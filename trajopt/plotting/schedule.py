@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from trajopt import notebook
 from trajopt.gaits.table import table
 from trajopt.plotting.phases import KEY, FootTimes, draw_chart, schedule_phases
-from trajopt.plotting.style import canvas, house_style, set_time_axis, whole_figure
+from trajopt.plotting.style import drawing, set_time_axis, whole_figure
 from trajopt.plotting.window import new_figure
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ def plot_schedule(schedule: ContactSchedule, *, figure: Figure | SubFigure | Non
         hits = [span[1] for phase, span in phases if phase.touches_down and foot in phase.swinging]
         stands = [span for phase, span in phases if foot in phase.stance]
         rows.append(FootTimes(name=foot, stands=stands, swings=swings, touchdowns=hits))
-    with house_style():
-        target = canvas(figure, 8.0, 1.1 + 0.42 * len(schedule.feet))
+    with drawing(figure, 8.0, 1.1 + 0.42 * len(schedule.feet)) as target:
         axes = target.subplots()
         draw_chart(axes, rows, times)
         set_time_axis(axes, schedule.times, f"time [s]   {KEY}")

@@ -38,7 +38,7 @@ class Hull:
         if len(scene.shown) == 2:
             self._artist: Any = scene.axes.fill(*self._outline(points).T, edgecolor=to_rgba(color, 0.9), **look)[0]
             return
-        self._faces = _faces(points)
+        self._faces = outer_faces(points)
         look |= {"facecolors": look.pop("facecolor"), "linewidth": 0}
         self._artist = Poly3DCollection(points[self._faces], shade=True, **look)
         scene.axes.add_collection3d(self._artist, autolim=False)
@@ -63,7 +63,7 @@ def draw_solids(scene: Scene, skeleton: Skeleton, knot: int, color: Any, zorder:
         Hull(scene, solid.points[knot], solid.color or color, zorder)
 
 
-def _faces(points: Reals) -> Any:
+def outer_faces(points: Reals) -> Any:
     """Triangles of the hull (n, 3), as indices of points, whose normals point outwards."""
     from scipy.spatial import ConvexHull
 

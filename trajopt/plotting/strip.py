@@ -14,7 +14,7 @@ from trajopt.analysis.skeleton import Skeleton, skeleton_of
 from trajopt.checks import check_count
 from trajopt.plotting.ground import draw_ground, gap_to_ground
 from trajopt.plotting.projection import OBLIQUE
-from trajopt.plotting.style import GREEN, GREY, RAMP, RED, canvas, house_style, whole_figure
+from trajopt.plotting.style import GREEN, GREY, RAMP, RED, drawing, whole_figure
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
     strip = _strip_of(solution, frames)
     motion = strip.motion
     low, high = strip.heights()
-    with house_style():
-        target = canvas(figure, 10.0, strip.height(10.0))
+    with drawing(figure, 10.0, strip.height(10.0)) as target:
         axes = target.subplots()
         axes.set(aspect="equal", xlim=(-0.5 * strip.width, (len(strip.knots) - 0.5) * strip.width), ylim=(low, high))
         _draw_ground(axes, strip)

@@ -107,6 +107,13 @@ def canvas(
     return new_figure(min(width, SCREEN[0]), min(height, SCREEN[1]), dpi=DPI, apart=apart)
 
 
+@contextlib.contextmanager
+def drawing(figure: Figure | SubFigure | None, width: float, height: float) -> Iterator[Figure | SubFigure]:
+    """Context in which a picture is drawn: yields the figure, as from `canvas`, in the style of all pictures."""
+    with house_style():
+        yield canvas(figure, width, height)
+
+
 def whole_figure(figure: Figure | SubFigure) -> Figure:
     """The figure that a subfigure belongs to."""
     from matplotlib.figure import Figure

@@ -18,6 +18,7 @@ from trajopt.plotting.style import (
     SCREEN,
     canvas,
     check_picture_path,
+    drawing,
     house_style,
     split,
     whole_figure,
@@ -132,8 +133,7 @@ def plot_success_map(
     _check(sweep)
     varied = sweep.varied
     across, up = _chosen(varied, x, y)
-    with house_style():
-        target = canvas(figure, *_SIZES["map"])
+    with drawing(figure, *_SIZES["map"]) as target:
         axes = target.subplots()
         (xs, columns), (ys, rows) = (np.unique(varied[name], return_inverse=True) for name in (across, up))
         cells = max(len(xs), len(ys)) <= _CELLS and len(xs) * len(ys) <= len(sweep)
@@ -239,8 +239,7 @@ def plot_cost_histogram(sweep: Sweep, *, figure: Figure | SubFigure | None = Non
         figure: Figure or subfigure to draw into; by default a new one.
     """
     _check(sweep)
-    with house_style():
-        target = canvas(figure, *_SIZES["costs"])
+    with drawing(figure, *_SIZES["costs"]) as target:
         _draw_costs(target.subplots(), sweep)
         return whole_figure(target)
 
@@ -296,8 +295,7 @@ def plot_parallel_coordinates(sweep: Sweep, *, figure: Figure | SubFigure | None
     _check(sweep)
     varied = dict(list(sweep.varied.items())[:_AXES])
     columns = {**varied, "cost": sweep.cost, "iterations": sweep.iterations.astype(float)}
-    with house_style():
-        target = canvas(figure, *_SIZES["parallel"])
+    with drawing(figure, *_SIZES["parallel"]) as target:
         axes = target.subplots()
         rows = _evenly(np.flatnonzero(~sweep.converged), _FAILED)
         good = _evenly(np.flatnonzero(sweep.converged), _LINES - len(rows))

@@ -16,8 +16,7 @@ from trajopt.plotting.ranges import clear_range, single_knots
 from trajopt.plotting.style import (
     GREY,
     SCREEN,
-    canvas,
-    house_style,
+    drawing,
     legend_below,
     legend_beside,
     line_look,
@@ -62,8 +61,7 @@ def plot_solution(solution: Solution, *, figure: Figure | SubFigure | None = Non
     panels = _to_draw(solution)
     panels = [panel for panel in panels if any(np.isfinite(line.values).any() for line in panel)]
     constraints = () if _columns(panels)[1] else constraint_rows(solution)
-    with house_style():
-        target = canvas(figure, *panels_size(panels, constraints))
+    with drawing(figure, *panels_size(panels, constraints)) as target:
         draw_panels(target, panels, constraints, *time_axis(solution))
         return whole_figure(target)
 

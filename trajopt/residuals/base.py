@@ -7,6 +7,7 @@ from abc import abstractmethod
 import casadi as ca
 from casadi import SX
 
+from trajopt.actuation import ActuationModelAbstract
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
@@ -99,3 +100,11 @@ def check_solution(user: str, residual: ResidualModelAbstract, instant: Instant)
             residual.evaluate(instant)
         except (InvalidArgumentError, UnknownNameError) as error:
             raise type(error)(f"{user}: {error}") from error
+
+
+def check_controls(actuation: ActuationModelAbstract, nu: int) -> None:
+    """Raises InvalidArgumentError if an actuation has another number of controls than the model that asks."""
+    if nu != actuation.nu:
+        raise InvalidArgumentError(
+            f"actuation: expected that of the model, with {nu} controls, got one with {actuation.nu}"
+        )

@@ -11,7 +11,7 @@ from trajopt.contacts.stack import ContactStack
 from trajopt.dynamics.falling import frame_motions
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
-from trajopt.residuals.base import ResidualModelAbstract
+from trajopt.residuals.base import ResidualModelAbstract, check_controls
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
 
@@ -38,10 +38,7 @@ class ResidualModelContactControlGrav(ResidualModelAbstract):
         self.actuation, self.contacts = actuation, contacts
 
     def evaluate(self, instant: Instant) -> SX:
-        if instant.nu != self.actuation.nu:
-            raise InvalidArgumentError(
-                f"actuation: expected that of the model, with {instant.nu} controls, got one with {self.actuation.nu}"
-            )
+        check_controls(self.actuation, instant.nu)
         robot = instant.robot
         torque = self.actuation.torque(instant.u) - robot.gravity()
         if not self.contacts.names:

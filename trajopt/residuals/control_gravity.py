@@ -7,7 +7,7 @@ from casadi import SX
 from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
-from trajopt.residuals.base import ResidualModelAbstract
+from trajopt.residuals.base import ResidualModelAbstract, check_controls
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
 
@@ -30,8 +30,5 @@ class ResidualModelControlGrav(ResidualModelAbstract):
         self.actuation = actuation
 
     def evaluate(self, instant: Instant) -> SX:
-        if instant.nu != self.actuation.nu:
-            raise InvalidArgumentError(
-                f"actuation: expected that of the model, with {instant.nu} controls, got one with {self.actuation.nu}"
-            )
+        check_controls(self.actuation, instant.nu)
         return SX(self.actuation.torque(instant.u) - instant.robot.gravity())

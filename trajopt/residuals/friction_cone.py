@@ -12,6 +12,7 @@ from casadi import SX
 from trajopt.checks import check_count, check_flag, check_number, check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
+from trajopt.model.parameters import positive
 from trajopt.residuals.contact_force import ResidualModelForce
 from trajopt.robots.placements import check_rotation
 from trajopt.states.base import StateAbstract
@@ -116,7 +117,7 @@ class ResidualModelContactFrictionCone(ResidualModelForce):
             raise InvalidArgumentError(f"cone: expected a FrictionCone, got {cone!r}")
         super().__init__(state, contact, cone.facets + 1, unit="N")
         self.cone = cone
-        self.mu = self.parameter("mu", cone.mu, convert=lambda n, v: np.array(check_positive(n, v)))
+        self.mu = self.parameter("mu", cone.mu, convert=positive)
         self.rotation = self.parameter("rotation", cone.rotation, convert=check_rotation)
 
     @property

@@ -11,7 +11,7 @@ from trajopt.actuation.base import ActuationModelAbstract
 from trajopt.checks import check_array
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
-from trajopt.residuals.base import ResidualModelAbstract
+from trajopt.residuals.base import ResidualModelAbstract, check_controls
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
 from trajopt.types import Reals
@@ -61,10 +61,7 @@ class ResidualModelJointEffort(ResidualModelAbstract):
         return -limit - self._first, limit - self._first
 
     def evaluate(self, instant: Instant) -> SX:
-        if instant.nu != self.actuation.nu:
-            raise InvalidArgumentError(
-                f"actuation: expected that of the model, with {instant.nu} controls, got one with {self.actuation.nu}"
-            )
+        check_controls(self.actuation, instant.nu)
         return SX(self._matrix() @ instant.u - self.reference)
 
     def derivative(self, instant: Instant) -> tuple[SX, SX]:

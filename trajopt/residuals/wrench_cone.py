@@ -12,6 +12,7 @@ from casadi import SX
 from trajopt.checks import check_array, check_flag, check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
+from trajopt.model.parameters import positive
 from trajopt.residuals.contact_force import ResidualModelForce
 from trajopt.residuals.friction_cone import check_facets, check_normal_force, friction_rows
 from trajopt.robots.placements import check_rotation
@@ -131,7 +132,7 @@ class ResidualModelContactWrenchCone(ResidualModelForce):
             raise InvalidArgumentError(f"cone: expected a WrenchCone, got {cone!r}")
         super().__init__(state, contact, cone.facets + 13, unit="N, N m")
         self.cone = cone
-        self.mu = self.parameter("mu", cone.mu, convert=lambda n, v: np.array(check_positive(n, v)))
+        self.mu = self.parameter("mu", cone.mu, convert=positive)
         self.box = self.parameter("box", cone.box, unit="m", convert=lambda _, v: check_box(v))
         self.rotation = self.parameter("rotation", cone.rotation, convert=check_rotation)
 

@@ -7,12 +7,14 @@ about -y: the first joint has its z axis along the world's -y.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 from trajopt.checks import check_positive, check_vector
 from trajopt.errors import InvalidArgumentError
+from trajopt.robots.bodies import add_body, add_tip
 from trajopt.robots.builtin_legged import small_biped, small_quadruped
 from trajopt.robots.builtin_limbs import four_limbs, four_limbs_geometry
 
@@ -43,11 +45,14 @@ def planar_arm(*, lengths: Sequence[float] = (0.5, 0.5), masses: Sequence[float]
     for i, (length, mass) in enumerate(zip(lengths, masses), start=1):
         rod = mass * length**2 / 12  # [kg m²]
         inertia = pin.Inertia(mass, np.array([length / 2, 0.0, 0.0]), np.diag([0.0, rod, rod]))
-        parent = _add_body(model, parent, pin.JointModelRZ(), placement, f"joint_{i}", f"link_{i}", inertia, np.pi)
+        more: dict[str, Any] = {"link": f"link_{i}", "limits": (-np.pi, np.pi)}
+        parent = add_body(model, parent, pin.JointModelRZ(), f"joint_{i}", inertia, at=placement, **more)
         placement = pin.SE3(np.eye(3), np.array([length, 0.0, 0.0]))
-    _add_tip(model, parent, placement, "tool")
-    _add_configuration(model, "stretched", np.zeros(model.nq))
-    _add_configuration(model, "elbow_up", np.array([np.pi / 2] + [-np.pi / 2 / max(1, model.nq - 1)] * (model.nq - 1)))
+    add_tip(model, parent, "tool", placement)
+    model.referenceConfigurations["stretched"] = np.zeros(model.nq)
+    model.referenceConfigurations["elbow_up"] = np.array(
+        [np.pi / 2] + [-np.pi / 2 / max(1, model.nq - 1)] * (model.nq - 1)
+    )
     return model
 
 
@@ -71,11 +76,11 @@ def double_pendulum(*, lengths: Sequence[float] = (0.5, 0.5), masses: Sequence[f
     parent, placement = 0, _X_ALONG_WORLD_DOWN
     for i, (length, mass) in enumerate(zip(lengths, masses), start=1):
         inertia = _point_mass(mass, length)
-        parent = _add_body(model, parent, pin.JointModelRZ(), placement, f"joint_{i}", f"link_{i}", inertia)
+        parent = add_body(model, parent, pin.JointModelRZ(), f"joint_{i}", inertia, at=placement, link=f"link_{i}")
         placement = pin.SE3(np.eye(3), np.array([length, 0.0, 0.0]))
-    _add_tip(model, parent, placement, "tip")
-    _add_configuration(model, "hanging", np.zeros(2))
-    _add_configuration(model, "upright", np.array([np.pi, 0.0]))
+    add_tip(model, parent, "tip", placement)
+    model.referenceConfigurations["hanging"] = np.zeros(2)
+    model.referenceConfigurations["upright"] = np.array([np.pi, 0.0])
     return model
 
 
@@ -98,12 +103,12 @@ def cart_pole(*, cart_mass: float = 1.0, pole_mass: float = 0.1, pole_length: fl
     model = pin.Model()
     model.name = "cart-pole"
     cart_body = pin.Inertia(cart_mass, np.zeros(3), np.zeros((3, 3)))
-    cart = _add_body(model, 0, pin.JointModelPX(), pin.SE3.Identity(), "cart", "cart_link", cart_body)
+    cart = add_body(model, 0, pin.JointModelPX(), "cart", cart_body)
     mass = _point_mass(pole_mass, pole_length)
-    pole = _add_body(model, cart, pin.JointModelRZ(), _X_ALONG_WORLD_DOWN, "pole", "pole_link", mass)
-    _add_tip(model, pole, pin.SE3(np.eye(3), np.array([pole_length, 0.0, 0.0])), "tip")
-    _add_configuration(model, "hanging", np.zeros(2))
-    _add_configuration(model, "upright", np.array([0.0, np.pi]))
+    pole = add_body(model, cart, pin.JointModelRZ(), "pole", mass, at=_X_ALONG_WORLD_DOWN)
+    add_tip(model, pole, "tip", (pole_length, 0.0, 0.0))
+    model.referenceConfigurations["hanging"] = np.zeros(2)
+    model.referenceConfigurations["upright"] = np.array([0.0, np.pi])
     return model
 
 
@@ -137,32 +142,3 @@ def _positive_pairs(lengths: Sequence[float], masses: Sequence[float] | None) ->
 
 def _point_mass(mass: float, distance: float) -> pin.Inertia:
     return pin.Inertia(mass, np.array([distance, 0.0, 0.0]), np.zeros((3, 3)))
-
-
-def _add_body(
-    model: pin.Model,
-    parent: int,
-    joint: pin.JointModel,
-    placement: pin.SE3,
-    joint_name: str,
-    link_name: str,
-    inertia: pin.Inertia,
-    limit: float = np.inf,
-) -> int:
-    """Adds a joint with one degree of freedom, its body and its frames; its position is within ±limit [rad or m]."""
-    unlimited = np.full(1, np.inf)
-    bound = np.full(1, limit)
-    index = model.addJoint(parent, joint, placement, joint_name, unlimited, unlimited, -bound, bound)
-    model.addJointFrame(index, -1)
-    model.appendBodyToJoint(index, inertia, pin.SE3.Identity())
-    model.addBodyFrame(link_name, index, pin.SE3.Identity(), -1)
-    return int(index)
-
-
-def _add_tip(model: pin.Model, joint: int, placement: pin.SE3, name: str) -> None:
-    parent_frame = model.getFrameId(model.names[joint])
-    model.addFrame(pin.Frame(name, joint, parent_frame, placement, pin.FrameType.OP_FRAME))
-
-
-def _add_configuration(model: pin.Model, name: str, q: np.ndarray) -> None:
-    model.referenceConfigurations[name] = q

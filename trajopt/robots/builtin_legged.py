@@ -7,11 +7,12 @@ Both robots are symmetric with respect to the x-z plane, joint by joint.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
-_BASE_NQ, _BASE_NV = 7, 6
+from trajopt.robots.bodies import add_body, add_tip, floating_base
 
 _JOINTS = {"x": pin.JointModelRX, "y": pin.JointModelRY, "z": pin.JointModelRZ}
 
@@ -50,11 +51,11 @@ def small_quadruped() -> pin.Model:
 
     In the configuration "standing" the feet are at z = 0, each below its hfe joint.
     """
-    model = _floating_base("small-quadruped", pin.Inertia.FromBox(6.0, 0.40, 0.20, 0.10))
+    model = floating_base("small-quadruped", pin.Inertia.FromBox(6.0, 0.40, 0.20, 0.10))
     rest = []
     for name, side, end in (("lf", 1, 1), ("lh", 1, -1), ("rf", -1, 1), ("rh", -1, -1)):
         foot = _add_leg(model, 1, name, _quadruped_leg(side, end))
-        _add_frame(model, foot, f"{name}_foot", (0.0, 0.0, -_QUADRUPED_LIMB))
+        add_tip(model, foot, f"{name}_foot", (0.0, 0.0, -_QUADRUPED_LIMB))
         rest += [0.0, end * _QUADRUPED_BEND, -2 * end * _QUADRUPED_BEND]
     height = 2 * _QUADRUPED_LIMB * np.cos(_QUADRUPED_BEND)
     model.referenceConfigurations["standing"] = np.array([0.0, 0.0, height, 0.0, 0.0, 0.0, 1.0, *rest])
@@ -90,10 +91,10 @@ def small_biped() -> pin.Model:
 
     In the configuration "half_sitting" the soles are flat on z = 0 and the knees bent by 0.8 rad.
     """
-    model = _floating_base("small-biped", pin.Inertia.FromBox(8.4, 0.15, 0.22, 0.30), above=0.14)
+    model = floating_base("small-biped", pin.Inertia.FromBox(8.4, 0.15, 0.22, 0.30), above=0.14)
     for name, side in (("left", 1), ("right", -1)):
         foot = _add_leg(model, 1, name, _biped_leg(side))
-        _add_frame(model, foot, f"{name}_sole", (_BIPED_TOE, 0.0, -_BIPED_ANKLE))
+        add_tip(model, foot, f"{name}_sole", (_BIPED_TOE, 0.0, -_BIPED_ANKLE))
     height = 2 * _BIPED_LIMB * np.cos(_BIPED_BEND) + _BIPED_ANKLE
     leg = [0.0, 0.0, -_BIPED_BEND, 2 * _BIPED_BEND, -_BIPED_BEND, 0.0]
     model.referenceConfigurations["half_sitting"] = np.array([0.0, 0.0, height, 0.0, 0.0, 0.0, 1.0, *leg, *leg])
@@ -140,35 +141,10 @@ def _turned(limits: tuple[float, float], sign: int) -> tuple[float, float]:
     return limits if sign > 0 else (-limits[1], -limits[0])
 
 
-def _floating_base(name: str, body: pin.Inertia, *, above: float = 0.0) -> pin.Model:
-    """A model with the free flyer "root_joint" and the body "base_link", whose centre is `above` the joint [m]."""
-    model = pin.Model()
-    model.name = name
-    base = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "root_joint")
-    model.addJointFrame(base, 0)
-    model.appendBodyToJoint(base, body, pin.SE3(np.eye(3), np.array([0.0, 0.0, above])))
-    model.addBodyFrame("base_link", base, pin.SE3.Identity(), -1)
-    lower, upper = model.lowerPositionLimit, model.upperPositionLimit
-    lower[:_BASE_NQ], upper[:_BASE_NQ] = -1.0, 1.0  # range for pin.randomConfiguration; states ignore these limits
-    model.lowerPositionLimit, model.upperPositionLimit = lower, upper
-    assert model.nv == _BASE_NV
-    return model
-
-
 def _add_leg(model: pin.Model, parent: int, leg: str, links: list[_Link]) -> int:
     """Adds the links of a leg, each below the one before; returns the index of the last joint."""
     for link in links:
-        placement = pin.SE3(np.eye(3), np.array(link.offset))
-        bounds = (np.full(1, value) for value in (link.effort, link.speed, *link.limits))
-        joint = model.addJoint(parent, _JOINTS[link.axis](), placement, f"{leg}_{link.name}", *bounds)
-        model.addJointFrame(joint, -1)
-        model.appendBodyToJoint(joint, link.body, pin.SE3(np.eye(3), np.array(link.lever)))
-        model.addBodyFrame(f"{leg}_{link.name}_link", joint, pin.SE3.Identity(), -1)
-        parent = joint
-    return int(parent)
-
-
-def _add_frame(model: pin.Model, joint: int, name: str, position: tuple[float, float, float]) -> None:
-    parent_frame = model.getFrameId(model.names[joint])
-    placement = pin.SE3(np.eye(3), np.array(position))
-    model.addFrame(pin.Frame(name, joint, parent_frame, placement, pin.FrameType.OP_FRAME))
+        bounds: dict[str, Any] = {"limits": link.limits, "effort": link.effort, "speed": link.speed}
+        joint, name = _JOINTS[link.axis](), f"{leg}_{link.name}"
+        parent = add_body(model, parent, joint, name, link.body, at=link.offset, lever=link.lever, **bounds)
+    return parent

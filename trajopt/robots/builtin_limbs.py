@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import coal
 import numpy as np
 import pinocchio as pin
 
 from trajopt.errors import InvalidArgumentError
+from trajopt.robots.bodies import add_body, add_tip, floating_base
 
 _LENGTHS = (0.10, 0.15, 0.15, 0.15, 0.15, 0.12, 0.15)  # of the links of a limb, from the hip outwards [m]
 _MASSES = (3.0, 3.0, 2.5, 2.5, 2.0, 1.5, 1.0)  # of these links [kg]
@@ -15,7 +18,7 @@ _AXES = (pin.JointModelRZ, pin.JointModelRY, pin.JointModelRX, pin.JointModelRY,
          pin.JointModelRX)  # of these joints  # fmt: skip
 _TRUNK = (0.50, 0.40, 0.20)  # sides of the trunk [m]
 _TRUNK_MASS = 40.0  # [kg]
-_EFFORT, _SPEED, _ANGLE = 300.0, 4.0, np.pi  # limits of every joint [N m, rad/s, rad]
+_BOUNDS = {"limits": (-np.pi, np.pi), "effort": 300.0, "speed": 4.0}  # of every joint [rad, N m, rad/s]
 
 _HIPS = {"limb1": (1, -1), "limb2": (-1, -1), "limb3": (-1, 1), "limb4": (1, 1)}
 """Corner of the trunk at which a limb sits, as signs of x and y."""
@@ -34,17 +37,9 @@ def four_limbs() -> pin.Model:
 
     In the configuration "standing" each limb goes down, outwards and down again, and the feet are on z = 0.
     """
-    model = pin.Model()
-    model.name = "four-limbs"
-    base = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "root_joint")
-    model.addJointFrame(base, 0)
-    model.appendBodyToJoint(base, pin.Inertia.FromBox(_TRUNK_MASS, *_TRUNK), pin.SE3.Identity())
-    model.addBodyFrame("trunk", base, pin.SE3.Identity(), -1)
-    lower, upper = model.lowerPositionLimit, model.upperPositionLimit
-    lower[:7], upper[:7] = -1.0, 1.0  # range for pin.randomConfiguration; states ignore these limits
-    model.lowerPositionLimit, model.upperPositionLimit = lower, upper
+    model = floating_base("four-limbs", pin.Inertia.FromBox(_TRUNK_MASS, *_TRUNK), link="trunk")
     for name, corner in _HIPS.items():
-        _add_limb(model, base, name, corner)
+        _add_limb(model, 1, name, corner)
     model.referenceConfigurations["standing"] = _standing(model)
     return model
 
@@ -77,15 +72,11 @@ def _mount(corner: tuple[int, int]) -> pin.SE3:
 def _add_limb(model: pin.Model, base: int, name: str, corner: tuple[int, int]) -> None:
     parent, placement = base, _mount(corner)
     for number, (axis, length, mass) in enumerate(zip(_AXES, _LENGTHS, _MASSES), start=1):
-        bounds = (np.full(1, value) for value in (_EFFORT, _SPEED, -_ANGLE, _ANGLE))
-        parent = model.addJoint(parent, axis(), placement, f"{name}_joint{number}", *bounds)
-        model.addJointFrame(parent, -1)
-        rod = pin.SE3(_Z_ALONG_X, np.array([length / 2, 0.0, 0.0]))
-        model.appendBodyToJoint(parent, pin.Inertia.FromCylinder(mass, _RADIUS, length), rod)
-        model.addBodyFrame(f"{name}_link{number}", parent, pin.SE3.Identity(), -1)
+        rod, middle = pin.Inertia.FromCylinder(mass, _RADIUS, length), np.array([length / 2, 0.0, 0.0])
+        more: dict[str, Any] = {"lever": pin.SE3(_Z_ALONG_X, middle), "link": f"{name}_link{number}", **_BOUNDS}
+        parent = add_body(model, parent, axis(), f"{name}_joint{number}", rod, at=placement, **more)
         placement = pin.SE3(np.eye(3), np.array([length, 0.0, 0.0]))
-    frame = pin.Frame(f"{name}_foot", parent, model.getFrameId(model.names[parent]), placement, pin.FrameType.OP_FRAME)
-    model.addFrame(frame)
+    add_tip(model, parent, f"{name}_foot", placement)
 
 
 def _standing(model: pin.Model) -> np.ndarray:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from trajopt.actions.base import ActionModelAbstract
@@ -11,12 +9,10 @@ from trajopt.actions.expression import ActionModelExpression
 from trajopt.kernels import KernelCall, ParallelCalls, Reduction, blocks_of, compile_together, kernel, lane_count, rows
 from trajopt.shooting import programs
 from trajopt.shooting.arrays import padded
+from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.kinds import by_class
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.shooting.evaluator import Evaluator
 
 
 class Retraction:

@@ -10,9 +10,8 @@ from casadi import SX
 
 from trajopt.checks import check_texts
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
-from trajopt.model.parameters import Parameter
+from trajopt.model.parameters import Parameter, positive
 from trajopt.robots import Robot
-from trajopt.simulator.contact import positive
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -19,12 +18,12 @@ from trajopt.checks import (
     check_finite,
     check_instance,
     check_non_negative,
-    check_positive,
     check_text,
 )
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.errors import InvalidArgumentError
 from trajopt.model.base import Model
+from trajopt.model.parameters import non_negative
 from trajopt.robots import Robot
 from trajopt.simulator.laws import LawAbstract, PyramidLaw
 from trajopt.simulator.surfaces import SurfaceAbstract, check_surface
@@ -140,10 +139,10 @@ class MDPContact(SimulatorContactAbstract):
         if self.exponent < 1:
             raise InvalidArgumentError(f"exponent: expected a number >= 1, got {exponent!r}; 3 makes steps C²")
         self.law = PyramidLaw(check_count("rays", rays, least=3, most=64))
-        self._friction = self.parameter("friction", friction, convert=_non_negative)
+        self._friction = self.parameter("friction", friction, convert=non_negative)
         self.rests = strength is None  # its simulator knows the weight
         first = 0.0 if strength is None else strength
-        self._strength = self.parameter("strength", first, unit="N/m^exponent", convert=_non_negative)
+        self._strength = self.parameter("strength", first, unit="N/m^exponent", convert=non_negative)
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -223,15 +222,6 @@ def _power(depth: SX, exponent: float) -> SX:
     for _ in range(int(exponent) - 1):
         value = value * depth
     return value
-
-
-def _non_negative(argument: str, value: Any) -> Reals:
-    return np.array(check_non_negative(argument, value))
-
-
-def positive(argument: str, value: Any) -> Reals:
-    """A positive number as an array."""
-    return np.array(check_positive(argument, value))
 
 
 def resting_strength(robot: Robot, rays: int, exponent: float) -> float:

@@ -17,6 +17,7 @@ Source: Mehrotra, SIAM J. Optimization 2, 1992, for the predictor; the seed's RE
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import casadi as ca
@@ -127,7 +128,7 @@ def coupled(inertia: SX, F: SX) -> SX:
 def start_function(laws: Sequence[LawAbstract]) -> ca.Function:
     """(Λ, u, values of the laws) -> the first (w, s, z, y), see `LawAbstract.start`."""
     b = Barrier(laws)
-    inertia = [b.inertia[i, i] for i in _blocks(laws)]
+    inertia = [b.inertia[i, i] for i in _blocks([law.size for law in laws])]
     given = zip(laws, b.of_laws(b.law), b.of_impulses(b.free), inertia)
     starts = [law.start(values, u, block) for law, values, u, block in given]
     w, s = (ca.vertcat(SX(0, 1), *[start[i] for start in starts]) for i in (0, 1))
@@ -251,19 +252,11 @@ def _fastest(rates: Sequence[SX]) -> tuple[SX, SX]:
 
 
 def _parts(column: SX, sizes: Sequence[int]) -> list[SX]:
-    parts, first = [], 0
-    for size in sizes:
-        parts.append(column[first : first + size])
-        first += size
-    return parts
+    return [column[block] for block in _blocks(sizes)]
 
 
-def _blocks(laws: Sequence[LawAbstract]) -> list[slice]:
-    blocks, first = [], 0
-    for law in laws:
-        blocks.append(slice(first, first + law.size))
-        first += law.size
-    return blocks
+def _blocks(sizes: Sequence[int]) -> list[slice]:
+    return [slice(first, end) for first, end in itertools.pairwise([0, *itertools.accumulate(sizes)])]
 
 
 def solve_steps(

@@ -18,7 +18,7 @@ from trajopt.dynamics.friction import SmoothFriction
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
 from trajopt.model.base import Model
-from trajopt.model.parameters import Parameter, ParameterLayout
+from trajopt.model.parameters import Parameter, ParameterLayout, positive
 from trajopt.robots import Robot
 from trajopt.simulator.black_box import BlackBoxColumns, told_name
 from trajopt.simulator.bodies import body_masses
@@ -26,7 +26,6 @@ from trajopt.simulator.contact import (
     MDPContact,
     SimulatorContactAbstract,
     Touch,
-    positive,
     resting_strength,
     weight_of,
 )

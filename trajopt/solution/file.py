@@ -44,6 +44,11 @@ def write(path: str | Path, solution: Solution) -> Path:
     described = written(solution, arrays)
     facts = {"format": FORMAT, "status": solution.status.name, **{name: getattr(solution, name) for name in _FACTS}}
     facts["compile_seconds"] = solution.compile_seconds
+    return write_arrays(path, facts, described, arrays)
+
+
+def write_arrays(path: Path, facts: dict[str, Any], described: str, arrays: dict[str, Any]) -> Path:
+    """Writes facts, a description and arrays to a file; returns its path."""
     try:
         with replacing(path) as file:
             np.savez_compressed(file, facts=np.array(json.dumps(facts)), description=np.array(described), **arrays)

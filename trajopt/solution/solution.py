@@ -315,5 +315,22 @@ class Solution(DescribedMotion):
         return dataclasses.replace(solution, problem=problem)
 
 
+def motion_solution(
+    problem: ShootingProblem, xs: Reals, us: Reals, *, solver: str, cost: float = float("nan")
+) -> Solution:
+    """A motion that no solver has found, as a solution.
+
+    Args:
+        problem: Its problem.
+        xs: States (T + 1, nx).
+        us: Controls (T, nu).
+        solver: Where it comes from.
+        cost: Its cost, where that is known [cost].
+    """
+    effort: dict[str, Any] = {"status": SolverStatus.CONVERGED, "iterations": 0, "history": (), "seconds": 0.0}
+    own: dict[str, Any] = {"problem": problem, "x0": problem.x0, "parameters": problem.parameter_values()}
+    return Solution(xs=xs, us=us, cost=cost, solver=solver, **effort, **own)
+
+
 def _without_problem() -> InvalidArgumentError:
     return InvalidArgumentError("problem: this solution was loaded without one; use Solution.load(path, problem)")

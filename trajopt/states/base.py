@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
@@ -15,14 +15,12 @@ from casadi import SX
 from trajopt.checks import all_finite, check_array, check_count
 from trajopt.errors import ImmutableError, InvalidArgumentError, shown
 from trajopt.objects.attributes import ExplainsAttributes
+from trajopt.robots import Robot
 from trajopt.robots.placements import NORM_TOLERANCE
 from trajopt.states import derived
 from trajopt.states.arguments import check_names, check_tangent_bounds
 from trajopt.states.sampling import random_generator, uniform_within
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.robots import Robot
 
 Which = Literal["both", "first", "second"]
 

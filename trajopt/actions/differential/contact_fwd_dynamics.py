@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import casadi as ca
-import numpy as np
 from casadi import SX
 
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.differential.robot_parts import check_parts
 from trajopt.actions.expansion import Stage, StageExpansion
 from trajopt.actuation.base import ActuationModelAbstract
-from trajopt.checks import check_non_negative
 from trajopt.constraints.constraint_stack import ConstraintStack
 from trajopt.contacts.contact_node import ContactNode
 from trajopt.contacts.implicit_steps import lead_on
-from trajopt.contacts.redundancy import check_independent, statics
+from trajopt.contacts.redundancy import check_independent, rest_forces
 from trajopt.contacts.stack import ContactStack
 from trajopt.costs.cost_stack import CostStack
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parameters import Parameter
+from trajopt.model.parameters import Parameter, non_negative
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
@@ -83,9 +81,7 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
             upper=actuation.upper,
             control_names=actuation.names,
         )
-        self.damping = self.parameter(
-            "damping", damping, unit="1/kg", convert=lambda name, value: np.array(check_non_negative(name, value))
-        )
+        self.damping = self.parameter("damping", damping, unit="1/kg", convert=non_negative)
         if not damping > 0:
             check_independent(self, contacts, "damping")
 
@@ -150,8 +146,4 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """u of the smallest (u, λ) with B u + Jᵀ λ = g(q), for the active contacts, shape (nu,) [N m, N]."""
-        values = {name: p.default for name, p in self.contacts.parameters().items()} | dict(parameters or {})
-        active = [float(values[key]) for key in self.contacts.active_names().values()]
-        gravity, jacobian = statics(self, self.contacts).evaluate(x, active)
-        columns = np.hstack([self.actuation.matrix, jacobian.T])
-        return np.asarray((np.linalg.pinv(columns) @ gravity.ravel())[: self.nu], dtype=np.float64)
+        return rest_forces(self, self.contacts, self.actuation.matrix, x, parameters)[: self.nu]

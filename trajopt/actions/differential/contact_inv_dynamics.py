@@ -10,15 +10,15 @@ from casadi import SX
 
 from trajopt.actions.differential.inv_dynamics import DifferentialActionModelInvDynamicsAbstract
 from trajopt.actuation.base import ActuationModelAbstract
-from trajopt.checks import check_non_negative
 from trajopt.constraints.constraint_stack import ConstraintStack
-from trajopt.contacts.redundancy import check_independent, statics
+from trajopt.contacts.redundancy import check_independent, rest_forces
 from trajopt.contacts.stack import ContactStack
 from trajopt.costs.cost_stack import CostStack
 from trajopt.dynamics.falling import frame_motions
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
+from trajopt.model.parameters import non_negative
 from trajopt.model.programs import kept
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
@@ -62,9 +62,7 @@ class DifferentialActionModelContactInvDynamics(DifferentialActionModelInvDynami
         damping: float = 0.0,
         friction: SmoothFriction | str | None = None,
     ) -> None:
-        self.damping = self.parameter(
-            "damping", damping, unit="1/kg", convert=lambda name, value: np.array(check_non_negative(name, value))
-        )
+        self.damping = self.parameter("damping", damping, unit="1/kg", convert=non_negative)
         super().__init__(state, actuation, contacts, costs, constraints=constraints, friction=friction)
         if not damping > 0:
             check_independent(self, contacts, "damping")
@@ -75,11 +73,7 @@ class DifferentialActionModelContactInvDynamics(DifferentialActionModelInvDynami
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         """(0, f): forces of the smallest (τ, λ) with B τ + Jᵀ λ = g(q), for the active contacts, shape (nu,)."""
-        values = {name: p.default for name, p in self.contacts.parameters().items()} | dict(parameters or {})
-        active = [float(values[key]) for key in self.contacts.active_names().values()]
-        gravity, jacobian = statics(self, self.contacts).evaluate(x, active)
-        columns = np.hstack([self.actuation.matrix, jacobian.T])
-        multipliers = (np.linalg.pinv(columns) @ gravity.ravel())[self.actuation.nu :]
+        multipliers = rest_forces(self, self.contacts, self.actuation.matrix, x, parameters)[self.actuation.nu :]
         forces = kept(self, "forces", self._build_forces).evaluate(x, multipliers)[0].ravel()
         return np.concatenate([np.zeros(self.state.nv), forces])
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.advice.constraints import MOST, runs
 from trajopt.analysis.constraints import TOUCH
+from trajopt.solution.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
 
 _BOX_SOLVERS = ("SolverBoxDDP", "SolverBoxFDDP")
 

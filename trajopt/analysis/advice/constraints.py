@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.constraints import HELD, ConstraintRows, violated_at_start
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+from trajopt.solution.solution import Solution
 
 MOST = 8
 """Number of constraints that are listed."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trajopt.errors import TrajoptError
+from trajopt.solution.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
 
 RECENT = 10
 """Number of iterations that are looked at; half of them must have had such trials."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,9 +25,7 @@ from trajopt.analysis.constraints import HELD
 from trajopt.analysis.report import tipping_words, tips
 from trajopt.solution.record import SolverStatus
 from trajopt.solution.seconds import time_words
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+from trajopt.solution.solution import Solution
 
 MOST_LIMITS = 8
 """Number of exceeded limits that are listed."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +12,7 @@ from trajopt.analysis.advice.neglected_curvature import left_out
 from trajopt.analysis.constraints import HELD
 from trajopt.errors import TrajoptError
 from trajopt.solution.record import IterationRecord
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+from trajopt.solution.solution import Solution
 
 SHORT = 0.25
 """Step length up to which steps count as short [-]."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from trajopt.costs.cost_stack import CostTerm
 from trajopt.residuals.multibody import ResidualModelMultibody
+from trajopt.solution.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
 
 LEFT = 0.1  # part of the first distance that counts as missed [-]
 LEAST = 0.02  # distance that counts as missed [m]

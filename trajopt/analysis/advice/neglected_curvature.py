@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,10 +11,8 @@ from trajopt.analysis.costates import adjoint
 from trajopt.shooting import inspection
 from trajopt.shooting.problem import ShootingProblem
 from trajopt.shooting.values import ProblemDerivatives
+from trajopt.solution.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
 
 STEP = 1e-3  # largest change of a state, or of a control beside the largest one, by which second differences are taken
 

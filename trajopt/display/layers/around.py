@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,8 @@ from trajopt.display.layers.known import film, size_of
 from trajopt.plotting.obstacles import check_obstacles
 from trajopt.plotting.scene import DARK, SceneLines
 from trajopt.plotting.style import PALETTE
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 _LINE = 3.0  # width of lines [pixel]
 
@@ -38,9 +36,7 @@ class Around(Layer):
         super().__init__(scene, solution, name)
         pairs = np.concatenate([np.zeros((0, 2, 3)), *(segments(np.asarray(line)) for line in lines)])
         if len(pairs):
-            scene.add_line_segments(
-                f"{name}/lines", pairs.astype(np.float32), rgb(DARK), thickness=_LINE, thickness_units="screen"
-            )
+            self.add_lines("lines", pairs.astype(np.float32), rgb(DARK), _LINE)
         tall = float(film(solution).skeleton.points[..., 2].max()) + size_of(film(solution))
         look: dict[str, Any] = {"opacity": 0.55}
         for i, (x, y, z, radius) in enumerate(bodies.tolist()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +13,8 @@ from trajopt.display.layers.drawing import closed, disc, fan, merged, rgb, segme
 from trajopt.display.layers.known import film, size_of
 from trajopt.plotting.ground import ground_level
 from trajopt.plotting.style import BLUE, GREY, RAMP, RED
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 _BALL, _PRINT = 0.03, 0.025  # radii of the centre of mass and of a foothold, in sizes of the robot [-]
 _ABOVE = 0.003  # height above the ground of what lies on it, in sizes of the robot [-]
@@ -37,12 +35,11 @@ class CentreOfMass(Layer):
         flat: dict[str, Any] = {"side": "double", "cast_shadow": False, "receive_shadow": False}
         self._shadow = scene.add_mesh_simple(f"{name}/projection", *fan(spot), color=rgb(BLUE), **flat)
         self._pressure = scene.add_mesh_simple(f"{name}/pressure", *fan(0.8 * spot), color=rgb(RED), **flat)
-        line: dict[str, Any] = {"thickness": _LINE, "thickness_units": "screen"}
-        self._plumb = scene.add_line_segments(f"{name}/plumb", np.zeros((1, 2, 3)), rgb(BLUE), **line)
-        scene.add_line_segments(f"{name}/path", segments(motion.com), rgb(BLUE), **line)
+        self._plumb = self.add_lines("plumb", np.zeros((1, 2, 3)), rgb(BLUE), _LINE)
+        self.add_lines("path", segments(motion.com), rgb(BLUE), _LINE)
         asked = segments(motion.com_references)
         if len(asked):
-            scene.add_line_segments(f"{name}/asked", asked, rgb(GREY), **line)
+            self.add_lines("asked", asked, rgb(GREY), _LINE)
         self.at(0.0)
 
     def projection(self, time: float) -> Reals:
@@ -82,10 +79,7 @@ class SupportPolygons(Layer):
                 continue
             corners = np.concatenate([foot.positions[phase.first] + foot.outline[phase.first] for foot in feet])
             around = _raised(convex_hull(corners[:, :2]), corners, lift)
-            edge = scene.add_line_segments(
-                f"{name}/{i}/edge", closed(around), rgb(RAMP[2]), thickness=_LINE, thickness_units="screen"
-            )
-            handles = [edge]
+            handles = [self.add_lines(f"{i}/edge", closed(around), rgb(RAMP[2]), _LINE)]
             if len(around) > 2:
                 look: dict[str, Any] = {"side": "double", "opacity": 0.35, "cast_shadow": False}
                 area = scene.add_mesh_simple(f"{name}/{i}/area", *fan(around), color=rgb(RAMP[1]), **look)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 
 class Layer(ABC):
@@ -29,6 +28,11 @@ class Layer(ABC):
     def __init__(self, scene: Any, solution: Solution, name: str) -> None:
         self.scene, self.solution, self.name = scene, solution, name
         self._root = scene.add_frame(name, show_axes=False)
+
+    def add_lines(self, name: str, pairs: npt.NDArray[Any], color: Any, width: float) -> Any:
+        """Adds lines between pairs of points (n, 2, 3) [m], of a width on the screen [pixel]."""
+        path = f"{self.name}/{name}"
+        return self.scene.add_line_segments(path, pairs, color, thickness=width, thickness_units="screen")
 
     @abstractmethod
     def at(self, time: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -13,10 +13,8 @@ from trajopt.display.layers.drawing import hull, quaternion, rgb, turned_up
 from trajopt.display.layers.known import beads, film, has_place
 from trajopt.display.layers.vehicles import build_vehicle
 from trajopt.plotting.style import GREY, PALETTE, RAMP
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 _BONE, _JOINT = 0.025, 0.06  # radii of a rod and of the ball at its end, in lengths of the longest one [-]
 _CART = (0.5, 0.3, 0.22)  # sides of a cart, in lengths of the longest rod [-]
@@ -121,8 +119,7 @@ class Beads(Layer):
         self._beads, self._rails, self._names = [], [], []
         for i, (coordinate, unit) in enumerate(zip(solution.coordinate_names, solution.coordinate_units)):
             self._beads.append(scene.add_icosphere(f"{name}/{i}/bead", 1.0, rgb(PALETTE[i % len(PALETTE)])))
-            line: dict[str, Any] = {"thickness": 2.0, "thickness_units": "screen"}
-            self._rails.append(scene.add_line_segments(f"{name}/{i}/rail", np.zeros((1, 2, 3)), rgb(GREY), **line))
+            self._rails.append(self.add_lines(f"{i}/rail", np.zeros((1, 2, 3)), rgb(GREY), 2.0))
             words = coordinate if unit in ("", "-") else f"{coordinate} [{unit}]"
             self._names.append(scene.add_label(f"{name}/{i}/name", words, anchor="center-right"))
         self.follow(solution.xs)

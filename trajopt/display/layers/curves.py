@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,8 @@ from trajopt.display.layers.base import Panel
 from trajopt.display.layers.known import film
 from trajopt.errors import TrajoptError
 from trajopt.plotting.style import GREY, PALETTE
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 _STEPS = 200  # places of the line at the present time, so that a page is not drawn anew for nothing [-]
 _ROOM = 0.06  # above and below the curves, in their range [-]

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pinocchio as pin
 
+from trajopt.plotting.solids import outer_faces
 from trajopt.plotting.style import RAMP
 from trajopt.types import Ints, Reals
 
@@ -121,11 +122,4 @@ def merged(meshes: list[tuple[Reals, Ints]]) -> tuple[Reals, Ints]:
 
 def hull(points: Reals) -> tuple[Reals, Ints]:
     """Mesh of the convex hull of points (n, 3)."""
-    from scipy.spatial import ConvexHull
-
-    found = ConvexHull(points)
-    faces = found.simplices.copy()
-    a, b, c = (points[faces[:, i]] for i in range(3))
-    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), found.equations[:, :3]) < 0
-    faces[inward] = faces[inward][:, ::-1]
-    return np.asarray(points), np.asarray(faces, dtype=np.int64)
+    return np.asarray(points), np.asarray(outer_faces(points), dtype=np.int64)

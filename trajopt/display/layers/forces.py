@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +11,8 @@ from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import cone, mixed, rgb, turned_up
 from trajopt.display.layers.known import film, size_of
 from trajopt.plotting.style import GREEN, RED
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 _SHAFT, _HEAD = 0.012, 0.03  # radii of an arrow, in sizes of the robot [-]
 _FORCE = (190, 20, 30)  # darker than the red of pictures, which light turns into yellow

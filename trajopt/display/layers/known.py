@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trajopt.analysis.basics import time_axis
 from trajopt.plotting.film import KNOT, Film, body_of, film_of, filmed
 from trajopt.robots.skeleton import Skeleton
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 _FILMS: dict[int, Film] = {}  # by the id of a solution that lives
 _APART = 0.25  # from one rail of beads to the next, in the largest way of a bead [-]
@@ -68,11 +65,6 @@ def _film_of_beads(solution: Solution) -> Film:
     return filmed(
         Skeleton(points=places, bones=(), sliders=range(places.shape[1])),
         None,
-        facing=None,
         times=abscissa if label.startswith("time") else KNOT * abscissa,
         label=label,
-        axes=np.zeros((len(places), 0, 2, 3)),
-        trails=(),
-        goals=(),
-        obstacles=np.zeros((0, 4)),
     )

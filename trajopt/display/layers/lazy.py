@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from trajopt.display.layers.base import Layer, LayerKind
 from trajopt.errors import TrajoptError
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 _LOG = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from trajopt.analysis.constraints import ConstraintRows, constraint_rows
 from trajopt.display.layers.base import Panel
 from trajopt.display.layers.known import film
 from trajopt.plotting.style import GREEN, PALETTE, RED
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
+from trajopt.solution import Solution
 
 _COLORS = {"violated": RED, "at its bound": PALETTE[4], "free": GREEN, "holds": GREEN}
 _MOST = 10  # constraints in the table [-]

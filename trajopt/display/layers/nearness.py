@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -14,10 +14,8 @@ from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import Color, mixed, torus, turned_up
 from trajopt.display.layers.known import film, size_of
 from trajopt.display.timeline import Timeline
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 FREE, NEAR, LIMIT = (120, 120, 120), (245, 190, 0), (215, 25, 30)
 """Colours of what is far from its limit, near it, and at it."""
@@ -58,8 +56,7 @@ class MarginsInScene(Layer):
         self.approaches, self._reach = approaches_of(solution), _REACH * size
         self._sizes = size * np.array([_JOINT] * len(self.joints) + [_FOOT] * len(self.feet), dtype=np.float32)
         self._rings = self._add_rings() if len(self._sizes) else None
-        look: dict[str, Any] = {"thickness": _LINE, "thickness_units": "screen"}
-        self._lines = scene.add_line_segments(f"{name}/lines", np.zeros((1, 2, 3)), FREE, **look)
+        self._lines = self.add_lines("lines", np.zeros((1, 2, 3)), FREE, _LINE)
         self.at(0.0)
 
     def _add_rings(self) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,8 @@ from trajopt.display.layers.drawing import fan, rgb, turned_up
 from trajopt.display.layers.known import film, size_of
 from trajopt.plotting.style import PALETTE
 from trajopt.simulator import Plane
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 _EARTH = (150, 138, 115)
 _LOOK: dict[str, Any] = {"opacity": 0.55}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,8 @@ from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import quaternion, ramp, rgb
 from trajopt.display.layers.known import film, has_place, size_of, trails_of
 from trajopt.plotting.style import RED
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 _LINE = 3.0  # width of paths [pixel]
 _STAR, _AXIS = 0.03, 0.12  # radius of a goal, and length of its axes, in sizes of the body [-]
@@ -28,13 +26,8 @@ class Paths(Layer):
         super().__init__(scene, solution, name)
         self._trails = trails_of(solution)
         shades = np.tile(np.array(ramp(len(solution.xs) - 1)), (len(self._trails), 1))
-        self._line = scene.add_line_segments(
-            f"{name}/lines",
-            self._segments(),
-            np.repeat(shades[:, None], 2, axis=1).astype(np.uint8),
-            thickness=_LINE,
-            thickness_units="screen",
-        )
+        colors = np.repeat(shades[:, None], 2, axis=1).astype(np.uint8)
+        self._line = self.add_lines("lines", self._segments(), colors, _LINE)
 
     def _segments(self) -> Reals:
         """Segments (n, 2, 3) of all paths."""

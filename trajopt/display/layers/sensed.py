@@ -75,10 +75,9 @@ class Scans(Layer):
         self._film, self._scans, self._shown = film(solution), scans, -1
         reach = max(scan.most for scan in scans)
         self._rise = _RISE * reach
-        line: dict[str, Any] = {"thickness_units": "screen"}
         none = np.zeros((1, 2, 3), dtype=np.float32)
-        self._beams = scene.add_line_segments(f"{name}/beams", none, (250, 190, 170), thickness=1.0, **line)
-        self._wall = scene.add_line_segments(f"{name}/wall", none, rgb(GREEN), thickness=4.0, **line)
+        self._beams = self.add_lines("beams", none, (250, 190, 170), 1.0)
+        self._wall = self.add_lines("wall", none, rgb(GREEN), 4.0)
         look: dict[str, Any] = {"point_size": _DOT * reach, "point_shape": "circle", "point_shading": "flat"}
         self._hits = scene.add_point_cloud(f"{name}/hits", none[0, :1], rgb(RED), precision="float32", **look)
         self.at(0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.ellipses import MOST
 from trajopt.plotting.spread import Ellipsoids, ellipsoids_of
 from trajopt.plotting.style import BLUE, RED
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
+from trajopt.solution import Solution
 
 _THIN = 2e-3  # half thickness at least of what is flat, in sizes of the body [-]
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from trajopt.display.layers.drawing import Color, rgb, turned_up
 from trajopt.display.layers.known import film, size_of
 from trajopt.plotting.style import PALETTE, RAMP
+from trajopt.solution import Solution
 from trajopt.types import Reals
-
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
 
 _PART = 0.1  # half length of a body of unknown size, in sizes of its motion [-]
 _DARK, _RED = rgb("#333333"), rgb(PALETTE[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import numpy as np
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import patterns
-from trajopt.kernels.expression import Expression
+from trajopt.kernels.expression import Code, Expression
 from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.steps.base import Array, Known, PatternOf, Step
 
@@ -19,9 +20,46 @@ if TYPE_CHECKING:
     from trajopt.kernels.program import Program
 
 
+class CodeCall(Step):
+    """Calls one function. Structural zeros of what it returns are written only where somebody reads them."""
+
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+
+    @property
+    @abstractmethod
+    def function(self) -> Code:
+        """The function."""
+
+    @property
+    def reads(self) -> tuple[Array, ...]:
+        return self.inputs
+
+    @property
+    def writes(self) -> tuple[Array, ...]:
+        return self.outputs
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        return (self.function.digest, *(a.number for a in (*self.inputs, *self.outputs)))
+
+    @property
+    def functions(self) -> tuple[Code, ...]:
+        return (self.function,)
+
+    def patterns(self, pattern_of: PatternOf) -> Mapping[Array, patterns.Pattern]:
+        return {a: mask for a, mask in zip(self.outputs, self.function.outputs) if not mask.all()}
+
+    def write(self, writer: EntryWriter) -> None:
+        for array in self.outputs:
+            writer.clear(array)
+        arrays = (*self.inputs, *self.outputs)
+        writer.call(writer.function(self.function, len(arrays)), *arrays, writer.spill)
+
+
 @dataclass(frozen=True)
-class Call(Step):
-    """Calls an expression. Structural zeros of what it returns are written only where somebody reads them.
+class Call(CodeCall):
+    """Calls an expression.
 
     Attributes:
         joins: Whether optimised code may join it to the call before, see `trajopt.kernels.joined`.
@@ -48,27 +86,12 @@ class Call(Step):
         return cls(expression, inputs, tuple(program.array(*mask.shape) for mask in expression.outputs), joins)
 
     @property
-    def reads(self) -> tuple[Array, ...]:
-        return self.inputs
-
-    @property
-    def writes(self) -> tuple[Array, ...]:
-        return self.outputs
-
-    @property
-    def content(self) -> tuple[object, ...]:
-        return (self.expression.digest, *(a.number for a in (*self.inputs, *self.outputs)))
+    def function(self) -> Expression:
+        return self.expression
 
     @property
     def work(self) -> int:
         return self.expression.instructions
-
-    @property
-    def functions(self) -> tuple[Expression, ...]:
-        return (self.expression,)
-
-    def patterns(self, pattern_of: PatternOf) -> Mapping[Array, patterns.Pattern]:
-        return {a: mask for a, mask in zip(self.outputs, self.expression.outputs) if not mask.all()}
 
     def zeros_read(self, pattern_of: PatternOf) -> Iterable[Array]:
         for array, mask in zip(self.inputs, self.expression.inputs):
@@ -78,12 +101,6 @@ class Call(Step):
     def evaluate(self, known: Known, numbers: Numbers) -> None:
         results = numbers.call(self.expression, [known[a.number] for a in self.inputs])
         known.update((array.number, result) for array, result in zip(self.outputs, results))
-
-    def write(self, writer: EntryWriter) -> None:
-        for array in self.outputs:
-            writer.clear(array)
-        arrays = (*self.inputs, *self.outputs)
-        writer.call(writer.function(self.expression, len(arrays)), *arrays, writer.spill)
 
 
 def _same_memory(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
