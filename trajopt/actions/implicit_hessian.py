@@ -1,12 +1,11 @@
-"""Hessian of the Lagrangian of a knot in contact: of one number, contracted in lanes.
+"""Hessian of the Lagrangian of a knot in contact, from second derivatives of a single number.
 
 Contacts and impulses solve r(x, u, z) = 0 for motion and forces z. With Φ(x, u, z) the Lagrangian, μ = r_z⁻ᵀ Φ_z and
 Z = dz/d(x, u), the Hessian of Φ(x, u, z(x, u)) is
 
     H_yy + H_zyᵀ Z + Zᵀ H_zy + Zᵀ H_zz Z,      H = ∇²(Φ - μᵀ r) with μ and z held constant.
-
-r is linear in z, so that H_zz is that of costs and rows of forces alone. One call gives z, μ and what Z is made of, a
-second one the second derivatives; the rest are matrix products, which leave out contacts that are not active.
+r is linear in z, so H_zz comes only from the costs and rows of forces. The first call computes z, μ and the factors of
+Z; the second call computes the second derivatives. The rest are matrix products, which skip inactive contacts.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ def add_implicit_hessian(
     inputs: Given,
     multipliers: Multipliers,
 ) -> Array:
-    """Adds the steps that give the Hessian of the Lagrangian (n, n).
+    """Adds the steps that compute the Hessian of the Lagrangian (n, n).
 
     Args:
-        program: Where they go.
-        node: What the dynamics solve for.
-        values: Expressions "cost", "xnext" and, if there are any, "rows", which may hold what is solved for; and
-            "curvature", the Hessian (n, n) of a part of the costs that is not in "cost", which may not.
+        program: Program that gets the steps.
+        node: Equations that the dynamics solve.
+        values: Expressions "cost", "xnext" and, if there are any, "rows"; they may depend on the solution z.
+            "curvature" is the Hessian (n, n) of a part of the costs that is not in "cost"; it may not depend on z.
         inputs: Symbols x, u and parameters, each with its array.
         multipliers: λ and y.
     """

@@ -1,4 +1,4 @@
-"""The end of a horizon: costs and constraints at a state, without a control."""
+"""Costs and constraints at the end of a horizon, where a knot has a state only."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from trajopt.model.parts import ParameterArray
 
 
 def end_values(model: ActionModelExpression, costs: CostStack, program: Program, point: Point) -> Values:
-    """Adds the step that gives a stack's cost and the model's constraint rows.
+    """Adds the step that computes the cost of a stack and the constraint rows of a model.
 
     Args:
-        model: Whose constraints, and run-time parameters, they are.
-        costs: Its costs.
-        program: Where the step goes.
-        point: The end of a horizon.
+        model: Model with the constraints and run-time parameters.
+        costs: Terminal costs.
+        program: Program that gets the step.
+        point: End of a horizon.
 
     Raises:
-        InvalidArgumentError: A term, or a constraint, needs a control.
+        InvalidArgumentError: A cost term or a constraint depends on a control.
     """
     return Values.of(_called(model, costs, program, point, derivatives=False))
 
 
 def end_expansion(model: ActionModelExpression, costs: CostStack, program: Program, point: Point) -> Expansion:
-    """Adds the step that gives their derivatives too; arguments as in `end_values`."""
+    """Adds the step that computes the derivatives too; arguments as in `end_values`."""
     return Expansion.of(_called(model, costs, program, point, derivatives=True))
 
 

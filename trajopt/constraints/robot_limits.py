@@ -1,4 +1,4 @@
-"""Limits that a robot's file gives: positions, velocities and efforts of its joints."""
+"""Limits in a robot's file: positions, velocities and efforts of its joints."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def robot_limits(
     velocities: bool,
     torques: bool,
 ) -> Limits:
-    """Residual, lower and upper bounds by name; arguments and errors are those of `ConstraintStack.of_robot`."""
+    """Residual, lower and upper bounds by name; arguments and errors as in `ConstraintStack.of_robot`."""
     robot = check_robot_state("of_robot", state)
     base = robot.model.joints[1].nv if robot.robot.floating_base else 0
     found: Limits = {}
@@ -47,7 +47,7 @@ def _of_state(state: StateAbstract, elements: list[int]) -> tuple[Reals, Reals]:
 
 
 def _add(found: Limits, name: str, residual: ResidualModelAbstract, lower: Reals, upper: Reals) -> None:
-    """Adds what has limits; a pair of limits without room between them (a file's zeros) is none."""
+    """Adds the elements that have limits; equal or crossed limits, such as a file's zeros, count as no limit."""
     room = lower < upper
     low, high = np.where(room, lower, -np.inf), np.where(room, upper, np.inf)
     if np.any(np.isfinite(low) | np.isfinite(high)):

@@ -1,4 +1,4 @@
-"""Rays through a grid, cell by cell."""
+"""Rays through an occupancy grid, cell by cell."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from trajopt.types import Reals
 
 
 def cast_rays(occupied: npt.NDArray[np.bool_], start: Reals, directions: Reals, longest: float) -> Reals:
-    """Distance (n,) from a start to where rays enter an occupied cell; inf where they do not. In cells, all of it.
+    """Distance (n,) along each ray to the first occupied cell; 0 if the start is in one, inf if there is none.
 
-    All rays step together, each from one edge of a cell to the next one.
+    All rays advance together, each from one cell edge to the next.
 
     Args:
         occupied: Whether a cell is occupied (rows, columns); cell (i, j) covers [j, j + 1] x [i, i + 1].
-        start: Where they start (2,), (x, y).
+        start: Start (x, y) of the rays (2,), in cells.
         directions: Unit vectors (n, 2).
-        longest: Distance beyond which nothing is looked for.
+        longest: Distance at which the search stops, in cells.
 
     Source: Amanatides and Woo, A fast voxel traversal algorithm for ray tracing, 1987.
     """
@@ -43,7 +43,7 @@ def cast_rays(occupied: npt.NDArray[np.bool_], start: Reals, directions: Reals, 
 
 
 def _inside(size: npt.NDArray[np.int_], start: Reals, directions: Reals) -> tuple[Reals, Reals]:
-    """Distances at which rays enter and leave the grid; the first one is larger where they miss it."""
+    """Distances at which rays enter and leave the grid; if a ray misses it, the first is larger."""
     with np.errstate(divide="ignore", invalid="ignore"):
         edges = np.stack([(0.0 - start) / directions, (size - start) / directions])
     beside = (directions == 0.0) & ((start < 0.0) | (start >= size))

@@ -1,4 +1,4 @@
-"""Residual of torques in contact: difference to the torques and contact forces that hold the robot at rest."""
+"""Residual of torques in contact: difference to the torques that hold the robot at rest on its contacts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from trajopt.states.state_multibody import check_robot_state
 
 
 class ResidualModelContactControlGrav(ResidualModelAbstract):
-    """r = B u - (g(q) - Jᵀ λ), shape (nv,) [N m, N]: zero if torques and contact forces exactly balance gravity.
+    """Difference of torques to gravity compensation in contact, r = B u - (g(q) - Jᵀ λ), shape (nv,) [N m, N].
+
+    It is zero if torques and contact forces λ balance gravity exactly.
 
     Args:
         state: State of the robot.
-        actuation: Map from controls to joint torques; that of the model.
-        contacts: Contacts of the model whose costs contain this residual.
+        actuation: Actuation of the model, which maps controls to joint torques.
+        contacts: Contacts of the model that has this residual.
     """
 
     uses_control = True
@@ -40,7 +42,8 @@ class ResidualModelContactControlGrav(ResidualModelAbstract):
     def evaluate(self, instant: Instant) -> SX:
         if instant.nu != self.actuation.nu:
             raise InvalidArgumentError(
-                f"actuation: expected that of the model, with {instant.nu} controls, got one with {self.actuation.nu}"
+                f"actuation: expected the model's, with {instant.nu} controls, got one with {self.actuation.nu} "
+                "controls"
             )
         robot = instant.robot
         torque = self.actuation.torque(instant.u) - robot.gravity()

@@ -1,4 +1,4 @@
-"""Residual of torques in the air: difference to the torques that hold the robot at rest."""
+"""Residual of torques without contacts: difference to the torques that hold the robot at rest."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from trajopt.states.state_multibody import check_robot_state
 
 
 class ResidualModelControlGrav(ResidualModelAbstract):
-    """r = B u - g(q), shape (nv,) [N m, N]: zero if the torques exactly balance gravity, without contacts.
+    """Difference of torques to gravity compensation, r = B u - g(q), shape (nv,) [N m, N].
+
+    It is zero if the torques balance gravity exactly. It ignores contacts.
 
     Args:
         state: State of the robot.
-        actuation: Map from controls to joint torques; that of the model.
+        actuation: Actuation of the model, which maps controls to joint torques.
     """
 
     uses_control = True
@@ -32,6 +34,7 @@ class ResidualModelControlGrav(ResidualModelAbstract):
     def evaluate(self, instant: Instant) -> SX:
         if instant.nu != self.actuation.nu:
             raise InvalidArgumentError(
-                f"actuation: expected that of the model, with {instant.nu} controls, got one with {self.actuation.nu}"
+                f"actuation: expected the model's, with {instant.nu} controls, got one with {self.actuation.nu} "
+                "controls"
             )
         return SX(self.actuation.torque(instant.u) - instant.robot.gravity())

@@ -1,4 +1,4 @@
-"""Steps of the backward modes: roots of their residuals, by Newton's method as a program."""
+"""Steps of the backward modes: they find the roots of their residuals by Newton's method."""
 
 from __future__ import annotations
 
@@ -20,25 +20,24 @@ from trajopt.simulator.steps import (
     VelocityDerivatives,
 )
 
-_LIMIT = 100  # passes
-_SMALL = 1e-8  # step, of the largest velocity or 1, that nothing but rounding refuses
-_DECREASE = 1e-4  # of the squared residual, that a step must bring
+_LIMIT = 100  # iterations
+_SMALL = 1e-8  # step relative to the largest velocity or 1; if a smaller one fails, rounding is the reason
+_DECREASE = 1e-4  # required relative decrease of the squared residual
 
 
 class ImplicitEulerStep(SymplecticStep):
-    """The root v₊ of r(q ⊕ dt v₊, v₊, v, τ) = 0, and q₊ = q ⊕ dt v₊, with r the residual of a backward mode.
+    """Implicit step: the root v₊ of r(q ⊕ dt v₊, v₊, v, τ) = 0, with q₊ = q ⊕ dt v₊ and r of a backward mode.
 
-    Linearised at v₊, with J0 and J1 the derivatives of q ⊕ dt v₊ by q and by v₊, and M = r_v₊ + r_q₊ J1:
+    The linearization at v₊, with J0 and J1 the derivatives of q ⊕ dt v₊ by q and by v₊, and M = r_v₊ + r_q₊ J1, is
 
         M dv₊ = -r - r_q₊ J0 dq - r_v dv - r_τ dτ.
 
-    Where the state of the next knot is given, it is linearised at its velocity, and values are those after this one
-    step of Newton's method: a knot sees the residual of (x, u, x⁺), and nothing is repeated. Where none is given, steps
-    from v, halved where they don't lower |r|, are repeated until one is below the simulator's tolerance, and that one
-    is taken too.
+    If the state of the next knot is an input, the linearization is at its velocity, and the values are those after one
+    step of Newton's method: a knot has the residual of (x, u, x⁺), without iteration. Otherwise, Newton's method
+    starts from v. It halves steps that do not lower |r|, and stops after a step below the simulator's tolerance.
 
     Args:
-        equation: The step of a backward mode, which gives r.
+        equation: Step of a backward mode, which computes r.
     """
 
     def __init__(self, equation: StepAbstract) -> None:
@@ -65,7 +64,7 @@ class ImplicitEulerStep(SymplecticStep):
         )
 
     def _after(self, program: Program, inputs: Inputs, v: Array, d: StepDerivatives, change: Array) -> StepValues:
-        """Adds the calls that give the state after a step of Newton's method."""
+        """Adds the calls that compute the state after a step of Newton's method."""
         a, b = symbol_of(program, v), symbol_of(program, change)
         (after,) = program.call(ca.Function("after", [a, b], [a + b]), v, change)
         result = self._moved(program, inputs, self._parts(program, inputs)[0], after)
@@ -76,7 +75,7 @@ class ImplicitEulerStep(SymplecticStep):
     def _linearised(
         self, program: Program, inputs: Inputs, *, derivatives: bool
     ) -> tuple[Array, StepDerivatives, Array, Array]:
-        """Adds the steps that give v₊, the residual's derivatives, M, and -(r, r_q₊ J0, r_v, r_τ), or -r alone."""
+        """Adds the steps that compute v₊, the residual's derivatives, M, and -(r, r_q₊ J0, r_v, r_τ), or -r alone."""
         v = self._root(program, inputs) if inputs.following is None else self._given(program, inputs.following)
         d, M, rest = self._residual(program, inputs, v, derivatives=derivatives)
         return v, d, M, rest
@@ -108,7 +107,7 @@ class ImplicitEulerStep(SymplecticStep):
         return ca.Function("stacked", [after, before], [ca.vertcat(after, before)])
 
     def _root(self, program: Program, inputs: Inputs) -> Array:
-        """Adds the iteration that finds v₊ but for the last step."""
+        """Adds the iteration that computes v₊, except for the last step."""
         v = SX.sym("v", self.model.nv)
         before = self._parts(program, inputs)[1]
         start = program.call(ca.Function("start", [v], [v, ca.densify(SX(*v.shape)), SX(1), SX(ca.inf)]), before)
@@ -120,7 +119,7 @@ class ImplicitEulerStep(SymplecticStep):
         return start[0]
 
     def _pass(self, inputs: Inputs) -> Program:
-        """One pass: (v₊, step, its length, |r|² at v₊; x, τ, parameters, tolerance) -> (those, what is left)."""
+        """One iteration: (v₊, step, its length, |r|² at v₊; x, τ, parameters, tolerance) -> (the same, error)."""
         nv = self.model.nv
         body = Program(f"{self.model.mode.name}: root")
         state = [body.input(size) for size in (nv, nv, 1, 1)]
@@ -142,7 +141,7 @@ class ImplicitEulerStep(SymplecticStep):
     def _force_parts(
         self, program: Program, inputs: Inputs, v: Array, d: StepDerivatives, parts: list[Array]
     ) -> list[Array]:
-        """Adds the call that gives the derivatives of the forces by q, v and τ."""
+        """Adds the call that computes the derivatives of the forces by q, v and τ."""
         m = self.model
         arrays = [*d.force_parts(), *parts]
         by_q, by_after, by_before, by_torque, *changes = symbols = [symbol_of(program, a) for a in arrays]
@@ -159,7 +158,7 @@ class ImplicitEulerStep(SymplecticStep):
 
 
 def _quotient(program: Program, M: Array, b: Array) -> Array:
-    """Adds the steps that give M⁻¹ b by the normal equations, whose rounding a second pass corrects."""
+    """Adds the steps that compute M⁻¹ b by the normal equations, and correct rounding by a second solve."""
     factors = program.factor(program.matmul(M, M, transpose_a=True))
     x = program.solve(factors, program.matmul(M, b, transpose_a=True))
     left = program.matmul(M, x, initial=b, subtract=True)
@@ -168,16 +167,16 @@ def _quotient(program: Program, M: Array, b: Array) -> Array:
 
 
 def _columns(program: Program, a: Array, nv: int) -> tuple[Array, ...]:
-    """Adds the call that gives the first column, and then each nv."""
+    """Adds the call that splits off the first column, and then each nv columns."""
     x = symbol_of(program, a)
     ends = [0, 1, *range(1 + nv, x.shape[1] + 1, nv)]
     return program.call(ca.Function("columns", [x], [x[:, i:j] for i, j in itertools.pairwise(ends)]), a)
 
 
 def _judged(nv: int) -> ca.Function:
-    """(v₊, step, its length, |r|²; trial, step there, r there, tolerance) -> (the next four, what is left).
+    """Function (v₊, step, its length, |r|²; trial, its step, its r, tolerance) -> (the next four, remaining error).
 
-    A step that |r| does not allow although it is as small as rounding is the last one.
+    A step that does not lower |r|, although it is as small as rounding, is the last one.
     """
     v, step, length, best = SX.sym("v", nv), SX.sym("step", nv), SX.sym("length"), SX.sym("best")
     trial, new, r, tolerance = SX.sym("trial", nv), SX.sym("new", nv), SX.sym("r", nv), SX.sym("tolerance")

@@ -1,4 +1,4 @@
-"""Steps whose motors give no more than they can: what is beyond a limit has no derivative."""
+"""Steps with torque limits; a torque beyond its limit has no derivative."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from trajopt.simulator.steps import Inputs, StepAbstract, StepDerivatives, StepV
 
 
 class LimitedStep(StepAbstract):
-    """A step of the torques that motors give, those asked for within ± the model's limits.
+    """Step that clips the requested torques to ± the model's limits.
 
     Args:
-        step: The step of a model with limits of torques.
+        step: Step of a model with torque limits.
     """
 
     def __init__(self, step: StepAbstract) -> None:
@@ -39,7 +39,7 @@ class LimitedStep(StepAbstract):
 
 
 def limited_torque(program: Program, model: SimulatorModel, torque: Array, parameters: Array) -> Array:
-    """Adds the call that clips torques (nv,) to the model's limits; the same array without limits."""
+    """Adds the call that clips torques (nv,) to the model's limits; without limits it returns the same array."""
     if model.torque_limits is None:
         return torque
     tau, limit = symbol_of(program, torque), model.torque_limits
@@ -48,7 +48,7 @@ def limited_torque(program: Program, model: SimulatorModel, torque: Array, param
 
 
 def limited_matrix(program: Program, model: SimulatorModel, torque: Array, parameters: Array, B: SX) -> Array:
-    """Adds the call that gives B (nv, n) with zeros in the rows of torques, as they were asked for, beyond a limit."""
+    """Adds the call that computes B (nv, n) with zeros in the rows of torques that are beyond a limit."""
     matrix = SX(ca.sparsify(B))
     if model.torque_limits is not None:
         tau = symbol_of(program, torque)
