@@ -102,7 +102,7 @@ def test_a_clone_has_a_time_step_of_its_own() -> None:
         (
             lambda: trajopt.ActionModelNumDiff(free_dynamics("ball")),
             InvalidArgumentError,
-            "integrate a differential model first",
+            "wrap a differential model in an integrator first",
         ),
         (
             lambda: evaluated(ValuesOnly(), points(state_of("ball"))[0], np.zeros(3)),

@@ -186,7 +186,7 @@ def test_control_residual_fits_any_number_of_controls() -> None:
     assert residual.parameters_for(3)["reference"].shape == (3,)
     with pytest.raises(InvalidArgumentError, match=r"reference: expected shape \(3,\), got \(2,\)"):
         RESIDUALS["control-reference"]().parameters_for(3)
-    with pytest.raises(InvalidArgumentError, match="no controls here"):
+    with pytest.raises(InvalidArgumentError, match="expected a knot with controls, got one without"):
         residual.evaluate(Instant(residual.state, 0))
 
 
@@ -206,7 +206,7 @@ def test_control_residual_fits_any_number_of_controls() -> None:
         (lambda s: trajopt.ResidualModelFrameVelocity(s, "tip", np.zeros(3)), r"expected shape \(6,\), got \(3,\)"),
         (lambda s: trajopt.ResidualModelCoMPosition(s, [1.0]), r"reference: expected shape \(3,\)"),
         (lambda s: trajopt.ResidualModelControl(s, [np.inf]), "reference: expected finite numbers"),
-        (lambda s: trajopt.ResidualModelControl(s, 2), r"reference: expected a vector \(nu,\), .* got 2; leave it out"),
+        (lambda s: trajopt.ResidualModelControl(s, 2), r"reference: expected a vector \(nu,\), .* got 2; omit it"),
         (
             lambda s: trajopt.CostStack(s).add("u", trajopt.ResidualModelControl(s, [1.0, 2.0]), 1.0).parameters(3),
             r"reference: expected shape \(3,\), got \(2,\); one number for each of the model's 3 controls",
@@ -218,7 +218,7 @@ def test_control_residual_fits_any_number_of_controls() -> None:
         (lambda s: trajopt.ResidualModelSymbolic(s, 3), "expected a Python function or a casadi.Function, got 3"),
         (
             lambda s: trajopt.ResidualModelSymbolic(s, models.above),
-            r"got inputs \(x, height, slope\); name each further",
+            r"got arguments \(x, height, slope\); declare each further",
         ),
         (
             lambda s: trajopt.ResidualModelSymbolic(s, models.swing, parameters={"a": 1}),
@@ -385,7 +385,7 @@ def test_actuations_drive_what_they_say() -> None:
         ),
         (
             lambda: trajopt.ActuationModelMatrix(state_of("cart-pole"), [[1.0]]),
-            r"expected shape \(2, nu\), one row per joint velocity",
+            r"expected shape \(2, nu\), .*one row for each joint velocity",
         ),
         (
             lambda: trajopt.ActuationModelMatrix(state_of("cart-pole"), [[1.0], [np.inf]]),

@@ -58,7 +58,10 @@ def test_a_stack_is_fixed_once_a_model_uses_it() -> None:
     for use in uses:
         stack = stack_of().add("a", trajopt.ResidualModelState(two()), upper=1.0)
         use(stack)
-        with pytest.raises(InvalidArgumentError, match="uses this stack already; add all constraints before"):
+        with pytest.raises(
+            InvalidArgumentError,
+            match="expected a stack that no model uses, but .* uses it; add all constraints before",
+        ):
             stack.add("b", state_residual(stack), upper=1.0)
         use(stack)  # several models may use one
 
@@ -74,7 +77,7 @@ def function_of_lower(x: SX, lower: SX) -> SX:
         (
             lambda s: s.add("b", state_residual(s), lower=0.0, equals=0.0),
             InvalidArgumentError,
-            "equals: expected either equals, or lower and upper, got both",
+            "equals: expected equals alone, or lower and upper, got both",
         ),
         (
             lambda s: s.add("b", state_residual(s), lower=[1.0, 0.0], upper=0.5),
@@ -89,7 +92,7 @@ def function_of_lower(x: SX, lower: SX) -> SX:
         (
             lambda s: s.add("b", state_residual(s), lower=[0.0, 0.0], upper=[1.0, 2.0, 3.0]),
             InvalidArgumentError,
-            "upper: expected as many as lower, 2, got 3",
+            "upper: expected 2 numbers as in lower, got 3",
         ),
         (lambda s: s.add("b", state_residual(s), upper=np.eye(2)), InvalidArgumentError, "upper: expected a number or"),
         (lambda s: s.add("b", state_residual(s), lower=np.inf), InvalidArgumentError, "lower: expected numbers, -inf"),
@@ -100,21 +103,25 @@ def function_of_lower(x: SX, lower: SX) -> SX:
         (
             lambda s: s.add("a", state_residual(s), upper=1.0),
             DuplicateNameError,
-            "constraint 'a' is in the stack already; choose another name, taken are a",
+            "constraint 'a' is in the stack already; choose a name other than a",
         ),
         (lambda s: s.add("b c", state_residual(s), upper=1.0), InvalidArgumentError, "name: expected an identifier"),
-        (lambda s: s.add("b", swing, upper=1.0), InvalidArgumentError, "a function becomes one by ResidualModelSymb"),
+        (
+            lambda s: s.add("b", swing, upper=1.0),
+            InvalidArgumentError,
+            "turn a function into one with ResidualModelSymb",
+        ),
         (
             lambda s: s.add("b", trajopt.ResidualModelState(trajopt.StateVector(3)), upper=1.0),
             InvalidArgumentError,
-            r"residual: it is of StateVector\(3\), the stack of StateVector\(2\)",
+            r"residual: expected a residual of StateVector\(2\), got one of StateVector\(3\)",
         ),
         (
             lambda s: s.add(
                 "b", trajopt.ResidualModelSymbolic(s.state, function_of_lower, parameters={"lower": 1.0}), upper=1.0
             ),
             DuplicateNameError,
-            "constraint 'b': parameter 'lower' is there twice",
+            "constraint 'b': two of its parameters have the name 'lower'",
         ),
     ],
 )
@@ -132,12 +139,14 @@ def test_models_refuse() -> None:
         trajopt.ConstraintStack(2)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="constraints: expected a ConstraintStack or None, got CostStack"):
         Pendulum(small_costs(state), constraints=trajopt.CostStack(state))
-    with pytest.raises(InvalidArgumentError, match=r"constraints: they are of StateVector\(3\), the model of StateVec"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"constraints: expected constraints of .*, got constraints of StateVector\(3\)"
+    ):
         Pendulum(small_costs(state), constraints=other)
     torque = stack_of().add("torque", trajopt.ResidualModelControl(state), upper=[1.0, 2.0])
     with pytest.raises(InvalidArgumentError, match="constraint 'torque': upper: expected a number, got shape"):
         Pendulum(small_costs(state), constraints=torque)
-    with pytest.raises(InvalidArgumentError, match="terminal: constraints torque need a control, or forces"):
+    with pytest.raises(InvalidArgumentError, match="terminal: constraints torque depend on a control or a force"):
         ActionModelTerminal(trajopt.CostStack(state), constraints=torque)
     force = trajopt.IntegratedActionModelEuler(constrained_hopper(), dt=0.02)
     with pytest.raises(InvalidArgumentError, match="constraint 'inside': foot: there are no contact forces here"):
@@ -206,7 +215,7 @@ def test_pickle_and_repr() -> None:
         copy.program("calc").evaluate(x, u, copy.layout.column())[-1],
         model.program("calc").evaluate(x, u, model.layout.column())[-1],
     )
-    with pytest.raises(InvalidArgumentError, match="Pendulum uses this stack already"):
+    with pytest.raises(InvalidArgumentError, match="Pendulum uses it"):
         pickle.loads(pickle.dumps(model.differential.constraints)).add("more", state_residual(again), upper=0.0)
 
 

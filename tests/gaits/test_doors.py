@@ -32,14 +32,14 @@ def test_steps_of_metres_warn(
     stance: gaits.Stance, length: float, warns: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     gaits.quadruped_trot(stance, step_length=length)
-    assert ("lengths are in metres" in caplog.text) == warns
+    assert ("is it in metres?" in caplog.text) == warns
 
 
 @pytest.mark.parametrize(("soles", "warns"), [(None, True), (False, False), (True, False)])
 def test_points_made_of_soles_warn(soles: bool | None, warns: bool, caplog: pytest.LogCaptureFixture) -> None:
     biped = trajopt.load_robot("small-biped")
     stance = gaits.Stance.of(biped, ["right_sole", "left_sole"], soles=soles)
-    assert ("'right_sole' is called a sole, but becomes a point" in caplog.text) == warns
+    assert ("the name 'right_sole' says sole, but the foot becomes a point" in caplog.text) == warns
     assert [foot.sole for foot in stance.feet.values()] == [bool(soles)] * 2
     caplog.clear()
     gaits.Stance.of(ROBOT, FEET)

@@ -29,8 +29,8 @@ def test_the_flight_takes_as_long_as_the_height_needs(height: float, dt: float) 
     [
         (
             {"jump_height": 0.1, "dt": 1e-2, "flying_knots": 20},
-            r"flying_knots: expected a flight of 0.286 s, .* 0.1 m high takes, got 40 knots of 0.01 s = 0.4 s, in "
-            r"which a body rises by 0.196 m; leave flying_knots out, or ask for jump_height=0.196",
+            r"flying_knots: expected a flight of 0.286 s, for a jump 0.1 m high, got 40 knots of 0.01 s = 0.4 s, "
+            r"which gives 0.196 m; omit flying_knots, or set jump_height=0.196",
         ),
         (
             {"jump_height": 0.1, "dt": 1e-2, "flying_knots": 13},

@@ -174,11 +174,11 @@ def test_repeated_steps_go_on() -> None:
 STAND = ("left", "right")
 REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "unknown foot": ({"stance": ("lefft", "right")}, UnknownNameError, "did you mean 'left'.*Known: left, right"),
-    "no role": ({"stance": ("left",)}, InvalidArgumentError, "phase 'p': right neither in stance nor swinging.*free"),
+    "no role": ({"stance": ("left",)}, InvalidArgumentError, "phase 'p': expected a role for right, got none.*free"),
     "both roles": (
         {"stance": STAND, "swings": (Swing("left", THERE),)},
         InvalidArgumentError,
-        "'left' swings and is in stance too, where it carries force",
+        "'left' is in swings and in stance; remove it",
     ),
     "twice": ({"stance": ("left", "left", "right")}, InvalidArgumentError, "'left' is listed twice"),
     "no duration": ({"knots": 0, "stance": STAND}, InvalidArgumentError, "knots: expected an integer >= 1, got 0"),
@@ -201,7 +201,7 @@ def test_a_phase_that_cannot_be_is_refused(name: str) -> None:
 
 
 def test_a_swing_that_cannot_be_is_refused() -> None:
-    with pytest.raises(InvalidArgumentError, match=r"'left': to: expected shape \(3,\), got \(2,\); a foothold"):
+    with pytest.raises(InvalidArgumentError, match=r"'left': to: expected shape \(3,\), got \(2,\); pass a point"):
         Swing("left", (0.1, 0.2))  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match=r"height: expected a number >= 0 \[m\], got -0.1"):
         Swing("left", THERE, -0.1)  # type: ignore[arg-type]
@@ -270,7 +270,7 @@ def test_a_robot_that_cannot_walk_is_refused() -> None:
         Stance.of(robot_of("anymal"), FEET["anymal"], np.full(19, np.nan))
     with pytest.raises(InvalidArgumentError, match="x: expected numbers, got 'standing'"):
         Stance.of(robot_of("anymal"), FEET["anymal"], "standing")
-    with pytest.raises(InvalidArgumentError, match="feet: foot 'LF_FOOT' is listed twice; name it once"):
+    with pytest.raises(InvalidArgumentError, match="feet: foot 'LF_FOOT' is listed twice; remove one"):
         Stance.of(robot_of("anymal"), ["LF_FOOT", "RF_FOOT", "LF_FOOT"])
     lying = trajopt.Robot(pin.buildSampleModelHumanoidRandom())
     with pytest.raises(InvalidArgumentError, match="no configuration standing or half_sitting"):

@@ -156,7 +156,7 @@ def test_what_has_no_answer_says_why() -> None:
         contact_inverse_dynamics(arm, np.zeros(6), np.zeros(6), np.zeros(6), "tool0")
     with pytest.raises(InvalidArgumentError, match="contacts: expected at least one"):
         multiple_contact_inverse_dynamics_over_time(m, [])
-    with pytest.raises(InvalidArgumentError, match="contacts: expected each frame once"):
+    with pytest.raises(InvalidArgumentError, match="contacts: expected distinct frames"):
         multiple_contact_inverse_dynamics_over_time(m, [FEET[0], FEET[0]])
 
 
@@ -174,7 +174,7 @@ def test_wrong_options_say_what() -> None:
     wrong: list[tuple[dict[str, object], str]] = [
         ({"stands": "both"}, "stands: expected True or False, got 'both'"),
         ({"velocity_penalty": 3.0}, "velocity_penalty: expected a function of the squared speeds .* got 3.0"),
-        ({"velocity_penalty": lambda: 0.0}, "velocity_penalty: expected a function .* called so it raised"),
+        ({"velocity_penalty": lambda: 0.0}, "velocity_penalty: expected a function .* the call raised"),
         ({"guess_weight": -1.0}, "guess_weight: expected a number >= 0"),
         ({"previous_weight": -1.0}, "previous_weight: expected a number >= 0"),
         ({"previous_weight": 1.0}, "previous_wrenches: expected wrenches"),

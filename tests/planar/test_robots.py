@@ -279,7 +279,7 @@ POSE, WHEELS = planar.state_of_pose(), planar.state_of_wheels()
         ),
         (
             lambda: planar.PlanarPath.of_curve(lambda t: t, [0.0, 1.0]),
-            r"curve: expected a function .*called so it raised",
+            r"curve: expected a function .*the call raised",
         ),
         (lambda: planar.PlanarPath.of_curve([1, 2], [0.0, 1.0]), r"curve: expected a function of \(times, order\)"),
         (
@@ -300,7 +300,7 @@ POSE, WHEELS = planar.state_of_pose(), planar.state_of_wheels()
         ),
         (
             lambda: planar.PlanarPath(times=[0.0], poses=np.ones((1, 3)), speeds=[0.0], turn_rates=[0.0]),
-            r"speeds: expected speeds that are not 0, got 0 at time 0",
+            r"speeds: expected nonzero speeds, got 0 at time 0",
         ),
         (lambda: circle().fastest(0.0, **BODY), r"limit: expected a number > 0 \[rad/s\]"),
         (lambda: circle().at([0.0, 4.0]), r"times: expected times from 0 to 3.14159"),

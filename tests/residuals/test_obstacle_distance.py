@@ -171,11 +171,11 @@ def test_bad_arguments() -> None:
         distance(arm, row, 0.1)
     with pytest.raises(InvalidArgumentError, match=r"does not begin with \(x, y, z\)"):
         distance(PLANE, [[1.0, 2.0, 3.0, 0.5]])
-    with pytest.raises(InvalidArgumentError, match=r"body: expected a shape that a frame carries"):
+    with pytest.raises(InvalidArgumentError, match=r"body: expected a shape with a frame"):
         distance(arm, row, trajopt.Sphere(0.1))
-    with pytest.raises(InvalidArgumentError, match=r"balls \(x, y, z, radius\) beside a Capsule, got circles"):
+    with pytest.raises(InvalidArgumentError, match=r"balls \(x, y, z, radius\) for a Capsule, got circles"):
         distance(arm, row, hand)
     with pytest.raises(InvalidArgumentError, match=r"body: expected a number >= 0 \[m\], got -1"):
         distance(PLANE, row, -1.0)
-    with pytest.raises(InvalidArgumentError, match=r"expected 1 rows, the number of its first value, got 2"):
+    with pytest.raises(InvalidArgumentError, match=r"expected 1 rows as at construction, got 2"):
         distance(PLANE, row).layout.column({"circles": row * 2})

@@ -183,7 +183,7 @@ def test_methods_of_black_boxes_take_data_x_and_u(method: str) -> None:
 
     cls: Any = type("Box", (trajopt.ActionModelAbstract,), {"calc": fine, "calc_diff": fine} | {method: wrong})
     box = cls(trajopt.StateVector(1), 1)
-    says = rf"Box.{method}: expected {method}\(self, data, x, u=None\), got a method that takes \(x, u\); it sets"
+    says = rf"Box.{method}: expected {method}\(self, data, x, u=None\), got parameters \(x, u\); the method sets"
     for make in (
         lambda: trajopt.ShootingProblem([0.0], [box], box),
         lambda: trajopt.ShootingProblem([0.0], [], box),

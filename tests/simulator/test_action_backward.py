@@ -115,7 +115,7 @@ def test_a_gap_is_a_step_of_newtons_method() -> None:
 
 def test_solvers_of_expressions_refuse() -> None:
     action = model(simulator("BACKWARD_RK1F"), forces=False)
-    with pytest.raises(UnsupportedOperationError, match="is no single expression; take SolverSQP"):
+    with pytest.raises(UnsupportedOperationError, match="is not a single expression; use SolverSQP"):
         SolverIpopt(push(action)).solve()
 
 
