@@ -27,7 +27,7 @@ def add_body(
         joint: The joint.
         name: Name of the joint; the frame of the body is NAME_link.
         inertia: Inertia of the body about its centre of mass.
-        at: The joint in the parent's frame (3,) [m].
+        at: Position of the joint in the parent's frame (3,) [m].
         lever: Centre of mass in the joint's frame (3,) [m].
         effort: Largest torque or force of each of the joint's motors, > 0 [N m, N].
     """

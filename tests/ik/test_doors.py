@@ -50,14 +50,14 @@ SOLVE: dict[str, tuple[Any, type[TrajoptError], str]] = {
     "other": (
         lambda: ik.solve(trajopt.load_robot("planar-2r"), TASK),
         InvalidArgumentError,
-        r"tasks: expected tasks of 'planar-2r', got some of 'talos_arm'; make the state by StateMultibody\(robot\)",
+        r"tasks: expected tasks of 'planar-2r', got some of 'talos_arm'; create the state with StateMultibody\(robot\)",
     ),
     "control": (
         lambda: ik.solve(
             STATE.robot, trajopt.CostStack(STATE).add("u", trajopt.ResidualModelControl(STATE), weight=1.0)
         ),
         InvalidArgumentError,
-        r"got u, which need a control or forces; leave them out",
+        r"got u, which depend on a control or on forces; remove them",
     ),
     "soft": (lambda: ik.solve(STATE.robot, soft()), InvalidArgumentError, r"soft rows in tool; add the residual to a"),
     "curved": (lambda: ik.solve(*turning()), UnsupportedOperationError, r"limits: expected none of joint 'root_joint'"),
@@ -80,12 +80,12 @@ def test_bad_tasks(name: str) -> None:
 TURNED = np.tile(np.eye(4), (3, 1, 1))
 BATCH: dict[str, tuple[Any, type[TrajoptError], str]] = {
     "name": ({"tol.reference": TURNED}, UnknownNameError, r"parameter 'tol.reference' not found.*tool.reference"),
-    "mapping": (TURNED, InvalidArgumentError, r"targets: expected .*; write \{\"tool.reference\": array\}"),
+    "mapping": (TURNED, InvalidArgumentError, r"targets: expected .*; pass \{\"tool.reference\": array\}"),
     "empty": ({}, InvalidArgumentError, r"targets: expected at least one array, got none"),
     "rotation": (
         {"tool.reference": TURNED * np.array([1.0, 2.0, 1.0])[:, None, None]},
         InvalidArgumentError,
-        r"targets\['tool.reference'\]: expected rotation matrices .* in row 1; make them with",
+        r"targets\['tool.reference'\]: expected rotation matrices .* in row 1; use pinocchio",
     ),
     "nan": ({"tool.reference": np.where(TURNED == 1, TURNED, np.nan)}, InvalidArgumentError, r"finite.* in row 0"),
     "shape": (
@@ -97,7 +97,7 @@ BATCH: dict[str, tuple[Any, type[TrajoptError], str]] = {
     "lengths": (
         {"tool.reference": TURNED, "tool.lower": np.zeros((2, 6))},
         InvalidArgumentError,
-        r"arrays of one length, got .*'tool.reference': 3, 'tool.lower': 2",
+        r"arrays of equal length, got .*'tool.reference': 3, 'tool.lower': 2",
     ),
 }
 

@@ -228,9 +228,9 @@ def test_a_barrier_on_a_cone_costs_nothing_inside() -> None:
         (lambda: trajopt.FrictionCone(0.7, facets=4.0), "facets: expected an integer"),  # type: ignore[arg-type]
         (
             lambda: trajopt.FrictionCone(0.7, min_force=3, max_force=1),
-            "min_force < max_force \[N\], got min_force=3 and max_force=1",
+            r"min_force < max_force \[N\], got min_force=3 and max_force=1",
         ),
-        (lambda: trajopt.FrictionCone(0.7, min_force=np.nan), "min_force < max_force \[N\], got min_force=nan"),
+        (lambda: trajopt.FrictionCone(0.7, min_force=np.nan), r"min_force < max_force \[N\], got min_force=nan"),
         (lambda: trajopt.FrictionCone(0.7, rotation=2 * np.eye(3)), "rotation: expected a rotation matrix"),
         (lambda: trajopt.WrenchCone(0.7, (0.1, -0.1)), "box: expected length and width > 0 .m., got"),
         (lambda: trajopt.WrenchCone(0.7, 0.1), r"box: expected shape \(2,\).*length along x, width along y"),

@@ -118,7 +118,7 @@ class Expansion:
             multipliers.
         rows: Constraint rows (nc,); None if the model has none.
         C: Derivative of the rows (nc, n).
-        gap: Difference x⁺ ⊖ following (ndx,) of a model that linearizes r(x, u, x⁺) = 0 at the state of the next knot;
+        gap: Difference x⁺ ⊖ following (ndx,) of a model that linearises r(x, u, x⁺) = 0 at the state of the next knot;
             None if the difference is xnext ⊖ following.
         lift: Lift from which F follows; None unless one was requested.
         kept: Arrays that the Hessian of the Lagrangian reads, with the shapes of the model's `kept_shapes`.

@@ -43,7 +43,7 @@ class ContactSystem:
 
 
 class DenseLDL:
-    """Factorization L D Lᵀ of a small symmetric positive definite expression."""
+    """Factorisation L D Lᵀ of a small symmetric positive definite expression."""
 
     def __init__(self, matrix: SX) -> None:
         n = self.size = matrix.shape[0]

@@ -23,7 +23,7 @@ def solve(
     start: npt.ArrayLike | None = None,
     tolerance: float = 1e-6,
 ) -> IKResult:
-    """Computes a configuration at rest that satisfies constraints and minimizes costs.
+    """Computes a configuration at rest that satisfies constraints and minimises costs.
 
     ```python
     state = StateMultibody(robot)

@@ -49,7 +49,7 @@ class TaskExpressions:
 
 
 class TaskModel(Model):
-    """Constraints and costs of a robot at rest: minimize f(q, 0) subject to lower <= c(q, 0) <= upper.
+    """Constraints and costs of a robot at rest: minimise f(q, 0) subject to lower <= c(q, 0) <= upper.
 
     Args:
         constraints: The constraints; None for none.

@@ -44,7 +44,7 @@ def track(
 
     "differential" computes one step after another, like `IKTracker`. It looks one step ahead, takes microseconds for a
     step, and lags behind at limits. "optimal" solves for all times at once, with that motion as initial guess. It
-    minimizes the integral of ½ settling⁴ |a|² and of the costs, plus a price for leaving the path; it slows down ahead
+    minimises the integral of ½ settling⁴ |a|² and of the costs, plus a price for leaving the path; it slows down ahead
     of limits.
 
     Args:
@@ -60,7 +60,7 @@ def track(
             limits moves inside with bounded speed.
         limits: Whether to respect the state's limits of position and velocity, by default those of the robot.
         acceleration: Largest acceleration of all joints, or of each (nv,) [rad/s², m/s²]; no limit by default.
-        settling: Time constant with which costs are minimized [s].
+        settling: Time constant with which costs are minimised [s].
         tolerance: Violation of a row that counts as zero [unit of the row].
         max_iterations: Largest number of iterations of the optimal method [-].
 

@@ -45,7 +45,7 @@ class Following:
         model: Tasks of the robot.
         dt: Time step [s].
         bounds: Rows low, high, slowest, fastest, acceleration (5, nv) [rad, m, per s, per s²].
-        settling: Time constant with which costs are minimized [s].
+        settling: Time constant with which costs are minimised [s].
         tolerance: Violation of a row that counts as zero [unit of the row].
     """
 
@@ -96,7 +96,7 @@ class Following:
 class IKTracker(Immutable):
     """Differential inverse kinematics: each step moves towards the current targets, within limits.
 
-    A step minimizes the violation of the constraints at its end. Costs, such as a posture, act only in the remaining
+    A step minimises the violation of the constraints at its end. Costs, such as a posture, act only in the remaining
     degrees of freedom. Joints respect limits of position, velocity and acceleration, and can always stop before a
     position limit. A joint beyond a limit moves inside with bounded speed. No step fails: if limits hold the robot
     back or a target is out of reach, it comes as close as possible.
@@ -113,7 +113,7 @@ class IKTracker(Immutable):
         dt: Time step [s].
         limits: Whether to respect the state's limits of position and velocity, by default those of the robot.
         acceleration: Largest acceleration of all joints, or of each (nv,) [rad/s², m/s²]; no limit by default.
-        settling: Time constant with which costs are minimized [s].
+        settling: Time constant with which costs are minimised [s].
         tolerance: Violation of a row that counts as zero [unit of the row].
 
     Raises:

@@ -1,6 +1,6 @@
 """Differential inverse kinematics: one step of a velocity program within limits.
 
-From q with velocity v, while targets move from p to p⁺ within dt, the step d = dt v⁺ minimizes
+From q with velocity v, while targets move from p to p⁺ within dt, the step d = dt v⁺ minimises
 
     ½ |Ω (c⁺ - e - α J w + J d)|² + σ (β ∇f · d + ½ dᵀ ∇²f d) + ½ λ |d - β n|²
 

@@ -2,7 +2,7 @@
 
 A stage has the previous wrenches as state and the next ones as control, so an iteration of the interior point costs
 one Riccati pass. The equations of the base and the torque limits are least-squares rows. The weight of the base
-exceeds all others, so a solution always exists: it minimizes the missing force first, then the violation of torque
+exceeds all others, so a solution always exists: it minimises the missing force first, then the violation of torque
 limits, then the cost.
 """
 

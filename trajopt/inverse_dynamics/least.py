@@ -1,6 +1,6 @@
-"""Wrenches of least cost that support a floating base over time: null spaces and one banded factorization.
+"""Wrenches of least cost that support a floating base over time: null spaces and one banded factorisation.
 
-The problem is: minimize Σ_i (w_iᵀ P_i w_i - 2 p_iᵀ w_i) + s Σ_i ‖w_{i+1} - w_i‖² subject to A_i w_i = b_i, with
+The problem is: minimise Σ_i (w_iᵀ P_i w_i - 2 p_iᵀ w_i) + s Σ_i ‖w_{i+1} - w_i‖² subject to A_i w_i = b_i, with
 diagonal P_i. Substitute w_i = A_i⁺ b_i + Z_i z_i, where Z_i is a basis of the null space of A_i. The matrix of the z_i
 is then block-tridiagonal, so the work grows linearly with the number of times.
 """

@@ -84,7 +84,7 @@ def multiple_contact_inverse_dynamics(
 ) -> ContactInverseDynamics:
     """Torques, and the contact wrenches of least cost that support the base, independently at each time.
 
-    The wrenches minimize Σ_j torque_weight ‖moment_j‖² + force_weight ‖force_j‖², or with guesses Σ_j ‖w_j -
+    The wrenches minimise Σ_j torque_weight ‖moment_j‖² + force_weight ‖force_j‖², or with guesses Σ_j ‖w_j -
     guess_j‖², subject to Σ_j (J_jᵀ w_j)_base = h_base. If this has no solution, as in the air, they have the least
     residual.
 
@@ -136,7 +136,7 @@ def multiple_contact_inverse_dynamics_over_time(
 ) -> ContactInverseDynamics:
     """Torques and contact wrenches of a motion that are small and change little over time.
 
-    minimize Σ_i least_wrench Σ_j (torque_weight ‖moment_ij‖² + force_weight ‖force_ij‖²) + smoothness ‖w_{i+1} - w_i‖²
+    minimise Σ_i least_wrench Σ_j (torque_weight ‖moment_ij‖² + force_weight ‖force_ij‖²) + smoothness ‖w_{i+1} - w_i‖²
            + Σ_ij (velocity_penalty(‖v_ij‖²) + magnitude_costs_ij) ‖w_ij‖² + guess_weight ‖w_ij - guess_ij‖²
            + previous_weight ‖w_0 - previous_wrenches‖²
     subject to Σ_j (J_jᵀ w_ij)_base = h_base, and to the cones of the contacts

@@ -20,7 +20,7 @@ from trajopt.types import Reals
 
 @dataclass(frozen=True, eq=False)
 class FrictionCone:
-    """Linearized friction cone |f_t| <= μ f_n, a pyramid lower <= A force <= upper.
+    """Linearised friction cone |f_t| <= μ f_n, a pyramid lower <= A force <= upper.
 
     The force in the axes of the surface is f = Rᵀ force, and the z axis is the normal. The rows are ±(cos θ, sin θ) ·
     f_t - μ f_z <= 0 for each facet, then the normal force f_z within its limits.

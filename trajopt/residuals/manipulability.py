@@ -25,7 +25,7 @@ class ResidualModelManipulability(ResidualModelMultibody):
     """Manipulability r = √det(J(q) J(q)ᵀ) - reference, shape (1,): volume of frame velocities with |v| <= 1 [-].
 
     At a singular configuration r = -reference. A constraint with `lower` keeps away from singularities. A cost with a
-    reference out of reach maximizes the volume.
+    reference out of reach maximises the volume.
 
     Args:
         state: State of the robot.

@@ -43,7 +43,7 @@ class ActionModelSimulator(ActionModelExpression):
 
     In a backward mode, x⁺ = (q ⊕ dt v⁺, v⁺) solves r(q ⊕ dt v⁺, v⁺, v, B u) = 0. Rollouts find it by iteration, so
     every solver with rollouts works. `SolverSQP` with `steps="linear"` keeps a trajectory of states and controls: it
-    evaluates the residual once for each knot and linearizes it, which is direct transcription.
+    evaluates the residual once for each knot and linearises it, which is direct transcription.
 
     Costs and constraints may depend on x, u, contact forces and accelerations; the cost is multiplied by dt. Forces
     have the names of the simulator's contacts and are in the world's axes. In modes with impulses p, they are the

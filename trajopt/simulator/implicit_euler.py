@@ -28,11 +28,11 @@ _DECREASE = 1e-4  # required relative decrease of the squared residual
 class ImplicitEulerStep(SymplecticStep):
     """Implicit step: the root v₊ of r(q ⊕ dt v₊, v₊, v, τ) = 0, with q₊ = q ⊕ dt v₊ and r of a backward mode.
 
-    The linearization at v₊, with J0 and J1 the derivatives of q ⊕ dt v₊ by q and by v₊, and M = r_v₊ + r_q₊ J1, is
+    The linearisation at v₊, with J0 and J1 the derivatives of q ⊕ dt v₊ by q and by v₊, and M = r_v₊ + r_q₊ J1, is
 
         M dv₊ = -r - r_q₊ J0 dq - r_v dv - r_τ dτ.
 
-    If the state of the next knot is an input, the linearization is at its velocity, and the values are those after one
+    If the state of the next knot is an input, the linearisation is at its velocity, and the values are those after one
     step of Newton's method: a knot has the residual of (x, u, x⁺), without iteration. Otherwise, Newton's method
     starts from v. It halves steps that do not lower |r|, and stops after a step below the simulator's tolerance.
 

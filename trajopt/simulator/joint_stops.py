@@ -1,7 +1,7 @@
 """Joint stops in the simulator: an impulse keeps a coordinate within its limits at the end of a step.
 
 A stop at distance φ has an impulse p >= 0 such that φ + dt φ̇ >= 0 after the step. The joint reaches its limit, does
-not pass it, and rests there; p φ̇ is never positive. Like the impulses of contacts, p minimizes the kinetic energy
+not pass it, and rests there; p φ̇ is never positive. Like the impulses of contacts, p minimises the kinetic energy
 with a barrier of weight μ, p (φ/dt + φ̇) = μ. Steps are therefore smooth, and no limit is ever passed. If the initial
 state is beyond a limit, φ counts as 0: the joint may return, but is not thrown back.
 

@@ -5,7 +5,7 @@ of the budget. With a barrier of weight 1 (velocities and impulses are divided b
 
     Cᵀ u - 1/w + 1/s 1 = 0      for the velocity u.
 
-Its linearization has the matrix M = diag(z/w) + (y/s) 1 1ᵀ, with z = 1/w and y = 1/s at the solution. The impulse
+Its linearisation has the matrix M = diag(z/w) + (y/s) 1 1ᵀ, with z = 1/w and y = 1/s at the solution. The impulse
 changes with the velocity by -C M⁻¹ Cᵀ = -F Fᵀ. The coupling of contacts needs only F.
 """
 
@@ -150,7 +150,7 @@ class PyramidLaw(LawAbstract):
         return ca.vertcat(law[0] * scale, law[1])
 
     def follow(self, law: SX, weights: Weights) -> Follower:
-        """F from a Cholesky factorization of the rays about their mean: normal first, then both tangents."""
+        """F from a Cholesky factorisation of the rays about their mean: normal first, then both tangents."""
         inverse = weights.inverse
         centre = weights.mean(SX(self._around.T)).T
         away = SX(self._around) - ca.repmat(centre, 1, self.rays)

@@ -48,7 +48,7 @@ class Simulator(Immutable):
     """Differentiable simulator of an articulated body with contact forces of maximal dissipation.
 
     The default mode FORWARD_RK1F computes v₊ = v + dt H⁻¹ (τ - C(q, v) + Jᵀ f) and q₊ = q ⊕ dt v₊. Of all admissible
-    contact forces, f minimizes the kinetic energy of v₊. Contacts need no schedule. The step is a C² function of (q,
+    contact forces, f minimises the kinetic energy of v₊. Contacts need no schedule. The step is a C² function of (q,
     v, τ) if exponents are above 2. `SimulatorMode` lists the other modes.
 
     The input qdq is (q, v), in inverse modes (q, v, v̇), in backward modes (q₊, v₊, v). Derivatives are in tangent

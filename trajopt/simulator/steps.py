@@ -24,7 +24,7 @@ class Inputs:
         qdq: Input of the mode.
         torque: τ (nv,).
         parameters: Run-time parameters.
-        following: State of the next knot (nx,), at which an implicit step is linearized; None to solve for it.
+        following: State of the next knot (nx,), at which an implicit step is linearised; None to solve for it.
     """
 
     qdq: Array

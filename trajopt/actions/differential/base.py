@@ -1,4 +1,4 @@
-"""The interface of continuous-time action models: dynamics and costs, before an integrator discretizes them."""
+"""The interface of continuous-time action models: dynamics and costs, before an integrator discretises them."""
 
 from __future__ import annotations
 
