@@ -135,7 +135,7 @@ def test_data_refuses_what_does_not_fit() -> None:
     data = action("lqr").create_data()
     with pytest.raises(InvalidArgumentError, match=r"data.Fx: expected shape \(4, 4\), got \(4,\)"):
         data.Fx = np.zeros(4)
-    with pytest.raises(AttributeError, match="data has no field 'fx'; its fields are Fu, Fx"):
+    with pytest.raises(AttributeError, match="data: it has no field 'fx'; its fields are Fu, Fx"):
         data.fx = np.zeros((4, 4))
     with pytest.raises(InvalidArgumentError, match="data.cost: expected a number"):
         data.cost = np.zeros(2)

@@ -206,7 +206,9 @@ def test_terminal_cost_knows_no_time_step(integrator: Any, dt: float) -> None:
 
 def test_terminal_refuses_terms_that_need_a_control() -> None:
     state = state_of("ball")
-    with pytest.raises(InvalidArgumentError, match="terminal: cost terms u_reg, power need a control.*without them"):
+    with pytest.raises(
+        InvalidArgumentError, match="terminal: cost terms u_reg, power depend on a control.*without them"
+    ):
         ActionModelTerminal(costs_of("ball"))
     model = Euler(free_dynamics("ball"), dt=0.1)
     with pytest.raises(InvalidArgumentError, match="u_reg, power depend on a control.*pass a CostStack"):

@@ -102,7 +102,7 @@ def test_elements_of_a_state() -> None:
     for wrong in ([14], [-1], [1.5], []):
         with pytest.raises(InvalidArgumentError, match="elements: expected"):
             trajopt.ResidualModelState(state, elements=wrong)
-    with pytest.raises(InvalidArgumentError, match="each once"):
+    with pytest.raises(InvalidArgumentError, match="at least one element and none twice"):
         trajopt.ResidualModelState(state, elements=[1, 1])
 
 

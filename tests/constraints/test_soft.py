@@ -53,7 +53,7 @@ def test_weights_are_run_time_parameters() -> None:
     np.testing.assert_array_equal(linear[:3, 1:], [[3, 0], [7, 8], [3, 0]])
     np.testing.assert_array_equal(quadratic[:3, 1], [1, 2, 3])
     for value in (-1.0, np.nan, np.inf):
-        with pytest.raises(InvalidArgumentError, match="near.linear: expected weights >= 0 of a slack"):
+        with pytest.raises(InvalidArgumentError, match="near.linear: expected finite weights >= 0"):
             one.set_parameter("near.linear", value)
     one.check_rows()
     one.set_parameter("near.quadratic", 0.0, knots=2)
@@ -70,8 +70,8 @@ def test_weights_are_run_time_parameters() -> None:
         ),
         (([1.0, 0.0], 0.0), "weight > 0 in each row"),
         (([1.0, 0.0], [0.0, 0.0]), "weight > 0 in each row"),
-        ((-1.0, 1.0), r"constraint 'near': soft\[0\]: expected weights >= 0 of a slack, got -1.0"),
-        ((1.0, [1.0, -2.0]), r"soft\[1\]: expected weights >= 0 of a slack"),
+        ((-1.0, 1.0), r"constraint 'near': soft\[0\]: expected finite weights >= 0, got -1.0"),
+        ((1.0, [1.0, -2.0]), r"soft\[1\]: expected finite weights >= 0"),
         ((np.nan, 1.0), r"soft\[0\]: expected weights >= 0"),
         ((np.inf, 1.0), r"soft\[0\]: expected weights >= 0"),
         (([1.0, 2.0, 3.0], 1.0), r"constraint 'near': linear: expected a number or 2 numbers, got shape \(3,\)"),

@@ -170,7 +170,7 @@ def test_a_constraint_and_a_cost_term_of_one_name() -> None:
         lambda: trajopt.ActionModelImpulseFwdDynamics(robot, impulses, bounces, constraints=bounce),
     ]
     for use in uses:
-        with pytest.raises(DuplicateNameError, match="'x_reg' is a constraint and a cost term .* another name"):
+        with pytest.raises(DuplicateNameError, match="'x_reg' is the name of a constraint and of a cost term.* rename"):
             use()
 
 

@@ -100,7 +100,7 @@ MODELS: list[Case] = [
     (
         lambda: ContactModel3D(STATE, "foot0", gains=(9, 6)),
         INVALID,
-        "reference: gains=.kp, kd. with kp > 0 pull 'foot0'",
+        "reference: expected the contact's place, because gains=.kp, kd. with kp > 0 pull 'foot0'",
     ),
     (lambda: trajopt.ContactModel6D(STATE, "foot0", gains=(9, 6)), INVALID, "or gains=.0, kd.$"),
     (lambda: ContactModel3D(STATE, "foot0", gains=(-1, 0)), INVALID, "gains: expected kp >= 0 and kd >= 0, got .-1.0"),

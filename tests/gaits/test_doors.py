@@ -78,7 +78,12 @@ REFUSED: list[tuple[str, Call, type[Exception], str]] = [
     ("carried", lambda s, t: gaits.carried_postures(ROBOT, 3), BAD, NO_SCHEDULE),
     ("models", lambda s, t: gaits.GaitModels(ROBOT, 3), BAD, "stance: expected a Stance"),
     ("problem", lambda s, t: gaits.gait_problem(ROBOT, 3), BAD, NO_SCHEDULE),
-    ("shapes", lambda s, t: PENDULUM.motion([1.0, 2.0], [1.0, 2.0, 3.0], 0.0, 0.0), BAD, "shapes that go together"),
+    (
+        "shapes",
+        lambda s, t: PENDULUM.motion([1.0, 2.0], [1.0, 2.0, 3.0], 0.0, 0.0),
+        BAD,
+        "shapes that broadcast together",
+    ),
     ("gains", lambda s, t: gaits.holding_gains(1e-300), BAD, "dt: expected at least 1e-9"),
 ]
 

@@ -222,15 +222,15 @@ def test_a_schedule_that_cannot_be_is_refused() -> None:
         hop(dt=0.0)
     with pytest.raises(InvalidArgumentError, match="start: expected a Stance"):
         hop(start=[HERE])
-    with pytest.raises(InvalidArgumentError, match="feet: expected the place of each foot by name"):
+    with pytest.raises(InvalidArgumentError, match="feet: expected the foothold of each foot by name"):
         hop(start={})
-    with pytest.raises(InvalidArgumentError, match="com: the line to it has no start"):
+    with pytest.raises(InvalidArgumentError, match="com: expected a start of the line to com, got none"):
         hop(start={"left": HERE, "right": THERE})
     with pytest.raises(UnknownNameError, match="phase 'stop' not found; did you mean 'step'"):
         hop().replace("stop", knots=3)
     with pytest.raises(UnknownNameError, match="attribute of a phase 'knot'"):
         hop().replace("step", knot=3)
-    with pytest.raises(InvalidArgumentError, match=r"unique name, got 'support' of phases \[0, 3\]; give a number"):
+    with pytest.raises(InvalidArgumentError, match=r"unique name, got 'support' of phases \[0, 3\]; pass an index"):
         gaits.quadruped_walk(stance_of("anymal"), final_knots=0).replace("support", knots=3)
     with pytest.raises(InvalidArgumentError, match="number from 0 to 2, got 3"):
         hop().replace(3, knots=3)

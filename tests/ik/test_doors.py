@@ -60,7 +60,11 @@ SOLVE: dict[str, tuple[Any, type[TrajoptError], str]] = {
         r"got u, which depend on a control or on forces; remove them",
     ),
     "soft": (lambda: ik.solve(STATE.robot, soft()), InvalidArgumentError, r"soft rows in tool; add the residual to a"),
-    "curved": (lambda: ik.solve(*turning()), UnsupportedOperationError, r"limits: expected none of joint 'root_joint'"),
+    "curved": (
+        lambda: ik.solve(*turning()),
+        UnsupportedOperationError,
+        r"limits: expected no limits of joint 'root_joint'",
+    ),
     "starts": (lambda: ik.solve(STATE.robot, TASK, starts=0), InvalidArgumentError, r"starts: expected .* got 0"),
     "seed": (lambda: ik.solve(STATE.robot, TASK, seed=-1), InvalidArgumentError, r"seed: expected .* got -1"),
     "limits": (lambda: ik.solve(STATE.robot, TASK, limits="yes"), InvalidArgumentError, r"limits: expected .*'yes'"),
@@ -93,7 +97,11 @@ BATCH: dict[str, tuple[Any, type[TrajoptError], str]] = {
         InvalidArgumentError,
         r"targets\['tool.reference'\]\[0\]: expected",
     ),
-    "scalar": ({"tool.reference": 1.0}, InvalidArgumentError, r"expected shape \(n, 3, 4\), got \(\); one row a pose"),
+    "scalar": (
+        {"tool.reference": 1.0},
+        InvalidArgumentError,
+        r"expected shape \(n, 3, 4\) with one row for each pose, got \(\)",
+    ),
     "lengths": (
         {"tool.reference": TURNED, "tool.lower": np.zeros((2, 6))},
         InvalidArgumentError,

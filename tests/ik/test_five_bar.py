@@ -165,7 +165,8 @@ def test_wrong_arguments_are_named() -> None:
         NOTEBOOK.tip([0.1, 0.2, 0.3])
     far = FiveBar(base=30.0, crank=5.0, rod=10.0)
     with pytest.raises(
-        InvalidArgumentError, match=r"cranks\[1\]: expected distinct elbows at most 20 m apart.* got a distance of 40 m; turn the"
+        InvalidArgumentError,
+        match=r"cranks\[1\]: expected distinct elbows at most 20 m apart.* got a distance of 40 m; turn the",
     ):
         far.tip([[0.0, np.pi], [np.pi, 0.0]])
     with pytest.raises(InvalidArgumentError, match=r"cranks: expected distinct elbows.* got a distance of .*e-16 m"):

@@ -152,7 +152,7 @@ def test_what_has_no_answer_says_why() -> None:
     m, arm = random_motion(2), trajopt.load_robot("ur5")
     with pytest.raises(InvalidArgumentError, match="determine every wrench, got 0 for wrenches and 0 for changes"):
         multiple_contact_inverse_dynamics_over_time(m, FEET, smoothness=0.0, least_wrench=0.0)
-    with pytest.raises(InvalidArgumentError, match="robot: expected a floating base, got ur5 on a fixed one"):
+    with pytest.raises(InvalidArgumentError, match="robot: expected a floating base, got ur5 with a fixed base"):
         contact_inverse_dynamics(arm, np.zeros(6), np.zeros(6), np.zeros(6), "tool0")
     with pytest.raises(InvalidArgumentError, match="contacts: expected at least one"):
         multiple_contact_inverse_dynamics_over_time(m, [])

@@ -275,7 +275,7 @@ POSE, WHEELS = planar.state_of_pose(), planar.state_of_wheels()
         ),
         (
             lambda: planar.PlanarPath.of_derivatives([0, 1], np.eye(2), [(1, 0), (1e-14, 0)], np.eye(2)),
-            r"velocities: expected a speed > 0, got 0 at time 1",
+            r"velocities: expected nonzero velocities, got 0 at time 1",
         ),
         (
             lambda: planar.PlanarPath.of_curve(lambda t: t, [0.0, 1.0]),
@@ -290,7 +290,7 @@ POSE, WHEELS = planar.state_of_pose(), planar.state_of_wheels()
             lambda: planar.PlanarPath.of_curve(
                 CubicHermiteSpline([0, 1], [(0, 0), (1, 0)], [(0, 0), (1, 0)]), [0, 0.5]
             ),
-            r"velocities: expected a speed > 0, got 0 at time 0; a path has no heading where it stops",
+            r"velocities: expected nonzero velocities, got 0 at time 0; a path has no heading where the robot stops",
         ),
         (lambda: planar.PlanarPath.of_points([(0, 0), (1, 1)], 0.1), r"points: expected three or more rows"),
         (lambda: planar.PlanarPath.of_points([(0, 0, 0)] * 3, 0.1), r"points: expected shape \(3, 2\)"),

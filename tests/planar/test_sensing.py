@@ -290,7 +290,7 @@ def test_bad_arguments(tmp_path: Path) -> None:
         ),
         (lambda: grid.normals([[0.0, np.nan]]), r"points: expected finite numbers, got nan at index \(0, 1\)"),
         (lambda: OccupancyGrid([[np.nan]]), "occupied: expected cells .* got NaN or inf in cells"),
-        (lambda: OccupancyGrid.from_image("none.png", threshold=128), "threshold: expected a part of white"),
+        (lambda: OccupancyGrid.from_image("none.png", threshold=128), "threshold: expected a fraction of white"),
         (lambda: echo_distance([-1.0]), "times: expected finite times >= 0"),
         (lambda: readings(ranges=[1.0, np.nan]), "ranges: expected distances >= 0 .* inf if nothing is in range"),
         (lambda: readings(angles=[0.0]), r"angles: expected shape \(2,\), got \(1,\); one for each distance"),

@@ -160,7 +160,7 @@ def test_bad_arguments() -> None:
     distance, arm, row = trajopt.ResidualModelObstacleDistance, state_of("talos_arm"), [[1.0, 2.0, 0.5]]
     hand = trajopt.Capsule(0.1, start=[0, 0, 0], end=[0, 0, 1], frame="gripper_left_joint")
     for rows, words in (
-        ([], "obstacles: expected one at least, got none"),
+        ([], "obstacles: expected at least one obstacle, got none"),
         ([[1.0, 2.0]], r"obstacles: expected rows \(x, y, radius\) or \(x, y, z, radius\)"),
         ([[1.0, 2.0, 0.0]], "with radius > 0"),
         ([[np.inf, 2.0, 1.0]], "obstacles: expected rows"),

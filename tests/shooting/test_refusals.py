@@ -75,11 +75,11 @@ NOT_NORMALISED = np.r_[0.5, 0.5, 0.5, 0.6, 0, 0, 0]
         ),
         (
             lambda: trajopt.ShootingProblem(X0, [pendulum()], stack()),
-            "terminal: cost terms u_reg need a control.*without them",
+            "terminal: cost terms u_reg depend on a control.*without them",
         ),
         (
             lambda: trajopt.ShootingProblem(X0, [pendulum()], pendulum(dt=0.0)),
-            "terminal: cost terms u_reg need a control",
+            "terminal: cost terms u_reg depend on a control",
         ),
         (
             lambda: trajopt.ShootingProblem(X0, [ActionModelTerminal(stack(control=False))], stack(control=False)),

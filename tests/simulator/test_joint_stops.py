@@ -220,7 +220,7 @@ def test_joints_that_have_stops() -> None:
         (3, "joint_stops: expected True, False, names"),
         (["lf_kfe", "lf_kfe"], "joint_stops: expected each joint once"),
         ({"lf_kfe": (1.0, -1.0)}, r"joint_stops\['lf_kfe'\]: expected lower < upper"),
-        ({"lf_kfe": (-np.inf, np.inf)}, "one of them finite"),
+        ({"lf_kfe": (-np.inf, np.inf)}, "at least one finite"),
         ({"lf_kfe": 1.0}, r"joint_stops\['lf_kfe'\]: expected 2 bounds"),
     ],
 )

@@ -97,7 +97,7 @@ def test_messages() -> None:
             InvalidArgumentError,
             "masses: expected frames on moving bodies .*, got 'feather', which is of mass 0",
         ),
-        (["universe"], InvalidArgumentError, "got 'universe', fixed to the world"),
+        (["universe"], InvalidArgumentError, "got 'universe', which is fixed to the world"),
         ("box", InvalidArgumentError, "masses: expected a list of names, got 'box'"),
     ]
     for masses, error, message in wrong:

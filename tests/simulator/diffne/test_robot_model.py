@@ -96,9 +96,7 @@ def test_prefixes_are_refused() -> None:
     before = m.qdq
     with pytest.raises(UnknownNameError, match=r"begins with 'lf_kfa' not found; did you mean 'lf_kfe_joint'"):
         m.set_joint_angle("lf_kfa", 0.1)
-    with pytest.raises(
-        InvalidArgumentError, match=r"one degree of freedom, got 'base_link' with 6; give a longer pref"
-    ):
+    with pytest.raises(InvalidArgumentError, match=r"one degree of freedom, got 'base_link' with 6; use a longer pref"):
         m.set_joint_angle("base", 0.1)
     with pytest.raises(InvalidArgumentError, match="prefix: expected the beginning of a name"):
         m.set_joint_angle("", 0.1)

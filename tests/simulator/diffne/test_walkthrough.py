@@ -227,7 +227,7 @@ def test_messages() -> None:
     m = four_limbs()
     ees = end_effectors(m)
     m.create_simulator()
-    with pytest.raises(InvalidArgumentError, match=r"expected a normal \(a, b, c\) that is not zero"):
+    with pytest.raises(InvalidArgumentError, match=r"expected a nonzero normal \(a, b, c\)"):
         m.set_floor([0, 0, 0, 2], ees)
     with pytest.raises(InvalidArgumentError, match=r"coefficients: expected shape \(4,\), got \(3,\)"):
         m.set_floor([0, 0, 1], ees)
