@@ -209,7 +209,7 @@ def test_control_residual_fits_any_number_of_controls() -> None:
         (lambda s: trajopt.ResidualModelControl(s, 2), r"reference: expected a vector \(nu,\), .* got 2; omit it"),
         (
             lambda s: trajopt.CostStack(s).add("u", trajopt.ResidualModelControl(s, [1.0, 2.0]), 1.0).parameters(3),
-            r"reference: expected shape \(3,\), got \(2,\); one number for each of the model's 3 controls",
+            r"reference: expected shape \(3,\), got \(2,\); pass one number for each of the model's 3 controls",
         ),
         (
             lambda _: trajopt.ResidualModelCoMPosition(trajopt.StateVector(3), [0, 0, 0]),
@@ -376,7 +376,7 @@ def test_actuations_drive_what_they_say() -> None:
         (lambda: trajopt.ActuationModelFull(trajopt.StateVector(2)), "ActuationModelFull needs a StateMultibody"),
         (
             lambda: trajopt.ActuationModelFull(trajopt.StateMultibody(trajopt.load_robot("small-quadruped"))),
-            r"state: expected a fixed base, got 'small-quadruped', .*use ActuationModelFloatingBase\(state\), or "
+            r"state: expected a robot with a fixed base, got 'small-quadruped' .*use ActuationModelFloatingBase\(state\), or "
             r"ActuationModelMatrix\(state, numpy.eye\(state.nv\)\)",
         ),
         (

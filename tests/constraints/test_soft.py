@@ -66,7 +66,7 @@ def test_weights_are_run_time_parameters() -> None:
     [
         (
             (0.0, 0.0),
-            "constraint 'near': soft: expected a linear or a quadratic weight > 0 in each row, got 0.0",
+            "constraint 'near': soft: expected a linear or quadratic weight > 0 in each row, got 0.0",
         ),
         (([1.0, 0.0], 0.0), "weight > 0 in each row"),
         (([1.0, 0.0], [0.0, 0.0]), "weight > 0 in each row"),
@@ -76,7 +76,7 @@ def test_weights_are_run_time_parameters() -> None:
         ((np.inf, 1.0), r"soft\[0\]: expected weights >= 0"),
         (([1.0, 2.0, 3.0], 1.0), r"constraint 'near': linear: expected a number or 2 numbers, got shape \(3,\)"),
         (([1.0, 2.0], [1.0, 2.0, 3.0]), r"soft\[1\]: expected 2 numbers as in soft\[0\], got 3"),
-        ((np.eye(2), 1.0), r"soft\[0\]: expected a number or one a row, got shape \(2, 2\)"),
+        ((np.eye(2), 1.0), r"soft\[0\]: expected one number, or one for each row, got shape \(2, 2\)"),
         (3.0, r"soft: expected slack weights \(linear, quadratic\), or None, got 3.0"),
         ((1.0,), "soft: expected slack weights"),
         ("ab", "soft: expected slack weights"),

@@ -82,7 +82,7 @@ def function_of_lower(x: SX, lower: SX) -> SX:
         (
             lambda s: s.add("b", state_residual(s), lower=[1.0, 0.0], upper=0.5),
             InvalidArgumentError,
-            r"constraint 'b': lower: expected lower <= upper, got \[1. 0.\] and 0.5; exchange the two",
+            r"constraint 'b': lower: expected lower <= upper, got lower=\[1. 0.\] and upper=0.5; swap the two",
         ),
         (
             lambda s: s.add("b", state_residual(s), upper=[1.0, 2.0, 3.0]),

@@ -59,7 +59,7 @@ Call = Callable[[Any, Any], Any]
 BAD, NO_SCHEDULE = InvalidArgumentError, "schedule: expected a ContactSchedule"
 REFUSED: list[tuple[str, Call, type[Exception], str]] = [
     ("repeated", lambda s, t: t.repeated(2**31), BAD, "times: expected an integer <= "),
-    ("scaled", lambda s, t: t.scaled(1e9), BAD, "factor: expected at most 100000 knots"),
+    ("scaled", lambda s, t: t.scaled(1e9), BAD, "factor: expected a factor for at most 100000 knots"),
     ("knots", lambda s, t: gaits.Phase(name="a", knots=2**31, stance=FEET), BAD, "knots: .* <= 100000"),
     ("cycles", lambda s, t: gaits.quadruped_walk(s, cycles=2**31), BAD, "cycles: expected an integer <="),
     ("dt", lambda s, t: gaits.quadruped_trot(s, dt="0.01"), BAD, "dt: expected a number, got '0.01'"),

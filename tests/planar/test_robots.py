@@ -303,7 +303,7 @@ POSE, WHEELS = planar.state_of_pose(), planar.state_of_wheels()
             r"speeds: expected nonzero speeds, got 0 at time 0",
         ),
         (lambda: circle().fastest(0.0, **BODY), r"limit: expected a number > 0 \[rad/s\]"),
-        (lambda: circle().at([0.0, 4.0]), r"times: expected times from 0 to 3.14159"),
+        (lambda: circle().at([0.0, 4.0]), r"times: expected times within the path, 0 to 3.14159"),
         (lambda: planar.along(POSE, wheels()), r"path: expected a PlanarPath"),
         (lambda: planar.along(circle(), POSE), r"model: expected"),
         (lambda: planar.limit_wheels(trajopt.ConstraintStack(POSE), -1.0), r"rate: expected a number > 0"),
