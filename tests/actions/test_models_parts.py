@@ -206,7 +206,7 @@ def test_control_residual_fits_any_number_of_controls() -> None:
         (lambda s: trajopt.ResidualModelFrameVelocity(s, "tip", np.zeros(3)), r"expected shape \(6,\), got \(3,\)"),
         (lambda s: trajopt.ResidualModelCoMPosition(s, [1.0]), r"reference: expected shape \(3,\)"),
         (lambda s: trajopt.ResidualModelControl(s, [np.inf]), "reference: expected finite numbers"),
-        (lambda s: trajopt.ResidualModelControl(s, 2), r"reference: expected a vector \(nu,\), .* got 2; omit it"),
+        (lambda s: trajopt.ResidualModelControl(s, 2), r"reference: expected a vector \(nu,\) .* got 2; omit it"),
         (
             lambda s: trajopt.CostStack(s).add("u", trajopt.ResidualModelControl(s, [1.0, 2.0]), 1.0).parameters(3),
             r"reference: expected shape \(3,\), got \(2,\); pass one number for each of the model's 3 controls",

@@ -151,7 +151,7 @@ def test_messages() -> None:
                        r"'link'.*give the sphere: EndEffectorBounds\(1, localPos"):  # fmt: skip
         detected(bare)
     with pytest.raises(
-        InvalidArgumentError, match=r"expected meshes, boxes.*on 'link', got Halfspace; give the sphere"
+        InvalidArgumentError, match=r"expected meshes, boxes.*on 'link', got Halfspace; pass the sphere"
     ):
         detected(body_with((coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0), TILT)))
     with pytest.raises(InvalidArgumentError, match="expected a sphere, got none; call detectEndEffector"):
