@@ -112,9 +112,9 @@ def build(
     check_positive("dt", dt, unit="s")
     check_non_negative("velocity", velocity)
     check_positive("torque", torque)
-    known = REACHES.get(robot) if frame is None and isinstance(robot, str) else None
-    arm, tool = carrying(robot if isinstance(robot, Robot) else load_robot(robot), known.frame if known else frame)
-    reach = known if known and known.start else any_reach(arm, tool)
+    listed = REACHES.get(robot) if frame is None and isinstance(robot, str) else None
+    arm, tool = carrying(robot if isinstance(robot, Robot) else load_robot(robot), listed.frame if listed else frame)
+    reach = listed if listed and listed.start else any_reach(arm, tool)
     start, end = np.array(reach.start), np.array(reach.end)
     goal = placement(arm, tool, end) if target is None else check_array("target", target, (3,), cure="pass a point [m]")
     state = StateMultibody(arm)
@@ -135,8 +135,8 @@ def build(
         problem=ShootingProblem(x0, [node] * T, terminal),
         solver=SolverFDDP,
         options=FDDPOptions(),
-        reference_cost=known.cost if known else None,
-        reference_source=TRAJOPT if known and known.cost else "",
+        reference_cost=listed.cost if listed else None,
+        reference_source=TRAJOPT if listed and listed.cost else "",
         report=functools.partial(distance_report, arm, tool, goal),
     )
 

@@ -126,8 +126,8 @@ class Family(Generic[Case]):
         """Meaning of each option, from the docstring of `build`."""
         text = inspect.getdoc(getattr(self.build, "func", self.build)) or ""
         arguments = text.partition("Args:\n")[2].partition("\n\n")[0]
-        found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE)
-        return {name: " ".join(words.split()) for name, words in found if name in self.options}
+        pairs = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE)
+        return {name: " ".join(words.split()) for name, words in pairs if name in self.options}
 
 
 _EXPECTED: dict[Any, tuple[tuple[type, ...], str]] = {

@@ -62,15 +62,15 @@ class Gait(Generic[Row]):
 
     def family(self, build: Callable[..., ProblemCase]) -> Family:
         """Family of problems that `build` builds from this gait."""
-        robot, known = next(iter(self.robots.items()))
+        robot, row = next(iter(self.robots.items()))
         return Family(
             name=self.name,
             description=self.description,
             build=functools.partial(build, self, robot=robot),
             robots=tuple(self.robots),
-            usual={option: getattr(known, name) for option, name in _OPTIONS.items() if hasattr(known, name)},
-            reference_cost=known.cost,
-            reference_source=known.source,
+            usual={option: getattr(row, name) for option, name in _OPTIONS.items() if hasattr(row, name)},
+            reference_cost=row.cost,
+            reference_source=row.source,
         )
 
 

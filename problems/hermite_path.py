@@ -38,10 +38,10 @@ def spline(points: npt.ArrayLike = POINTS, duration: float = 1.0) -> CubicHermit
     """Cubic Hermite spline through rows (x, y, ẋ, ẏ) at even times from 0 to `duration`."""
     from scipy.interpolate import CubicHermiteSpline
 
-    given = as_numbers("points", points)
-    if given.ndim != 2 or len(given) < 2:
-        raise InvalidArgumentError(f"points: expected two or more rows (x, y, ẋ, ẏ), got shape {given.shape}")
-    rows = check_array("points", given, (len(given), 4), cure="pass rows (x, y, ẋ, ẏ) [m, m, m/s, m/s]")
+    numbers = as_numbers("points", points)
+    if numbers.ndim != 2 or len(numbers) < 2:
+        raise InvalidArgumentError(f"points: expected two or more rows (x, y, ẋ, ẏ), got shape {numbers.shape}")
+    rows = check_array("points", numbers, (len(numbers), 4), cure="pass rows (x, y, ẋ, ẏ) [m, m, m/s, m/s]")
     times = np.linspace(0.0, check_positive("duration", duration, unit="s"), len(rows))
     return CubicHermiteSpline(times, rows[:, :2], rows[:, 2:])
 

@@ -187,14 +187,14 @@ def spheres(robot: Robot, body: Body) -> list[MDPContact]:
     """Contacts of feet, knees and belly with the ground z = 0."""
     foot, knee, belly = body.radii
     frames = legged_robot(robot.name).feet
-    found = [MDPContact(frame, radius=foot, strength=STRENGTH, name=f"foot_{i}") for i, frame in enumerate(frames)]
+    contacts = [MDPContact(frame, radius=foot, strength=STRENGTH, name=f"foot_{i}") for i, frame in enumerate(frames)]
     knees = [body.knee.format(leg) for leg in body.legs]
-    found += [MDPContact(frame, radius=knee, strength=STRENGTH, name=f"knee_{i}") for i, frame in enumerate(knees)]
+    contacts += [MDPContact(frame, radius=knee, strength=STRENGTH, name=f"knee_{i}") for i, frame in enumerate(knees)]
     for i, signs in enumerate(((1, 1, 1), (1, -1, 1), (-1, 1, 1), (-1, -1, 1))):
         place = np.multiply(signs, body.belly)
         name = robot.model.frames[_root_frame(robot)].name
-        found.append(MDPContact(name, place, belly, strength=STRENGTH, name=f"belly_{i}"))
-    return found
+        contacts.append(MDPContact(name, place, belly, strength=STRENGTH, name=f"belly_{i}"))
+    return contacts
 
 
 def _root_frame(robot: Robot) -> int:

@@ -100,12 +100,12 @@ def _costs(state: StateMultibody, goal: Reals, weights: tuple[float, ...]) -> Co
 
 def slipping(feet: tuple[str, ...], x: SX, robot: RobotExpressions) -> SX:
     """Horizontal velocities of feet at height h, times e^(-h / (2 h₀)), shape (2 n,) [m/s]."""
-    found = []
+    velocities = []
     for foot in feet:
         _, place = robot.frame_placement(foot)
         velocity = robot.frame_velocity(foot, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
-        found.append(velocity[:2] * ca.exp((SOLE - place[2]) / (2 * CLOSE)))
-    return SX(ca.vertcat(*found))
+        velocities.append(velocity[:2] * ca.exp((SOLE - place[2]) / (2 * CLOSE)))
+    return SX(ca.vertcat(*velocities))
 
 
 def _guess(problem: ShootingProblem, held: Reals, seed: int) -> dict[str, Reals]:
@@ -118,9 +118,9 @@ def _guess(problem: ShootingProblem, held: Reals, seed: int) -> dict[str, Reals]
         us[t] = held + wandering
     weight = problem.get_parameter("slip.weight")
     solver = SolverBoxFDDP(problem, BoxFDDPOptions(max_iterations=STAGE))
-    *_, found = continuation(solver, "slip.weight", STAGES, np.tile(problem.x0, (problem.T + 1, 1)), us)
+    *_, solution = continuation(solver, "slip.weight", STAGES, np.tile(problem.x0, (problem.T + 1, 1)), us)
     problem.set_parameter("slip.weight", weight)
-    return {"xs": found.xs, "us": found.us}
+    return {"xs": solution.xs, "us": solution.us}
 
 
 def report(feet: tuple[str, ...], solution: Solution) -> dict[str, str]:

@@ -53,6 +53,10 @@ class MPCCase:
             duration: Duration [s]; by default that of the case.
             **changes: Further arguments of `mpc.simulate`, which replace those of the case.
         """
-        given = {"dt_plant": self.dt_plant, "disturbance": self.disturbance, "model_error": self.model_error} | changes
-        plant, x0 = given.pop("plant", self.plant), given.pop("x0", self.x0)
-        return mpc.simulate(self.controller, plant, x0, self.duration if duration is None else duration, **given)
+        arguments = {
+            "dt_plant": self.dt_plant,
+            "disturbance": self.disturbance,
+            "model_error": self.model_error,
+        } | changes
+        plant, x0 = arguments.pop("plant", self.plant), arguments.pop("x0", self.x0)
+        return mpc.simulate(self.controller, plant, x0, self.duration if duration is None else duration, **arguments)

@@ -168,7 +168,7 @@ def passed(course: Course, log: Any) -> list[tuple[float, float]]:
 
     The distance is the larger one of those to the side and up [m]. It is NaN for a missed gate.
     """
-    found = []
+    passes = []
     for *middle, heading, time in course.gates:
         ahead, left = (
             np.array([np.cos(heading), np.sin(heading), 0.0]),
@@ -181,8 +181,8 @@ def passed(course: Course, log: Any) -> list[tuple[float, float]]:
                 part = -before / (after - before)
                 at = (1 - part) * a + part * b
                 best = ((1 - part) * t + part * s, max(abs(at @ left), abs(at[2])))
-        found.append(best)
-    return found
+        passes.append(best)
+    return passes
 
 
 def report(course: Course, log: Any) -> dict[str, str]:

@@ -376,7 +376,8 @@ def test_actuations_drive_what_they_say() -> None:
         (lambda: trajopt.ActuationModelFull(trajopt.StateVector(2)), "ActuationModelFull needs a StateMultibody"),
         (
             lambda: trajopt.ActuationModelFull(trajopt.StateMultibody(trajopt.load_robot("small-quadruped"))),
-            r"state: expected a robot with a fixed base, got 'small-quadruped' .*use ActuationModelFloatingBase\(state\), or "
+            r"state: expected a robot with a fixed base, got 'small-quadruped' .*use "
+            r"ActuationModelFloatingBase\(state\), or "
             r"ActuationModelMatrix\(state, numpy.eye\(state.nv\)\)",
         ),
         (

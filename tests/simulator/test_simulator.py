@@ -183,7 +183,10 @@ def test_wrong_arguments_are_told() -> None:
         (lambda: sim.simulate(DT, np.zeros(15)), "quaternion"),
         (lambda: sim.simulate(DT, x, np.zeros(3)), "tau: expected shape"),
         (lambda: sim.simulate(DT, x, Dqdq="yes"), "Dqdq"),
-        (lambda: sim.simulate_batched(DT, [x, x], [np.zeros(7)]), "taus: expected 2 torques, one for each state, got 1"),
+        (
+            lambda: sim.simulate_batched(DT, [x, x], [np.zeros(7)]),
+            "taus: expected 2 torques, one for each state, got 1",
+        ),
         (lambda: sim.simulate_batched(DT, [x, x[:-1]]), r"qdqs\[1\]: expected shape"),
         (lambda: sim.simulate_batched(DT, []), "qdqs: expected at least one state"),
         (lambda: sim.set_PD_controller(-1.0, 1.0), "kp: expected"),

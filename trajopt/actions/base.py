@@ -122,8 +122,8 @@ class ActionModelAbstract(Model):
     @property
     def rows_on_one_control(self) -> npt.NDArray[np.int64]:
         """Index of the control (nc,) if a row is that control plus a constant, else -1. Nothing is compiled."""
-        found: npt.NDArray[np.int64] = kept(self, "rows on one control", lambda: on_one_control(self))
-        return found.copy()
+        controls: npt.NDArray[np.int64] = kept(self, "rows on one control", lambda: on_one_control(self))
+        return controls.copy()
 
     def row_derivative(self) -> SX:
         """Derivative of the rows by (x, u) and the other symbols of the instant; only its sparsity is used."""

@@ -110,8 +110,8 @@ class ActionData:
         unset = {n for n, a in arrays.items() if a.size and (a.view(np.uint64) == _UNSET.view(np.uint64)).all()}
         costs = [("Lx", "Lxx")] if end else [("Lx", "Lxx"), ("Lu", "Luu")]
         none = self.cost != 0.0 and all({*pair} <= unset for pair in costs)
-        asked = {n for pair in costs if none or len({*pair} & unset) == 1 for n in pair}
-        return sorted(unset & (asked if end else asked | {"Fx", "Fu"}))
+        needed = {n for pair in costs if none or len({*pair} & unset) == 1 for n in pair}
+        return sorted(unset & (needed if end else needed | {"Fx", "Fu"}))
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "cost":

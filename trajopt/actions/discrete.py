@@ -55,10 +55,10 @@ class ActionModelDiscrete(ActionModelExpression):
         results["g"], results["H"] = second_derivatives(self.state, i, results["cost"])
         if "rows" in results:
             results["C"] = self.constraints.derivative(i)
-        known: list[tuple[SX, Array]] = []
+        bindings: list[tuple[SX, Array]] = []
         if multipliers is not None:
-            results["H"], known = lagrangian_hessian(self.state, i, results, multipliers)
-        return Expansion.of(self._call(program, i, point, results, known))
+            results["H"], bindings = lagrangian_hessian(self.state, i, results, multipliers)
+        return Expansion.of(self._call(program, i, point, results, bindings))
 
     def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
         i = Instant(self.state, 0 if terminal else self.nu)

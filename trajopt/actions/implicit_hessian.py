@@ -44,17 +44,17 @@ def add_implicit_hessian(
     """
     state, z = node.instant.state, node.symbols
     expressions = node.in_symbols(values)
-    total, reached, known = lagrangian(state, expressions, multipliers)
+    total, reached, bindings = lagrangian(state, expressions, multipliers)
     xnext = expressions["xnext"]
     by_z = ca.substitute(jacobian(total, z).T, reached, xnext)
     wanted = node.insert({"mu": node.adjoint(ca.densify(by_z)), **node.derivative_results()})
-    given: Given = [*inputs, *known]
-    r = named_call(program, "Lagrangian: adjoint", given, {"z": node.solution, **wanted})
+    arguments: Given = [*inputs, *bindings]
+    r = named_call(program, "Lagrangian: adjoint", arguments, {"z": node.solution, **wanted})
     mu = SX.sym("mu", z.numel())
     blocks = _second_derivatives(node, total - ca.dot(mu, node.residual))
     blocks["yy"] += expressions["curvature"]
     blocks = {name: SX(ca.sparsify(ca.substitute(block, reached, xnext))) for name, block in blocks.items()}
-    h = named_call(program, "Lagrangian: Hessian", [*given, (z, r["z"]), (mu, r["mu"])], blocks)
+    h = named_call(program, "Lagrangian: Hessian", [*arguments, (z, r["z"]), (mu, r["mu"])], blocks)
     Z, groups = solution_steps(program, node.stack, r), moving(program, node.stack, r)
     H = h["yy"]
     if blocks["zz"].nnz():

@@ -123,12 +123,12 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
     def values(self, program: Program, point: Point) -> Values:
         if point.u is None:
             return end_values(self, self.costs, program, point)
-        given = ParameterArray(point.parameters, self.layout)
-        seen = self._dynamics_part(program, point, given, derivatives=False)
-        found = {"cost": self._term_parts.cost.call(program, seen, given, joins=True)["cost"]}
+        parameters = ParameterArray(point.parameters, self.layout)
+        seen = self._dynamics_part(program, point, parameters, derivatives=False)
+        results = {"cost": self._term_parts.cost.call(program, seen, parameters, joins=True)["cost"]}
         if self.constraints.constraints:
-            found |= self._term_parts.rows.call(program, seen, given, joins=True)
-        return Values.of({"xnext": seen["xnext"], **found})
+            results |= self._term_parts.rows.call(program, seen, parameters, joins=True)
+        return Values.of({"xnext": seen["xnext"], **results})
 
     def expansion(
         self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
@@ -138,11 +138,11 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
             e = end_expansion(self, self.costs, program, point)
             return e if multipliers is None else replace(e, H=self.lagrangian_hessian(program, point, multipliers))
         self.check_lift(lift)
-        given, rows = ParameterArray(point.parameters, self.layout), dict[str, Array]()
-        seen = self._dynamics_part(program, point, given, derivatives=True)
-        costs = self._term_parts.cost_derivatives.call(program, seen, given, joins=True)
+        parameters, rows = ParameterArray(point.parameters, self.layout), dict[str, Array]()
+        seen = self._dynamics_part(program, point, parameters, derivatives=True)
+        costs = self._term_parts.cost_derivatives.call(program, seen, parameters, joins=True)
         if self.constraints.constraints:
-            rows = self._term_parts.row_derivatives.call(program, seen, given, joins=True)
+            rows = self._term_parts.row_derivatives.call(program, seen, parameters, joins=True)
         change = lead_on(program, self.impulses, seen, costs, rows)
         r = {"xnext": seen["xnext"], **costs, **rows}
         if multipliers is not None:

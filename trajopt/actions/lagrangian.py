@@ -92,17 +92,17 @@ def lagrangian(
         values: Expressions "cost" and, if there are any, "xnext" and "rows".
         multipliers: λ and y.
     """
-    total, known = values["cost"], list[tuple[SX, Array]]()
+    total, bindings = values["cost"], list[tuple[SX, Array]]()
     reached = SX.sym("reached", state.nx)
     if multipliers.dynamics is not None and "xnext" in values:
         symbol = SX.sym("lambda", state.ndx)
         total += ca.dot(symbol, state.sx_difference(reached, values["xnext"]))
-        known.append((symbol, multipliers.dynamics))
+        bindings.append((symbol, multipliers.dynamics))
     if multipliers.rows is not None and "rows" in values:
         symbol = SX.sym("y", values["rows"].numel())
         total += ca.dot(symbol, values["rows"])
-        known.append((symbol, multipliers.rows))
-    return total, reached, known
+        bindings.append((symbol, multipliers.rows))
+    return total, reached, bindings
 
 
 def lagrangian_hessian(
@@ -126,14 +126,14 @@ def lagrangian_hessian(
     Returns:
         The Hessian, and the array of each multiplier's symbol in it.
     """
-    total, reached, known = lagrangian(state, values, multipliers)
+    total, reached, bindings = lagrangian(state, values, multipliers)
     xnext = values.get("xnext", reached)
     if implicit is None:
         _, hessian = second_derivatives(state, i, total)
     else:
         hessian = implicit_second_derivatives(state, i, total, *implicit)
     hessian += values.get("curvature", SX(*hessian.shape))
-    return SX(ca.substitute(hessian, reached, xnext)), known
+    return SX(ca.substitute(hessian, reached, xnext)), bindings
 
 
 def add_lagrangian_hessian(
@@ -162,6 +162,6 @@ def add_lagrangian_hessian(
         value, derivative = kept
         with_derivative = implicit, SX.sym("A", *derivative.shape)
         inputs += [(implicit.symbol, value), (with_derivative[1], derivative)]
-    H, known = lagrangian_hessian(instant.state, instant, values, multipliers, with_derivative)
-    inputs += [(model.layout, point.parameters), *known, *deltas]
+    H, bindings = lagrangian_hessian(instant.state, instant, values, multipliers, with_derivative)
+    inputs += [(model.layout, point.parameters), *bindings, *deltas]
     return named_call(program, f"{type(model).__name__}: Lagrangian", inputs, {"H": H})["H"]

@@ -22,11 +22,11 @@ def free_of_control(model: ActionModelAbstract) -> npt.NDArray[np.bool_]:
 
 def on_one_control(model: ActionModelAbstract) -> npt.NDArray[np.int64]:
     """Index of the control (nc,) if a row is that control plus a constant, else -1."""
-    found, n = np.full(model.nc, -1, dtype=np.int64), model.state.ndx
+    controls, n = np.full(model.nc, -1, dtype=np.int64), model.state.ndx
     if model.nc and model.nu:
         C = model.row_derivative()
         for row in range(model.nc):
             columns = C[row, :].sparsity().get_triplet()[1]
             if len(columns) == 1 and n <= columns[0] < n + model.nu and C[row, columns[0]].is_one():
-                found[row] = columns[0] - n
-    return found
+                controls[row] = columns[0] - n
+    return controls

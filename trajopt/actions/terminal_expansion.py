@@ -39,8 +39,8 @@ def _called(
     model.constraints.check_terminal()
     name = f"the end of {name_of(costs.state, type(model))}"
     parts = Terms(model, costs, model.constraints, lambda _: Instant(costs.state, 0), name, weighted=False)
-    given, arrays = ParameterArray(point.parameters, model.layout), {"x": point.x}
-    found = (parts.cost_derivatives if derivatives else parts.cost).call(program, arrays, given)
+    parameters, arrays = ParameterArray(point.parameters, model.layout), {"x": point.x}
+    results = (parts.cost_derivatives if derivatives else parts.cost).call(program, arrays, parameters)
     if model.constraints.constraints:
-        found |= (parts.row_derivatives if derivatives else parts.rows).call(program, arrays, given, joins=True)
-    return found
+        results |= (parts.row_derivatives if derivatives else parts.rows).call(program, arrays, parameters, joins=True)
+    return results

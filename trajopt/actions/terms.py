@@ -75,9 +75,9 @@ class Terms:
     ) -> Part:
         def build() -> Part:
             i = self._instant(derivatives)
-            found = results(i)
+            expressions = results(i)
             weight = {"weight": self._weight} if self._weighted and isinstance(stack, CostStack) else {}
-            return Part.of(f"{what} of {self._of}", inputs_of(i) | weight, self._model.layout, found)
+            return Part.of(f"{what} of {self._of}", inputs_of(i) | weight, self._model.layout, expressions)
 
         i = self._instant(derivatives)
         forces = " and forces" if i.forces else ""  # an impulse has no controls, as a running knot and as the end

@@ -62,14 +62,14 @@ class Constraint:
 
     def _own(self, size: int) -> dict[str, Parameter]:
         if size not in self._own_by_size:
-            found = {}
+            parameters = {}
             for key, first in zip(self.own_parameters, (self.lower, self.upper, *(self.soft or ()))):
                 check: Callable[[str, Any], Reals] = functools.partial(check_slack_weight, size=size)
                 unit = f"cost / {'unit' if key == 'linear' else 'unit²'}"
                 if key in ("lower", "upper"):
                     check, unit = functools.partial(check_bound, size=size, lower=key == "lower"), self.residual.unit
-                found[key] = Parameter(key, SX.sym(f"{self.name}.{key}", size), check(key, first), unit, check)
-            self._own_by_size[size] = found
+                parameters[key] = Parameter(key, SX.sym(f"{self.name}.{key}", size), check(key, first), unit, check)
+            self._own_by_size[size] = parameters
         return self._own_by_size[size]
 
     def parameters(self, nu: int) -> dict[str, Parameter]:

@@ -28,18 +28,18 @@ def robot_limits(
     """Residual, lower and upper bounds by name; arguments and errors as in `ConstraintStack.of_robot`."""
     robot = check_robot_state("of_robot", state)
     base = robot.model.joints[1].nv if robot.robot.floating_base else 0
-    found: Limits = {}
+    limits: Limits = {}
     for name, wanted, first in (("positions", positions, 0), ("velocities", velocities, robot.nv)):
         elements = range(first + base, first + robot.nv)
         if check_flag(name, wanted) and len(elements):
-            _add(found, name, ResidualModelState(state, elements=elements), *_of_state(robot, list(elements)))
+            _add(limits, name, ResidualModelState(state, elements=elements), *_of_state(robot, list(elements)))
     if positions and robot.robot.distances:
         distance = ResidualModelJointDistance(state)
-        found["distances"] = (distance, *distance.own_bounds)
+        limits["distances"] = (distance, *distance.own_bounds)
     if check_flag("torques", torques) and actuation is not None:
         effort = ResidualModelJointEffort(state, actuation)
-        _add(found, "torques", effort, *effort.own_bounds)
-    return found
+        _add(limits, "torques", effort, *effort.own_bounds)
+    return limits
 
 
 def _of_state(state: StateAbstract, elements: list[int]) -> tuple[Reals, Reals]:

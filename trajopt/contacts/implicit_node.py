@@ -111,8 +111,8 @@ class ImplicitNode(ABC):
         """Expressions of x and u: z, and symbols of the instant for it, are replaced by their values."""
         if not expressions:
             return {}
-        found = ca.substitute(list(self.in_symbols(expressions).values()), [self.symbols], [self.solution])
-        return dict(zip(expressions, map(SX, found)))
+        values = ca.substitute(list(self.in_symbols(expressions).values()), [self.symbols], [self.solution])
+        return dict(zip(expressions, map(SX, values)))
 
     def in_symbols(self, expressions: Mapping[str, SX]) -> dict[str, SX]:
         """Expressions of x, u and z: symbols of the instant for z are replaced by those of z."""

@@ -115,8 +115,8 @@ class InverseNode:
         values += [self._f, self.equations]
         if seen.solved_motion.numel():
             symbols, values = [seen.solved_motion, *symbols], [self._a, *values]
-        found = ca.substitute(list(expressions.values()), [ca.vertcat(*symbols)], [ca.vertcat(*values)])
-        return dict(zip(expressions, map(SX, found)))
+        replaced = ca.substitute(list(expressions.values()), [ca.vertcat(*symbols)], [ca.vertcat(*values)])
+        return dict(zip(expressions, map(SX, replaced)))
 
     @functools.cached_property
     def forces(self) -> dict[str, SX]:

@@ -65,7 +65,7 @@ class TouchStackAbstract(Immutable, Generic[T]):
                 f"item: expected a {self.kind} of {self.state!r}, got one of {item.state!r}; use one state for both"
             )
         active = check_flag("active", active)
-        self._items[name] = item.clone() if any(item is known for known in self._items.values()) else item
+        self._items[name] = item.clone() if any(item is other for other in self._items.values()) else item
         symbol = SX.sym(f"{name}.active")
         self._active[name] = Parameter("active", symbol, np.array(float(bool(active))), "-", _activity)
         return self

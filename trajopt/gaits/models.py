@@ -80,14 +80,14 @@ class GaitModels(Immutable):
     ) -> None:
         self.robot = check_legged(robot)
         self.stance = check_instance("stance", stance, Stance, "use Stance.of(robot, feet)")
-        given = GaitOptions() if options is None else options
-        if not isinstance(given, GaitOptions):
+        chosen = GaitOptions() if options is None else options
+        if not isinstance(chosen, GaitOptions):
             raise InvalidArgumentError(f"options: expected GaitOptions(...), got {options!r}")
         for foot in stance.feet:
             foot_frame(robot, foot)
-        self.options = given
-        if given.relative:
-            self.options = given.absolute(pin.computeTotalMass(robot.model), _length(robot, stance))
+        self.options = chosen
+        if chosen.relative:
+            self.options = chosen.absolute(pin.computeTotalMass(robot.model), _length(robot, stance))
         self.keys = identifiers(stance.names)
         self.state = StateMultibody(robot)
         if costs is not None and not (isinstance(costs, CostStack) and costs.state == self.state):

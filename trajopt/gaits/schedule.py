@@ -174,14 +174,14 @@ class ContactSchedule:
     def _number(self, phase: int | str) -> int:
         names, count = [p.name for p in self.phases], len(self.phases)
         if isinstance(phase, str):
-            found = [i for i, name in enumerate(names) if name == phase]
-            if not found:
+            matches = [i for i, name in enumerate(names) if name == phase]
+            if not matches:
                 raise unknown_name("phase", phase, names)
-            if len(found) > 1:
+            if len(matches) > 1:
                 raise InvalidArgumentError(
-                    f"phase: expected a unique name, got {phase!r} of phases {found}; pass an index"
+                    f"phase: expected a unique name, got {phase!r} of phases {matches}; pass an index"
                 )
-            return found[0]
+            return matches[0]
         if not is_integer(phase) or not -count <= phase < count:
             raise InvalidArgumentError(f"phase: expected a name, or an index from 0 to {count - 1}, got {phase!r}")
         return int(phase) % count

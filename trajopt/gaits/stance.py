@@ -169,11 +169,11 @@ def configuration_of(robot: Robot, x: npt.ArrayLike | None, argument: str = "x")
     if x is None:
         q = standing_configuration(robot)
         if q is None:
-            known = ", ".join(robot.configurations) or "none"
+            names = ", ".join(robot.configurations) or "none"
             raise InvalidArgumentError(
                 f"{argument}: expected a value, because {robot.name} has no configuration {' or '.join(POSTURES)} (it "
                 "has "
-                f"{known}); pass a state ({robot.nq + robot.nv},) or a configuration ({robot.nq},)"
+                f"{names}); pass a state ({robot.nq + robot.nv},) or a configuration ({robot.nq},)"
             )
         return q
     array = as_numbers(argument, x)
@@ -189,8 +189,8 @@ def configuration_of(robot: Robot, x: npt.ArrayLike | None, argument: str = "x")
 
 def standing_configuration(robot: Robot) -> Reals | None:
     """Standing reference configuration of a robot (nq,); None if it has none of `POSTURES`."""
-    known = robot.configurations
-    return next((known[name] for name in POSTURES if name in known), None)
+    configurations = robot.configurations
+    return next((configurations[name] for name in POSTURES if name in configurations), None)
 
 
 def foot_frame(robot: Robot, name: str) -> int:

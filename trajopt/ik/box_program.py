@@ -44,7 +44,7 @@ def _pass(nv: int, nc: int) -> Program:
     c, lower, upper, weights = (SX.sym(name, nc) for name in ("c", "lower", "upper", "weights"))
     J, A, b = SX.sym("J", nc, nv), SX.sym("A", nv, nv), SX.sym("b", nv)
     least, most = SX.sym("least", nv), SX.sym("most", nv)
-    given = [c, J, lower, upper, weights, A, b, least, most]
+    constants = [c, J, lower, upper, weights, A, b, least, most]
 
     def beyond(rows: SX) -> SX:
         return rows - ca.fmin(ca.fmax(rows, lower), upper)
@@ -62,8 +62,8 @@ def _pass(nv: int, nc: int) -> Program:
         for j in range(nv):
             matrix[i, j] = ca.if_else(free[i] * free[j], matrix[i, j], float(i == j))
     program = Program("pass")
-    arrays = [program.input(*each.shape) for each in (d, held, *given)]
-    a, right = program.call(ca.Function("system", [d, held, *given], [matrix, -free * gradient(d)]), *arrays)
+    arrays = [program.input(*each.shape) for each in (d, held, *constants)]
+    a, right = program.call(ca.Function("system", [d, held, *constants], [matrix, -free * gradient(d)]), *arrays)
     newton = program.solve(program.factor(a), right)
 
     room = ca.if_else(p > 0, most - d, d - least)
@@ -93,6 +93,6 @@ def _pass(nv: int, nc: int) -> Program:
     released = ca.if_else(ca.logic_and(lets_go, away >= pull), 0.0, held)
     held_next = ca.if_else(stops, 1.0, released)
     left = ca.if_else(ca.logic_and(settled, ca.logic_not(lets_go)), 0.0, 1.0)
-    move = ca.Function("move", [d, held, *given, p], ca.cse([moved, held_next, left]))
+    move = ca.Function("move", [d, held, *constants, p], ca.cse([moved, held_next, left]))
     program.output(*program.call(move, *arrays, newton))
     return program

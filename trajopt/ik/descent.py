@@ -65,16 +65,16 @@ class DescentBuilder:
 
     def descent(self, limit: int) -> Program:
         """At most `limit` iterations: (memory, given) -> (memory, left)."""
-        program, memory, given = self._begun("inverse_kinematics")
-        left = program.iterate(self._pass(), memory, given, limit=limit)
+        program, memory, constants = self._begun("inverse_kinematics")
+        left = program.iterate(self._pass(), memory, constants, limit=limit)
         program.output(*memory, left)
         return program
 
     def start(self) -> Program:
         """First iteration, without a step, and the next step's length: (memory, given) -> (memory, |J⁺Δ|²)."""
-        program, memory, given = self._begun("starts_of_inverse_kinematics")
-        program.iterate(self._pass(), memory, given, limit=1)
-        step = self._solved(program, [*memory, *given], SX(RANK_DAMPING))
+        program, memory, constants = self._begun("starts_of_inverse_kinematics")
+        program.iterate(self._pass(), memory, constants, limit=1)
+        step = self._solved(program, [*memory, *constants], SX(RANK_DAMPING))
         d = SX.sym("d", self.g.numel())
         (length,) = program.call(ca.Function("length", [d], [ca.sumsqr(d)]), step)
         program.output(*memory, length)

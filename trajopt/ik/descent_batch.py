@@ -107,8 +107,8 @@ class Lanes:
             return
         filled = np.concatenate([chosen, np.full(-len(chosen) % lane_count(), chosen[-1])]).reshape(-1, lane_count())
         memory = [rows(each) for each in self._memory.values()]
-        given = [rows(self.p), *(Rows(each, 0) for each in (*self._limits, self.settings))]
-        call = KernelCall([which], np.zeros(len(filled)), filled, [*memory, *given, *memory, rows(last)])
+        constants = [rows(self.p), *(Rows(each, 0) for each in (*self._limits, self.settings))]
+        call = KernelCall([which], np.zeros(len(filled)), filled, [*memory, *constants, *memory, rows(last)])
         if len(chosen) == self.n:
             self._calls[name] = call
         call()

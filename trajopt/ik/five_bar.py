@@ -105,24 +105,26 @@ class FiveBar(Immutable):
             InvalidArgumentError: The target is out of reach of an arm.
         """
         point = check_array("target", target, (2,), cure="pass a point (x, z) [m]")
-        found = {}
+        arms = {}
         for name, side in ((_LEFT, -0.5), (_RIGHT, 0.5)):
-            found[name], away = planar_2r(point - [side * self.base, 0.0], first=self.crank, second=self.rod)
+            arms[name], away = planar_2r(point - [side * self.base, 0.0], first=self.crank, second=self.rod)
             if away > 1e-9 * (self.crank + self.rod):
                 raise InvalidArgumentError(
                     f"target: expected a point in reach of both arms, got {point}, which is {away:.6g} m out of reach "
                     "of the "
                     f"{name} one; ik.solve finds the nearest closed configuration"
                 )
-            found[name][:, 0] = 1.5 * np.pi - np.mod(1.5 * np.pi - found[name][:, 0], 2.0 * np.pi)  # within limits
-        left, right = found[_LEFT][::-1], found[_RIGHT]
+            arms[name][:, 0] = 1.5 * np.pi - np.mod(1.5 * np.pi - arms[name][:, 0], 2.0 * np.pi)  # within limits
+        left, right = arms[_LEFT][::-1], arms[_RIGHT]
         return np.array([np.concatenate([a, b]) for a in left for b in right])
 
     def _elbows(self, cranks: npt.ArrayLike) -> tuple[Reals, Reals]:
         """Checked angles (..., 2) and elbows (..., 2, 2), left first."""
-        given = as_numbers("cranks", cranks)
-        shape = (len(given), 2) if given.ndim == 2 else (2,)
-        angles = check_array("cranks", given, shape, cure="angles of the left and the right crank, or a row each [rad]")
+        numbers = as_numbers("cranks", cranks)
+        shape = (len(numbers), 2) if numbers.ndim == 2 else (2,)
+        angles = check_array(
+            "cranks", numbers, shape, cure="angles of the left and the right crank, or a row each [rad]"
+        )
         sides = np.array([-0.5, 0.5]) * self.base
         elbows = np.stack([sides + self.crank * np.cos(angles), self.crank * np.sin(angles)], axis=-1)
         apart = np.linalg.norm(elbows[..., 1, :] - elbows[..., 0, :], axis=-1)

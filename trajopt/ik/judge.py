@@ -80,15 +80,15 @@ def _evaluated(following: Following, p: Reals, qs: Reals) -> tuple[Reals, Reals,
 
 def _wanted(model: TaskModel, p: Reals) -> dict[str, Reals]:
     """Target points of the origins of frames, by frame, (T + 1, 3) each [m]."""
-    found: dict[str, Reals] = {}
+    points: dict[str, Reals] = {}
     items: list[Constraint | CostTerm] = [*model.constraints.constraints, *model.costs.terms]
     for item in items:
         residual, name = item.residual, f"{item.name}.reference"
         if isinstance(residual, ResidualModelFramePlacement | ResidualModelFrameTranslation):
             parameter = model.layout.parameters[name]
             values = np.array([parameter.shaped(row) for row in p[:, model.layout.slices[name]]])
-            found.setdefault(str(residual.frame), values.reshape(len(p), 3, -1)[:, :, -1])
-    return found
+            points.setdefault(str(residual.frame), values.reshape(len(p), 3, -1)[:, :, -1])
+    return points
 
 
 def _pressed(following: Following, qs: Reals, vs: Reals) -> dict[str, Truth]:
@@ -119,7 +119,7 @@ def _departures(
     nv, names = following.model.state.nv, following.model.state.tangent_names
     moving = set(following.model.moving.tolist())
     near: Truth = (slopes <= NEAREST) & ~np.any(pressed["v"] | pressed["a"], axis=1)
-    found = []
+    departures = []
     for first, end in zip(edges[::2], edges[1::2], strict=True):
         knots = slice(first, end)
         nearest = near[knots] & (violation[knots] > 3.0 * following.tolerance)
@@ -131,5 +131,5 @@ def _departures(
         ]
         worst = int(first + np.argmax(distance[knots]))
         reachable = not nearest.any()
-        found.append(Departure(int(first), int(end - 1), worst, float(distance[worst]), reachable, tuple(labels)))
-    return tuple(found)
+        departures.append(Departure(int(first), int(end - 1), worst, float(distance[worst]), reachable, tuple(labels)))
+    return tuple(departures)

@@ -32,9 +32,9 @@ def planar_2r(target: npt.ArrayLike, *, first: float = 1.0, second: float = 1.0)
 
     Source: Siciliano et al., Robotics (2009), section 2.12.1.
     """
-    given = as_numbers("target", target)
-    shape = (len(given), 2) if given.ndim == 2 else (2,)
-    x, y = check_array("target", given, shape, cure="pass a point (x, y) in the arm's plane, or points (n, 2) [m]").T
+    numbers = as_numbers("target", target)
+    shape = (len(numbers), 2) if numbers.ndim == 2 else (2,)
+    x, y = check_array("target", numbers, shape, cure="pass a point (x, y) in the arm's plane, or points (n, 2) [m]").T
     l1, l2 = check_positive("first", first, unit="m"), check_positive("second", second, unit="m")
     far = np.hypot(x, y)
     with np.errstate(over="ignore"):  # a point so far away is out of reach
@@ -44,4 +44,4 @@ def planar_2r(target: npt.ArrayLike, *, first: float = 1.0, second: float = 1.0)
     q1 = np.pi - np.mod(np.pi - q1, 2.0 * np.pi)
     tip = l1 * np.cos(q1) + l2 * np.cos(q1 + q2), l1 * np.sin(q1) + l2 * np.sin(q1 + q2)
     away = np.min(np.hypot(tip[0] - x, tip[1] - y), axis=0)
-    return np.moveaxis(np.stack([q1, q2]), (0, 1), (-1, -2)), away if given.ndim == 2 else float(away)
+    return np.moveaxis(np.stack([q1, q2]), (0, 1), (-1, -2)), away if numbers.ndim == 2 else float(away)

@@ -37,13 +37,13 @@ class Judge:
 
     def __call__(self, q: Reals) -> dict[str, TaskResidual]:
         """Residuals at a configuration (nq,), arrays (nr,); at configurations (n, nq), arrays (n, nr)."""
-        found = [np.array(each).T for each in self.function(np.atleast_2d(q).T, np.atleast_2d(self.p).T)]
-        rows, lower, upper = (each.reshape(np.size(q) // np.shape(q)[-1], -1) for each in found[:3])
+        values = [np.array(each).T for each in self.function(np.atleast_2d(q).T, np.atleast_2d(self.p).T)]
+        rows, lower, upper = (each.reshape(np.size(q) // np.shape(q)[-1], -1) for each in values[:3])
         beyond, residuals, end = rows - np.clip(rows, lower, upper), {}, 0
         for name, size, unit in self.constraints:
             part = slice(end, end := end + size)
             residuals[name] = _residual(q, rows[:, part], beyond[:, part], unit)
-        for (name, unit), value in zip(self.costs, found[3:], strict=True):
+        for (name, unit), value in zip(self.costs, values[3:], strict=True):
             residuals[name] = _residual(q, value, np.zeros_like(value), unit)
         return residuals
 

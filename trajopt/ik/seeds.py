@@ -60,8 +60,8 @@ class SeedTable:
         if kind not in self._trees:
             whole = {TRANSLATION: self.positions, ROTATION: self.rotations, PLACEMENT: self._placements}
             self._trees[kind] = cKDTree(self._features(kind, whole[kind]))
-        found = self._trees[kind].query(self._features(kind, targets), k=[*range(1, count + 1)])[1]
-        return np.asarray(found)
+        entries = self._trees[kind].query(self._features(kind, targets), k=[*range(1, count + 1)])[1]
+        return np.asarray(entries)
 
     @property
     def _placements(self) -> Reals:

@@ -52,9 +52,9 @@ def solve(
         InvalidArgumentError: There is no task; or a task needs a control, is soft, or has another robot; or a target
             does not fit its parameter.
     """
-    given = {} if targets is None else check_mapping("targets", targets, 'pass {"tool.reference": value}')
+    replaced = {} if targets is None else check_mapping("targets", targets, 'pass {"tool.reference": value}')
     solver, values = kept_solver(robot, tasks, limits=limits, tolerance=tolerance)
-    return solver.solve({**values, **given}, starts=starts, seed=seed, start=start)
+    return solver.solve({**values, **replaced}, starts=starts, seed=seed, start=start)
 
 
 def solve_batch(

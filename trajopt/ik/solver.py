@@ -90,13 +90,13 @@ class IKSolver(Immutable):
             UnknownNameError: There is no parameter of this name.
             InvalidArgumentError: A value does not fit its parameter.
         """
-        given = {} if targets is None else check_mapping("targets", targets, 'pass {"tool.reference": value}')
-        return self._solve(self._model.layout.column(given) if given else self._first, starts, seed, start)
+        values = {} if targets is None else check_mapping("targets", targets, 'pass {"tool.reference": value}')
+        return self._solve(self._model.layout.column(values) if values else self._first, starts, seed, start)
 
     def _solve(self, p: Reals, starts: int, seed: int, start: npt.ArrayLike | None) -> IKResult:
         begun = self._search.passes
-        found, tried = self._found(p[None], starts, seed, None if start is None else self._checked(start), AT_ONCE)
-        best = self._ranked(found)
+        ends, tried = self._found(p[None], starts, seed, None if start is None else self._checked(start), AT_ONCE)
+        best = self._ranked(ends)
         q = best.q[0]
         distance = float(np.sqrt(2.0 * best.merit[0])) if best.violation[0] > self.tolerance else 0.0
         pressed = self._bounded[self._margins(best.q[:1])[0] <= CLOSE]
@@ -132,10 +132,10 @@ class IKSolver(Immutable):
         p = target_rows(self._model.layout, self._model.layout.column(shared) if shared else self._first, targets)
         parts = []
         for i in range(0, len(p), TOGETHER):
-            found, tried = self._found(p[i : i + TOGETHER], starts, seed, None, 1)
-            order = np.lexsort((found.cost, found.merit, found.violation > self.tolerance, found.target))
-            places = np.unique(found.target[order], return_index=True)[1]
-            parts.append((found.where(order[places]), tried))
+            ends, tried = self._found(p[i : i + TOGETHER], starts, seed, None, 1)
+            order = np.lexsort((ends.cost, ends.merit, ends.violation > self.tolerance, ends.target))
+            places = np.unique(ends.target[order], return_index=True)[1]
+            parts.append((ends.where(order[places]), tried))
         best, tried = Found.joined([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
         solved = best.violation <= self.tolerance
         if self._model.has_costs:
@@ -144,8 +144,8 @@ class IKSolver(Immutable):
 
     def first_start(self, targets: Any = None) -> Reals:
         """Configuration (nq,) in the seed table that is nearest to a target; a batch starts from it."""
-        given = {} if targets is None else check_mapping("targets", targets, 'pass {"tool.reference": value}')
-        p = self._model.layout.column(given) if given else self._first
+        values = {} if targets is None else check_mapping("targets", targets, 'pass {"tool.reference": value}')
+        p = self._model.layout.column(values) if values else self._first
         return np.array(self._starts.candidates(p[None], 0, 1, 0)[0, 0])
 
     def _found(
@@ -161,10 +161,10 @@ class IKSolver(Immutable):
         while len(left) and done < starts:
             count = min(count, starts - done)
             q = self._starts.candidates(p[left], done, count, seed)
-            given = start is not None and done == 0
-            if given:
+            with_start = start is not None and done == 0
+            if with_start:
                 q = np.concatenate([np.broadcast_to(np.asarray(start), (len(left), 1, q.shape[2])), q], axis=1)
-            part = self._search.attempt(p[left], q, count, given=given)
+            part = self._search.attempt(p[left], q, count, given=with_start)
             solved = part.target[part.violation <= self.tolerance]
             parts.append(dataclasses.replace(part, target=left[part.target]))
             done += count

@@ -33,8 +33,13 @@ class Stepper:
         self.settings = np.zeros(len(SETTINGS))
         program = kept(model, "differential inverse kinematics", lambda: VelocityBuilder(model).step())
         memory = (self.q, self.v, self.diagnostics)
-        given = [rows(self.p), rows(self.p, offset=1), *(Rows(each, 0) for each in self.limits), Rows(self.settings, 0)]
-        arguments = [*(rows(each) for each in memory), *given, *(rows(each, offset=1) for each in memory)]
+        constants = [
+            rows(self.p),
+            rows(self.p, offset=1),
+            *(Rows(each, 0) for each in self.limits),
+            Rows(self.settings, 0),
+        ]
+        arguments = [*(rows(each) for each in memory), *constants, *(rows(each, offset=1) for each in memory)]
         self._call = KernelCall([kernel(program, 1)], np.zeros(T), np.arange(T)[:, None], arguments)
 
     def run(self) -> None:

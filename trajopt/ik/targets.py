@@ -27,11 +27,11 @@ def target_rows(layout: ParameterLayout, first: Reals, targets: Any) -> Reals:
         UnknownNameError: There is no parameter of this name.
         InvalidArgumentError: Arrays have different lengths, or values do not fit their parameters.
     """
-    given = check_mapping("targets", targets, _CURE)
-    if not given:
+    arrays = check_mapping("targets", targets, _CURE)
+    if not arrays:
         raise InvalidArgumentError(f"targets: expected at least one array, got none; {_CURE}")
     columns = {}
-    for name, values in given.items():
+    for name, values in arrays.items():
         if name not in layout.parameters:
             raise unknown_name("parameter", name, layout.parameters)
         columns[name] = _flat_rows(f"targets[{name!r}]", layout.parameters[name], values)

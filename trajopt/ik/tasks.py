@@ -111,8 +111,8 @@ class TaskModel(Model):
     @functools.cached_property
     def moving(self) -> npt.NDArray[np.intp]:
         """Indices of the tangent coordinates on which a task depends; the others keep their values."""
-        found = self.expressions()
-        parts = [ca.sum1(abs(found.jacobian)), ca.sum1(abs(found.hessian)), found.gradient.T]
+        expressions = self.expressions()
+        parts = [ca.sum1(abs(expressions.jacobian)), ca.sum1(abs(expressions.hessian)), expressions.gradient.T]
         return np.array(sorted({int(j) for part in parts for j in ca.sparsify(part).sparsity().get_triplet()[1]}), int)
 
     @functools.cached_property
@@ -139,8 +139,8 @@ class TaskModel(Model):
         v = instant.x[nq:]
         rows, derivative = self.constraints.rows(instant), self.constraints.derivative(instant)
         costs = self.costs.quadratic(instant)
-        found = [rows, derivative[:, :nv], costs.cost, costs.Ly[:nv], costs.Lyy[:nv, :nv]]
-        rows, jacobian, cost, gradient, hessian = ca.substitute(found, [v], [SX(np.zeros(nv))])
+        at_rest = [rows, derivative[:, :nv], costs.cost, costs.Ly[:nv], costs.Lyy[:nv, :nv]]
+        rows, jacobian, cost, gradient, hessian = ca.substitute(at_rest, [v], [SX(np.zeros(nv))])
         own = self.constraints.parameters(0)
         names = self.constraints.names
         lower, upper = (
@@ -162,16 +162,16 @@ class TaskModel(Model):
         if not isinstance(robot, Robot):
             raise InvalidArgumentError(f"robot: expected a Robot such as load_robot('panda'), got {robot!r}")
         stacks = list(tasks) if isinstance(tasks, (tuple, list)) else [tasks]
-        found: dict[type, Any] = {}
+        by_kind: dict[type, Any] = {}
         for stack in stacks:
             kind = next((k for k in (ConstraintStack, CostStack) if isinstance(stack, k)), None)
-            if kind is None or kind in found:
+            if kind is None or kind in by_kind:
                 raise InvalidArgumentError(
                     "tasks: expected a ConstraintStack, a CostStack, or a tuple of one each, got ("
                     f"{', '.join(type(each).__name__ for each in stacks)}); add all residuals to one stack of each "
                     "kind"
                 )
-            found[kind] = stack
+            by_kind[kind] = stack
         for stack in stacks:
             state = check_robot_state("tasks", stack.state)
             if state.model is not robot.model and state.model != robot.model:
@@ -180,7 +180,7 @@ class TaskModel(Model):
                     "with "
                     "StateMultibody(robot)"
                 )
-        return cls(found.get(ConstraintStack), found.get(CostStack))
+        return cls(by_kind.get(ConstraintStack), by_kind.get(CostStack))
 
 
 def _check_limits(state: StateMultibody) -> None:

@@ -91,20 +91,20 @@ class VelocityBuilder:
         M, right, lag, N, down, c, e, J, lower, upper, weights, A, g, size, curvature, least_d, most_d = parts
         ways = program.solve(program.factor(M), right), program.solve(program.factor(N), down)
         begun = [*inputs[1:], *ways, c, e, J, lower, upper, lag, A, g, size, curvature, least_d, most_d]
-        asked, least, most, A, b, d = program.call(self._begin(), *begun)
-        d = add_box_program(program, d, [asked, J, least, most, weights, A, b, least_d, most_d])
+        requested, least, most, A, b, d = program.call(self._begin(), *begun)
+        d = add_box_program(program, d, [requested, J, least, most, weights, A, b, least_d, most_d])
         step = SX.sym("d", nv)
         moved = ca.Function("move", [self.q, self.v, step, *self.given.values()], self._moved(step, *speeds))
         q, v = program.call(moved, *inputs[:2], d, *inputs[3:])
-        program.output(q, v, *program.call(self._news(), c, asked, J, lower, upper, curvature, d, q, inputs[4]))
+        program.output(q, v, *program.call(self._news(), c, requested, J, lower, upper, curvature, d, q, inputs[4]))
         return program
 
     def _system(self) -> list[SX]:
         """Matrix and right-hand sides for the remaining violations, rows, and the quadratic costs."""
         t, model, nv = self.tasks, self.model, self.model.state.nv
         symbols = [t.q, model.layout.symbols]
-        found = [t.rows, t.jacobian, t.lower, t.upper, t.gradient, t.hessian]
-        evaluate = ca.Function("at", symbols, [ca.densify(each) for each in found])
+        quantities = [t.rows, t.jacobian, t.lower, t.upper, t.gradient, t.hessian]
+        evaluate = ca.Function("at", symbols, [ca.densify(each) for each in quantities])
         c, J, lower, upper, g, H = evaluate(self.q, self.given["p_next"])
         now = evaluate(self.q, self.given["p"])
         e = now[0] - ca.fmin(ca.fmax(now[0], now[2]), now[3])
@@ -135,12 +135,12 @@ class VelocityBuilder:
     def _news(self) -> ca.Function:
         """Function that computes the diagnostics for the next step, and the violation at the end."""
         nc, nv, t = self.model.nc, self.model.state.nv, self.tasks
-        c, asked, lower, upper = (SX.sym(name, nc) for name in ("c", "asked", "lower", "upper"))
+        c, requested, lower, upper = (SX.sym(name, nc) for name in ("c", "asked", "lower", "upper"))
         J, mu, d = SX.sym("J", nc, nv), SX.sym("mu"), SX.sym("d", nv)
-        ends = [(r, lower, upper) for r in (c, c + J @ d, asked + J @ d)]
+        ends = [(r, lower, upper) for r in (c, c + J @ d, requested + J @ d)]
         ends.append((t.rows, t.lower, t.upper))
         norms = [ca.norm_2(r - ca.fmin(ca.fmax(r, least), most)) if nc else SX(0) for r, least, most in ends]
-        symbols = [c, asked, J, lower, upper, mu, d, t.q, self.model.layout.symbols]
+        symbols = [c, requested, J, lower, upper, mu, d, t.q, self.model.layout.symbols]
         return ca.Function("diagnostics", symbols, [ca.vertcat(*norms[:2], mu, *norms[2:])])
 
     def _box(self) -> tuple[tuple[SX, SX], SX, SX]:
@@ -179,9 +179,9 @@ class VelocityBuilder:
         alpha = self._stoppable(s["w"])
         beta = ca.fmin(self._stoppable(s["down"]), self.dt / (self.dt + self.settling))
         made_up = s["lag"] * (s["J"] @ (alpha * s["w"]))
-        asked = s["c"] - s["e"] - made_up
+        requested = s["c"] - s["e"] - made_up
         refused = ca.fmax(self.diagnostics[DIAGNOSTICS.index("refused")] - NOISE * self.tolerance, 0.0)
-        left = MAKING_UP * refused + (s["mu"] - LEAST_CURVATURE) * (ca.norm_2(s["lag"] * asked) if nc else 0.0)
+        left = MAKING_UP * refused + (s["mu"] - LEAST_CURVATURE) * (ca.norm_2(s["lag"] * requested) if nc else 0.0)
         damping = ca.sqrt(s["size"]) * left
         A = s["A"] + damping * SX.eye(nv)
         b = beta * (s["g"] - damping * s["down"])  # joints that no task needs go where costs want them
@@ -191,7 +191,7 @@ class VelocityBuilder:
         lower = ca.if_else(inside, s["c"] + part * (s["lower"] - s["c"]), s["lower"])
         upper = ca.if_else(inside, s["c"] + part * (s["upper"] - s["c"]), s["upper"])
         symbols = [self.v, self.diagnostics, *self.given.values(), *s.values()]
-        return ca.Function("begin", symbols, [asked, lower, upper, ca.densify(A), b, first])
+        return ca.Function("begin", symbols, [requested, lower, upper, ca.densify(A), b, first])
 
     def _stoppable(self, way: SX) -> SX:
         """Largest fraction of a step, at most 1, after which every joint can stop at its end."""

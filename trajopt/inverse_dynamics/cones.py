@@ -109,8 +109,8 @@ def bounded_wrenches(
     qp.lower[:n][empty], qp.upper[:n][empty] = -np.inf, np.inf
     for rows, price in ((slice(0, nb), BASE), (slice(nb + nk, nc), TORQUE)):
         qp.soft_linear[:n, rows], qp.soft_quadratic[:n, rows] = 0.0, price * largest
-    found = InteriorPoint(qp, InteriorPointOptions(tolerance=EXACT * largest, max_iterations=100)).solve()
-    return found.du * active * size, found.status in (QPStatus.SOLVED, QPStatus.ROUNDING)
+    solution = InteriorPoint(qp, InteriorPointOptions(tolerance=EXACT * largest, max_iterations=100)).solve()
+    return solution.du * active * size, solution.status in (QPStatus.SOLVED, QPStatus.ROUNDING)
 
 
 def _dynamics_and_cost(active: Reals, cost: WrenchCost, size: float) -> LinearQuadratic:

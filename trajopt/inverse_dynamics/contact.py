@@ -48,22 +48,22 @@ class ContactFrame:
 
 def checked_contacts(robot: Robot, contacts: str | ContactFrame | Sequence[str | ContactFrame]) -> list[ContactFrame]:
     """Contacts whose frames the robot has; a name becomes a sole without a cone."""
-    given = [contacts] if isinstance(contacts, (str, ContactFrame)) else contacts
-    found = []
-    for item in check_items("contacts", given, "names of frames or ContactFrames"):
+    items = [contacts] if isinstance(contacts, (str, ContactFrame)) else contacts
+    frames = []
+    for item in check_items("contacts", items, "names of frames or ContactFrames"):
         contact = item if isinstance(item, ContactFrame) else ContactFrame(check_text("contacts", item))
         robot.frame_id(contact.frame)
-        found.append(contact)
-    if not found:
+        frames.append(contact)
+    if not frames:
         raise InvalidArgumentError("contacts: expected at least one, got none; without contacts use inverse_dynamics")
-    if len({c.frame for c in found}) < len(found):
-        raise InvalidArgumentError(f"contacts: expected distinct frames, got {[c.frame for c in found]}")
+    if len({c.frame for c in frames}) < len(frames):
+        raise InvalidArgumentError(f"contacts: expected distinct frames, got {[c.frame for c in frames]}")
     if not robot.floating_base:
         raise InvalidArgumentError(
             f"robot: expected a floating base, got {robot.name} with a fixed base; "
             "robots.with_base(model, base) adds a floating one"
         )
-    return found
+    return frames
 
 
 def columns_of(contacts: Sequence[ContactFrame]) -> np.ndarray:

@@ -115,12 +115,12 @@ def _columns(robot: Robot, file: Path, names: list[str], times: int | None) -> l
     """Columns of the robot's coordinates: by name, or else all columns except that of the times."""
     wanted = StateMultibody(robot).coordinate_names[: robot.nq]
     plain = {name.removeprefix("q:"): i for i, name in reversed(list(enumerate(names)))}
-    found = [plain.get(name.removeprefix("q:")) for name in wanted]
-    if None not in found:
-        return [i for i in found if i is not None]
+    named = [plain.get(name.removeprefix("q:")) for name in wanted]
+    if None not in named:
+        return [i for i in named if i is not None]
     rest = [i for i in range(len(names)) if i != times]
     if len(rest) != robot.nq:
-        missing = ", ".join(name for name, i in zip(wanted, found) if i is None)
+        missing = ", ".join(name for name, i in zip(wanted, named) if i is None)
         raise InvalidArgumentError(
             f"{file.name}: expected a column for each coordinate of {robot.name}, but {missing} is missing"
         )

@@ -54,10 +54,10 @@ def find_contacts(
 
 def _without_blips(stands: npt.NDArray[np.bool_], times: Reals, shortest: float) -> npt.NDArray[np.bool_]:
     """Removes phases shorter than `shortest` [s] from the interior; those in the air first."""
-    found = stands.copy()
+    filtered = stands.copy()
     for value in (False, True):
-        edges = np.flatnonzero(np.diff(found)) + 1
+        edges = np.flatnonzero(np.diff(filtered)) + 1
         for first, last in itertools.pairwise(edges):
-            if found[first] == value and times[last] - times[first] < shortest:
-                found[first:last] = not value
-    return found
+            if filtered[first] == value and times[last] - times[first] < shortest:
+                filtered[first:last] = not value
+    return filtered

@@ -98,15 +98,15 @@ class Motion:
                 are not finite, or times are not evenly spaced.
         """
         check_instance("robot", robot, Robot, "use load_robot")
-        given = as_numbers("positions", positions)
+        recorded = as_numbers("positions", positions)
         least = 3 if smoothing is None else 5
-        if given.ndim != 2 or len(given) < least:
+        if recorded.ndim != 2 or len(recorded) < least:
             raise InvalidArgumentError(
-                f"positions: expected at least {least} rows of {robot.nq} numbers, got shape {given.shape}; record "
+                f"positions: expected at least {least} rows of {robot.nq} numbers, got shape {recorded.shape}; record "
                 "more "
                 "configurations, because an acceleration needs three of them"
             )
-        q = _normal(robot, check_array("positions", given, (len(given), robot.nq)))
+        q = _normal(robot, check_array("positions", recorded, (len(recorded), robot.nq)))
         at, dt = _grid(times, len(q))
         if smoothing is not None:
             q = _smoothed(robot, q, at, smoothing)
@@ -147,14 +147,14 @@ def _ascending(times: npt.ArrayLike, count: int, cure: str) -> Reals:
 
 def _rotations(robot: Robot) -> list[slice]:
     """Slices of coordinates that are unit vectors: quaternions (4,), and (cos, sin) of continuous joints (2,)."""
-    found = []
+    parts = []
     for joint in robot.model.joints[1:]:
         start, (nq, nv) = joint.idx_q, (joint.nq, joint.nv)
         if (nq, nv) in ((7, 6), (4, 3)) and "Planar" not in joint.shortname():
-            found.append(slice(start + nq - 4, start + nq))
+            parts.append(slice(start + nq - 4, start + nq))
         elif nq == nv + 1:
-            found.append(slice(start + nq - 2, start + nq))
-    return found
+            parts.append(slice(start + nq - 2, start + nq))
+    return parts
 
 
 def pin_norms(robot: Robot, q: Reals) -> Reals:

@@ -38,8 +38,8 @@ def inverse_dynamics(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.Ar
     Raises:
         InvalidArgumentError: Sizes do not fit, numbers are not finite, or a rotation is not normalized.
     """
-    found = kinetics(_motion(robot, q, v, a), (), "local").h
-    return found if np.ndim(q) == 2 else found[0]
+    forces = kinetics(_motion(robot, q, v, a), (), "local").h
+    return forces if np.ndim(q) == 2 else forces[0]
 
 
 def contact_inverse_dynamics(
@@ -106,14 +106,14 @@ def multiple_contact_inverse_dynamics(
         UnknownNameError: The robot has no frame of this name.
     """
     motion = _motion(robot, q, v, a)
-    found = checked_contacts(robot, contacts)
-    given = None if guesses is None else _each_time("guesses", guesses, len(motion), (len(found), 6))
-    W = _weights(found, torque_weight, force_weight)
-    P = np.tile(W if given is None else np.ones_like(W), (len(motion), 1))
-    p = np.zeros_like(P) if given is None else given.reshape(len(motion), -1)[:, columns_of(found)]
-    k = _kinetics(motion, found, axes)
+    frames = checked_contacts(robot, contacts)
+    targets = None if guesses is None else _each_time("guesses", guesses, len(motion), (len(frames), 6))
+    W = _weights(frames, torque_weight, force_weight)
+    P = np.tile(W if targets is None else np.ones_like(W), (len(motion), 1))
+    p = np.zeros_like(P) if targets is None else targets.reshape(len(motion), -1)[:, columns_of(frames)]
+    k = _kinetics(motion, frames, axes)
     cost = WrenchCost(P, p, 0.0)
-    return _solved(motion, found, k, axes, _stands(stands, motion, found), cost, torque_limits, guesses=given)
+    return _solved(motion, frames, k, axes, _stands(stands, motion, frames), cost, torque_limits, guesses=targets)
 
 
 def multiple_contact_inverse_dynamics_over_time(
@@ -168,30 +168,32 @@ def multiple_contact_inverse_dynamics_over_time(
         UnknownNameError: The robot has no frame of this name.
     """
     Motion.check(motion)
-    found = checked_contacts(motion.robot, contacts)
-    k, n, columns = _kinetics(motion, found, axes), len(motion), columns_of(found)
-    P = np.tile(check_non_negative("least_wrench", least_wrench) * _weights(found, torque_weight, force_weight), (n, 1))
+    frames = checked_contacts(motion.robot, contacts)
+    k, n, columns = _kinetics(motion, frames, axes), len(motion), columns_of(frames)
+    P = np.tile(
+        check_non_negative("least_wrench", least_wrench) * _weights(frames, torque_weight, force_weight), (n, 1)
+    )
     p, of = np.zeros_like(P), columns // 6
     if velocity_penalty is not None:
         P += _penalties("velocity_penalty", _called(velocity_penalty, k.speeds), k.speeds.shape)[:, of]
     if magnitude_costs is not None:
         P += _penalties("magnitude_costs", magnitude_costs, k.speeds.shape)[:, of]
-    given = before = None
+    targets = before = None
     weight = check_non_negative("guess_weight", guess_weight)
     if guesses is not None:
-        given = _each_time("guesses", guesses, n, (len(found), 6))
+        targets = _each_time("guesses", guesses, n, (len(frames), 6))
         P += weight
-        p += weight * given.reshape(n, -1)[:, columns]
+        p += weight * targets.reshape(n, -1)[:, columns]
     weight = check_non_negative("previous_weight", previous_weight)
     if weight and previous_wrenches is None:
         raise InvalidArgumentError("previous_wrenches: expected wrenches (k, 6) because of previous_weight, got None")
     if previous_wrenches is not None:
-        before = check_array("previous_wrenches", previous_wrenches, (len(found), 6))
+        before = check_array("previous_wrenches", previous_wrenches, (len(frames), 6))
         P[0] += weight
         p[0] += weight * before.ravel()[columns]
     cost = WrenchCost(P, p, check_non_negative("smoothness", smoothness))
-    on = _stands(stands, motion, found)
-    return _solved(motion, found, k, axes, on, cost, torque_limits, guesses=given, previous_wrenches=before)
+    on = _stands(stands, motion, frames)
+    return _solved(motion, frames, k, axes, on, cost, torque_limits, guesses=targets, previous_wrenches=before)
 
 
 def _motion(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike) -> Motion:
@@ -217,9 +219,9 @@ def _weights(contacts: Sequence[ContactFrame], torque: float, force: float) -> R
 
 def _each_time(name: str, value: npt.ArrayLike, count: int, shape: tuple[int, ...]) -> Reals:
     """Array (count, *shape), either as passed or repeated from one of `shape`."""
-    given = as_numbers(name, value)
-    return np.tile(check_array(name, given, shape), (count, *(1 for _ in shape))) if given.ndim == len(shape) else (
-        check_array(name, given, (count, *shape))
+    numbers = as_numbers(name, value)
+    return np.tile(check_array(name, numbers, shape), (count, *(1 for _ in shape))) if numbers.ndim == len(shape) else (
+        check_array(name, numbers, (count, *shape))
     )  # fmt: skip
 
 
@@ -234,22 +236,22 @@ def _called(penalty: Any, speeds: Reals) -> Any:
 
 
 def _penalties(name: str, value: Any, shape: tuple[int, ...]) -> Reals:
-    found = check_array(name, value, shape, cure="one weight for each time and contact")
-    if found.min(initial=0.0) < 0:
-        raise InvalidArgumentError(f"{name}: expected weights >= 0, got {found.min():g}")
-    return found
+    weights = check_array(name, value, shape, cure="one weight for each time and contact")
+    if weights.min(initial=0.0) < 0:
+        raise InvalidArgumentError(f"{name}: expected weights >= 0, got {weights.min():g}")
+    return weights
 
 
 def _stands(stands: npt.ArrayLike | None, motion: Motion, contacts: Sequence[ContactFrame]) -> npt.NDArray[np.bool_]:
     n, k = len(motion), len(contacts)
     if stands is None:
         return np.ones((n, k), dtype=bool)
-    found = _each_time("stands", as_numbers("stands", stands, "True or False"), n, (k,))
-    if not np.isin(found, (0.0, 1.0)).all():
+    flags = _each_time("stands", as_numbers("stands", stands, "True or False"), n, (k,))
+    if not np.isin(flags, (0.0, 1.0)).all():
         raise InvalidArgumentError(
             "stands: expected True if a contact touches the world and False if not, got other numbers"
         )
-    return found.astype(bool)
+    return flags.astype(bool)
 
 
 def _solved(
@@ -269,12 +271,12 @@ def _solved(
     cones, optimal = cone_rows(contacts, k), True
     if cones.C.shape[1] or check_flag("torque_limits", torque_limits):
         torques = _torque_rows(motion.robot, k, JT, torque_limits)
-        found, optimal = bounded_wrenches(JT[:, :6], b, active, cost, cones, torques, weight_of(motion.robot))
+        least, optimal = bounded_wrenches(JT[:, :6], b, active, cost, cones, torques, weight_of(motion.robot))
     else:
-        found = least_wrenches(JT[:, :6], b, active, cost)
+        least = least_wrenches(JT[:, :6], b, active, cost)
     wrenches = np.zeros((n, 6 * len(contacts)))
-    wrenches[:, columns] = found * active
-    torques_left = k.h - np.einsum("nvw,nw->nv", JT, found * active)
+    wrenches[:, columns] = least * active
+    torques_left = k.h - np.einsum("nvw,nw->nv", JT, least * active)
     residual = torques_left[:, :6].copy()
     torques_left[:, :6] = 0.0
     return ContactInverseDynamics(

@@ -39,9 +39,9 @@ def rollout(
     """
     check_model(model)
     step = INTEGRATORS[check_known("integrator", integrator, INTEGRATORS)](model, check_positive("dt", dt, unit="s"))
-    given = as_numbers("us", us)
+    numbers = as_numbers("us", us)
     controls = check_array(
-        "us", given, (max(1, len(given) if given.ndim else 0), model.nu), cure="one row for each step"
+        "us", numbers, (max(1, len(numbers) if numbers.ndim else 0), model.nu), cure="one row for each step"
     )
     first = check_array("x0", x0, (model.state.nx,))
     problem = ShootingProblem(first, [step] * len(controls), CostStack(model.state))

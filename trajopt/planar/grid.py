@@ -113,9 +113,9 @@ class OccupancyGrid(Immutable):
             return np.zeros_like(_points(points))
         along_y, along_x = np.gradient(self.distances, self.resolution)
         at = _points(points)
-        found = np.column_stack([self._between(np.asarray(along), at) for along in (along_x, along_y)])
-        length = np.linalg.norm(found, axis=1, keepdims=True)
-        return np.divide(found, length, out=np.zeros_like(found), where=length > 0.0)
+        gradients = np.column_stack([self._between(np.asarray(along), at) for along in (along_x, along_y)])
+        length = np.linalg.norm(gradients, axis=1, keepdims=True)
+        return np.divide(gradients, length, out=np.zeros_like(gradients), where=length > 0.0)
 
     def cast(self, start: npt.ArrayLike, angles: npt.ArrayLike, *, longest: float = np.inf) -> Reals:
         """Distance (n,) along each ray to the first occupied cell [m], exact for the grid; inf if there is none.

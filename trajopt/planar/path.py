@@ -45,11 +45,11 @@ class PlanarPath:
 
     def __post_init__(self) -> None:
         t = check_times("times", self.times)
-        given = {"poses": (len(t), 3), "speeds": (len(t),), "turn_rates": (len(t),)}
-        found = {name: check_array(name, getattr(self, name), shape) for name, shape in given.items()}
-        for k in np.flatnonzero(found["speeds"] == 0.0)[:1]:
+        shapes = {"poses": (len(t), 3), "speeds": (len(t),), "turn_rates": (len(t),)}
+        arrays = {name: check_array(name, getattr(self, name), shape) for name, shape in shapes.items()}
+        for k in np.flatnonzero(arrays["speeds"] == 0.0)[:1]:
             raise InvalidArgumentError(f"speeds: expected nonzero speeds, got 0 at time {t[k]:g}; {STOP}")
-        for name, value in (found | {"times": t}).items():
+        for name, value in (arrays | {"times": t}).items():
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -127,13 +127,13 @@ class PlanarPath:
             differences: "central" or "backward", for the velocities.
             backwards: Whether the robot drives backwards.
         """
-        given, step = as_numbers("points", points), check_positive("dt", dt, unit="s")
-        if given.ndim != 2 or len(given) < 3:
+        numbers, step = as_numbers("points", points), check_positive("dt", dt, unit="s")
+        if numbers.ndim != 2 or len(numbers) < 3:
             raise InvalidArgumentError(
-                f"points: expected three or more rows (x, y) [m], got shape {given.shape}; add points, because second "
-                "derivatives need three"
+                f"points: expected three or more rows (x, y) [m], got shape {numbers.shape}; add points, because "
+                "second derivatives need three"
             )
-        p = check_array("points", given, (len(given), 2))
+        p = check_array("points", numbers, (len(numbers), 2))
         central = check_known("differences", differences, DIFFERENCES) == "central"
         d = (p[2:] - p[:-2]) / (2 * step) if central else (p[1:-1] - p[:-2]) / step
         dd = (p[2:] - 2 * p[1:-1] + p[:-2]) / step**2
@@ -182,8 +182,8 @@ class PlanarPath:
                 f"to {t[-1]:g} s"
             )
         table = np.column_stack([self.poses, self.speeds, self.turn_rates])
-        found = np.column_stack([np.interp(t, self.times, column) for column in table.T])
-        return PlanarPath(times=t, poses=found[:, :3], speeds=found[:, 3], turn_rates=found[:, 4])
+        rows = np.column_stack([np.interp(t, self.times, column) for column in table.T])
+        return PlanarPath(times=t, poses=rows[:, :3], speeds=rows[:, 3], turn_rates=rows[:, 4])
 
     def __repr__(self) -> str:
         return f"PlanarPath({len(self.times)} times, {self.times[-1] - self.times[0]:.4g} s, {self.length:.4g} m)"
@@ -191,10 +191,10 @@ class PlanarPath:
 
 def check_times(argument: str, value: npt.ArrayLike) -> Reals:
     """Returns times (n,), n >= 1, ascending; raises InvalidArgumentError if they are not."""
-    given = as_numbers(argument, value)
-    if given.ndim != 1 or len(given) < 1:
-        raise InvalidArgumentError(f"{argument}: expected one or more times (n,) [s], got shape {given.shape}")
-    t = check_array(argument, given, given.shape)
+    numbers = as_numbers(argument, value)
+    if numbers.ndim != 1 or len(numbers) < 1:
+        raise InvalidArgumentError(f"{argument}: expected one or more times (n,) [s], got shape {numbers.shape}")
+    t = check_array(argument, numbers, numbers.shape)
     for k in np.flatnonzero(np.diff(t) <= 0)[:1]:
         raise InvalidArgumentError(f"{argument}: expected ascending times, got {t[k + 1]:g} after {t[k]:g}; sort them")
     return t

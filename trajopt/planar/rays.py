@@ -23,14 +23,14 @@ def cast_rays(occupied: npt.NDArray[np.bool_], start: Reals, directions: Reals, 
     """
     size = np.array(occupied.shape[::-1])
     first, last = _inside(size, start, directions)
-    found = np.full(len(directions), np.inf)
+    distances = np.full(len(directions), np.inf)
     ray = np.flatnonzero((first <= last) & (first <= longest))
     way, travelled = directions[ray], first[ray]
     cell = np.clip(np.floor(start + travelled[:, None] * way).astype(int), 0, size - 1)
     forwards = way > 0.0
     while ray.size:
         hit = occupied[cell[:, 1], cell[:, 0]]
-        found[ray[hit]] = travelled[hit]
+        distances[ray[hit]] = travelled[hit]
         with np.errstate(divide="ignore", invalid="ignore"):
             edges = np.where(way == 0.0, np.inf, (cell + forwards - start) / way)
         axis = np.argmin(edges, axis=1)
@@ -39,7 +39,7 @@ def cast_rays(occupied: npt.NDArray[np.bool_], start: Reals, directions: Reals, 
         cell[each, axis] += np.where(forwards[each, axis], 1, -1)
         on = ~hit & np.all((cell >= 0) & (cell < size), axis=1) & (travelled <= longest)
         ray, way, travelled, cell, forwards = ray[on], way[on], travelled[on], cell[on], forwards[on]
-    return found
+    return distances
 
 
 def _inside(size: npt.NDArray[np.int_], start: Reals, directions: Reals) -> tuple[Reals, Reals]:

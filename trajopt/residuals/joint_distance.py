@@ -38,17 +38,21 @@ class ResidualModelJointDistance(ResidualModelMultibody):
 
     def __init__(self, state: StateAbstract, joints: str | Sequence[str] | None = None) -> None:
         super().__init__(state, 1, unit="m")
-        known = self.state.robot.distances
-        if not known:
+        distances = self.state.robot.distances
+        if not distances:
             raise InvalidArgumentError(
                 f"state: expected a robot with distance joints, got {self.state.robot.name!r} without any; "
                 "add one with ArticulationBuilder.add_distance"
             )
         names = (
-            tuple(known) if joints is None else (joints,) if isinstance(joints, str) else check_texts("joints", joints)
+            tuple(distances)
+            if joints is None
+            else (joints,)
+            if isinstance(joints, str)
+            else check_texts("joints", joints)
         )
         for name in names:
-            check_known("joints: distance joint", name, known)
+            check_known("joints: distance joint", name, distances)
         if not names:
             raise InvalidArgumentError("joints: expected at least one name, got none; omit the argument for all joints")
         self.joints, self.nr = names, len(names)

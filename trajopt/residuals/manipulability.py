@@ -63,10 +63,10 @@ def _check_rows(rows: Any) -> tuple[int, ...]:
     """Distinct row indices of a Jacobian; raises InvalidArgumentError or UnknownNameError for anything else."""
     if isinstance(rows, str):
         return ROWS[check_known("rows", rows, ROWS)]
-    found = check_items("rows", rows, "indices of rows such as (0, 2)")
-    if not found or not all(is_integer(i) and 0 <= i < 6 for i in found) or len(set(found)) < len(found):
+    indices = check_items("rows", rows, "indices of rows such as (0, 2)")
+    if not indices or not all(is_integer(i) and 0 <= i < 6 for i in indices) or len(set(indices)) < len(indices):
         raise InvalidArgumentError(f"rows: expected distinct indices from 0 to 5, or {', '.join(ROWS)}, got {rows!r}")
-    return tuple(int(i) for i in found)
+    return tuple(int(i) for i in indices)
 
 
 def _determinant(matrix: SX) -> SX:

@@ -66,9 +66,9 @@ class ResidualStackAbstract(Immutable, ABC, Generic[Item]):
         if not isinstance(name, str) or not name.isidentifier():
             raise InvalidArgumentError(f"name: expected an identifier such as 'goal', got {name!r}")
         if name in self._items:
-            known = ", ".join(self._items)
+            taken = ", ".join(self._items)
             raise DuplicateNameError(
-                f"name: {self.kind} {name!r} is in the stack already; choose a name other than {known}"
+                f"name: {self.kind} {name!r} is in the stack already; choose a name other than {taken}"
             )
         if not isinstance(residual, ResidualModelAbstract):
             raise InvalidArgumentError(

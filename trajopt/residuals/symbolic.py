@@ -62,8 +62,8 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         unit: str = "-",
     ) -> None:
         super().__init__(state, None, unit=unit)
-        given = {} if parameters is None else check_mapping("parameters", parameters, "write {name: value}")
-        self._symbols = {name: self.parameter(name, value) for name, value in given.items()}
+        defaults = {} if parameters is None else check_mapping("parameters", parameters, "write {name: value}")
+        self._symbols = {name: self.parameter(name, value) for name, value in defaults.items()}
         self._function = function
         self._meanings: dict[int, ca.Function] = {}  # r of (x, u, p...), by the number of controls
         self._steady = True
@@ -137,8 +137,8 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         u = instant.u if self.uses_control else SX(0, 1)
         cure = "make each an argument of the function and declare it: parameters={name: value}"
         meaning = function_of(self._title, [instant.x, u, *self._symbols.values()], [result], cure)
-        known = self._meanings.setdefault(int(u.numel()), meaning)
-        self._steady = self._steady and known.serialize() == meaning.serialize()
+        first = self._meanings.setdefault(int(u.numel()), meaning)
+        self._steady = self._steady and first.serialize() == meaning.serialize()
         self._unknown = None if self._steady else Unknown(self._function)
 
 

@@ -148,10 +148,10 @@ class ActionModelSimulator(ActionModelExpression):
         return step
 
     def parameters(self) -> dict[str, Parameter]:
-        found = {}
+        parameters = {}
         for name, p in self.simulator.parameters().items():
-            found[name] = replace(p, default=self._first[name]) if name in self._first else p
-        return {**super().parameters(), **found, **self.costs.parameters(self.nu)}
+            parameters[name] = replace(p, default=self._first[name]) if name in self._first else p
+        return {**super().parameters(), **parameters, **self.costs.parameters(self.nu)}
 
     def instant(self) -> Instant:
         forces = self.simulator.force_sizes if self._step.tells_forces else {}
@@ -211,9 +211,9 @@ class ActionModelSimulator(ActionModelExpression):
         inputs: Given = [(instant.x, point.x), (instant.u, point.u), (self.layout, point.parameters)]
         solved: list[tuple[SX, SX]] = []
         if instant.forces:
-            told = SX.sym("told", v.force.size)
-            solved.append((SX(ca.vertcat(*instant.forces.values())), told / self._force_time))
-            inputs.append((told, v.force))
+            output = SX.sym("told", v.force.size)
+            solved.append((SX(ca.vertcat(*instant.forces.values())), output / self._force_time))
+            inputs.append((output, v.force))
         if instant.solved_motion.numel():
             after = SX.sym("after", self.state.nx)
             acceleration = (after - instant.x)[self.state.nq :] / self.simulator.dt
@@ -244,10 +244,10 @@ class ActionModelSimulator(ActionModelExpression):
         parts = [*by.parts[:2], program.matmul(by.parts[2], B)]
         self._add_chain(program, instant, point, by, parts, B, r)
         if isinstance(self._step, SymplecticStep):
-            found = self._lifted(program, point, by, parts, lift)
+            derivatives = self._lifted(program, point, by, parts, lift)
         else:
-            found = {"F": beside(program, d.Dqdq, program.matmul(d.Dtau, B))}
-        return Expansion.of(r | {"xnext": by.values.result}, **found)
+            derivatives = {"F": beside(program, d.Dqdq, program.matmul(d.Dtau, B))}
+        return Expansion.of(r | {"xnext": by.values.result}, **derivatives)
 
     def _cost_results(self, instant: Instant) -> dict[str, SX]:
         """Costs and rows with derivatives by (x, u) and by forces and accelerations, as if both were independent."""
@@ -338,8 +338,8 @@ class ActionModelSimulator(ActionModelExpression):
 
     def build_forces(self) -> Named:
         program, point, v = self._alone("forces")
-        told, symbols = SX.sym("told", v.force.size), self.layout.symbols
-        function = ca.Function("mean", [told, symbols], [told / self._force_time])
+        output, symbols = SX.sym("told", v.force.size), self.layout.symbols
+        function = ca.Function("mean", [output, symbols], [output / self._force_time])
         program.output(*program.call(function, v.force, point.parameters))
         return dict(self.simulator.force_sizes), program
 

@@ -90,8 +90,8 @@ class InverseBackwardStep(BackwardStep):
         return self._robot.rnea(-self._gap / self.model.dt)
 
     def _call(self, program: Program, q: Array, gap: Array, inputs: Inputs, results: dict[str, SX]) -> dict[str, Array]:
-        known = [(self._q, q), (self._gap, gap), (self.model.layout.symbols, inputs.parameters)]
-        return named_call(program, "inverse", known, results)
+        bindings = [(self._q, q), (self._gap, gap), (self.model.layout.symbols, inputs.parameters)]
+        return named_call(program, "inverse", bindings, results)
 
 
 class BackwardImpulseStep(StepAbstract):
@@ -130,15 +130,15 @@ class BackwardImpulseStep(StepAbstract):
     def _moved_by(self, program: Program, before: Array, a: Array, inputs: Inputs) -> Array:
         """Adds the call that computes v + dt a."""
         v, rate = SX.sym("v", self.model.nv), SX.sym("a", self.model.nv)
-        known = [(v, before), (rate, a), (self.model.layout.symbols, inputs.parameters)]
-        return named_call(program, "moved", known, {"v": v + self.model.dt * rate})["v"]
+        bindings = [(v, before), (rate, a), (self.model.layout.symbols, inputs.parameters)]
+        return named_call(program, "moved", bindings, {"v": v + self.model.dt * rate})["v"]
 
     def _timed(self, program: Program, inputs: Inputs, *arrays: Array) -> list[Array]:
         """Adds the call that multiplies by dt."""
         symbols = [symbol_of(program, array) for array in arrays]
-        known = [*zip(symbols, arrays), (self.model.layout.symbols, inputs.parameters)]
+        bindings = [*zip(symbols, arrays), (self.model.layout.symbols, inputs.parameters)]
         return list(
-            named_call(program, "timed", known, {str(i): self.model.dt * s for i, s in enumerate(symbols)}).values()
+            named_call(program, "timed", bindings, {str(i): self.model.dt * s for i, s in enumerate(symbols)}).values()
         )
 
 

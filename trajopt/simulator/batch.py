@@ -33,9 +33,9 @@ class StateBatch:
     """
 
     def __init__(self, program: Program, size: int, *, shared: bool = False, told: bool = False) -> None:
-        qdq, given, parameters = program.inputs
+        qdq, second, parameters = program.inputs
         self.qdqs = np.zeros((size, qdq.size))
-        self.given = np.zeros((1 if shared else size, given.size))
+        self.given = np.zeros((1 if shared else size, second.size))
         self.parameters = np.zeros((size if told else 1, parameters.size))
         self.results: list[Reals] = [np.zeros((size, *array.shape)) for array in program.outputs]
         inputs = [rows(self.qdqs), _rows_of(self.given, alike=shared), _rows_of(self.parameters, alike=not told)]
@@ -79,10 +79,10 @@ class PreciseBatch:
     """
 
     def __init__(self, program: Program, size: int, *, shared: bool, told: bool, bits: int) -> None:
-        qdq, given, parameters = program.inputs
+        qdq, second, parameters = program.inputs
         self._program, self._numbers = program, HighPrecision(bits)
         self.qdqs = np.zeros((size, qdq.size))
-        self.given = np.zeros((1 if shared else size, given.size))
+        self.given = np.zeros((1 if shared else size, second.size))
         self.parameters = np.zeros((size if told else 1, parameters.size))
         self.results: list[Reals] = [np.zeros((size, *array.shape)) for array in program.outputs]
         self._held = _holders(self.results)
@@ -95,9 +95,9 @@ class PreciseBatch:
     def run(self, threads: int | None = None) -> None:
         """Runs all steps in the calling thread."""
         for i, qdq in enumerate(self.qdqs):
-            given, parameters = (array[0 if len(array) == 1 else i] for array in (self.given, self.parameters))
-            found = self._program.evaluate(qdq, given, parameters, numbers=self._numbers)
-            for result, value in zip(self.results, found):
+            second, parameters = (array[0 if len(array) == 1 else i] for array in (self.given, self.parameters))
+            values = self._program.evaluate(qdq, second, parameters, numbers=self._numbers)
+            for result, value in zip(self.results, values):
                 result[i] = to_float64(value)
 
 

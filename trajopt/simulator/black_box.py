@@ -81,7 +81,7 @@ class BlackBoxColumns:
         """Compares the derivative with central differences; see `ExternalWrench.check_derivative`."""
         rotation, origin = check_array("R", R, (3, 3)), check_array("p", p, (3,))
         shape = (6, self._rays)
-        found = self._call("derivative", (*shape, 6), rotation, origin, parameters)
+        derivative = self._call("derivative", (*shape, 6), rotation, origin, parameters)
         wanted = np.empty((*shape, 6))
         for k, d in enumerate(_STEP * np.eye(6)):
             ends = [
@@ -89,12 +89,12 @@ class BlackBoxColumns:
                 for side in (1, -1)
             ]
             wanted[:, :, k] = (ends[0] - ends[1]) / (2 * _STEP)
-        error = np.abs(found - wanted) / max(1.0, np.abs(wanted).max())
+        error = np.abs(derivative - wanted) / max(1.0, np.abs(wanted).max())
         if error.max() > _BOUND:
             i, j, k = (int(index) for index in np.unravel_index(np.argmax(error), error.shape))
             raise InvalidArgumentError(
                 f"{self._name}.derivative: expected the derivative of columns, {wanted[i, j, k]:.6g} at index "
-                f"({i}, {j}, {k}) by central differences, got {found[i, j, k]:.6g}"
+                f"({i}, {j}, {k}) by central differences, got {derivative[i, j, k]:.6g}"
             )
 
     def _call(
@@ -146,8 +146,8 @@ class BlackBoxes:
                 for name, box, _ in self._boxes:
                     pose = self._data.oMf[self._frames[name]]
                     own = {key: float(row[place]) for key, place in self._own[name].items()}
-                    told = box.tell(pose.rotation, pose.translation, own, derivative=derivative)
-                    row[self._layout.slices[told_name(name)]] = told
+                    values = box.tell(pose.rotation, pose.translation, own, derivative=derivative)
+                    row[self._layout.slices[told_name(name)]] = values
             except (InvalidArgumentError, ModelEvaluationError) as error:
                 raise type(error)(f"state {i}: {error}") from error.__cause__ or error
 

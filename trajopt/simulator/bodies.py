@@ -43,10 +43,10 @@ def body_masses(robot: Robot, frames: Sequence[str]) -> list[BodyMass]:
         DuplicateNameError: Two frames are on one body.
         InvalidArgumentError: A body is fixed to the world, or has no mass.
     """
-    found: list[BodyMass] = []
+    bodies: list[BodyMass] = []
     for frame in check_texts("masses", frames):
         joint = int(robot.model.frames[robot.frame_id(frame)].parentJoint)
-        for other in found:
+        for other in bodies:
             if other.joint == joint:
                 raise DuplicateNameError(
                     f"masses: {other.frame!r} and {frame!r} are on one rigid body; remove one of them"
@@ -57,5 +57,5 @@ def body_masses(robot: Robot, frames: Sequence[str]) -> list[BodyMass]:
             raise InvalidArgumentError(
                 f"masses: expected frames on moving bodies with a mass, got {frame!r}, which is {why}"
             )
-        found.append(BodyMass(frame, joint, Parameter("mass", SX.sym("mass"), np.array(mass), "kg", positive)))
-    return found
+        bodies.append(BodyMass(frame, joint, Parameter("mass", SX.sym("mass"), np.array(mass), "kg", positive)))
+    return bodies

@@ -209,11 +209,11 @@ class _Place:
 
     def wrenches(self, force: SX) -> dict[str, SX]:
         """Wrench (6,) on each frame, in its axes, for a force (3,) on the first frame in the world's axes."""
-        found = {}
+        wrenches = {}
         for frame, sign in zip(self._frames, (1.0, -1.0)):
             own = self._robot.frame_placement(frame)[0].T @ (sign * force)
-            found[frame] = SX(ca.vertcat(own, ca.cross(self._arms[frame], own)))
-        return found
+            wrenches[frame] = SX(ca.vertcat(own, ca.cross(self._arms[frame], own)))
+        return wrenches
 
 
 def _power(depth: SX, exponent: float) -> SX:

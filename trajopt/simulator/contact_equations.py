@@ -68,11 +68,11 @@ class ContactEquations:
 
     def wrenches(self) -> dict[str, SX]:
         """Wrench (6,) of p on each frame, in its axes."""
-        found: dict[str, SX] = {}
+        wrenches: dict[str, SX] = {}
         for touch, p in zip(self._touches, self._barrier.of_impulses(self.impulse / self._duration)):
             for frame, wrench in touch.wrenches(p).items():
-                found[frame] = found[frame] + wrench if frame in found else wrench
-        return found
+                wrenches[frame] = wrenches[frame] + wrench if frame in wrenches else wrench
+        return wrenches
 
     def balance_derivatives(self, a: SX) -> tuple[SX, SX]:
         """∂/∂q and ∂/∂c of H a + C(q, c) - Jᵀ p / duration at fixed a (nv,) and p, (nv, nv) each."""

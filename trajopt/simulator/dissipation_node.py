@@ -188,12 +188,12 @@ class DissipationNode:
         )
 
     def _known(self, question: DissipationInputs) -> list[tuple[SX, Array]]:
-        known = [(self._q, question.q), (self._before, question.before)]
+        bindings = [(self._q, question.q), (self._before, question.before)]
         if question.velocity is not None:
-            known.append((self._velocity, question.velocity))
+            bindings.append((self._velocity, question.velocity))
         if question.torque is not None:
-            known.append((self._torque, question.torque))
-        return [*known, (self._model.layout.symbols, question.parameters)]
+            bindings.append((self._torque, question.torque))
+        return [*bindings, (self._model.layout.symbols, question.parameters)]
 
     def _call(
         self,
@@ -230,7 +230,9 @@ class DissipationNode:
         program.accumulate(by_q, X, N, transpose_a=True, subtract=True)
         if more is not None:
             program.add(by_q, more)
-        found = {name: program.matmul(K, r[name]) for name in ("by_before", "by_velocity", "by_both") if name in r}
+        derivatives = {
+            name: program.matmul(K, r[name]) for name in ("by_before", "by_velocity", "by_both") if name in r
+        }
         time = ca.Function("by_torque", [self._model.layout.symbols], [self._duration * SX.eye(self._model.nv)])
         (duration,) = program.call(time, question.parameters)
         return DissipatedDerivatives(
@@ -242,7 +244,7 @@ class DissipationNode:
             coupled=coupled,
             by_q=by_q,
             by_torque=program.matmul(K, duration),
-            **found,
+            **derivatives,
         )
 
     def force_derivatives(
@@ -262,7 +264,7 @@ class DissipationNode:
             by: Its derivatives.
             names: Names of the requested derivatives: "by_q", "by_both", ...
         """
-        found = []
+        changes = []
         for name in names:
             follow = program.matmul(by.X, by.residual[name])
             change = by.residual["push_by_q"] if name == "by_q" else None
@@ -271,14 +273,14 @@ class DissipationNode:
                 if self._stops is not None and d.stopped is not None:
                     self._stops.follow(program, d.stopped, by.coupled, followed)
                 program.add(follow, followed)
-            found.append(program.matmul(by.follower, follow, subtract=True, initial=change))
-        symbols = [symbol_of(program, array) for array in found]
+            changes.append(program.matmul(by.follower, follow, subtract=True, initial=change))
+        symbols = [symbol_of(program, array) for array in changes]
         turn, turning = self._contacts.force_derivatives()
         results = {
             name: turn @ change + (turning if name == "by_q" else SX(*turning.shape))
             for name, change in zip(names, symbols)
         }
-        inputs = [(self._contacts.impulse, d.impulse), *zip(symbols, found)]
+        inputs = [(self._contacts.impulse, d.impulse), *zip(symbols, changes)]
         return list(self._call(program, question, "force_derivatives", results, inputs).values())
 
     def _residual_derivatives(self) -> dict[str, SX]:
@@ -335,8 +337,8 @@ def follow_steps(
     results = sparse({"A": coupled(b.inertia, F), "F": F, "N": N})
     inputs = [*zip(b.point, point), (b.inertia, inertia), (b.law, law)]
     inputs += [(u, velocity), (by_velocity, r["velocity_by_q"]), (by_law, r["law_by_q"])]
-    found = named_call(program, "follow", inputs, results)
-    return found["A"], found["F"], found["N"]
+    arrays = named_call(program, "follow", inputs, results)
+    return arrays["A"], arrays["F"], arrays["N"]
 
 
 def sparse(results: Mapping[str, SX]) -> dict[str, SX]:

@@ -60,8 +60,8 @@ class ExternalWrench(SimulatorContactAbstract):
         self.frame = check_text("frame", frame, such_as="left_foot")
         super().__init__(self.frame if name is None else name)
         n = check_count("rays", rays, least=1, most=64)
-        given = {} if parameters is None else check_mapping("parameters", parameters, "write {name: value}")
-        self._symbols = {key: self.parameter(key, value) for key, value in given.items()}
+        defaults = {} if parameters is None else check_mapping("parameters", parameters, "write {name: value}")
+        self._symbols = {key: self.parameter(key, value) for key, value in defaults.items()}
         self.law = ColumnsLaw(6, n)
         self.black_box = None if derivative is None else BlackBoxColumns(self.name, columns, derivative, n)
         if derivative is None:
@@ -112,16 +112,16 @@ def _formula(columns: Callable[..., Any], n: int, parameters: Mapping[str, SX]) 
     """Function that computes the columns (6, n) from R, p and parameters."""
     R, p = SX.sym("R", 3, 3), SX.sym("p", 3)
     try:
-        found = call_user("columns", columns, R, p, **parameters)
+        value = call_user("columns", columns, R, p, **parameters)
     except InvalidArgumentError as error:
         raise InvalidArgumentError(f"{error}; if it is a function of arrays, pass derivative=...") from error
-    if found.shape != (6, n):
-        raise InvalidArgumentError(f"columns: expected an expression of shape (6, {n}), got {found.shape}")
+    if value.shape != (6, n):
+        raise InvalidArgumentError(f"columns: expected an expression of shape (6, {n}), got {value.shape}")
     symbols = [R, p, *parameters.values()]
-    known = {s.element_hash() for symbol in symbols for s in ca.symvar(symbol)}
-    if strangers := [str(s) for s in ca.symvar(found) if s.element_hash() not in known]:
+    own = {s.element_hash() for symbol in symbols for s in ca.symvar(symbol)}
+    if strangers := [str(s) for s in ca.symvar(value) if s.element_hash() not in own]:
         raise InvalidArgumentError(
             f"columns: expected an expression of R, p and parameters, got {', '.join(strangers[:5])}; declare "
             "variable numbers with parameters={name: value}"
         )
-    return ca.Function("columns", symbols, [ca.densify(found)])
+    return ca.Function("columns", symbols, [ca.densify(value)])

@@ -75,8 +75,8 @@ class SymplecticImpulseStep(SymplecticStep):
         changes = [self.model.dt * s for s in symbols[:3]]
         changes[0] += symbols[3] if self._projected else 0
         changes[1] += symbols[4] if self._projected else SX.eye(self.model.nv)
-        known = [*zip(symbols, arrays), (self.model.layout.symbols, inputs.parameters)]
-        parts = named_call(program, "parts", known, dict(zip("qvt", changes)))
+        bindings = [*zip(symbols, arrays), (self.model.layout.symbols, inputs.parameters)]
+        parts = named_call(program, "parts", bindings, dict(zip("qvt", changes)))
         values = StepValues(result=self._moved(program, inputs, q, after), force=d.force, velocity=d.velocity)
         return VelocityDerivatives(
             values=values,
@@ -88,8 +88,8 @@ class SymplecticImpulseStep(SymplecticStep):
     def _after(self, program: Program, inputs: Inputs, start: Array, a: Array) -> Array:
         """Adds the call that computes v₀ + dt a."""
         v, rate = SX.sym("v", self.model.nv), SX.sym("a", self.model.nv)
-        known = [(v, start), (rate, a), (self.model.layout.symbols, inputs.parameters)]
-        return named_call(program, "after", known, {"v": v + self.model.dt * rate})["v"]
+        bindings = [(v, start), (rate, a), (self.model.layout.symbols, inputs.parameters)]
+        return named_call(program, "after", bindings, {"v": v + self.model.dt * rate})["v"]
 
 
 class RungeKuttaImpulseStep(StepAbstract):
@@ -239,8 +239,8 @@ def _rows(program: Program, by: list[Array], moved: list[Array]) -> tuple[Array,
     symbols = [SX.sym("by", *array.shape) for array in (*by, *moved)]
     top = ca.horzcat(*symbols[3:]) if moved else ca.horzcat(SX(n, n), SX.eye(n))
     results = [ca.vertcat(top, ca.horzcat(*symbols[:2])), ca.densify(ca.vertcat(SX(n, n), symbols[2]))]
-    found = program.call(ca.Function("rows", symbols, results), *by, *moved)
-    return found[0], found[1]
+    arrays = program.call(ca.Function("rows", symbols, results), *by, *moved)
+    return arrays[0], arrays[1]
 
 
 def _impulse_parts(

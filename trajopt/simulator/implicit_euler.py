@@ -90,17 +90,17 @@ class ImplicitEulerStep(SymplecticStep):
         m = self.model
         q, before = self._parts(program, inputs)
         (x,) = program.call(self._stacked(), self._moved(program, inputs, q, v), before)
-        given = Inputs(qdq=x, torque=inputs.torque, parameters=inputs.parameters)
-        d = self._equation.derivatives(program, given)
+        residual_inputs = Inputs(qdq=x, torque=inputs.torque, parameters=inputs.parameters)
+        d = self._equation.derivatives(program, residual_inputs)
         r, D, by_torque = (symbol_of(program, a) for a in (d.values.result, d.Dqdq, d.Dtau))
         at, velocity = SX.sym("q", m.nq), SX.sym("v", m.nv)
         J0, J1 = self.lift(at, velocity)
         by_q, by_after, by_before = ca.horzsplit(D, m.nv)
         rest = ca.horzcat(r, ca.mtimes(by_q, J0), by_before, by_torque) if derivatives else r
-        known = [(at, q), (velocity, v), (r, d.values.result), (D, d.Dqdq), (m.layout.symbols, inputs.parameters)]
-        known += [(by_torque, d.Dtau)] if derivatives else []
-        found = named_call(program, "linear", known, sparse({"M": by_after + ca.mtimes(by_q, J1), "rest": -rest}))
-        return d, found["M"], found["rest"]
+        bindings = [(at, q), (velocity, v), (r, d.values.result), (D, d.Dqdq), (m.layout.symbols, inputs.parameters)]
+        bindings += [(by_torque, d.Dtau)] if derivatives else []
+        matrices = named_call(program, "linear", bindings, sparse({"M": by_after + ca.mtimes(by_q, J1), "rest": -rest}))
+        return d, matrices["M"], matrices["rest"]
 
     def _stacked(self) -> ca.Function:
         after, before = SX.sym("after", self.model.nq + self.model.nv), SX.sym("before", self.model.nv)
@@ -114,8 +114,8 @@ class ImplicitEulerStep(SymplecticStep):
         tolerance = named_call(
             program, "tolerance", [(self.model.layout.symbols, inputs.parameters)], {"t": self.model.tolerance}
         )
-        given = [inputs.qdq, inputs.torque, inputs.parameters, tolerance["t"]]
-        program.iterate(self._pass(inputs), start, given, limit=_LIMIT)
+        constants = [inputs.qdq, inputs.torque, inputs.parameters, tolerance["t"]]
+        program.iterate(self._pass(inputs), start, constants, limit=_LIMIT)
         return start[0]
 
     def _pass(self, inputs: Inputs) -> Program:
@@ -123,7 +123,7 @@ class ImplicitEulerStep(SymplecticStep):
         nv = self.model.nv
         body = Program(f"{self.model.mode.name}: root")
         state = [body.input(size) for size in (nv, nv, 1, 1)]
-        given = Inputs(
+        step_inputs = Inputs(
             qdq=body.input(self.input_size),
             torque=body.input(inputs.torque.size),
             parameters=body.input(inputs.parameters.size),
@@ -131,7 +131,7 @@ class ImplicitEulerStep(SymplecticStep):
         tolerance = body.input(1)
         v, step, length = (symbol_of(body, a) for a in state[:3])
         (trial,) = body.call(ca.Function("trial", [v, step, length], [v + length * step]), *state[:3])
-        d, M, rest = self._residual(body, given, trial, derivatives=False)
+        d, M, rest = self._residual(body, step_inputs, trial, derivatives=False)
         new = _quotient(body, M, rest)
         body.output(*body.call(_judged(nv), *state, trial, new, d.values.result, tolerance))
         return body
@@ -153,8 +153,8 @@ class ImplicitEulerStep(SymplecticStep):
             for name, direct, change in zip("qvt", (ca.mtimes(by_q, J0), by_before, by_torque), changes)
         }
         q, _ = self._parts(program, inputs)
-        known = [(at, q), (velocity, v), *zip(symbols, arrays), (m.layout.symbols, inputs.parameters)]
-        return list(named_call(program, "felt", known, results).values())
+        bindings = [(at, q), (velocity, v), *zip(symbols, arrays), (m.layout.symbols, inputs.parameters)]
+        return list(named_call(program, "felt", bindings, results).values())
 
 
 def _quotient(program: Program, M: Array, b: Array) -> Array:
@@ -183,8 +183,8 @@ def _judged(nv: int) -> ca.Function:
     size = ca.sumsqr(r)
     better = size <= (1 - _DECREASE * length) * best
     scale = ca.fmax(1, ca.norm_inf(v))
-    found = ca.if_else(better, ca.norm_inf(new) <= tolerance * scale, ca.norm_inf(step) <= _SMALL * scale)
-    left = ca.if_else(found, 0, ca.if_else(size > 0, ca.sqrt(size), 1))
+    converged = ca.if_else(better, ca.norm_inf(new) <= tolerance * scale, ca.norm_inf(step) <= _SMALL * scale)
+    left = ca.if_else(converged, 0, ca.if_else(size > 0, ca.sqrt(size), 1))
     results = [
         ca.if_else(better, trial, v),
         ca.if_else(better, new, step),

@@ -127,8 +127,8 @@ class LimitTorqueStep(StepAbstract):
         q, v, a = self._parts(program, inputs)
         d, values = self._values(program, q, v, a, inputs)
         by_input = self._free.derivatives(program, q, v, a, inputs.parameters).by_input
-        found = [_negative(program, D) for D in self._node.balance_derivatives(program, d, a)]
-        Dqdq = beside(program, *found, by_input)
+        balances = [_negative(program, D) for D in self._node.balance_derivatives(program, d, a)]
+        Dqdq = beside(program, *balances, by_input)
         return StepDerivatives(values=values, Dqdq=Dqdq, Dtau=nothing(program, self.model.nv))
 
     def _values(self, program: Program, q: Array, v: Array, a: Array, inputs: Inputs) -> tuple[Limited, StepValues]:
@@ -169,8 +169,8 @@ def _with_velocity(program: Program, by_q: Array, by_v: Array, by_torque: Array)
     symbols = [symbol_of(program, array) for array in (by_q, by_v, by_torque)]
     Dqdq = ca.vertcat(ca.horzcat(SX(n, n), SX.eye(n)), ca.horzcat(*symbols[:2]))
     function = ca.Function("with_velocity", symbols, [Dqdq, ca.vertcat(SX(n, n), symbols[2])])
-    found = program.call(function, by_q, by_v, by_torque)
-    return found[0], found[1]
+    arrays = program.call(function, by_q, by_v, by_torque)
+    return arrays[0], arrays[1]
 
 
 def _sum(program: Program, a: Array, b: Array) -> Array:

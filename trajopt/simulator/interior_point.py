@@ -129,8 +129,8 @@ def start_function(laws: Sequence[LawAbstract]) -> ca.Function:
     """Function (Λ, u, values of the laws) -> initial (w, s, z, y); see `LawAbstract.start`."""
     b = Barrier(laws)
     inertia = [b.inertia[i, i] for i in _blocks(laws)]
-    given = zip(laws, b.of_laws(b.law), b.of_impulses(b.free), inertia)
-    starts = [law.start(values, u, block) for law, values, u, block in given]
+    contacts = zip(laws, b.of_laws(b.law), b.of_impulses(b.free), inertia)
+    starts = [law.start(values, u, block) for law, values, u, block in contacts]
     w, s = (ca.vertcat(SX(0, 1), *[start[i] for start in starts]) for i in (0, 1))
     impulse = ca.vertcat(SX(0, 1), *[C @ part for C, part in zip(b.columns, b.of_rays(w))])
     products = ca.fabs(b.gradient(b.free + b.inertia @ impulse) * w)
@@ -149,12 +149,12 @@ def iteration(laws: Sequence[LawAbstract]) -> Program:
     A, follow, *prepared = program.call(_prepare_function(laws), *point, inertia, free, law)
     factors = program.factor(A)
     functions = _PassFunctions(laws, [symbol_of(program, array) for array in prepared])
-    given = [*point, inertia, law, *prepared]
+    arrays = [*point, inertia, law, *prepared]
     solution = program.solve(factors, follow)
-    follow, residual, target, rest, whole, left = program.call(functions.predict, *given, solution, tolerance)
+    follow, residual, target, rest, whole, left = program.call(functions.predict, *arrays, solution, tolerance)
     solution = program.solve(factors, follow)
-    given[_RESIDUAL] = residual
-    program.output(*program.call(functions.correct, *given, solution, target, rest, whole), left)
+    arrays[_RESIDUAL] = residual
+    program.output(*program.call(functions.correct, *arrays, solution, target, rest, whole), left)
     return program
 
 

@@ -119,11 +119,11 @@ class JointStop:
 
 def stops_of(state: StateMultibody, bounds: Bounds) -> tuple[JointStop, ...]:
     """Joint stops of coordinates with these bounds."""
-    coordinates, found = _coordinates(state), []
+    coordinates, stops = _coordinates(state), []
     for name, lower, upper in bounds:
         signs = tuple(sign for sign, bound in ((1.0, lower), (-1.0, upper)) if np.isfinite(bound))
-        found.append(JointStop(name, *coordinates[name], lower, upper, StopLaw(signs)))
-    return tuple(found)
+        stops.append(JointStop(name, *coordinates[name], lower, upper, StopLaw(signs)))
+    return tuple(stops)
 
 
 def check_joint_stops(given: Any, state: StateMultibody) -> Bounds:
@@ -160,12 +160,12 @@ def check_joint_stops(given: Any, state: StateMultibody) -> Bounds:
 
 def _coordinates(state: StateMultibody) -> dict[str, tuple[int, int]]:
     """Indices in q and in v of the coordinates that are numbers with a rate, by the names of their joints."""
-    found = {}
+    places = {}
     for joint in joint_spaces(state.model):
         if isinstance(joint.space, VectorSpace):
             for i, part in enumerate(joint.space.coordinates):
-                found[f"{joint.label}.{part}" if part else joint.label] = (joint.q.start + i, joint.v.start + i)
-    return found
+                places[f"{joint.label}.{part}" if part else joint.label] = (joint.q.start + i, joint.v.start + i)
+    return places
 
 
 def _has_room(lower: float, upper: float) -> bool:

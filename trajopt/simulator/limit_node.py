@@ -71,7 +71,7 @@ class LimitNode:
     def solve(self, program: Program, q: Array, v: Array, parameters: Array) -> Limited:
         """Adds the steps that compute the forces."""
         contacts = self._contacts
-        known = [(self._q, q), (self._v, v), (self._model.layout.symbols, parameters)]
+        bindings = [(self._q, q), (self._v, v), (self._model.layout.symbols, parameters)]
         velocity = contacts.jacobian @ self._v
         results = {
             "jacobian": contacts.jacobian,
@@ -81,9 +81,9 @@ class LimitNode:
             "inertia": SX(velocity.numel(), velocity.numel()),
             "tolerance": self._model.tolerance,
         }
-        r = named_call(program, "limit", known, results)
+        r = named_call(program, "limit", bindings, results)
         point = solve_steps(program, contacts.laws, r["inertia"], r["scaled"], r["law"], r["tolerance"])
-        impulse, force = impulse_steps(program, contacts, known, point[0], r["law"])
+        impulse, force = impulse_steps(program, contacts, bindings, point[0], r["law"])
         return Limited(
             q=q,
             v=v,
@@ -104,9 +104,9 @@ class LimitNode:
         dq, dv = contacts.balance_derivatives(self._a)
         laws = contacts.law_results(self._v)
         results = {"by_q": -dq + ca.mtimes(contacts.jacobian.T, laws["push_by_q"]), "by_v": -dv, **laws}
-        known = [(self._q, d.q), (self._v, d.v), (self._a, a), (self._model.layout.symbols, d.parameters)]
+        bindings = [(self._q, d.q), (self._v, d.v), (self._a, a), (self._model.layout.symbols, d.parameters)]
         inputs = [(contacts.impulse, d.impulse), *zip(contacts.weights, (d.point[0], d.law))]
-        r = named_call(program, "balance", [*known, *inputs], sparse(results))
+        r = named_call(program, "balance", [*bindings, *inputs], sparse(results))
         _, F, N = follow_steps(program, contacts.laws, d.point, d.inertia, d.law, d.velocity, r)
         follow = program.matmul(d.jacobian, F, transpose_a=True)
         program.accumulate(r["by_q"], follow, N, subtract=True)

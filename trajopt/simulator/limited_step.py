@@ -31,8 +31,8 @@ class LimitedStep(StepAbstract):
 
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
         d = self._step.derivatives(program, self._limited(program, inputs))
-        given = limited_matrix(program, self.model, inputs.torque, inputs.parameters, SX.eye(self.model.nv))
-        return StepDerivatives(values=d.values, Dqdq=d.Dqdq, Dtau=program.matmul(d.Dtau, given))
+        matrix = limited_matrix(program, self.model, inputs.torque, inputs.parameters, SX.eye(self.model.nv))
+        return StepDerivatives(values=d.values, Dqdq=d.Dqdq, Dtau=program.matmul(d.Dtau, matrix))
 
     def _limited(self, program: Program, inputs: Inputs) -> Inputs:
         return replace(inputs, torque=limited_torque(program, self.model, inputs.torque, inputs.parameters))
@@ -43,8 +43,8 @@ def limited_torque(program: Program, model: SimulatorModel, torque: Array, param
     if model.torque_limits is None:
         return torque
     tau, limit = symbol_of(program, torque), model.torque_limits
-    known = [(tau, torque), (model.layout.symbols, parameters)]
-    return named_call(program, "limited", known, {"torque": ca.fmax(-limit, ca.fmin(limit, tau))})["torque"]
+    bindings = [(tau, torque), (model.layout.symbols, parameters)]
+    return named_call(program, "limited", bindings, {"torque": ca.fmax(-limit, ca.fmin(limit, tau))})["torque"]
 
 
 def limited_matrix(program: Program, model: SimulatorModel, torque: Array, parameters: Array, B: SX) -> Array:
@@ -53,6 +53,6 @@ def limited_matrix(program: Program, model: SimulatorModel, torque: Array, param
     if model.torque_limits is not None:
         tau = symbol_of(program, torque)
         matrix = ca.diag(ca.if_else(ca.fabs(tau) <= model.torque_limits, 1, 0)) @ matrix
-        known = [(tau, torque), (model.layout.symbols, parameters)]
-        return named_call(program, "given", known, {"B": SX(matrix)})["B"]
+        bindings = [(tau, torque), (model.layout.symbols, parameters)]
+        return named_call(program, "given", bindings, {"B": SX(matrix)})["B"]
     return program.call(ca.Function("B", [], [matrix]))[0]

@@ -128,13 +128,13 @@ class SimulatorModel(Model):
         self.tolerance = self.parameter("tolerance", TOLERANCE, convert=positive)
 
     def parameters(self) -> dict[str, Parameter]:
-        found = super().parameters()
+        parameters = super().parameters()
         for contact in self.contacts:
             own = contact.parameters()
             if isinstance(contact, MDPContact) and contact.rests:
                 own["strength"] = replace(own["strength"], default=np.array(self._resting_strength(contact)))
-            found |= {f"contacts.{contact.name}.{name}": p for name, p in own.items()}
-        return found | {f"bodies.{body.frame}.mass": body.mass for body in self._masses}
+            parameters |= {f"contacts.{contact.name}.{name}": p for name, p in own.items()}
+        return parameters | {f"bodies.{body.frame}.mass": body.mass for body in self._masses}
 
     @property
     def black_boxes(self) -> list[ExternalWrench]:
@@ -144,12 +144,12 @@ class SimulatorModel(Model):
     @functools.cached_property
     def layout(self) -> ParameterLayout:
         """Layout of the run-time parameters, and of the black boxes' values at the pose of a state."""
-        told = {}
+        values = {}
         for contact in self.black_boxes:
             symbol, size = contact.told, BlackBoxColumns.size_of(contact.law.rays)
             assert symbol is not None
-            told[told_name(contact.name)] = Parameter("told", symbol, np.zeros(size))
-        return ParameterLayout(self.parameters() | told)
+            values[told_name(contact.name)] = Parameter("told", symbol, np.zeros(size))
+        return ParameterLayout(self.parameters() | values)
 
     def _resting_strength(self, contact: MDPContact) -> float:
         time = REFERENCE_TIME if self.mode.name.endswith("I") else 1.0

@@ -36,8 +36,8 @@ class SimulatorMode(Enum):
         """Converts a mode or its name, in any case, such as "forward_rk1f"; raises InvalidArgumentError for others."""
         if isinstance(mode, cls):
             return mode
-        found = cls.__members__.get(mode.upper()) if isinstance(mode, str) else None
-        if found is None:
+        member = cls.__members__.get(mode.upper()) if isinstance(mode, str) else None
+        if member is None:
             names = tuple(cls.__members__)
             near: list[str] = []
             if isinstance(mode, str):
@@ -45,7 +45,7 @@ class SimulatorMode(Enum):
                 near = [forward] if forward in names else close_names(mode, names)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             raise InvalidArgumentError(f"mode: expected one of {', '.join(names)}, got {shown(mode)}{hint}")
-        return found
+        return member
 
 
 class Variant(Enum):
@@ -60,8 +60,8 @@ class Variant(Enum):
         """Converts a variant or its name, such as "projected"; raises InvalidArgumentError for others."""
         if isinstance(variant, cls):
             return variant
-        found = cls.__members__.get(variant.upper()) if isinstance(variant, str) else None
-        if found is None:
+        member = cls.__members__.get(variant.upper()) if isinstance(variant, str) else None
+        if member is None:
             names = ", ".join(name.lower() for name in cls.__members__)
             raise InvalidArgumentError(f"variant: expected one of {names}, got {shown(variant)}")
-        return found
+        return member

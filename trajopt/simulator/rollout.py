@@ -61,19 +61,19 @@ def roll_out(simulator: Simulator, x0: npt.ArrayLike, taus: Any, steps: int, dt:
     first = {name: parameter.default for name, parameter in simulator.model.parameters().items()}
     scale = 1.0 / float(dt) if simulator.mode.name.endswith("I") else 1.0  # impulse modes report impulses
     values = {**first, **simulator.parameter_values()}
-    given = None if taus is None or callable(taus) else check_array("taus", taus, (steps, state.nv))
+    torque_rows = None if taus is None or callable(taus) else check_array("taus", taus, (steps, state.nv))
     forces: dict[str, Reals] = {name: np.empty((steps, k)) for name, k in simulator.model.force_sizes.items()}
     beyond = np.zeros(state.nv)
     for t in range(steps):
         if callable(taus):
             torques[t] = _asked(taus, t * dt, xs[t], state.nv)
         else:
-            torques[t] = simulator.controller_torque(xs[t]) if given is None else given[t]
+            torques[t] = simulator.controller_torque(xs[t]) if torque_rows is None else torque_rows[t]
         xs[t + 1], felt = simulator.step(dt, xs[t], None if taus is None else torques[t])
         for name, force in felt.items():
             forces[name][t] = force * scale
-        asked, torques[t] = torques[t].copy(), simulator.motor_torque(torques[t])
-        beyond += asked != torques[t]
+        requested, torques[t] = torques[t].copy(), simulator.motor_torque(torques[t])
+        beyond += requested != torques[t]
     joints = [name.removeprefix("q:") for name in state.tangent_names]
     return Rollout(
         robot=simulator.robot,
@@ -91,7 +91,7 @@ def _asked(taus: Controller, time: float, x: Reals, nv: int) -> Reals:
     """Torque (nv,) that a user's function returns at a time [s]."""
     name = f"taus({time:g}, x)"
     try:
-        given = taus(time, x.copy())
+        torque = taus(time, x.copy())
     except Exception as error:
         raise function_raised(name, error) from error
-    return check_array(name, given, (nv,))
+    return check_array(name, torque, (nv,))

@@ -99,8 +99,8 @@ class Simulator(Immutable):
         robot = Robot(robot) if isinstance(robot, pin.Model) else robot
         if not isinstance(robot, Robot):
             raise InvalidArgumentError(f"robot: expected a Robot or a pinocchio.Model, got {robot!r}; use load_robot")
-        given = check_items("contacts", contacts, "contacts", cure="pass a list of MDPContact(...)")
-        for contact in given:
+        items = check_items("contacts", contacts, "contacts", cure="pass a list of MDPContact(...)")
+        for contact in items:
             if not isinstance(contact, SimulatorContactAbstract):
                 raise InvalidArgumentError(f"contacts: expected MDPContact or ExternalWrench, got {contact!r}")
         self._options: dict[str, Any] = {
@@ -117,7 +117,7 @@ class Simulator(Immutable):
         self._threads: int | None = None
         self._settings: Reals | None = None
         self._through = True
-        self._set_model(SimulatorModel(robot, given, SimulatorMode.of(mode), **self._options))
+        self._set_model(SimulatorModel(robot, items, SimulatorMode.of(mode), **self._options))
 
     def _set_model(self, model: SimulatorModel) -> None:
         self._model = model
@@ -177,11 +177,11 @@ class Simulator(Immutable):
             UnknownNameError: There is no parameter of this name.
             InvalidArgumentError: The value is out of range.
         """
-        known = self.model.parameters()
-        if not isinstance(name, str) or name not in known or name == "dt":
-            suggest = [n for n in known if n.endswith(f".{name}")][:3] if isinstance(name, str) else []
-            raise unknown_name("parameter", name, [n for n in known if n != "dt"], suggest=suggest)
-        known[name].check(name, value)
+        parameters = self.model.parameters()
+        if not isinstance(name, str) or name not in parameters or name == "dt":
+            suggest = [n for n in parameters if n.endswith(f".{name}")][:3] if isinstance(name, str) else []
+            raise unknown_name("parameter", name, [n for n in parameters if n != "dt"], suggest=suggest)
+        parameters[name].check(name, value)
         self._parameters[name] = value
 
     def set_PD_controller(
@@ -226,19 +226,19 @@ class Simulator(Immutable):
             end_effectors: Names of frames, MDPContact, or objects with `frame`, `offset` and `radius`.
             options: Options of MDPContact for all of them, such as friction, strength or rays.
         """
-        surface, found = Plane(plane), []
+        surface, contacts = Plane(plane), []
         for item in check_items("end_effectors", end_effectors, "end effectors"):
             if isinstance(item, str):
-                found.append(MDPContact(item, surface=surface, **options))
+                contacts.append(MDPContact(item, surface=surface, **options))
             elif all(hasattr(item, name) for name in ("frame", "offset", "radius")):
-                given = {"name": getattr(item, "name", None), **options}
-                found.append(MDPContact(item.frame, item.offset, item.radius, surface, **given))
+                arguments = {"name": getattr(item, "name", None), **options}
+                contacts.append(MDPContact(item.frame, item.offset, item.radius, surface, **arguments))
             else:
                 raise InvalidArgumentError(
                     f"end_effectors: expected names of frames, or objects with frame, offset and radius, got {item!r}"
                 )
         self._parameters = {name: v for name, v in self._parameters.items() if not name.startswith("contacts.")}
-        self._set_model(SimulatorModel(self.robot, found, self.mode, **self._options))
+        self._set_model(SimulatorModel(self.robot, contacts, self.mode, **self._options))
 
     # Steps
 
@@ -267,8 +267,8 @@ class Simulator(Immutable):
             InvalidArgumentError: An argument has the wrong size or value.
             ModelEvaluationError: The iteration for the contact forces did not converge.
         """
-        given = None if tau is None else self._arguments.one_torque(tau)[None]
-        result, by_qdq, by_tau = self._steps(dt, self._arguments.one_input(qdq), given, Dqdq, Dtau)
+        torques = None if tau is None else self._arguments.one_torque(tau)[None]
+        result, by_qdq, by_tau = self._steps(dt, self._arguments.one_input(qdq), torques, Dqdq, Dtau)
         return result[0], None if by_qdq is None else by_qdq[0], None if by_tau is None else by_tau[0]
 
     def simulate_batched(
@@ -294,10 +294,10 @@ class Simulator(Immutable):
             Dtau: See Dtaus.
         """
         inputs = self._arguments.inputs(qdqs)
-        given = None if taus is None else self._arguments.torques(taus, len(inputs))
+        torques = None if taus is None else self._arguments.torques(taus, len(inputs))
         one, other = check_flag("Dqdqs", Dqdqs), check_flag("Dtaus", Dtaus)
         flags = one or check_flag("Dqdq", Dqdq), other or check_flag("Dtau", Dtau)
-        return self._steps(dt, inputs, given, *flags)
+        return self._steps(dt, inputs, torques, *flags)
 
     def step(self, dt: float, x: npt.ArrayLike, tau: npt.ArrayLike | None = None) -> tuple[Reals, dict[str, Reals]]:
         """Computes the next state (nx,), and the force of each contact as `contact_forces` does.
@@ -314,8 +314,8 @@ class Simulator(Immutable):
                 f"{'torques' if self.mode.name.startswith('INVERSE') else 'accelerations'}; use FORWARD_RK1F"
             )
         self._black_boxes.check_step(self.mode, self._steps_state)
-        given = None if tau is None else self._arguments.one_torque(tau)[None]
-        result, forces, _ = self._felt(dt, self.state.check(x, "x")[None], given, stepping=True)
+        torques = None if tau is None else self._arguments.one_torque(tau)[None]
+        result, forces, _ = self._felt(dt, self.state.check(x, "x")[None], torques, stepping=True)
         return result[0], {name: rows[0] for name, rows in forces.items()}
 
     def rollout(
@@ -341,9 +341,9 @@ class Simulator(Immutable):
 
     def motor_torque(self, tau: npt.ArrayLike) -> Reals:
         """Torque (nv,) of the motors for a requested one: clipped to the simulator's limits, if any [N m, N]."""
-        asked, first = check_array("tau", tau, (self.model.nv,)), self.model.parameters().get("torque_limits")
+        requested, first = check_array("tau", tau, (self.model.nv,)), self.model.parameters().get("torque_limits")
         limits = None if first is None else np.asarray(self._parameters.get("torque_limits", first.default))
-        return asked if limits is None else np.clip(asked, -limits, limits)
+        return requested if limits is None else np.clip(requested, -limits, limits)
 
     def contact_forces(self, dt: float, qdq: npt.ArrayLike, tau: npt.ArrayLike | None = None) -> dict[str, Reals]:
         """Force of each contact in a step by name, in the world's axes [N; N s in impulse modes]."""
@@ -400,8 +400,8 @@ class Simulator(Immutable):
     def _batch(self, size: int, derivatives: bool, controlled: bool, stepping: bool) -> StateBatch | PreciseBatch:
         """Memory for `size` steps whose previous results are no longer in use."""
         key = (size, derivatives, controlled, stepping, self._through)
-        for known, batch in self._batches:
-            if known == key and batch.idle:
+        for other, batch in self._batches:
+            if other == key and batch.idle:
                 return batch
         if derivatives:
             program = derivatives_program(self.model, controlled=controlled, through=self._through)

@@ -170,8 +170,8 @@ class SymplecticStep(StepAbstract):
         x, v = SX.sym("q", m.nq), SX.sym("v", m.nv)
         start = ca.vertcat(x, SX(m.nv, 1))
         moved = m.state.sx_integrate(ca.densify(start), ca.densify(ca.vertcat(m.dt * v, SX(m.nv, 1))))[: m.nq]
-        known = [(x, q), (v, velocity), (m.layout.symbols, inputs.parameters)]
-        return named_call(program, "move", known, {"x": SX(ca.vertcat(moved, v))})["x"]
+        bindings = [(x, q), (v, velocity), (m.layout.symbols, inputs.parameters)]
+        return named_call(program, "move", bindings, {"x": SX(ca.vertcat(moved, v))})["x"]
 
     def _moved_derivatives(
         self, program: Program, inputs: Inputs, q: Array, velocity: Array, parts: list[Array]
@@ -186,7 +186,7 @@ class SymplecticStep(StepAbstract):
             ca.horzcat(first + second @ by_q, second @ by_v),
             ca.horzcat(by_q, by_v),
         )
-        known = [(x, q), (v, velocity), *zip(changes, parts), (m.layout.symbols, inputs.parameters)]
+        bindings = [(x, q), (v, velocity), *zip(changes, parts), (m.layout.symbols, inputs.parameters)]
         results = {"Dqdq": SX(Dqdq), "Dtau": SX(ca.vertcat(second @ by_torque, by_torque))}
-        r = named_call(program, "assemble", known, results)
+        r = named_call(program, "assemble", bindings, results)
         return r["Dqdq"], r["Dtau"]

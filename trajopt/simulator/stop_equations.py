@@ -107,13 +107,13 @@ class StopEquations:
         (far,) = program.call(ca.Function("far", [near], [ca.if_else(near == 0, 1, 0)]), r["near"])
         point = program.call(start_function(self._contacts), c.inertia, c.approach, c.law)
         if self._contacts:
-            given = [c.inertia, c.approach, c.law, c.tolerance]
-            program.iterate(iteration(self._contacts), point, given, limit=LIMIT, where=far)
+            constants = [c.inertia, c.approach, c.law, c.tolerance]
+            program.iterate(iteration(self._contacts), point, constants, limit=LIMIT, where=far)
         free = symbol_of(program, c.free)
         own = [SX.ones(symbol.numel()) for symbol in Barrier(self._laws).point]
         *stops, moved = program.call(ca.Function("start", [free], [*own, free]), c.free)
-        given = [c.mass_inverse, c.free, c.spread, c.inertia, c.approach, c.law, r["law"], c.tolerance, r["unit"]]
-        program.iterate(self._whole(given), [*point, *stops, moved], given, limit=1, where=r["near"])
+        constants = [c.mass_inverse, c.free, c.spread, c.inertia, c.approach, c.law, r["law"], c.tolerance, r["unit"]]
+        program.iterate(self._whole(constants), [*point, *stops, moved], constants, limit=1, where=r["near"])
         w, slopes, unit = (symbol_of(program, array) for array in (stops[0], r["slopes"], r["unit"]))
         function = ca.Function("push", [w, slopes, unit], [unit * self._turned(slopes, w)])
         (push,) = program.call(function, stops[0], r["slopes"], r["unit"])
@@ -223,5 +223,5 @@ class StopEquations:
             ca.vertcat(N, own),
             n,
         ]
-        found = body.call(ca.Function("coupled", symbols, [ca.densify(e) for e in results]), *arrays)
-        return body, arrays, found
+        arrays_out = body.call(ca.Function("coupled", symbols, [ca.densify(e) for e in results]), *arrays)
+        return body, arrays, arrays_out

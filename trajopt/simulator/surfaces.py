@@ -175,8 +175,8 @@ def _scalar(argument: str, value: SX) -> SX:
 
 
 def _function(argument: str, of: str, symbols: list[SX], results: list[SX]) -> ca.Function:
-    known = {s.element_hash() for symbol in symbols for s in ca.symvar(symbol)}
-    strangers = sorted({str(s) for s in ca.symvar(ca.veccat(*results)) if s.element_hash() not in known})
+    own = {s.element_hash() for symbol in symbols for s in ca.symvar(symbol)}
+    strangers = sorted({str(s) for s in ca.symvar(ca.veccat(*results)) if s.element_hash() not in own})
     if strangers:
         raise InvalidArgumentError(f"{argument}: expected an expression of {of} only, got {', '.join(strangers[:5])}")
     return ca.Function(argument, symbols, results)

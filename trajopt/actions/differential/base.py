@@ -164,12 +164,12 @@ class DifferentialActionModelAbstract(Model):
 
     def expansion(self, program: Program, stage: Stage) -> StageExpansion:
         """Adds the steps that compute values and derivatives at a stage."""
-        found = self._dynamics_part(derivatives=True).call(program, stage.arrays, stage.parameters)
-        seen, rows = stage.arrays | found, dict[str, Array]()
+        dynamics = self._dynamics_part(derivatives=True).call(program, stage.arrays, stage.parameters)
+        seen, rows = stage.arrays | dynamics, dict[str, Array]()
         costs = self._term_parts.cost_derivatives.call(program, seen, stage.parameters, joins=True)
         if stage.at_knot and self.constraints.constraints:
             rows = self._term_parts.row_derivatives.call(program, seen, stage.parameters, joins=True)
-        return self._led_on(program, stage, found, costs, rows)
+        return self._led_on(program, stage, dynamics, costs, rows)
 
     def _led_on(
         self,
@@ -188,8 +188,10 @@ class DifferentialActionModelAbstract(Model):
             costs: Results of `Terms.cost_derivatives`.
             rows: Results of `Terms.row_derivatives`; empty without rows.
         """
-        known = {name: costs[name] for name in ("cost", "g", "H")} | {n: rows[n] for n in ("rows", "C") if n in rows}
-        return StageExpansion(f=found["f"], Df=found["Df"], **known)
+        derivatives = {name: costs[name] for name in ("cost", "g", "H")} | {
+            n: rows[n] for n in ("rows", "C") if n in rows
+        }
+        return StageExpansion(f=found["f"], Df=found["Df"], **derivatives)
 
     def _dynamics_part(self, *, derivatives: bool) -> Part:
         """Program part of the dynamics: "f", "Df" with derivatives, and the quantities that costs and rows read."""

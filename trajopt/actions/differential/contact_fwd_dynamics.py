@@ -126,8 +126,8 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         return self.node(instant).forces()
 
     def _dynamics_values(self, i: Instant) -> dict[str, SX]:
-        found = self.node(i).value_results()
-        return {"f": found["motion"], **found}
+        results = self.node(i).value_results()
+        return {"f": results["motion"], **results}
 
     def _dynamics_derivatives(self, i: Instant) -> dict[str, SX]:
         node = self.node(i)

@@ -53,9 +53,9 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         parts = [self._jacobian(*derivatives, change)] if lift is None else self._lift(*derivatives, change, lift)
         results = {"xnext": self.state.sx_integrate(y, tangent), **dict(zip(names, parts))}
         inputs: Given = [(y, point.x), (rate, e.f), (change, e.Df), (self.layout, point.parameters)]
-        found = named_call(program, "step and derivatives", inputs, results)
-        xnext, F = found.pop("xnext"), found.get("F")
-        lifted = None if lift is None else Lift(**found)
+        arrays = named_call(program, "step and derivatives", inputs, results)
+        xnext, F = arrays.pop("xnext"), arrays.get("F")
+        lifted = None if lift is None else Lift(**arrays)
         kept = (e.f, e.Df) if self.differential.implicit_hessian else ()
         return Expansion(xnext=xnext, F=F, lift=lifted, cost=e.cost, g=e.g, H=e.H, rows=e.rows, C=e.C, kept=kept)
 

@@ -137,12 +137,12 @@ def _blocks(
     i, n, nv = d.instant(derivatives=True), d.state.ndx, d.size
     implicit = d.implicit(i)
     assert implicit is not None
-    q, w, given = SX.sym("p", n), SX.sym("weight"), (stage.at.parameters.layout, stage.at.parameters.array)
+    q, w, parameters = SX.sym("p", n), SX.sym("weight"), (stage.at.parameters.layout, stage.at.parameters.array)
     times = SX.sym("times", len(scales))
     each = iter(ca.vertsplit(times))
     time, named = next(each), {far: {name: next(each) for name in own} for far, own in back.items()}
-    scaled = named_call(program, "times", [given], {"times": ca.densify(ca.vertcat(*scales))})["times"]
-    inputs: Given = [(i.x, stage.at.x), (i.u, stage.at.u), given, (q, p), (w, stage.at.weight)]
+    scaled = named_call(program, "times", [parameters], {"times": ca.densify(ca.vertcat(*scales))})["times"]
+    inputs: Given = [(i.x, stage.at.x), (i.u, stage.at.u), parameters, (q, p), (w, stage.at.weight)]
     inputs += [(implicit.symbol, stage.a), (times, scaled)]
     curvature, cost = (w * part for part in d.costs.curvature(i))
     if rows is not None:

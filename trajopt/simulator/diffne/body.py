@@ -78,12 +78,12 @@ class ArticulatedBody:
     def children(self, i: int, direct: bool = False) -> tuple[int, ...]:
         """Indices of the joints below joint i; with `direct`, only its children."""
         above = {self.joint(i).id}
-        found: list[int] = []
+        below: list[int] = []
         for joint in self._joints[i + 1 :]:
             if joint.parent in above:
-                found.append(joint.id)
+                below.append(joint.id)
                 above |= set() if check_flag("direct", direct) else {joint.id}
-        return tuple(found)
+        return tuple(below)
 
     def beginning_with(self, prefix: str) -> tuple[BodyJoint, ...]:
         """Joints whose name, or whose link's name, begins with `prefix`.
@@ -93,10 +93,10 @@ class ArticulatedBody:
         """
         if not check_text("prefix", prefix, such_as="limb1_link2"):
             raise InvalidArgumentError("prefix: expected the beginning of a name such as 'limb1_link2', got ''")
-        found = tuple(joint for joint in self._joints[1:] if joint.begins_with(prefix))
-        if not found:
+        joints = tuple(joint for joint in self._joints[1:] if joint.begins_with(prefix))
+        if not joints:
             raise self._unknown(prefix)
-        return found
+        return joints
 
     def shapes(self, i: int, kind: str) -> list[pin.GeometryObject]:
         """Shapes on joint i, "collision" or "visual"; placements are in the joint's axes."""

@@ -100,8 +100,8 @@ class Drop:
     def _posture(self, m: DiffNERobotModel) -> Reals:
         if self.configuration is not None:
             return m.robot.configuration(self.configuration)
-        known = [name for name in _POSTURES if name in m.robot.configurations]
-        return m.robot.configuration(known[0]) if known else m.qdq[: m.robot.nq]
+        postures = [name for name in _POSTURES if name in m.robot.configurations]
+        return m.robot.configuration(postures[0]) if postures else m.qdq[: m.robot.nq]
 
 
 def stepping_mode(name: str) -> SimulatorMode:
@@ -118,7 +118,7 @@ def stepping_mode(name: str) -> SimulatorMode:
 
 def ends_of(m: DiffNERobotModel) -> list[EndEffectorBounds]:
     """Sphere at the end of each joint without children: fitted to its shapes, or else a point at its last frame."""
-    found = []
+    ends = []
     for i in range(1, m.body.nrJ()):
         if m.body.children(i, True):
             continue
@@ -131,5 +131,5 @@ def ends_of(m: DiffNERobotModel) -> list[EndEffectorBounds]:
                 end.detectEndEffector(m.body, m.body.rotation_at_zero(i) @ (-_SLAB / distance * centre))
         else:
             end = EndEffectorBounds(i, localPos=m.body.farthest_frame(i))
-        found.append(end)
-    return found
+        ends.append(end)
+    return ends

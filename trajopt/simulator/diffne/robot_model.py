@@ -110,8 +110,8 @@ class DiffNERobotModel(Immutable):
             UnknownNameError: No name begins with one of them.
         """
         prefixes = (names,) if isinstance(names, str) else check_texts("names", names)
-        found = [joint for prefix in prefixes for joint in self._body.beginning_with(prefix)]
-        self._posture.eliminate(joint.name for joint in found)
+        joints = [joint for prefix in prefixes for joint in self._body.beginning_with(prefix)]
+        self._posture.eliminate(joint.name for joint in joints)
         self._take_joints()
 
     def set_joint_angle(self, prefix: str, value: float) -> None:
