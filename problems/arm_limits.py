@@ -79,10 +79,10 @@ def build(
     running = costs(4.0).add("gravity", ResidualModelControlGrav(state, actuation), weight=1e-4)
     end = costs(40.0).add("gravity", ResidualModelSymbolic(state, gravity), weight=1e-4)
     dynamics = DifferentialActionModelFreeFwdDynamics(state, actuation, running, constraints=box)
-    node = IntegratedActionModelEuler(dynamics, check_positive("dt", dt, unit="s"))
+    knot = IntegratedActionModelEuler(dynamics, check_positive("dt", dt, unit="s"))
     count = check_count("T", T, least=1)
     return FAMILY.case(
-        problem=ShootingProblem(x0, [node] * count, ActionModelTerminal(end, constraints=box)),
+        problem=ShootingProblem(x0, [knot] * count, ActionModelTerminal(end, constraints=box)),
         xs=np.tile(x0, (count + 1, 1)),
         us=np.zeros((count, state.nv)),
         solver=SolverSQP,

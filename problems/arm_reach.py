@@ -129,10 +129,10 @@ def build(
     terminal.add("goal", residual_type(state, tool, goal), weight=GOAL)
     terminal.add("stop", velocities, weight=STOP, activation=still)
     dynamics = DifferentialActionModelFreeFwdDynamics(state, ActuationModelFull(state), running)
-    node = IntegratedActionModelEuler(dynamics, dt=dt)
+    knot = IntegratedActionModelEuler(dynamics, dt=dt)
     return FAMILY.case(
         description=f"{arm.name}: {tool} moves to its goal in {T * dt:g} s.",
-        problem=ShootingProblem(x0, [node] * T, terminal),
+        problem=ShootingProblem(x0, [knot] * T, terminal),
         solver=SolverFDDP,
         options=FDDPOptions(),
         reference_cost=listed.cost if listed else None,

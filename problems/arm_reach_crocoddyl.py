@@ -143,8 +143,8 @@ def reach_problem(
     running.add("u_reg", ResidualModelControl(state), weight=regularization)
     terminal = CostStack(state).add("goal", residual, weight=end)
     dynamics = DifferentialActionModelFreeFwdDynamics(state, ActuationModelFull(state), running)
-    node = ARM_INTEGRATORS[integrator](dynamics, dt=dt)
-    return ShootingProblem(x0, [node] * T, terminal)
+    knot = ARM_INTEGRATORS[integrator](dynamics, dt=dt)
+    return ShootingProblem(x0, [knot] * T, terminal)
 
 
 FAMILY = Family(

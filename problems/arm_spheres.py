@@ -77,11 +77,11 @@ def build(
     still = ActivationModelWeightedQuad(np.repeat([0.0, 1.0], state.nv))
     costs.add("velocity", ResidualModelState(state), weight=1.0, activation=still)
     dynamics = DifferentialActionModelFreeFwdDynamics(state, actuation, costs, constraints=limits)
-    node = IntegratedActionModelEuler(dynamics, check_positive("dt", dt, unit="s"))
+    knot = IntegratedActionModelEuler(dynamics, check_positive("dt", dt, unit="s"))
     last = ConstraintStack(state).add("goal", ResidualModelState(state, end), equals=0.0)
     count = check_count("T", T, least=1)
     return FAMILY.case(
-        problem=ShootingProblem(start, [node] * count, ActionModelTerminal(CostStack(state), constraints=last)),
+        problem=ShootingProblem(start, [knot] * count, ActionModelTerminal(CostStack(state), constraints=last)),
         xs=np.linspace(start, end, count + 1),
         solver=SolverSQP,
         options=SQPOptions(),

@@ -95,10 +95,10 @@ def build(
     running.add("upright", residual, weight=1.0 / STEP, activation=upright)
     running.add("force", ResidualModelControl(state), weight=check_positive("effort", effort) / STEP)
     terminal = CostStack(state).add("upright", residual, weight=check_positive("end", end), activation=upright)
-    node = IntegratedActionModelEuler(DifferentialActionModelCartPole(running), dt=STEP)
+    knot = IntegratedActionModelEuler(DifferentialActionModelCartPole(running), dt=STEP)
     first = check_array("start", start, (4,))
     return FAMILY.case(
-        problem=ShootingProblem(first, [node] * check_count("T", T, least=1), terminal),
+        problem=ShootingProblem(first, [knot] * check_count("T", T, least=1), terminal),
         solver=SolverFDDP,
         options=FDDPOptions(max_iterations=300),
         report=report,

@@ -46,10 +46,10 @@ def build(*, T: int = 100, start: npt.ArrayLike = START, hessian: str = "gauss-n
     running.add("torque", ResidualModelControl(state), weight=1e-2)
     terminal = CostStack(state).add("upright", residual, weight=100.0, activation=upright)
     actuation = ActuationModelMatrix(state, [[1.0], [0.0]])
-    node = IntegratedActionModelEuler(DifferentialActionModelFreeFwdDynamics(state, actuation, running), dt=STEP)
+    knot = IntegratedActionModelEuler(DifferentialActionModelFreeFwdDynamics(state, actuation, running), dt=STEP)
     first = check_array("start", start, (4,))
     return FAMILY.case(
-        problem=ShootingProblem(first, [node] * check_count("T", T, least=1), terminal),
+        problem=ShootingProblem(first, [knot] * check_count("T", T, least=1), terminal),
         solver=SolverFDDP,
         options=FDDPOptions(),
         report=report,

@@ -89,8 +89,8 @@ def build(
     rows = limit_wheels(ConstraintStack(state), most)
     model = DifferentialActionModelDiffDrive(costs, constraints=rows, **body)
     last = ConstraintStack(state).add("goal", ResidualModelState(state, path.poses[-1]), equals=0.0)
-    node = IntegratedActionModelRK4(model, path.times[-1] / count)
-    problem = ShootingProblem(path.poses[0], [node] * count, ActionModelTerminal(CostStack(state), constraints=last))
+    knot = IntegratedActionModelRK4(model, path.times[-1] / count)
+    problem = ShootingProblem(path.poses[0], [knot] * count, ActionModelTerminal(CostStack(state), constraints=last))
     problem.set_parameter("path.reference", middles.poses, "running")  # the cost counts for the whole step
     xs, us = along(path, model)
     return FAMILY.case(

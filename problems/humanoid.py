@@ -101,9 +101,9 @@ def humanoid_problem(
             running.add(f"{name}_cone", ResidualModelContactWrenchCone(state, name, wrenches), cone, barrier)
     actuation = ActuationModelFloatingBase(state)
     dynamics = DifferentialActionModelContactFwdDynamics(state, actuation, contacts, running)
-    node = IntegratedActionModelEuler(dynamics, dt=dt)
+    knot = IntegratedActionModelEuler(dynamics, dt=dt)
     terminal = _costs(state, x0, zero, hand, target, rest=100.0)
-    problem = ShootingProblem(x0, [node] * sum(phase.knots for phase in phases), terminal)
+    problem = ShootingProblem(x0, [knot] * sum(phase.knots for phase in phases), terminal)
     _set_phases(problem, phases)
     return problem
 

@@ -61,9 +61,9 @@ def build(
     rows.add("lane", ResidualModelState(state, elements=["x"]), lower=-wide, upper=wide)
     model = DifferentialActionModelDiffDrive(costs, constraints=rows, radius=radius, half_track=half_track)
     last = ConstraintStack(state).add("goal", ResidualModelState(state, end), equals=0.0)
-    node, count = IntegratedActionModelRK4(model, dt), check_count("T", T, least=1)
+    knot, count = IntegratedActionModelRK4(model, dt), check_count("T", T, least=1)
     return FAMILY.case(
-        problem=ShootingProblem(first, [node] * count, ActionModelTerminal(CostStack(state), constraints=last)),
+        problem=ShootingProblem(first, [knot] * count, ActionModelTerminal(CostStack(state), constraints=last)),
         us=np.full((count, 2), 0.1),
         solver=SolverSQP,
         options=SQPOptions(),

@@ -74,10 +74,10 @@ def build(*, T: int = 100, dt: float = 2e-2, start: npt.ArrayLike = START, effor
     running.add("upright", residual, weight=1e-2)
     running.add("torque", ResidualModelControl(state), weight=check_positive("effort", effort))
     terminal = CostStack(state).add("upright", residual, weight=100.0)
-    node = IntegratedActionModelEuler(DifferentialActionModelPendulum(running), dt=check_positive("dt", dt, unit="s"))
+    knot = IntegratedActionModelEuler(DifferentialActionModelPendulum(running), dt=check_positive("dt", dt, unit="s"))
     first = check_array("start", start, (2,))
     return FAMILY.case(
-        problem=ShootingProblem(first, [node] * check_count("T", T, least=1), terminal),
+        problem=ShootingProblem(first, [knot] * check_count("T", T, least=1), terminal),
         xs=np.linspace(first, [np.pi, 0.0], T + 1),
         solver=SolverFDDP,
         options=FDDPOptions(),

@@ -60,12 +60,12 @@ def build(
     rows = ConstraintStack(state).add("rotors", ResidualModelControl(state), lower=0.0, upper=most)
     if len(bodies):
         rows.add("pillars", ResidualModelObstacleDistance(state, bodies, size))
-    node = IntegratedActionModelEuler(DifferentialActionModelQuadrotor(costs, constraints=rows), dt=dt)
+    knot = IntegratedActionModelEuler(DifferentialActionModelQuadrotor(costs, constraints=rows), dt=dt)
     end = ConstraintStack(state).add("goal", ResidualModelState(state, hovering(GOAL)), equals=0.0)
     terminal = ActionModelTerminal(CostStack(state), constraints=end)
     count = check_count("T", T, least=1)
     return FAMILY.case(
-        problem=ShootingProblem(hovering(START), [node] * count, terminal),
+        problem=ShootingProblem(hovering(START), [knot] * count, terminal),
         xs=bow(count),
         solver=SolverSQP,
         options=SQPOptions(),

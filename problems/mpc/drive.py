@@ -98,9 +98,9 @@ def horizon(
     most = acceleration / RADIUS  # [rad/s²]
     rows = limits().add("motors", ResidualModelControl(state), lower=-most, upper=most)
     model = DifferentialActionModelDiffDrive(running, constraints=rows, radius=RADIUS, half_track=TRACK / 2)
-    node = IntegratedActionModelRK4(model, dt)
+    knot = IntegratedActionModelRK4(model, dt)
     x0 = np.array([0.0, 0.0, np.arctan2(2 * LOOP[1], LOOP[0]), 0.0, 0.0])
-    return ShootingProblem(x0, [node] * N, ActionModelTerminal(costs(1.0), constraints=limits()))
+    return ShootingProblem(x0, [knot] * N, ActionModelTerminal(costs(1.0), constraints=limits()))
 
 
 def build(

@@ -89,8 +89,8 @@ def horizon(*, N: int = 60, dt: float = 0.025, thrust: float = 5.0) -> ShootingP
 
     running = costs(1.0).add("thrust", ResidualModelControl(state, [GRAVITY / 4] * 4), weight=0.1)
     rows = gate().add("rotors", ResidualModelControl(state), lower=0.0, upper=thrust)
-    node = IntegratedActionModelEuler(DifferentialActionModelQuadrotor(running, constraints=rows), dt=dt)
-    return ShootingProblem(hovering(START), [node] * N, ActionModelTerminal(costs(0.5), constraints=gate()))
+    knot = IntegratedActionModelEuler(DifferentialActionModelQuadrotor(running, constraints=rows), dt=dt)
+    return ShootingProblem(hovering(START), [knot] * N, ActionModelTerminal(costs(0.5), constraints=gate()))
 
 
 def gust(force: Reals, mass: float, t: float, x: Reals) -> Reals:

@@ -83,9 +83,9 @@ def path_problem(following: Following, p: Reals, qs: Reals, vs: Reals) -> Shooti
     costs, end = (_costs(following) for _ in range(2))
     costs.add(SMOOTHNESS, ResidualModelControl(state), weight=smoothness)
     dynamics = DifferentialActionModelKinematics(state, costs, rows, following.bounds[4])
-    node = IntegratedActionModelEuler(dynamics, dt=following.dt)
+    knot = IntegratedActionModelEuler(dynamics, dt=following.dt)
     terminal = ActionModelTerminal(end, constraints=ends)
-    problem = ShootingProblem(np.concatenate([qs[0], vs[0]]), [node] * (len(qs) - 1), terminal)
+    problem = ShootingProblem(np.concatenate([qs[0], vs[0]]), [knot] * (len(qs) - 1), terminal)
     layout = model.layout
     for name, parameter in layout.parameters.items():
         values = p[:, layout.slices[name]].copy()
