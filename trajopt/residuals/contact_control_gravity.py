@@ -32,7 +32,9 @@ class ResidualModelContactControlGrav(ResidualModelAbstract):
 
     def __init__(self, state: StateAbstract, actuation: ActuationModelAbstract, contacts: ContactStack) -> None:
         if not isinstance(actuation, ActuationModelAbstract):
-            raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
+            raise InvalidArgumentError(
+                f"actuation: expected an actuation model such as ActuationModelFull(state), got {actuation!r}"
+            )
         if not isinstance(contacts, ContactStack):
             raise InvalidArgumentError(f"contacts: expected the ContactStack of the model, got {contacts!r}")
         robot_state = check_robot_state(type(self).__name__, state)
@@ -42,8 +44,7 @@ class ResidualModelContactControlGrav(ResidualModelAbstract):
     def evaluate(self, instant: Instant) -> SX:
         if instant.nu != self.actuation.nu:
             raise InvalidArgumentError(
-                f"actuation: expected the model's, with {instant.nu} controls, got one with {self.actuation.nu} "
-                "controls"
+                f"actuation: expected one with {instant.nu} controls, got one with {self.actuation.nu}; use the model's own"
             )
         robot = instant.robot
         torque = self.actuation.torque(instant.u) - robot.gravity()

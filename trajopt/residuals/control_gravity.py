@@ -26,7 +26,9 @@ class ResidualModelControlGrav(ResidualModelAbstract):
 
     def __init__(self, state: StateAbstract, actuation: ActuationModelAbstract) -> None:
         if not isinstance(actuation, ActuationModelAbstract):
-            raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
+            raise InvalidArgumentError(
+                f"actuation: expected an actuation model such as ActuationModelFull(state), got {actuation!r}"
+            )
         robot_state = check_robot_state(type(self).__name__, state)
         super().__init__(robot_state, robot_state.nv, unit="N m, N")
         self.actuation = actuation
@@ -34,7 +36,6 @@ class ResidualModelControlGrav(ResidualModelAbstract):
     def evaluate(self, instant: Instant) -> SX:
         if instant.nu != self.actuation.nu:
             raise InvalidArgumentError(
-                f"actuation: expected the model's, with {instant.nu} controls, got one with {self.actuation.nu} "
-                "controls"
+                f"actuation: expected one with {instant.nu} controls, got one with {self.actuation.nu}; use the model's own"
             )
         return SX(self.actuation.torque(instant.u) - instant.robot.gravity())

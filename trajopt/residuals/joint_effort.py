@@ -40,7 +40,9 @@ class ResidualModelJointEffort(ResidualModelAbstract):
     ) -> None:
         robot_state = check_robot_state(type(self).__name__, state)
         if not isinstance(actuation, ActuationModelAbstract):
-            raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
+            raise InvalidArgumentError(
+                f"actuation: expected an actuation model such as ActuationModelFull(state), got {actuation!r}"
+            )
         if actuation.state != robot_state:
             raise InvalidArgumentError(
                 f"actuation: expected an actuation of {state!r}, got one of {actuation.state!r}; use one state for both"
@@ -63,8 +65,7 @@ class ResidualModelJointEffort(ResidualModelAbstract):
     def evaluate(self, instant: Instant) -> SX:
         if instant.nu != self.actuation.nu:
             raise InvalidArgumentError(
-                f"actuation: expected the model's, with {instant.nu} controls, got one with {self.actuation.nu} "
-                "controls"
+                f"actuation: expected one with {instant.nu} controls, got one with {self.actuation.nu}; use the model's own"
             )
         return SX(self._matrix() @ instant.u - self.reference)
 

@@ -84,7 +84,9 @@ class ActionModelSimulator(ActionModelExpression):
         state = self.simulator.state
         motors = default_actuation(state) if actuation is None else actuation
         if not isinstance(motors, ActuationModelAbstract):
-            raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
+            raise InvalidArgumentError(
+                f"actuation: expected an actuation model such as ActuationModelFull(state), got {actuation!r}"
+            )
         for name, part in (("costs", costs), ("actuation", motors)):
             if part.state != state:
                 raise InvalidArgumentError(

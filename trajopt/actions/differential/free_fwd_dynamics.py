@@ -54,7 +54,9 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
     ) -> None:
         check_robot_state(type(self).__name__, state)
         if not isinstance(actuation, ActuationModelAbstract):
-            raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
+            raise InvalidArgumentError(
+                f"actuation: expected an actuation model such as ActuationModelFull(state), got {actuation!r}"
+            )
         if actuation.state != state:
             raise InvalidArgumentError(
                 f"actuation: expected an actuation of {state!r}, got one of {actuation.state!r}; use one state for both"

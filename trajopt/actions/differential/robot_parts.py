@@ -14,7 +14,9 @@ def check_parts(user: str, state: Any, actuation: Any, contacts: Any) -> StateMu
     """Returns the state of a robot; raises InvalidArgumentError if actuation or contacts have another one."""
     robot_state = check_robot_state(user, state)
     if not isinstance(actuation, ActuationModelAbstract):
-        raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
+        raise InvalidArgumentError(
+            f"actuation: expected an actuation model such as ActuationModelFull(state), got {actuation!r}"
+        )
     if not isinstance(contacts, ContactStack):
         raise InvalidArgumentError(f"contacts: expected a ContactStack, got {contacts!r}")
     for name, part in (("actuation", actuation), ("contacts", contacts)):
