@@ -44,7 +44,8 @@ class ResidualModelContactControlGrav(ResidualModelAbstract):
     def evaluate(self, instant: Instant) -> SX:
         if instant.nu != self.actuation.nu:
             raise InvalidArgumentError(
-                f"actuation: expected one with {instant.nu} controls, got one with {self.actuation.nu}; use the model's own"
+                f"actuation: expected one with {instant.nu} controls, got one with {self.actuation.nu}; "
+                "use the model's own"
             )
         robot = instant.robot
         torque = self.actuation.torque(instant.u) - robot.gravity()

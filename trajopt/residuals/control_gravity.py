@@ -36,6 +36,7 @@ class ResidualModelControlGrav(ResidualModelAbstract):
     def evaluate(self, instant: Instant) -> SX:
         if instant.nu != self.actuation.nu:
             raise InvalidArgumentError(
-                f"actuation: expected one with {instant.nu} controls, got one with {self.actuation.nu}; use the model's own"
+                f"actuation: expected one with {instant.nu} controls, got one with {self.actuation.nu}; "
+                "use the model's own"
             )
         return SX(self.actuation.torque(instant.u) - instant.robot.gravity())

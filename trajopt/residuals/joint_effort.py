@@ -65,7 +65,8 @@ class ResidualModelJointEffort(ResidualModelAbstract):
     def evaluate(self, instant: Instant) -> SX:
         if instant.nu != self.actuation.nu:
             raise InvalidArgumentError(
-                f"actuation: expected one with {instant.nu} controls, got one with {self.actuation.nu}; use the model's own"
+                f"actuation: expected one with {instant.nu} controls, got one with {self.actuation.nu}; "
+                "use the model's own"
             )
         return SX(self._matrix() @ instant.u - self.reference)
 
