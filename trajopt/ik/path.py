@@ -26,7 +26,7 @@ class IKPathStatus(Enum):
 
     FOLLOWED = "every constraint holds at all times, within tolerance"
     LIMITED = "limits made the robot leave the path: see departures; go slower, or start on the path"
-    UNREACHABLE = "the path leaves the robot's reach: see departures; there the robot is as near as possible"
+    UNREACHABLE = "the path leaves the robot's reach: see departures; there the robot is as near as it gets"
 
     def __str__(self) -> str:
         return self.value
