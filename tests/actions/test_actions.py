@@ -137,7 +137,7 @@ def test_data_refuses_what_does_not_fit() -> None:
         data.Fx = np.zeros(4)
     with pytest.raises(AttributeError, match="data: it has no field 'fx'; its fields are Fu, Fx"):
         data.fx = np.zeros((4, 4))
-    with pytest.raises(InvalidArgumentError, match="data.cost: expected a number"):
+    with pytest.raises(InvalidArgumentError, match="data.cost: expected one number"):
         data.cost = np.zeros(2)
 
 

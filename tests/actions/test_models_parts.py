@@ -382,7 +382,7 @@ def test_actuations_drive_what_they_say() -> None:
         ),
         (
             lambda: trajopt.ActuationModelFloatingBase(state_of("talos_arm")),
-            "got 'talos_arm', which has none; use ActuationModelFull",
+            "got 'talos_arm' with a fixed base; use ActuationModelFull",
         ),
         (
             lambda: trajopt.ActuationModelMatrix(state_of("cart-pole"), [[1.0]]),

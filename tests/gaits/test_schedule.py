@@ -144,7 +144,7 @@ def test_concatenation_needs_the_same_feet_in_the_same_places() -> None:
     assert both.T == first.T + second.T + 1
     made_there = first + gaits.quadruped_trot(first.end)
     assert [p.name for p in made_there.phases] == [p.name for p in both.phases]
-    with pytest.raises(InvalidArgumentError, match="same feet and time step, got LF_FOOT, .* at 0.02 s"):
+    with pytest.raises(InvalidArgumentError, match="same feet and time step in both, got LF_FOOT, .* at 0.02 s"):
         first + gaits.quadruped_trot(first.end, dt=0.02)
     with pytest.raises(TypeError):
         first + 1  # type: ignore[operator]

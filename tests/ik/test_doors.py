@@ -59,7 +59,7 @@ SOLVE: dict[str, tuple[Any, type[TrajoptError], str]] = {
         InvalidArgumentError,
         r"got u, which depend on a control or on forces; remove them",
     ),
-    "soft": (lambda: ik.solve(STATE.robot, soft()), InvalidArgumentError, r"soft rows in tool; add the residual to a"),
+    "soft": (lambda: ik.solve(STATE.robot, soft()), InvalidArgumentError, r"soft rows in tool; move the residual to a"),
     "curved": (
         lambda: ik.solve(*turning()),
         UnsupportedOperationError,

@@ -85,7 +85,7 @@ def test_bad_arguments() -> None:
     with pytest.raises(UnknownNameError, match=r"frame 'hand' not found"):
         trajopt.ResidualModelRelativePlacement(state, "arm_left_2_joint", "hand")
     with pytest.raises(
-        InvalidArgumentError, match=r"axis: expected a direction such as \(0, 0, 1\), got \[0.0, 0.0, 0"
+        InvalidArgumentError, match=r"axis: expected a nonzero direction such as \(0, 0, 1\), got \[0.0, 0.0, 0"
     ):
         trajopt.ResidualModelLookAt(state, "arm_left_2_joint", axis=[0, 0, 0])
     with pytest.raises(InvalidArgumentError, match=r"target: expected shape \(3,\)"):

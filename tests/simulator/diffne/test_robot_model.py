@@ -154,7 +154,7 @@ def test_files_of_other_kinds_are_refused() -> None:
         DiffNERobotModel(None, "nowhere.urdf")
     with pytest.raises(InvalidArgumentError, match="world: expected None or a world with a method loadRobot"):
         DiffNERobotModel(3, "hyq")
-    with pytest.raises(InvalidArgumentError, match="world: expected one, got None; pass it"):
+    with pytest.raises(InvalidArgumentError, match="world: expected a world, got None; pass one"):
         DiffNERobotModel(None, "hyq").update_world()
     with pytest.raises(InvalidArgumentError, match="simulator: expected one, got none; call create_simulator"):
         DiffNERobotModel(None, "hyq").simulate(1e-3, np.zeros(37))
