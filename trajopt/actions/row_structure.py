@@ -1,4 +1,4 @@
-"""Which controls a constraint row depends on, from the sparsity of its derivative."""
+"""Structure of constraint rows: the controls on which a row depends, from the sparsity of its derivative."""
 
 from __future__ import annotations
 
