@@ -320,19 +320,22 @@ def test_activations_have_their_closed_forms() -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: trajopt.ActivationModelWeightedQuad([1.0, -2.0]), "weights: expected weights >= 0, got -2.0 at 1"),
+        (
+            lambda: trajopt.ActivationModelWeightedQuad([1.0, -2.0]),
+            "weights: expected weights >= 0, got -2.0 at index 1",
+        ),
         (lambda: trajopt.ActivationModelWeightedQuad([np.nan]), "weights: expected finite numbers"),
-        (lambda: trajopt.ActivationModelWeightedQuad([[1.0]]), r"weights: expected a vector, .* got shape \(1, 1\)"),
+        (lambda: trajopt.ActivationModelWeightedQuad([[1.0]]), r"weights: expected a vector .* got shape \(1, 1\)"),
         (
             lambda: trajopt.ActivationModelQuadraticBarrier([0, 2], [1, 1]),
-            "expected lower <= upper, got 2.0 > 1.0 at 1",
+            "expected lower <= upper, got 2.0 > 1.0 at index 1",
         ),
         (
             lambda: trajopt.ActivationModelQuadraticBarrier([0], [1, 1]),
             r"upper: expected 1 bound, .* got shape \(2,\)",
         ),
         (lambda: trajopt.ActivationModelQuadraticBarrier([np.nan], [1]), "lower: expected 1 bound,"),
-        (lambda: trajopt.ActivationModelQuadraticBarrier(-1, 1), r"lower: expected a vector, .* got shape \(\)"),
+        (lambda: trajopt.ActivationModelQuadraticBarrier(-1, 1), r"lower: expected a vector .* got shape \(\)"),
     ],
 )
 def test_activations_refuse(build: Callable[[], Any], message: str) -> None:

@@ -45,7 +45,7 @@ MISTAKES: dict[str, tuple[Callable[..., Any], str]] = {
     ),
     "size": (
         lambda self, x, u: ca.vertcat(u, u),
-        r"expected shape \(1, 1\), got \(2, 1\); one row for each velocity of",
+        r"expected shape \(1, 1\), got \(2, 1\); return one row for each velocity of",
     ),
 }
 

@@ -87,17 +87,33 @@ def function_of_lower(x: SX, lower: SX) -> SX:
         (
             lambda s: s.add("b", state_residual(s), upper=[1.0, 2.0, 3.0]),
             InvalidArgumentError,
-            r"constraint 'b': upper: expected a number or 2 numbers, got shape \(3,\)",
+            r"constraint 'b': upper: expected one number, or 2 numbers, got shape \(3,\)",
         ),
         (
             lambda s: s.add("b", state_residual(s), lower=[0.0, 0.0], upper=[1.0, 2.0, 3.0]),
             InvalidArgumentError,
             "upper: expected 2 numbers as in lower, got 3",
         ),
-        (lambda s: s.add("b", state_residual(s), upper=np.eye(2)), InvalidArgumentError, "upper: expected a number or"),
-        (lambda s: s.add("b", state_residual(s), lower=np.inf), InvalidArgumentError, "lower: expected numbers, -inf"),
-        (lambda s: s.add("b", state_residual(s), upper=-np.inf), InvalidArgumentError, "upper: expected numbers, inf"),
-        (lambda s: s.add("b", state_residual(s), upper=np.nan), InvalidArgumentError, "upper: expected numbers, inf"),
+        (
+            lambda s: s.add("b", state_residual(s), upper=np.eye(2)),
+            InvalidArgumentError,
+            "upper: expected one number, or",
+        ),
+        (
+            lambda s: s.add("b", state_residual(s), lower=np.inf),
+            InvalidArgumentError,
+            "lower: expected numbers, or -inf",
+        ),
+        (
+            lambda s: s.add("b", state_residual(s), upper=-np.inf),
+            InvalidArgumentError,
+            "upper: expected numbers, or inf",
+        ),
+        (
+            lambda s: s.add("b", state_residual(s), upper=np.nan),
+            InvalidArgumentError,
+            "upper: expected numbers, or inf",
+        ),
         (lambda s: s.add("b", state_residual(s), upper="x"), InvalidArgumentError, "upper: .* got 'x'"),
         (lambda s: s.add("b", state_residual(s), equals=-np.inf), InvalidArgumentError, "equals: expected finite"),
         (

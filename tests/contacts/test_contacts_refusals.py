@@ -118,7 +118,11 @@ MODELS: list[Case] = [
     ),
     (lambda: ContactModel2D(STATE, "foot0", reference=[0]), INVALID, r"reference: expected shape \(2,\)"),
     (lambda: ContactModel1D(STATE, "foot0", reference=np.inf), INVALID, "reference: expected finite numbers"),
-    (lambda: ContactModel1D(STATE, "foot0", axis=[0, 0, 0]), INVALID, r"axis: expected a direction.*up is \(0, 0, 1\)"),
+    (
+        lambda: ContactModel1D(STATE, "foot0", axis=[0, 0, 0]),
+        INVALID,
+        r"axis: expected a nonzero direction.*up is \(0, 0, 1\)",
+    ),
     (
         lambda: trajopt.ContactModel6D(STATE, "foot0", reference=2 * np.eye(4)),
         INVALID,

@@ -132,7 +132,7 @@ def test_a_schedule_is_exchanged_without_compiling() -> None:
         np.testing.assert_array_equal(problem.parameter_values()[name], values)
     assert evaluator.fits(problem)
     np.testing.assert_allclose(problem.times, other.times)
-    with pytest.raises(InvalidArgumentError, match="expected touch-downs at the same 108 knots as the problem's"):
+    with pytest.raises(InvalidArgumentError, match=r"expected touch-downs at the same knots as in the problem \(T = "):
         models.set_schedule(problem, gaits.quadruped_trot(stance))
     with pytest.raises(
         InvalidArgumentError, match=r"got one with impulse=False; build .* GaitModels\(..., soft=True\)"

@@ -167,7 +167,7 @@ def test_bad_arguments() -> None:
     ):
         with pytest.raises(InvalidArgumentError, match=words):
             distance(PLANE, rows)
-    with pytest.raises(InvalidArgumentError, match=r"body: expected a Sphere or a Capsule.*got 0.1"):
+    with pytest.raises(InvalidArgumentError, match=r"body: expected a Sphere or Capsule.*got 0.1"):
         distance(arm, row, 0.1)
     with pytest.raises(InvalidArgumentError, match=r"does not begin with \(x, y, z\)"):
         distance(PLANE, [[1.0, 2.0, 3.0, 0.5]])

@@ -134,7 +134,8 @@ class GaitModels(Immutable):
         check_instance("problem", problem, ShootingProblem)
         if [model is not self.running for model in problem.running] != schedule.touchdowns[:-1].tolist():
             raise InvalidArgumentError(
-                f"schedule: expected touch-downs at the same knots as the problem's {problem.T}; build another problem"
+                f"schedule: expected touch-downs at the same knots as in the problem (T = {problem.T}); "
+                "build another one"
             )
         nv, cones = self.state.nv, self._cones if self.limits.cones else {}
         for name, value, knots in knot_parameters(self.options, self.stance, schedule, nv, soft=self.soft, cones=cones):
