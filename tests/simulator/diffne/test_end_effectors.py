@@ -148,7 +148,7 @@ def test_fit_sphere_is_exact_on_a_ring() -> None:
 def test_messages() -> None:
     bare = body_with()
     with pytest.raises(InvalidArgumentError, match=r"EndEffectorBounds\(1\): expected a link with a collision or vis.*"
-                       r"'link'.*give the sphere: EndEffectorBounds\(1, localPos"):  # fmt: skip
+                       r"'link'.*pass the sphere: EndEffectorBounds\(1, localPos"):  # fmt: skip
         detected(bare)
     with pytest.raises(
         InvalidArgumentError, match=r"expected meshes, boxes.*on 'link', got Halfspace; pass the sphere"
