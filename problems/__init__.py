@@ -1,11 +1,11 @@
-"""Ready problems in families; each case has an initial guess, a solver with options, and a reference cost.
+"""Ready problems in families; a case has a problem, an initial guess, a solver with options, and a reference cost.
 
     case = trajopt.problems.load("arm-reach", robot="ur5")
     solution = case.solve()
 
-Closed loops of model-predictive controllers are in `trajopt.problems.mpc`.
+`trajopt.problems.mpc` contains closed loops of model-predictive controllers.
 
-Importing this package builds no problem and loads no robot; a family is imported when it is first used.
+Importing this package builds no problem and loads no robot; a family is imported at its first use.
 """
 
 from __future__ import annotations

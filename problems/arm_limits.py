@@ -1,4 +1,4 @@
-"""An arm reaches for a goal, with its tool kept within a box."""
+"""An arm reaches for a goal while its tool stays within a box."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LOWER, UPPER = (-1.0, -1.0, -1.0), (1.0, 0.4, 0.4)  # [m]
 
 
 def gravity(x: SX, robot: RobotExpressions) -> SX:
-    """Torques that gravity asks for (nv,) [N m]."""
+    """Joint torques that balance gravity (nv,) [N m]."""
     return robot.gravity()
 
 
@@ -52,16 +52,16 @@ def build(
 ) -> ProblemCase:
     """minimise ∫ ½ (4 |tool - target|² + 0.1 |x|² + 1e-4 |u - g(q)|²) dt, lower <= tool <= upper.
 
-    At the end it is 40 and 0.1 times the same, and 1e-4 times the torques of gravity. The arm starts stretched out, q =
-    0, at rest. The target lies on an edge of the box, which the arm would swing through.
+    The terminal cost is 40 and 0.1 times the same terms, plus 1e-4 times the gravity torques. The arm starts stretched
+    out, q = 0, at rest. The target lies on an edge of the box; without the box, the arm would swing through it.
 
     Args:
         robot: "ur5".
         T: Number of knots [-].
         dt: Time step [s].
         target: Goal of the tool in the world (3,) [m].
-        lower: Lower limits of the tool's position (3,), -inf for none [m].
-        upper: Upper limits of the tool's position (3,), inf for none [m].
+        lower: Lower limits of the tool's position (3,), -inf for no limit [m].
+        upper: Upper limits of the tool's position (3,), inf for no limit [m].
 
     Source: mim_solvers, its example ur5.
     """
@@ -79,10 +79,10 @@ def build(
     running = costs(4.0).add("gravity", ResidualModelControlGrav(state, actuation), weight=1e-4)
     end = costs(40.0).add("gravity", ResidualModelSymbolic(state, gravity), weight=1e-4)
     dynamics = DifferentialActionModelFreeFwdDynamics(state, actuation, running, constraints=box)
-    node = IntegratedActionModelEuler(dynamics, check_positive("dt", dt, unit="s"))
+    knot = IntegratedActionModelEuler(dynamics, check_positive("dt", dt, unit="s"))
     count = check_count("T", T, least=1)
     return FAMILY.case(
-        problem=ShootingProblem(x0, [node] * count, ActionModelTerminal(end, constraints=box)),
+        problem=ShootingProblem(x0, [knot] * count, ActionModelTerminal(end, constraints=box)),
         xs=np.tile(x0, (count + 1, 1)),
         us=np.zeros((count, state.nv)),
         solver=SolverSQP,
@@ -91,7 +91,7 @@ def build(
 
 
 def report(robot: Robot, goal: npt.NDArray[np.float64], solution: Solution) -> dict[str, str]:
-    """Distance of the tool from its goal at the end, and how far it gets along each axis."""
+    """Distance of the tool from its goal at the end, and its range along each axis."""
     path = np.array([placement(robot, TOOL, q).translation for q in solution.xs[1:, : robot.nq]])
     ranges = ", ".join(
         f"{a} {low:.4g} ... {high:.4g}" for a, low, high in zip("xyz", path.min(axis=0), path.max(axis=0))
@@ -101,7 +101,7 @@ def report(robot: Robot, goal: npt.NDArray[np.float64], solution: Solution) -> d
 
 FAMILY = Family(
     name="arm-limits",
-    description="An arm reaches for a goal, with its tool kept within a box.",
+    description="An arm reaches for a goal while its tool stays within a box.",
     build=build,
     robots=("ur5",),
     reference_cost=0.689878879,

@@ -33,18 +33,18 @@ from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
 GOAL, STOP = 1e3, 10.0
-"""Weights of the last knot: of the distance to the goal [cost / (m², rad²)], of velocities [cost s²/rad²]."""
+"""Terminal weights of the distance to the goal [cost / (m², rad²)] and of velocities [cost s²/rad²]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reach:
-    """Start and goal of a robot.
+    """Start and goal of a reach.
 
     Attributes:
         frame: Name of the frame that moves to the goal.
-        start: First configuration of the joints that carry the frame (nq,); empty for those of `any_reach`.
+        start: Initial configuration of the joints that move the frame (nq,); empty to use that of `any_reach`.
         end: Configuration of the same joints in which the frame is at its goal (nq,).
-        cost: Cost of a known solution with the defaults [cost].
+        cost: Cost of a known solution with the default options [cost].
     """
 
     frame: str
@@ -78,7 +78,7 @@ REACHES = {
     "planar-2r": Reach(frame="tool", start=(0.0, 0.8), end=(0.8, 0.6), cost=0.00698658708),
     "planar-3r": Reach(frame="tool", start=(0.0, 0.5, 0.5), end=(0.5, 0.7, 0.3), cost=0.00746304593),
 }
-"""Robots with a start and a goal of their own; `any_reach` finds them for others."""
+"""Robots with their own start and goal; `any_reach` computes them for other robots."""
 
 
 def build(
@@ -93,30 +93,30 @@ def build(
 ) -> ProblemCase:
     """minimise ∫ ½ (w_v |v|² + w_u |u|²) dt + ½ 1e3 |r(q_T)|² + ½ 10 |v_T|², fully actuated.
 
-    r is the error of the frame's placement, or of its position, and u are the joint torques. The goal counts at the end
-    only, so the motion takes its time: listed robots stay well within their limits. Joints that do not carry the frame
-    (fingers, another arm) are locked.
+    r is the error of the frame's placement, or of its position, and u are the joint torques. Only the terminal cost
+    contains the goal, so the motion uses the whole time, and listed robots stay well within their limits. Joints that
+    do not move the frame (fingers, another arm) are locked.
 
     Args:
-        robot: An arm: a name or a file, as `load_robot` takes it, or a Robot, whose start and goal are those of an arm
-            from a file, whatever its name.
-        frame: Frame that moves to the goal; by default the tool of a listed robot, the last frame of others.
-        target: Goal of the frame's position in the world, with any orientation (3,) [m]; by default a placement that
+        robot: An arm: a name or a file as in `load_robot`, or a Robot. The start and goal of a Robot are computed,
+            whatever its name.
+        frame: Frame that moves to the goal; by default the tool of a listed robot, or the last frame of another one.
+        target: Goal of the frame's position in the world (3,) [m], with free orientation; by default a placement that
             the robot can reach.
         T: Number of knots [-].
         dt: Time step [s].
-        velocity: Weight w_v of joint velocities; more of it makes the motion even [cost s/rad²].
+        velocity: Weight w_v of joint velocities; a larger value makes the motion smoother [cost s/rad²].
         torque: Weight w_u of joint torques [cost/((N m)² s)].
     """
     check_count("T", T, least=1)
     check_positive("dt", dt, unit="s")
     check_non_negative("velocity", velocity)
     check_positive("torque", torque)
-    known = REACHES.get(robot) if frame is None and isinstance(robot, str) else None
-    arm, tool = carrying(robot if isinstance(robot, Robot) else load_robot(robot), known.frame if known else frame)
-    reach = known if known and known.start else any_reach(arm, tool)
+    listed = REACHES.get(robot) if frame is None and isinstance(robot, str) else None
+    arm, tool = carrying(robot if isinstance(robot, Robot) else load_robot(robot), listed.frame if listed else frame)
+    reach = listed if listed and listed.start else any_reach(arm, tool)
     start, end = np.array(reach.start), np.array(reach.end)
-    goal = placement(arm, tool, end) if target is None else check_array("target", target, (3,), cure="a point [m]")
+    goal = placement(arm, tool, end) if target is None else check_array("target", target, (3,), cure="pass a point [m]")
     state = StateMultibody(arm)
     x0 = np.concatenate([start, np.zeros(state.nv)])
     residual_type = ResidualModelFramePlacement if isinstance(goal, pin.SE3) else ResidualModelFrameTranslation
@@ -129,46 +129,47 @@ def build(
     terminal.add("goal", residual_type(state, tool, goal), weight=GOAL)
     terminal.add("stop", velocities, weight=STOP, activation=still)
     dynamics = DifferentialActionModelFreeFwdDynamics(state, ActuationModelFull(state), running)
-    node = IntegratedActionModelEuler(dynamics, dt=dt)
+    knot = IntegratedActionModelEuler(dynamics, dt=dt)
     return FAMILY.case(
         description=f"{arm.name}: {tool} moves to its goal in {T * dt:g} s.",
-        problem=ShootingProblem(x0, [node] * T, terminal),
+        problem=ShootingProblem(x0, [knot] * T, terminal),
         solver=SolverFDDP,
-        reference_cost=known.cost if known else None,
-        reference_source=TRAJOPT if known and known.cost else "",
+        reference_cost=listed.cost if listed else None,
+        reference_source=TRAJOPT if listed and listed.cost else "",
         report=functools.partial(distance_report, arm, tool, goal),
     )
 
 
 def carrying(robot: Robot, frame: str | None) -> tuple[Robot, str]:
-    """The robot with all joints locked that do not carry a frame, and the frame's name, by default the last one's.
+    """Locks all joints that do not move a frame; returns the robot and the frame's name, by default the last one.
 
     Raises:
-        InvalidArgumentError: The robot has a floating base, or no joint carries the frame.
-        UnknownNameError: There is no such frame.
+        InvalidArgumentError: The robot has a floating base, or no joint moves the frame.
+        UnknownNameError: The robot has no frame of this name.
     """
     model = robot.model
     if robot.floating_base:
         raise InvalidArgumentError(
-            f"robot: expected an arm with a fixed base, got {robot.name!r} with a floating one; quadruped-*, biped-* "
-            "and humanoid-* are problems of robots with legs"
+            f"robot: expected an arm with a fixed base, got {robot.name!r} with a floating one; for legged robots "
+            "load "
+            "quadruped-*, biped-* or humanoid-*"
         )
     if frame is None:
         deepest = max(range(model.njoints), key=lambda j: len(model.supports[j]))
         frame = [f.name for f in model.frames if f.parentJoint == deepest][-1]
     carriers = set(model.supports[model.frames[robot.frame_id(frame)].parentJoint])
     if len(carriers) < 2:  # the universe alone
-        raise InvalidArgumentError(f"frame: expected one that a joint carries, got {frame!r}, which is fixed")
+        raise InvalidArgumentError(f"frame: expected a frame that moves, got {frame!r}, which is fixed; choose another")
     others = [name for j, name in enumerate(model.names) if j not in carriers]
     return (robot.lock_joints(others, _first_configuration(robot)) if others else robot), frame
 
 
 def any_reach(arm: Robot, frame: str) -> Reach:
-    """Start and goal of an arm that is not listed.
+    """Computes start and goal of an arm without an entry in `REACHES`.
 
-    It starts in its first reference configuration, or in the neutral one, moved inside its limits. Each joint turns
-    towards the limit that is farther away: by 15 % of its range, but not more than 0.5 rad, nor than half of what its
-    speed limit allows in 1 s.
+    The start is the first reference configuration, or the neutral one, moved inside the limits. Each joint turns
+    towards the farther limit: by 15 % of its range, but at most by 0.5 rad and by half the angle that its speed limit
+    allows in 1 s.
     """
     model, start = arm.model, _first_configuration(arm)
     turn = np.minimum(0.5, 0.5 * np.where(model.velocityLimit > 0, model.velocityLimit, np.inf))
@@ -193,7 +194,7 @@ def placement(robot: Robot, frame: str, q: Reals) -> pin.SE3:
 
 
 def distance_report(robot: Robot, frame: str, goal: Any, solution: Solution) -> dict[str, str]:
-    """Distance of a frame from its goal at the end, and the angle if the goal is a placement and not a point (3,)."""
+    """Distance of a frame from its goal at the end, and the angle if the goal is a placement, not a point (3,)."""
     reached = placement(robot, frame, solution.xs[-1, : robot.nq])
     if not isinstance(goal, pin.SE3):
         return {"distance": f"{1e3 * np.linalg.norm(reached.translation - goal):.3g} mm"}

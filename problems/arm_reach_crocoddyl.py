@@ -1,6 +1,7 @@
-"""Crocoddyl's reaches of an arm: Talos' left arm and Kinova, for comparison.
+"""Crocoddyl's reaches of an arm, Talos' left arm and Kinova, for comparison.
 
-They weigh state and torques so little that the motion leaves the limits of any such arm; `arm_reach` keeps them.
+Their weights of state and torques are so small that the motion exceeds the limits of any such arm; `arm_reach`
+respects them.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ TALOS_START = np.array([0.173046, 1.0, -0.52366, 0.0, 0.0, 0.1, -0.005])  # [rad
 
 @dataclass(frozen=True, kw_only=True)
 class CrocoddylReach:
-    """Start and goal of a robot.
+    """Start and goal of a reach, with weights.
 
     Attributes:
         frame: Name of the frame that moves to the goal.
-        start: First configuration (nq,), or the name of a reference configuration.
+        start: Initial configuration (nq,), or the name of a reference configuration.
         goal: Placement of the goal in the world.
         regularization: Weight of the state and of the control [cost].
         rest: Reference of the state, "zero" or "start".
-        reference: Cost of a known solution with the defaults [cost], and its source.
+        reference: Cost of a known solution with the default options [cost], and its source.
     """
 
     frame: str
@@ -79,13 +80,13 @@ REACHES = {
 def build(
     *, robot: str = "talos_arm", T: int = 100, dt: float = 1e-2, regularization: float | None = None
 ) -> ProblemCase:
-    """The case of a robot.
+    """Builds the case of a robot.
 
     Args:
-        robot: One of `REACHES`.
+        robot: Name of a robot in `REACHES`.
         T: Number of knots [-].
         dt: Time step [s].
-        regularization: Weight of state and control [cost]; by default that of the robot in `REACHES`.
+        regularization: Weight of state and control [cost]; by default the value in `REACHES`.
     """
     reach = REACHES[robot]
     weight = reach.regularization if regularization is None else check_non_negative("regularization", regularization)
@@ -141,8 +142,8 @@ def reach_problem(
     running.add("u_reg", ResidualModelControl(state), weight=regularization)
     terminal = CostStack(state).add("goal", residual, weight=end)
     dynamics = DifferentialActionModelFreeFwdDynamics(state, ActuationModelFull(state), running)
-    node = ARM_INTEGRATORS[integrator](dynamics, dt=dt)
-    return ShootingProblem(x0, [node] * T, terminal)
+    knot = ARM_INTEGRATORS[integrator](dynamics, dt=dt)
+    return ShootingProblem(x0, [knot] * T, terminal)
 
 
 FAMILY = Family(

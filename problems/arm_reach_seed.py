@@ -1,7 +1,7 @@
 """Reach of the project's first notebook: Talos' left arm in a quarter of a second, with small weights.
 
-The problem is hard because of its scale: the cost ends near 1e-4, torques of several hundred N m cost almost nothing,
-and a stopping tolerance of 1e-9 is loose compared with that.
+The scale makes the problem hard: the final cost is about 1e-4, torques of several hundred N m cost almost nothing, and
+a stopping tolerance of 1e-9 is loose in comparison.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trajopt.solvers import SolverFDDP
 
 
 def build(*, integrator: str = "euler", T: int = 250) -> ProblemCase:
-    """The case, with weights 1e-3 of the goal, 1e-7 of state and control, 1 of the goal at the end; dt = 1 ms.
+    """Weights are 1e-3 for the goal, 1e-7 for state and control, and 1 for the goal at the end; dt = 1 ms.
 
     Args:
         integrator: "euler" (semi-implicit) or "rk4".

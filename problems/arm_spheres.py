@@ -1,4 +1,4 @@
-"""An arm moves among spheres, within the limits of its joints and motors."""
+"""An arm moves between spheres, within the limits of its joints and motors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LINKS: dict[str, Capsule | Sphere] = {
     "wrist": Capsule(0.05, start=(0.0, 0.0, 0.0), end=(0.0, 0.0, 0.095), frame="wrist_2_joint"),
     "tool": Sphere(0.05, frame="tool0"),
 }
-"""What stands for the links of UR5, in the axes of its joints."""
+"""Collision shapes of UR5's links, in the axes of its joints."""
 
 
 def build(
@@ -52,16 +52,16 @@ def build(
 ) -> ProblemCase:
     """minimise ∫ ½ (|v|² + 1e-4 |u|²) dt, from rest to rest, every link `margin` away from every sphere at the knots.
 
-    The last state is hard. So are the robot's limits of positions, velocities and torques. Links are capsules, the tool
-    is a sphere.
+    The final state is a hard constraint, and so are the robot's limits of positions, velocities and torques. Links are
+    capsules, and the tool is a sphere.
 
     Args:
         robot: "ur5".
         T: Number of knots [-].
         dt: Time step [s].
         spheres: Rows (x, y, z, radius), shape (n, 4) [m].
-        margin: Least distance at the knots, >= 0; see the report for that between them [m].
-        goal: Last joint angles (6,) [rad].
+        margin: Smallest distance at the knots, >= 0 [m]; the report has the distance between knots.
+        goal: Final joint angles (6,) [rad].
     """
     state = StateMultibody(load_robot(robot))
     start, end = (np.concatenate([check_array("goal", q, (state.nq,)), np.zeros(state.nv)]) for q in (START, goal))
@@ -77,10 +77,10 @@ def build(
     still = ActivationModelWeightedQuad(np.repeat([0.0, 1.0], state.nv))
     costs.add("velocity", ResidualModelState(state), weight=1.0, activation=still)
     dynamics = DifferentialActionModelFreeFwdDynamics(state, actuation, costs, constraints=limits)
-    node = IntegratedActionModelEuler(dynamics, check_positive("dt", dt, unit="s"))
+    knot = IntegratedActionModelEuler(dynamics, check_positive("dt", dt, unit="s"))
     count = check_count("T", T, least=1)
     return FAMILY.case(
-        problem=ShootingProblem(start, [node] * count, ends_at(state, end)),
+        problem=ShootingProblem(start, [knot] * count, ends_at(state, end)),
         xs=np.linspace(start, end, count + 1),
         solver=SolverSQP,
         report=functools.partial(report, state.robot, balls),
@@ -89,9 +89,9 @@ def build(
 
 
 def clearance(robot: Robot, qs: Reals, spheres: Reals) -> float:
-    """Smallest distance of the links from spheres, along straight lines between configurations (T + 1, nq) [m].
+    """Smallest distance between links and spheres, along straight lines between configurations (T + 1, nq) [m].
 
-    By Pinocchio's placements and points along the capsules, not by the residual that the problem has.
+    It uses Pinocchio's placements and points along the capsules, so it does not depend on the problem's residual.
     """
     model, least = robot.model, np.inf
     data = model.createData()
@@ -108,7 +108,7 @@ def clearance(robot: Robot, qs: Reals, spheres: Reals) -> float:
 
 
 def report(robot: Robot, spheres: Reals, solution: Solution) -> dict[str, str]:
-    """Distance of the links from spheres, between knots too."""
+    """Distance between the links and the spheres, also between knots."""
     if not len(spheres):
         return {"spheres": "none"}
     return {"clearance": f"{1e3 * clearance(robot, solution.xs[:, : robot.nq], spheres):.3g} mm"}
@@ -116,7 +116,7 @@ def report(robot: Robot, spheres: Reals, solution: Solution) -> dict[str, str]:
 
 FAMILY = Family(
     name="arm-spheres",
-    description="An arm moves among spheres, within the limits of its joints and motors.",
+    description="An arm moves between spheres, within the limits of its joints and motors.",
     build=build,
     robots=("ur5",),
     reference_cost=1.383032428,

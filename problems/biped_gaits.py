@@ -1,6 +1,6 @@
-"""Robots with two feet walk and jump; Talos' legs also exactly as in Crocoddyl.
+"""Bipeds walk and jump; for Talos' legs there are also Crocoddyl's exact problems.
 
-Source of Crocoddyl's: its example bipedal_gaits.
+Source of Crocoddyl's problems: its example bipedal_gaits.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from trajopt.gaits import biped_jump, biped_walk
 from trajopt.problems.gait_case import Gait, as_in_crocoddyl, jump_case, step_case
 from trajopt.problems.gait_tables import BIPED_JUMP, BIPED_WALK, CROCODDYL_BIPED_JUMP, CROCODDYL_BIPED_WALK
 
-_TOLERANCE = 1e-7  # as in Crocoddyl's example: costs are some thousands [cost]
+_TOLERANCE = 1e-7  # as in Crocoddyl's example, where costs are in the thousands [cost]
 _WALK = Gait(
     name="biped-walk",
     description="A biped walks on its soles.",

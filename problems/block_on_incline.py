@@ -1,4 +1,4 @@
-"""A block is pushed up an incline and stays where it is let go, held by friction."""
+"""A block is pushed up an incline and stays there, held by friction."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ RADIUS = 0.05  # [m]
 
 
 def block(mass: float = 1.0) -> pin.Model:
-    """A block that moves along x and z without turning.
+    """Model of a block that moves along x and z without turning.
 
     Args:
-        mass: Its mass, > 0 [kg].
+        mass: Mass of the block, > 0 [kg].
     """
     model = pin.Model()
     model.name = "block"
@@ -47,15 +47,15 @@ def build(
 ) -> ProblemCase:
     """minimise ∫ ½ 1e-3 u² dt + ½ (1e3 |p - p₁|² + 10 |v|²) at the end; the block starts at rest, u pushes along x.
 
-    p₁ is `distance` up the incline. The guess does not push.
+    p₁ is `distance` up the incline. The initial guess has zero force.
 
     Args:
         T: Number of knots [-].
         dt: Time step [s].
         angle: Slope of the incline, >= 0 [rad].
-        distance: Way up the incline, > 0 [m].
-        friction: Friction coefficient; the block slides down if it is below tan(angle) [-].
-        v_tol: Speed at which a resting contact may creep; the barrier weight is m g v_tol [m/s].
+        distance: Distance up the incline, > 0 [m].
+        friction: Friction coefficient [-]; the block slides down if it is below tan(angle).
+        v_tol: Speed at which a resting contact may creep [m/s]; the barrier weight is m g v_tol.
     """
     count, step = check_count("T", T, least=2), check_positive("dt", dt, unit="s")
     slope, way = check_non_negative("angle", angle, unit="rad"), check_positive("distance", distance, unit="m")
@@ -80,12 +80,12 @@ def build(
 
 
 def report(x0: Reals, up: Reals, distance: float, solution: Solution) -> dict[str, str]:
-    """Way up the incline, the push, and how fast the block is at the end."""
+    """Distance up the incline, force, and final speed of the block."""
     way, times = (solution.xs[:, :2] - x0[:2]) @ up, solution.times
     assert times is not None
     pushes = np.flatnonzero(np.abs(solution.us[:, 0]) > 1.0)
     return {
-        "way": f"{way[-1]:.3f} m up, asked for {distance:g} m, at {np.linalg.norm(solution.xs[-1, 2:]):.1e} m/s",
+        "way": f"{way[-1]:.3f} m up (goal {distance:g} m), at {np.linalg.norm(solution.xs[-1, 2:]):.1e} m/s",
         "push": f"at most {solution.us.max():.3g} N, below 1 N from {times[pushes.max(initial=-1) + 1]:.2f} s on",
     }
 

@@ -1,4 +1,4 @@
-"""A car that drives forwards, backwards, and turns on the spot."""
+"""A car that drives forwards and backwards, and turns on the spot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ActionModelCar(ActionModelRungeKutta):
     """Differential drive: ẋ = v cos θ, ẏ = v sin θ, dθ/dt = ω, with the state (x, y, θ) and u = (v, ω).
 
     Args:
-        constraints: What holds at a knot.
+        constraints: Constraints of the knot.
         **others: As in ActionModelRungeKutta.
     """
 

@@ -38,10 +38,10 @@ class DifferentialActionModelCartPole(DifferentialActionModelSymbolic):
     d²θ/dt² = (d²y/dt² cos θ + g sin θ) / l
 
     Args:
-        costs: Costs of an instant.
-        cart_mass: m_c, > 0 [kg]. Run-time parameter.
-        pole_mass: m_p, > 0 [kg]. Run-time parameter.
-        length: l, > 0 [m]. Run-time parameter.
+        costs: Running costs [cost/s].
+        cart_mass: Mass m_c of the cart, > 0 [kg]. Run-time parameter `cart_mass`.
+        pole_mass: Point mass m_p of the pole, > 0 [kg]. Run-time parameter `pole_mass`.
+        length: Length l of the pole, > 0 [m]. Run-time parameter `length`.
 
     Source: Crocoddyl's notebook 02.
     """
@@ -77,28 +77,28 @@ def build(
 ) -> ProblemCase:
     """minimise Σ (1 - cos θ) + ½ (1e-2 y² + 1e-6 (dy/dt)² + 1e-6 (dθ/dt)² + w_f f²), time step 50 ms.
 
-    The terminal cost is the same without the force, times `end`. With the defaults the pole is balanced; to swing it
-    up, take start=(0, 3.14, 0, 0), effort=1e-2, end=1e3 (156 iterations of FDDP).
+    The terminal cost is the same without the force, times `end`. With the default options the pole is balanced. To
+    swing it up, use start=(0, 3.14, 0, 0), effort=1e-2, end=1e3 (156 iterations of FDDP).
 
     Args:
         T: Number of knots [-].
-        start: First state (4,) [m, rad, m/s, rad/s].
-        effort: w_f, > 0 [cost / N²].
+        start: Initial state (4,) [m, rad, m/s, rad/s].
+        effort: Weight w_f of the force, > 0 [cost / N²].
         end: Weight of the terminal cost, > 0 [-].
-        hessian: Hessian of 1 - cos θ, "gauss-newton" or "exact", which is indefinite beyond 90 degrees.
+        hessian: Hessian of 1 - cos θ: "gauss-newton", or "exact", which is indefinite beyond 90 degrees.
 
     Source: Crocoddyl's notebook 02.
     """
     state = StateVector(4, names=["y", "theta", "dy", "dtheta"], units=["m", "rad", "m/s", "rad/s"])
     residual, upright = upright_cost(state, WEIGHTS, (1,), hessian)
-    running = CostStack(state)  # costs are multiplied by the time step, unlike in the notebook
+    running = CostStack(state)  # the time step multiplies costs, unlike in the notebook
     running.add("upright", residual, weight=1.0 / STEP, activation=upright)
     running.add("force", ResidualModelControl(state), weight=check_positive("effort", effort) / STEP)
     terminal = CostStack(state).add("upright", residual, weight=check_positive("end", end), activation=upright)
-    node = IntegratedActionModelEuler(DifferentialActionModelCartPole(running), dt=STEP)
+    knot = IntegratedActionModelEuler(DifferentialActionModelCartPole(running), dt=STEP)
     first = check_array("start", start, (4,))
     return FAMILY.case(
-        problem=ShootingProblem(first, [node] * check_count("T", T, least=1), terminal),
+        problem=ShootingProblem(first, [knot] * check_count("T", T, least=1), terminal),
         solver=SolverFDDP,
         options=FDDPOptions(max_iterations=300),
         report=report,

@@ -35,10 +35,10 @@ class ActionModelCartPole(ActionModelRungeKutta):
     d²θ/dt² = -(d²y/dt² cos θ + g sin θ) / l
 
     Args:
-        constraints: What holds at a knot.
-        cart_mass: m_c, > 0 [kg]. Run-time parameter.
-        pole_mass: m_p, > 0 [kg]. Run-time parameter.
-        length: l, > 0 [m]. Run-time parameter.
+        constraints: Constraints of the knot.
+        cart_mass: Mass m_c of the cart, > 0 [kg]. Run-time parameter `cart_mass`.
+        pole_mass: Point mass m_p of the pole, > 0 [kg]. Run-time parameter `pole_mass`.
+        length: Length l of the pole, > 0 [m]. Run-time parameter `length`.
         **others: As in ActionModelRungeKutta.
     """
 
@@ -71,7 +71,7 @@ class ActionModelCartPole(ActionModelRungeKutta):
 
 
 def state_of_cart_pole() -> StateVector:
-    """Its state, with names and units."""
+    """State of the cart and pole, with names and units."""
     return StateVector(4, names=["y", "theta", "dy", "dtheta"], units=["m", "rad", "m/s", "rad/s"])
 
 
@@ -89,11 +89,11 @@ def build(
     Args:
         T: Number of knots [-].
         dt: Time step [s].
-        start: First state (4,) [m, rad, m/s, rad/s].
+        start: Initial state (4,) [m, rad, m/s, rad/s].
         force: Largest force, > 0 [N].
-        rail: The cart stays within this distance of the origin, > 0 [m]; None for a rail without end. The motion of
-            the defaults takes 0.30 m.
-        effort: w_u, > 0 [cost / N² / s].
+        rail: Largest distance of the cart from the origin, > 0 [m]; None for an infinite rail. The default motion
+            needs 0.30 m.
+        effort: Weight w_u of the force, > 0 [cost / N² / s].
 
     Source: Altro.jl, problems/cartpole.jl.
     """
@@ -114,7 +114,7 @@ def build(
 
 
 def report(solution: Solution) -> dict[str, str]:
-    """Angle of the pole at the end, the largest force, and how far the cart went."""
+    """Final angle of the pole, largest force, and largest distance of the cart."""
     angle = np.degrees(abs(np.angle(-np.exp(1j * solution.xs[-1, 1]))))
     return {
         "pole": f"{angle:.2g} deg from upright",

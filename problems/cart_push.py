@@ -1,4 +1,4 @@
-"""A cart pushes a box to a target, and lets it go."""
+"""A cart pushes a box to a target and returns."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from trajopt.simulator import MDPContact, Plane, Simulator
 from trajopt.solution import Solution
 from trajopt.states import StateMultibody
 
-HALF, NOSE, ROUND = 0.15, 0.2, 0.01  # half a side of the box, front of the cart, radius of the box's corners [m]
+HALF, NOSE, ROUND = 0.15, 0.2, 0.01  # half the side of the box, front of the cart, radius of the box's corners [m]
 MASS = 2.0  # of the box [kg]
-TOUCH = 0.002  # depth of the box in the cart's front at the start [m]
+TOUCH = 0.002  # initial penetration of the box into the cart's front [m]
 
 
 def cart_and_box() -> pin.Model:
-    """A cart of 3 kg on a rail along x, and a box of 2 kg that moves and turns in the x-z plane."""
+    """Model of a cart of 3 kg on a rail along x, and a box of 2 kg that moves and turns in the x-z plane."""
     model = pin.Model()
     model.name = "cart-push"
     add_body(model, 0, pin.JointModelPX(), "cart", pin.Inertia.FromBox(3.0, 2 * NOSE, 0.2, 0.2), at=(0.0, 0.0, HALF))
@@ -47,15 +47,15 @@ def build(
 ) -> ProblemCase:
     """minimise ∫ ½ (0.1 ẋ² + 1e-3 u²) dt + ½ (10 x² + ẋ² + 1e3 (y - target)² + 100 ẏ²) at the end, cart x and box y.
 
-    The cart starts at 0, touches the box, and is to be back there at the end. Four corners of the box are spheres on
-    the ground, of which two also touch the cart's front, friction 0.3. The guess pushes nothing.
+    The cart starts at 0, touches the box, and must be back at 0 at the end. Four corners of the box are spheres on the
+    ground; two of them also touch the cart's front, with friction 0.3. The initial guess has zero force.
 
     Args:
         T: Number of knots [-].
         dt: Time step [s].
-        target: Way of the box, > 0 [m].
-        friction: Friction coefficient of box and ground [-].
-        v_tol: Speed at which a resting contact may creep; the barrier weight is m g v_tol [m/s].
+        target: Distance that the box must move, > 0 [m].
+        friction: Friction coefficient between box and ground [-].
+        v_tol: Speed at which a resting contact may creep [m/s]; the barrier weight is m g v_tol.
     """
     count, step = check_count("T", T, least=2), check_positive("dt", dt, unit="s")
     way = check_positive("target", target, unit="m")
@@ -93,13 +93,13 @@ def build(
 
 
 def report(target: float, solution: Solution) -> dict[str, str]:
-    """Way of the box, when the cart lets go, and how far the box tilts."""
+    """Distance of the box, time and place where the cart releases it, and tilt of the box."""
     ys, times, forces = solution.xs[:, 1] - solution.xs[0, 1], solution.times, solution.contact_forces()
     assert times is not None
     pushes = np.flatnonzero(forces["cart_low"][:, 0] + forces["cart_high"][:, 0] > 0.1)
     last = int(pushes[-1]) + 1 if len(pushes) else 0
     return {
-        "box": f"{ys[-1]:.3f} m, asked for {target:g} m, at {abs(solution.xs[-1, 5]):.1e} m/s",
+        "box": f"{ys[-1]:.3f} m (goal {target:g} m), at {abs(solution.xs[-1, 5]):.1e} m/s",
         "pushed": f"until {times[last]:.2f} s, {ys[last]:.3f} m far",
         "tilt": f"at most {np.abs(solution.xs[:, 3]).max():.3f} rad",
         "cart": f"ends {abs(solution.xs[-1, 0]):.3f} m from its start, force at most {np.abs(solution.us).max():.3g} N",
@@ -108,7 +108,7 @@ def report(target: float, solution: Solution) -> dict[str, str]:
 
 FAMILY = Family(
     name="cart-push",
-    description="A cart pushes a box to a target, and comes back.",
+    description="A cart pushes a box to a target and returns.",
     build=build,
     reference_cost=0.2618862014,
     reference_source=TRAJOPT,

@@ -1,4 +1,4 @@
-"""A ready problem as a value, and the description of a family of problems."""
+"""A ready problem as a data class, and the description of a family of problems."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ TRAJOPT = "trajopt 0.1.0, FDDP"
 TRAJOPT_SQP = "trajopt 0.1.0, SQP"
 
 Report = Callable[[Any], dict[str, str]]
-"""From a solution, or a closed loop, to texts with units, by short names."""
+"""Maps a solution, or a closed loop, to texts with units, by short names."""
 
 
 def no_report(result: Any) -> dict[str, str]:
-    """An empty report."""
+    """Report without entries."""
     return {}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ProblemCase:
-    """A problem with an initial guess, a solver with options that suit it, and the cost of a known solution.
+    """A problem with an initial guess, a solver with suitable options, and the cost of a known solution.
 
     Attributes:
         name: Name of the family.
         description: The motion, in one sentence.
         problem: The shooting problem.
-        xs: Initial guess of the states (T + 1, nx); None for that of the solver, x0 at all knots.
-        us: Initial guess of the controls (T, nu); None for that of the solver, quasi-static controls.
+        xs: Initial guess of the states (T + 1, nx); None for the solver's default, x0 at all knots.
+        us: Initial guess of the controls (T, nu); None for the solver's default, quasi-static controls.
         solver: Class of the solver.
         options: Options of the solver.
-        reference_cost: Cost of a known solution with these options; None if none is known [cost].
+        reference_cost: Cost of a known solution with these options [cost]; None if no solution is known.
         reference_source: Source of that cost.
         report: Function that describes a solution: texts with units, by short names.
-        obstacles: What pictures show beside the motion: upright cylinders (x, y, radius), shape (n, 3), or balls (x, y,
-            z, radius), shape (n, 4) [m].
-        arguments: Arguments robot and options of the `load` that built it; None if it was built otherwise.
+        obstacles: Obstacles for pictures: upright cylinders (x, y, radius), shape (n, 3), or balls (x, y, z, radius),
+            shape (n, 4) [m].
+        arguments: Arguments robot and options of the `load` call that built the case; None if it was built otherwise.
     """
 
     name: str
@@ -67,16 +67,17 @@ class ProblemCase:
     ) -> Solution:
         """Solves the problem from its guess, with its solver and options.
 
-        For another guess or solver write `SolverFDDP(case.problem, case.options).solve(xs, us)`.
+        For another guess or solver, use `SolverFDDP(case.problem, case.options).solve(xs, us)`.
 
         Args:
             callbacks: Callbacks of the solver, such as CallbackVerbose().
             **options: Options of the solver that differ from those of the case, such as max_iterations=100.
 
         Raises:
-            WrongCallError: The solver has no such option; the message lists those that it has.
-            InvalidArgumentError: An option has an impossible value.
-            ModelEvaluationError: A model raised, or a derivative is not finite; the message names the knot.
+            WrongCallError: The solver has no such option; the message lists its options.
+            InvalidArgumentError: An option has an invalid value.
+            ModelEvaluationError: A model raised an exception, or a derivative is not finite; the message names the
+                knot.
         """
         changed = dataclasses.replace(self.options, **options)
         return self.solver(self.problem, changed, callbacks=callbacks).solve(self.xs, self.us)
@@ -95,12 +96,12 @@ class ProblemInfo:
     Attributes:
         name: Name of the family.
         description: The motion, in one sentence.
-        robots: Robots to choose from, the default one first; empty for a family with a model of its own.
-        any_robot: Whether `load` takes other robots too: by name or file, or a Robot.
-        options: Options that `load` takes, with the defaults.
-        usual: Values that a default of None stands for, of the default robot, where it has them.
-        meanings: What each option means, with its unit.
-        reference_cost: Cost of a known solution with the defaults; None if none is known [cost].
+        robots: Robots to choose from, the default one first; empty if the family has its own model.
+        any_robot: Whether `load` also accepts other robots: a name, a file, or a Robot.
+        options: Options of `load`, with their defaults.
+        usual: Values that a default of None stands for, for the default robot.
+        meanings: Meaning of each option, with its unit.
+        reference_cost: Cost of a known solution with the default options [cost]; None if no solution is known.
         reference_source: Source of that cost.
     """
 

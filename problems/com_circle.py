@@ -1,4 +1,4 @@
-"""A quadruped stands, and moves its centre of mass along a circle, with its feet within friction cones."""
+"""A standing quadruped moves its centre of mass along a circle, with contact forces within friction cones."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ EPSILON = 1e-20  # keeps the derivative finite at the tip of the cone [N²]
 
 
 class ResidualModelRoundCone(ResidualModelAbstract):
-    """r = μ f_z - |f_xy|, shape (1,): distance of a contact force from its round friction cone [N], >= 0 inside.
+    """Distance of a contact force from its round friction cone, r = μ f_z - |f_xy|, shape (1,) [N]; >= 0 inside.
 
     Args:
         state: State of the robot.
         contact: Name of the contact.
-        mu: Friction coefficient μ, > 0 [-]. Run-time parameter.
+        mu: Friction coefficient μ, > 0 [-]. Run-time parameter `mu`.
     """
 
     uses_solution = True
@@ -75,8 +75,8 @@ def build(
     """minimise ∫ ½ (1e5 |com - path|² + 0.1 |W (x ⊖ x₀)|² + 1e-3 |u|²) dt, feet within round friction cones.
 
     W = (0, 500, 0.01, 10, 1) for position and rotation of the base, joints, velocities of the base and of the joints.
-    The path is a circle at a constant height, once around in 5 s. It begins at the centre of the feet at full speed,
-    the robot at rest, so the centre of mass has to catch up.
+    The path is a circle at constant height, completed once in 5 s. It begins at the centre of the feet at full speed.
+    The robot starts at rest, so its centre of mass must catch up.
 
     Args:
         robot: "solo12".
@@ -84,8 +84,8 @@ def build(
         dt: Time step [s].
         mu: Friction coefficient, > 0 [-].
         radius: Radius of the circle, >= 0 [m].
-        holding: Whether contacts hold the feet at their initial positions; else, as in mim_solvers, only their
-            accelerations are zero, feet drift by 2 mm, and the cost is 0.4463326572.
+        holding: Whether contacts pull the feet to their initial positions. If not, as in mim_solvers, only their
+            accelerations are zero; feet then drift by 2 mm, and the cost is 0.4463326572.
 
     Source: mim_solvers, its example solo12.
     """
@@ -122,7 +122,7 @@ def build(
 
 
 def circle(robot: Robot, radius: float, times: Reals) -> Reals:
-    """Goals of the centre of mass (n, 3) at times (n,) [m]; the circle touches the centre of the feet."""
+    """References of the centre of mass (n, 3) at times (n,) [m]; the circle passes through the centre of the feet."""
     data = robot.model.createData()
     pin.framesForwardKinematics(robot.model, data, np.array(POSTURE))
     centre = np.mean([data.oMf[robot.frame_id(foot)].translation for foot in FEET], axis=0)
@@ -132,7 +132,7 @@ def circle(robot: Robot, radius: float, times: Reals) -> Reals:
 
 
 def report(robot: Robot, path: Reals, mu: float, solution: Solution) -> dict[str, str]:
-    """Distance of the centre of mass from its path, and the used part of friction cones."""
+    """Distance of the centre of mass from its path, and use of the friction cones."""
     data = robot.model.createData()
     com = np.array([pin.centerOfMass(robot.model, data, q).copy() for q in solution.xs[:, : robot.nq]])
     away = np.linalg.norm(com - path, axis=1)
@@ -146,7 +146,7 @@ def report(robot: Robot, path: Reals, mu: float, solution: Solution) -> dict[str
 
 FAMILY = Family(
     name="com-circle",
-    description="A quadruped stands, and moves its centre of mass along a circle, with feet within friction cones.",
+    description="A standing quadruped moves its centre of mass along a circle, with forces within friction cones.",
     build=build,
     robots=("solo12",),
     reference_cost=0.4447511833,

@@ -1,4 +1,4 @@
-"""A double pendulum is swung up by its first joint."""
+"""A double pendulum swings up by the torque of its first joint."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ START = (3.14, 0.0, 0.0, 0.0)  # [rad, rad, rad/s, rad/s]
 def build(*, T: int = 100, start: npt.ArrayLike = START, hessian: str = "gauss-newton") -> ProblemCase:
     """minimise ∫ 1e-3 G(x) + ½ 1e-2 u² dt + 100 G(x_T), G = (1 - cos q1) + (1 - cos q2) + 0.05 (v1² + v2²).
 
-    The robot is `double_pendulum` of example-robot-data without its damping; q = 0 stands upright, u is the torque of
-    the first joint, the time step is 10 ms. With the exact Hessian and a guess of zeros, that is the goal at every
-    knot, Crocoddyl ends in a minimum of 2.0588e-2. From x0 at every knot there is a better one.
+    The robot is `double_pendulum` of example-robot-data without damping. q = 0 is upright, u is the torque of the
+    first joint, and the time step is 10 ms. With the exact Hessian and a guess of zeros, which is the goal at every
+    knot, Crocoddyl ends in a minimum of 2.0588e-2. The default guess, x0 at every knot, leads to a better one.
 
     Args:
         T: Number of knots [-].
-        start: First state (4,) [rad, rad, rad/s, rad/s].
-        hessian: Hessian of G, "gauss-newton" or "exact", which is indefinite beyond 90 degrees.
+        start: Initial state (4,) [rad, rad, rad/s, rad/s].
+        hessian: Hessian of G: "gauss-newton", or "exact", which is indefinite beyond 90 degrees.
 
     Source: Crocoddyl's example double_pendulum_fwddyn.
     """
@@ -46,24 +46,24 @@ def build(*, T: int = 100, start: npt.ArrayLike = START, hessian: str = "gauss-n
     running.add("torque", ResidualModelControl(state), weight=1e-2)
     terminal = CostStack(state).add("upright", residual, weight=100.0, activation=upright)
     actuation = ActuationModelMatrix(state, [[1.0], [0.0]])
-    node = IntegratedActionModelEuler(DifferentialActionModelFreeFwdDynamics(state, actuation, running), dt=STEP)
+    knot = IntegratedActionModelEuler(DifferentialActionModelFreeFwdDynamics(state, actuation, running), dt=STEP)
     first = check_array("start", start, (4,))
     return FAMILY.case(
-        problem=ShootingProblem(first, [node] * check_count("T", T, least=1), terminal),
+        problem=ShootingProblem(first, [knot] * check_count("T", T, least=1), terminal),
         solver=SolverFDDP,
         report=report,
     )
 
 
 def report(solution: Solution) -> dict[str, str]:
-    """Angles from upright at the end."""
+    """Final angles from upright."""
     angles = np.degrees(np.angle(np.exp(1j * solution.xs[-1, :2])))
     return {"angles": f"{angles[0]:.3g} and {angles[1]:.3g} deg from upright"}
 
 
 FAMILY = Family(
     name="double-pendulum",
-    description="A double pendulum is swung up by its first joint.",
+    description="A double pendulum swings up by the torque of its first joint.",
     build=build,
     reference_cost=3.68196894e-3,
     reference_source=f"{TRAJOPT}; Crocoddyl 3.2.1 ends at 2.0588e-2 from its own guess",

@@ -1,4 +1,4 @@
-"""Family of ready problems: a function that builds a case, and its options."""
+"""Family of ready problems: a function that builds a case from options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trajopt.problems.case import ProblemCase, ProblemInfo
 from trajopt.robots import Robot, unknown_robot
 
 Case = TypeVar("Case")
-"""A ready problem, or a closed loop."""
+"""Result of a family: a ready problem, or a closed loop."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,14 +28,14 @@ class Family(Generic[Case]):
     Attributes:
         name: Name of the family.
         description: The motion, in one sentence.
-        build: Function that builds a case; its keyword arguments are the options, with defaults, and `robot` if there
+        build: Function that builds a case. Its keyword arguments are the options, with defaults, and `robot` if there
             is a choice of robots.
-        robots: Robots to choose from, the default one first; empty for a family with a model of its own.
-        any_robot: Whether `build` takes other robots too: a name or a file, as `load_robot` does, or a Robot.
-        usual: Values of the default robot that a default of None stands for, by the names of the options.
-        reference_cost: Cost of a known solution with the defaults; None if none is known [cost].
+        robots: Robots to choose from, the default one first; empty if the family has its own model.
+        any_robot: Whether `build` also accepts other robots: a name or a file as in `load_robot`, or a Robot.
+        usual: Values that a default of None stands for, for the default robot, by name of the option.
+        reference_cost: Cost of a known solution with the default options [cost]; None if no solution is known.
         reference_source: Source of that cost.
-        reference_holds: Whether the reference cost of a case is valid for all options; otherwise for the defaults only.
+        reference_holds: Whether the reference cost is valid for all options; if not, for the defaults only.
     """
 
     name: str
@@ -55,13 +55,13 @@ class Family(Generic[Case]):
         return {p.name: p.default for p in parameters if p.name != "robot"}
 
     def info(self) -> ProblemInfo:
-        """Description of the family; builds nothing."""
+        """Description of the family; builds no problem."""
         own = ("name", "description", "robots", "any_robot", "options", "reference_cost", "reference_source")
         known = {name: getattr(self, name) for name in own}
         return ProblemInfo(**known, usual=dict(self.usual), meanings=self._meanings())
 
     def case(self, **fields: Any) -> ProblemCase:
-        """A case with the family's name, description and reference, and these fields of ProblemCase.
+        """Case with the family's name, description and reference, and these fields of ProblemCase.
 
         Options that are left out are the solver's own.
         """
@@ -73,15 +73,14 @@ class Family(Generic[Case]):
         """Builds a case.
 
         Raises:
-            UnknownNameError: The family has no such robot or option; the message lists the known ones.
-            InvalidArgumentError: A robot is given, and the family has a model of its own; or an option is of a wrong
-                type or value.
+            UnknownNameError: The family has no robot or option of this name; the message lists the known ones.
+            InvalidArgumentError: `robot` is not None, but the family has its own model; or an option has a wrong type
+                or value.
         """
         self._check(options)
         if robot is not None and not self.robots:
             raise InvalidArgumentError(
-                f"robot: expected None for {self.name}, which has its own model, got {shown(robot)}; leave it out "
-                "(--robot)"
+                f"robot: expected None for {self.name}, which has its own model, got {shown(robot)}; omit it (--robot)"
             )
         if robot is not None:
             self._check_robot(robot)
@@ -96,7 +95,7 @@ class Family(Generic[Case]):
         return dataclasses.replace(case, arguments=arguments, **unknown)
 
     def _check_robot(self, robot: str | Robot) -> None:
-        """Refuses what is neither a name of the family nor, where it takes any robot, a file or a Robot."""
+        """Raises an error unless the robot is one of the family, or any file or Robot if the family accepts it."""
         if isinstance(robot, Robot if self.any_robot else ()):
             return
         if not isinstance(robot, str):
@@ -106,7 +105,7 @@ class Family(Generic[Case]):
             raise unknown_robot(f"{self.name}: robot", robot, self.robots)
 
     def _check(self, options: dict[str, Any]) -> None:
-        """Refuses unknown options, and values of another type than the annotation; `build` checks their size."""
+        """Raises an error for unknown options and wrong types of values; `build` checks the values."""
         parameters = inspect.signature(self.build, eval_str=True).parameters
         for option, value in options.items():
             if option not in self.options:
@@ -120,11 +119,11 @@ class Family(Generic[Case]):
                 raise InvalidArgumentError(f"{option}: expected {expected}, got {value!r}")
 
     def _meanings(self) -> dict[str, str]:
-        """Text on each option in the docstring of `build`."""
+        """Meaning of each option, from the docstring of `build`."""
         text = inspect.getdoc(getattr(self.build, "func", self.build)) or ""
         arguments = text.partition("Args:\n")[2].partition("\n\n")[0]
-        found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE)
-        return {name: " ".join(words.split()) for name, words in found if name in self.options}
+        pairs = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE)
+        return {name: " ".join(words.split()) for name, words in pairs if name in self.options}
 
 
 _EXPECTED: dict[Any, tuple[tuple[type, ...], str]] = {
@@ -134,4 +133,4 @@ _EXPECTED: dict[Any, tuple[tuple[type, ...], str]] = {
     str: ((str,), "a name"),
     NoneType: ((NoneType,), ""),
 }
-"""Types that are taken where an option is annotated with a type, and words for them."""
+"""Accepted Python types for each annotated type, and their description."""

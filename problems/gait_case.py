@@ -1,4 +1,4 @@
-"""Ready problems of gaits: from the name of a robot and its row in `gait_tables` to a case, with options."""
+"""Ready problems of gaits: a case from the name of a robot, its row in `gait_tables`, and options."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OPTIONS = {
     "crouch": "crouch",
     "dt": "dt",
 }
-"""Options of gaits, and the columns of `gait_tables` that have the values of a robot."""
+"""Options of gaits, and the columns of `gait_tables` with the values of a robot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,11 +45,11 @@ class Gait(Generic[Row]):
         name: Name of the family of problems.
         description: The motion, in one sentence.
         verb: The motion as a verb, for the description of a case.
-        generate: Makes the schedule from a stance and keyword arguments.
+        generate: Function that generates the schedule from a stance and keyword arguments.
         robots: Row of each robot, the default robot first.
         tolerance: Tolerance of the solver [cost].
-        crocoddyl: Whether weights and contacts are Crocoddyl's, for comparison with it; otherwise our own, with which
-            feet do what they are asked to.
+        crocoddyl: Whether to use Crocoddyl's weights and contacts, for comparison. Our own make the feet follow their
+            references.
     """
 
     name: str
@@ -61,16 +61,16 @@ class Gait(Generic[Row]):
     crocoddyl: bool = False
 
     def family(self, build: Callable[..., ProblemCase]) -> Family:
-        """The family of problems that `build` makes of this gait."""
-        robot, known = next(iter(self.robots.items()))
+        """Family of problems that `build` builds from this gait."""
+        robot, row = next(iter(self.robots.items()))
         return Family(
             name=self.name,
             description=self.description,
             build=functools.partial(build, self, robot=robot),
             robots=tuple(self.robots),
-            usual={option: getattr(known, name) for option, name in _OPTIONS.items() if hasattr(known, name)},
-            reference_cost=known.cost,
-            reference_source=known.source,
+            usual={option: getattr(row, name) for option, name in _OPTIONS.items() if hasattr(row, name)},
+            reference_cost=row.cost,
+            reference_source=row.source,
         )
 
 
@@ -96,12 +96,13 @@ def step_case(
     mu: float = 0.7,
     limits: bool = False,
 ) -> ProblemCase:
-    """The case of a robot that steps, starting from rest; None is the robot's own value in gait_tables.py.
+    """Builds the case of a robot that steps from rest; None stands for the robot's value in gait_tables.py.
 
     Args:
         gait: The gait.
-        robot: One of `gait.robots`.
-        step_length: Length of a step, may be negative; the first one is half as long, except in a bound [m].
+        robot: Name of a robot in `gait.robots`.
+        step_length: Length of a step; negative for backward steps. The first one is half as long, except in a bound
+            [m].
         step_height: Height of a swing [m].
         step_knots: Number of knots of a swing [-].
         support_knots: Number of knots with all feet on the ground between steps [-].
@@ -110,8 +111,8 @@ def step_case(
         profile: Path of a swinging foot, "smooth" or "triangle", see `trajopt.gaits.Swing`.
         dt: Time step [s].
         mu: Friction coefficient [-].
-        limits: Whether friction and wrench cones, torques, velocities and positions of the joints are hard constraints,
-            which SolverSQP keeps; otherwise they are costs.
+        limits: Whether friction and wrench cones, torques, velocities and positions of the joints are hard
+            constraints, for SolverSQP; if not, they are costs.
     """
     steps = changed(
         gait.robots[robot],
@@ -134,7 +135,7 @@ def step_case(
         dt=steps.dt,
     )
     return _gait_case(
-        gait, f"{robot} {gait.verb}, asked for steps of {steps.length:g} m.", robot, schedule, mu, steps, limits
+        gait, f"{robot} {gait.verb} with steps of {steps.length:g} m.", robot, schedule, mu, steps, limits
     )
 
 
@@ -151,20 +152,21 @@ def jump_case(
     mu: float = 0.7,
     limits: bool = False,
 ) -> ProblemCase:
-    """The case of a robot that jumps and lands on all feet; None is the robot's own value in gait_tables.py.
+    """Builds the case of a robot that jumps and lands on all feet; None stands for the value in gait_tables.py.
 
     Args:
         gait: The gait.
-        robot: One of `gait.robots`.
+        robot: Name of a robot in `gait.robots`.
         jump_height: Rise of the centre of mass above the line from start to landing [m].
         jump_length: Displacement of the feet, forward, left and up (3,) [m].
-        ground_knots: Number of knots on the ground before the jump; after it as many, or half as many for a biped [-].
-        flying_knots: Number of knots on the way up, and again on the way down [-].
-        crouch: Distance by which the robot stands lower before and after the jump than it usually does, >= 0 [m].
+        ground_knots: Number of knots on the ground before the jump; after it there are as many, or half for a biped
+            [-].
+        flying_knots: Number of knots of the rise, and again of the fall [-].
+        crouch: Distance by which the centre of mass is lower than usual before and after the jump, >= 0 [m].
         dt: Time step [s].
         mu: Friction coefficient [-].
-        limits: Whether friction and wrench cones, torques, velocities and positions of the joints are hard constraints,
-            which SolverSQP keeps; otherwise they are costs.
+        limits: Whether friction and wrench cones, torques, velocities and positions of the joints are hard
+            constraints, for SolverSQP; if not, they are costs.
     """
     leap = changed(
         gait.robots[robot],
@@ -184,9 +186,7 @@ def jump_case(
         dt=leap.dt,
         flight=leap.flight,
     )
-    return _gait_case(
-        gait, f"{robot} {gait.verb}, asked for a rise of {leap.height:g} m.", robot, schedule, mu, leap, limits
-    )
+    return _gait_case(gait, f"{robot} {gait.verb} with a rise of {leap.height:g} m.", robot, schedule, mu, leap, limits)
 
 
 def _gait_case(
@@ -198,10 +198,11 @@ def _gait_case(
     known: Row,
     limits: bool,
 ) -> ProblemCase:
-    """The case of a robot that starts from rest; the guess follows the references, or stands still as Crocoddyl's.
+    """Case of a robot that starts from rest; the guess follows the references, or stands still as in Crocoddyl.
 
-    With limits it is the motion of a box solver, which keeps the torques, where the other limits are costs: few
-    iterations are left then. From the motion without limits, ANYmal's bound falls over when its torques are cut off.
+    With limits, the guess is the motion of a box solver with hard torque limits and the other limits as costs, from
+    which few iterations remain. The motion without limits is a worse guess: with clipped torques, ANYmal's bound falls
+    over.
     """
     legged, walker = legged_robot(robot), load_robot(robot)
     q0 = configuration_on_ground(walker, legged.feet, legged.configuration)
@@ -236,7 +237,7 @@ def _gait_case(
 
 
 def _report(solution: Solution, mu: float) -> dict[str, str]:
-    """The report of the legged motion."""
+    """Report of the legged motion."""
     from trajopt.analysis import motion_report
 
     return motion_report(solution, mu)

@@ -1,4 +1,4 @@
-"""Tables of gaits: default parameters of each robot's steps and jumps, with the costs of known solutions."""
+"""Tables of gaits: default parameters of each robot's steps and jumps, and costs of known solutions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from trajopt.problems.case import CROCODDYL, TRAJOPT
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """Steps of a robot.
+    """Parameters of a robot's steps.
 
     Attributes:
         length: Length of a step [m].
         height: Height of a swing [m].
         knots: Number of knots of a swing [-].
         support: Number of knots with all feet on the ground between steps [-].
-        dt: Time step [s]; half as long for quick steps, as the feet's errors of integration grow with its square.
+        dt: Time step [s]; half as long for quick steps, because integration errors of the feet grow with its square.
         profile: Path of a swinging foot, "smooth" or, as in Crocoddyl, "triangle"; see `trajopt.gaits.Swing`.
-        cost: Cost of a known solution; None if none is known [cost].
+        cost: Cost of a known solution [cost]; None if no solution is known.
         source: Source of that cost.
     """
 
@@ -36,19 +36,19 @@ class Steps:
 
 @dataclass(frozen=True, kw_only=True)
 class Leap:
-    """Jump of a robot.
+    """Parameters of a robot's jump.
 
     Attributes:
         height: Rise of the centre of mass [m].
         length: Displacement of the feet (3,) [m].
         ground: Number of knots on the ground before the jump [-].
-        flying: Number of knots on the way up, and on the way down [-]; None for those that the height takes.
-        crouch: Distance by which the centre of mass is lower than in the robot's configuration, from the start to the
-            landed robot [m]. Knees that are bent lift it faster: upright legs would turn the robot in the air, or be
-            beyond the speed of their joints.
+        flying: Number of knots of the rise, and of the fall [-]; None to compute it from the height.
+        crouch: Distance by which the centre of mass is lower than in the robot's configuration, before and after the
+            jump [m]. Bent knees lift it faster; straight legs would turn the robot in the air, or exceed the joints'
+            speed limits.
         dt: Time step [s].
         flight: References in the air, "ballistic" or "crocoddyl"; see `trajopt.gaits.quadruped_jump`.
-        cost: Cost of a known solution; None if none is known [cost].
+        cost: Cost of a known solution [cost]; None if no solution is known.
         source: Source of that cost.
     """
 
@@ -67,7 +67,7 @@ Row = TypeVar("Row", Steps, Leap)
 
 
 def changed(row: Row, **values: Any) -> Row:
-    """A row with other values in some fields; None keeps the value of the row."""
+    """Row with new values in some fields; None keeps a value."""
     return dataclasses.replace(row, **{name: value for name, value in values.items() if value is not None})
 
 

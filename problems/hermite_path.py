@@ -1,4 +1,4 @@
-"""A robot with two driven wheels follows a cubic Hermite spline that asks for more than its wheels can do."""
+"""A robot with two driven wheels follows a cubic Hermite spline that requires more than its wheels can do."""
 
 from __future__ import annotations
 
@@ -23,23 +23,25 @@ from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
 from trajopt.solvers import SolverSQP, SQPOptions
 
-if TYPE_CHECKING:  # all ready problems would load 0.2 s longer
+if TYPE_CHECKING:  # because the import takes 0.2 s
     from scipy.interpolate import CubicHermiteSpline
 
-POINTS = ((1.0, -1.0, 1.0, -3.0), (3.0, 4.0, 0.0, 2.0))  # and velocities there [m, m, m/s, m/s]
+POINTS = ((1.0, -1.0, 1.0, -3.0), (3.0, 4.0, 0.0, 2.0))  # points and velocities there [m, m, m/s, m/s]
 WEIGHTS = (100.0, 100.0, 10.0)  # of x, y and the heading [cost/s per m², m² and rad²]
-FINE = 4001  # times by which the least time is integrated [-]
-RESERVE = 0.95  # part of the limit that the fastest path asks for: rates are held over knots, and the end is hard
+FINE = 4001  # number of times for the integral of the least time [-]
+RESERVE = (
+    0.95  # fraction of the limit that the fastest path uses: rates are constant between knots, and the end is hard
+)
 
 
 def spline(points: npt.ArrayLike = POINTS, duration: float = 1.0) -> CubicHermiteSpline:
     """Cubic Hermite spline through rows (x, y, ẋ, ẏ) at even times from 0 to `duration`."""
     from scipy.interpolate import CubicHermiteSpline
 
-    given = as_numbers("points", points)
-    if given.ndim != 2 or len(given) < 2:
-        raise InvalidArgumentError(f"points: expected two or more rows (x, y, ẋ, ẏ), got shape {given.shape}")
-    rows = check_array("points", given, (len(given), 4), cure="rows (x, y, ẋ, ẏ) [m, m, m/s, m/s]")
+    numbers = as_numbers("points", points)
+    if numbers.ndim != 2 or len(numbers) < 2:
+        raise InvalidArgumentError(f"points: expected two or more rows (x, y, ẋ, ẏ), got shape {numbers.shape}")
+    rows = check_array("points", numbers, (len(numbers), 4), cure="pass rows (x, y, ẋ, ẏ) [m, m, m/s, m/s]")
     times = np.linspace(0.0, check_positive("duration", duration, unit="s"), len(rows))
     return CubicHermiteSpline(times, rows[:, :2], rows[:, 2:])
 
@@ -57,20 +59,20 @@ def build(
 ) -> ProblemCase:
     """minimise ∫ ½ (100 |p - p_ref|² + 10 (θ - θ_ref)² + w |φ̇|²) dt, |φ̇| <= `limit` hard, to the path's last pose.
 
-    The control is the rates φ̇ of both wheels. The path's curvature asks for up to 86.5 rad/s of the right wheel and
-    -83.3 rad/s of the left one. Within the limit the robot leaves the path in the bend and is back at its end.
-    With `fastest` the path is slower in the bend and faster elsewhere, such that at each time the faster wheel would
-    turn at 95 % of the limit. Runge-Kutta steps.
+    The controls are the rates φ̇ of both wheels. The path's curvature requires up to 86.5 rad/s of the right wheel and
+    -83.3 rad/s of the left one. Within the limit, the robot leaves the path in the bend and is back at its end. With
+    `fastest` the path is slower in the bend and faster elsewhere, so that the faster wheel always turns at 95 % of the
+    limit. The integrator is Runge-Kutta.
 
     Args:
         T: Number of knots, >= 2 [-].
-        duration: Time of the spline, > 0 [s].
-        points: Rows (x, y, ẋ, ẏ) that the spline takes at even times, shape (n, 4) [m, m, m/s, m/s].
+        duration: Duration of the spline, > 0 [s].
+        points: Rows (x, y, ẋ, ẏ) through which the spline passes at even times, shape (n, 4) [m, m, m/s, m/s].
         limit: Largest rate of a wheel, > 0 [rad/s].
-        fastest: Whether to follow the path in the least time at 95 % of the limit, 0.596 s, instead of `duration`.
+        fastest: Whether to follow the path in the shortest time at 95 % of the limit, 0.596 s, instead of `duration`.
         radius: Radius of the wheels, > 0 [m].
         half_track: Half of the distance between the wheels, > 0 [m].
-        effort: w, > 0 [cost/s per (rad/s)²].
+        effort: Weight w of the rates, > 0 [cost/s per (rad/s)²].
 
     Source: spline and robot of the robotics notebook that `trajopt.planar` follows.
     """
@@ -86,9 +88,9 @@ def build(
     costs.add("effort", ResidualModelControl(state), weight=check_positive("effort", effort))
     rows = limit_wheels(ConstraintStack(state), most)
     model = DifferentialActionModelDiffDrive(costs, constraints=rows, **body)
-    node = IntegratedActionModelRK4(model, path.times[-1] / count)
-    problem = ShootingProblem(path.poses[0], [node] * count, ends_at(state, path.poses[-1]))
-    problem.set_parameter("path.reference", middles.poses, "running")  # a cost is that of the whole step
+    knot = IntegratedActionModelRK4(model, path.times[-1] / count)
+    problem = ShootingProblem(path.poses[0], [knot] * count, ends_at(state, path.poses[-1]))
+    problem.set_parameter("path.reference", middles.poses, "running")  # the cost counts for the whole step
     xs, us = along(path, model)
     return FAMILY.case(
         problem=problem, xs=xs, us=us, solver=SolverSQP, options=SQPOptions(), report=functools.partial(report, path)
@@ -96,7 +98,7 @@ def build(
 
 
 def report(path: PlanarPath, solution: Solution) -> dict[str, str]:
-    """Distance of the robot from its path, and how fast the wheels turn."""
+    """Distance of the robot from its path, and wheel rates."""
     away = np.linalg.norm(solution.xs[:, :2] - path.poses[:, :2], axis=1)
     return {
         "distance": f"{1e3 * away.max():.3g} mm from the path at most, {1e3 * away[-1]:.2g} mm at the end",
@@ -107,7 +109,7 @@ def report(path: PlanarPath, solution: Solution) -> dict[str, str]:
 
 FAMILY = Family(
     name="hermite-path",
-    description="A robot with two driven wheels follows a spline that asks for more than its wheels can do.",
+    description="A robot with two driven wheels follows a spline that requires more than its wheels can do.",
     build=build,
     reference_cost=1.38488247,
     reference_source="IPOPT",

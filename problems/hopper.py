@@ -1,4 +1,4 @@
-"""A hopper jumps; when its foot leaves the ground and where it lands is found by the solver."""
+"""A hopper jumps; the solver finds when its foot leaves the ground and where it lands."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from trajopt.solvers import SolverFDDP, SolverSQP
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
-LIMB, BEND, SOLE = 0.25, 0.7, 0.02  # length of thigh and shank [m], angle at the start [rad], radius of the foot [m]
-SUNK = 0.004  # depth of the foot at the start [m]; its weight takes 16 mm
-HEIGHT = 2 * LIMB * np.cos(BEND) + SOLE - SUNK  # of the hip at the start [m]
-AIR = 1e-2  # a smaller force is none [N]
+LIMB, BEND, SOLE = 0.25, 0.7, 0.02  # length of thigh and shank [m], initial angle [rad], radius of the foot [m]
+SUNK = 0.004  # initial penetration of the foot [m]; the weight alone would cause 16 mm
+HEIGHT = 2 * LIMB * np.cos(BEND) + SOLE - SUNK  # initial height of the hip [m]
+AIR = 1e-2  # a smaller force counts as zero [N]
 
 
 def planar_hopper(*, effort: float = 20.0) -> pin.Model:
-    """Hopper of 3.6 kg: a body on a vertical rail, and a leg with the joints "hip" and "knee" about y and a "foot".
+    """Hopper of 3.6 kg: a body on a vertical rail, and a leg with joints "hip" and "knee" about y and a frame "foot".
 
     Thigh and shank are 0.25 m long. Motors have rotors, whose inertia at the joints is 0.01 kg m².
 
@@ -63,16 +63,16 @@ def build(
 ) -> ProblemCase:
     """minimise ∫ ½ (|W (x ⊖ x₀)|² + 1e-3 |u|²) dt + ½ 1e3 (z - height)² at half-time + ½ |W' (x ⊖ x₀)|² at the end.
 
-    x₀ stands at rest; W = (0, 1, 1; 0.1, 0.1, 0.1), W'² = (1e3, 100, 100; 10, 1, 1) of body, hip and knee. The guess
-    stays at x₀ without any torque. Foot, knee and body are spheres on ground of 1e7 N/m³, friction 0.7.
+    x₀ stands at rest; W = (0, 1, 1; 0.1, 0.1, 0.1), W'² = (1e3, 100, 100; 10, 1, 1) of body, hip and knee. The initial
+    guess is x₀ at all knots without torque. Foot, knee and body are spheres on ground of 1e7 N/m³ with friction 0.7.
 
     Args:
         T: Number of knots [-].
         dt: Time step [s].
-        height: Height of the hip at half-time; it stands at 0.39 m [m].
-        v_tol: Speed at which a resting contact may creep; the barrier weight is m g v_tol [m/s].
-        limits: Whether torques are limited, which SolverSQP keeps.
-        torque: The limit [N m].
+        height: Height of the hip at half-time [m]; at rest it is 0.39 m.
+        v_tol: Speed at which a resting contact may creep [m/s]; the barrier weight is m g v_tol.
+        limits: Whether torques have hard limits, for SolverSQP.
+        torque: Torque limit [N m].
     """
     count, step = check_count("T", T, least=2), check_positive("dt", dt, unit="s")
     goal = check_positive("height", height, unit="m")
@@ -109,26 +109,26 @@ def ground_contacts() -> list[MDPContact]:
 
 
 def _costs(state: StateMultibody, x0: Reals, weights: tuple[float, ...]) -> CostStack:
-    """½ Σ weights (x ⊖ x₀)²."""
+    """Cost ½ Σ weights (x ⊖ x0)²."""
     activation = ActivationModelWeightedQuad(np.array(weights))
     return CostStack(state).add("posture", ResidualModelState(state, x0), weight=1.0, activation=activation)
 
 
 def report(robot: Robot, goal: float, solution: Solution) -> dict[str, str]:
-    """Height at half-time, flight of the foot, and the largest torque."""
+    """Height at half-time, flight of the foot, and largest torque."""
     times, half = solution.times, len(solution.us) // 2
     assert times is not None
     first, last = flight(solution, ("foot",))
     foot = solution.frame_path("foot")[:, 2] - SOLE
     return {
-        "height": f"{solution.xs[half, 0]:.3f} m at {times[half]:.2f} s, asked for {goal:g} m",
+        "height": f"{solution.xs[half, 0]:.3f} m at {times[half]:.2f} s (goal {goal:g} m)",
         "flight": f"from {times[first]:.2f} to {times[last]:.2f} s, foot up to {foot.max():.3f} m",
         "torque": f"at most {np.abs(solution.us).max():.3g} N m",
     }
 
 
 def flight(solution: Solution, contacts: Sequence[str]) -> tuple[int, int]:
-    """First and last knot of the longest time without force at these contacts."""
+    """First and last knot of the longest period without force at these contacts."""
     forces = solution.contact_forces()
     touches = np.any([np.linalg.norm(forces[name], axis=1) > AIR for name in contacts], axis=0)
     edges = np.flatnonzero(np.r_[True, touches, True])
@@ -138,7 +138,7 @@ def flight(solution: Solution, contacts: Sequence[str]) -> tuple[int, int]:
 
 FAMILY = Family(
     name="hopper",
-    description="A hopper jumps and lands on its foot, by contacts that the simulator finds.",
+    description="A hopper jumps and lands on its foot; the simulator finds the contacts.",
     build=build,
     reference_cost=0.1211194382,
     reference_source=TRAJOPT,

@@ -1,4 +1,4 @@
-"""Problem of a humanoid that stands on one or both soles, reaches with a hand, and may lift its left foot."""
+"""Problem of a humanoid that stands on one or both soles, reaches with a hand, and can lift its left foot."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MU = 0.7  # friction coefficient [-]
 
 @dataclass(frozen=True, kw_only=True)
 class LeftFootPhase:
-    """Part of the motion during which the left foot stands, or moves in the air.
+    """Phase in which the left foot stands, or moves in the air.
 
     Attributes:
         knots: Number of knots [-].
@@ -64,21 +64,21 @@ def humanoid_problem(
     The terminal cost is the same without the foot and the torques.
 
     W = (0, 10, 0.01, 10) for position and rotation of the base, joints, velocities; 100 for velocities at the end.
-    r_hand is the placement error of the hand, with the rotation weighted by 1e-4; r_foot is that of the left foot in
-    the air, with the height weighted by 0.1. A joint beyond its limits costs ½ 1e3 |excess|², a sole's wrench outside
-    of its cone, with which it would slip or tip, ½ w_cone |excess|².
+    r_hand is the placement error of the hand, with weight 1e-4 of the rotation. r_foot is that of the left foot in the
+    air, with weight 0.1 of the height. A joint beyond its limits costs ½ 1e3 |excess|². A sole's wrench outside of its
+    cone, which would let it slip or tip, costs ½ w_cone |excess|².
 
     Args:
-        robot: A robot of `trajopt.robots.legged` with two soles.
-        phases: Phases of the left foot; the right one stands throughout.
+        robot: Name of a robot with two soles in `trajopt.robots.legged`.
+        phases: Phases of the left foot; the right one always stands.
         hand: Frame of the hand.
         target: Goal of the hand (3,) [m].
         dt: Time step [s].
-        damping: Damping of contacts without stiffness [1/s]; None for `trajopt.gaits.holding_gains`, which hold the
+        damping: Damping of contacts without stiffness [1/s]. None for `trajopt.gaits.holding_gains`, which keep the
             soles at their initial placements.
-        limits: "joints" penalises angles beyond the limits of the joints; "distance", as in Crocoddyl's example,
-            penalises distances from the initial posture beyond the same numbers.
-        cone: w_cone [cost/N²]; 0 leaves the term out.
+        limits: "joints" penalizes angles beyond the joint limits. "distance", as in Crocoddyl's example, penalizes
+            distances from the initial posture beyond the same numbers.
+        cone: Weight w_cone [cost/N²]; 0 omits the term.
     """
     about = legged_robot(robot.name)
     right, left = about.feet
@@ -105,15 +105,15 @@ def humanoid_problem(
             running.add(f"{name}_cone", ResidualModelContactWrenchCone(state, name, wrenches), cone, barrier)
     actuation = ActuationModelFloatingBase(state)
     dynamics = DifferentialActionModelContactFwdDynamics(state, actuation, contacts, running)
-    node = IntegratedActionModelEuler(dynamics, dt=dt)
+    knot = IntegratedActionModelEuler(dynamics, dt=dt)
     terminal = _costs(state, x0, zero, hand, target, rest=100.0)
-    problem = ShootingProblem(x0, [node] * sum(phase.knots for phase in phases), terminal)
+    problem = ShootingProblem(x0, [knot] * sum(phase.knots for phase in phases), terminal)
     _set_phases(problem, phases)
     return problem
 
 
 def _costs(state: StateMultibody, x0: Reals, zero: Reals, hand: str, target: npt.ArrayLike, rest: float) -> CostStack:
-    """Terms shared by running and terminal costs; limits are relative to `zero`, velocities have the factor `rest`."""
+    """Terms of running and terminal costs; limits are relative to `zero`, velocities have the factor `rest`."""
     nj = state.nv - BASE
     goal = pin.SE3(np.eye(3), np.asarray(target, dtype=np.float64))
     near = ActivationModelWeightedQuad(np.repeat([1.0, 1e-4], 3) ** 2)
@@ -131,7 +131,7 @@ def _costs(state: StateMultibody, x0: Reals, zero: Reals, hand: str, target: npt
 
 
 def _set_phases(problem: ShootingProblem, phases: Sequence[LeftFootPhase]) -> None:
-    """Sets contact and goal of the left foot at each knot."""
+    """Sets the contact and the goal of the left foot at each knot."""
     if all(phase.lifted is None for phase in phases):
         return
     first = 0

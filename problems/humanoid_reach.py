@@ -32,22 +32,23 @@ def build(
     limits: str = "joints",
     cone: float = 1e-2,
 ) -> ProblemCase:
-    """The case, a `humanoid_problem` with one phase.
+    """Builds a `humanoid_problem` with one phase, on both feet.
 
     Args:
         robot: "talos".
         T: Number of knots [-].
         dt: Time step [s].
         target: Goal of the left hand in the world (3,) [m].
-        damping: Damping of contacts without stiffness [1/s], 0 in Crocoddyl's example; None holds the soles at their
+        damping: Damping of contacts without stiffness [1/s], 0 in Crocoddyl's example. None keeps the soles at their
             initial placements, see `humanoid_problem`.
         limits: "joints", or "distance" as in Crocoddyl's example, see `humanoid_problem`.
-        cone: Weight of a wrench with which a sole would slip or tip, >= 0 [cost/N²]; 0 in Crocoddyl's example.
+        cone: Weight of a sole's wrench outside of its cone, which would let it slip or tip, >= 0 [cost/N²]; 0 in
+            Crocoddyl's example.
 
     Source: Crocoddyl's example humanoid_manipulation.
     """
     humanoid = load_robot(robot)
-    goal = check_array("target", target, (3,), cure="a point [m]")
+    goal = check_array("target", target, (3,), cure="pass a point [m]")
     options: dict[str, Any] = {"hand": HAND, "dt": dt, "damping": damping, "limits": limits, "cone": cone}
     phases = [LeftFootPhase(knots=check_count("T", T, least=1))]
     problem = humanoid_problem(humanoid, phases, target=goal, **options)
@@ -61,7 +62,7 @@ def build(
 
 
 def report(robot: Robot, goals: Mapping[str, npt.ArrayLike], solution: Solution) -> dict[str, str]:
-    """Distances of frames from their goals at the end, and the report of the legged motion."""
+    """Final distances of frames from their goals, and the report of the legged motion."""
     data = robot.model.createData()
     pin.framesForwardKinematics(robot.model, data, solution.xs[-1, : robot.nq])
     words: dict[str, str] = {}

@@ -31,7 +31,7 @@ def build(
     limits: str = "joints",
     cone: float = 1e-2,
 ) -> ProblemCase:
-    """The case, a `humanoid_problem` with three phases: one on both feet, two on the right one.
+    """Builds a `humanoid_problem` with three phases: one on both feet, two on the right one.
 
     Args:
         robot: "talos".
@@ -40,11 +40,12 @@ def build(
         target: Goal of the left hand in the world (3,) [m].
         aside: Goal of the left foot in the second phase (3,) [m].
         lifted: Goal of the left foot in the third phase (3,) [m].
-        damping: Damping kd of contacts without stiffness [1/s]; None holds the soles at their initial placements, see
-            `humanoid_problem`. With the 40 of Crocoddyl's example, kd dt = 2 reverses the velocity of the feet in each
-            step, and without a cone forces alternate by 150 N from knot to knot, down to -148 N.
+        damping: Damping kd of contacts without stiffness [1/s]. None keeps the soles at their initial placements, see
+            `humanoid_problem`. With kd = 40 of Crocoddyl's example, kd dt = 2 reverses the velocity of the feet in
+            each step. Without a cone, forces then alternate by 150 N between knots, down to -148 N.
         limits: "joints", or "distance" as in Crocoddyl's example, see `humanoid_problem`.
-        cone: Weight of a wrench with which a sole would slip or tip, >= 0 [cost/N²]; 0 in Crocoddyl's example.
+        cone: Weight of a sole's wrench outside of its cone, which would let it slip or tip, >= 0 [cost/N²]; 0 in
+            Crocoddyl's example.
 
     Source: Crocoddyl's example humanoid_taichi, without its torque limits.
     """
@@ -52,7 +53,7 @@ def build(
     places = {name: check_array(name, value, (3,)) for name, value in (("aside", aside), ("lifted", lifted))}
     count, goal = (
         check_count("knots", knots, least=1),
-        check_array("target", target, (3,), cure="a point [m]"),
+        check_array("target", target, (3,), cure="pass a point [m]"),
     )
     phases = [LeftFootPhase(knots=count), *(LeftFootPhase(knots=count, lifted=p) for p in places.values())]
     options: dict[str, Any] = {"hand": HAND, "dt": dt, "damping": damping, "limits": limits, "cone": cone}

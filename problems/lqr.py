@@ -1,4 +1,4 @@
-"""Linear dynamics with a quadratic cost, solved by one full step of any solver."""
+"""Linear dynamics with a quadratic cost, which any solver solves in one full step."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from trajopt.types import Reals
 def build(*, nx: int = 8, nu: int = 3, T: int = 50, seed: int = 0) -> ProblemCase:
     """minimise Σ ½ xᵀQ x + ½ uᵀR u + xᵀN u + qᵀx + rᵀu, x⁺ = A x + B u + f, with random matrices.
 
-    The spectral radius of A is 1, and ((Q, N), (Nᵀ, R)) is positive definite. The reference cost is computed by the
-    Riccati recursion, and so valid for all options.
+    The spectral radius of A is 1, and ((Q, N), (Nᵀ, R)) is positive definite. The Riccati recursion computes the
+    reference cost, so it is valid for all options.
 
     Args:
         nx: Number of states [-].
@@ -47,12 +47,12 @@ def build(*, nx: int = 8, nu: int = 3, T: int = 50, seed: int = 0) -> ProblemCas
 
 
 def optimal_cost(x0: Reals, T: int, **m: Reals) -> float:
-    """Optimal cost, by the Riccati recursion for V(x) = ½ xᵀP x + pᵀx + c [cost].
+    """Optimal cost by the Riccati recursion for V(x) = ½ xᵀP x + pᵀx + c [cost].
 
     Args:
-        x0: First state (nx,).
+        x0: Initial state (nx,).
         T: Number of knots [-].
-        **m: The matrices of ActionModelLQR by name.
+        **m: Matrices of ActionModelLQR by name.
     """
     P, p, c = m["Q"], m["q"], 0.0
     for _ in range(T):
@@ -67,7 +67,7 @@ def optimal_cost(x0: Reals, T: int, **m: Reals) -> float:
 
 
 def report(solution: Solution) -> dict[str, str]:
-    """Norm of the last state."""
+    """Norm of the final state."""
     return {"last state": f"{np.linalg.norm(solution.xs[-1]):.3g}"}
 
 

@@ -1,4 +1,4 @@
-"""A point mass with linear dynamics and a quadratic cost, between two walls."""
+"""A point mass with linear dynamics and a quadratic cost, limited by two walls."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ END = np.array([100.0, 100.0, 5.0, 5.0])  # weights of the last state
 
 
 class ActionModelPointMass(ActionModelDiscrete):
-    """v⁺ = v + dt (u - g e_y), p⁺ = p + dt v⁺; cost dt ½ (|x - goal|² + |u|²), at the end Σ wᵢ (x - goal)ᵢ².
+    """Point mass v⁺ = v + dt (u - g e_y), p⁺ = p + dt v⁺; cost dt ½ (|x - goal|² + |u|²), at the end Σ w (x - goal)².
 
-    The state is (p, v) in a vertical plane, the control an acceleration.
+    The state is (p, v) in a vertical plane, and the control is an acceleration.
 
     Args:
-        constraints: What holds at a knot.
-        dt: Time step, > 0 [s]. Run-time parameter.
+        constraints: Constraints of the knot.
+        dt: Time step, > 0 [s]. Run-time parameter `dt`.
     """
 
     def __init__(self, constraints: ConstraintStack, dt: float) -> None:
@@ -52,7 +52,7 @@ class ActionModelPointMass(ActionModelDiscrete):
 def build(*, T: int = 20, dt: float = 0.5, wall: float = 0.4, ceiling: float = 0.2) -> ProblemCase:
     """minimise Σ dt ½ (|x - goal|² + |u|²) + Σ wᵢ (x_T - goal)ᵢ² of a point mass, px <= `wall`, py <= `ceiling`.
 
-    The goal, (1 m, 0) at rest, lies behind the wall. One quadratic program is the whole problem.
+    The goal, (1 m, 0) at rest, lies behind the wall. The whole problem is one quadratic program.
 
     Args:
         T: Number of knots [-].
@@ -64,7 +64,9 @@ def build(*, T: int = 20, dt: float = 0.5, wall: float = 0.4, ceiling: float = 0
     """
     for name, value in (("wall", wall), ("ceiling", ceiling)):
         if not np.isfinite(value) or value < 0.0:
-            raise InvalidArgumentError(f"{name}: expected a number >= 0 [m], since the mass starts at 0, got {value!r}")
+            raise InvalidArgumentError(
+                f"{name}: expected a number >= 0 [m], because the mass starts at 0, got {value!r}"
+            )
     state = StateVector(4, names=["x", "y", "vx", "vy"], units=["m", "m", "m/s", "m/s"])
     walls = ConstraintStack(state).add("walls", ResidualModelState(state), upper=[wall, ceiling, np.inf, np.inf])
     model = ActionModelPointMass(walls, dt)
@@ -76,7 +78,7 @@ def build(*, T: int = 20, dt: float = 0.5, wall: float = 0.4, ceiling: float = 0
 
 
 def report(solution: Solution) -> dict[str, str]:
-    """Farthest and highest position, and where the mass ends."""
+    """Largest coordinates, and final position of the mass."""
     far, high = solution.xs[1:, :2].max(axis=0)
     x, y = solution.xs[-1, :2]
     return {"positions": f"x at most {far:.6g} m, y at most {high:.6g} m", "end": f"({x:.4g}, {y:.4g}) m"}

@@ -1,4 +1,4 @@
-"""A body moves from rest to rest with the least jerk."""
+"""A body moves from rest to rest with minimum jerk."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from trajopt.types import Reals
 
 
 class ActionModelTripleIntegrator(ActionModelDiscrete):
-    """d³p/dt³ = u, exactly, with u held over a step; cost dt ½ u².
+    """Triple integrator d³p/dt³ = u, discretised exactly for constant u within a step; cost dt ½ u².
 
     Args:
-        state: Position, velocity, acceleration.
-        dt: Time step, > 0 [s]. Run-time parameter.
+        state: State of position, velocity and acceleration.
+        dt: Time step, > 0 [s]. Run-time parameter `dt`.
     """
 
     def __init__(self, state: StateVector, dt: float) -> None:
@@ -47,14 +47,14 @@ class ActionModelTripleIntegrator(ActionModelDiscrete):
 def build(*, T: int = 50, dt: float = 0.02, distance: float = 1.0) -> ProblemCase:
     """minimise Σ dt ½ (d³p/dt³)² from rest at 0 to rest at `distance`, a terminal equality of position and two rates.
 
-    With ever smaller time steps the motion becomes that of Flash and Hogan, p = d (10 s³ - 15 s⁴ + 6 s⁵) with s = t / τ
-    and τ = T dt, and the cost 360 d² / τ⁵. The reference cost is that of the time steps, in closed form, and so valid
+    For dt -> 0, the motion becomes that of Flash and Hogan, p = d (10 s³ - 15 s⁴ + 6 s⁵) with s = t / τ and τ = T dt,
+    and the cost becomes 360 d² / τ⁵. The reference cost is that for finite time steps in closed form, so it is valid
     for all options.
 
     Args:
         T: Number of knots, >= 3 [-].
         dt: Time step [s].
-        distance: d, > 0 [m].
+        distance: Distance d, > 0 [m].
 
     Source: Flash, Hogan, The coordination of arm movements, 1985.
     """
@@ -73,11 +73,11 @@ def build(*, T: int = 50, dt: float = 0.02, distance: float = 1.0) -> ProblemCas
 
 
 def least_cost(T: int, dt: float, distance: float) -> float:
-    """½ dt |u|² of the shortest vector of jerks u with M u = (distance, 0, 0) [m²/s⁵].
+    """Least cost ½ dt |u|², where u is the smallest vector of jerks with M u = (distance, 0, 0) [m²/s⁵].
 
-    M (3, T) is where a jerk of 1 m/s³ in each time step alone leads to.
+    A column of M (3, T) is the final state for a jerk of 1 m/s³ in a single time step.
     """
-    left = dt * np.arange(T)[::-1]  # time that is left when the jerk ends [s]
+    left = dt * np.arange(T)[::-1]  # time between the end of a jerk and the final time [s]
     M = np.array([((left + dt) ** 3 - left**3) / 6, ((left + dt) ** 2 - left**2) / 2, np.full(T, dt)])
     scale = np.array([(T * dt) ** 3, (T * dt) ** 2, T * dt])
     M, goal = M / scale[:, None], np.array([distance, 0.0, 0.0]) / scale
@@ -85,14 +85,14 @@ def least_cost(T: int, dt: float, distance: float) -> float:
 
 
 def report(goal: Reals, solution: Solution) -> dict[str, str]:
-    """Error of the last state, and the largest jerk."""
+    """Error of the final state, and largest jerk."""
     off = np.abs(solution.xs[-1] - goal).max()
     return {"end": f"off by at most {off:.2g}", "jerk": f"at most {np.abs(solution.us).max():.4g} m/s³"}
 
 
 FAMILY = Family(
     name="minimum-jerk",
-    description="A body moves from rest to rest by 1 m in 1 s with the least jerk.",
+    description="A body moves from rest to rest by 1 m in 1 s with minimum jerk.",
     build=build,
     reference_cost=least_cost(50, 0.02, 1.0),
     reference_source="closed form",

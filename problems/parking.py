@@ -1,4 +1,4 @@
-"""A car moves sideways in a narrow lane."""
+"""A car parks sideways in a narrow lane."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trajopt.solution import Solution
 from trajopt.solvers import SolverSQP
 
 GOAL = np.array([0.0, 1.5, 0.0])  # [m, m, rad]
-MARGIN = 1e-3  # of the lane at both ends [m]
+MARGIN = 1e-3  # length of the lane beyond start and goal [m]
 
 
 def build(
@@ -26,12 +26,13 @@ def build(
 ) -> ProblemCase:
     """minimise Σ dt ½ 1e-2 (|x - goal|² + |u|²) of a car that ends at rest at (0, 1.5 m, 0), within its lane.
 
-    The lane is |x| at most `lane`, and y from -1 mm to 1.501 m; |v| and |ω| are at most `speed`; Runge-Kutta steps.
+    The lane is |x| <= `lane`, and y from -1 mm to 1.501 m. |v| and |ω| are at most `speed`. The integrator is
+    Runge-Kutta.
 
     Args:
         T: Number of knots [-].
         dt: Time step [s].
-        start: First state (3,) [m, m, rad].
+        start: Initial state (3,) [m, m, rad].
         lane: Half the width of the lane, > 0 [m].
         speed: Largest speed, > 0 [m/s, rad/s].
 
@@ -53,14 +54,14 @@ def build(
 
 
 def report(solution: Solution) -> dict[str, str]:
-    """Distance of the car from its place at the end, and how much of the lane it used."""
+    """Final distance of the car from its goal, and used width of the lane."""
     distance = np.linalg.norm(solution.xs[-1] - GOAL)
     return {"distance": f"{1e3 * distance:.2g} mm, rad/1000", "lane": f"{np.abs(solution.xs[:, 0]).max():.4g} m used"}
 
 
 FAMILY = Family(
     name="parking",
-    description="A car moves sideways by 1.5 m in a lane of 0.5 m.",
+    description="A car parks sideways by 1.5 m in a lane of 0.5 m.",
     build=build,
     reference_cost=0.0540669996,
     reference_source="IPOPT and fatrop",

@@ -1,4 +1,4 @@
-"""A car drives to its place between circles."""
+"""A car drives to its goal between circles."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def build(
 ) -> ProblemCase:
     """minimise Σ dt ½ (|x - goal|² + ½ |u|²) of a car that ends at (3 m, 3 m, 0), without backing, outside of circles.
 
-    0 <= v <= `speed` and |ω| <= `speed`; Runge-Kutta steps. The circles stand on the straight way; each may be passed
-    on either side, which makes several local optima. Of those that are known, the defaults lead SolverSQP to the best,
-    and IPOPT to one of 12.04.
+    The limits are 0 <= v <= `speed` and |ω| <= `speed`. The integrator is Runge-Kutta. The circles are on the straight
+    way; the car can pass each on either side, so there are several local optima. With the default options, SolverSQP
+    finds the best known one, and IPOPT one with a cost of 12.04.
 
     Args:
         T: Number of knots [-].
         dt: Time step [s].
-        start: First state (3,) [m, m, rad].
-        circles: Rows (x, y, radius), shape (n, 3) [m]. Between knots, 15 cm apart at full speed, the car may cut into a
-            circle by a few millimetres, see the report.
+        start: Initial state (3,) [m, m, rad].
+        circles: Rows (x, y, radius), shape (n, 3) [m]. Knots are up to 15 cm apart, so the car may cut a circle by a
+            few millimetres between them; see the report.
         speed: Largest speed, > 0 [m/s, rad/s].
 
     Source: Altro.jl, problems/3obs.jl.
@@ -68,22 +68,22 @@ def build(
 
 
 def outside(x: SX, circles: SX) -> SX:
-    """|(x, y) - centre|² - radius² of each circle (n,) [m²], as in Altro.jl.
+    """Constraint |(x, y) - centre|² - radius² of each circle (n,) [m²], as in Altro.jl.
 
-    With distances, ResidualModelObstacleDistance, SolverSQP needs 268 iterations from this guess in place of 19.
+    With distances, as in ResidualModelObstacleDistance, SolverSQP needs 268 iterations from this guess instead of 19.
     """
     return SX((x[0] - circles[:, 0]) ** 2 + (x[1] - circles[:, 1]) ** 2 - circles[:, 2] ** 2)
 
 
 def report(circles: Reals, solution: Solution) -> dict[str, str]:
-    """Distance of the car from its place at the end, and from the circles between knots."""
+    """Final distance of the car from its goal, and distance from the circles between knots."""
     words = {"distance": f"{1e3 * np.linalg.norm(solution.xs[-1] - GOAL):.2g} mm, rad/1000"}
     return words | ({"clearance": f"{1e3 * clearance(solution.xs, circles):.3g} mm"} if len(circles) else {})
 
 
 FAMILY = Family(
     name="parking-circles",
-    description="A car drives to its place between three circles.",
+    description="A car drives to its goal between three circles.",
     build=build,
     reference_cost=9.4337504,
     reference_source="IPOPT, warm-started",

@@ -1,4 +1,4 @@
-"""A robot with two driven wheels moves sideways in a narrow lane, from rest to rest."""
+"""A robot with two driven wheels parks sideways in a narrow lane, from rest to rest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from trajopt.solution import Solution
 from trajopt.solvers import SolverSQP
 
 GOAL = (0.0, 1.5, 0.0)  # [m, m, rad]
-WEIGHTS = (1.0, 1.0, 1.0, 0.01, 0.01)  # of the distance from the goal, at rest
+WEIGHTS = (1.0, 1.0, 1.0, 0.01, 0.01)  # of the distance from the goal at rest
 
 
 def build(
@@ -37,14 +37,15 @@ def build(
 ) -> ProblemCase:
     """minimise ∫ ½ 1e-2 (|p - goal|² + 1e-2 |φ̇|² + 1e-3 |φ̈|²) dt, at rest at both ends, within the lane |x| <= `lane`.
 
-    The state is (x, y, θ, φ̇1, φ̇2), the control the accelerations φ̈ of the wheels. |φ̇| <= `rate` and |φ̈| <=
-    `acceleration` are hard. Runge-Kutta steps. `parking` is the same of a car that needs no time to get going.
+    The state is (x, y, θ, φ̇1, φ̇2), and the controls are the accelerations φ̈ of the wheels. |φ̇| <= `rate` and |φ̈|
+    <= `acceleration` are hard limits. The integrator is Runge-Kutta. `parking` is the same problem for a car that
+    changes its speed at once.
 
     Args:
         T: Number of knots [-].
         dt: Time step [s].
-        start: First pose (3,), at rest [m, m, rad].
-        goal: Last pose (3,), at rest [m, m, rad].
+        start: Initial pose (3,), at rest [m, m, rad].
+        goal: Final pose (3,), at rest [m, m, rad].
         lane: Half the width of the lane, > 0 [m].
         rate: Largest rate of a wheel, > 0 [rad/s].
         acceleration: Largest acceleration of a wheel, > 0 [rad/s²].
@@ -59,9 +60,9 @@ def build(
     rows = limit_wheels(ConstraintStack(state), rate, acceleration=acceleration)
     rows.add("lane", ResidualModelState(state, elements=["x"]), lower=-wide, upper=wide)
     model = DifferentialActionModelDiffDrive(costs, constraints=rows, radius=radius, half_track=half_track)
-    node, count = IntegratedActionModelRK4(model, dt), check_count("T", T, least=1)
+    knot, count = IntegratedActionModelRK4(model, dt), check_count("T", T, least=1)
     return FAMILY.case(
-        problem=ShootingProblem(first, [node] * count, ends_at(state, end)),
+        problem=ShootingProblem(first, [knot] * count, ends_at(state, end)),
         us=np.full((count, 2), 0.1),
         solver=SolverSQP,
         report=report,
@@ -69,7 +70,7 @@ def build(
 
 
 def report(solution: Solution) -> dict[str, str]:
-    """Part of the lane that the robot used, and the largest rates of its wheels."""
+    """Used width of the lane, and largest rates of the wheels."""
     return {
         "lane": f"{np.abs(solution.xs[:, 0]).max():.4g} m used",
         "wheels": f"{np.abs(solution.xs[:, 3:]).max():.4g} rad/s, {np.abs(solution.us).max():.4g} rad/s² at most",
@@ -78,7 +79,7 @@ def report(solution: Solution) -> dict[str, str]:
 
 FAMILY = Family(
     name="parking-wheels",
-    description="A robot with two driven wheels moves sideways by 1.5 m in a lane of 0.5 m, from rest to rest.",
+    description="A robot with two driven wheels parks sideways by 1.5 m in a lane of 0.5 m, from rest to rest.",
     build=build,
     reference_cost=0.0498695098,
     reference_source="IPOPT",

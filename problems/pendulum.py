@@ -31,9 +31,9 @@ class DifferentialActionModelPendulum(DifferentialActionModelSymbolic):
     """Pendulum under a torque: m l² dv/dt = u - m g l sin q, with x = (q, v), q = 0 hanging.
 
     Args:
-        costs: Costs of an instant.
-        mass: Point mass m, > 0 [kg]. Run-time parameter.
-        length: Rod length l, > 0 [m]. Run-time parameter.
+        costs: Running costs [cost/s].
+        mass: Point mass m, > 0 [kg]. Run-time parameter `mass`.
+        length: Rod length l, > 0 [m]. Run-time parameter `length`.
     """
 
     def __init__(self, costs: CostStack, *, mass: float = 1.0, length: float = 0.5) -> None:
@@ -65,8 +65,8 @@ def build(*, T: int = 100, dt: float = 2e-2, start: npt.ArrayLike = START, effor
     Args:
         T: Number of knots [-].
         dt: Time step [s].
-        start: First state (2,) [rad, rad/s].
-        effort: w_u, > 0 [cost / (N m)² / s].
+        start: Initial state (2,) [rad, rad/s].
+        effort: Weight w_u of the torque, > 0 [cost / (N m)² / s].
     """
     state = StateVector(2, names=["q", "v"], units=["rad", "rad/s"])
     residual = ResidualModelSymbolic(state, from_upright)
@@ -74,10 +74,10 @@ def build(*, T: int = 100, dt: float = 2e-2, start: npt.ArrayLike = START, effor
     running.add("upright", residual, weight=1e-2)
     running.add("torque", ResidualModelControl(state), weight=check_positive("effort", effort))
     terminal = CostStack(state).add("upright", residual, weight=100.0)
-    node = IntegratedActionModelEuler(DifferentialActionModelPendulum(running), dt=check_positive("dt", dt, unit="s"))
+    knot = IntegratedActionModelEuler(DifferentialActionModelPendulum(running), dt=check_positive("dt", dt, unit="s"))
     first = check_array("start", start, (2,))
     return FAMILY.case(
-        problem=ShootingProblem(first, [node] * check_count("T", T, least=1), terminal),
+        problem=ShootingProblem(first, [knot] * check_count("T", T, least=1), terminal),
         xs=np.linspace(first, [np.pi, 0.0], T + 1),
         solver=SolverFDDP,
         report=report,
@@ -85,7 +85,7 @@ def build(*, T: int = 100, dt: float = 2e-2, start: npt.ArrayLike = START, effor
 
 
 def report(solution: Solution) -> dict[str, str]:
-    """Angle from upright at the end, and the largest torque."""
+    """Final angle from upright, and largest torque."""
     angle = np.degrees(np.angle(-np.exp(1j * solution.xs[-1, 0])))
     return {"angle": f"{angle:.3g} deg from upright", "torque": f"at most {np.abs(solution.us).max():.3g} N m"}
 

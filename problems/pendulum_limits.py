@@ -1,4 +1,4 @@
-"""A pendulum swings up with a motor that is too weak to lift it at once."""
+"""A pendulum swings up with a motor that is too weak to lift it directly."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class ActionModelPendulum(ActionModelRungeKutta):
     """Damped pendulum under a torque: m l² dv/dt = u - m g l sin q - b v, with x = (q, v), q = 0 hanging.
 
     Args:
-        constraints: What holds at a knot.
+        constraints: Constraints of the knot.
         dt: As in ActionModelRungeKutta.
-        weight: As in ActionModelRungeKutta, about upright.
+        weight: As in ActionModelRungeKutta, for the distance from upright.
         effort: As in ActionModelRungeKutta.
-        mass: Point mass m, > 0 [kg]. Run-time parameter.
-        length: Rod length l, > 0 [m]. Run-time parameter.
-        damping: b, >= 0 [N m s/rad]. Run-time parameter.
+        mass: Point mass m, > 0 [kg]. Run-time parameter `mass`.
+        length: Rod length l, > 0 [m]. Run-time parameter `length`.
+        damping: Damping b, >= 0 [N m s/rad]. Run-time parameter `damping`.
     """
 
     def __init__(
@@ -72,14 +72,14 @@ def build(
 ) -> ProblemCase:
     """minimise Σ dt ½ (1e-3 |x - (π, 0)|² + w_u u²), |u| at most `torque`, x_T = (π, 0); 1 kg at 0.5 m, Runge-Kutta.
 
-    Gravity's torque is 4.9 N m with the rod level, so the pendulum has to swing to and fro.
+    Gravity's torque is 4.9 N m if the rod is horizontal, so the pendulum must swing to and fro.
 
     Args:
         T: Number of knots [-].
         dt: Time step [s].
-        start: First state (2,) [rad, rad/s].
-        torque: Largest torque, > 0 [N m]; 1.5 are too weak for 3 s.
-        effort: w_u, > 0 [cost / (N m)² / s].
+        start: Initial state (2,) [rad, rad/s].
+        torque: Largest torque, > 0 [N m]; 1.5 N m is too weak for 3 s.
+        effort: Weight w_u of the torque, > 0 [cost / (N m)² / s].
 
     Source: Altro.jl, problems/pendulum.jl.
     """
@@ -98,14 +98,14 @@ def build(
 
 
 def report(solution: Solution) -> dict[str, str]:
-    """Angle from upright at the end, and the largest torque."""
+    """Final angle from upright, and largest torque."""
     angle = np.degrees(abs(np.angle(-np.exp(1j * solution.xs[-1, 0]))))
     return {"angle": f"{angle:.2g} deg from upright", "torque": f"at most {np.abs(solution.us).max():.4g} N m"}
 
 
 FAMILY = Family(
     name="pendulum-limits",
-    description="A pendulum swings up with a motor too weak to lift it at once.",
+    description="A pendulum swings up with a motor too weak to lift it directly.",
     build=build,
     reference_cost=0.0184046275,
     reference_source="IPOPT and fatrop",

@@ -1,4 +1,4 @@
-"""A puck is pushed so that it slides to a target on its own."""
+"""A pusher hits a puck, which then slides to a target on its own."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from trajopt.states import StateMultibody
 
 RADIUS, TIP, HEIGHT = 0.05, 0.02, 0.03  # of the puck, of the pusher, half the puck's height [m]
 MASS = 0.3  # of the puck [kg]
-TOUCH = 0.003  # depth of the pusher in the puck at the start [m]
+TOUCH = 0.003  # initial penetration of the pusher into the puck [m]
 
 
 def table() -> pin.Model:
-    """A pusher of 1 kg on a rail along x, and a puck of 0.3 kg that slides along x and rests on the table."""
+    """Model of a pusher of 1 kg on a rail along x, and a puck of 0.3 kg that slides along x on a table."""
     model = pin.Model()
     model.name = "puck"
     add_body(model, 0, pin.JointModelPX(), "pusher", pin.Inertia.FromSphere(1.0, TIP), at=(0.0, 0.0, HEIGHT))
@@ -47,15 +47,15 @@ def build(
 ) -> ProblemCase:
     """minimise ∫ ½ (x² + 0.1 ẋ² + 1e-3 u²) dt + ½ (10 x² + ẋ² + 1e3 (y - target)² + 100 ẏ²) at the end.
 
-    The pusher is at x and the puck at y. The pusher starts at 0 and touches the puck; it is to stay near there, so that
-    the puck has to slide on its own. The guess pushes nothing.
+    The pusher is at x and the puck at y. The pusher starts at 0 and touches the puck. It must stay near 0, so the puck
+    has to slide on its own. The initial guess has zero force.
 
     Args:
         T: Number of knots [-].
         dt: Time step [s].
-        target: Way of the puck, > 0 [m].
-        friction: Friction coefficient of puck and table [-].
-        v_tol: Speed at which a resting contact may creep; the barrier weight is m g v_tol [m/s].
+        target: Distance that the puck must move, > 0 [m].
+        friction: Friction coefficient between puck and table [-].
+        v_tol: Speed at which a resting contact may creep [m/s]; the barrier weight is m g v_tol.
     """
     count, step = check_count("T", T, least=2), check_positive("dt", dt, unit="s")
     way = check_positive("target", target, unit="m")
@@ -84,14 +84,14 @@ def build(
 
 
 def report(target: float, solution: Solution) -> dict[str, str]:
-    """Way of the puck, when the pusher lets go, and how far it slides on its own."""
+    """Distance of the puck, time at which the pusher releases it, and distance that it slides on its own."""
     ys, times = solution.xs[:, 1] - solution.xs[0, 1], solution.times
     assert times is not None
     pushes = np.flatnonzero(solution.contact_forces()["pusher"][:, 0] < -0.1)
     last = int(pushes.max(initial=-1)) + 1
     way, speed = ys[-1] - ys[last], solution.xs[last, 4]
     return {
-        "puck": f"{ys[-1]:.3f} m, asked for {target:g} m, at {abs(solution.xs[-1, 4]):.1e} m/s",
+        "puck": f"{ys[-1]:.3f} m (goal {target:g} m), at {abs(solution.xs[-1, 4]):.1e} m/s",
         "slides": f"{way:.3f} m on its own from {times[last]:.2f} s on, with {speed:.2f} m/s",
         "pusher": f"at most {solution.xs[:, 0].max():.3f} m from home, force at most {np.abs(solution.us).max():.3g} N",
     }
@@ -99,7 +99,7 @@ def report(target: float, solution: Solution) -> dict[str, str]:
 
 FAMILY = Family(
     name="puck",
-    description="A puck is pushed so that it slides to a target on its own.",
+    description="A pusher hits a puck, which then slides to a target on its own.",
     build=build,
     reference_cost=0.04035756259,
     reference_source=TRAJOPT,

@@ -1,4 +1,4 @@
-"""Mechanisms whose first joint is pushed, through the simulator: the part that their problems share."""
+"""Common part of problems in which the first joint of a mechanism is pushed, through the simulator."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GRAVITY, STRENGTH = 9.81, 1e7  # [m/s²]; of all contacts [N/m³]
 
 
 def resting_depth(load: float, rays: int = 6) -> float:
-    """Depth d at which a contact at rest carries a load [N]: STRENGTH d³ = load (n + 1) / n, with n rays."""
+    """Depth d at which a resting contact carries a load [N], from STRENGTH d³ = load (n + 1) / n with n rays [m]."""
     return float(np.cbrt((rays + 1) / rays * load / STRENGTH))
 
 
@@ -39,15 +39,15 @@ def pushed_case(
 ) -> ProblemCase:
     """minimise ∫ costs + ½ 1e-3 u² dt + ½ Σ weights (x ⊖ goal)² at the end, u the force on the first joint, for FDDP.
 
-    The guess stays at x₀ and does not push.
+    The initial guess stays at x₀ without force.
 
     Args:
         family: Family of the case.
         simulator: The mechanism with its contacts.
-        costs: What a knot costs beside the effort, which is added to it.
-        x0: State at the start (nx,).
-        goal: Where it is to end (nx,).
-        weights: Weights of the deviation at the end (ndx,).
+        costs: Running costs [cost/s], to which the effort is added.
+        x0: Initial state (nx,).
+        goal: Final state to reach (nx,).
+        weights: Weights of the final deviation (ndx,).
         count: Number of knots [-].
         step: Time step [s].
         report: Function that describes a solution.

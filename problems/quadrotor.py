@@ -1,4 +1,4 @@
-"""A quadrotor: a rigid body under four thrusts."""
+"""Quadrotor: a rigid body with four thrusts."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ BODY = StateSE3()
 
 
 class DifferentialActionModelQuadrotor(DifferentialActionModelSymbolic):
-    """m (dv/dt + ω x v) = (0, 0, Σ u) - m g Rᵀ e_z and J dω/dt + ω x J ω = τ(u), with the twist (v, ω) of the body.
+    """Quadrotor: m (dv/dt + ω x v) = (0, 0, Σ u) - m g Rᵀ e_z and J dω/dt + ω x J ω = τ(u), with body twist (v, ω).
 
-    The state is (pose in SE(3), twist), the control u (4,) [N] the thrusts along the body's z axis of rotors at +x, +y,
-    -x and -y, which turn in alternating directions: τ = (l (u₂ - u₄), l (u₃ - u₁), d (u₁ - u₂ + u₃ - u₄)).
+    The state is (pose in SE(3), twist). The controls u (4,) [N] are thrusts along the body's z axis, of rotors at +x,
+    +y, -x and -y with alternating directions: τ = (l (u₂ - u₄), l (u₃ - u₁), d (u₁ - u₂ + u₃ - u₄)).
 
     Args:
-        costs: Costs of an instant.
-        constraints: What holds at a knot.
-        mass: m, > 0 [kg]. Run-time parameter.
-        inertia: Diagonal of J (3,), > 0 [kg m²]. Run-time parameter.
-        arm: l, > 0 [m]. Run-time parameter.
-        drag: d, torque of a rotor by its thrust, > 0 [N m / N]. Run-time parameter.
+        costs: Running costs [cost/s].
+        constraints: Constraints of the knot.
+        mass: Mass m, > 0 [kg]. Run-time parameter `mass`.
+        inertia: Diagonal of J (3,), > 0 [kg m²]. Run-time parameter `inertia`.
+        arm: Arm length l, > 0 [m]. Run-time parameter `arm`.
+        drag: Ratio d of a rotor's torque to its thrust, > 0 [N m / N]. Run-time parameter `drag`.
 
     Source: Mellinger, Kumar, Minimum snap trajectory generation and control for quadrotors, 2011, section III.
     """
@@ -54,7 +54,7 @@ class DifferentialActionModelQuadrotor(DifferentialActionModelSymbolic):
     def acceleration(self, x: SX, u: SX) -> SX:
         """Rate of the twist (6,) [m/s², rad/s²]."""
         v, w = x[7:10], x[10:]
-        up = BODY.sx_rotation(x[:7]).T[:, 2]  # of the world, seen from the body
+        up = BODY.sx_rotation(x[:7]).T[:, 2]  # z axis of the world in the body's axes
         thrust = ca.vertcat(0, 0, ca.sum1(u)) / self.mass
         roll, pitch = self.arm * (u[1] - u[3]), self.arm * (u[2] - u[0])
         yaw = self.drag * (u[0] - u[1] + u[2] - u[3])
@@ -63,13 +63,13 @@ class DifferentialActionModelQuadrotor(DifferentialActionModelSymbolic):
 
 
 def state_of_quadrotor() -> StateProduct:
-    """Its state, with names and units."""
+    """State of the quadrotor, with names and units."""
     names = ["vx", "vy", "vz", "wx", "wy", "wz"]
     return StateProduct(BODY, StateVector(6, names=names, units=["m/s"] * 3 + ["rad/s"] * 3))
 
 
 def hovering(position: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """The state (13,) at rest and level at a position (3,) [m]."""
+    """State (13,) at rest and level, at a position (3,) [m]."""
     x = state_of_quadrotor().zero()
     x[:3] = check_array("position", position, (3,))
     return x

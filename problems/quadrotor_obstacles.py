@@ -27,7 +27,7 @@ from trajopt.types import Reals
 START, GOAL = (0.0, 0.0, 1.0), (4.0, 0.0, 1.5)  # [m]
 PILLARS = ((1.0, 0.15, 0.3), (2.0, -0.4, 0.3), (3.0, 0.2, 0.3), (2.0, -1.8, 0.3))  # [m]
 BODY_RADIUS = 0.3  # of the arms with their rotors [m]
-BOW = 1.0  # how far the guess passes beside the straight line [m]
+BOW = 1.0  # largest distance of the guess from the straight line [m]
 
 
 def build(
@@ -40,16 +40,16 @@ def build(
 ) -> ProblemCase:
     """minimise Σ dt ½ (|u - m g / 4|² + 1e-1 |(v, ω)|²), from hovering to hovering between pillars, on SE(3).
 
-    Each thrust is within 0 and `thrust`, of which 2.45 N hover. The centre stays 0.3 m, the size of the body, and
-    `margin` away from the pillars, and the last state is hard. Symplectic Euler steps. The guess passes beside the
-    pillars; from hovering at the start SolverSQP ends at the same optimum, and IPOPT inside of a pillar.
+    Each thrust is between 0 and `thrust`; hovering takes 2.45 N. The centre stays 0.3 m, the radius of the body, plus
+    `margin` away from the pillars. The final state is a hard constraint. The integrator is symplectic Euler. The guess
+    passes beside the pillars. From hovering at the start, SolverSQP finds the same optimum, and IPOPT ends inside a
+    pillar.
 
     Args:
         T: Number of knots [-].
         dt: Time step [s].
         pillars: Rows (x, y, radius), shape (n, 3) [m].
-        margin: Distance of the body from pillars at the knots, >= 0; between them the way is a chord, see the report
-            [m].
+        margin: Distance of the body from pillars at the knots, >= 0 [m]; the report has the distance between knots.
         thrust: Largest thrust of a rotor, > 0 [N].
     """
     state, most = state_of_quadrotor(), check_positive("thrust", thrust, unit="N")
@@ -60,10 +60,10 @@ def build(
     rows = ConstraintStack(state).add("rotors", ResidualModelControl(state), lower=0.0, upper=most)
     if len(bodies):
         rows.add("pillars", ResidualModelObstacleDistance(state, bodies, size))
-    node = IntegratedActionModelEuler(DifferentialActionModelQuadrotor(costs, constraints=rows), dt=dt)
+    knot = IntegratedActionModelEuler(DifferentialActionModelQuadrotor(costs, constraints=rows), dt=dt)
     count = check_count("T", T, least=1)
     return FAMILY.case(
-        problem=ShootingProblem(hovering(START), [node] * count, ends_at(state, hovering(GOAL))),
+        problem=ShootingProblem(hovering(START), [knot] * count, ends_at(state, hovering(GOAL))),
         xs=bow(count),
         solver=SolverSQP,
         report=functools.partial(report, bodies),
@@ -72,14 +72,14 @@ def build(
 
 
 def bow(T: int) -> Reals:
-    """States (T + 1, 13) of a guess: at rest and level along a bow from the start to the goal."""
+    """Guess of the states (T + 1, 13): at rest and level along a bow from start to goal."""
     part = np.linspace(0.0, 1.0, T + 1)[:, None]
     way = (1 - part) * START + part * GOAL - BOW * np.sin(np.pi * part) * np.array([0.0, 1.0, 0.0])
     return np.array([hovering(position) for position in way])
 
 
 def report(pillars: Reals, solution: Solution) -> dict[str, str]:
-    """Distance from the goal, thrusts, and the distance of the body from pillars between knots."""
+    """Distance from the goal, thrusts, and distance of the body from pillars between knots."""
     us, words = solution.us, {"distance": f"{1e3 * np.linalg.norm(solution.xs[-1, :3] - GOAL):.2g} mm"}
     words["thrusts"] = f"{us.min():.4g} ... {us.max():.4g} N"
     if len(pillars):

@@ -1,6 +1,6 @@
-"""Robots with four feet walk, trot, pace, bound and jump; some also exactly as in Crocoddyl.
+"""Quadrupeds walk, trot, pace, bound and jump; for some there are also Crocoddyl's exact problems.
 
-Source of Crocoddyl's: its example quadrupedal_gaits (ANYmal) and its benchmark of gaits (HyQ).
+Source of Crocoddyl's problems: its example quadrupedal_gaits (ANYmal) and its benchmark of gaits (HyQ).
 """
 
 from __future__ import annotations

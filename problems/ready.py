@@ -1,4 +1,4 @@
-"""Families of ready problems by name: the functions that `trajopt.problems` exports."""
+"""Ready problems by name: the functions that `trajopt.problems` exports."""
 
 from __future__ import annotations
 

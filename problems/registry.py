@@ -13,11 +13,11 @@ from trajopt.robots import Robot
 
 
 class Registry(Generic[Case]):
-    """Families of one kind by name. A family's module is imported when the family is first used.
+    """Families of one kind, by name. The module of a family is imported at its first use.
 
     Args:
-        kind: Their kind, for messages.
-        modules: The module of each family by its name; it holds the family as `FAMILY`, or several as `FAMILIES`.
+        kind: Kind of the families, for messages.
+        modules: Module of each family, by name; it contains the family as `FAMILY`, or several as `FAMILIES`.
     """
 
     def __init__(self, kind: str, modules: Mapping[str, str]) -> None:
@@ -28,10 +28,10 @@ class Registry(Generic[Case]):
         return sorted(self._modules)
 
     def describe(self, name: str) -> ProblemInfo:
-        """Description of a family, its robots, and its options with their defaults; loads no robot.
+        """Describes a family, its robots, and its options with their defaults, without loading a robot.
 
         Raises:
-            UnknownNameError: There is no such family; the message lists the known ones.
+            UnknownNameError: There is no family of this name; the message lists the known ones.
         """
         return self._family(name).info()
 
@@ -40,13 +40,13 @@ class Registry(Generic[Case]):
 
         Args:
             name: Name of the family, one of `names()`.
-            robot: One of the robots of the family, by default the first of them; where `any_robot` says so, another
-                name, the path of a file or a Robot; None for a family with a model of its own.
+            robot: Name of one of the family's robots; by default the first. If `any_robot` is True, also another name,
+                the path of a file or a Robot. None for a family with its own model.
             **options: Options of the family, see `describe(name).options`.
 
         Raises:
-            UnknownNameError: There is no such family, robot or option; the message lists the known ones.
-            InvalidArgumentError: An option has a wrong value, or a robot is given to a family with a model of its own.
+            UnknownNameError: There is no family, robot or option of this name; the message lists the known ones.
+            InvalidArgumentError: An option has a wrong value, or `robot` is not None for a family with its own model.
             MissingDependencyError: The robot needs a package that is not installed.
         """
         return self._family(name).load(robot, options)

@@ -1,4 +1,4 @@
-"""Models whose cost is that of the knots alone, as benchmarks of trajectory optimization state it."""
+"""Models whose cost is evaluated at the knots only, as in benchmarks of trajectory optimization."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from trajopt.types import Reals
 
 
 class ActionModelRungeKutta(ActionModelDiscrete):
-    """ẋ = rate(x, u) by one Runge-Kutta step of order 4, u held; cost dt ½ (w |x - goal|² + w_u |u|²) at the knot.
+    """One Runge-Kutta step of order 4 of ẋ = rate(x, u) with constant u; cost dt ½ (w |x - goal|² + w_u |u|²).
 
-    The cost is that of the knot, where `IntegratedActionModelRK4` integrates it over the step. Nothing is paid at the
-    end.
+    The cost is evaluated at the knot, whereas `IntegratedActionModelRK4` integrates it over the step. There is no
+    terminal cost.
 
     Args:
         nu: Number of controls [-].
-        constraints: What holds at a knot; its state is that of the model, a vector.
-        dt: Time step, > 0 [s]. Run-time parameter.
-        goal: Where the state is to be (nx,). Run-time parameter.
-        weight: w, >= 0 [cost/s per squared unit]. Run-time parameter.
-        effort: w_u, > 0 [cost/s per squared unit]. Run-time parameter.
+        constraints: Constraints of the knot; their state, a vector, is that of the model.
+        dt: Time step, > 0 [s]. Run-time parameter `dt`.
+        goal: Goal of the state (nx,). Run-time parameter `goal`.
+        weight: Weight w of the state, >= 0 [cost/s per squared unit]. Run-time parameter `weight`.
+        effort: Weight w_u of the controls, > 0 [cost/s per squared unit]. Run-time parameter `effort`.
         names: Further arguments of ActionModelExpression: limits, names and units of the controls.
     """
 
@@ -55,7 +55,7 @@ class ActionModelRungeKutta(ActionModelDiscrete):
 
     @abstractmethod
     def rate(self, x: SX, u: SX) -> SX:
-        """ẋ (nx,) of a state (nx,) and a control (nu,)."""
+        """Rate ẋ (nx,) of a state (nx,) and a control (nu,)."""
 
     def next_state(self, x: SX, u: SX) -> SX:
         method = RungeKutta(Tableau.CLASSICAL, self.state, self.dt, curved=False)
@@ -70,6 +70,6 @@ class ActionModelRungeKutta(ActionModelDiscrete):
 
 
 def ends_at(state: StateAbstract, goal: Reals) -> ActionModelTerminal:
-    """An end without a cost at which the state is `goal` (nx,)."""
+    """Terminal model without a cost, with the constraint that the state is `goal` (nx,)."""
     last = ConstraintStack(state).add("goal", ResidualModelState(state, goal), equals=0.0)
     return ActionModelTerminal(CostStack(state), constraints=last)

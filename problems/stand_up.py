@@ -1,4 +1,4 @@
-"""A quadruped stands up from its belly; which feet push, and when, is found by the solver."""
+"""A quadruped stands up from its belly; the solver finds when each foot pushes."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ from trajopt.types import Reals
 
 BASE = 6  # velocities of the base [-]
 STRENGTH = 1e7  # of the ground [N/m³]
-MOMENT = 3.752106570594339  # mass times height of the base of the small quadruped where it stands [kg m]
-GAINS = (30.0, 1.0)  # joints keep folded with them while the small quadruped sinks into the ground [N m/rad, N m s/rad]
+MOMENT = 3.752106570594339  # mass of the small quadruped times its standing height [kg m]
+GAINS = (30.0, 1.0)  # keep the small quadruped's joints folded while it sinks into the ground [N m/rad, N m s/rad]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Body:
-    """Spheres of a quadruped, and how it lies and stands.
+    """Spheres of a quadruped, and its lying and standing postures.
 
     Attributes:
-        legs: Names of the legs as its joints and frames have them: front left, front right, hind left, hind right.
+        legs: Names of the legs in joints and frames: front left, front right, hind left, hind right.
         joints: Names of hip, thigh and knee joints, with {} for the leg.
         knee: Frame of the knees, with {} for the leg.
-        radii: Of the spheres at feet, knees and belly [m].
-        belly: Place of a sphere at the belly, front left, of four (3,) [m].
-        lying: Angles of hip, thigh and knee of the front left leg when it lies [rad].
-        standing: The same when it stands [rad].
+        radii: Radii of the spheres at feet, knees and belly [m].
+        belly: Position of the front left one of four spheres at the belly (3,) [m].
+        lying: Angles of hip, thigh and knee of the front left leg when lying [rad].
+        standing: The same angles when standing [rad].
         mirrored: Whether hind legs bend the other way.
-        torque: Usual limit of all joints; None for those of its motors [N m].
-        rotor: Inertia of the rotors at each joint, which descriptions of robots leave out [kg m²].
+        torque: Default torque limit of all joints [N m]; None for that of its motors.
+        rotor: Inertia of the rotors at each joint [kg m²]; robots' files omit it.
     """
 
     legs: tuple[str, ...]
@@ -99,7 +99,7 @@ BODIES = {
         rotor=1e-3,
     ),
 }
-"""Quadrupeds by name; the URDF of Solo12 has no torque limit, its motors give 2.7 N m."""
+"""Quadrupeds by name; the URDF of Solo12 has no torque limits, its motors have 2.7 N m."""
 
 
 def build(
@@ -114,26 +114,28 @@ def build(
     """minimise ∫ ½ (|W (x ⊖ x₁)|² + 0.03 |u / s|²) dt + ½ |W' (x ⊖ x₁)|² at the end, where x₁ stands at rest.
 
     W² = (30, 10, 1; 1, 0.3), W'² = (100, 100, 10; 1, 0.1) for position and rotation of the base and joints, velocities
-    of the base and of the joints; s is mass times height in x₁, 1 for the small quadruped. It starts where it lies at
-    rest with folded legs; the guess stays there without any torque. Feet, knees and four points of the belly are
-    spheres on ground of 1e7 N/m³, friction 0.7. With limits steps are linear, 39 iterations of the small quadruped;
-    rollouts of the program's policy take 228 or more: the robot falls where torques are cut.
+    of the base and of the joints. The scale s is mass times height in x₁, relative to the small quadruped. The robot
+    starts at rest on its belly with folded legs; the initial guess stays there without torque. Feet, knees and four
+    points of the belly are spheres on ground of 1e7 N/m³ with friction 0.7.
+
+    With limits, steps are linear and take 39 iterations for the small quadruped. Rollouts with feedback take 228 or
+    more, because the robot falls where torques are clipped.
 
     Args:
         robot: A quadruped.
         T: Number of knots [-].
         dt: Time step [s].
-        v_tol: Speed at which a resting contact may creep; the barrier weight is m g v_tol [m/s].
-        limits: Whether torques are limited, which SolverSQP keeps.
-        torque: The limit of all joints, > 0, only with `limits`; by default 4 N m of the small quadruped, and the
-            motors' of others [N m].
+        v_tol: Speed at which a resting contact may creep [m/s]; the barrier weight is m g v_tol.
+        limits: Whether torques have hard limits, for SolverSQP.
+        torque: Torque limit of all joints, > 0, only with `limits` [N m]; by default 4 N m for the small quadruped,
+            and that of the motors for others.
     """
     count, step = check_count("T", T, least=2), check_positive("dt", dt, unit="s")
     body, quadruped = BODIES[robot], load_robot(robot)
     limit = body.torque if torque is None else check_positive("torque", torque, unit="N m")
     if torque is not None and not check_flag("limits", limits):
         raise InvalidArgumentError(
-            f"torque: expected None without limits, got {torque!r}; write limits=True (--limits) too"
+            f"torque: expected None without limits, got {torque!r}; also pass limits=True (--limits)"
         )
     quadruped = with_motors(quadruped, body.rotor, limit if check_flag("limits", limits) else None)
     state = StateMultibody(quadruped)
@@ -160,7 +162,7 @@ def build(
 
 
 def with_motors(robot: Robot, rotor: float, torque: float | None = None) -> Robot:
-    """The robot with rotors of this inertia at all joints [kg m²], and this torque limit if there is one [N m]."""
+    """Robot with rotors of this inertia at all joints [kg m²], and with this torque limit unless it is None [N m]."""
     model = robot.model.copy()
     joints = model.nv - BASE
     model.armature = np.r_[np.zeros(BASE), np.full(joints, rotor)]
@@ -179,14 +181,14 @@ def spheres(robot: Robot, body: Body) -> list[MDPContact]:
     """Contacts of feet, knees and belly with the ground z = 0."""
     foot, knee, belly = body.radii
     frames = legged_robot(robot.name).feet
-    found = [MDPContact(frame, radius=foot, strength=STRENGTH, name=f"foot_{i}") for i, frame in enumerate(frames)]
+    contacts = [MDPContact(frame, radius=foot, strength=STRENGTH, name=f"foot_{i}") for i, frame in enumerate(frames)]
     knees = [body.knee.format(leg) for leg in body.legs]
-    found += [MDPContact(frame, radius=knee, strength=STRENGTH, name=f"knee_{i}") for i, frame in enumerate(knees)]
+    contacts += [MDPContact(frame, radius=knee, strength=STRENGTH, name=f"knee_{i}") for i, frame in enumerate(knees)]
     for i, signs in enumerate(((1, 1, 1), (1, -1, 1), (-1, 1, 1), (-1, -1, 1))):
         place = np.multiply(signs, body.belly)
         name = robot.model.frames[_root_frame(robot)].name
-        found.append(MDPContact(name, place, belly, strength=STRENGTH, name=f"belly_{i}"))
-    return found
+        contacts.append(MDPContact(name, place, belly, strength=STRENGTH, name=f"belly_{i}"))
+    return contacts
 
 
 def _root_frame(robot: Robot) -> int:
@@ -195,7 +197,7 @@ def _root_frame(robot: Robot) -> int:
 
 
 def posture(robot: Robot, body: Body, angles: tuple[float, float, float]) -> Reals:
-    """Configuration (nq,) with these angles of the front left leg, its lowest sphere at z = 0."""
+    """Configuration (nq,) for angles of the front left leg, with the lowest sphere at z = 0."""
     model, q = robot.model, pin.neutral(robot.model)
     for i, leg in enumerate(body.legs):
         side, end = (-1.0) ** i, -1.0 if body.mirrored and i >= 2 else 1.0
@@ -208,7 +210,7 @@ def posture(robot: Robot, body: Body, angles: tuple[float, float, float]) -> Rea
 
 
 def lying(simulator: Simulator, q: Reals, gains: tuple[float, float]) -> Reals:
-    """State (nx,) at rest into which a configuration sinks while its joints are held."""
+    """State (nx,) at rest after a configuration has sunk into the ground, with its joints held by a PD controller."""
     held = simulator.copy()
     held.set_PD_controller(*gains, q)
     state = simulator.state
@@ -217,21 +219,21 @@ def lying(simulator: Simulator, q: Reals, gains: tuple[float, float]) -> Reals:
 
 
 def _costs(state: StateMultibody, goal: Reals, weights: tuple[float, ...]) -> CostStack:
-    """½ |W (x ⊖ goal)|², W² of position, rotation, joints, and velocities of base and joints."""
+    """Cost ½ |W (x ⊖ goal)|², with W² for position, rotation, joints, and velocities of base and joints."""
     spread = np.repeat(weights, (3, 3, state.nv - BASE, BASE, state.nv - BASE))
     activation = ActivationModelWeightedQuad(spread)
     return CostStack(state).add("posture", ResidualModelState(state, goal), weight=1.0, activation=activation)
 
 
 def report(goal: Reals, feet: tuple[str, ...], radius: float, solution: Solution) -> dict[str, str]:
-    """Height of the base, when the belly leaves the ground, how deep feet sink into it, and the largest torque."""
+    """Height of the base, time at which the belly leaves the ground, penetration of the feet, and largest torque."""
     forces, times, heights = solution.contact_forces(), solution.times, solution.xs[:, 2]
     assert times is not None
     belly = np.any([f[:, 2] > 1.0 for name, f in forces.items() if name.startswith("belly")], axis=0)
     last = int(np.max(np.flatnonzero(belly), initial=-1)) + 1
     depth = radius - min(solution.frame_path(foot)[:, 2].min() for foot in feet)
     return {
-        "height": f"from {heights[0]:.3f} to {heights[-1]:.3f} m, asked for {goal[2]:.3f} m",
+        "height": f"from {heights[0]:.3f} to {heights[-1]:.3f} m (goal {goal[2]:.3f} m)",
         "belly": f"off the ground from {times[last]:.2f} s on",
         "feet": f"sink by {1e3 * max(depth, 0.0):.0f} mm at most (soft contacts)",
         "torque": f"at most {np.abs(solution.us).max():.3g} N m",
@@ -240,7 +242,7 @@ def report(goal: Reals, feet: tuple[str, ...], radius: float, solution: Solution
 
 FAMILY = Family(
     name="stand-up",
-    description="A quadruped stands up from its belly, by contacts that the simulator finds.",
+    description="A quadruped stands up from its belly; the simulator finds the contacts.",
     build=build,
     robots=tuple(BODIES),
     reference_cost=5.778500106,

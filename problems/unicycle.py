@@ -24,8 +24,8 @@ def build(
 
     Args:
         T: Number of knots [-].
-        start: First state (3,) [m, m, rad].
-        weights: (w₀, w₁) [√cost per unit].
+        start: Initial state (3,) [m, m, rad].
+        weights: Weights (w₀, w₁) of state and control [√cost per unit].
         dt: Time step [s].
 
     Source: Crocoddyl's first notebook.
@@ -40,7 +40,7 @@ def build(
 
 
 def report(solution: Solution) -> dict[str, str]:
-    """Distance of the unicycle from the origin at the end."""
+    """Final distance of the unicycle from the origin."""
     x, y, angle = solution.xs[-1]
     return {"distance": f"{np.hypot(x, y):.3g} m", "heading": f"{np.degrees(angle):.3g} deg"}
 

@@ -23,13 +23,13 @@ def upright_cost(
 ) -> tuple[ResidualModelAbstract, ActivationModelAbstract]:
     """Residual and activation of G(x) = Σ_angles wᵢ (1 - cos xᵢ) + Σ_others ½ wᵢ xᵢ² [cost].
 
-    With "gauss-newton" it is ½ Σ w r² of r = (sin xᵢ, 1 - cos xᵢ, others), whose Hessian is w for an angle. With
-    "exact" the Hessian is w cos xᵢ, negative beyond 90 degrees. From hanging, Gauss-Newton converges in fewer
-    iterations (double pendulum: 79 instead of 119).
+    "gauss-newton" uses ½ Σ w r² of r = (sin xᵢ, 1 - cos xᵢ, others), whose Hessian is w for an angle. "exact" uses the
+    Hessian w cos xᵢ, which is negative beyond 90 degrees. From hanging, Gauss-Newton needs fewer iterations (double
+    pendulum: 79 instead of 119).
 
     Args:
         state: A vector space.
-        weights: Weights w, one per coordinate [cost, or cost / unit²].
+        weights: Weights w, one for each coordinate [cost, or cost / unit²].
         angles: Indices of the coordinates that are angles from upright [rad].
         hessian: One of `HESSIANS`.
     """
@@ -47,7 +47,7 @@ def upright_cost(
 
 
 class ActivationModelUpright(ActivationModelAbstract):
-    """a(r) = Σ_angles wᵢ (1 - cos rᵢ) + Σ_others ½ wᵢ rᵢ² [cost], with its exact Hessian.
+    """Activation a(r) = Σ_angles wᵢ (1 - cos rᵢ) + Σ_others ½ wᵢ rᵢ² [cost], with its exact Hessian.
 
     Args:
         weights: Weights w, >= 0, shape (nr,) [cost, or cost / unit²]. Run-time parameter `weights`.
@@ -68,7 +68,7 @@ class ActivationModelUpright(ActivationModelAbstract):
     def check_size(self, nr: int) -> None:
         if nr != self.size:
             raise InvalidArgumentError(
-                f"weights: expected one weight for each of the {nr} elements of the residual, got {self.size}"
+                f"weights: expected {nr} weights, one for each element of the residual, got {self.size}"
             )
 
     def value(self, r: SX) -> SX:

@@ -1,4 +1,4 @@
-"""A quadruped walks; which foot lifts, when, and where it lands is found by the solver."""
+"""A quadruped walks; the solver finds when each foot lifts and where it lands."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from trajopt.types import Reals
 ROBOT, ROTOR, SOLE = "small-quadruped", 0.01, 0.02  # inertia at each joint [kg m²]; radius of the feet [m]
 STRENGTH, FRICTION = 1e8, 0.8  # of the ground [N/m³], [-]
 CLOSE = 0.005  # height h₀ at which the weight of a foot's speed is 1/e [m]
-STAGES, STAGE = (1.0, 10.0, 100.0), 100  # weights of slip on the way to the guess, and iterations of each
-LOADED, LIFT = 2.0, 0.01  # a foot with a larger vertical force carries [N]; a step lifts it higher than this [m]
-HELD = (0.8, 0.01)  # gains of the joints while feet sink into the ground, times m g 0.3 m [1/rad, s/rad]
-KICK, ITERATIONS = 1.0, 800  # change of the random torques from knot to knot [N m]; of the solve at most [-]
+STAGES, STAGE = (1.0, 10.0, 100.0), 100  # weights of slip in the stages of the guess, and iterations of each
+LOADED, LIFT = 2.0, 0.01  # smallest vertical force of a loaded foot [N], smallest height of a step [m]
+HELD = (0.8, 0.01)  # gains of the joints while feet sink into the ground, divided by m g 0.3 m [1/rad, s/rad]
+KICK, ITERATIONS = 1.0, 800  # change of the random torques between knots [N m], largest number of iterations [-]
 
 
 def build(
@@ -41,22 +41,22 @@ def build(
     """minimise ∫ ½ (|W (x ⊖ x_r)|² + 0.05 |u|² + slip Σ_feet |(v_x, v_y)|² e^(-h/h₀)) dt + ½ |W' (x ⊖ x₁)|² at the end.
 
     x₁ stands at rest, `distance` ahead of the start x₀; x_r is x₁ with the mean speed. v and h are velocity and height
-    of a foot, h₀ = 5 mm: feet that are close to the ground are to be slow. W² = (0, 10, 100, 30, 1; 30, 10, 0.3) for x,
-    y, z, rotation of the base, joints, and velocities along x, of the rest of the base, of joints, W'² = (3000, 100,
-    100, 100, 100; 30, 30, 3). Torques stay within the motors' limits. Feet are spheres on ground of 1e8 N/m³, friction
+    of a foot, and h₀ = 5 mm, so feet close to the ground must be slow. W² = (0, 10, 100, 30, 1; 30, 10, 0.3) for x, y,
+    z, rotation of the base, joints, and velocities along x, of the rest of the base, of joints, W'² = (3000, 100, 100,
+    100, 100; 30, 30, 3). Torques stay within the motors' limits. Feet are spheres on ground of 1e8 N/m³ with friction
     0.8; each joint has a rotor of 0.01 kg m².
 
-    Nothing says which foot lifts, when, or where it lands. From standing still under small random torques, 100
-    iterations each with slip = 1, 10 and 100 lead to the guess: the robot slides at first, then lifts its feet. Most
-    seeds lead to walks that differ in their order of feet; not all of them survive a replay in smaller steps. The solve
-    does not converge to its tolerance: it ends after 800 iterations, and the motion is judged by its report.
+    The problem does not prescribe which foot lifts, when, or where it lands. The guess comes from 100 iterations each
+    with slip = 1, 10 and 100, from standing with small random torques: the robot slides at first, then lifts its feet.
+    Most seeds lead to walks with different orders of feet, and not all survive a replay in smaller steps. The solve
+    does not converge to its tolerance. It ends after 800 iterations, and its report evaluates the motion.
 
     Args:
         T: Number of knots [-].
         dt: Time step [s].
-        distance: How far it is to walk [m].
-        slip: Weight of the speed of feet that are close to the ground [s/m²].
-        v_tol: Speed at which a resting contact may creep; the barrier weight is m g v_tol [m/s].
+        distance: Distance to walk [m].
+        slip: Weight of the speed of feet close to the ground [s/m²].
+        v_tol: Speed at which a resting contact may creep [m/s]; the barrier weight is m g v_tol.
         seed: Seed of the random torques [-].
     """
     count, step = check_count("T", T, least=2), check_positive("dt", dt, unit="s")
@@ -91,7 +91,7 @@ def build(
 
 
 def _costs(state: StateMultibody, goal: Reals, weights: tuple[float, ...]) -> CostStack:
-    """½ |W (x ⊖ goal)|², W² of x, y, z, rotation, joints, and velocities along x, of the base, of joints."""
+    """Cost ½ |W (x ⊖ goal)|²; W² is for x, y, z, rotation, joints, and velocities along x, of the base, of joints."""
     joints = state.nv - BASE
     spread = np.repeat(weights, (1, 1, 1, 3, joints, 1, BASE - 1, joints))
     activation = ActivationModelWeightedQuad(spread)
@@ -100,16 +100,16 @@ def _costs(state: StateMultibody, goal: Reals, weights: tuple[float, ...]) -> Co
 
 def slipping(feet: tuple[str, ...], x: SX, robot: RobotExpressions) -> SX:
     """Horizontal velocities of feet at height h, times e^(-h / (2 h₀)), shape (2 n,) [m/s]."""
-    found = []
+    velocities = []
     for foot in feet:
         _, place = robot.frame_placement(foot)
         velocity = robot.frame_velocity(foot, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
-        found.append(velocity[:2] * ca.exp((SOLE - place[2]) / (2 * CLOSE)))
-    return SX(ca.vertcat(*found))
+        velocities.append(velocity[:2] * ca.exp((SOLE - place[2]) / (2 * CLOSE)))
+    return SX(ca.vertcat(*velocities))
 
 
 def _guess(problem: ShootingProblem, held: Reals, seed: int) -> dict[str, Reals]:
-    """Guess of a case, from standing under the torques `held` (nu,) and small random ones [N m]."""
+    """Guess of a case, from standing with the torques `held` (nu,) plus small random ones [N m]."""
     noise = np.random.default_rng(seed).normal(size=(problem.T, held.size))
     us = np.empty_like(noise)
     wandering = np.zeros(held.size)
@@ -118,13 +118,13 @@ def _guess(problem: ShootingProblem, held: Reals, seed: int) -> dict[str, Reals]
         us[t] = held + wandering
     weight = problem.get_parameter("slip.weight")
     solver = SolverBoxFDDP(problem, BoxFDDPOptions(max_iterations=STAGE))
-    *_, found = continuation(solver, "slip.weight", STAGES, np.tile(problem.x0, (problem.T + 1, 1)), us)
+    *_, solution = continuation(solver, "slip.weight", STAGES, np.tile(problem.x0, (problem.T + 1, 1)), us)
     problem.set_parameter("slip.weight", weight)
-    return {"xs": found.xs, "us": found.us}
+    return {"xs": solution.xs, "us": solution.us}
 
 
 def report(feet: tuple[str, ...], solution: Solution) -> dict[str, str]:
-    """Distance, steps and clearance of the feet, slip of feet that carry, the largest torque, and what counts."""
+    """Distance, steps and clearance of the feet, slip of loaded feet, largest torque, and criterion of the result."""
     xs, times = solution.xs, solution.times
     assert times is not None
     heights = [solution.frame_path(foot)[:, 2].max() - SOLE for foot in feet]
@@ -142,7 +142,7 @@ def report(feet: tuple[str, ...], solution: Solution) -> dict[str, str]:
 
 
 def steps(solution: Solution, foot: str) -> tuple[int, float]:
-    """Number of steps of a foot that lift it by 1 cm, and the farthest that it slips while it carries [m]."""
+    """Number of steps that lift a foot by 1 cm, and the largest slip of the foot while it is loaded [m]."""
     carries = solution.contact_forces()[foot][:, 2] > LOADED
     path = solution.frame_path(foot)[: len(carries) + 1]
     edges = np.flatnonzero(np.diff(np.r_[False, carries, False]))
@@ -153,7 +153,7 @@ def steps(solution: Solution, foot: str) -> tuple[int, float]:
 
 FAMILY = Family(
     name="walk-freely",
-    description="A quadruped walks, by contacts that the simulator finds; ends at max_iterations, judged by motion.",
+    description="A quadruped walks with contacts from the simulator; it ends at max_iterations, so judge the motion.",
     build=build,
     reference_source=TRAJOPT,
 )

@@ -1,10 +1,10 @@
-"""Closed loops that are ready to run: a controller, a plant, disturbances, and a report of what matters.
+"""Ready closed loops: a controller, a plant, disturbances, and a report.
 
     case = trajopt.problems.mpc.load("cart-pole-balance")
     log = case.simulate()
     print(case.report(log))
 
-Importing this package builds nothing and loads no robot; a closed loop is imported when it is first used.
+Importing this package builds nothing and loads no robot; a closed loop is imported at its first use.
 """
 
 from __future__ import annotations

@@ -32,12 +32,12 @@ FRAME = "panda_hand_tcp"
 FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
 START = (0.0, -0.8, 0.0, -2.4, 0.0, 1.6, 0.8)  # [rad]
 RATES, SWINGS = np.array([2.0, 2.0, 4.0]), np.array([0.05, 0.15, 0.1])  # of the target [rad/s], [m]
-PHASES, MIDDLE = np.array([-0.5 * np.pi, 0.0, 0.0]), np.array([0.05, 0.0, 0.0])  # so that it begins at its start
-JUMP, HASTE = np.array([0.1, 0.35, 0.0]), 0.1  # of the target [m], time that it takes [s]
+PHASES, MIDDLE = np.array([-0.5 * np.pi, 0.0, 0.0]), np.array([0.05, 0.0, 0.0])  # put the target at its start at t = 0
+JUMP, HASTE = np.array([0.1, 0.35, 0.0]), 0.1  # displacement of the target [m] and its duration [s]
 
 
 def arm(payload: float = 0.0) -> Robot:
-    """Panda without its fingers, 7 joints, with a mass in its hand [kg]."""
+    """Panda without fingers, 7 joints, with a mass in its hand [kg]."""
     robot = load_robot("panda").lock_joints(FINGERS)
     if payload == 0.0:
         return robot
@@ -48,7 +48,7 @@ def arm(payload: float = 0.0) -> Robot:
 
 
 def target(start: Reals, jump: float, times: npt.ArrayLike) -> Reals:
-    """Places of the target (..., 3) at times (...) [m]: a loop through `start`, later through a place beside it."""
+    """Positions of the target (..., 3) at times (...) [m]: a loop through `start`, which shifts at `jump`."""
     t = np.asarray(times, dtype=np.float64)[..., None]
     away = np.minimum(np.maximum((t - jump) / HASTE, 0.0), 1.0) * JUMP
     return np.asarray(start + MIDDLE + SWINGS * np.sin(RATES * t + PHASES) + away)
@@ -60,7 +60,7 @@ def references(place: Callable[[Reals], Reals], times: Reals) -> dict[str, Reals
 
 
 def horizon(robot: Robot, *, N: int = 30, dt: float = 0.02) -> ShootingProblem:
-    """The problem of `build` for N knots, at rest at the start; the target is the parameter "hand.reference"."""
+    """Problem of `build` with N knots, at rest at the start; the target is the parameter "hand.reference"."""
     state = StateMultibody(robot)
     actuation, start = ActuationModelFull(state), state.at_rest(START)
     hand, weights = robot.placement(start[: robot.nq], FRAME)[:3, 3], np.repeat([0.1, 0.05], state.nv)
@@ -79,22 +79,22 @@ def horizon(robot: Robot, *, N: int = 30, dt: float = 0.02) -> ShootingProblem:
 def build(*, N: int = 30, dt: float = 0.02, period: float = 1e-3, payload: float = 0.0, jump: float = 5.0) -> MPCCase:
     """minimise ∫ ½ (1e3 |hand - target|² + 0.1 |q - q₀|² + 0.05 |v|² + 1e-4 |u - g(q)|²) dt, within the limits.
 
-    The target moves along a loop of 0.3 m x 0.2 m x 0.1 m in 3.1 s, and once it moves away by 0.36 m in 0.1 s, which
-    is faster than the joints can turn and which the controller sees N knots ahead. Torques are hard limits, positions
-    and velocities of the joints soft ones. The plant takes steps of 1 ms at most.
+    The target moves along a loop of 0.3 m x 0.2 m x 0.1 m in 3.1 s. Once it moves away by 0.36 m in 0.1 s, faster than
+    the joints can turn; the controller sees this N knots ahead. Torques are hard limits; positions and velocities of
+    the joints are soft limits. The plant takes steps of at most 1 ms.
 
     Args:
         N: Number of knots [-].
         dt: Time between knots [s].
         period: Time between measurements [s].
-        payload: Mass in the hand of the plant that the controller knows nothing of, >= 0 [kg].
+        payload: Mass in the hand of the plant, >= 0 [kg]; the controller does not know it.
         jump: Time at which the target moves away [s].
     """
     robot = arm()
     problem = horizon(robot, N=check_count("N", N, least=1), dt=check_positive("dt", dt, unit="s"))
     x0 = problem.x0.copy()
     place = functools.partial(target, robot.placement(x0[: robot.nq], FRAME)[:3, 3], float(jump))
-    options = mpc.MPCOptions(dt=check_period(period, problem), hessian="gauss-newton")  # the exact one: 0.1 ms a step
+    options = mpc.MPCOptions(dt=check_period(period, problem), hessian="gauss-newton")  # "exact" takes 0.1 ms more
     controller = mpc.MPCController(problem, options=options)
     controller.schedule(functools.partial(references, place))
     plant = None
@@ -114,7 +114,7 @@ def build(*, N: int = 30, dt: float = 0.02, period: float = 1e-3, payload: float
 
 
 def report(robot: Robot, place: Any, jump: float, log: Any) -> dict[str, str]:
-    """Distance of the hand from the target, and how near the joints come to their limits."""
+    """Distance of the hand from the target, and margins to the joint limits."""
     nq, model = robot.nq, robot.model
     hand = np.array([robot.placement(x[:nq], FRAME)[:3, 3] for x in log.xs])
     away = np.linalg.norm(hand - place(log.times), axis=1)

@@ -21,16 +21,16 @@ from trajopt.residuals import ResidualModelControl, ResidualModelState
 from trajopt.shooting import ShootingProblem
 from trajopt.types import Reals
 
-END = (20.0, 100.0, 10.0, 10.0)  # weights of the last state
+END = (20.0, 100.0, 10.0, 10.0)  # weights of the final state
 POLE_MASS, LENGTH = 0.2, 0.5  # [kg], [m]
 PUSHES = ((4.0, 0.1), (6.0, -0.15), (8.0, 0.15))  # time [s] and impulse on the pole's mass [N s]
-STOP = 0.04  # half of the height of the stops at the ends of the rail, in pictures [m]
-SLACK = (30.0, 3e3)  # prices of a cart beyond the rail [cost/m, cost/m²]
+STOP = 0.04  # half the height of the stops at the ends of the rail, in pictures [m]
+SLACK = (30.0, 3e3)  # weights of the cart's distance beyond the rail [cost/m, cost/m²]
 NEAR = np.radians(10.0)
 
 
 def horizon(*, N: int = 50, dt: float = 0.04, force: float = 8.0, rail: float = 0.6) -> ShootingProblem:
-    """Swing-up as in `cart-pole-limits`, with a cost of the last state in place of a constraint, and a rail."""
+    """Swing-up as in `cart-pole-limits`, with a terminal cost instead of a constraint, and a rail."""
     state = state_of_cart_pole()
 
     def limits() -> ConstraintStack:
@@ -56,17 +56,17 @@ def build(
     """minimise ∫ ½ (|x - goal|² + 1e-2 f²) dt + an end, |f| <= `force` hard, |y| <= `rail` soft, goal = (0, π, 0, 0).
 
     The pole hangs at first. A push p on the mass at the end of the upright pole changes its rate by -p / (m l). The
-    plant takes steps of 2 ms, and its pole is heavier than the controller thinks: 0.2 kg.
+    plant takes steps of 2 ms, and its pole has 0.2 kg, more than the controller's model.
 
-    The pushes by default are balanced while the cart stays on the rail, but for 0.3 mm in the swing-up. After 0.2 N s
-    the cart goes 0.18 m beyond the rail. 0.3 N s topple the pole: a step fails, and another swing-up follows.
+    With the default pushes, the cart stays on the rail, except for 0.3 mm in the swing-up. After 0.2 N s the cart goes
+    0.18 m beyond the rail. 0.3 N s topple the pole: a solve fails, and another swing-up follows.
 
     Args:
         N: Number of knots [-].
         dt: Time between knots [s].
         period: Time between measurements [s].
         force: Largest force, > 0 [N].
-        rail: The cart stays within this distance of the origin, > 0 [m].
+        rail: Largest distance of the cart from the origin, > 0 [m].
         pole_mass: Mass of the plant's pole, > 0 [kg].
         pushes: Rows (time [s], impulse on the pole's mass [N s]).
     """
@@ -92,7 +92,7 @@ def build(
 
 
 def report(pushes: Reals, rail: float, log: Any) -> dict[str, str]:
-    """When the pole is up, how long it takes after each push, the largest force, and how far the cart went."""
+    """Time at which the pole is up, recovery time after each push, largest force, and largest distance of the cart."""
     words, ends = {}, [*pushes[1:, 0], np.inf] if len(pushes) else []
     first = pushes[0, 0] if len(pushes) else np.inf
     words["swing-up"] = _settled(log, 0.0, first)
@@ -105,7 +105,7 @@ def report(pushes: Reals, rail: float, log: Any) -> dict[str, str]:
 
 
 def _settled(log: Any, start: float, end: float) -> str:
-    """Time from which the pole stays within 10 degrees of upright up to the next push, and how far it was away."""
+    """Time from which the pole stays within 10 degrees of upright until the next push, and its largest angle."""
     span = (log.times >= start) & (log.times < end)
     times, away = log.times[span], np.abs(log.xs[span, 1] % (2.0 * np.pi) - np.pi)
     last = np.flatnonzero(away > NEAR)

@@ -11,10 +11,10 @@ from trajopt.types import Reals
 
 
 def check_rows(argument: str, value: Any, columns: tuple[str, ...], *, least: int = 0) -> Reals:
-    """Rows of finite numbers, shape (n, number of columns); one row may stand alone, without a list around it.
+    """Returns rows of finite numbers, shape (n, number of columns); a single row needs no list around it.
 
     Raises:
-        InvalidArgumentError: They are none, or fewer than `least`.
+        InvalidArgumentError: The value does not consist of such rows, or there are fewer than `least`.
     """
     row, size = f"({', '.join(columns)})", len(columns)
     rows = as_numbers(argument, value, f"rows {row}")
@@ -23,7 +23,7 @@ def check_rows(argument: str, value: Any, columns: tuple[str, ...], *, least: in
     elif rows.shape == (size,):
         rows = rows.reshape(1, size)
     if rows.ndim != 2 or rows.shape[1] != size:
-        raise InvalidArgumentError(f"{argument}: expected rows {row}, got {shown(value)}; such as {_example(size)}")
+        raise InvalidArgumentError(f"{argument}: expected rows {row}, got {shown(value)}; for example {_example(size)}")
     if len(rows) < least:
         raise InvalidArgumentError(
             f"{argument}: expected at least {least} row{'s' * (least > 1)} {row}, got {len(rows)}"
@@ -36,7 +36,7 @@ def _example(size: int) -> str:
 
 
 def check_period(period: Any, problem: ShootingProblem) -> float:
-    """Time between measurements, at most the window of a problem [s]."""
+    """Returns the time between measurements [s]; raises InvalidArgumentError if it exceeds the window of a problem."""
     checked, times = check_positive("period", period, unit="s"), problem.times
     window = checked if times is None else float(times[-1])
     if checked > window * (1.0 + 1e-9):

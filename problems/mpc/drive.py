@@ -1,4 +1,4 @@
-"""A robot with two driven wheels follows a path among obstacles, one of which moves."""
+"""A robot with two driven wheels follows a path among fixed and moving obstacles."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from trajopt.robots.round_bodies import check_round
 from trajopt.shooting import ShootingProblem
 from trajopt.types import Reals
 
-LOOP, LAP = (2.0, 1.0), 16.0  # half of the length and width of the path [m], time of a round [s]
+LOOP, LAP = (2.0, 1.0), 16.0  # half the length and width of the path [m], duration of a lap [s]
 CIRCLES = ((1.35, 0.75, 0.2), (-1.6, -1.1, 0.25), (1.6, -0.7, 0.2))  # [m]
-CROSSING = (0.0, 0.5, 0.2)  # a circle that moves to and fro along x: its middle and radius [m]
-CROSSES, SHOWN = 6.0, 7  # its period [s], and how many of its places pictures show in half of it [-]
+CROSSING = (0.0, 0.5, 0.2)  # centre and radius of a circle that moves to and fro along x [m]
+CROSSES, SHOWN = 6.0, 7  # its period [s], and number of its positions in pictures during half of it [-]
 BODY_RADIUS, TRACK, RADIUS = 0.2, 0.4, 0.1  # of the body, between the wheels, of a wheel [m]
-WEIGHTS = (10.0, 10.0, 0.0, RADIUS**2, RADIUS**2)  # of speeds of the wheels along the ground: 1
+WEIGHTS = (10.0, 10.0, 0.0, RADIUS**2, RADIUS**2)  # the weight of wheel speeds along the ground is 1
 
 
 def path(times: npt.ArrayLike) -> Reals:
@@ -50,10 +50,10 @@ def wheels_along(times: npt.ArrayLike, track: float = TRACK) -> Reals:
 
 
 class Surroundings:
-    """Path and obstacles at any time.
+    """Path and obstacles as functions of time.
 
     Args:
-        circles: Rows (x, y, radius) of what stands (n, 3) [m].
+        circles: Rows (x, y, radius) of fixed obstacles (n, 3) [m].
         far: Distance that the centre of the body keeps from their edges [m].
     """
 
@@ -61,7 +61,7 @@ class Surroundings:
         self.circles, self.far = circles, far
 
     def at(self, times: Reals) -> Reals:
-        """Circles at times (n,), that which moves included (n, circles, 3) [m]."""
+        """All circles at times (n,), including the moving one (n, circles, 3) [m]."""
         rows = np.tile(np.vstack([self.circles, CROSSING]), (len(times), 1, 1))
         rows[:, -1, 0] += 1.2 * np.cos(2 * np.pi * times / CROSSES)
         return rows
@@ -82,7 +82,7 @@ def horizon(
     acceleration: float = 2.0,
     speed: float = 1.2,
 ) -> ShootingProblem:
-    """The problem of `build` for N knots, a body of a radius [m], and `count` circles; `Surroundings` moves them."""
+    """Problem of `build` with N knots, for a body of a radius [m] and `count` circles; `Surroundings` moves them."""
     state = state_of_wheels()
 
     def limits() -> ConstraintStack:
@@ -98,9 +98,9 @@ def horizon(
     most = acceleration / RADIUS  # [rad/s²]
     rows = limits().add("motors", ResidualModelControl(state), lower=-most, upper=most)
     model = DifferentialActionModelDiffDrive(running, constraints=rows, radius=RADIUS, half_track=TRACK / 2)
-    node = IntegratedActionModelRK4(model, dt)
+    knot = IntegratedActionModelRK4(model, dt)
     x0 = np.array([0.0, 0.0, np.arctan2(2 * LOOP[1], LOOP[0]), 0.0, 0.0])
-    return ShootingProblem(x0, [node] * N, ActionModelTerminal(costs(1.0), constraints=limits()))
+    return ShootingProblem(x0, [knot] * N, ActionModelTerminal(costs(1.0), constraints=limits()))
 
 
 def build(
@@ -116,11 +116,13 @@ def build(
 ) -> MPCCase:
     """minimise ∫ ½ (10 |p - p_ref|² + |(v_l, v_r) - v_ref|² + 0.05 |(a_l, a_r)|²) dt, |a| <= `acceleration` hard.
 
-    v and a are those of the wheels along the ground, r φ̇ and r φ̈ with r = 10 cm; the state has φ̇, the control is φ̈.
-    p_ref runs along a figure of eight, 4 m x 2 m, in 16 s, for which wheels turn as v_ref; without that the robot
-    drives backwards at times. The body, of radius 0.2 m, keeps `margin` from circles that lie on its way, and from one
-    that crosses it to and fro, whose motion the controller knows; wheels turn at `speed` at most: soft limits. The
-    plant takes Runge-Kutta steps of 10 ms, with another track than the controller's 0.4 m.
+    v and a are speeds and accelerations of the wheels along the ground, r φ̇ and r φ̈ with r = 10 cm; the state
+    contains φ̇, the control is φ̈. p_ref moves along a figure of eight, 4 m x 2 m, in 16 s, and v_ref are the wheel
+    speeds for it; without v_ref the robot sometimes drives backwards.
+
+    The body has radius 0.2 m. It keeps `margin` from circles on its way and from one that crosses it to and fro, whose
+    motion the controller knows. Wheels turn at most at `speed`. These are soft limits. The plant takes Runge-Kutta
+    steps of 10 ms, and its track differs from the controller's 0.4 m.
 
     Args:
         N: Number of knots [-].
@@ -128,7 +130,7 @@ def build(
         period: Time between measurements [s].
         acceleration: Largest acceleration of a wheel, > 0 [m/s²].
         speed: Largest speed of a wheel, > 0 [m/s].
-        circles: Rows (x, y, radius) of what stands in the way [m].
+        circles: Rows (x, y, radius) of fixed obstacles [m].
         margin: Distance of the body from circles, >= 0 [m].
         track: Distance between the wheels of the plant, > 0 [m].
     """
@@ -175,12 +177,13 @@ def clearance(around: Surroundings, log: Any) -> Reals:
 
 
 def report(around: Surroundings, speed: float, log: Any) -> dict[str, str]:
-    """Distance from obstacles and from the path, and how fast the wheels turn."""
+    """Distances from obstacles and from the path, and wheel speeds."""
     near = clearance(around, log).min(axis=0)
     away = np.linalg.norm(log.xs[:, :2] - path(log.times), axis=1)
     return {
-        "clearance": f"{1e3 * near[:-1].min(initial=np.inf):.3g} mm from what stands, {1e3 * near[-1]:.3g} mm from "
-        f"what moves, asked for {1e3 * (around.far - BODY_RADIUS):g} mm",
+        "clearance": f"{1e3 * near[:-1].min(initial=np.inf):.3g} mm from fixed obstacles, {1e3 * near[-1]:.3g} mm "
+        "from "
+        f"the moving one (margin {1e3 * (around.far - BODY_RADIUS):g} mm)",
         "distance": f"{1e3 * np.median(away):.3g} mm from the path in the median, {1e3 * away.max():.3g} mm at most",
         "wheels": f"{RADIUS * np.abs(log.xs[:, 3:]).max():.4g} m/s at most, the limit is {speed:g} m/s",
         "motors": f"{RADIUS * np.abs(log.us).max():.6g} m/s² at most",
@@ -189,7 +192,7 @@ def report(around: Surroundings, speed: float, log: Any) -> dict[str, str]:
 
 FAMILY = Family(
     name="drive-obstacles",
-    description="A robot with two driven wheels follows a path among obstacles, one of which moves.",
+    description="A robot with two driven wheels follows a path among fixed and moving obstacles.",
     build=build,
     reference_holds=True,
 )

@@ -1,4 +1,4 @@
-"""A robot with two driven wheels crosses a room of which it knows what its LIDAR sees."""
+"""A robot with two driven wheels crosses an unknown room with a LIDAR."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BOXES = ((3.2, 0.0, 3.6, 1.7), (4.2, 1.6, 4.9, 2.0), (6.4, 3.4, 6.8, 5.0))  # tw
 
 
 def room() -> OccupancyGrid:
-    """A room of 8 m x 5 m with walls, pillars and boxes, in cells of 5 cm."""
+    """Room of 8 m x 5 m with walls, pillars and boxes, in cells of 5 cm."""
     x, y = np.meshgrid(*(np.arange(CELL / 2, size, CELL) for size in SIZE))
     full = (x < CELL) | (x > SIZE[0] - CELL) | (y < CELL) | (y > SIZE[1] - CELL)
     for left, low, right, high in BOXES:
@@ -37,12 +37,12 @@ def room() -> OccupancyGrid:
 
 
 class ScanningPlant:
-    """Wheels that turn, and a LIDAR that scans where they have come to when asked: a plant (x, u, dt) -> x_next.
+    """Plant (x, u, dt) -> x_next of a robot with two driven wheels, with a LIDAR that scans at the current state.
 
     Args:
         grid: The surroundings.
         lidar: The LIDAR.
-        x0: First state (5,).
+        x0: Initial state (5,).
         track: Distance between the wheels [m].
         seed: Seed of the LIDAR's noise.
     """
@@ -57,12 +57,12 @@ class ScanningPlant:
         self.restart()
 
     def restart(self) -> None:
-        """Goes back to the first state, and to the noise that a run begins with."""
+        """Resets the state and the noise to those at the start of a run."""
         self._rng, self._x, self._scan = np.random.default_rng(self.seed), self._x0, None
 
     @property
     def scan(self) -> Scan:
-        """The scan at the present place."""
+        """Scan at the current pose."""
         if self._scan is None:
             self._scan = self.lidar.scan(self.grid, self._x[:3], seed=self._rng)
         return self._scan
@@ -74,12 +74,12 @@ class ScanningPlant:
 
 
 class Seen:
-    """Parameters of the knots: a point that moves from the start to the goal, and what the last scan saw.
+    """Parameters of the knots: a point that moves from start to goal, and the obstacles of the last scan.
 
     Args:
-        plant: What scans.
+        plant: Plant with the LIDAR.
         count: Number of circles.
-        radius: Their radius [m].
+        radius: Radius of the circles [m].
         speed: Speed of the point [m/s].
     """
 
@@ -91,7 +91,7 @@ class Seen:
         return self.plant.scan.obstacles(self.count, radius=self.radius)
 
     def __call__(self, times: Reals) -> dict[str, Reals]:
-        """Parameters of knots at times (n,) [s]; a run begins with those from 0 on."""
+        """Parameters of knots at times (n,) [s]; a new run starts with those from time 0."""
         if times[0] == 0.0:
             self.plant.restart()
         start, goal, n = np.array(START), np.array(GOAL), len(times)
@@ -115,24 +115,23 @@ def build(
     speed: float = 0.6,
     seed: int = 0,
 ) -> MPCCase:
-    """minimise ∫ ½ (10 |p - p_ref|² + |v - v_ref|² + 0.05 |a|²) dt among what a LIDAR has seen.
+    """minimise ∫ ½ (10 |p - p_ref|² + |v - v_ref|² + 0.05 |a|²) dt among the obstacles that a LIDAR measures.
 
-    v and a are those of the wheels along the ground, r φ̇ and r φ̈ with r = 10 cm.
-    p_ref moves straight to the goal, through what stands in the way. At each measurement a scan of the room gives
-    `count` circles of 5 cm, the nearest reading of each sector, from which the body of radius 0.2 m keeps `margin`:
-    soft constraints, whose places are numbers at run time. The plant's wheels are 2 cm farther apart than the
-    controller thinks.
+    v and a are speeds and accelerations of the wheels along the ground, r φ̇ and r φ̈ with r = 10 cm. p_ref moves
+    straight to the goal, through obstacles. At each measurement, a scan of the room gives `count` circles of 5 cm, one
+    at the nearest reading of each sector. The body of radius 0.2 m keeps `margin` from them: soft constraints whose
+    positions are run-time parameters. The plant's wheels are 2 cm farther apart than in the controller's model.
 
     Args:
         N: Number of knots [-].
         dt: Time between knots [s].
         period: Time between measurements [s].
         beams: Number of beams of the LIDAR [-].
-        reach: Largest distance that it reads, > 0 [m].
-        noise: Standard deviation of its readings, >= 0 [m].
-        count: Number of circles, at most that of the beams [-].
+        reach: Largest measurable distance of the LIDAR, > 0 [m].
+        noise: Standard deviation of the readings, >= 0 [m].
+        count: Number of circles, at most the number of beams [-].
         margin: Distance of the body from circles, >= 0 [m].
-        speed: Speed of p_ref, > 0, and half of the largest one of the wheels [m/s].
+        speed: Speed of p_ref, > 0 [m/s]; the speed limit of the wheels is twice as large.
         seed: Seed of the noise.
     """
     pace, gap = check_positive("speed", speed, unit="m/s"), check_non_negative("margin", margin, unit="m")
@@ -163,14 +162,14 @@ def build(
 
 
 def edges() -> tuple[Reals, ...]:
-    """Lines around the room, its boxes and its pillars, for pictures (n, 2) each [m]."""
+    """Outlines of the room, its boxes and its pillars for pictures, (n, 2) each [m]."""
     boxes = ((0.0, 0.0, *SIZE), *BOXES)
     corners = [np.array([(a, c), (b, c), (b, d), (a, d), (a, c)]) for a, c, b, d in boxes]
     return (*corners, *(outline(np.array(disc)) for disc in DISCS))
 
 
 def report(grid: OccupancyGrid, log: Any) -> dict[str, str]:
-    """Distance from walls, pillars and boxes by the true map, and from the goal at the end."""
+    """Distance from walls, pillars and boxes by the true map, and final distance from the goal."""
     away = np.linalg.norm(log.xs[-1, :2] - np.array(GOAL))
     return {
         "clearance": f"{1e3 * map_clearance(grid, log.xs):.3g} mm between body and room, by the map",
@@ -180,7 +179,7 @@ def report(grid: OccupancyGrid, log: Any) -> dict[str, str]:
 
 
 def map_clearance(grid: OccupancyGrid, xs: Reals) -> float:
-    """Smallest distance of the body from occupied cells along the chords of a path, by the grid [m]."""
+    """Smallest distance between the body and occupied cells along the chords of a path, by the grid [m]."""
     part = np.linspace(0.0, 1.0, 11)[:, None, None]
     points = ((1 - part) * xs[:-1, :2] + part * xs[1:, :2]).reshape(-1, 2)
     return float(grid.distance(points).min()) - BODY_RADIUS
@@ -188,7 +187,7 @@ def map_clearance(grid: OccupancyGrid, xs: Reals) -> float:
 
 FAMILY = Family(
     name="drive-scans",
-    description="A robot with two driven wheels crosses a room of which it knows what its LIDAR sees.",
+    description="A robot with two driven wheels crosses an unknown room with a LIDAR.",
     build=build,
     reference_holds=True,
 )

@@ -35,22 +35,22 @@ GATES = np.column_stack(
     [3.0 * np.sin(ANGLES), 3.0 - 3.0 * np.cos(ANGLES), HEIGHTS, ANGLES, 1.0 + 7.0 * ANGLES / (2.0 * np.pi)]
 )
 WEIGHTS = np.repeat([20.0, 1.0, 1.0, 0.1], 3)  # of place, turn, velocity and rates
-NEAR, OPENS = 0.1, 5.0  # time that a gate is as narrow as it is [s], and how fast it then opens [m/s]
+NEAR, OPENS = 0.1, 5.0  # time for which a gate has its true size [s], speed at which it then widens [m/s]
 GUSTS = ((2.2, 0.5, 0.0, 2.0), (5.0, 0.5, -2.0, 0.0))  # time [s], duration [s], force along x and y [N]
 
 
 def across(x: SX, gate: SX) -> SX:
-    """Distances from the middle of a gate (x, y, z, heading), to its left and up (2,) [m]."""
+    """Distances from the centre of a gate (x, y, z, heading), to its left and up (2,) [m]."""
     left = ca.cos(gate[3]) * (x[1] - gate[1]) - ca.sin(gate[3]) * (x[0] - gate[0])
     return SX(ca.vertcat(left, x[2] - gate[2]))
 
 
 class Course:
-    """Reference of the quadrotor and the gate that it passes, at any time.
+    """Reference of the quadrotor and the current gate, as functions of time.
 
     Args:
         gates: Rows (x, y, z, heading, time) [m, rad, s].
-        free: Half of the width and height of a gate that is left for the centre of the body [m].
+        free: Half the width and height of a gate that remain for the centre of the body [m].
     """
 
     def __init__(self, gates: Reals, free: float) -> None:
@@ -61,7 +61,7 @@ class Course:
         self._hovering = hovering(START)
 
     def place(self, times: Reals) -> Reals:
-        """Points on straight lines from gate to gate (n, 3) [m]."""
+        """Points on straight lines between gates (n, 3) [m]."""
         return np.column_stack([np.interp(times, self.times, column) for column in self.places.T])
 
     def __call__(self, times: Reals) -> Mapping[str, Reals]:
@@ -76,7 +76,7 @@ class Course:
 
 
 def horizon(*, N: int = 60, dt: float = 0.025, thrust: float = 5.0) -> ShootingProblem:
-    """The problem of `build` for N knots, hovering at the start; what moves is the parameters of `Course`."""
+    """Problem of `build` with N knots, hovering at the start; `Course` changes its parameters with time."""
     state = state_of_quadrotor()
 
     def gate() -> ConstraintStack:
@@ -89,12 +89,12 @@ def horizon(*, N: int = 60, dt: float = 0.025, thrust: float = 5.0) -> ShootingP
 
     running = costs(1.0).add("thrust", ResidualModelControl(state, [GRAVITY / 4] * 4), weight=0.1)
     rows = gate().add("rotors", ResidualModelControl(state), lower=0.0, upper=thrust)
-    node = IntegratedActionModelEuler(DifferentialActionModelQuadrotor(running, constraints=rows), dt=dt)
-    return ShootingProblem(hovering(START), [node] * N, ActionModelTerminal(costs(0.5), constraints=gate()))
+    knot = IntegratedActionModelEuler(DifferentialActionModelQuadrotor(running, constraints=rows), dt=dt)
+    return ShootingProblem(hovering(START), [knot] * N, ActionModelTerminal(costs(0.5), constraints=gate()))
 
 
 def gust(force: Reals, mass: float, t: float, x: Reals) -> Reals:
-    """Acceleration of the body by a force (3,) [N] in the world's axes, as a rate of the state (12,)."""
+    """Rate of the state (12,) that a force (3,) [N] in the world's axes adds to the body."""
     rate = np.zeros(12)
     rate[6:9] = pin.Quaternion(x[3:7]).matrix().T @ force / mass
     return rate
@@ -113,11 +113,11 @@ def build(
 ) -> MPCCase:
     """minimise ∫ ½ (20 |p - p_ref|² + |turn|² + |v|² + 0.1 |ω|² + 0.1 |u - m g / 4|²) dt, 0 <= u <= `thrust` hard.
 
-    p_ref runs along straight lines from gate to gate, at 2.5 m/s. For 0.1 s before and after the time of a gate the
-    centre of the body, whose radius is 0.3 m, stays so far inside of it that the body passes: a soft limit that opens
-    like a funnel before and after. Measurements come once a knot, so that successive plans have knots at the same
-    times; at twice that rate plans differ where limits bend, and thrusts chatter. The plant is a quadrotor of another
-    mass than the 1 kg that the controller knows, by Runge-Kutta steps of 5 ms, and gusts push it.
+    p_ref moves along straight lines between gates, at 2.5 m/s. For 0.1 s before and after the time of a gate, the
+    centre of the body, whose radius is 0.3 m, stays so far inside that the body passes. This soft limit widens like a
+    funnel before and after. There is one measurement for each knot, so that successive plans have knots at the same
+    times; at twice that rate, plans differ where limits bend, and thrusts chatter. The plant has another mass than the
+    controller's 1 kg, takes Runge-Kutta steps of 5 ms, and is pushed by gusts.
 
     Args:
         N: Number of knots [-].
@@ -157,18 +157,18 @@ def build(
 
 
 def outline(gate: Reals, half: float) -> Reals:
-    """Edge (5, 3) of the opening of a gate (x, y, z, heading, time), half as wide as high [m]."""
+    """Outline (5, 3) of the opening of a gate (x, y, z, heading, time), with half width and height `half` [m]."""
     left = np.array([-np.sin(gate[3]), np.cos(gate[3]), 0.0])
     corners = [(-half, -half), (half, -half), (half, half), (-half, half), (-half, -half)]
     return np.array([gate[:3] + aside * left + [0.0, 0.0, up] for aside, up in corners])
 
 
 def passed(course: Course, log: Any) -> list[tuple[float, float]]:
-    """Time at which the centre passes the plane of each gate, and its largest distance from the middle there.
+    """Time at which the centre passes the plane of each gate, and its distance from the gate's centre there.
 
-    The distance is the larger one of those to the side and up [m]. A gate that was not passed is NaN.
+    The distance is the larger one of those to the side and up [m]. It is NaN for a missed gate.
     """
-    found = []
+    passes = []
     for *middle, heading, time in course.gates:
         ahead, left = (
             np.array([np.cos(heading), np.sin(heading), 0.0]),
@@ -181,8 +181,8 @@ def passed(course: Course, log: Any) -> list[tuple[float, float]]:
                 part = -before / (after - before)
                 at = (1 - part) * a + part * b
                 best = ((1 - part) * t + part * s, max(abs(at @ left), abs(at[2])))
-        found.append(best)
-    return found
+        passes.append(best)
+    return passes
 
 
 def report(course: Course, log: Any) -> dict[str, str]:

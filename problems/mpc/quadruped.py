@@ -1,4 +1,4 @@
-"""A quadruped trots with commanded velocities and is pushed; torques and friction cones are hard."""
+"""A quadruped trots at commanded velocities and is pushed; torques and friction cones are hard limits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from trajopt.types import Reals
 FEET = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
 RADIUS = 0.022  # of the feet [m]
 JOINTS = (20.0, 4.0, 4.0)  # weights of abduction, thigh and knee of each leg [1/rad²]
-BASE = (20.0, 20.0, 500.0, 200.0, 200.0, 50.0)  # weights of place and turn [1/m², 1/rad²]
+BASE = (20.0, 20.0, 500.0, 200.0, 200.0, 50.0)  # weights of position and rotation [1/m², 1/rad²]
 RATES = np.concatenate([[20.0] * 3, [2.0] * 3, [0.02] * 12])  # weights of velocities [s²/m², s²/rad²]
 HEIGHT, TORQUE = 3e4, 1e-3  # [1/m²], [1/(N m)²]
 COMMANDS = (
@@ -59,14 +59,14 @@ PLANTS = ("simulator", "contacts")
 
 
 def standing(robot: Robot) -> Reals:
-    """State (nx,) at rest in which the feet stand on z = 0."""
+    """State (nx,) at rest with the feet on z = 0."""
     q = robot.configuration("standing").copy()
     q[2] += RADIUS - np.mean([robot.placement(q, foot)[2, 3] for foot in FEET])
     return np.concatenate([q, np.zeros(robot.nv)])
 
 
 def horizon(robot: Robot, *, N: int = 40, dt: float = 0.02, cone: FrictionCone | None = None) -> ShootingProblem:
-    """The problem of `build` for N knots, standing at the start; what moves is the parameters of `Trot`."""
+    """Problem of `build` with N knots, standing at the start; `Trot` changes its parameters with time."""
     state, x0, friction = StateMultibody(robot), standing(robot), FrictionCone() if cone is None else cone
     actuation, contacts = ActuationModelFloatingBase(state), ContactStack(state)
     limits = ConstraintStack.of_robot(state, actuation, positions=False, velocities=False)
@@ -104,23 +104,23 @@ def build(
 ) -> MPCCase:
     """minimise ∫ ½ (|x ⊖ x_ref|²_W + 3e4 Σ (z_foot - z_ref)² + 1e-3 |u|²) dt, torques and friction cones hard.
 
-    Whole-body dynamics of go2 with point contacts, 40 knots of 20 ms. x_ref has the commanded velocities, the place and
-    the heading that they lead to, and the standing posture; z_ref lifts the feet of a trot. Which feet stand is a
-    parameter of each knot that moves along with time; contacts begin with the velocity that a foot has and stop it
-    within one knot, so that no knot is an impulse. No foothold is given: footholds follow from the problem, also after
-    a push.
+    The model is the whole-body dynamics of go2 with point contacts, with 40 knots of 20 ms. x_ref consists of the
+    commanded velocities, the resulting position and heading, and the standing posture. z_ref lifts the feet of a trot.
+    The active contacts are parameters of each knot that change with time. A new contact stops a foot's velocity within
+    one knot, so no knot is an impulse. Footholds are not prescribed; they follow from the problem, also after a push.
 
     Args:
         N: Number of knots [-].
         dt: Time between knots [s].
-        period: Time between measurements, in which torques stay [s].
-        mu: Friction coefficient that the controller counts on, > 0 [-].
-        plant: "simulator", whose contacts are found by the feet's places in steps of 1 ms; or "contacts", the
-            controller's own contact dynamics, with its schedule, in steps of 1 ms.
+        period: Time between measurements [s]; torques are constant during it.
+        mu: Friction coefficient in the controller, > 0 [-].
+        plant: "simulator", which detects contacts from the feet's positions; or "contacts", the controller's own
+            contact dynamics with its schedule. Both take steps of 1 ms.
         plant_mu: Friction coefficient of the simulator's ground, > 0 [-].
-        commands: Rows (time, forward, left, turn), linear in between [s, m/s, m/s, rad/s].
-        pushes: Rows (time, impulse along x, impulse along y) on the trunk in the world, 50 ms long [s, N s].
-        gait: Time of two steps [s].
+        commands: Rows (time, forward, left, turn), interpolated linearly [s, m/s, m/s, rad/s].
+        pushes: Rows (time, impulse along x, impulse along y) on the trunk, in the world, with a duration of 50 ms [s,
+            N s].
+        gait: Duration of two steps [s].
         height: Height of a swing [m].
     """
     check_known("plant", plant, PLANTS)
@@ -159,7 +159,7 @@ def build(
 
 
 def ground(robot: Robot, mu: float) -> Simulator:
-    """The simulator of the robot with four feet on flat ground."""
+    """Simulator of the robot with four feet on flat ground."""
     plane = Plane((0.0, 0.0, 1.0, 0.0))
     contacts = [MDPContact(foot, (0.0, 0.0, 0.0), RADIUS, plane, friction=mu, rays=8) for foot in FEET]
     return Simulator(robot, contacts)
@@ -167,7 +167,7 @@ def ground(robot: Robot, mu: float) -> Simulator:
 
 FAMILY = Family(
     name="quadruped-trot-mpc",
-    description="A quadruped trots with commanded velocities and is pushed; torques and friction cones are hard.",
+    description="A quadruped trots at commanded velocities and is pushed; torques and friction cones are hard limits.",
     build=build,
     reference_holds=True,
 )

@@ -1,4 +1,4 @@
-"""Account of a trot in closed loop: velocities, pushes, torques, and forces of feet by Pinocchio."""
+"""Report of a trot in closed loop: velocities, pushes, torques, and contact forces by Pinocchio."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from trajopt.problems.mpc.trot import Trot
 from trajopt.robots import Robot
 from trajopt.types import Reals
 
-NEAR = 0.15  # of the commanded velocity counts as recovered [m/s]
+NEAR = 0.15  # largest difference from the commanded velocity that counts as recovered [m/s]
 
 
 def contact_forces(robot: Robot, feet: list[str], x: Reals, u: Reals, rate: float) -> Reals:
-    """Forces (feet, 3) on feet that are held, by Pinocchio and the equations of motion [N].
+    """Contact forces (feet, 3) by Pinocchio and the equations of motion [N].
 
-    M a + h = Sᵀ u + Jᵀ f,  J a + J̇ v = -rate · J v, solved for a and f at once.
+    M a + h = Sᵀ u + Jᵀ f and J a + J̇ v = -rate · J v, solved for a and f.
 
     Args:
         robot: The robot.
-        feet: Frames that are held.
+        feet: Frames in contact.
         x: State (nx,).
         u: Torques of the joints (nu,) [N m].
-        rate: Rate at which velocities of feet end [1/s].
+        rate: Decay rate of the feet's velocities [1/s].
     """
     model, nv = robot.model, robot.nv
     data, q, v = model.createData(), x[: robot.nq], x[robot.nq :]
@@ -41,9 +41,9 @@ def contact_forces(robot: Robot, feet: list[str], x: Reals, u: Reals, rate: floa
 
 
 def cone_margin(robot: Robot, trot: Trot, log: Any, rate: float) -> float:
-    """Smallest distance of the forces that the controller's model gives from the faces of their cones [N].
+    """Smallest distance of the contact forces of the controller's model from the faces of their cones [N].
 
-    At each measurement, with the torques that were sent, and the feet that should be on the ground.
+    It is evaluated at each measurement, with the applied torques and the feet that should be in contact.
     """
     active, least, matrix = trot.active(log.times[:-1]) > 0.5, np.inf, trot.cone.matrix
     for on, x, u in zip(active, log.measured, log.us):
@@ -54,7 +54,7 @@ def cone_margin(robot: Robot, trot: Trot, log: Any, rate: float) -> float:
 
 
 def velocity_errors(trot: Trot, log: Any) -> Reals:
-    """Forward and left velocity of the base less the commanded ones, each the mean of one gait period (n, 2) [m/s]."""
+    """Forward and left velocity of the base minus the command, averaged over a gait period (n, 2) [m/s]."""
     nq = (log.xs.shape[1] + 1) // 2
     step = log.times[1] - log.times[0]
     window = max(1, round(trot.period / step))
@@ -65,7 +65,7 @@ def velocity_errors(trot: Trot, log: Any) -> Reals:
 
 
 def report(robot: Robot, trot: Trot, pushes: Reals, log: Any) -> dict[str, str]:
-    """Velocities, height and tilt of the base, what pushes did, and how near torques and forces come to limits."""
+    """Velocities, height and tilt of the base, effects of pushes, and margins of torques and forces."""
     nq, times = robot.nq, log.times
     errors, lasting = np.abs(log.xs[:, nq : nq + 2] - trot.command.velocity(times)[:, :2]).max(axis=1), times > 1.0
     quiet = (
@@ -80,7 +80,7 @@ def report(robot: Robot, trot: Trot, pushes: Reals, log: Any) -> dict[str, str]:
     }
     path = trot.command.path(times)
     away = np.linalg.norm(log.xs[:, :2] - path[:, :2], axis=1)
-    words["path"] = f"{1e3 * away[-1]:.3g} mm from the commanded place at the end, {1e3 * away.max():.3g} mm at most"
+    words["path"] = f"{1e3 * away[-1]:.3g} mm from the commanded path at the end, {1e3 * away.max():.3g} mm at most"
     words["base"] = (
         f"{log.xs[:, 2].min():.3f} ... {log.xs[:, 2].max():.3f} m high, tilted by {tilt.max():.3g} deg at most"
     )

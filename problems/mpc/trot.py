@@ -1,4 +1,4 @@
-"""Trot of a quadruped at any time: contacts, heights of feet, and where commanded velocities lead the base."""
+"""Trot of a quadruped as a function of time: contacts, heights of feet, and the commanded path of the base."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from trajopt.gaits.profiles import smooth_at
 from trajopt.residuals import FrictionCone
 from trajopt.types import Reals
 
-STEP = 5e-3  # of the integration of commanded velocities [s]
+STEP = 5e-3  # for the integration of commanded velocities [s]
 ROUNDING = 1e-6  # [s]
 
 
 class VelocityCommand:
-    """Velocities along time, linear between the given ones, and the path that they lead along.
+    """Commanded velocities, piecewise linear in time, and the resulting path.
 
     Args:
         rows: Rows (time, forward, left, turn), times ascending [s, m/s, m/s, rad/s].
-        duration: Time up to which the path is known; then the last velocity goes on [s].
+        duration: Time up to which the path is computed [s]; after it, the last velocity continues.
     """
 
     def __init__(self, rows: Reals, duration: float) -> None:
@@ -35,31 +35,31 @@ class VelocityCommand:
         self._path = np.vstack([np.zeros(3), np.cumsum(along * STEP, axis=0)])[:-1]
 
     def velocity(self, times: Reals) -> Reals:
-        """Velocities forward and to the left, and turning rate, at times (n,): (n, 3) [m/s, m/s, rad/s]."""
+        """Forward and left velocities and turning rate at times (n,), (n, 3) [m/s, m/s, rad/s]."""
         return np.column_stack([np.interp(times, self._times, column) for column in self._velocities.T])
 
     def path(self, times: Reals) -> Reals:
-        """x, y and heading at times (n,): (n, 3) [m, m, rad]."""
+        """x, y and heading at times (n,), (n, 3) [m, m, rad]."""
         return np.column_stack([np.interp(times, self._grid, column) for column in self._path.T])
 
 
 class Trot:
-    """Parameters of the knots of a trotting quadruped as functions of time; no foot has a foothold to go to.
+    """Parameters of the knots of a trotting quadruped, as functions of time, without prescribed footholds.
 
-    The diagonal pairs swing in turn, half of the period each, with all feet on the ground in between. Where a foot
-    lands follows from the posture and from what the base has to do.
+    The diagonal pairs swing in turn, each for half of the period, with all feet on the ground in between. Where a foot
+    lands follows from the posture and the motion of the base.
 
     Args:
         feet: Names of the feet: left front, right front, left hind, right hind.
-        standing: State at rest in which the feet stand on the ground (nx,).
-        command: The velocities.
-        period: Time of two steps [s].
+        standing: State at rest with the feet on the ground (nx,).
+        command: Commanded velocities.
+        period: Duration of two steps [s].
         support: Time with all feet on the ground after each step [s].
         height: Height of a swing [m].
         ground: Height of the feet's frames on the ground [m].
         start: Time of the first lift-off [s].
         cone: Friction cone of the feet.
-        rate: Rate at which contacts end velocities of feet [1/s].
+        rate: Rate at which contacts stop the velocities of feet [1/s].
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Trot:
         self._height, self._ground, self._start = height, ground, start
 
     def part(self, times: Reals) -> Reals:
-        """Part of its swing that each foot has done at times (n,), (n, feet) [-]; 1 for a foot on the ground."""
+        """Completed fraction of each foot's swing at times (n,), (n, feet) [-]; 1 for a foot on the ground."""
         swing = self.period / 2 - self._support
         late = np.array([0.0, 0.5, 0.5, 0.0]) * self.period
         since = (times[:, None] + ROUNDING - self._start - late) % self.period - ROUNDING
@@ -89,7 +89,7 @@ class Trot:
         return np.where(times[:, None] + ROUNDING < self._start + late, 1.0, done)
 
     def active(self, times: Reals) -> Reals:
-        """Whether each foot is on the ground at times (n,), 1 or 0, (n, feet)."""
+        """Contact of each foot at times (n,), 1 on the ground and 0 in the air, (n, feet)."""
         return (self.part(times) >= 1.0).astype(np.float64)
 
     def heights(self, times: Reals) -> Reals:
@@ -97,7 +97,7 @@ class Trot:
         return self._ground + self._height * smooth_at(self.part(times))[1]
 
     def states(self, times: Reals) -> Reals:
-        """Reference states at times (n,), (n, nx): along the path in the standing posture, with its velocities."""
+        """Reference states at times (n,), (n, nx): the standing posture on the path, with the commanded velocities."""
         xs, path, velocity = (
             np.tile(self._standing, (len(times), 1)),
             self.command.path(times),

@@ -102,7 +102,7 @@ def test_a_clone_has_a_time_step_of_its_own() -> None:
         (
             lambda: trajopt.ActionModelNumDiff(free_dynamics("ball")),
             InvalidArgumentError,
-            "integrate a differential model first",
+            "wrap a differential model in an integrator first",
         ),
         (
             lambda: evaluated(ValuesOnly(), points(state_of("ball"))[0], np.zeros(3)),
@@ -135,9 +135,9 @@ def test_data_refuses_what_does_not_fit() -> None:
     data = action("lqr").create_data()
     with pytest.raises(InvalidArgumentError, match=r"data.Fx: expected shape \(4, 4\), got \(4,\)"):
         data.Fx = np.zeros(4)
-    with pytest.raises(AttributeError, match="data has no field 'fx'; its fields are Fu, Fx"):
+    with pytest.raises(AttributeError, match="data: it has no field 'fx'; its fields are Fu, Fx"):
         data.fx = np.zeros((4, 4))
-    with pytest.raises(InvalidArgumentError, match="data.cost: expected a number"):
+    with pytest.raises(InvalidArgumentError, match="data.cost: expected one number"):
         data.cost = np.zeros(2)
 
 

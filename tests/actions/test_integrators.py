@@ -206,10 +206,12 @@ def test_terminal_cost_knows_no_time_step(integrator: Any, dt: float) -> None:
 
 def test_terminal_refuses_terms_that_need_a_control() -> None:
     state = state_of("ball")
-    with pytest.raises(InvalidArgumentError, match="terminal: cost terms u_reg, power need a control.*without them"):
+    with pytest.raises(
+        InvalidArgumentError, match="terminal: cost terms u_reg, power depend on a control.*without them"
+    ):
         ActionModelTerminal(costs_of("ball"))
     model = Euler(free_dynamics("ball"), dt=0.1)
-    with pytest.raises(InvalidArgumentError, match="u_reg, power need a control.*give the terminal a CostStack"):
+    with pytest.raises(InvalidArgumentError, match="u_reg, power depend on a control.*pass a CostStack"):
         values(model, state.zero(), None)
 
 
@@ -232,7 +234,7 @@ def test_a_time_step_of_a_robot_beyond_a_second_is_warned_of(caplog: pytest.LogC
     Euler(differential, dt=1.0)
     assert not caplog.records
     model = Euler(differential, dt=20.0)
-    assert "dt: 20 s is long for a time step of a robot; steps are in seconds, such as 0.01" in caplog.text
+    assert "dt: 20 s is long for a time step of a robot; the unit is seconds, so try 0.01" in caplog.text
     caplog.clear()
     model.parameters()["dt"].check("dt", 30.0)
     assert "dt: 30 s is long" in caplog.text
@@ -244,7 +246,7 @@ def test_a_time_step_of_a_robot_beyond_a_second_is_warned_of(caplog: pytest.LogC
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ({}, r"write acceleration\(x, u\) or xdot\(x, u\)"),
+        ({}, r"expected acceleration\(x, u\) or xdot\(x, u\), got neither"),
         ({"acceleration": lambda self, x, u: x}, r"Wrong.acceleration: expected shape \(1, 1\), got \(2, 1\)"),
         ({"xdot": lambda self, x, u: u}, r"Wrong.xdot: expected shape \(2, 1\), got \(1, 1\)"),
         (
@@ -280,17 +282,17 @@ def test_differential_models_refuse() -> None:
         Pendulum.__mro__[1](state, -1, stack)
     with pytest.raises(InvalidArgumentError, match="costs: expected a CostStack, got None"):
         Pendulum(None)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgumentError, match="make both from one state"):
+    with pytest.raises(InvalidArgumentError, match="use one state"):
         Pendulum(trajopt.CostStack(trajopt.StateVector(3)))
     odd = trajopt.StateVector(3)
     cls = type("Odd", (trajopt.DifferentialActionModelSymbolic,), {"acceleration": lambda _, x, u: u})
     with pytest.raises(InvalidArgumentError, match="acceleration needs a state"):
         values(Euler(cls(odd, 1, trajopt.CostStack(odd)), dt=0.1), np.zeros(3), np.zeros(1))
     clash = type("Clash", (Pendulum,), {"__init__": _with_dt})
-    with pytest.raises(DuplicateNameError, match="Clash has a parameter 'dt', the name of the time step"):
+    with pytest.raises(DuplicateNameError, match="Clash has a parameter 'dt', which is the time step's name"):
         Euler(clash(stack), dt=0.1)
     arm, ball = state_of("planar-2r"), state_of("ball")
-    with pytest.raises(InvalidArgumentError, match="actuation: it is of .*ball"):
+    with pytest.raises(InvalidArgumentError, match="actuation: expected an actuation of .*, got one of .*ball"):
         trajopt.DifferentialActionModelFreeFwdDynamics(arm, trajopt.ActuationModelFull(ball), trajopt.CostStack(arm))
 
 

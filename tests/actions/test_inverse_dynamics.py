@@ -207,11 +207,11 @@ def test_refusals() -> None:
     with pytest.raises(DuplicateNameError, match="'unactuated' is in the stack already"):
         make(state, actuation, costs, constraints=taken)
     other = ConstraintStack(state_of("drone"))
-    with pytest.raises(InvalidArgumentError, match="make both from one state"):
+    with pytest.raises(InvalidArgumentError, match="use one state"):
         make(state, actuation, costs, constraints=other)
     with pytest.raises(InvalidArgumentError, match="expected a ConstraintStack"):
         make(state, actuation, costs, constraints="rows")  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgumentError, match="make both from one state"):
+    with pytest.raises(InvalidArgumentError, match="use one state"):
         make(state, ActuationModelFull(state_of("talos_arm")), costs)
     with pytest.raises(InvalidArgumentError, match="expected a ContactStack"):
         trajopt.DifferentialActionModelContactInvDynamics(state, actuation, None, costs)  # type: ignore[arg-type]

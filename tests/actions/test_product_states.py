@@ -192,8 +192,8 @@ def test_a_discrete_model_on_rotations_takes_the_geodesic() -> None:
 def test_an_acceleration_needs_velocities_at_the_end(state: trajopt.StateAbstract) -> None:
     with pytest.raises(
         InvalidArgumentError,
-        match=r"Body: acceleration needs a state \(q, v\) of positions and then as many velocities, got .*; add them, "
-        r"as in StateProduct\(StateSE3\(\), StateVector\(6\)\), or give xdot",
+        match=r"Body: acceleration needs a state \(q, v\) with as many velocities as positions, got .*; use a state "
+        r"such as StateProduct\(StateSE3\(\), StateVector\(6\)\), or write xdot",
     ):
         trajopt.IntegratedActionModelEuler(Body(state, 4, trajopt.CostStack(state)), dt=0.02)
 

@@ -111,9 +111,9 @@ def test_the_classical_tableau_is_rk4_to_the_bit() -> None:
     ("A", "b", "message"),
     [
         (((0.5,),), (1.0,), r"A: expected rows of 0, 1, 2, ... entries.*got rows of \[1\] entries; implicit"),
-        (((), (0.5,)), (1.0,), "one for each of the 1 weights"),
-        ((), (), "one for each of the 0 weights"),
-        (((), (0.5,)), (0.5, 0.4), "b: expected finite numbers, with weights of sum 1"),
+        (((), (0.5,)), (1.0,), "one row for each of the 1 weights"),
+        ((), (), "one row for each of the 0 weights"),
+        (((), (0.5,)), (0.5, 0.4), "A, b: expected finite numbers and weights b of sum 1"),
         (((), (float("nan"),)), (0.5, 0.5), "b: expected finite numbers"),
     ],
 )

@@ -45,7 +45,7 @@ MISTAKES: dict[str, tuple[Callable[..., Any], str]] = {
     ),
     "size": (
         lambda self, x, u: ca.vertcat(u, u),
-        r"expected shape \(1, 1\), got \(2, 1\); one row for each velocity of",
+        r"expected shape \(1, 1\), got \(2, 1\); return one row for each velocity of",
     ),
 }
 
@@ -64,7 +64,9 @@ def test_a_mistake_in_a_model_is_told_by_the_integrator(name: str, integrator: A
 
 
 def test_a_model_without_a_method_names_both() -> None:
-    with pytest.raises(InvalidArgumentError, match=r"Cart: expected .*; write acceleration\(x, u\) or xdot"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"Cart: expected acceleration\(x, u\) or xdot\(x, u\), got neither; write"
+    ):
         trajopt.IntegratedActionModelEuler(model(), 0.1)
 
 

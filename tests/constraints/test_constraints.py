@@ -201,8 +201,8 @@ def test_bounds_are_run_time_parameters() -> None:
     for value, message in (
         ([1.0, 2.0, 3.0], "value: expected one value of near.upper, or one for each of 1 knots, got 3 values"),
         ("high", "near.upper: expected a number or 2 numbers, got 'high'"),
-        (np.nan, "near.upper: expected numbers, inf where there is no bound, got nan"),
-        (-np.inf, "near.upper: expected numbers, inf where there is no bound, got -inf"),
+        (np.nan, "near.upper: expected numbers, or inf for no bound, got nan"),
+        (-np.inf, "near.upper: expected numbers, or inf for no bound, got -inf"),
     ):
         with pytest.raises(InvalidArgumentError, match=message):
             problem.set_parameter("near.upper", value, knots=0)

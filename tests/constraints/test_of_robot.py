@@ -68,7 +68,7 @@ def test_each_kind_can_be_left_out_and_more_can_be_added() -> None:
     with pytest.raises(InvalidArgumentError, match="of_robot needs a StateMultibody"):
         trajopt.ConstraintStack.of_robot(trajopt.StateVector(2))
     other = trajopt.ActuationModelFull(state_of("planar-2r"))
-    with pytest.raises(InvalidArgumentError, match="actuation: it is of .* make both from one state"):
+    with pytest.raises(InvalidArgumentError, match="actuation: expected an actuation of .* use one state for both"):
         trajopt.ConstraintStack.of_robot(state, other)
 
 
@@ -102,7 +102,7 @@ def test_elements_of_a_state() -> None:
     for wrong in ([14], [-1], [1.5], []):
         with pytest.raises(InvalidArgumentError, match="elements: expected"):
             trajopt.ResidualModelState(state, elements=wrong)
-    with pytest.raises(InvalidArgumentError, match="each once"):
+    with pytest.raises(InvalidArgumentError, match="at least one element and none twice"):
         trajopt.ResidualModelState(state, elements=[1, 1])
 
 

@@ -53,7 +53,7 @@ def test_weights_are_run_time_parameters() -> None:
     np.testing.assert_array_equal(linear[:3, 1:], [[3, 0], [7, 8], [3, 0]])
     np.testing.assert_array_equal(quadratic[:3, 1], [1, 2, 3])
     for value in (-1.0, np.nan, np.inf):
-        with pytest.raises(InvalidArgumentError, match="near.linear: expected weights >= 0 of a slack"):
+        with pytest.raises(InvalidArgumentError, match="near.linear: expected finite weights >= 0"):
             one.set_parameter("near.linear", value)
     one.check_rows()
     one.set_parameter("near.quadratic", 0.0, knots=2)
@@ -66,20 +66,20 @@ def test_weights_are_run_time_parameters() -> None:
     [
         (
             (0.0, 0.0),
-            "constraint 'near': soft: expected a linear or a quadratic weight > 0 in each row, got 0.0",
+            "constraint 'near': soft: expected a linear or quadratic weight > 0 in each row, got 0.0",
         ),
         (([1.0, 0.0], 0.0), "weight > 0 in each row"),
         (([1.0, 0.0], [0.0, 0.0]), "weight > 0 in each row"),
-        ((-1.0, 1.0), r"constraint 'near': soft\[0\]: expected weights >= 0 of a slack, got -1.0"),
-        ((1.0, [1.0, -2.0]), r"soft\[1\]: expected weights >= 0 of a slack"),
-        ((np.nan, 1.0), r"soft\[0\]: expected weights >= 0"),
-        ((np.inf, 1.0), r"soft\[0\]: expected weights >= 0"),
+        ((-1.0, 1.0), r"constraint 'near': soft\[0\]: expected finite weights >= 0, got -1.0"),
+        ((1.0, [1.0, -2.0]), r"soft\[1\]: expected finite weights >= 0"),
+        ((np.nan, 1.0), r"soft\[0\]: expected finite weights >= 0"),
+        ((np.inf, 1.0), r"soft\[0\]: expected finite weights >= 0"),
         (([1.0, 2.0, 3.0], 1.0), r"constraint 'near': linear: expected a number or 2 numbers, got shape \(3,\)"),
-        (([1.0, 2.0], [1.0, 2.0, 3.0]), r"soft\[1\]: expected as many as soft\[0\], 2, got 3"),
-        ((np.eye(2), 1.0), r"soft\[0\]: expected a number or one a row, got shape \(2, 2\)"),
-        (3.0, r"soft: expected the weights of a slack, \(linear, quadratic\), or None, got 3.0"),
-        ((1.0,), "soft: expected the weights of a slack"),
-        ("ab", "soft: expected the weights of a slack"),
+        (([1.0, 2.0], [1.0, 2.0, 3.0]), r"soft\[1\]: expected 2 numbers as in soft\[0\], got 3"),
+        ((np.eye(2), 1.0), r"soft\[0\]: expected one number, or one for each row, got shape \(2, 2\)"),
+        (3.0, r"soft: expected slack weights \(linear, quadratic\), or None, got 3.0"),
+        ((1.0,), "soft: expected slack weights"),
+        ("ab", "soft: expected slack weights"),
         (("a", 1.0), r"soft\[0\]: .* got 'a'"),
     ],
 )
@@ -91,7 +91,7 @@ def test_wrong_weights_are_refused(soft: Any, message: str) -> None:
 def test_a_residual_s_own_parameter_may_be_called_linear_where_rows_are_hard() -> None:
     residual = trajopt.ResidualModelSymbolic(STATE, lambda x, linear: linear * x, parameters={"linear": 2.0})
     stack = trajopt.ConstraintStack(STATE).add("a", residual, upper=1.0)
-    with pytest.raises(DuplicateNameError, match="constraint 'b': parameter 'linear' is there twice"):
+    with pytest.raises(DuplicateNameError, match="constraint 'b': two of its parameters have the name 'linear'"):
         stack.add("b", residual, upper=1.0, soft=(1.0, 0.0))
 
 

@@ -58,7 +58,10 @@ def test_a_stack_is_fixed_once_a_model_uses_it() -> None:
     for use in uses:
         stack = stack_of().add("a", trajopt.ResidualModelState(two()), upper=1.0)
         use(stack)
-        with pytest.raises(InvalidArgumentError, match="uses this stack already; add all constraints before"):
+        with pytest.raises(
+            InvalidArgumentError,
+            match="expected a stack that no model uses, but .* uses it; add all constraints before",
+        ):
             stack.add("b", state_residual(stack), upper=1.0)
         use(stack)  # several models may use one
 
@@ -74,47 +77,67 @@ def function_of_lower(x: SX, lower: SX) -> SX:
         (
             lambda s: s.add("b", state_residual(s), lower=0.0, equals=0.0),
             InvalidArgumentError,
-            "equals: expected either equals, or lower and upper, got both",
+            "equals: expected equals alone, or lower and upper, got both",
         ),
         (
             lambda s: s.add("b", state_residual(s), lower=[1.0, 0.0], upper=0.5),
             InvalidArgumentError,
-            r"constraint 'b': lower: expected lower <= upper, got \[1. 0.\] and 0.5; exchange the two",
+            r"constraint 'b': lower: expected lower <= upper, got lower=\[1. 0.\] and upper=0.5; swap the two",
         ),
         (
             lambda s: s.add("b", state_residual(s), upper=[1.0, 2.0, 3.0]),
             InvalidArgumentError,
-            r"constraint 'b': upper: expected a number or 2 numbers, got shape \(3,\)",
+            r"constraint 'b': upper: expected one number, or 2 numbers, got shape \(3,\)",
         ),
         (
             lambda s: s.add("b", state_residual(s), lower=[0.0, 0.0], upper=[1.0, 2.0, 3.0]),
             InvalidArgumentError,
-            "upper: expected as many as lower, 2, got 3",
+            "upper: expected 2 numbers as in lower, got 3",
         ),
-        (lambda s: s.add("b", state_residual(s), upper=np.eye(2)), InvalidArgumentError, "upper: expected a number or"),
-        (lambda s: s.add("b", state_residual(s), lower=np.inf), InvalidArgumentError, "lower: expected numbers, -inf"),
-        (lambda s: s.add("b", state_residual(s), upper=-np.inf), InvalidArgumentError, "upper: expected numbers, inf"),
-        (lambda s: s.add("b", state_residual(s), upper=np.nan), InvalidArgumentError, "upper: expected numbers, inf"),
+        (
+            lambda s: s.add("b", state_residual(s), upper=np.eye(2)),
+            InvalidArgumentError,
+            "upper: expected one number, or",
+        ),
+        (
+            lambda s: s.add("b", state_residual(s), lower=np.inf),
+            InvalidArgumentError,
+            "lower: expected numbers, or -inf",
+        ),
+        (
+            lambda s: s.add("b", state_residual(s), upper=-np.inf),
+            InvalidArgumentError,
+            "upper: expected numbers, or inf",
+        ),
+        (
+            lambda s: s.add("b", state_residual(s), upper=np.nan),
+            InvalidArgumentError,
+            "upper: expected numbers, or inf",
+        ),
         (lambda s: s.add("b", state_residual(s), upper="x"), InvalidArgumentError, "upper: .* got 'x'"),
         (lambda s: s.add("b", state_residual(s), equals=-np.inf), InvalidArgumentError, "equals: expected finite"),
         (
             lambda s: s.add("a", state_residual(s), upper=1.0),
             DuplicateNameError,
-            "constraint 'a' is in the stack already; choose another name, taken are a",
+            "constraint 'a' is in the stack already; choose a name other than a",
         ),
         (lambda s: s.add("b c", state_residual(s), upper=1.0), InvalidArgumentError, "name: expected an identifier"),
-        (lambda s: s.add("b", swing, upper=1.0), InvalidArgumentError, "a function becomes one by ResidualModelSymb"),
+        (
+            lambda s: s.add("b", swing, upper=1.0),
+            InvalidArgumentError,
+            "turn a function into one with ResidualModelSymb",
+        ),
         (
             lambda s: s.add("b", trajopt.ResidualModelState(trajopt.StateVector(3)), upper=1.0),
             InvalidArgumentError,
-            r"residual: it is of StateVector\(3\), the stack of StateVector\(2\)",
+            r"residual: expected a residual of StateVector\(2\), got one of StateVector\(3\)",
         ),
         (
             lambda s: s.add(
                 "b", trajopt.ResidualModelSymbolic(s.state, function_of_lower, parameters={"lower": 1.0}), upper=1.0
             ),
             DuplicateNameError,
-            "constraint 'b': parameter 'lower' is there twice",
+            "constraint 'b': two of its parameters have the name 'lower'",
         ),
     ],
 )
@@ -132,12 +155,14 @@ def test_models_refuse() -> None:
         trajopt.ConstraintStack(2)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="constraints: expected a ConstraintStack or None, got CostStack"):
         Pendulum(small_costs(state), constraints=trajopt.CostStack(state))
-    with pytest.raises(InvalidArgumentError, match=r"constraints: they are of StateVector\(3\), the model of StateVec"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"constraints: expected constraints of .*, got constraints of StateVector\(3\)"
+    ):
         Pendulum(small_costs(state), constraints=other)
     torque = stack_of().add("torque", trajopt.ResidualModelControl(state), upper=[1.0, 2.0])
     with pytest.raises(InvalidArgumentError, match="constraint 'torque': upper: expected a number, got shape"):
         Pendulum(small_costs(state), constraints=torque)
-    with pytest.raises(InvalidArgumentError, match="terminal: constraints torque need a control, or forces"):
+    with pytest.raises(InvalidArgumentError, match="terminal: constraints torque depend on a control or a force"):
         ActionModelTerminal(trajopt.CostStack(state), constraints=torque)
     force = trajopt.IntegratedActionModelEuler(constrained_hopper(), dt=0.02)
     with pytest.raises(InvalidArgumentError, match="constraint 'inside': foot: there are no contact forces here"):
@@ -161,7 +186,7 @@ def test_a_constraint_and_a_cost_term_of_one_name() -> None:
         lambda: trajopt.ActionModelImpulseFwdDynamics(robot, impulses, bounces, constraints=bounce),
     ]
     for use in uses:
-        with pytest.raises(DuplicateNameError, match="'x_reg' is a constraint and a cost term .* another name"):
+        with pytest.raises(DuplicateNameError, match="'x_reg' is the name of a constraint and of a cost term.* rename"):
             use()
 
 
@@ -206,7 +231,7 @@ def test_pickle_and_repr() -> None:
         copy.program("calc").evaluate(x, u, copy.layout.column())[-1],
         model.program("calc").evaluate(x, u, model.layout.column())[-1],
     )
-    with pytest.raises(InvalidArgumentError, match="Pendulum uses this stack already"):
+    with pytest.raises(InvalidArgumentError, match="Pendulum uses it"):
         pickle.loads(pickle.dumps(model.differential.constraints)).add("more", state_residual(again), upper=0.0)
 
 

@@ -321,7 +321,7 @@ def test_a_contact_of_a_user() -> None:
         for kind in (Wheel, trajopt.ContactModel2D)
     )
     assert_same_motion(own, ours, 1e-12)
-    with pytest.raises(UnsupportedOperationError, match=r"Wheel: kp > 0 needs its position_error; .* gains=\(0, kd\)"):
+    with pytest.raises(UnsupportedOperationError, match=r"Wheel: kp > 0 needs position_error; .* gains=\(0, kd\)"):
         Motion(contact_dynamics_of(stack_of("hopper", wheel=Wheel(state, "foot0", gains=(1.0, 0.0)))))
 
 

@@ -100,13 +100,17 @@ MODELS: list[Case] = [
     (
         lambda: ContactModel3D(STATE, "foot0", gains=(9, 6)),
         INVALID,
-        "reference: gains=.kp, kd. with kp > 0 pull 'foot0'",
+        "reference: expected the contact's place, because gains=.kp, kd. with kp > 0 pull 'foot0'",
     ),
     (lambda: trajopt.ContactModel6D(STATE, "foot0", gains=(9, 6)), INVALID, "or gains=.0, kd.$"),
     (lambda: ContactModel3D(STATE, "foot0", gains=(-1, 0)), INVALID, "gains: expected kp >= 0 and kd >= 0, got .-1.0"),
     (lambda: ContactModel3D(STATE, "foot0", gains=(0, -1)), INVALID, "gains: expected kp >= 0 and kd >= 0"),
     (lambda: ContactModel3D(STATE, "foot0", gains=(np.nan, 0)), INVALID, "gains: expected finite numbers"),
-    (lambda: ContactModel3D(STATE, "foot0", gains=3.0), INVALID, r"gains: expected shape \(2,\).*pass \(kp, kd\)"),  # type: ignore[arg-type]
+    (
+        lambda: ContactModel3D(STATE, "foot0", gains=3.0),
+        INVALID,
+        r"gains: expected shape \(2,\).*pass Baumgarte's gains \(kp, kd\)",
+    ),  # type: ignore[arg-type]
     (
         lambda: ContactModel3D(STATE, "foot0", reference=[0, 0]),
         INVALID,
@@ -114,7 +118,11 @@ MODELS: list[Case] = [
     ),
     (lambda: ContactModel2D(STATE, "foot0", reference=[0]), INVALID, r"reference: expected shape \(2,\)"),
     (lambda: ContactModel1D(STATE, "foot0", reference=np.inf), INVALID, "reference: expected finite numbers"),
-    (lambda: ContactModel1D(STATE, "foot0", axis=[0, 0, 0]), INVALID, r"axis: expected a direction.*up is \(0, 0, 1\)"),
+    (
+        lambda: ContactModel1D(STATE, "foot0", axis=[0, 0, 0]),
+        INVALID,
+        r"axis: expected a nonzero direction.*up is \(0, 0, 1\)",
+    ),
     (
         lambda: trajopt.ContactModel6D(STATE, "foot0", reference=2 * np.eye(4)),
         INVALID,
@@ -133,7 +141,7 @@ STACKS: list[Case] = [
     (
         lambda: contacts("foot"),
         DuplicateNameError,
-        "'foot' is in the stack already; choose another name, taken are foot$",
+        "'foot' is in the stack already; choose a name other than foot$",
     ),
     (lambda: contacts("left foot"), INVALID, "name: expected an identifier such as 'left_foot', got 'left foot'"),
     (lambda: contacts().add("b", impulses()["foot"]), INVALID, "item: expected .* such as ContactModel3D"),
@@ -141,9 +149,9 @@ STACKS: list[Case] = [
     (
         lambda: contacts().add("b", ContactModel3D(OTHER, "foot0")),
         INVALID,
-        "item: it is of .*make both from one state",
+        "item: expected a contact of .*, got one of .*use one state for both",
     ),
-    (lambda: used().add("b", foot()), INVALID, "ContactFwdDynamics uses this stack already; add everything before"),
+    (lambda: used().add("b", foot()), INVALID, "ContactFwdDynamics uses it; add all contacts before"),
     (lambda: contacts()["fot"], UNKNOWN, "contact 'fot' not found; did you mean 'foot'"),
     (lambda: impulses()["fot"], UNKNOWN, "impulse 'fot' not found; did you mean 'foot'"),
 ]
@@ -152,28 +160,36 @@ DYNAMICS: list[Case] = [
     (
         lambda: dynamics(contacts("again")),
         INVALID,
-        "contacts: foot, again are redundant together: 6 constraints, of which 3 are independent; pass damping > 0",
+        "contacts: expected independent constraints, got foot, again with 6 constraints of rank 3; pass damping > 0",
     ),
     (
         lambda: dynamics(ContactStack(STATE).add("wall", ContactModel3D(STATE, "universe"))),
         INVALID,
-        "frame: expected a frame that moves, got universe, which the world carries; name a frame of a link",
+        "frame: expected a frame that moves, got universe, which is fixed in the world; choose a frame on a link",
     ),
     (
         lambda: ActionModelImpulseFwdDynamics(STATE, impulses().add("b", ImpulseModel6D(STATE, "foot0")), costs()),
         INVALID,
-        "impulses: foot, b are redundant together: 9 constraints, of which 6 are independent; pass damping > 0",
+        "impulses: expected independent constraints, got foot, b with 9 constraints of rank 6; pass damping > 0",
     ),
     (lambda: dynamics(damping=-1.0), INVALID, "damping: expected a number >= 0, got -1"),
     (lambda: dynamics(damping=np.nan), INVALID, "damping: expected a finite number"),
     (lambda: dynamics(friction="rough"), INVALID, "friction: expected None, 'smooth' or a SmoothFriction"),
-    (lambda: dynamics(ContactStack(OTHER)), INVALID, "contacts: it is of .*biped.*make both from one state"),
-    (lambda: dynamics(terms=CostStack(OTHER)), INVALID, "costs: they are of .*biped.*make both from one state"),
+    (
+        lambda: dynamics(ContactStack(OTHER)),
+        INVALID,
+        "contacts: expected contacts of .*, got contacts of .*biped.*use one state for all parts",
+    ),
+    (
+        lambda: dynamics(terms=CostStack(OTHER)),
+        INVALID,
+        "costs: expected costs of .*, got costs of .*biped.*use one state",
+    ),
     (lambda: dynamics(impulses()), INVALID, "contacts: expected a ContactStack, got ImpulseStack"),
     (
         lambda: DifferentialActionModelContactFwdDynamics(STATE, None, contacts(), costs()),  # type: ignore[arg-type]
         INVALID,
-        "actuation: expected an actuation model, got None",
+        r"actuation: expected an actuation model such as .*, got None",
     ),
     (
         lambda: ActionModelImpulseFwdDynamics(STATE, impulses(), costs(), restitution=1.2),
@@ -188,7 +204,7 @@ DYNAMICS: list[Case] = [
     (
         lambda: ActionModelImpulseFwdDynamics(STATE, impulses(), CostStack(OTHER)),
         INVALID,
-        "costs: they are of .*biped.*make both from one state",
+        "costs: expected costs of .*, got costs of .*biped.*use one state",
     ),
 ]
 
@@ -202,14 +218,22 @@ COSTS: list[Case] = [  # all when the model is built
     (
         lambda: dynamics(terms=costs(force(size=6))),
         INVALID,
-        "cost term 'term': .* force of 6 elements, got 'foot' with 3",
+        "cost term 'term': .* force of 6 elements, but contact 'foot' has 3",
     ),
-    (lambda: dynamics(terms=costs(WRENCH)), INVALID, "WrenchCone needs a force of 6 elements, got 'foot' with 3"),
-    (lambda: dynamics(terms=costs(PRESSURE)), INVALID, "CoPPosition needs a force of 6 elements, got 'foot' with 3"),
+    (
+        lambda: dynamics(terms=costs(WRENCH)),
+        INVALID,
+        "WrenchCone needs a force of 6 elements, but contact 'foot' has 3",
+    ),
+    (
+        lambda: dynamics(terms=costs(PRESSURE)),
+        INVALID,
+        "CoPPosition needs a force of 6 elements, but contact 'foot' has 3",
+    ),
     (
         lambda: dynamics(ContactStack(STATE).add("foot", contact_kinds(STATE, "foot0")["2D"]()), costs(FRICTION)),
         INVALID,
-        "a friction cone needs a 3D or 6D contact, got 'foot'",
+        "expected a 3D or 6D contact for a friction cone, got 'foot'",
     ),
     (
         lambda: trajopt.DifferentialActionModelFreeFwdDynamics(STATE, actuation_of(STATE), costs(force())),
@@ -243,14 +267,18 @@ COSTS: list[Case] = [  # all when the model is built
     (
         lambda: problem(terminal=costs(force())),
         INVALID,
-        "terminal: cost terms term need a control, or forces.*without them",
+        "terminal: cost terms term depend on a control or a force.*without them",
     ),
     (
         lambda: problem(terminal=knot(contacts(), costs(force()))),
         INVALID,
-        "terminal: cost terms term need a control, or",
+        "terminal: cost terms term depend on a control or",
     ),
-    (lambda: problem(terminal=costs(ACCELERATION)), INVALID, "terminal: cost terms term need a control, or forces"),
+    (
+        lambda: problem(terminal=costs(ACCELERATION)),
+        INVALID,
+        "terminal: cost terms term depend on a control or a force",
+    ),
 ]
 
 
@@ -270,9 +298,9 @@ def test_what_is_redundant_is_accepted_with_damping_or_switched_off() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("contacts.foot.active", 0.5, r"contacts.foot.active: expected 1 \(active\) or 0 \(not\), got 0.5"),
-        ("contacts.foot.active", "on", r"expected 1 \(active\) or 0 \(not\), got 'on'"),
-        ("contacts.foot.active", np.nan, r"expected 1 \(active\) or 0 \(not\), got nan"),
+        ("contacts.foot.active", 0.5, r"contacts.foot.active: expected 1 \(active\) or 0 \(inactive\), got 0.5"),
+        ("contacts.foot.active", "on", r"expected 1 \(active\) or 0 \(inactive\), got 'on'"),
+        ("contacts.foot.active", np.nan, r"expected 1 \(active\) or 0 \(inactive\), got nan"),
         ("contacts.foot.active", [1.0, 0.0], "expected one value of contacts.foot.active, or one for each of 1 knots"),
         ("contacts.foot.kp", -1.0, "contacts.foot.kp: expected a number >= 0, got -1"),
         ("contacts.foot.kd", -1.0, "contacts.foot.kd: expected a number >= 0, got -1"),

@@ -32,14 +32,14 @@ def test_steps_of_metres_warn(
     stance: gaits.Stance, length: float, warns: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     gaits.quadruped_trot(stance, step_length=length)
-    assert ("lengths are in metres" in caplog.text) == warns
+    assert ("is it in metres?" in caplog.text) == warns
 
 
 @pytest.mark.parametrize(("soles", "warns"), [(None, True), (False, False), (True, False)])
 def test_points_made_of_soles_warn(soles: bool | None, warns: bool, caplog: pytest.LogCaptureFixture) -> None:
     biped = trajopt.load_robot("small-biped")
     stance = gaits.Stance.of(biped, ["right_sole", "left_sole"], soles=soles)
-    assert ("'right_sole' is called a sole, but becomes a point" in caplog.text) == warns
+    assert ("the name 'right_sole' says sole, but the foot becomes a point" in caplog.text) == warns
     assert [foot.sole for foot in stance.feet.values()] == [bool(soles)] * 2
     caplog.clear()
     gaits.Stance.of(ROBOT, FEET)
@@ -59,7 +59,7 @@ Call = Callable[[Any, Any], Any]
 BAD, NO_SCHEDULE = InvalidArgumentError, "schedule: expected a ContactSchedule"
 REFUSED: list[tuple[str, Call, type[Exception], str]] = [
     ("repeated", lambda s, t: t.repeated(2**31), BAD, "times: expected an integer <= "),
-    ("scaled", lambda s, t: t.scaled(1e9), BAD, "factor: expected at most 100000 knots"),
+    ("scaled", lambda s, t: t.scaled(1e9), BAD, "factor: expected a factor for at most 100000 knots"),
     ("knots", lambda s, t: gaits.Phase(name="a", knots=2**31, stance=FEET), BAD, "knots: .* <= 100000"),
     ("cycles", lambda s, t: gaits.quadruped_walk(s, cycles=2**31), BAD, "cycles: expected an integer <="),
     ("dt", lambda s, t: gaits.quadruped_trot(s, dt="0.01"), BAD, "dt: expected a number, got '0.01'"),
@@ -78,7 +78,12 @@ REFUSED: list[tuple[str, Call, type[Exception], str]] = [
     ("carried", lambda s, t: gaits.carried_postures(ROBOT, 3), BAD, NO_SCHEDULE),
     ("models", lambda s, t: gaits.GaitModels(ROBOT, 3), BAD, "stance: expected a Stance"),
     ("problem", lambda s, t: gaits.gait_problem(ROBOT, 3), BAD, NO_SCHEDULE),
-    ("shapes", lambda s, t: PENDULUM.motion([1.0, 2.0], [1.0, 2.0, 3.0], 0.0, 0.0), BAD, "shapes that go together"),
+    (
+        "shapes",
+        lambda s, t: PENDULUM.motion([1.0, 2.0], [1.0, 2.0, 3.0], 0.0, 0.0),
+        BAD,
+        "shapes that broadcast together",
+    ),
     ("gains", lambda s, t: gaits.holding_gains(1e-300), BAD, "dt: expected at least 1e-9"),
 ]
 

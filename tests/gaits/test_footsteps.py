@@ -68,11 +68,11 @@ def test_points_for_feet_that_are_points() -> None:
 
 def test_paths_and_footsteps_that_cannot_be_are_refused() -> None:
     stance = stance_of("talos_legs")
-    with pytest.raises(InvalidArgumentError, match="apart, got a path without length"):
+    with pytest.raises(InvalidArgumentError, match="distinct points, got a path of length 0"):
         gaits.footsteps_along(stance, [[0, 0], [0, 0]])
     with pytest.raises(InvalidArgumentError, match="at least two points"):
         gaits.footsteps_along(stance, [[0, 0, 0], [1, 0, 0]])
-    with pytest.raises(InvalidArgumentError, match=r"path: expected finite numbers, got \[1.0, nan\] as point 1"):
+    with pytest.raises(InvalidArgumentError, match=r"path: expected finite numbers, got \[1.0, nan\] at index 1"):
         gaits.footsteps_along(stance, [[0, 0], [1, np.nan]])
     with pytest.raises(InvalidArgumentError, match="with 'right_sole_link' on its right"):
         gaits.footsteps_along(stance, [[0, 0], [-1, 0]])

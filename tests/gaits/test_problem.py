@@ -132,9 +132,11 @@ def test_a_schedule_is_exchanged_without_compiling() -> None:
         np.testing.assert_array_equal(problem.parameter_values()[name], values)
     assert evaluator.fits(problem)
     np.testing.assert_allclose(problem.times, other.times)
-    with pytest.raises(InvalidArgumentError, match="expected touch-downs at the same 108 knots as the problem's"):
+    with pytest.raises(InvalidArgumentError, match=r"expected touch-downs at the same knots as in the problem \(T = "):
         models.set_schedule(problem, gaits.quadruped_trot(stance))
-    with pytest.raises(InvalidArgumentError, match=r"got one with impulse=False; make .* GaitModels\(..., soft=True\)"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"got one with impulse=False; build .* GaitModels\(..., soft=True\)"
+    ):
         models.set_schedule(problem, gaits.quadruped_walk(stance, impulse=False, final_knots=5))
     assert problem.schedule is other
     with pytest.raises(InvalidArgumentError, match="expected a ContactSchedule"):
@@ -243,7 +245,7 @@ def test_names_of_feet_become_identifiers() -> None:
     from trajopt.gaits.parameters import identifiers
 
     assert identifiers(("left-foot", "1st", "ok")) == {"left-foot": "left_foot", "1st": "foot_1st", "ok": "ok"}
-    with pytest.raises(DuplicateNameError, match="differ in special characters only"):
+    with pytest.raises(DuplicateNameError, match="differ only in special characters"):
         identifiers(("a-b", "a.b"))
 
 

@@ -57,7 +57,7 @@ def test_a_target_takes_the_place_of_the_tasks_own() -> None:
     assert errors(placements(state, frame, ik.solve(state.robot, tasks).q[None]), first[None])[0] <= 1e-5
     with pytest.raises(UnknownNameError, match=r"parameter 'tool.target' not found"):
         ik.solve(state.robot, tasks, {"tool.target": second})
-    with pytest.raises(InvalidArgumentError, match=r'targets: .*write \{"tool.reference": value\}'):
+    with pytest.raises(InvalidArgumentError, match=r'targets: .*pass \{"tool.reference": value\}'):
         ik.solve(state.robot, tasks, second)
 
 

@@ -50,17 +50,21 @@ SOLVE: dict[str, tuple[Any, type[TrajoptError], str]] = {
     "other": (
         lambda: ik.solve(trajopt.load_robot("planar-2r"), TASK),
         InvalidArgumentError,
-        r"tasks: expected tasks of 'planar-2r', got some of 'talos_arm'; make the state by StateMultibody\(robot\)",
+        r"tasks: expected tasks of 'planar-2r', got some of 'talos_arm'; create the state with StateMultibody\(robot\)",
     ),
     "control": (
         lambda: ik.solve(
             STATE.robot, trajopt.CostStack(STATE).add("u", trajopt.ResidualModelControl(STATE), weight=1.0)
         ),
         InvalidArgumentError,
-        r"got u, which need a control or forces; leave them out",
+        r"got u, which depend on a control or on forces; remove them",
     ),
-    "soft": (lambda: ik.solve(STATE.robot, soft()), InvalidArgumentError, r"soft rows in tool; add the residual to a"),
-    "curved": (lambda: ik.solve(*turning()), UnsupportedOperationError, r"limits: expected none of joint 'root_joint'"),
+    "soft": (lambda: ik.solve(STATE.robot, soft()), InvalidArgumentError, r"soft rows in tool; move the residual to a"),
+    "curved": (
+        lambda: ik.solve(*turning()),
+        UnsupportedOperationError,
+        r"limits: expected no limits of joint 'root_joint'",
+    ),
     "starts": (lambda: ik.solve(STATE.robot, TASK, starts=0), InvalidArgumentError, r"starts: expected .* got 0"),
     "seed": (lambda: ik.solve(STATE.robot, TASK, seed=-1), InvalidArgumentError, r"seed: expected .* got -1"),
     "limits": (lambda: ik.solve(STATE.robot, TASK, limits="yes"), InvalidArgumentError, r"limits: expected .*'yes'"),
@@ -80,12 +84,12 @@ def test_bad_tasks(name: str) -> None:
 TURNED = np.tile(np.eye(4), (3, 1, 1))
 BATCH: dict[str, tuple[Any, type[TrajoptError], str]] = {
     "name": ({"tol.reference": TURNED}, UnknownNameError, r"parameter 'tol.reference' not found.*tool.reference"),
-    "mapping": (TURNED, InvalidArgumentError, r"targets: expected .*; write \{\"tool.reference\": array\}"),
+    "mapping": (TURNED, InvalidArgumentError, r"targets: expected .*; pass \{\"tool.reference\": array\}"),
     "empty": ({}, InvalidArgumentError, r"targets: expected at least one array, got none"),
     "rotation": (
         {"tool.reference": TURNED * np.array([1.0, 2.0, 1.0])[:, None, None]},
         InvalidArgumentError,
-        r"targets\['tool.reference'\]: expected rotation matrices .* in row 1; make them with",
+        r"targets\['tool.reference'\]: expected rotation matrices .* in row 1; use pinocchio",
     ),
     "nan": ({"tool.reference": np.where(TURNED == 1, TURNED, np.nan)}, InvalidArgumentError, r"finite.* in row 0"),
     "shape": (
@@ -93,11 +97,15 @@ BATCH: dict[str, tuple[Any, type[TrajoptError], str]] = {
         InvalidArgumentError,
         r"targets\['tool.reference'\]\[0\]: expected",
     ),
-    "scalar": ({"tool.reference": 1.0}, InvalidArgumentError, r"expected shape \(n, 3, 4\), got \(\); one row a pose"),
+    "scalar": (
+        {"tool.reference": 1.0},
+        InvalidArgumentError,
+        r"expected shape \(n, 3, 4\) with one row for each pose, got \(\)",
+    ),
     "lengths": (
         {"tool.reference": TURNED, "tool.lower": np.zeros((2, 6))},
         InvalidArgumentError,
-        r"arrays of one length, got .*'tool.reference': 3, 'tool.lower': 2",
+        r"arrays of equal length, got .*'tool.reference': 3, 'tool.lower': 2",
     ),
 }
 

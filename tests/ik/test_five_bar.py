@@ -165,13 +165,14 @@ def test_wrong_arguments_are_named() -> None:
         NOTEBOOK.tip([0.1, 0.2, 0.3])
     far = FiveBar(base=30.0, crank=5.0, rod=10.0)
     with pytest.raises(
-        InvalidArgumentError, match=r"cranks\[1\]: expected elbows .* 20 m at most.* got 40 m; turn the"
+        InvalidArgumentError,
+        match=r"cranks\[1\]: expected distinct elbows at most 20 m apart.* got a distance of 40 m; turn the",
     ):
         far.tip([[0.0, np.pi], [np.pi, 0.0]])
-    with pytest.raises(InvalidArgumentError, match=r"cranks: expected elbows that are apart.* got .*e-16 m"):
+    with pytest.raises(InvalidArgumentError, match=r"cranks: expected distinct elbows.* got a distance of .*e-16 m"):
         FiveBar(base=10.0, crank=5.0, rod=10.0).tip([0.0, np.pi])  # they coincide
     with pytest.raises(
-        InvalidArgumentError, match=r"target: expected a point in reach .* 5\.396.* m beyond that of the"
+        InvalidArgumentError, match=r"target: expected a point in reach .* 5\.396.* m out of reach of the"
     ):
         NOTEBOOK.configurations([0.0, 20.0])
 

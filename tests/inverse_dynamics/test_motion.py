@@ -96,17 +96,21 @@ def test_a_saved_solution_is_a_motion(tmp_path: Path) -> None:
 def test_files_that_are_wrong_say_what(tmp_path: Path) -> None:
     robot = biped()
     for name, text, wanted in [
-        ("a.csv", "time,x\n0,1\n", "lacks q:root_joint.x"),
+        ("a.csv", "time,x\n0,1\n", "but q:root_joint.x, .* is missing"),
         ("b.csv", "time\n", "a header and rows"),
         ("c.csv", ",".join(["t", *("c" * robot.nq)]) + "\n0" + ",nope" * robot.nq, "numbers in every row"),
         ("d.txt", "", ".csv or .npz"),
         ("e.npz", "no zip", "as numpy.savez writes them, got another kind of file"),
         ("i.csv", ",".join(["t", *("c" * robot.nq)]) + "\n0,1\n", f"expected {robot.nq + 1} columns, got 2 in row 2"),
-        ("j.csv", ",".join(["t", *("c" * robot.nq)]) + "\n0" + ",nan" * robot.nq, "got nan of coordinate 0 in row 0"),
+        (
+            "j.csv",
+            ",".join(["t", *("c" * robot.nq)]) + "\n0" + ",nan" * robot.nq,
+            "got nan for coordinate 0 in data row 0",
+        ),
         (
             "h.csv",
             ",".join(["t", *("c" * robot.nq)]) + "".join("\n" + t + ",0" * robot.nq for t in "021"),
-            "to ascend, got 1 s after 2 s",
+            "ascending times, got 1 s after 2 s",
         ),
     ]:
         (tmp_path / name).write_text(text)
@@ -115,7 +119,7 @@ def test_files_that_are_wrong_say_what(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="which there is not"):
         read_positions(robot, tmp_path / "none.csv")
     np.savez(tmp_path / "f.npz", positions=np.zeros((3, robot.nq)))
-    with pytest.raises(InvalidArgumentError, match=r"or give --dt \(dt=\), the time step"):
+    with pytest.raises(InvalidArgumentError, match=r"pass the time step, --dt \(dt=\)"):
         read_positions(robot, tmp_path / "f.npz")
     np.savez(tmp_path / "g.npz", positions=np.zeros((3, 2)))
     with pytest.raises(InvalidArgumentError, match="dt: expected a number > 0"):
@@ -147,9 +151,9 @@ def test_motions_that_are_wrong_say_what() -> None:
 def test_times_that_do_not_ascend_are_refused(times: list[float]) -> None:
     robot = biped()
     q, still = swung(3, 0.01)[0], np.zeros((3, robot.nv))
-    with pytest.raises(InvalidArgumentError, match=r"times: expected to ascend, got 0(\.01)? s after 0"):
+    with pytest.raises(InvalidArgumentError, match=r"times: expected ascending times, got 0(\.01)? s after 0"):
         Motion.of(robot, q, times)
-    with pytest.raises(InvalidArgumentError, match=r"times: expected to ascend, got 0(\.01)? s after 0"):
+    with pytest.raises(InvalidArgumentError, match=r"times: expected ascending times, got 0(\.01)? s after 0"):
         Motion(robot=robot, times=times, positions=q, velocities=still, accelerations=still)
 
 

@@ -252,8 +252,8 @@ POSE, WHEELS = planar.state_of_pose(), planar.state_of_wheels()
             lambda: planar.DifferentialActionModelDiffDrive(costs(POSE), radius=1.0, half_track=-1),
             r"half_track: expected",
         ),
-        (lambda: wheels(trajopt.StateVector(3)), r"costs: expected those of trajopt.planar.state_of_pose\(\) or"),
-        (lambda: wheels(planar.state_of_twist()), r"or of state_of_wheels\(\), got .*; make the CostStack from"),
+        (lambda: wheels(trajopt.StateVector(3)), r"costs: expected costs of trajopt.planar.state_of_pose\(\) or"),
+        (lambda: wheels(planar.state_of_twist()), r"or of state_of_wheels\(\), got .*; build the CostStack from"),
         (lambda: planar.DifferentialActionModelUnicycle(costs(WHEELS)), r"or of state_of_twist\(\)"),
         (lambda: planar.DifferentialActionModelUnicycle(POSE), r"costs: expected a CostStack"),
         (lambda: planar.wheel_rates([1.0], [1.0, 2.0], **BODY), r"turn_rates: expected shape \(1,\)"),
@@ -275,11 +275,11 @@ POSE, WHEELS = planar.state_of_pose(), planar.state_of_wheels()
         ),
         (
             lambda: planar.PlanarPath.of_derivatives([0, 1], np.eye(2), [(1, 0), (1e-14, 0)], np.eye(2)),
-            r"velocities: expected a speed > 0, got 0 at time 1",
+            r"velocities: expected nonzero velocities, got 0 at time 1",
         ),
         (
             lambda: planar.PlanarPath.of_curve(lambda t: t, [0.0, 1.0]),
-            r"curve: expected a function .*called so it raised",
+            r"curve: expected a function .*the call raised",
         ),
         (lambda: planar.PlanarPath.of_curve([1, 2], [0.0, 1.0]), r"curve: expected a function of \(times, order\)"),
         (
@@ -290,7 +290,7 @@ POSE, WHEELS = planar.state_of_pose(), planar.state_of_wheels()
             lambda: planar.PlanarPath.of_curve(
                 CubicHermiteSpline([0, 1], [(0, 0), (1, 0)], [(0, 0), (1, 0)]), [0, 0.5]
             ),
-            r"velocities: expected a speed > 0, got 0 at time 0; a path has no heading where it stops",
+            r"velocities: expected nonzero velocities, got 0 at time 0; a path has no heading where the robot stops",
         ),
         (lambda: planar.PlanarPath.of_points([(0, 0), (1, 1)], 0.1), r"points: expected three or more rows"),
         (lambda: planar.PlanarPath.of_points([(0, 0, 0)] * 3, 0.1), r"points: expected shape \(3, 2\)"),
@@ -300,10 +300,10 @@ POSE, WHEELS = planar.state_of_pose(), planar.state_of_wheels()
         ),
         (
             lambda: planar.PlanarPath(times=[0.0], poses=np.ones((1, 3)), speeds=[0.0], turn_rates=[0.0]),
-            r"speeds: expected speeds that are not 0, got 0 at time 0",
+            r"speeds: expected nonzero speeds, got 0 at time 0",
         ),
         (lambda: circle().fastest(0.0, **BODY), r"limit: expected a number > 0 \[rad/s\]"),
-        (lambda: circle().at([0.0, 4.0]), r"times: expected times from 0 to 3.14159"),
+        (lambda: circle().at([0.0, 4.0]), r"times: expected times within the path, 0 to 3.14159"),
         (lambda: planar.along(POSE, wheels()), r"path: expected a PlanarPath"),
         (lambda: planar.along(circle(), POSE), r"model: expected"),
         (lambda: planar.limit_wheels(trajopt.ConstraintStack(POSE), -1.0), r"rate: expected a number > 0"),
@@ -313,7 +313,7 @@ POSE, WHEELS = planar.state_of_pose(), planar.state_of_wheels()
         ),
         (
             lambda: planar.limit_wheels(trajopt.ConstraintStack(planar.state_of_twist()), 1.0),
-            r"constraints: expected those",
+            r"constraints: expected constraints of",
         ),
         (lambda: planar.replan(circle(), 0, np.zeros(3), SolverSQP), r"solution: expected a Solution"),
         (lambda: plot_drives({}), r"paths: expected one or more"),

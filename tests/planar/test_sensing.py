@@ -262,7 +262,10 @@ def test_a_scan_takes_lists() -> None:
 def test_bad_arguments(tmp_path: Path) -> None:
     grid = disc(0.7, 0.2)
     wrong: list[tuple[Any, str]] = [
-        (lambda: OccupancyGrid([1, 0]), r"occupied: expected cells \(rows, columns\), got shape \(2,\)"),
+        (
+            lambda: OccupancyGrid([1, 0]),
+            r"occupied: expected cells \(rows, columns\), True if occupied, got shape \(2,\)",
+        ),
         (lambda: OccupancyGrid([[1]], resolution=0.0), "resolution: expected a number > 0"),
         (lambda: OccupancyGrid([[1]], origin=[0.0]), r"origin: expected shape \(2,\)"),
         (lambda: grid.cast([0, 0], [np.nan]), "angles: expected finite numbers, got nan"),
@@ -276,17 +279,20 @@ def test_bad_arguments(tmp_path: Path) -> None:
         (lambda: Lidar().scan(grid, [0.0, 0.0]), r"pose: expected shape \(3,\).*heading"),
         (lambda: Lidar().scan(grid.occupied, [0, 0, 0]), "grid: expected an OccupancyGrid"),  # type: ignore[arg-type]
         (lambda: Lidar(beams=5).scan(grid, [1.5, 0, 0]).obstacles(6, radius=0.1), "count: expected at most 5"),
-        (lambda: wall_tangent([0.0, 0.0]), "normal: expected finite directions of a length > 0"),
+        (lambda: wall_tangent([0.0, 0.0]), "normal: expected finite nonzero directions"),
         (lambda: wall_tangent([1.0, 0.0, 0.0]), r"normal: expected a direction \(2,\)"),
         (lambda: echo_distance(1.0, speed=-1.0), "speed: expected a number > 0"),
         (lambda: plot_grid(grid, route=[1.0, 2.0]), "route: expected points"),
         (lambda: grid.cast([0.0, 0.0], [0.0], longest=-1.0), "longest: expected a length >= 0"),
-        (lambda: grid.distance([0.0, 0.0]), r"points: expected points .* got shape \(2,\); write \[point\] for one"),
+        (
+            lambda: grid.distance([0.0, 0.0]),
+            r"points: expected points .* got shape \(2,\); for one point pass \[point\]",
+        ),
         (lambda: grid.normals([[0.0, np.nan]]), r"points: expected finite numbers, got nan at index \(0, 1\)"),
         (lambda: OccupancyGrid([[np.nan]]), "occupied: expected cells .* got NaN or inf in cells"),
-        (lambda: OccupancyGrid.from_image("none.png", threshold=128), "threshold: expected a part of white"),
+        (lambda: OccupancyGrid.from_image("none.png", threshold=128), "threshold: expected a fraction of white"),
         (lambda: echo_distance([-1.0]), "times: expected finite times >= 0"),
-        (lambda: readings(ranges=[1.0, np.nan]), "ranges: expected distances >= 0 .* inf where nothing is in reach"),
+        (lambda: readings(ranges=[1.0, np.nan]), "ranges: expected distances >= 0 .* inf if nothing is in range"),
         (lambda: readings(angles=[0.0]), r"angles: expected shape \(2,\), got \(1,\); one for each distance"),
         (lambda: readings(pose=[0.0, 0.0]), r"pose: expected shape \(3,\)"),
         (lambda: readings(most=0.0), "most: expected a number > 0"),

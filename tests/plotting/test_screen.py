@@ -174,7 +174,7 @@ def test_units_of_controls_are_in_the_labels():
     assert [axes.get_ylabel() for axes in plot_solution(solution).axes[1:]] == ["control [m/s²]", "control [N]"]
     unicycle = problems.load("unicycle").problem.running[0]
     assert (unicycle.control_names, unicycle.control_units) == (["v", "omega"], ["m/s", "rad/s"])
-    with pytest.raises(InvalidArgumentError, match="control_units: expected 1 units, one a control, got"):
+    with pytest.raises(InvalidArgumentError, match="control_units: expected 1 units, one for each control, got"):
         trajopt.actions.base.check_units("control_units", ["m", "s"], 1)
 
 

@@ -111,7 +111,7 @@ def test_joints_that_do_not_carry_the_frame_are_locked() -> None:
 def test_what_has_no_arm_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match=r"robot: expected an arm with a fixed base, got 'go2'.*quadruped-"):
         problems.load("arm-reach", robot="go2")
-    with pytest.raises(InvalidArgumentError, match=r"frame: expected one that a joint carries, got 'base_link'"):
+    with pytest.raises(InvalidArgumentError, match=r"frame: expected a frame that moves, got 'base_link'"):
         problems.load("arm-reach", frame="base_link")
     with pytest.raises(UnknownNameError, match=r"frame 'tool' not found; did you mean 'tool0'"):
         problems.load("arm-reach", frame="tool")

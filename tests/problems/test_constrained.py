@@ -303,7 +303,7 @@ def test_a_rail_keeps_the_cart() -> None:
         (
             "hermite-path",
             {"points": ((0, 0, 0, 0), (1, 0, 1, 0))},
-            r"velocities: expected a speed > 0, got 0 at time 0",
+            r"velocities: expected nonzero velocities, got 0 at time 0",
         ),
         ("hermite-path", {"T": 1}, r"T: expected an integer >= 2"),
         ("parking-circles", {"circles": (1.0, 2.0)}, r"circles: expected rows \(x, y, radius\)"),

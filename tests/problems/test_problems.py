@@ -380,7 +380,7 @@ def test_upright_cost_refuses_misuse() -> None:
     with pytest.raises(InvalidArgumentError, match=r"weights: expected weights >= 0, got \[-1"):
         ActivationModelUpright([-1.0, 1.0], (0,))
     with pytest.raises(
-        InvalidArgumentError, match=r"weights: expected one weight for each of the 2 elements of the residual, got 3"
+        InvalidArgumentError, match=r"weights: expected 2 weights, one for each element of the residual, got 3"
     ):
         ActivationModelUpright([1.0, 1.0, 1.0], (0,)).check_size(2)
     with pytest.raises(UnknownNameError, match=r"hessian 'newton'"):

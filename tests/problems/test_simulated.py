@@ -296,11 +296,11 @@ def test_it_gets_there_in_smaller_steps_too(name: str) -> None:
     [
         ("hopper", {"height": -1.0}, r"height: expected a number > 0"),
         ("stand-up", {"limits": True, "torque": 0.0}, r"torque: expected a number > 0"),
-        ("stand-up", {"torque": 4.0}, r"torque: expected None without limits, got 4.0; write limits=True"),
+        ("stand-up", {"torque": 4.0}, r"torque: expected None without limits, got 4.0; also pass limits=True"),
         (
             "walk-freely",
             {"robot": "go2"},
-            r"robot: expected None for walk-freely, .* got 'go2'; leave it out \(--robot\)",
+            r"robot: expected None for walk-freely, .* got 'go2'; omit it \(--robot\)",
         ),
         ("block-on-incline", {"distance": 0.0}, r"distance: expected a number > 0"),
         ("puck", {"target": 0.0}, r"target: expected a number > 0"),

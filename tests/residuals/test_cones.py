@@ -226,8 +226,11 @@ def test_a_barrier_on_a_cone_costs_nothing_inside() -> None:
         (lambda: trajopt.FrictionCone(0.7, facets=2), "facets: expected an even number >= 4, got 2"),
         (lambda: trajopt.WrenchCone(0.7, facets=7), "facets: expected an even number >= 4, got 7"),
         (lambda: trajopt.FrictionCone(0.7, facets=4.0), "facets: expected an integer"),  # type: ignore[arg-type]
-        (lambda: trajopt.FrictionCone(0.7, min_force=3, max_force=1), "min_force < max_force, got 3 and 1"),
-        (lambda: trajopt.FrictionCone(0.7, min_force=np.nan), "min_force < max_force, got nan"),
+        (
+            lambda: trajopt.FrictionCone(0.7, min_force=3, max_force=1),
+            r"min_force < max_force \[N\], got min_force=3 and max_force=1",
+        ),
+        (lambda: trajopt.FrictionCone(0.7, min_force=np.nan), r"min_force < max_force \[N\], got min_force=nan"),
         (lambda: trajopt.FrictionCone(0.7, rotation=2 * np.eye(3)), "rotation: expected a rotation matrix"),
         (lambda: trajopt.WrenchCone(0.7, (0.1, -0.1)), "box: expected length and width > 0 .m., got"),
         (lambda: trajopt.WrenchCone(0.7, 0.1), r"box: expected shape \(2,\).*length along x, width along y"),
@@ -236,9 +239,12 @@ def test_a_barrier_on_a_cone_costs_nothing_inside() -> None:
         (lambda: wrench(trajopt.FrictionCone()), "cone: expected a WrenchCone, got FrictionCone"),  # type: ignore
         (
             lambda: numbers(friction(trajopt.FrictionCone()), 2),
-            "a friction cone needs a 3D or 6D contact, got 'foot'",
+            "expected a 3D or 6D contact for a friction cone, got 'foot'",
         ),
-        (lambda: numbers(wrench(trajopt.WrenchCone()), 3), "WrenchCone needs a force of 6 elements, got 'foot' with 3"),
+        (
+            lambda: numbers(wrench(trajopt.WrenchCone()), 3),
+            "WrenchCone needs a force of 6 elements, but contact 'foot' has 3",
+        ),
         (lambda: numbers(friction(trajopt.FrictionCone()), 3)(np.ones(3), mu=-1), "mu: expected a number > 0"),
         (lambda: numbers(friction(trajopt.FrictionCone()), 3)(np.ones(3), rotation=np.ones((3, 3))), "rotation matrix"),
         (lambda: numbers(wrench(trajopt.WrenchCone()), 6)(np.ones(6), box=(0, 1)), "box: expected length and width"),

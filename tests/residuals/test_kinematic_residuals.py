@@ -85,7 +85,7 @@ def test_bad_arguments() -> None:
     with pytest.raises(UnknownNameError, match=r"frame 'hand' not found"):
         trajopt.ResidualModelRelativePlacement(state, "arm_left_2_joint", "hand")
     with pytest.raises(
-        InvalidArgumentError, match=r"axis: expected a direction such as \(0, 0, 1\), got \[0.0, 0.0, 0"
+        InvalidArgumentError, match=r"axis: expected a nonzero direction such as \(0, 0, 1\), got \[0.0, 0.0, 0"
     ):
         trajopt.ResidualModelLookAt(state, "arm_left_2_joint", axis=[0, 0, 0])
     with pytest.raises(InvalidArgumentError, match=r"target: expected shape \(3,\)"):
@@ -96,5 +96,5 @@ def test_bad_arguments() -> None:
         with pytest.raises(InvalidArgumentError, match=r"rows: expected"):
             trajopt.ResidualModelManipulability(state, "arm_left_2_joint", wrong)  # type: ignore[arg-type]
     planar = trajopt.StateMultibody(trajopt.load_robot("planar-2r"))
-    with pytest.raises(InvalidArgumentError, match=r"rows: expected at most 2, .* choose rows such as \(0, 2\)"):
+    with pytest.raises(InvalidArgumentError, match=r"rows: expected at most 2, .* choose fewer rows such as \(0, 2\)"):
         trajopt.ResidualModelManipulability(planar, "tool", "all")

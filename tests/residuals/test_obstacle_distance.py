@@ -160,22 +160,22 @@ def test_bad_arguments() -> None:
     distance, arm, row = trajopt.ResidualModelObstacleDistance, state_of("talos_arm"), [[1.0, 2.0, 0.5]]
     hand = trajopt.Capsule(0.1, start=[0, 0, 0], end=[0, 0, 1], frame="gripper_left_joint")
     for rows, words in (
-        ([], "obstacles: expected one at least, got none"),
+        ([], "obstacles: expected at least one obstacle, got none"),
         ([[1.0, 2.0]], r"obstacles: expected rows \(x, y, radius\) or \(x, y, z, radius\)"),
         ([[1.0, 2.0, 0.0]], "with radius > 0"),
         ([[np.inf, 2.0, 1.0]], "obstacles: expected rows"),
     ):
         with pytest.raises(InvalidArgumentError, match=words):
             distance(PLANE, rows)
-    with pytest.raises(InvalidArgumentError, match=r"body: expected a Sphere or a Capsule.*got 0.1"):
+    with pytest.raises(InvalidArgumentError, match=r"body: expected a Sphere or Capsule.*got 0.1"):
         distance(arm, row, 0.1)
     with pytest.raises(InvalidArgumentError, match=r"does not begin with \(x, y, z\)"):
         distance(PLANE, [[1.0, 2.0, 3.0, 0.5]])
-    with pytest.raises(InvalidArgumentError, match=r"body: expected a shape that a frame carries"):
+    with pytest.raises(InvalidArgumentError, match=r"body: expected a shape with a frame"):
         distance(arm, row, trajopt.Sphere(0.1))
-    with pytest.raises(InvalidArgumentError, match=r"balls \(x, y, z, radius\) beside a Capsule, got circles"):
+    with pytest.raises(InvalidArgumentError, match=r"balls \(x, y, z, radius\) for a Capsule, got circles"):
         distance(arm, row, hand)
     with pytest.raises(InvalidArgumentError, match=r"body: expected a number >= 0 \[m\], got -1"):
         distance(PLANE, row, -1.0)
-    with pytest.raises(InvalidArgumentError, match=r"expected 1 rows, the number of its first value, got 2"):
+    with pytest.raises(InvalidArgumentError, match=r"expected 1 rows as at construction, got 2"):
         distance(PLANE, row).layout.column({"circles": row * 2})

@@ -154,7 +154,7 @@ def test_obstacles_move_at_run_time() -> None:
 
 def test_bad_shapes_are_refused() -> None:
     ball, hand = trajopt.Sphere(0.1), trajopt.Sphere(0.1, frame=HAND)
-    with pytest.raises(InvalidArgumentError, match="got both in the world, where their distance does not change"):
+    with pytest.raises(InvalidArgumentError, match="got both in the world; their distance is constant"):
         trajopt.ResidualModelPairDistance(STATE, ball, ball)
     with pytest.raises(InvalidArgumentError, match=f"got both in frame '{HAND}'"):
         trajopt.ResidualModelPairDistance(STATE, hand, trajopt.Sphere(0.2, frame=HAND, center=[1, 0, 0]))

@@ -311,7 +311,7 @@ class Careless(ActionModelAbstract):
 def test_a_black_box_that_overwrites_what_it_is_given_is_told_so(what: str) -> None:
     model = Careless(trajopt.StateVector(2), what)
     problem = ShootingProblem([0.0, 0.0], [model] * 3, model)
-    message = r"knot 0: Careless.calc raised ValueError: .*read-only; x and u are not to be changed: .* x = x.copy\(\)"
+    message = r"knot 0: Careless.calc raised ValueError: .*read-only; x and u are read-only: .* x = x.copy\(\)"
     with pytest.raises(ModelEvaluationError, match=message):
         problem.calc(np.zeros((4, 2)), np.zeros((3, 1)))
 

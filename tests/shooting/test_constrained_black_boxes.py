@@ -149,7 +149,7 @@ class Silent(ActionModelAbstract):
 def test_what_a_black_box_can_t_have_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="constraint 'inside': foot: there are no contact forces here"):
         Silent(constrained_hopper().constraints)
-    with pytest.raises(InvalidArgumentError, match="terminal: constraints speeds, both need a control"):
+    with pytest.raises(InvalidArgumentError, match="terminal: constraints speeds, both depend on a control"):
         ShootingProblem(np.zeros(3), [boxed(limits())], boxed(limits()))
     with pytest.raises(InvalidArgumentError, match="SolverFDDP can't honour constraints, .*: speeds, wall, both, goal"):
         SolverFDDP(problem(boxed))

@@ -75,11 +75,11 @@ NOT_NORMALISED = np.r_[0.5, 0.5, 0.5, 0.6, 0, 0, 0]
         ),
         (
             lambda: trajopt.ShootingProblem(X0, [pendulum()], stack()),
-            "terminal: cost terms u_reg need a control.*without them",
+            "terminal: cost terms u_reg depend on a control.*without them",
         ),
         (
             lambda: trajopt.ShootingProblem(X0, [pendulum()], pendulum(dt=0.0)),
-            "terminal: cost terms u_reg need a control",
+            "terminal: cost terms u_reg depend on a control",
         ),
         (
             lambda: trajopt.ShootingProblem(X0, [ActionModelTerminal(stack(control=False))], stack(control=False)),
@@ -183,7 +183,7 @@ def test_methods_of_black_boxes_take_data_x_and_u(method: str) -> None:
 
     cls: Any = type("Box", (trajopt.ActionModelAbstract,), {"calc": fine, "calc_diff": fine} | {method: wrong})
     box = cls(trajopt.StateVector(1), 1)
-    says = rf"Box.{method}: expected {method}\(self, data, x, u=None\), got a method that takes \(x, u\); it sets"
+    says = rf"Box.{method}: expected {method}\(self, data, x, u=None\), got parameters \(x, u\); the method sets"
     for make in (
         lambda: trajopt.ShootingProblem([0.0], [box], box),
         lambda: trajopt.ShootingProblem([0.0], [], box),

@@ -108,11 +108,14 @@ def test_what_is_set_later_has_no_effect() -> None:
 def test_modes_without_a_next_state_are_refused() -> None:
     for mode in ("FORWARD_I", "INVERSE_LF"):
         sim = simulator(mode)
-        with pytest.raises(InvalidArgumentError, match="simulator: expected a mode that gives the next state"):
+        with pytest.raises(InvalidArgumentError, match="simulator: expected a mode that computes the next state"):
             ActionModelSimulator(sim, CostStack(sim.state))
     sim = simulator("FORWARD_RK2I", variant="source")
     costs = CostStack(sim.state).add("f", ResidualModelContactForce(sim.state, "corner1", np.zeros(3)), weight=1.0)
-    with pytest.raises(InvalidArgumentError, match=r"'f'.*the variant 'source' do not tell .* use variant='proj"):
+    with pytest.raises(
+        InvalidArgumentError,
+        match=r"'f'.*terms cannot use contact forces of steps .*the variant 'source': use variant='proj",
+    ):
         ActionModelSimulator(sim, costs)
 
 

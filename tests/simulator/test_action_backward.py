@@ -115,7 +115,7 @@ def test_a_gap_is_a_step_of_newtons_method() -> None:
 
 def test_solvers_of_expressions_refuse() -> None:
     action = model(simulator("BACKWARD_RK1F"), forces=False)
-    with pytest.raises(UnsupportedOperationError, match="is no single expression; take SolverSQP"):
+    with pytest.raises(UnsupportedOperationError, match="is not a single expression; use SolverSQP"):
         SolverIpopt(push(action)).solve()
 
 
@@ -151,5 +151,5 @@ def test_implicit_steps_have_the_bits_of_their_lanes_and_agree_with_128() -> Non
 def test_a_step_without_a_root_says_so() -> None:
     """In a second of free fall at 1e5 rad/s."""
     sim = simulator("BACKWARD_RK1F")
-    with pytest.raises(ModelEvaluationError, match="the implicit step.*residual.*take a smaller dt"):
+    with pytest.raises(ModelEvaluationError, match="the implicit step.*residual.*use a smaller dt"):
         sim.step(1.0, state(0.01, speed=1e5))

@@ -170,7 +170,7 @@ def test_messages_name_the_contact() -> None:
     ):
         with pytest.raises(InvalidArgumentError, match=message):
             box(**functions)
-    with pytest.raises(InvalidArgumentError, match="a function of arrays needs its derivative=..."):
+    with pytest.raises(InvalidArgumentError, match="if it is a function of arrays, pass derivative=..."):
         box(derivative=None)
 
 
@@ -188,9 +188,11 @@ def test_a_wrong_derivative_is_told() -> None:
 def test_where_it_cannot_be_asked() -> None:
     """Stages of a step are poses that nobody knows before; problems are compiled."""
     for mode in ("FORWARD_RK2I", "FORWARD_RK4I"):
-        with pytest.raises(InvalidArgumentError, match=f"own: .*got a black box: {mode} of the variant 'source'"):
+        with pytest.raises(InvalidArgumentError, match=f"own: .*got a black box, which {mode} with variant 'source'"):
             Simulator(block(), [box()], mode, variant="source")
-    with pytest.raises(InvalidArgumentError, match=r"own: .*a step of BACKWARD_RK1F .*simulate gives its residual"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"own: .*a step of BACKWARD_RK1F .*`simulate` computes only the residual"
+    ):
         Simulator(block(), [box()], "BACKWARD_RK1F").step(DT, state(0.01))
     sim = Simulator(block(), [box()])
     with pytest.raises(InvalidArgumentError, match="got the black box 'own'; write its columns with casadi"):

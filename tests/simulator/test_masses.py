@@ -91,9 +91,13 @@ def test_messages() -> None:
     model.addFrame(pin.Frame("feather", fine, 0, pin.SE3.Identity(), pin.FrameType.OP_FRAME))
     wrong = [
         (["nose"], UnknownNameError, "frame 'nose' not found"),
-        (["box", "lid"], DuplicateNameError, "'box' and 'lid' are one rigid body; name one of them"),
-        (["feather"], InvalidArgumentError, "masses: expected frames of bodies that .*, got 'feather', of mass 0"),
-        (["universe"], InvalidArgumentError, "got 'universe', fixed to the world"),
+        (["box", "lid"], DuplicateNameError, "'box' and 'lid' are on one rigid body; remove one of them"),
+        (
+            ["feather"],
+            InvalidArgumentError,
+            "masses: expected frames on moving bodies .*, got 'feather', which is of mass 0",
+        ),
+        (["universe"], InvalidArgumentError, "got 'universe', which is fixed to the world"),
         ("box", InvalidArgumentError, "masses: expected a list of names, got 'box'"),
     ]
     for masses, error, message in wrong:

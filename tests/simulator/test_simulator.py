@@ -183,7 +183,10 @@ def test_wrong_arguments_are_told() -> None:
         (lambda: sim.simulate(DT, np.zeros(15)), "quaternion"),
         (lambda: sim.simulate(DT, x, np.zeros(3)), "tau: expected shape"),
         (lambda: sim.simulate(DT, x, Dqdq="yes"), "Dqdq"),
-        (lambda: sim.simulate_batched(DT, [x, x], [np.zeros(7)]), "taus: expected 2 torques, one a state, got 1"),
+        (
+            lambda: sim.simulate_batched(DT, [x, x], [np.zeros(7)]),
+            "taus: expected 2 torques, one for each state, got 1",
+        ),
         (lambda: sim.simulate_batched(DT, [x, x[:-1]]), r"qdqs\[1\]: expected shape"),
         (lambda: sim.simulate_batched(DT, []), "qdqs: expected at least one state"),
         (lambda: sim.set_PD_controller(-1.0, 1.0), "kp: expected"),
@@ -219,7 +222,7 @@ def test_wrong_arguments_are_told() -> None:
         sim.set_pd_controller(1.0, 1.0)
     with pytest.raises(UnknownNameError, match="frame"):
         Simulator(block(), [MDPContact("nose")])
-    with pytest.raises(DuplicateNameError, match="two are called 'box'"):
+    with pytest.raises(DuplicateNameError, match="two contacts have the name 'box'"):
         Simulator(block(), [MDPContact("box"), MDPContact("box")])
 
 
@@ -246,14 +249,14 @@ def test_rows_of_an_array_are_checked_as_single_ones(mode: str) -> None:
 def test_a_failure_names_residual_and_state() -> None:
     sim, x = simulator(), state(0.01)
     sim.set_parameter("tolerance", 1e-300)
-    with pytest.raises(ModelEvaluationError, match=r"state 0: .* not found \(residual .*\) at qdq = "):
+    with pytest.raises(ModelEvaluationError, match=r"state 0: .* did not converge \(residual .*\) at qdq = "):
         sim.simulate(DT, x)
 
 
 def test_a_motion_without_bound_is_told() -> None:
     sim, x = simulator(), state(0.01)
     x[-6:] = 1e200
-    with pytest.raises(ModelEvaluationError, match="grows without bound: take a smaller dt, or smaller gains"):
+    with pytest.raises(ModelEvaluationError, match="the motion diverges: use a smaller dt, or smaller gains"):
         sim.simulate(DT, x)
 
 

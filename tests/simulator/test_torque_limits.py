@@ -129,6 +129,6 @@ def test_wrong_limits(limits: object, message: str) -> None:
 def test_robots_and_modes_without_torques() -> None:
     with pytest.raises(InvalidArgumentError, match="torque_limits: expected a robot with effort limits"):
         Simulator(load_robot("double-pendulum"), torque_limits=True)
-    with pytest.raises(InvalidArgumentError, match="INVERSE_I gives torques"):
+    with pytest.raises(InvalidArgumentError, match="expected None for INVERSE_I, got limits; it computes torques"):
         chain().simulator(mode="INVERSE_I", torque_limits=LIMITS)
     assert chain().simulator(mode="INVERSE_I", torque_limits=False).model.torque_limits is None

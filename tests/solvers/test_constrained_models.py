@@ -261,7 +261,7 @@ def test_limits_of_a_control_that_exclude_each_other() -> None:
 def test_a_constraint_that_needs_a_control_at_the_end() -> None:
     rows = trajopt.ConstraintStack.of_robot(ARM, torques=False)
     rows.add("motors", trajopt.ResidualModelJointEffort(ARM, MOTORS), upper=3.0)
-    message = "terminal: constraints motors need a control, .*; give the terminal a ConstraintStack without them"
+    message = "terminal: constraints motors depend on a control .*; pass a ConstraintStack without them"
     with pytest.raises(InvalidArgumentError, match=message):
         ActionModelTerminal(trajopt.CostStack(ARM), constraints=rows)
     costs = trajopt.CostStack(ARM)

@@ -1,7 +1,8 @@
 """The interface of action models: one knot of a shooting problem, dynamics and cost.
 
-Subclass `ActionModelAbstract` and write `calc` and `calc_diff` with numpy for a black box (or only `calc`, and wrap it
-in `ActionModelNumDiff`). Models that are expressions derive from `ActionModelExpression` and are compiled.
+To write a black-box model, subclass `ActionModelAbstract` and write `calc` and `calc_diff` with numpy. You can also
+write `calc` alone and wrap the model in `ActionModelNumDiff`. Models that are expressions derive from
+`ActionModelExpression` and are compiled.
 """
 
 from __future__ import annotations
@@ -32,21 +33,22 @@ from trajopt.types import Reals
 
 
 class ActionModelAbstract(Model):
-    """x⁺ = f(x, u) with cost l(x, u); at the end of a horizon, the cost l(x) alone.
+    """Dynamics x⁺ = f(x, u) with cost l(x, u) of one knot; at the end of a horizon only the cost l(x) is used.
 
     Args:
         state: The state's manifold.
         nu: Number of controls [-].
-        lower: Lower limits of the controls (nu,), drawn, reported, and kept by SolverBoxDDP and SolverBoxFDDP.
-            SolverSQP keeps constraints, which `ConstraintStack.of_robot` makes of a robot's limits. None by default.
-        upper: Upper limits of the controls (nu,); none by default.
-        constraints: What holds at a knot; none by default. A black box has constraints of x and u alone: it tells no
-            forces.
+        lower: Lower limits of the controls (nu,), in their units; none by default. Plots and reports show them, and
+            SolverBoxDDP and SolverBoxFDDP enforce them. SolverSQP enforces `constraints` only;
+            `ConstraintStack.of_robot` builds them from the limits of a robot.
+        upper: Upper limits of the controls (nu,), in their units; none by default.
+        constraints: Constraints of the knot; none by default. The constraints of a black box depend on x and u only,
+            because a black box does not report forces.
         control_names: Name of each control, for plots; u0, u1, ... by default.
         control_units: Unit of each control, for plots; "-" by default.
 
     Attributes:
-        instantaneous: Whether the knot takes no time by nature, as an impulse does; then `time_step` may be 0.
+        instantaneous: True if the knot takes no time, like an impulse. `time_step` may then be 0.
 
     Raises:
         InvalidArgumentError: An argument has the wrong type or size.
@@ -86,19 +88,19 @@ class ActionModelAbstract(Model):
 
     @property
     def model_parts(self) -> ModelParts:
-        """Costs, contacts and motors of the model; none of a black box."""
+        """Costs, contacts and motors of the model; empty for a black box."""
         return ModelParts()
 
     @property
     def stage_nu(self) -> int:
-        """Number of controls at an instant [-]: that of the knot, unless its control is parametrized."""
+        """Number of controls at an instant [-]; it differs from `nu` if the control is parametrized."""
         return self.nu
 
     def parameters(self) -> dict[str, Parameter]:
         return {**super().parameters(), **self.constraints.parameters(self.stage_nu)}
 
     def instant(self) -> Instant:
-        """Symbols of a running knot, at which expressions are made."""
+        """Symbols of a running knot, of which expressions are built."""
         return Instant(self.state, self.nu)
 
     @property
@@ -113,71 +115,70 @@ class ActionModelAbstract(Model):
 
     @property
     def rows_free_of_control(self) -> npt.NDArray[np.bool_]:
-        """Mask (nc,) of the constraint rows that can't depend on the control of their knot; compiles nothing."""
+        """Mask (nc,) of the constraint rows that do not depend on the control of their knot. Nothing is compiled."""
         free: npt.NDArray[np.bool_] = kept(self, "rows free of control", lambda: free_of_control(self))
         return free.copy()
 
     @property
     def rows_on_one_control(self) -> npt.NDArray[np.int64]:
-        """Number of the control (nc,) that a row is, but for a constant; -1 of other rows. Compiles nothing."""
-        found: npt.NDArray[np.int64] = kept(self, "rows on one control", lambda: on_one_control(self))
-        return found.copy()
+        """Index of the control (nc,) if a row is that control plus a constant, else -1. Nothing is compiled."""
+        controls: npt.NDArray[np.int64] = kept(self, "rows on one control", lambda: on_one_control(self))
+        return controls.copy()
 
     def row_derivative(self) -> SX:
-        """Derivative of the rows, of which the structure counts: by (x, u), and what else they depend on."""
+        """Derivative of the rows by (x, u) and the other symbols of the instant; only its sparsity is used."""
         instant = self.instant()
         self.constraints.rows(instant)
         return self.constraints.derivative(instant)
 
     def create_data(self) -> ActionData:
-        """Arrays for one evaluation."""
+        """Arrays for the results of one evaluation."""
         return ActionData(self.state.nx, self.state.ndx, self.nu)
 
     @abstractmethod
     def calc(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
-        """Sets `data.xnext`, all of it, and `data.cost`.
+        """Writes the next state to `data.xnext` and the cost to `data.cost`.
 
-        A point without values is reported by NaN or inf in them: a solver that tries a step there refuses the step and
-        takes a shorter one. At the guess, and at states that a solver has taken, values must be finite. An exception
-        ends the solve; so does a field that is not set.
+        Write NaN or inf where the model has no value: a solver that tries such a point takes a shorter step. Values
+        must be finite at the initial guess. An exception ends the solve, and so does a field that was not set.
 
         Args:
-            data: Where the result goes.
+            data: Receives the results.
             x: State (nx,).
-            u: Control (nu,); None at the end of the horizon, where only the cost is asked.
+            u: Control (nu,); None at the end of the horizon, where only the cost is needed.
         """
 
     def calc_diff(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
-        """Sets the derivatives in `data`, of which Fx, Fu, Lu, Lxu, Luu are not asked where u is None.
+        """Writes the derivatives to `data`. Where u is None, Fx, Fu, Lu, Lxu and Luu are not needed.
 
         Args:
-            data: Where the result goes; `calc` was called on it with the same x and u.
+            data: Receives the results. `calc` was called on it with the same x and u.
             x: State (nx,).
-            u: Control (nu,), or None.
+            u: Control (nu,); None at the end of the horizon.
         """
         name = type(self).__name__
         raise UnsupportedOperationError(
-            f"{name} has no derivatives: write calc_diff, or use ActionModelNumDiff({name}(...))"
+            f"{name} has no derivatives: write calc_diff, or wrap the model in ActionModelNumDiff({name}(...))"
         )
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
-        """Control (nu,) that keeps the system where it is, with velocities set to zero, as well as it can.
+        """Control (nu,) that best holds the system at rest in x; the velocities in x count as zero.
 
-        Gauss-Newton on f(x, u) ⊖ x over u, from zero. Models with a closed form use that.
+        The default is Gauss-Newton on f(x, u) ⊖ x over u, from zero. Models with a closed form use that instead.
 
         Args:
             x: State (nx,).
-            parameters: Values of run-time parameters by name that a closed form uses; the first ones by default.
+            parameters: Values of run-time parameters by name, for closed forms; by default their initial values.
 
         Raises:
-            ModelEvaluationError: `calc` or `calc_diff` of a black box raised.
+            ModelEvaluationError: `calc` or `calc_diff` of a black box raised an exception.
         """
         u, data, still = np.zeros(self.nu), self.create_data(), self.state.at_rest(x)
         for _ in range(20):
             with self._told("calc"):
                 self.calc(data, still, u)
             if not np.all(np.isfinite(data.xnext)):
-                break  # a solve that needs it names knot and model
+                break  # the solve that needs this control reports knot and model
             with self._told("calc_diff"):
                 self.calc_diff(data, still, u)
             step = np.linalg.lstsq(data.Fu, self.state.difference(data.xnext, still), rcond=None)[0]
@@ -187,16 +188,16 @@ class ActionModelAbstract(Model):
         return u if np.all(np.isfinite(u)) else np.zeros(self.nu)
 
     def _told(self, method: str) -> AbstractContextManager[None]:
-        """Names a method of a black box that raises; expressions tell themselves."""
+        """Context that names the method of a black box in its exceptions; expressions report their own."""
         return errors_of_black_box(self, method) if self.keeps_state else nullcontext()
 
     def time_step(self) -> float | None:
-        """First value of the knot's duration [s], its parameter `dt`; None if it has none."""
+        """Initial value of the knot's duration [s], the parameter `dt`; None if the model has no such parameter."""
         dt = self.parameters().get("dt")
         return None if dt is None else float(dt.default)
 
     def cost_terms(self, x: Reals, u: Reals | None) -> dict[str, float]:
-        """Contribution of each named term to the cost [cost]; a black box has one, "cost", unless it gives others."""
+        """Value of each named cost term [cost]. A black box has one term, "cost", unless it overrides this method."""
         data = self.create_data()
         self.calc(data, x, u)
         return {"cost": float(data.cost)}
@@ -209,41 +210,41 @@ class ActionModelAbstract(Model):
 
 
 def check_methods(model: ActionModelAbstract) -> None:
-    """Raises InvalidArgumentError unless a user's `calc` and `calc_diff` can be called as a knot calls them."""
+    """Raises InvalidArgumentError unless `calc` and `calc_diff` can be called with (data, x, u)."""
     for name in ("calc", "calc_diff"):
         signature = inspect.signature(getattr(model, name))
         try:
             signature.bind(None, None, None)
         except TypeError as error:
             raise InvalidArgumentError(
-                f"{type(model).__name__}.{name}: expected {name}(self, data, x, u=None), got a method that takes "
-                f"({', '.join(signature.parameters)}); it sets fields of data, and returns nothing"
+                f"{type(model).__name__}.{name}: expected {name}(self, data, x, u=None), got parameters "
+                f"({', '.join(signature.parameters)}); the method sets fields of data and returns nothing"
             ) from error
 
 
 def check_names(argument: str, names: list[str] | None, size: int) -> list[str]:
-    """Names of `size` controls; u0, u1, ... if there are none.
+    """Checks the names of `size` controls; None gives u0, u1, ...
 
     Raises:
-        InvalidArgumentError: Their number is wrong.
+        InvalidArgumentError: There are not `size` names.
     """
     if names is None:
         return [f"u{i}" for i in range(size)]
     texts = check_texts(argument, names)
     if len(texts) != size:
-        raise InvalidArgumentError(f"{argument}: expected {size} names, one a control, got {list(texts)}")
+        raise InvalidArgumentError(f"{argument}: expected {size} names, one for each control, got {list(texts)}")
     return list(texts)
 
 
 def check_units(argument: str, units: list[str] | None, size: int) -> list[str]:
-    """Units of `size` controls; "-" if there are none.
+    """Checks the units of `size` controls; None gives "-" for each.
 
     Raises:
-        InvalidArgumentError: Their number is wrong.
+        InvalidArgumentError: There are not `size` units.
     """
     if units is None:
         return ["-"] * size
     texts = check_texts(argument, units)
     if len(texts) != size:
-        raise InvalidArgumentError(f"{argument}: expected {size} units, one a control, got {list(texts)}")
+        raise InvalidArgumentError(f"{argument}: expected {size} units, one for each control, got {list(texts)}")
     return list(texts)

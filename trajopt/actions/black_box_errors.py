@@ -1,4 +1,4 @@
-"""Exceptions of a black box, explained with the class and the method that raised."""
+"""Exceptions of black-box models, reported with the class and the method that raised them."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from trajopt.errors import ModelEvaluationError, UnsupportedOperationError
 
 
 def class_name(model: object) -> str:
-    """Name of a model's class; of a model around another one both: "ActionModelNumDiff(Pendulum)"."""
+    """Class name of a model; a wrapper includes the model inside: "ActionModelNumDiff(Pendulum)"."""
     inner = getattr(model, "model", None)
     return type(model).__name__ + (f"({type(inner).__name__})" if hasattr(inner, "calc") else "")
 
 
 @contextmanager
 def errors_of_black_box(model: object, method: str, *, before: str = "", after: str = "") -> Iterator[None]:
-    """Makes a ModelEvaluationError of any exception inside, which names the model and the method.
+    """Context that turns an exception into a ModelEvaluationError that names the model and the method.
 
     Args:
         model: The model that is called.
         method: Name of its method that is called.
-        before: What the message begins with, such as "knot 3: ".
-        after: What it ends with.
+        before: Beginning of the message, such as "knot 3: ".
+        after: End of the message.
 
     Raises:
-        ModelEvaluationError: Something was raised; one that was one already only gets its beginning.
-        UnsupportedOperationError: The model lacks the method, and nothing is put before it.
+        ModelEvaluationError: An exception was raised inside. A ModelEvaluationError only gets the beginning.
+        UnsupportedOperationError: The model does not have the method, and `before` is empty.
     """
     try:
         yield
@@ -39,5 +39,5 @@ def errors_of_black_box(model: object, method: str, *, before: str = "", after: 
             raise
         words = f"{class_name(model)}.{method} raised {type(error).__name__}: {error}"
         if isinstance(error, ValueError) and "read-only" in str(error):
-            words += "; x and u are not to be changed: work on a copy, such as x = x.copy()"
+            words += "; x and u are read-only: work on a copy, such as x = x.copy()"
         raise ModelEvaluationError(f"{before}{words}{after}") from error

@@ -1,4 +1,4 @@
-"""Control parametrizations: from the control of a knot to that of each instant of its time step."""
+"""Control parametrizations: the control within a time step as a function of the control of its knot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trajopt.types import Reals
 
 
 class ControlParametrizationAbstract(ABC):
-    """u(w, c): the control at time c of a time step, from 0 to 1, by the parameters w that are the knot's control.
+    """Control u(w, c) at time c, from 0 to 1, of a time step; the parameters w are the control of the knot.
 
     Args:
         nw: Number of parameters [-].
@@ -25,35 +25,35 @@ class ControlParametrizationAbstract(ABC):
 
     @abstractmethod
     def bounds(self, bounds: Reals) -> Reals:
-        """Bounds of w (nw,) that keep u within its bounds (nu,)."""
+        """Bounds on w (nw,) that keep u within `bounds` (nu,)."""
 
     @abstractmethod
     def names(self, names: list[str]) -> list[str]:
-        """Name of each parameter, from those of the controls."""
+        """Name of each parameter, given the names of the controls."""
 
     @abstractmethod
     def units(self, units: list[str]) -> list[str]:
-        """Unit of each parameter, from those of the controls."""
+        """Unit of each parameter, given the units of the controls."""
 
     @abstractmethod
     def expression(self, w: SX, c: float) -> SX:
-        """u (nu,), of w (nw,)."""
+        """Control u (nu,) as an expression of w (nw,) at time c [-]."""
 
     @abstractmethod
     def derivative(self, c: float | SX) -> SX:
-        """du/dw (nu, nw)."""
+        """Derivative du/dw (nu, nw) at time c [-]."""
 
     @abstractmethod
     def value(self, program: Program, w: Array, c: float) -> Array:
-        """Adds the step that gives u (nu,)."""
+        """Adds the step that computes u (nu,) of w (nw,) to a program."""
 
     @abstractmethod
     def chain(self, program: Program, e: StageExpansion, c: float) -> StageExpansion:
-        """Adds the steps that make derivatives by (x, w) of those by (x, u)."""
+        """Adds the steps that turn derivatives by (x, u) into derivatives by (x, w)."""
 
 
 class ControlParametrizationPolyZero(ControlParametrizationAbstract):
-    """u(w, c) = w: a control that is constant over a time step.
+    """Control that is constant over a time step: u(w, c) = w.
 
     Args:
         nu: Number of controls [-].

@@ -1,4 +1,4 @@
-"""Discrete-time models that are one expression each."""
+"""Discrete-time models that are a single expression."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trajopt.model.parts import Given, named_call
 
 
 class ActionModelDiscrete(ActionModelExpression):
-    """x⁺ = f(x, u) and the cost l(x, u), written as expressions; derivatives follow, with exact Hessians.
+    """Discrete-time system x⁺ = f(x, u) with cost l(x, u), both expressions; derivatives and Hessians are exact.
 
     Arguments are those of ActionModelExpression.
     """
@@ -55,10 +55,10 @@ class ActionModelDiscrete(ActionModelExpression):
         results["g"], results["H"] = second_derivatives(self.state, i, results["cost"])
         if "rows" in results:
             results["C"] = self.constraints.derivative(i)
-        known: list[tuple[SX, Array]] = []
+        bindings: list[tuple[SX, Array]] = []
         if multipliers is not None:
-            results["H"], known = lagrangian_hessian(self.state, i, results, multipliers)
-        return Expansion.of(self._call(program, i, point, results, known))
+            results["H"], bindings = lagrangian_hessian(self.state, i, results, multipliers)
+        return Expansion.of(self._call(program, i, point, results, bindings))
 
     def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
         i = Instant(self.state, 0 if terminal else self.nu)
@@ -68,17 +68,17 @@ class ActionModelDiscrete(ActionModelExpression):
         return {"cost": self._cost(instant, terminal=terminal)}
 
     def _cost(self, i: Instant, *, terminal: bool) -> SX:
-        """The cost as the user wrote it, a scalar."""
+        """Cost as the user wrote it, a scalar."""
         if terminal:
             return self._written("terminal_cost", 1, i.x)
         return self._written("running_cost", 1, i.x, i.u)
 
     def _written(self, method: str, size: int, *symbols: SX) -> SX:
-        """Expression (size,) of a method that the user wrote."""
+        """Expression (size,) that a user's method returns."""
         name = f"{type(self).__name__}.{method}"
         value = call_user(name, getattr(self, method), *symbols)
         if value.shape != (size, 1):
-            raise InvalidArgumentError(f"{name}: expected shape ({size}, 1), got {value.shape}")
+            raise InvalidArgumentError(f"{name}: expected an expression of shape ({size}, 1), got {value.shape}")
         return value
 
     def _instant(self, point: Point) -> Instant:
@@ -95,7 +95,7 @@ class ActionModelDiscrete(ActionModelExpression):
         return {"rows": self.constraints.rows(i)} if self.constraints.constraints else {}
 
     def _next_state_derivative(self, i: Instant, xnext: SX) -> SX:
-        """F (ndx, ndx + nu)."""
+        """Derivative F of the next state (ndx, ndx + nu)."""
         to_tangent = self.state.sx_tangent_projection(xnext)
         by_x, by_u = i.derivative(xnext)
         return SX(ca.horzcat(to_tangent @ by_x, to_tangent @ by_u))

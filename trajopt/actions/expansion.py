@@ -1,8 +1,8 @@
 """Named program arrays of a knot: the point of evaluation, values, and expansions.
 
-A knot is at a `Point`, where its model gives `Values` or an `Expansion`. An integrator evaluates a continuous-time
-model at a `Stage`, where it gives `StageValues` or a `StageExpansion`. Derivatives are by z = (dx, du), of size
-n = ndx + nu, with dx in the tangent space.
+A model gives `Values` or an `Expansion` of a knot at a `Point`. A continuous-time model gives an integrator
+`StageValues` or a `StageExpansion` at a `Stage`. Derivatives are by z = (dx, du), of size n = ndx + nu, with dx in the
+tangent space.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from trajopt.model.parts import ParameterArray
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """A knot of a trajectory.
+    """Point of a trajectory at which a knot is evaluated.
 
     Attributes:
         x: State (nx,).
         u: Control (nu,); None at the end of a horizon.
-        parameters: All run-time parameters of the model, as its `layout` has them.
-        following: State of the next knot (nx,), where a program has it.
+        parameters: All run-time parameters of the model, in the order of its `layout`.
+        following: State of the next knot (nx,), if the program has it.
     """
 
     x: Array
@@ -35,7 +35,7 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Multipliers:
-    """Multipliers of the Lagrangian l + λᵀ x⁺ + yᵀ c + δᵀ r, where its Hessian is wanted; None is zero.
+    """Multipliers of the Lagrangian l + λᵀ x⁺ + yᵀ c + δᵀ r, whose Hessian is computed; None counts as zero.
 
     Attributes:
         dynamics: λ (ndx,), in the tangent space at x⁺.
@@ -50,12 +50,12 @@ class Multipliers:
 
 @dataclass(frozen=True, kw_only=True)
 class Implicit:
-    """A quantity a(x, u) that r(x, u, a) = 0 defines, as expressions.
+    """Quantity a(x, u) that the equation r(x, u, a) = 0 defines, as expressions.
 
     Attributes:
         symbol: Symbol of a (na,).
-        residual: r (na,) of x, u and the symbol.
-        adjoint: (∂r/∂a)⁻ᵀ b of b (na,).
+        residual: r (na,) as an expression of x, u and the symbol.
+        adjoint: Function that maps b (na,) to (∂r/∂a)⁻ᵀ b.
     """
 
     symbol: SX
@@ -79,7 +79,7 @@ class Values:
 
     @classmethod
     def of(cls, found: Mapping[str, Array]) -> Values:
-        """Collects the results of one call by the names of the attributes."""
+        """Builds the values from the results of one call, by the names of the attributes."""
         return cls(xnext=found.get("xnext"), cost=found["cost"], rows=found.get("rows"))
 
 
@@ -87,8 +87,8 @@ class Values:
 class Lift:
     """Position rows of F as a function of its velocity rows Fv: Fq = J0 (1, 0, 0) + dt J1 Fv.
 
-    So it is where q⁺ = q ⊕ dt v⁺: symplectic Euler steps of second-order systems, and impulses, with dt = 0. J0 and J1,
-    the derivatives of q ⊕ dt v⁺, are the identity outside of a leading block of nb rows and columns.
+    This holds if q⁺ = q ⊕ dt v⁺: for symplectic Euler steps of second-order systems, and for impulses, with dt = 0.
+    The derivatives J0 and J1 of q ⊕ dt v⁺ are the identity outside of a leading block of nb rows and columns.
 
     Attributes:
         dt: Time step (1,) [s].
@@ -105,22 +105,23 @@ class Lift:
 
 @dataclass(frozen=True, kw_only=True)
 class Expansion:
-    """Values and derivatives of a knot, in tangent coordinates: dx⁺ = F z, or F z + gap where a model gives its gap.
+    """Values and derivatives of a knot in tangent coordinates: dx⁺ = F z, or F z + gap if the model provides a gap.
 
-    Columns are those of z; more of them, such as derivatives by a time step, would follow after those of the control.
+    Columns are those of z; further columns, such as derivatives by a time step, follow those of the control.
 
     Attributes:
-        xnext: Next state (nx,); None at the end of a horizon, and where a model gives its gap.
-        F: Derivative of the next state (ndx, n); None at the end, and where there is a lift.
-        cost: Cost (1,).
-        g: Its gradient (n,).
-        H: Its Hessian (n, n), Gauss-Newton or exact as the model says; that of the Lagrangian with multipliers.
+        xnext: Next state (nx,); None at the end of a horizon, and if the model provides a gap.
+        F: Derivative of the next state (ndx, n); None at the end, and if there is a lift.
+        cost: Cost (1,) [cost].
+        g: Gradient of the cost (n,).
+        H: Hessian (n, n) of the cost, Gauss-Newton or exact depending on the model; of the Lagrangian with
+            multipliers.
         rows: Constraint rows (nc,); None if the model has none.
-        C: Their derivative (nc, n).
-        gap: What x⁺ has beyond the state of the next knot (ndx,), of a model of r(x, u, x⁺) = 0 linearised at that
-            state; None if it is xnext ⊖ following.
-        lift: What F follows from, if it was asked for.
-        kept: What the Hessian of the Lagrangian reads, of the shapes of the model's `kept_shapes`.
+        C: Derivative of the rows (nc, n).
+        gap: Difference x⁺ ⊖ following (ndx,) of a model that linearises r(x, u, x⁺) = 0 at the state of the next knot;
+            None if the difference is xnext ⊖ following.
+        lift: Lift from which F follows; None unless one was requested.
+        kept: Arrays that the Hessian of the Lagrangian reads, with the shapes of the model's `kept_shapes`.
     """
 
     xnext: Array | None = None
@@ -136,7 +137,7 @@ class Expansion:
 
     @classmethod
     def of(cls, found: Mapping[str, Array], *, F: Array | None = None, lift: Lift | None = None) -> Expansion:
-        """Collects the results of one call by the names of the attributes, with an F or a lift from elsewhere."""
+        """Builds the expansion from the results of one call, by the names of the attributes, plus F or a lift."""
         return cls(
             xnext=found.get("xnext"),
             F=found.get("F", F),
@@ -152,14 +153,14 @@ class Expansion:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Stage:
-    """An instant of a knot at which an integrator evaluates a continuous-time model.
+    """Instant of a knot at which an integrator evaluates a continuous-time model.
 
     Attributes:
         x: State (nx,).
         u: Control (nu,).
-        parameters: Run-time parameters, those of the model among them.
-        weight: What the cost is multiplied by (1,) [s].
-        at_knot: Whether it is the knot itself, where constraint rows are wanted.
+        parameters: Run-time parameters, which include those of the model.
+        weight: Factor of the cost (1,) [s].
+        at_knot: Whether the stage is at the knot itself, where constraint rows are computed.
     """
 
     x: Array
@@ -170,7 +171,7 @@ class Stage:
 
     @property
     def arrays(self) -> dict[str, Array]:
-        """The arrays by the names that functions give them."""
+        """The arrays by the names of the inputs of functions."""
         return {"x": self.x, "u": self.u, "weight": self.weight}
 
 
@@ -179,9 +180,9 @@ class StageValues:
     """Values of a continuous-time model.
 
     Attributes:
-        f: Acceleration (ndx / 2,), or rate of the state (ndx,) of a first-order system.
+        f: Acceleration (ndx / 2,), or the rate of the state (ndx,) for a first-order system.
         cost: Weighted cost (1,) [cost].
-        rows: Constraint rows (nc,), not weighted; None if there are none, and beside the knot.
+        rows: Constraint rows (nc,), not weighted; None if there are none, and for stages away from the knot.
     """
 
     f: Array
@@ -195,12 +196,12 @@ class StageExpansion:
 
     Attributes:
         f: As in `StageValues`.
-        Df: Its derivative (size of f, n).
+        Df: Derivative of f (size of f, n).
         cost: Weighted cost (1,) [cost].
-        g: Its gradient (n,).
-        H: Its Gauss-Newton Hessian (n, n).
+        g: Gradient of the cost (n,).
+        H: Gauss-Newton Hessian of the cost (n, n).
         rows: As in `StageValues`.
-        C: Their derivative (nc, n).
+        C: Derivative of the rows (nc, n).
     """
 
     f: Array

@@ -1,4 +1,4 @@
-"""Action models that are expressions: compiled for several knots at once, or evaluated alone for inspection."""
+"""Action models that are expressions: compiled for several knots at once, or evaluated one knot at a time."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from trajopt.model.programs import kept, outputs_at
 from trajopt.types import Reals
 
 Named = tuple[dict[str, int], Program]
-"""Sizes of named expressions of (x, u, parameters), and the program that gives all of them stacked."""
+"""Size of each named expression of (x, u, parameters), and the program that returns all of them stacked."""
 
 
 class ActionModelExpression(ActionModelAbstract):
-    """An action model whose values and derivatives are steps of a `Program`; all arrays are for one knot.
+    """Action model whose values and derivatives are steps of a `Program`; all arrays are of one knot.
 
     Arguments are those of ActionModelAbstract.
     """
@@ -35,86 +35,85 @@ class ActionModelExpression(ActionModelAbstract):
 
     @abstractmethod
     def values(self, program: Program, point: Point) -> Values:
-        """Adds the steps that give the values at a point; without a control, those of the end of a horizon."""
+        """Adds the steps that compute the values at a point; a point without control is the end of a horizon."""
 
     @abstractmethod
     def expansion(
         self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
     ) -> Expansion:
-        """Adds the steps that give values and derivatives at a point; without a control, those of the end of a horizon.
+        """Adds the steps that compute values and derivatives at a point; without a control it is the end of a horizon.
 
         Args:
-            program: Where they go.
-            point: Where the knot is.
-            multipliers: If given, H is the Hessian of the Lagrangian; if not, of the cost.
-            lift: If given, the velocity rows of F and a lift with blocks of this size take the place of F; at least
-                `lift_size`.
+            program: Program that gets the steps.
+            point: Point at which the knot is evaluated.
+            multipliers: With them, H is the Hessian of the Lagrangian; without, of the cost.
+            lift: Block size of a `Lift`, at least `lift_size`; the expansion then has a lift instead of F.
 
         Raises:
-            UnsupportedOperationError: The model has no Hessian of the Lagrangian, or no lift.
+            UnsupportedOperationError: The model does not provide the Hessian of the Lagrangian, or a lift.
         """
 
     def lagrangian_hessian(
         self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array] = ()
     ) -> Array:
-        """Adds the steps that give H of `expansion` with multipliers, and as few others as possible.
+        """Adds the steps that compute H of `expansion` with multipliers, and as few others as possible.
 
         Args:
-            program: Where they go.
-            point: Where the knot is.
+            program: Program that gets the steps.
+            point: Point at which the knot is evaluated.
             multipliers: λ and y.
-            kept: `Expansion.kept` at this point; of the end of a horizon none.
+            kept: `Expansion.kept` at this point; empty at the end of a horizon.
         """
         return self.expansion(program, point, multipliers).H
 
     @property
     def kept_shapes(self) -> tuple[tuple[int, int], ...]:
-        """Shapes of what the Hessian of the Lagrangian reads of the expansion of a running knot."""
+        """Shapes of the arrays in `Expansion.kept`, which the Hessian of the Lagrangian of a running knot reads."""
         return ()
 
     @property
     def has_lagrangian_hessian(self) -> bool:
-        """Whether `expansion` takes multipliers; if not, H is Gauss-Newton's."""
+        """Whether `expansion` takes multipliers; if not, H is the Gauss-Newton Hessian."""
         return False
 
     @property
     def hessian_on_request(self) -> bool:
-        """Whether the Hessian of the Lagrangian takes so long to compile that `hessian="exact"` alone builds it."""
+        """Whether only `hessian="exact"` builds the Hessian of the Lagrangian, because it takes long to compile."""
         return False
 
     @property
     def end_costs(self) -> CostStack | None:
-        """The costs of the end of a horizon, if they are a stack of residuals."""
+        """Costs at the end of a horizon, if they are a stack of residuals; else None."""
         return None
 
     def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
-        """A knot as expressions "xnext" (nx,), unless it is terminal, "cost" and, if there are any, "rows" (nc,).
+        """Expressions of a knot: "cost", "xnext" (nx,) unless terminal, and "rows" (nc,) if there are constraints.
 
         Returns:
-            The symbols x and u, and the expressions, which also have those of `layout`.
+            The symbols x and u, and the expressions; these also use the symbols of `layout`.
 
         Raises:
-            UnsupportedOperationError: The model's dynamics are no single expression.
+            UnsupportedOperationError: The dynamics are not a single expression.
         """
         raise UnsupportedOperationError(
-            f"{type(self).__name__}: such a knot, as with contacts, is no single expression; take SolverSQP, "
-            "SolverFDDP or SolverDDP"
+            f"{type(self).__name__}: a knot with such dynamics, as with contacts, is not a single expression; use "
+            "SolverSQP, SolverFDDP or SolverDDP"
         )
 
     def lagrangian_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX], Implicit | None]:
-        """A knot as in `knot_expressions`, where "xnext" may be one of an implicit quantity too, which is the third.
+        """Expressions as in `knot_expressions`, and the implicit quantity on which "xnext" may depend, or None.
 
-        With "curvature", the Hessian of a part of the costs by a formula, "cost" is the rest.
+        With the key "curvature", the Hessian of one part of the costs in closed form, "cost" is the remaining part.
         """
         return *self.knot_expressions(terminal=terminal), None
 
     @functools.cached_property
     def lift_size(self) -> int | None:
-        """Smallest size of the blocks of a `Lift`; None if position rows of F do not follow from velocity rows."""
+        """Smallest block size of a `Lift` [-]; None if position rows of F do not follow from velocity rows."""
         return None
 
     def check_lift(self, lift: int | None) -> None:
-        """Raises UnsupportedOperationError if there is no lift of this size."""
+        """Raises UnsupportedOperationError if the model has no lift of this block size."""
         largest = self.state.ndx // 2
         if lift is None or (self.lift_size is not None and self.lift_size <= lift <= largest):
             return
@@ -122,29 +121,28 @@ class ActionModelExpression(ActionModelAbstract):
         raise UnsupportedOperationError(f"lift: {type(self).__name__} has {has}, got lift={lift}")
 
     def check_multipliers(self, multipliers: Multipliers | None) -> None:
-        """Raises UnsupportedOperationError if there are multipliers, and the model's Hessian is Gauss-Newton's."""
+        """Raises UnsupportedOperationError for multipliers if the model only has the Gauss-Newton Hessian."""
         if multipliers is not None and not self.has_lagrangian_hessian:
             raise UnsupportedOperationError(
-                f"multipliers: {type(self).__name__} has no Hessian of the Lagrangian yet; pass none for Gauss-Newton"
+                f"multipliers: {type(self).__name__} has no Hessian of the Lagrangian; pass None for Gauss-Newton"
             )
 
     @abstractmethod
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
-        """Contribution of each named term to the cost of a running knot, or of the end of the horizon."""
+        """Value of each named cost term [cost] of a running knot, or at the end of the horizon."""
 
     def forces(self, instant: Instant) -> dict[str, SX]:
-        """Force of each contact, or impulse, of a running knot, in its reference frame; none without contacts."""
+        """Force or impulse of each contact of a running knot, in its reference frame; empty without contacts."""
         return {}
 
     def torques(self, instant: Instant) -> dict[str, SX]:
-        """Torque, or force, of each motor of a running knot [N m, N]; none without a robot's motors."""
+        """Torque or force of each motor of a running knot [N m, N]; empty without motors of a robot."""
         return {}
 
     def program(self, name: str) -> Program:
-        """The model alone as a program: "calc" or "calc_diff" of (x, u, parameters), "terminal" of (x, parameters).
+        """Program of this model alone: "calc" or "calc_diff" of (x, u, parameters), "terminal" of (x, parameters).
 
-        Outputs are those of xnext, cost, F, g, H, constraint rows, C and the program's status that there are, in this
-        order.
+        Its outputs, in this order, are those of xnext, cost, F, g, H, constraint rows, C and status that exist.
         """
         return kept(self, name, lambda: self._build_program(name))
 
@@ -183,12 +181,12 @@ class ActionModelExpression(ActionModelAbstract):
         data.Lxx, data.Lxu, data.Luu = hessian[:n, :n], hessian[:n, n:], hessian[n:, n:]
 
     def build_terms(self, *, terminal: bool) -> Named:
-        """Program of the cost terms of a running knot, or of the end, with the size of each."""
+        """Program of the cost terms of a running knot, or of the end, with the size of each term."""
         instant = Instant(self.state, 0) if terminal else self.instant()
         return self._named("terms", instant, self.term_expressions(instant, terminal=terminal))
 
     def build_forces(self) -> Named:
-        """Program of the contact forces, with the size of each."""
+        """Program of the contact forces, with the size of each force."""
         instant = self.instant()
         return self._named("forces", instant, self.forces(instant))
 
@@ -203,7 +201,7 @@ class ActionModelExpression(ActionModelAbstract):
         return {key: int(e.numel()) for key, e in expressions.items()}, program
 
     def term_values(self, xs: Reals, us: Reals | None, parameters: Reals) -> dict[str, Reals]:
-        """Contribution of each cost term [cost] at several knots, (n,) each.
+        """Value of each cost term [cost] at several knots, (n,) each.
 
         Args:
             xs: States (n, nx).
@@ -226,7 +224,7 @@ class ActionModelExpression(ActionModelAbstract):
 
 
 def _evaluate(named: Named, xs: Reals, us: Reals, parameters: Reals) -> dict[str, Reals]:
-    """The named parts of a program's result at several knots, (n, size) each."""
+    """Named results of a program at several knots, (n, size) each."""
     sizes, program = named
     if not sizes:
         return {}

@@ -1,12 +1,11 @@
-"""Hessian of the Lagrangian of a knot in contact: of one number, contracted in lanes.
+"""Hessian of the Lagrangian of a knot in contact, from second derivatives of a single number.
 
 Contacts and impulses solve r(x, u, z) = 0 for motion and forces z. With Φ(x, u, z) the Lagrangian, μ = r_z⁻ᵀ Φ_z and
 Z = dz/d(x, u), the Hessian of Φ(x, u, z(x, u)) is
 
     H_yy + H_zyᵀ Z + Zᵀ H_zy + Zᵀ H_zz Z,      H = ∇²(Φ - μᵀ r) with μ and z held constant.
-
-r is linear in z, so that H_zz is that of costs and rows of forces alone. One call gives z, μ and what Z is made of, a
-second one the second derivatives; the rest are matrix products, which leave out contacts that are not active.
+r is linear in z, so H_zz comes only from the costs and rows of forces. The first call computes z, μ and the factors of
+Z; the second call computes the second derivatives. The rest are matrix products, which skip inactive contacts.
 """
 
 from __future__ import annotations
@@ -33,29 +32,29 @@ def add_implicit_hessian(
     inputs: Given,
     multipliers: Multipliers,
 ) -> Array:
-    """Adds the steps that give the Hessian of the Lagrangian (n, n).
+    """Adds the steps that compute the Hessian of the Lagrangian (n, n).
 
     Args:
-        program: Where they go.
-        node: What the dynamics solve for.
-        values: Expressions "cost", "xnext" and, if there are any, "rows", which may hold what is solved for; and
-            "curvature", the Hessian (n, n) of a part of the costs that is not in "cost", which may not.
+        program: Program that gets the steps.
+        node: Equations that the dynamics solve.
+        values: Expressions "cost", "xnext" and, if there are any, "rows"; they may depend on the solution z.
+            "curvature" is the Hessian (n, n) of a part of the costs that is not in "cost"; it may not depend on z.
         inputs: Symbols x, u and parameters, each with its array.
         multipliers: λ and y.
     """
     state, z = node.instant.state, node.symbols
     expressions = node.in_symbols(values)
-    total, reached, known = lagrangian(state, expressions, multipliers)
+    total, reached, bindings = lagrangian(state, expressions, multipliers)
     xnext = expressions["xnext"]
     by_z = ca.substitute(jacobian(total, z).T, reached, xnext)
     wanted = node.insert({"mu": node.adjoint(ca.densify(by_z)), **node.derivative_results()})
-    given: Given = [*inputs, *known]
-    r = named_call(program, "Lagrangian: adjoint", given, {"z": node.solution, **wanted})
+    arguments: Given = [*inputs, *bindings]
+    r = named_call(program, "Lagrangian: adjoint", arguments, {"z": node.solution, **wanted})
     mu = SX.sym("mu", z.numel())
     blocks = _second_derivatives(node, total - ca.dot(mu, node.residual))
     blocks["yy"] += expressions["curvature"]
     blocks = {name: SX(ca.sparsify(ca.substitute(block, reached, xnext))) for name, block in blocks.items()}
-    h = named_call(program, "Lagrangian: Hessian", [*given, (z, r["z"]), (mu, r["mu"])], blocks)
+    h = named_call(program, "Lagrangian: Hessian", [*arguments, (z, r["z"]), (mu, r["mu"])], blocks)
     Z, groups = solution_steps(program, node.stack, r), moving(program, node.stack, r)
     H = h["yy"]
     if blocks["zz"].nnz():

@@ -1,4 +1,4 @@
-"""Instantaneous impact: contacts are made in no time."""
+"""Impacts: contacts are made within an instant."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ from trajopt.types import Reals
 
 
 class ActionModelImpulseFwdDynamics(ActionModelExpression):
-    """M (v⁺ - v) = Jᵀ Λ with J (v⁺ + e v) = -μ Λ, x⁺ = (q, v⁺): contacts are made in no time, with no control.
+    """Instantaneous impact M (v⁺ - v) = Jᵀ Λ with J (v⁺ + e v) = -μ Λ, x⁺ = (q, v⁺); it has no control.
 
-    The cost is one of x, before the impulse, and of Λ and v⁺; it is not multiplied by a time. Which impulses are
-    active is the run-time parameter "impulses.NAME.active" of a knot.
+    The cost depends on x before the impact, on Λ and on v⁺. It is not multiplied by a time. The run-time parameter
+    "impulses.NAME.active" of a knot switches an impulse.
 
     Args:
-        state: A robot's state.
-        impulses: The impulses; frozen from here on.
-        costs: What the knot costs; frozen from here on.
-        constraints: Constraints of x, Λ and v⁺; none by default. Frozen from here on.
-        restitution: e, from 0 (frames stop) to 1 (they bounce) [-]. Run-time parameter `restitution`.
-        damping: μ [1/kg], >= 0: above 0 redundant impulses have a solution. Run-time parameter `damping`.
+        state: State of a robot.
+        impulses: The impulses. The model freezes them.
+        costs: Costs of the knot [cost]. The model freezes them.
+        constraints: Constraints of x, Λ and v⁺; none by default. The model freezes them.
+        restitution: Coefficient e, from 0 (frames stop) to 1 (frames bounce) [-]. Run-time parameter `restitution`.
+        damping: μ [1/kg], >= 0. A positive value makes redundant impulses solvable. Run-time parameter `damping`.
 
     Raises:
-        InvalidArgumentError: States differ, a term needs what an impulse does not give, or the impulses that are active
-            at first are redundant, without damping.
+        InvalidArgumentError: States differ, a term needs something that an impulse does not provide, or the initially
+            active impulses are redundant and `damping` is 0.
 
     Source: Mastalli et al., Crocoddyl (ICRA 2020), eq. 8.
     """
@@ -80,7 +80,7 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         for name, part in (("impulses", impulses), ("costs", costs)):
             if part.state != state:
                 raise InvalidArgumentError(
-                    f"{name}: they are of {part.state!r}, the model of {state!r}; make both from one state"
+                    f"{name}: expected {name} of {state!r}, got {name} of {part.state!r}; use one state for all parts"
                 )
         impulses.freeze(type(self).__name__)
         costs.freeze(type(self).__name__, 0)
@@ -99,7 +99,7 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         return ModelParts(costs=self.costs, impulses=self.impulses)
 
     def time_step(self) -> float:
-        """An impulse takes no time [s]."""
+        """Duration of an impulse, 0 [s]."""
         return 0.0
 
     def parameters(self) -> dict[str, Parameter]:
@@ -109,24 +109,24 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         return Instant(self.state, 0, forces=self.impulses.sizes, motion="velocity_after")
 
     def node(self, instant: Instant) -> ImpulseNode:
-        """Change of velocity and impulses at an instant; built once for it."""
+        """Change of velocity and impulses at an instant; built once for each instant."""
         options = {"restitution": self.restitution, "damping": self.damping}
         return instant.once("node", lambda: ImpulseNode(instant, self.impulses, **options))
 
     @functools.cached_property
     def lift_size(self) -> int:
-        """Positions stay: blocks of any size are the identity."""
+        """Smallest block size of a lift: 0, because an impulse does not change positions."""
         return 0
 
     def values(self, program: Program, point: Point) -> Values:
         if point.u is None:
             return end_values(self, self.costs, program, point)
-        given = ParameterArray(point.parameters, self.layout)
-        seen = self._dynamics_part(program, point, given, derivatives=False)
-        found = {"cost": self._term_parts.cost.call(program, seen, given, joins=True)["cost"]}
+        parameters = ParameterArray(point.parameters, self.layout)
+        seen = self._dynamics_part(program, point, parameters, derivatives=False)
+        results = {"cost": self._term_parts.cost.call(program, seen, parameters, joins=True)["cost"]}
         if self.constraints.constraints:
-            found |= self._term_parts.rows.call(program, seen, given, joins=True)
-        return Values.of({"xnext": seen["xnext"], **found})
+            results |= self._term_parts.rows.call(program, seen, parameters, joins=True)
+        return Values.of({"xnext": seen["xnext"], **results})
 
     def expansion(
         self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
@@ -136,11 +136,11 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
             e = end_expansion(self, self.costs, program, point)
             return e if multipliers is None else replace(e, H=self.lagrangian_hessian(program, point, multipliers))
         self.check_lift(lift)
-        given, rows = ParameterArray(point.parameters, self.layout), dict[str, Array]()
-        seen = self._dynamics_part(program, point, given, derivatives=True)
-        costs = self._term_parts.cost_derivatives.call(program, seen, given, joins=True)
+        parameters, rows = ParameterArray(point.parameters, self.layout), dict[str, Array]()
+        seen = self._dynamics_part(program, point, parameters, derivatives=True)
+        costs = self._term_parts.cost_derivatives.call(program, seen, parameters, joins=True)
         if self.constraints.constraints:
-            rows = self._term_parts.row_derivatives.call(program, seen, given, joins=True)
+            rows = self._term_parts.row_derivatives.call(program, seen, parameters, joins=True)
         change = lead_on(program, self.impulses, seen, costs, rows)
         r = {"xnext": seen["xnext"], **costs, **rows}
         if multipliers is not None:
@@ -152,7 +152,7 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
     def _dynamics_part(
         self, program: Program, point: Point, given: ParameterArray, *, derivatives: bool
     ) -> dict[str, Array]:
-        """Adds the call of the dynamics alone; gives its results, with x and u."""
+        """Adds the call of the dynamics alone; returns x, u and its results."""
 
         def build() -> Part:
             i = self.instant()
@@ -204,11 +204,11 @@ class ActionModelImpulseFwdDynamics(ActionModelExpression):
         return i, values | ({"rows": self.constraints.rows(i)} if self.constraints.constraints else {})
 
     def _next_state(self, instant: Instant) -> SX:
-        """(q, v⁺) as an expression of x and the node's w."""
+        """Next state (q, v⁺) as an expression of x and the velocity w of the equations."""
         return SX(ca.vertcat(instant.x[: self.state.nq], self.node(instant).motion))
 
     def _jacobian(self) -> ca.Function:
-        """(∂q⁺; ∂v⁺) = ((1, 0); dv⁺)."""
+        """Function that stacks (∂q⁺; ∂v⁺) = ((1, 0); dv⁺)."""
         nv, n = self.state.nv, self.state.ndx
         change = SX.sym("change", nv, n)
         return ca.Function("jacobian", [change], [ca.vertcat(ca.horzcat(SX.eye(nv), SX(nv, nv)), change)])

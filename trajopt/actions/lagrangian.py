@@ -1,11 +1,11 @@
 """Second derivatives of a knot written as expressions: the Hessian of its Lagrangian.
 
-Where dynamics are solved for, r(x, u, a) = 0 defines a(x, u), its second derivatives are never formed. With Φ(x, u, a)
-the Lagrangian, μ = (∂r/∂a)⁻ᵀ Φ_a and A = da/d(x, u), the Hessian of Φ(x, u, a(x, u)) is
+Where r(x, u, a) = 0 defines the dynamics a(x, u), the second derivatives of a are never formed. With the Lagrangian
+Φ(x, u, a), μ = (∂r/∂a)⁻ᵀ Φ_a and A = da/d(x, u), the Hessian of Φ(x, u, a(x, u)) is
 
     (1; A)ᵀ ∇²(Φ - μᵀ r) (1; A)      with μ held constant,
 
-so that of forward dynamics only the second derivatives of a number are needed, μᵀ RNEA(q, v, a). Source: Nganga and
+For forward dynamics this needs only the second derivatives of one number, μᵀ RNEA(q, v, a). Source: Nganga and
 Wensing, "Accelerating second-order differential dynamic programming for rigid-body systems", RA-L 2021, sec. III.
 """
 
@@ -38,24 +38,24 @@ def second_derivatives(state: StateAbstract, i: Instant, scalar: SX) -> tuple[SX
 
 
 def symmetric(hessian: SX) -> SX:
-    """A symmetric matrix from one of its triangles, the one that takes fewer instructions: 25,351 instead of 33,492.
+    """Symmetric matrix from the triangle that takes fewer instructions.
 
-    The number is for talos_arm's reach; its other triangle takes 30,834.
+    For the reach of talos_arm these are 25,351 instead of 33,492 for the full matrix; the other triangle takes 30,834.
     """
     sides = [SX(ca.tril2symm(ca.tril(hessian))), SX(ca.triu2symm(ca.triu(hessian)))]
     return min(sides, key=length)
 
 
 def implicit_expansion(state: StateAbstract, i: Instant, scalar: SX, implicit: Implicit) -> tuple[SX, SX]:
-    """Gradient and Hessian of Φ - μᵀ r by (x, u, a), with μ held constant, in tangent coordinates.
+    """Gradient and Hessian of Φ - μᵀ r by (x, u, a) in tangent coordinates, with μ held constant.
 
-    Its gradient by (x, u) is that of Φ(x, u, a(x, u)).
+    The gradient by (x, u) is that of Φ(x, u, a(x, u)).
 
     Args:
         state: The state's manifold.
         i: Symbols x and u.
-        scalar: Φ, an expression of x, u and a.
-        implicit: a; its symbol stays in the results.
+        scalar: Φ as an expression of x, u and a.
+        implicit: Definition of a; its symbol remains in the results.
     """
     step, a, mu = SX.sym("dx", state.ndx), implicit.symbol, SX.sym("mu", implicit.symbol.numel())
     z = ca.vertcat(step, i.u, a)
@@ -68,7 +68,7 @@ def implicit_expansion(state: StateAbstract, i: Instant, scalar: SX, implicit: I
 
 
 def implicit_second_derivatives(state: StateAbstract, i: Instant, scalar: SX, implicit: Implicit, derivative: SX) -> SX:
-    """Hessian (n, n) of Φ(x, u, a(x, u)) with A = da/d(x, u) (na, n); other arguments as in `implicit_expansion`."""
+    """Hessian (n, n) of Φ(x, u, a(x, u)) from A = da/d(x, u) (na, n); other arguments as in `implicit_expansion`."""
     s = state.ndx + i.nu
     _, hessian = implicit_expansion(state, i, scalar, implicit)
     mixed = hessian[:s, s:] @ derivative
@@ -77,7 +77,7 @@ def implicit_second_derivatives(state: StateAbstract, i: Instant, scalar: SX, im
 
 
 def with_transpose(rows: int, columns: int) -> ca.Function:
-    """H + A + Aᵀ of a symmetric H and A."""
+    """Function H + A + Aᵀ of a symmetric H and of A."""
     H, A = SX.sym("H", rows, columns), SX.sym("A", rows, columns)
     return ca.Function("with_transpose", [H, A], [ca.tril2symm(ca.tril(H + A + A.T))])
 
@@ -85,24 +85,24 @@ def with_transpose(rows: int, columns: int) -> ca.Function:
 def lagrangian(
     state: StateAbstract, values: Mapping[str, SX], multipliers: Multipliers
 ) -> tuple[SX, SX, list[tuple[SX, Array]]]:
-    """l + λᵀ (f ⊖ x⁺) + yᵀ c, the symbol of x⁺ in it, and what symbols of multipliers stand for.
+    """Returns l + λᵀ (f ⊖ x⁺) + yᵀ c, the symbol of x⁺ in it, and the array of each multiplier's symbol.
 
     Args:
         state: The state's manifold.
-        values: Expressions "cost", and where there are any "xnext" and "rows".
+        values: Expressions "cost" and, if there are any, "xnext" and "rows".
         multipliers: λ and y.
     """
-    total, known = values["cost"], list[tuple[SX, Array]]()
+    total, bindings = values["cost"], list[tuple[SX, Array]]()
     reached = SX.sym("reached", state.nx)
     if multipliers.dynamics is not None and "xnext" in values:
         symbol = SX.sym("lambda", state.ndx)
         total += ca.dot(symbol, state.sx_difference(reached, values["xnext"]))
-        known.append((symbol, multipliers.dynamics))
+        bindings.append((symbol, multipliers.dynamics))
     if multipliers.rows is not None and "rows" in values:
         symbol = SX.sym("y", values["rows"].numel())
         total += ca.dot(symbol, values["rows"])
-        known.append((symbol, multipliers.rows))
-    return total, reached, known
+        bindings.append((symbol, multipliers.rows))
+    return total, reached, bindings
 
 
 def lagrangian_hessian(
@@ -117,33 +117,34 @@ def lagrangian_hessian(
     Args:
         state: The state's manifold.
         i: Symbols x and u.
-        values: Expressions "cost", and where there are any "xnext" and "rows"; "curvature" (n, n) is a part of the
-            Hessian that is known.
+        values: Expressions "cost" and, if there are any, "xnext" and "rows"; "curvature" (n, n) is a part of the
+            Hessian in closed form.
         multipliers: λ and y.
-        implicit: What "xnext" is an expression of, beside x and u, if dynamics are solved for, and its derivative.
+        implicit: Implicit quantity on which "xnext" depends besides x and u, with its derivative; None if there is
+            none.
 
     Returns:
-        The Hessian, and what the symbols of multipliers in it stand for.
+        The Hessian, and the array of each multiplier's symbol in it.
     """
-    total, reached, known = lagrangian(state, values, multipliers)
+    total, reached, bindings = lagrangian(state, values, multipliers)
     xnext = values.get("xnext", reached)
     if implicit is None:
         _, hessian = second_derivatives(state, i, total)
     else:
         hessian = implicit_second_derivatives(state, i, total, *implicit)
     hessian += values.get("curvature", SX(*hessian.shape))
-    return SX(ca.substitute(hessian, reached, xnext)), known
+    return SX(ca.substitute(hessian, reached, xnext)), bindings
 
 
 def add_lagrangian_hessian(
     model: ActionModelExpression, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array] = ()
 ) -> Array:
-    """Adds the step that gives the Hessian of the Lagrangian of a model with `lagrangian_expressions`.
+    """Adds the step that computes the Hessian of the Lagrangian of a model with `lagrangian_expressions`.
 
     Args:
         model: The model.
-        program: Where the step goes.
-        point: Where the knot is.
+        program: Program that gets the step.
+        point: Point at which the knot is evaluated.
         multipliers: λ, y and δ.
         kept: The implicit quantity and its derivative, if there is one.
     """
@@ -161,6 +162,6 @@ def add_lagrangian_hessian(
         value, derivative = kept
         with_derivative = implicit, SX.sym("A", *derivative.shape)
         inputs += [(implicit.symbol, value), (with_derivative[1], derivative)]
-    H, known = lagrangian_hessian(instant.state, instant, values, multipliers, with_derivative)
-    inputs += [(model.layout, point.parameters), *known, *deltas]
+    H, bindings = lagrangian_hessian(instant.state, instant, values, multipliers, with_derivative)
+    inputs += [(model.layout, point.parameters), *bindings, *deltas]
     return named_call(program, f"{type(model).__name__}: Lagrangian", inputs, {"H": H})["H"]

@@ -16,18 +16,18 @@ from trajopt.types import Reals
 
 
 class ActionModelLQR(ActionModelDiscrete):
-    """x⁺ = A x + B u + f, cost ½ xᵀQ x + ½ uᵀR u + xᵀN u + qᵀx + rᵀu; terminal ½ xᵀQ x + qᵀx.
+    """Linear-quadratic model x⁺ = A x + B u + f, cost ½ xᵀQ x + ½ uᵀR u + xᵀN u + qᵀx + rᵀu; terminal ½ xᵀQ x + qᵀx.
 
     Args:
-        A: Shape (nx, nx) [-]. Run-time parameters are named as the arguments.
+        A: Shape (nx, nx) [-]. Each argument is a run-time parameter of the same name.
         B: Shape (nx, nu) [-].
         Q: Symmetric, (nx, nx) [cost].
-        R: Symmetric, positive definite for a solution to exist, (nu, nu) [cost].
+        R: Symmetric (nu, nu) [cost]; a solution exists if it is positive definite.
         N: Shape (nx, nu) [cost]; zero by default.
         f: Drift (nx,) [-]; zero by default.
         q: Shape (nx,) [cost]; zero by default.
         r: Shape (nu,) [cost]; zero by default.
-        constraints: What holds at a knot, of a StateVector(nx); none by default.
+        constraints: Constraints of the knot, of a StateVector(nx); none by default.
 
     Raises:
         InvalidArgumentError: Sizes do not fit, or Q or R is not symmetric.
@@ -48,7 +48,7 @@ class ActionModelLQR(ActionModelDiscrete):
     ) -> None:
         shape = as_numbers("B", B, "a matrix of numbers").shape
         if len(shape) != 2:
-            raise InvalidArgumentError(f"B: expected a matrix (nx, nu), got shape {shape}")
+            raise InvalidArgumentError(f"B: expected a matrix (nx, nu), got shape {shape}; a column is [[b0], [b1]]")
         nx, nu = shape
         super().__init__(StateVector(nx), nu, constraints=constraints)
         sizes = f"B has shape ({nx}, {nu}), so nx = {nx} and nu = {nu}"
@@ -75,5 +75,5 @@ class ActionModelLQR(ActionModelDiscrete):
 def _symmetric(argument: str, value: npt.ArrayLike, size: int) -> Reals:
     array = check_array(argument, value, (size, size), cure="B has shape (nx, nu), Q (nx, nx) and R (nu, nu)")
     if np.abs(array - array.T).max(initial=0.0) > 1e-12 * max(1.0, np.abs(array).max(initial=0.0)):
-        raise InvalidArgumentError(f"{argument}: expected a symmetric matrix")
+        raise InvalidArgumentError(f"{argument}: expected a symmetric matrix; use ({argument} + {argument}.T) / 2")
     return array

@@ -1,4 +1,4 @@
-"""Derivatives by differences, for models that only have values."""
+"""Finite-difference derivatives for models that have values only."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ _SECOND = np.finfo(float).eps ** (1 / 4)  # step of central second differences
 
 
 class ActionModelNumDiff(ActionModelAbstract):
-    """Any action model, with derivatives by central differences along the tangent space.
+    """Adds derivatives to any action model by central differences in the tangent space.
 
-    First derivatives are accurate to about 1e-9, Hessians to about 1e-7, both relative; Hessians are exact ones, not
-    Gauss-Newton. It needs 2 (ndx + nu) + 2 (ndx + nu)² evaluations a knot: for prototypes, and to check derivatives.
-    It is a black box: run-time parameters of the model keep their first values, but for those of its constraints,
-    whose derivatives are exact.
+    First derivatives have a relative error of about 1e-9, Hessians of about 1e-7. Hessians are exact, not
+    Gauss-Newton. A knot takes 2 (ndx + nu) + 2 (ndx + nu)² evaluations: use it for prototypes and to check
+    derivatives. The wrapper is a black box: run-time parameters of the model keep their initial values. Only the
+    parameters of its constraints can change; the derivatives of constraints are exact.
 
     Args:
-        model: The model; only its `calc` and its constraints are used.
+        model: The model, of which only `calc` and the constraints are used.
 
     Raises:
-        InvalidArgumentError: `model` is not an action model, or has constraints of what its dynamics solve for.
+        InvalidArgumentError: `model` is not an action model, or its constraints depend on contact forces or
+            accelerations.
     """
 
     def __init__(self, model: ActionModelAbstract) -> None:
         if not isinstance(model, ActionModelAbstract):
             raise InvalidArgumentError(
-                f"model: expected an action model, got {model!r}; integrate a differential model first"
+                f"model: expected an action model, got {model!r}; wrap a differential model in an integrator first"
             )
         check_methods(model)
         names, units = model.control_names, model.control_units
@@ -84,13 +85,13 @@ class ActionModelNumDiff(ActionModelAbstract):
             data.Lxu, data.Luu = hessian[:n, n:], hessian[n:, n:]
 
     def _check(self, probe: ActionData, x: Reals, u: Reals | None) -> None:
-        """Raises ModelEvaluationError unless `calc` has set all that is asked, beside a point too."""
+        """Raises ModelEvaluationError unless `calc` has set all results, to finite values, at a shifted point."""
         name = class_name(self)
         forgotten = probe.forgotten(end=u is None)
         if forgotten:
             raise ModelEvaluationError(f"{name}.calc has not set {forgotten}")
         if u is not None and not np.all(np.isfinite(probe.xnext)):
             raise ModelEvaluationError(
-                f"{name}.calc set data.xnext to a value that is not finite near x = {x}, u = {u}; differences need "
-                "values on both sides"
+                f"{name}.calc set data.xnext to a value that is not finite near x = {x}, u = {u}; central differences "
+                "need finite values on both sides"
             )

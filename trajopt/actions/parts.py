@@ -1,4 +1,4 @@
-"""Public view of the parts that an action model consists of."""
+"""Public view of the parts of an action model."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelParts:
-    """Parts of an action model; None where it has no such part, as black boxes and formulas of users.
+    """Parts of an action model. A part is None if the model has none, as for black boxes and user formulas.
 
     Attributes:
-        differential: The continuous-time model that it integrates.
-        costs: Its costs.
-        contacts: Its contacts.
-        impulses: Its impulses.
-        actuation: Its motors.
+        differential: Continuous-time model that an integrator steps.
+        costs: Costs.
+        contacts: Contacts.
+        impulses: Impulses.
+        actuation: Motors.
     """
 
     differential: DifferentialActionModelAbstract | None = None

@@ -1,4 +1,4 @@
-"""Structure of constraint rows: controls that a row may depend on, by the sparsity of its derivative."""
+"""Structure of constraint rows: the controls on which a row depends, from the sparsity of its derivative."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def free_of_control(model: ActionModelAbstract) -> npt.NDArray[np.bool_]:
-    """Mask (nc,) of the rows that can't depend on the control of their knot."""
+    """Mask (nc,) of the rows that do not depend on the control of their knot."""
     free = np.ones(model.nc, dtype=np.bool_)
     if model.nc and model.nu:
         rows, columns = model.row_derivative().sparsity().get_triplet()
@@ -21,12 +21,12 @@ def free_of_control(model: ActionModelAbstract) -> npt.NDArray[np.bool_]:
 
 
 def on_one_control(model: ActionModelAbstract) -> npt.NDArray[np.int64]:
-    """Number of the control (nc,) that a row is, but for a constant; -1 of other rows."""
-    found, n = np.full(model.nc, -1, dtype=np.int64), model.state.ndx
+    """Index of the control (nc,) if a row is that control plus a constant, else -1."""
+    controls, n = np.full(model.nc, -1, dtype=np.int64), model.state.ndx
     if model.nc and model.nu:
         C = model.row_derivative()
         for row in range(model.nc):
             columns = C[row, :].sparsity().get_triplet()[1]
             if len(columns) == 1 and n <= columns[0] < n + model.nu and C[row, columns[0]].is_one():
-                found[row] = columns[0] - n
-    return found
+                controls[row] = columns[0] - n
+    return controls

@@ -1,4 +1,4 @@
-"""Lifts: position rows of a step's derivative from its velocity rows; see `Lift`."""
+"""Lifts: they give position rows of a step's derivative from its velocity rows; see `Lift`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from trajopt.kernels.steps import Array
 
 
 def lift_size(first: SX, second: SX) -> int | None:
-    """Size of the smallest leading block outside of which q ⊕ dq is q + dq [-].
+    """Size of the smallest leading block outside of which q ⊕ dq equals q + dq [-].
 
     Args:
         first: Derivative of (q, v) ⊕ (dq, dv) by (q, v), (ndx, ndx).
         second: Derivative by (dq, dv), (ndx, ndx).
 
     Returns:
-        The size, of both derivatives of q ⊕ dq; None if positions and velocities are not separate, or velocities do not
-        add.
+        The block size, for both derivatives of q ⊕ dq. None if the state is not (q, v), or velocities do not add.
     """
     half, odd = divmod(first.shape[0], 2)
     if odd:
@@ -35,10 +34,10 @@ def lift_size(first: SX, second: SX) -> int | None:
 
 
 def still_lift(program: Program, Fv: Array, size: int) -> Lift:
-    """The lift of a knot that takes no time: dt = 0, J0 = 1.
+    """Lift of a knot that takes no time: dt = 0, J0 = 1.
 
     Args:
-        program: Where the constants go.
+        program: Program that gets the constants.
         Fv: Velocity rows of F (ndx / 2, n).
         size: Size of the blocks [-].
     """

@@ -1,4 +1,4 @@
-"""The end of a horizon that is a cost stack alone."""
+"""Terminal model that consists of a cost stack and constraints."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from trajopt.model.parameters import Parameter
 
 
 class ActionModelTerminal(ActionModelExpression):
-    """Costs and constraints as the terminal model of a problem: no dynamics, no control, no time step.
+    """Terminal model of a problem: costs and constraints, without dynamics, control or time step.
 
     Args:
-        costs: The terminal costs; frozen from here on.
-        constraints: What holds at the end; none by default. Frozen from here on.
+        costs: Terminal costs [cost]. The model freezes them.
+        constraints: Constraints of the final state; none by default. The model freezes them.
 
     Raises:
-        InvalidArgumentError: A term, or a constraint, needs a control.
+        InvalidArgumentError: A cost term or a constraint depends on a control.
     """
 
     def __init__(self, costs: CostStack, *, constraints: ConstraintStack | None = None) -> None:
@@ -75,7 +75,7 @@ class ActionModelTerminal(ActionModelExpression):
 
     def _check_end(self, point: Point) -> None:
         if point.u is not None:
-            raise InvalidArgumentError("a terminal cost stack has no dynamics: call it without u")
+            raise InvalidArgumentError("u: a terminal model has no control and no dynamics; call it without u")
 
     def term_expressions(self, instant: Instant, *, terminal: bool) -> dict[str, SX]:
         return self.costs.values(instant)

@@ -1,4 +1,4 @@
-"""The end of a horizon: costs and constraints at a state, without a control."""
+"""Costs and constraints at the end of a horizon, where a knot has a state only."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from trajopt.model.parts import ParameterArray
 
 
 def end_values(model: ActionModelExpression, costs: CostStack, program: Program, point: Point) -> Values:
-    """Adds the step that gives a stack's cost and the model's constraint rows.
+    """Adds the step that computes the cost of a stack and the constraint rows of a model.
 
     Args:
-        model: Whose constraints, and run-time parameters, they are.
-        costs: Its costs.
-        program: Where the step goes.
-        point: The end of a horizon.
+        model: Model with the constraints and run-time parameters.
+        costs: Terminal costs.
+        program: Program that gets the step.
+        point: End of a horizon.
 
     Raises:
-        InvalidArgumentError: A term, or a constraint, needs a control.
+        InvalidArgumentError: A cost term or a constraint depends on a control.
     """
     return Values.of(_called(model, costs, program, point, derivatives=False))
 
 
 def end_expansion(model: ActionModelExpression, costs: CostStack, program: Program, point: Point) -> Expansion:
-    """Adds the step that gives their derivatives too; arguments as in `end_values`."""
+    """Adds the step that computes the derivatives too; arguments as in `end_values`."""
     return Expansion.of(_called(model, costs, program, point, derivatives=True))
 
 
@@ -39,8 +39,8 @@ def _called(
     model.constraints.check_terminal()
     name = f"the end of {name_of(costs.state, type(model))}"
     parts = Terms(model, costs, model.constraints, lambda _: Instant(costs.state, 0), name, weighted=False)
-    given, arrays = ParameterArray(point.parameters, model.layout), {"x": point.x}
-    found = (parts.cost_derivatives if derivatives else parts.cost).call(program, arrays, given)
+    parameters, arrays = ParameterArray(point.parameters, model.layout), {"x": point.x}
+    results = (parts.cost_derivatives if derivatives else parts.cost).call(program, arrays, parameters)
     if model.constraints.constraints:
-        found |= (parts.row_derivatives if derivatives else parts.rows).call(program, arrays, given, joins=True)
-    return found
+        results |= (parts.row_derivatives if derivatives else parts.rows).call(program, arrays, parameters, joins=True)
+    return results

@@ -1,7 +1,7 @@
-"""Costs and constraint rows of a model as parts: functions of x and u, and of what its dynamics solve for.
+"""Costs and constraint rows of a model, as functions of x, u and the quantities z its dynamics solve for.
 
-With z = (motion, forces, equations) as inputs they hold no dynamics. Derivatives are by y = (x, u) and by z, at
-independent values of both; who calls them leads those by z on to y.
+Because z = (motion, forces, equations) is an input, these functions contain no dynamics. They return derivatives by y
+= (x, u) and by z as if both were independent; the caller applies the chain rule from z to y.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from trajopt.states.state_multibody import StateMultibody
 
 
 class Terms:
-    """The parts of one model at one kind of instant.
+    """Program parts for the costs and constraints of one model at one kind of instant.
 
     Args:
-        model: The model, whose parameters they read.
-        costs: Its costs.
-        constraints: Its constraints.
-        instant: Makes symbols of an instant at which they are evaluated, with derivatives or without.
-        of: Whose they are, for messages, such as "go2".
+        model: Model whose parameters are read.
+        costs: Costs.
+        constraints: Constraints.
+        instant: Builds the symbols of an instant, for evaluation with derivatives (True) or without.
+        of: Name of the robot or class for messages, such as "go2".
         weighted: Whether costs are multiplied by an input "weight" (1,).
     """
 
@@ -48,22 +48,22 @@ class Terms:
 
     @functools.cached_property
     def cost(self) -> Part:
-        """Its result is "cost" (1,)."""
+        """Part with the result "cost" (1,)."""
         return self._kept("costs", self._costs, False, self._cost)
 
     @functools.cached_property
     def cost_derivatives(self) -> Part:
-        """Results "cost", "g" and "H"; where costs depend on z also "Lz", "Lzz" (nz, nz), "Lzy" (nz, n) and `felt`."""
+        """Part with "cost", "g" and "H"; if costs depend on z also "Lz", "Lzz" (nz, nz), "Lzy" (nz, n) and `felt`."""
         return self._kept("derivatives of costs", self._costs, True, self._cost_derivatives)
 
     @functools.cached_property
     def rows(self) -> Part:
-        """Its result is "rows" (nc,)."""
+        """Part with the result "rows" (nc,)."""
         return self._kept("constraints", self._constraints, False, lambda i: {"rows": self._constraints.rows(i)})
 
     @functools.cached_property
     def row_derivatives(self) -> Part:
-        """Results "rows" and "C"; where rows depend on z also "Rz" (nc, nz) and `felt`."""
+        """Part with "rows" and "C"; if rows depend on z also "Rz" (nc, nz) and `felt`."""
         return self._kept("derivatives of constraints", self._constraints, True, self._row_derivatives)
 
     def _kept(
@@ -75,14 +75,12 @@ class Terms:
     ) -> Part:
         def build() -> Part:
             i = self._instant(derivatives)
-            found = results(i)
+            expressions = results(i)
             weight = {"weight": self._weight} if self._weighted and isinstance(stack, CostStack) else {}
-            return Part.of(f"{what} of {self._of}", inputs_of(i) | weight, self._model.layout, found)
+            return Part.of(f"{what} of {self._of}", inputs_of(i) | weight, self._model.layout, expressions)
 
         i = self._instant(derivatives)
-        forces = (
-            " and forces" if i.forces else ""
-        )  # an impulse may be a running knot and the end, both without controls
+        forces = " and forces" if i.forces else ""  # an impulse has no controls, as a running knot and as the end
         return kept_part(self._model, f"{what} at {i.nu} controls{forces}", (stack, i.signature, self._weighted), build)
 
     @functools.cached_property
@@ -111,7 +109,7 @@ class Terms:
 
 
 def inputs_of(i: Instant) -> dict[str, SX]:
-    """Symbols of an instant by the names of a model's arrays: "x", "u", and what is solved for."""
+    """Symbols of an instant by the names of a model's arrays: "x", "u", and the solved quantities."""
     named = {"x": i.x} | ({"u": i.u} if i.nu else {})
     if i.solved_motion.numel():
         named["motion"] = i.solved_motion
@@ -122,11 +120,11 @@ def inputs_of(i: Instant) -> dict[str, SX]:
 
 
 def felt(i: Instant, sizes: SX) -> dict[str, SX]:
-    """Parts of z that something depends on: "felt" of forces, "solved_felt" of all of z if that is more than forces.
+    """Sensitivities that show which entries of z matter: "felt" of forces, "solved_felt" of all z if it has more.
 
     Args:
         i: The instant.
-        sizes: One value for each of `Instant.solved`, zero where nothing depends on it.
+        sizes: One value for each entry of `Instant.solved`, zero if nothing depends on it.
     """
     first = i.solved_motion.numel()
     count = sum(int(force.numel()) for force in i.forces.values())
@@ -135,5 +133,5 @@ def felt(i: Instant, sizes: SX) -> dict[str, SX]:
 
 
 def name_of(state: StateAbstract, otherwise: type) -> str:
-    """Name of the robot of a state, or of a class, for messages."""
+    """Name of the robot of a state, or else of a class, for messages."""
     return state.robot.name if isinstance(state, StateMultibody) else otherwise.__name__

@@ -1,4 +1,4 @@
-"""A unicycle that is to reach the origin."""
+"""Unicycle that drives to the origin."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from trajopt.states.state_vector import StateVector
 
 
 class ActionModelUnicycle(ActionModelDiscrete):
-    """x⁺ = (x + v cos θ dt, y + v sin θ dt, θ + ω dt) with u = (v, ω); cost ½ |w₀ x|² + ½ |w₁ u|².
+    """Unicycle x⁺ = (x + v cos θ dt, y + v sin θ dt, θ + ω dt), u = (v, ω), with cost ½ |w₀ x|² + ½ |w₁ u|².
 
-    The weights multiply the residuals, so they enter squared, as in Crocoddyl; the cost is not multiplied by dt.
+    The weights multiply the residuals, so they enter squared, as in Crocoddyl. The cost is not multiplied by dt.
 
     Args:
         weights: Weights (w₀, w₁) of state and control [√cost / unit]. Run-time parameter `weights`.
         dt: Time step [s]. Run-time parameter `dt`.
-        lower: Lower limits of (v, ω), which SolverBoxDDP and SolverBoxFDDP keep (2,) [m/s, rad/s]; none by default.
-        upper: Upper limits.
-        constraints: What holds at a knot, of a StateVector with these names; none by default.
+        lower: Lower limits of (v, ω) (2,) [m/s, rad/s], enforced by SolverBoxDDP and SolverBoxFDDP; none by default.
+        upper: Upper limits of (v, ω) (2,) [m/s, rad/s]; none by default.
+        constraints: Constraints of the knot, of a StateVector(3) with the same names; none by default.
     """
 
     def __init__(

@@ -15,36 +15,36 @@ from trajopt.model.base import Model
 
 
 class ActivationModelAbstract(Model):
-    """A scalar function a(r) with a diagonal Hessian: a sum of functions of one element of r each.
+    """Activation a(r): a sum of functions of one element of r each, so its Hessian is diagonal.
 
-    A subclass implements `value`. Gradient and Hessian follow by automatic differentiation, or are implemented as well.
+    A subclass implements `value`. Gradient and Hessian come from automatic differentiation unless they are overridden.
     """
 
     example = "goal.{}"
 
     @abstractmethod
     def value(self, r: SX) -> SX:
-        """a(r), a scalar, of a residual (nr,)."""
+        """Value a(r), a scalar, of a residual r (nr,)."""
 
     def gradient(self, r: SX) -> SX:
-        """da/dr, shape (nr,)."""
+        """Gradient da/dr (nr,) of a residual r (nr,)."""
         symbol = SX.sym("r", r.shape[0])
         return ca.substitute(ca.densify(jacobian(self.value(symbol), symbol)).T, symbol, r)
 
     def hessian(self, r: SX) -> SX:
-        """Diagonal of d²a/dr², shape (nr,)."""
+        """Diagonal of the Hessian d²a/dr² (nr,), of a residual r (nr,)."""
         symbol = SX.sym("r", r.shape[0])
         return ca.substitute(ca.diag(jacobian(self.gradient(symbol), symbol)), symbol, r)
 
     def check_size(self, nr: int) -> None:
-        """Raises InvalidArgumentError if the activation is made for residuals of another size than `nr`."""
+        """Raises InvalidArgumentError if the activation is for residuals of a size other than `nr`."""
 
 
 def vector_size(argument: str, value: npt.ArrayLike) -> int:
-    """Number of elements of a vector; raises InvalidArgumentError for any other value."""
+    """Number of elements of a vector; raises InvalidArgumentError if `value` is not a vector."""
     array = as_numbers(argument, value, "a vector of numbers")
     if array.ndim != 1:
         raise InvalidArgumentError(
-            f"{argument}: expected a vector, one number per element of the residual, got shape {array.shape}"
+            f"{argument}: expected a vector with one number for each element of the residual, got shape {array.shape}"
         )
     return array.size

@@ -9,7 +9,7 @@ from trajopt.activations.base import ActivationModelAbstract
 
 
 class ActivationModelQuad(ActivationModelAbstract):
-    """a(r) = ½ rᵀr [cost]; the default activation of a cost term."""
+    """Quadratic activation a(r) = ½ rᵀr [cost], the default of a cost term."""
 
     def value(self, r: SX) -> SX:
         return 0.5 * ca.sumsqr(r)

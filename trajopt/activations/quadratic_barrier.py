@@ -1,4 +1,4 @@
-"""Quadratic barrier: a penalty outside of bounds."""
+"""Quadratic barrier: a penalty on violated bounds."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from trajopt.types import Reals
 
 
 class ActivationModelQuadraticBarrier(ActivationModelAbstract):
-    """a(r) = ½ |min(r - lower, 0)|² + ½ |max(r - upper, 0)|² [cost]: zero within the bounds.
+    """Quadratic barrier a(r) = ½ |min(r - lower, 0)|² + ½ |max(r - upper, 0)|² [cost]: zero within the bounds.
 
     Args:
-        lower: Lower bounds (nr,) [unit of r]; -inf where there is none. Run-time parameter `lower`.
-        upper: Upper bounds (nr,) [unit of r]; inf where there is none. Run-time parameter `upper`.
+        lower: Lower bounds (nr,) [unit of r]; -inf for no bound. Run-time parameter `lower`.
+        upper: Upper bounds (nr,) [unit of r]; inf for no bound. Run-time parameter `upper`.
 
-    The compiled code contains the bounds that are finite at construction; an infinite bound stays infinite. Exactly on
-    a bound the Hessian is that of the outside, as in Crocoddyl: a joint that rests on its limit is held there from the
-    first step on.
+    The compiled code contains only the bounds that are finite at construction; an infinite bound must stay infinite.
+    Exactly on a bound the Hessian is that outside of it, as in Crocoddyl, so the first step already holds a joint that
+    rests on its limit.
 
     Raises:
-        InvalidArgumentError: Sizes differ, a bound is NaN, or a lower bound is above the upper one.
+        InvalidArgumentError: Sizes differ, a bound is NaN, or a lower bound exceeds the upper bound.
     """
 
     def __init__(self, lower: npt.ArrayLike, upper: npt.ArrayLike) -> None:
@@ -34,7 +34,7 @@ class ActivationModelQuadraticBarrier(ActivationModelAbstract):
         if np.any(low > high):
             index = int(np.argmax(low > high))
             raise InvalidArgumentError(
-                f"lower: expected lower <= upper, got {low[index]} > {high[index]} at {index}; exchange the two"
+                f"lower: expected lower <= upper, got {low[index]} > {high[index]} at index {index}; swap the two"
             )
         self._has_lower, self._has_upper = np.isfinite(low), np.isfinite(high)
         self.lower = self.parameter("lower", low, unit="unit of the residual", convert=self._check_lower)
@@ -51,15 +51,16 @@ class ActivationModelQuadraticBarrier(ActivationModelAbstract):
         late = np.flatnonzero(np.isfinite(bounds) & ~there)
         if len(late):
             raise InvalidArgumentError(
-                f"{argument}: expected ±inf as element {late[0]}, got {bounds[late[0]]}: this bound was infinite when "
-                "the activation was built, so the compiled code has none; build it with a finite bound, however wide"
+                f"{argument}: expected ±inf at index {late[0]}, got {bounds[late[0]]}; this bound was infinite at "
+                "construction, so the compiled code does not have it: construct the activation with a wide finite "
+                "bound"
             )
         return bounds
 
     def check_size(self, nr: int) -> None:
         if nr != self.size:
             raise InvalidArgumentError(
-                f"lower: expected one bound for each of the {nr} elements of the residual, got {self.size}"
+                f"lower: expected {nr} bounds, one for each element of the residual, got {self.size}"
             )
 
     def _excess(self, r: SX) -> SX:
@@ -78,6 +79,6 @@ class ActivationModelQuadraticBarrier(ActivationModelAbstract):
 
 
 def _only(values: SX, chosen: npt.NDArray[np.bool_]) -> SX:
-    """The values with structural zeros in place of all elements that are not chosen."""
+    """Values with structural zeros in place of the elements that are not chosen."""
     rows = np.flatnonzero(chosen).tolist()
     return SX(ca.project(values, ca.Sparsity.triplet(len(chosen), 1, rows, [0] * len(rows))))

@@ -13,11 +13,10 @@ from trajopt.errors import InvalidArgumentError
 
 
 class ActivationModelWeightedQuad(ActivationModelAbstract):
-    """a(r) = ½ Σ wᵢ rᵢ² [cost].
+    """Weighted quadratic activation a(r) = ½ Σ wᵢ rᵢ² [cost].
 
     Args:
-        weights: Weights w, >= 0, shape (nr,) [-]; the weight of the cost term carries the unit. Run-time parameter
-            `weights`.
+        weights: Weights w, >= 0, shape (nr,) [-]. Run-time parameter `weights`. The cost term's weight has the unit.
 
     Raises:
         InvalidArgumentError: A weight is negative or not finite.
@@ -28,15 +27,17 @@ class ActivationModelWeightedQuad(ActivationModelAbstract):
         self.weights = self.parameter("weights", weights, convert=self._checked)
 
     def _checked(self, argument: str, value: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        array = check_array(argument, value, (self.size,), cure="one weight for each element of the residual")
+        array = check_array(argument, value, (self.size,), cure="pass one weight for each element of the residual")
         if np.any(array < 0):
-            raise InvalidArgumentError(f"{argument}: expected weights >= 0, got {array.min()} at {int(array.argmin())}")
+            raise InvalidArgumentError(
+                f"{argument}: expected weights >= 0, got {array.min()} at index {int(array.argmin())}"
+            )
         return array
 
     def check_size(self, nr: int) -> None:
         if nr != self.size:
             raise InvalidArgumentError(
-                f"weights: expected one weight for each of the {nr} elements of the residual, got {self.size}"
+                f"weights: expected {nr} weights, one for each element of the residual, got {self.size}"
             )
 
     def value(self, r: SX) -> SX:

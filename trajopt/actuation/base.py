@@ -13,16 +13,16 @@ from trajopt.types import Reals
 
 
 class ActuationModelAbstract(Model):
-    """Joint torques tau = B u, with a constant matrix B.
+    """Actuation: joint torques tau = B u, with a constant matrix B.
 
     Attributes:
-        state: The robot's state.
+        state: State of the robot.
         matrix: B, shape (nv, nu) [-].
         nu: Number of controls [-].
-        effort: Effort limits of the joints (nv,) [N m, N]; inf where the robot has none.
-        lower: Lower limits of the controls (nu,) [N m, N]; -inf where there is none. A control that drives a single
-            joint with factor 1 has the effort limit of that joint.
-        upper: Upper limits of the controls (nu,) [N m, N]; inf where there is none.
+        effort: Effort limits of the joints (nv,) [N m, N]; inf for joints without a limit.
+        lower: Lower limits of the controls (nu,) [N m, N]; -inf for no limit. A control that drives a single joint
+            with factor 1 has the effort limit of that joint.
+        upper: Upper limits of the controls (nu,) [N m, N]; inf for no limit.
         names: Name of each control: "u:JOINT" if it drives a single joint with factor 1, else "u0", "u1", ...
     """
 
@@ -38,21 +38,21 @@ class ActuationModelAbstract(Model):
         self.names = [f"u{i}" if j is None else f"u:{labels[j]}" for i, j in enumerate(joints)]
 
     def by_motor(self, u: SX) -> dict[str, SX]:
-        """Each of the controls (nu,) by its name, which is that of the joint that it drives alone."""
+        """Entry of u (nu,) of each motor, by the name of the joint that it drives alone, or of the control."""
         return {name.removeprefix("u:"): u[i] for i, name in enumerate(self.names)}
 
     def torque(self, u: SX) -> SX:
-        """Joint torques (nv,) of controls (nu,)."""
+        """Joint torques B u (nv,) [N m, N] of controls u (nu,)."""
         return SX(ca.sparsify(ca.DM(self.matrix))) @ u if self.nu else SX(self.state.nv, 1)
 
 
 def effort_limits(model: pin.Model) -> Reals:
-    """Effort limits of a model's joints (nv,), inf where there is none, as where a file has zeros [N m, N]."""
+    """Effort limits of a model's joints (nv,) [N m, N]; inf for no limit, also if the robot's file says 0."""
     effort = np.array(model.upperEffortLimit if hasattr(model, "upperEffortLimit") else model.effortLimit)
     return np.where((effort > 0) & (effort < NO_LIMIT), effort, np.inf)
 
 
 def _driven_alone(column: Reals) -> int | None:
-    """Index of the joint velocity that a column of B drives; None unless it is a single one, with factor 1."""
+    """Index of the joint velocity that a column of B drives alone, with factor 1; else None."""
     rows = np.flatnonzero(column)
     return int(rows[0]) if len(rows) == 1 and column[rows[0]] == 1 else None

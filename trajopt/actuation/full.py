@@ -11,20 +11,21 @@ from trajopt.states.state_multibody import check_robot_state
 
 
 class ActuationModelFull(ActuationModelAbstract):
-    """tau = u: one control per degree of freedom.
+    """Actuation tau = u: one control for each degree of freedom.
 
     Args:
-        state: A robot's state.
+        state: State of a robot.
 
     Raises:
-        InvalidArgumentError: The robot has joints and a floating base, which no motor drives.
+        InvalidArgumentError: The robot has a floating base and joints; no motor drives the base.
     """
 
     def __init__(self, state: StateAbstract) -> None:
         state = check_robot_state(type(self).__name__, state)
         if state.model.njoints > 2 and state.model.joints[1].shortname() == "JointModelFreeFlyer":
             raise InvalidArgumentError(
-                f"state: expected a fixed base, got {state.robot.name!r}, whose base floats and has no motor; use "
-                "ActuationModelFloatingBase(state), or ActuationModelMatrix(state, numpy.eye(state.nv)) to push it"
+                f"state: expected a robot with a fixed base, got {state.robot.name!r} with a floating base; use "
+                "ActuationModelFloatingBase(state), or ActuationModelMatrix(state, numpy.eye(state.nv)) to actuate "
+                "the base"
             )
         super().__init__(state, np.eye(state.nv))

@@ -1,4 +1,4 @@
-"""Actuation through a constant matrix."""
+"""Actuation by a constant matrix."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from trajopt.states.state_multibody import check_robot_state
 
 
 class ActuationModelMatrix(ActuationModelAbstract):
-    """tau = B u.
+    """Actuation tau = B u with any constant matrix B.
 
     Args:
-        state: A robot's state.
-        matrix: B, shape (nv, nu) [-]. A column with a single entry 1 drives that joint and takes its effort limit.
+        state: State of a robot.
+        matrix: B, shape (nv, nu) [-]. A column with a single entry 1 drives one joint and has its effort limit.
 
     Raises:
         InvalidArgumentError: `matrix` has another shape or an entry that is not finite.
@@ -27,6 +27,6 @@ class ActuationModelMatrix(ActuationModelAbstract):
         shape = as_numbers("matrix", matrix).shape
         if len(shape) != 2 or shape[0] != state.nv:
             raise InvalidArgumentError(
-                f"matrix: expected shape ({state.nv}, nu), one row per joint velocity, got {shape}"
+                f"matrix: expected shape ({state.nv}, nu) with one row for each joint velocity, got {shape}"
             )
         super().__init__(state, check_array("matrix", matrix, shape))

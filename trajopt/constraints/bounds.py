@@ -1,4 +1,4 @@
-"""Bounds of constraint rows, as users give them."""
+"""Checks of the bounds of constraint rows."""
 
 from __future__ import annotations
 
@@ -14,55 +14,57 @@ from trajopt.types import Reals
 
 
 def check_bound(argument: str, value: Any, size: int, lower: bool) -> Reals:
-    """Bounds (size,) from a number or one a row.
+    """Bounds (size,) from one number for all rows, or one number for each row.
 
     Args:
-        argument: What they are called.
+        argument: Name of the argument, for messages.
         value: The bounds.
         size: Number of rows [-].
         lower: Whether they are lower bounds.
 
     Raises:
-        InvalidArgumentError: There are others than numbers, NaN, or a bound that nothing can keep.
+        InvalidArgumentError: A value is not a number, is NaN, or is a bound that no number satisfies.
     """
     array = rows_of(argument, value, size)
     none, impossible = ("-inf", np.inf) if lower else ("inf", -np.inf)
     if np.any(np.isnan(array)) or np.any(array == impossible):
-        raise InvalidArgumentError(f"{argument}: expected numbers, {none} where there is no bound, got {array}")
+        raise InvalidArgumentError(f"{argument}: expected numbers, or {none} for no bound, got {array}")
     return np.broadcast_to(array, (size,)).copy()
 
 
 def first_bounds(lower: Any, upper: Any, equals: Any) -> tuple[Reals, Reals]:
-    """Lower and upper bounds as they are given: one of all rows, () each, or one a row.
+    """Initial lower and upper bounds, of shape () for all rows or (n,) for each row.
 
     Args:
         lower: Lower bounds, or None.
         upper: Upper bounds, or None.
-        equals: Both at once, or None.
+        equals: Value of both bounds, or None.
 
     Raises:
-        InvalidArgumentError: There are none, too many, or they cross.
+        InvalidArgumentError: No bounds are set, `equals` comes with another bound, or a lower bound exceeds the upper.
     """
     if equals is not None:
         if lower is not None or upper is not None:
-            raise InvalidArgumentError("equals: expected either equals, or lower and upper, got both")
+            raise InvalidArgumentError("equals: expected equals alone, or lower and upper, got both; remove one")
         value = as_given("equals", equals, partial(check_bound, lower=True))
         if not np.all(np.isfinite(value)):
             raise InvalidArgumentError(f"equals: expected finite numbers, got {value}")
         return value, value
     if lower is None and upper is None:
-        raise InvalidArgumentError("lower: expected lower, upper or equals, got none; ±inf switches a row off for now")
+        raise InvalidArgumentError(
+            "lower: expected lower, upper or equals, got none; to disable a row for now, use ±inf"
+        )
     low = as_given("lower", -np.inf if lower is None else lower, partial(check_bound, lower=True))
     high = as_given("upper", np.inf if upper is None else upper, partial(check_bound, lower=False))
     if low.shape and high.shape and low.shape != high.shape:
-        raise InvalidArgumentError(f"upper: expected as many as lower, {low.size}, got {high.size}")
+        raise InvalidArgumentError(f"upper: expected {low.size} numbers as in lower, got {high.size}")
     if np.any(low > high):
-        raise InvalidArgumentError(f"lower: expected lower <= upper, got {low} and {high}; exchange the two")
+        raise InvalidArgumentError(f"lower: expected lower <= upper, got lower={low} and upper={high}; swap the two")
     return low, high
 
 
 def rows_of(argument: str, value: Any, size: int) -> Reals:
-    """A number () or one a row (size,), as an array."""
+    """Number (), or one for each row (size,), as an array."""
     fitting = "a number" if size == 1 else f"a number or {size} numbers"
     array = as_numbers(argument, value, fitting)
     if array.shape not in ((), (size,)):
@@ -71,8 +73,8 @@ def rows_of(argument: str, value: Any, size: int) -> Reals:
 
 
 def as_given(argument: str, value: Any, check: Callable[[str, Any, int], Reals]) -> Reals:
-    """A number () or one a row of which the number is not known yet, checked."""
-    shape = as_numbers(argument, value, "a number or one a row").shape
+    """Checked number (), or one for each row where the number of rows is not known yet."""
+    shape = as_numbers(argument, value, "one number, or one for each row").shape
     if len(shape) > 1:
-        raise InvalidArgumentError(f"{argument}: expected a number or one a row, got shape {shape}")
+        raise InvalidArgumentError(f"{argument}: expected one number, or one for each row, got shape {shape}")
     return check(argument, value, int(np.prod(shape))).reshape(shape)

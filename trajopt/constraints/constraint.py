@@ -1,4 +1,4 @@
-"""One named constraint: rows of a residual within bounds, hard or soft."""
+"""A named constraint: bounds on a residual, hard or soft."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ BOUNDS = ("lower", "upper")
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Constraint:
-    """Rows lower <= r(x, u) <= upper of one residual.
+    """Named constraint lower <= r(x, u) <= upper on one residual; each element of r is a row.
 
-    A soft row may be beyond its bounds by a slack s >= 0, which costs linear · s + ½ quadratic · s².
+    A soft row may violate its bounds by a slack s >= 0, which costs linear · s + ½ quadratic · s².
 
     Attributes:
-        name: Its name in the stack.
-        residual: r, with parameters of its own.
-        lower: First lower bounds: one of all rows, or one a row; -inf where there is none [unit of the residual].
-        upper: First upper bounds, inf where there is none.
-        soft: First weights (linear, quadratic) of the slacks: one of all rows, or one a row, each
-            [cost / unit of the residual, cost / unit²]; None if the rows are hard.
+        name: Name in the stack.
+        residual: Residual r, with parameters of its own.
+        lower: Initial lower bounds, one for all rows or one for each; -inf for no bound [unit of the residual].
+        upper: Initial upper bounds, one for all rows or one for each; inf for no bound [unit of the residual].
+        soft: Initial weights (linear, quadratic) of the slacks, each one for all rows or one for each row [cost / unit
+            of the residual, cost / unit²]; None if the rows are hard.
     """
 
     not_content = ("lower", "upper", "soft")  # values of run-time parameters, see `trajopt.model.content`
@@ -47,38 +47,38 @@ class Constraint:
         object.__setattr__(self, "_is_soft", self.soft is not None)  # content: soft rows have more parameters
 
     def cure_of(self, name: str) -> str:
-        """Cure of setting an attribute; empty if none is known."""
+        """Says how to change an attribute; empty if there is no advice."""
         return f"a run-time parameter: problem.set_parameter('{self.name}.{name}', value)" if name in BOUNDS else ""
 
     @property
     def own_parameters(self) -> tuple[str, ...]:
-        """Names of the parameters that are not the residual's."""
+        """Names of the parameters that belong to the constraint, not to its residual."""
         return BOUNDS if self.soft is None else (*BOUNDS, "linear", "quadratic")
 
     @functools.cached_property
     def _own_by_size(self) -> dict[int, dict[str, Parameter]]:
-        """Its own parameters for each number of rows that was asked for."""
+        """Own parameters of the constraint for each number of rows that was used."""
         return {}
 
     def _own(self, size: int) -> dict[str, Parameter]:
         if size not in self._own_by_size:
-            found = {}
+            parameters = {}
             for key, first in zip(self.own_parameters, (self.lower, self.upper, *(self.soft or ()))):
                 check: Callable[[str, Any], Reals] = functools.partial(check_slack_weight, size=size)
                 unit = f"cost / {'unit' if key == 'linear' else 'unit²'}"
                 if key in ("lower", "upper"):
                     check, unit = functools.partial(check_bound, size=size, lower=key == "lower"), self.residual.unit
-                found[key] = Parameter(key, SX.sym(f"{self.name}.{key}", size), check(key, first), unit, check)
-            self._own_by_size[size] = found
+                parameters[key] = Parameter(key, SX.sym(f"{self.name}.{key}", size), check(key, first), unit, check)
+            self._own_by_size[size] = parameters
         return self._own_by_size[size]
 
     def parameters(self, nu: int) -> dict[str, Parameter]:
-        """Parameters by name within the stack, such as "tool.upper", where there are `nu` controls."""
+        """Run-time parameters by their names in the stack, such as "tool.upper", for a model with `nu` controls."""
         named = {**self._own(self.residual.size(nu)), **self.residual.parameters_for(nu)}
         return {f"{self.name}.{key}": parameter for key, parameter in named.items()}
 
     def check_size(self, nu: int) -> None:
-        """Raises InvalidArgumentError if bounds or weights do not fit the residual where there are `nu` controls."""
+        """Raises InvalidArgumentError if bounds or weights do not fit the residual of a model with `nu` controls."""
         rows = self.residual.size(nu)
         try:
             self._own(rows)

@@ -25,13 +25,13 @@ from trajopt.types import Reals
 
 
 class ConstraintStack(ResidualStackAbstract[Constraint]):
-    """Named constraints lower <= r(x, u) <= upper of a knot, one row for each element of their residuals.
+    """Named constraints lower <= r(x, u) <= upper of a knot, with one row for each element of their residuals.
 
-    Bounds are run-time parameters named "constraint.lower" and "constraint.upper"; ±inf switches a row off, equal
-    bounds make it an equation. Residuals may depend on what the dynamics solve for: contact forces, accelerations. Rows
-    are those at the knot itself, whatever the integrator, and are not multiplied by the time step. Rows that are free
-    of the control are not enforced at knot 0 if x0 is given. A stack is fixed once a model uses it; several models may
-    use one.
+    Bounds are run-time parameters named "constraint.lower" and "constraint.upper". A bound of ±inf disables a row;
+    equal bounds make it an equality. Residuals may depend on contact forces and accelerations that the dynamics solve
+    for. Rows are evaluated at the knot itself, whatever the integrator, and are not multiplied by the time step. If x0
+    is fixed, rows that do not depend on the control are not enforced at knot 0. A model freezes its stack; several
+    models may share one.
 
     Args:
         state: The state's manifold.
@@ -49,26 +49,28 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
         equals: npt.ArrayLike | None = None,
         soft: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     ) -> Self:
-        """Adds a constraint; its residual gets parameters of its own, also if a cost has the same residual.
+        """Adds a constraint; its residual gets parameters of its own, even if a cost has the same residual.
 
         Args:
-            name: Its name, an identifier, used once.
-            residual: What is to be within bounds. Cones of contact forces, joint efforts and distances have bounds of
-                their own, which hold if none are given.
-            lower: Lower bounds: one of all rows, or one a row; -inf, the default, for none [unit of the residual].
-            upper: Upper bounds; inf, the default, for none.
-            equals: What the residual is to be, in place of bounds.
-            soft: Weights (linear, quadratic), each one of all rows, or one a row: a row may be beyond its bounds by a
-                slack s >= 0, which costs linear · s + ½ quadratic · s², whatever the time step
-                [cost / unit of the residual, cost / unit²]. Run-time parameters "name.linear" and "name.quadratic".
-                None, the default, for hard rows.
+            name: Name of the constraint, a unique identifier.
+            residual: Residual r that is bounded. Cones of contact forces, joint efforts and distances have default
+                bounds.
+            lower: Lower bounds, one for all rows or one for each [unit of the residual]; -inf, the default, for no
+                bound.
+            upper: Upper bounds, one for all rows or one for each [unit of the residual]; inf, the default, for no
+                bound.
+            equals: Value that the residual must have, instead of bounds [unit of the residual].
+            soft: Weights (linear, quadratic), each one for all rows or one for each [cost / unit of the residual, cost
+                / unit²]. A row may then violate its bounds by a slack s >= 0, which costs linear · s + ½ quadratic ·
+                s², whatever the time step. Run-time parameters "name.linear" and "name.quadratic". None, the default,
+                for hard rows.
 
         Returns:
-            The stack, so that calls can be chained.
+            The stack itself, so that calls can be chained.
 
         Raises:
-            DuplicateNameError: The name is taken.
-            InvalidArgumentError: Bounds or weights do not fit, or a model uses this stack already.
+            DuplicateNameError: The stack has a constraint of this name.
+            InvalidArgumentError: Bounds or weights do not fit, or a model has frozen the stack.
         """
         self.check_new(name, residual)
         if lower is None and upper is None and equals is None and residual.own_bounds is not None:
@@ -91,22 +93,22 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
         velocities: bool = True,
         torques: bool = True,
     ) -> Self:
-        """The robot's own limits, as constraints "positions", "velocities" and "torques" of its joints.
+        """Builds constraints "positions", "velocities" and "torques" from the limits of a robot's joints.
 
-        Distance joints have "distances", with the positions. A floating base is not limited. Infinite limits, and those
-        of a file's zeros, are switched off; what has no other limits is left out. More constraints can be added to the
-        stack.
+        With the positions, distance joints get a constraint "distances". A floating base has no limits. Infinite
+        limits are switched off, and so are pairs of zeros in the robot's file; a constraint without any limit is left
+        out. You can add more constraints to the stack.
 
         Args:
-            state: State of the robot, whose bounds are those of positions and velocities.
-            actuation: Map from controls to joint torques, which have the robot's effort limits; that of the model.
-                Without one, as for the end of a horizon, torques are left out.
+            state: State of the robot; its bounds limit positions and velocities.
+            actuation: Actuation of the model; joint torques have the robot's effort limits. Without one, as at the end
+                of a horizon, torques are left out.
             positions: Whether to limit positions [rad, m].
             velocities: Whether to limit velocities [rad/s, m/s].
-            torques: Whether to limit torques and forces of the joints that are driven [N m, N].
+            torques: Whether to limit torques and forces of the driven joints [N m, N].
 
         Raises:
-            InvalidArgumentError: The state is no robot's, or the actuation is of another state.
+            InvalidArgumentError: The state is not that of a robot, or the actuation has another state.
         """
         stack = cls(state)
         for name, (residual, lower, upper) in robot_limits(
@@ -119,17 +121,17 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
     def of(
         constraints: ConstraintStack | None, user: str, state: StateAbstract, nu: int, costs: CostStack | None = None
     ) -> ConstraintStack:
-        """The stack that a model was given, or an empty one; it is fixed from here on.
+        """Returns the stack of a model, or an empty one for None, and freezes it.
 
         Args:
-            constraints: What the model was given.
+            constraints: Argument `constraints` of the model.
             user: The model, for messages.
-            state: Its state.
-            nu: Its number of controls [-].
-            costs: Its costs, if they are a stack.
+            state: State of the model.
+            nu: Number of controls of the model [-].
+            costs: Costs of the model, if they are a stack.
 
         Raises:
-            InvalidArgumentError: It is no stack, or of another state, or bounds do not fit `nu` controls.
+            InvalidArgumentError: The argument is not a stack, has another state, or bounds do not fit `nu` controls.
             DuplicateNameError: A constraint has the name of a cost term.
         """
         stack = ConstraintStack(state) if constraints is None else constraints
@@ -137,28 +139,29 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
             raise InvalidArgumentError(f"constraints: expected a ConstraintStack or None, got {stack!r}")
         if stack.state != state:
             raise InvalidArgumentError(
-                f"constraints: they are of {stack.state!r}, the model of {state!r}; make both from one state"
+                f"constraints: expected constraints of {state!r}, got constraints of {stack.state!r}; use one state "
+                "for both"
             )
         stack.freeze(user, nu)
         twice = [name for name in stack.names if costs is not None and name in costs.names]
         if twice:
             raise DuplicateNameError(
-                f"constraints: {twice[0]!r} is a constraint and a cost term of one model, and parameters such as "
-                f"'{twice[0]}.reference' would be of both; give one of them another name"
+                f"constraints: {twice[0]!r} is the name of a constraint and of a cost term, so parameters such as "
+                f"'{twice[0]}.reference' would be ambiguous; rename one of them"
             )
         return stack
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """The constraints, in the order in which they were added."""
+        """The constraints, in the order of their addition."""
         return self.items
 
     def sizes(self, nu: int) -> dict[str, int]:
-        """Number of rows of each constraint where there are `nu` controls [-]."""
+        """Number of rows of each constraint, for a model with `nu` controls [-]."""
         return {c.name: c.residual.size(nu) for c in self.constraints}
 
     def row_names(self, nu: int) -> list[str]:
-        """Name of each row: "tool[2]", or "height" of a constraint that has one row."""
+        """Name of each row, such as "tool[2]", or "height" if a constraint has one row."""
         return [name if size == 1 else f"{name}[{i}]" for name, size in self.sizes(nu).items() for i in range(size)]
 
     def row_bounds(self, nu: int, layout: ParameterLayout, values: Reals) -> tuple[Reals, Reals]:
@@ -166,13 +169,13 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
 
         Args:
             nu: Number of controls [-].
-            layout: Where the parameters are in a row of values.
-            values: Rows of values (..., layout.size).
+            layout: Layout of the parameters in the last axis of `values`.
+            values: Parameter values (..., layout.size).
         """
         return self._of_rows(nu, layout, values, "lower", -np.inf), self._of_rows(nu, layout, values, "upper", np.inf)
 
     def row_softness(self, nu: int, layout: ParameterLayout, values: Reals) -> tuple[Reals, Reals]:
-        """Linear and quadratic weights of the slacks of all rows, (..., nc) each; inf and 0 of hard rows.
+        """Linear and quadratic slack weights of all rows, (..., nc) each; inf and 0 for hard rows.
 
         Arguments are those of `row_bounds`.
         """
@@ -180,7 +183,7 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
         return linear, self._of_rows(nu, layout, values, "quadratic", 0.0)
 
     def _of_rows(self, nu: int, layout: ParameterLayout, values: Reals, key: str, otherwise: float) -> Reals:
-        """Values of the constraints' own parameter of this name, or another value where it has none, (..., nc)."""
+        """Values (..., nc) of one of the constraints' own parameters, or `otherwise` for constraints without it."""
         shape, columns = values.shape[:-1], [np.zeros((*values.shape[:-1], 0))]
         for name, size in self.sizes(nu).items():
             where = layout.slices.get(f"{name}.{key}")
@@ -192,9 +195,9 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
         return SX(ca.vertcat(SX(0, 1), *(c.residual.evaluate(instant) for c in self.constraints)))
 
     def derivative(self, instant: Instant) -> SX:
-        """Derivative of all rows along (x, u, z), z = `Instant.solved`, at independent x, u and z, (nc, ndx + nu + nz).
+        """Derivative of all rows by x, u and z = `Instant.solved`, as if these were independent (nc, ndx + nu + nz).
 
-        Call `rows`, and evaluate whatever else may ask for the motion, before.
+        Before this call, call `rows`, and evaluate everything else that reads the accelerations.
         """
         n = self.state.ndx + instant.nu + instant.solved.numel()
         return SX(ca.vertcat(SX(0, n), *(c.residual.whole_derivative(instant) for c in self.constraints)))

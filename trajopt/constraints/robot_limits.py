@@ -1,4 +1,4 @@
-"""Limits that a robot's file gives: positions, velocities and efforts of its joints."""
+"""Limits in a robot's file: positions, velocities and efforts of its joints."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ def robot_limits(
     velocities: bool,
     torques: bool,
 ) -> Limits:
-    """Residual, lower and upper bounds by name; arguments and errors are those of `ConstraintStack.of_robot`."""
+    """Residual, lower and upper bounds by name; arguments and errors as in `ConstraintStack.of_robot`."""
     robot = check_robot_state("of_robot", state)
     base = robot.model.joints[1].nv if robot.robot.floating_base else 0
-    found: Limits = {}
+    limits: Limits = {}
     for name, wanted, first in (("positions", positions, 0), ("velocities", velocities, robot.nv)):
         elements = range(first + base, first + robot.nv)
         if check_flag(name, wanted) and len(elements):
-            _add(found, name, ResidualModelState(state, elements=elements), *_of_state(robot, list(elements)))
+            _add(limits, name, ResidualModelState(state, elements=elements), *_of_state(robot, list(elements)))
     if positions and robot.robot.distances:
         distance = ResidualModelJointDistance(state)
-        found["distances"] = (distance, *distance.own_bounds)
+        limits["distances"] = (distance, *distance.own_bounds)
     if check_flag("torques", torques) and actuation is not None:
         effort = ResidualModelJointEffort(state, actuation)
-        _add(found, "torques", effort, *effort.own_bounds)
-    return found
+        _add(limits, "torques", effort, *effort.own_bounds)
+    return limits
 
 
 def _of_state(state: StateAbstract, elements: list[int]) -> tuple[Reals, Reals]:
@@ -47,7 +47,7 @@ def _of_state(state: StateAbstract, elements: list[int]) -> tuple[Reals, Reals]:
 
 
 def _add(found: Limits, name: str, residual: ResidualModelAbstract, lower: Reals, upper: Reals) -> None:
-    """Adds what has limits; a pair of limits without room between them (a file's zeros) is none."""
+    """Adds the elements that have limits; equal or crossed limits, such as a file's zeros, count as no limit."""
     room = lower < upper
     low, high = np.where(room, lower, -np.inf), np.where(room, upper, np.inf)
     if np.any(np.isfinite(low) | np.isfinite(high)):

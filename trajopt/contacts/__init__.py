@@ -1,4 +1,4 @@
-"""Contacts: constraints on the accelerations of frames, with the forces that keep them, and impulses of touch-downs."""
+"""Contacts, which constrain accelerations of frames and provide the forces, and impulses of touch-downs."""
 
 from trajopt.contacts.base import ContactModelAbstract
 from trajopt.contacts.contact_1d import ContactModel1D

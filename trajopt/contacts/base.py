@@ -1,4 +1,4 @@
-"""The interface of what touches: constraints on the motion of frames, with the forces that keep them."""
+"""The interface of contacts and impulses: constraints on the motion of frames, and the forces that enforce them."""
 
 from __future__ import annotations
 
@@ -25,18 +25,20 @@ Motions = Mapping[str, FrameMotion]
 
 
 class TouchModelAbstract(Model):
-    """nc constraints J(q) v = Σ P_f V_f on the twists V_f of frames, in their own axes; multipliers λ push with P_fᵀ λ.
+    """Base of contacts and impulses: nc constraints J(q) v = Σ P_f V_f on the twists V_f of frames.
+
+    Twists are in the axes of their frames. The multipliers λ act on frame f with the wrench P_fᵀ λ.
 
     Args:
-        state: A robot's state.
+        state: State of a robot.
         frames: Names of the frames.
         nc: Number of constraints [-].
-        reference_frame: Axes in which forces are given: "local", those of the frame; "world" and
-            "local_world_aligned", those of the world. Torques are about the frame's origin in all of them.
+        reference_frame: Axes of forces: "local" for those of the frame, "world" and "local_world_aligned" for those of
+            the world. Torques are about the frame's origin in each case.
 
     Attributes:
-        vectors: Whether λ is a force (3,), or a force and a torque (6,), in the frame's axes: then it is turned to the
-            axes in which forces are given.
+        vectors: Whether λ is a force (3,), or a force and a torque (6,), in the frame's axes. It is then rotated to
+            the axes of `reference_frame`.
     """
 
     example = "contacts.foot.{}"
@@ -54,8 +56,9 @@ class TouchModelAbstract(Model):
         parents = [robot.model.frames[robot.frame_id(frame)].parentJoint for frame in frames]
         if not any(parents):
             raise InvalidArgumentError(
-                f"frame: expected a frame that moves, got {', '.join(frames)}, which the world carries; name a frame "
-                f"of a link of {robot.name!r}, such as {_moving_frame(robot.model)!r}"
+                f"frame: expected a frame that moves, got {', '.join(frames)}, which is fixed in the world; choose a "
+                "frame "
+                f"on a link of {robot.name!r}, such as {_moving_frame(robot.model)!r}"
             )
         self.state = state
         self.frames = tuple(frames)
@@ -64,40 +67,40 @@ class TouchModelAbstract(Model):
 
     @property
     def frame(self) -> str:
-        """The frame, or the first of them."""
+        """Name of the first frame."""
         return self.frames[0]
 
     @property
     def in_world(self) -> bool:
-        """Whether forces are given in the world's axes."""
+        """Whether forces are in the world's axes."""
         return self.reference_frame != pin.ReferenceFrame.LOCAL
 
     @abstractmethod
     def projections(self, motions: Motions) -> dict[str, SX]:
-        """P_f of each frame, (nc, 6)."""
+        """Projection P_f (nc, 6) of each frame's twist, by name of the frame."""
 
     def jacobian(self, motions: Motions) -> SX:
-        """J, shape (nc, nv)."""
+        """Jacobian J (nc, nv)."""
         parts = [ca.mtimes(p, motions[f].jacobian) for f, p in self.projections(motions).items()]
         return sum(parts[1:], parts[0])
 
     def velocity(self, motions: Motions) -> SX:
-        """J v, shape (nc,)."""
+        """Constraint velocity J v (nc,) [m/s, rad/s]."""
         parts = [ca.mtimes(p, motions[f].velocity.vector()) for f, p in self.projections(motions).items()]
         return sum(parts, SX(np.zeros(self.nc)))
 
     def wrenches(self, motions: Motions, multipliers: SX) -> dict[str, SX]:
-        """Force and torque (6,) of λ (nc,) on each frame, in the frame's axes [N, N m]."""
+        """Force and torque (6,) on each frame for multipliers λ (nc,), in the frame's axes [N, N m]."""
         return {f: ca.mtimes(p.T, multipliers) for f, p in self.projections(motions).items()}
 
     def force_map(self, motions: Motions) -> SX | None:
-        """T (nc, nc) of the force T λ that users see; None if it is λ."""
+        """Matrix T (nc, nc) that maps λ to reported forces T λ; None if they equal λ."""
         if not (self.vectors and self.in_world):
             return None
         return SX(ca.diagcat(*[motions[self.frame].rotation] * (self.nc // 3)))
 
     def force_map_derivative(self, motions: Motions, multipliers: SX) -> SX | None:
-        """∂(T λ)/∂q at fixed λ, (nc, nv): -R [λ] J_ω of each vector; None if T = 1."""
+        """Derivative ∂(T λ)/∂q at fixed λ (nc, nv), -R [λ] J_ω for each vector; None if T = 1."""
         if not (self.vectors and self.in_world):
             return None
         motion, parts = motions[self.frame], [multipliers[i : i + 3] for i in range(0, self.nc, 3)]
@@ -106,20 +109,20 @@ class TouchModelAbstract(Model):
 
 
 class ContactModelAbstract(TouchModelAbstract):
-    """A contact that holds: J v̇ + J̇ v + kd J v + kp e(q) = 0, with Baumgarte's gains kp and kd.
+    """Base of sustained contacts: J v̇ + J̇ v + kd J v + kp e(q) = 0, with Baumgarte's gains kp and kd.
 
     Args:
-        state: A robot's state.
+        state: State of a robot.
         frames: Names of the frames.
         nc: Number of constraints [-].
-        gains: kp [1/s²] and kd [1/s], >= 0. A gain of 0 is left out of the compiled code for good; others are
-            run-time parameters `kp`, `kd`.
-        reference_frame: See TouchModelAbstract.
+        gains: kp [1/s²] and kd [1/s], >= 0. A gain of 0 is never part of the compiled code; other gains are the
+            run-time parameters `kp` and `kd`.
+        reference_frame: Axes of forces, as in TouchModelAbstract.
 
     Source: Baumgarte, Computer Methods in Applied Mechanics and Engineering 1, 1972.
     """
 
-    classical = True  # whether accelerations are those of the frame's point, dv/dt + ω × v, or spatial ones, dv/dt
+    classical = True  # accelerations of the frame's point, dv/dt + ω × v; False for spatial ones, dv/dt
 
     def __init__(
         self,
@@ -136,31 +139,32 @@ class ContactModelAbstract(TouchModelAbstract):
         self.kd = self.parameter("kd", kd, unit="1/s", convert=non_negative) if kd else None
 
     def reference_or(self, reference: Any, default: Any, cure: str) -> Any:
-        """The reference that was given, or the default; refused with kp > 0, which would pull the contact there.
+        """Returns the user's reference, or the default; raises InvalidArgumentError if kp > 0 and there is none.
 
         Args:
-            reference: What the caller has given, or None.
-            default: Value where kp is 0, which nothing reads.
-            cure: Example of a reference for the message.
+            reference: The user's reference, or None.
+            default: Value for kp = 0, which has no effect.
+            cure: Example of a reference, for the message.
         """
         if reference is None and self.kp is not None:
             raise InvalidArgumentError(
-                f"reference: gains=(kp, kd) with kp > 0 pull {self.frame!r} to its reference, and got none; give the "
-                f"place where it touches, such as reference={cure}, or gains=(0, kd)"
+                f"reference: expected the contact's place, because gains=(kp, kd) with kp > 0 pull {self.frame!r} to "
+                "it, got "
+                f"None; pass for example reference={cure}, or gains=(0, kd)"
             )
         return default if reference is None else reference
 
     def position_error(self, motions: Motions) -> SX:
-        """e(q), shape (nc,): how far the contact is from its reference; only with kp > 0."""
+        """Position error e(q) (nc,) of the contact from its reference; used only if kp > 0."""
         name = type(self).__name__
-        raise UnsupportedOperationError(f"{name}: kp > 0 needs its position_error; write it, or pass gains=(0, kd)")
+        raise UnsupportedOperationError(f"{name}: kp > 0 needs position_error; implement it, or pass gains=(0, kd)")
 
     def velocity_products(self, motions: Motions) -> SX:
-        """Terms of J̇ v beside Σ P_f of the frames' accelerations, shape (nc,)."""
+        """Terms of J̇ v other than Σ P_f times the frames' accelerations (nc,)."""
         return SX(np.zeros(self.nc))
 
     def acceleration(self, motions: Motions) -> SX:
-        """Acceleration that the contact keeps at zero, (nc,) [m/s², rad/s²]; linear in the accelerations."""
+        """Acceleration that the contact keeps at zero (nc,) [m/s², rad/s²]; linear in the robot's accelerations."""
         total = self.velocity_products(motions)
         for frame, projection in self.projections(motions).items():
             motion = motions[frame]
@@ -176,13 +180,13 @@ class ContactModelAbstract(TouchModelAbstract):
 
 
 def _moving_frame(model: pin.Model) -> str:
-    """Name of the last frame that a joint carries."""
+    """Name of the last frame that moves with a joint."""
     return next((str(f.name) for f in reversed(list(model.frames)) if f.parentJoint), "none")
 
 
 def check_gains(gains: Sequence[float]) -> tuple[float, float]:
-    """(kp, kd), both finite and >= 0."""
-    kp, kd = check_array("gains", gains, (2,), cure="pass (kp, kd) of Baumgarte's stabilisation")
+    """Returns (kp, kd); raises InvalidArgumentError unless both are finite and >= 0."""
+    kp, kd = check_array("gains", gains, (2,), cure="pass Baumgarte's gains (kp, kd)")
     if kp < 0 or kd < 0:
         raise InvalidArgumentError(f"gains: expected kp >= 0 and kd >= 0, got {(float(kp), float(kd))}")
     return float(kp), float(kd)

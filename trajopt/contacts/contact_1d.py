@@ -1,4 +1,4 @@
-"""A point that stays at a height."""
+"""Contact of a point that stays at a height."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ from trajopt.states.base import StateAbstract
 
 
 class ContactModel1D(ContactModelAbstract):
-    """The origin p of a frame does not move along n: n · (p̈ + kd ṗ + kp (p - h a)) = 0, with a force (1,) along n [N].
+    """Contact that stops the origin p of a frame along n: n · (p̈ + kd ṗ + kp (p - h a)) = 0; force (1,) along n [N].
 
-    n = a in the world's axes; with reference_frame="local", n = R a turns with the frame, the point h a does not.
+    By default n = a in the world's axes. With reference_frame="local", n = R a turns with the frame, but the point h a
+    does not.
 
     Args:
-        state: A robot's state.
+        state: State of a robot.
         frame: Name of the frame.
-        reference: h, the height along a in the world [m]; matters with kp > 0 only, then run-time parameter.
-        axis: a, made a unit vector.
-        reference_frame: "local", or "world" and "local_world_aligned", which are the same.
-        gains: (kp, kd) of Baumgarte's stabilisation [1/s², 1/s].
+        reference: Height h along a in the world [m]; it has an effect only if kp > 0, and is then a run-time
+            parameter.
+        axis: Direction a (3,), of any length > 0.
+        reference_frame: "local"; or "world" or "local_world_aligned", which are equivalent.
+        gains: Gains (kp, kd) of Baumgarte's stabilization [1/s², 1/s].
     """
 
     def __init__(
@@ -41,11 +43,11 @@ class ContactModel1D(ContactModelAbstract):
         gains: Sequence[float] = (0.0, 0.0),
     ) -> None:
         super().__init__(state, [frame], 1, gains=gains, reference_frame=reference_frame)
-        direction = check_array("axis", axis, (3,), cure="a direction (x, y, z)")
+        direction = check_array("axis", axis, (3,), cure="pass a direction (x, y, z)")
         if not np.linalg.norm(direction) > 0:
-            raise InvalidArgumentError(f"axis: expected a direction, got {direction.tolist()}; up is (0, 0, 1)")
+            raise InvalidArgumentError(f"axis: expected a nonzero direction, got {direction.tolist()}; up is (0, 0, 1)")
         self.axis = direction / np.linalg.norm(direction)
-        height = check_array("reference", reference, (), cure="a height along the axis [m]")
+        height = check_array("reference", reference, (), cure="pass a height along the axis [m]")
         if self.kp is not None:
             self.reference = self.parameter("reference", height, unit="m")
 
@@ -58,6 +60,6 @@ class ContactModel1D(ContactModelAbstract):
         return ca.mtimes(SX(self.axis).T, away if self.in_world else ca.mtimes(motion.rotation.T, away))
 
     def _local_axis(self, motions: Motions) -> SX:
-        """nᵀ in the frame's axes, (1, 3)."""
+        """Direction nᵀ in the frame's axes (1, 3)."""
         axis = SX(self.axis).T
         return ca.mtimes(axis, motions[self.frame].rotation) if self.in_world else axis

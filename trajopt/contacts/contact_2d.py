@@ -1,4 +1,4 @@
-"""A point that sticks in a plane."""
+"""Contact of a point that does not slip, in the x-z plane."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from trajopt.states.base import StateAbstract
 
 
 class ContactModel2D(ContactModelAbstract):
-    """The origin of a frame does not move along the frame's x and z axes; force (fx, fz) (2,) [N].
+    """Contact that stops the origin of a frame along the frame's x and z axes; force (fx, fz) (2,) [N].
 
     Args:
-        state: A robot's state.
+        state: State of a robot.
         frame: Name of the frame.
-        reference: x and z of the point in the world (2,) [m]; needed with kp > 0, then run-time parameter.
-        gains: (kp, kd) of Baumgarte's stabilisation [1/s², 1/s].
+        reference: x and z of the point in the world (2,) [m]; required if kp > 0, and then a run-time parameter.
+        gains: Gains (kp, kd) of Baumgarte's stabilization [1/s², 1/s].
 
-    The error of position, Rᵀ (p_x - x, 0, p_z - z), is seen in the frame's axes. Crocoddyl takes it in the world's
-    axes and adds it to accelerations in the frame's, which differs as soon as the frame turns.
+    The position error Rᵀ (p_x - x, 0, p_z - z) is in the frame's axes. Crocoddyl computes it in the world's axes and
+    adds it to accelerations in the frame's axes, which is inconsistent if the frame turns.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class ContactModel2D(ContactModelAbstract):
     ) -> None:
         super().__init__(state, [frame], 2, gains=gains)
         point = self.reference_or(reference, np.zeros(2), "robot.placement(q, frame)[[0, 2], 3]")
-        position = check_array("reference", point, (2,), cure="x and z in the world [m]")
+        position = check_array("reference", point, (2,), cure="pass x and z in the world [m]")
         if self.kp is not None:
             self.reference = self.parameter("reference", position, unit="m")
 

@@ -1,4 +1,4 @@
-"""A point that sticks."""
+"""Contact of a point that does not slip."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from trajopt.states.base import StateAbstract
 
 
 class ContactModel3D(ContactModelAbstract):
-    """The origin of a frame does not move: p̈ + kd ṗ + kp (p - p_ref) = 0, with a force (3,) [N].
+    """Point contact: the origin of a frame does not move, p̈ + kd ṗ + kp (p - p_ref) = 0, with a force (3,) [N].
 
     Args:
-        state: A robot's state.
+        state: State of a robot.
         frame: Name of the frame, such as a point foot.
-        reference: p_ref (3,) in the world [m]; needed with kp > 0, then run-time parameter `reference`.
-        reference_frame: Axes of the force: "local", or "world" and "local_world_aligned", which are the same.
-        gains: (kp, kd) of Baumgarte's stabilisation [1/s², 1/s].
+        reference: p_ref (3,) in the world [m]; required if kp > 0, and then the run-time parameter `reference`.
+        reference_frame: Axes of the force: "local"; or "world" or "local_world_aligned", which are equivalent.
+        gains: Gains (kp, kd) of Baumgarte's stabilization [1/s², 1/s].
 
     Source: Mastalli et al., Crocoddyl (ICRA 2020), eq. 6; Budhiraja et al., Humanoids 2018.
     """
@@ -41,7 +41,7 @@ class ContactModel3D(ContactModelAbstract):
     ) -> None:
         super().__init__(state, [frame], 3, gains=gains, reference_frame=reference_frame)
         point = self.reference_or(reference, np.zeros(3), "robot.placement(q, frame)[:3, 3]")
-        position = check_array("reference", point, (3,), cure="a point (x, y, z) in the world [m]")
+        position = check_array("reference", point, (3,), cure="pass a point (x, y, z) in the world [m]")
         if self.kp is not None:
             self.reference = self.parameter("reference", position, unit="m")
 

@@ -1,4 +1,4 @@
-"""A sole that sticks."""
+"""Contact of a sole that does not slip or tip."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from trajopt.states.base import StateAbstract
 
 
 class ContactModel6D(ContactModelAbstract):
-    """A frame does not move or turn: V̇ + kd V + kp log6(M_ref⁻¹ M) = 0, with a wrench (6,), force first [N, N m].
+    """Sole contact: a frame does not move or turn, V̇ + kd V + kp log6(M_ref⁻¹ M) = 0, with a wrench (6,) [N, N m].
 
     Args:
-        state: A robot's state.
+        state: State of a robot.
         frame: Name of the frame, such as a sole.
-        reference: M_ref: a pinocchio.SE3, a homogeneous matrix, or position and quaternion xyzw (7,). It is
-            needed with kp > 0, then run-time parameter `reference`, (3, 4).
-        reference_frame: Axes of the wrench: "local", or "world" and "local_world_aligned", which are the same.
-            Torques are about the frame's origin.
-        gains: (kp, kd) of Baumgarte's stabilisation [1/s², 1/s].
+        reference: M_ref, a pinocchio.SE3, a homogeneous matrix (4, 4), or position and quaternion xyzw (7,). It is
+            required if kp > 0, and then the run-time parameter `reference` (3, 4).
+        reference_frame: Axes of the wrench: "local"; or "world" or "local_world_aligned", which are equivalent. The
+            force comes first; torques are about the frame's origin.
+        gains: Gains (kp, kd) of Baumgarte's stabilization [1/s², 1/s].
 
     Source: Mastalli et al., Crocoddyl (ICRA 2020), eq. 6.
     """

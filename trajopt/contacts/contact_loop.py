@@ -1,4 +1,4 @@
-"""Two frames of a robot that are joined: closed chains."""
+"""Contact that joins two frames of a robot, for closed chains."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from trajopt.states.base import StateAbstract
 
 
 class ContactModelLoop(ContactModelAbstract):
-    """Frame B stays on frame A: as a weld (6,), or with its origin only, as a ball joint (3,).
+    """Loop closure: joins frame B to frame A with a weld (6,), or joins their origins with a ball joint (3,).
 
-    With M = M_A⁻¹ M_B, weld: Ad_M V_B - V_A is zero, and its rate; error log6(M). Ball: the position of B's origin
-    seen from A is zero, and its rates. The force on B (the opposite acts on A) is in the axes of A, about A's origin
-    for a weld [N, N m].
+    With M = M_A⁻¹ M_B, a weld keeps Ad_M V_B - V_A and its rate at zero, with error log6(M). A ball joint keeps the
+    position of B's origin in A, and its rates, at zero. The force acts on B, its opposite on A. It is in the axes of
+    A, and about A's origin for a weld [N, N m].
 
     Args:
-        state: A robot's state.
+        state: State of a robot.
         frame_a: Name of A.
         frame_b: Name of B.
         dimension: 6 for a weld, 3 for a ball joint.
-        gains: (kp, kd) of Baumgarte's stabilisation [1/s², 1/s].
+        gains: Gains (kp, kd) of Baumgarte's stabilization [1/s², 1/s].
 
     Raises:
         InvalidArgumentError: The frames are the same, or `dimension` is neither 3 nor 6.
@@ -45,12 +45,12 @@ class ContactModelLoop(ContactModelAbstract):
         if not is_integer(dimension) or dimension not in (3, 6):
             raise InvalidArgumentError(f"dimension: expected 6 (a weld) or 3 (a ball joint), got {shown(dimension)}")
         if check_text("frame_a", frame_a) == check_text("frame_b", frame_b):
-            raise InvalidArgumentError(f"frame_b: expected another frame than frame_a, got {frame_b!r} twice")
+            raise InvalidArgumentError(f"frame_b: expected another frame than frame_a, got {frame_b!r} for both")
         super().__init__(state, [frame_a, frame_b], dimension, gains=gains)
         self.classical = dimension == 3
 
     def _relative(self, motions: Motions) -> Placement:
-        """M."""
+        """Placement M of B in A."""
         a, b = (motions[f] for f in self.frames)
         return Placement(ca.mtimes(a.rotation.T, b.rotation), ca.mtimes(a.rotation.T, b.position - a.position))
 
@@ -66,7 +66,7 @@ class ContactModelLoop(ContactModelAbstract):
         return {first: -SX.eye(6), second: SX(ca.blockcat([[m.rotation, lever], [SX(3, 3), m.rotation]]))}
 
     def velocity_products(self, motions: Motions) -> SX:
-        """Ball: -2 ω_A × ṗ - ω_A × (ω_A × p). Weld: (Ad_M V_B - V_A) × V_A."""
+        """Ball joint: -2 ω_A × ṗ - ω_A × (ω_A × p). Weld: (Ad_M V_B - V_A) × V_A."""
         a, velocity = motions[self.frames[0]].velocity, self.velocity(motions)
         if self.nc == 3:
             position = self._relative(motions).translation

@@ -1,4 +1,4 @@
-"""Accelerations and forces of contacts that hold."""
+"""Equations of sustained contacts for accelerations and forces."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from trajopt.instant import Instant
 
 
 class ContactNode(ImplicitNode):
-    """M a' + e = τ + Jᵀ λ and J a' + c + μ λ = 0, with a' = a + c, see `trajopt.dynamics.falling`.
+    """Contact equations M a' + e = τ + Jᵀ λ and J a' + c + μ λ = 0, with a' = a + c; see `trajopt.dynamics.falling`.
 
     Args:
         instant: State and control as symbols.
         contacts: The contacts.
-        torque: τ (nv,), an expression of u [N m, N].
-        torque_derivative: Its derivative by u (nv, nu).
+        torque: τ (nv,) as an expression of u [N m, N].
+        torque_derivative: Derivative of τ by u (nv, nu).
         friction: Friction of the joints, or None.
         damping: μ [1/kg].
     """
@@ -47,7 +47,7 @@ class ContactNode(ImplicitNode):
 
     @functools.cached_property
     def motion(self) -> SX:
-        """The acceleration a (nv,)."""
+        """Acceleration a (nv,)."""
         return self.w - self._robot.shift()
 
     def _solve(self) -> tuple[SX, SX]:
@@ -73,7 +73,7 @@ class ContactNode(ImplicitNode):
         )
 
     def _constraint_derivative(self) -> SX:
-        """Derivative of the contacts' accelerations by (x, u) at fixed a', zero for those that are not active."""
+        """Derivative of the contacts' accelerations by (x, u) at fixed a'; zero for inactive contacts."""
         nc, by_x = self.stack.nc, held_derivative(self.instant, self.stack, self.motions)
         switched = ca.repmat(self.stack.switches(), 1, by_x.shape[1]) * by_x
         return SX(ca.sparsify(ca.horzcat(switched, SX(nc, self.instant.nu))))

@@ -1,4 +1,4 @@
-"""Accelerations that contacts keep at zero, with derivatives, in the falling frame of `trajopt.dynamics.falling`."""
+"""Accelerations that contacts keep at zero, and their derivatives, in the falling frame of `dynamics.falling`."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from trajopt.instant import Instant
 
 
 def held_acceleration(contacts: ContactStack, motions: Mapping[str, FrameMotion]) -> SX:
-    """Accelerations of the contacts (nc,) [m/s², rad/s²], as if all were active; linear in a'.
+    """Accelerations of all contacts, active or not (nc,) [m/s², rad/s²]; linear in a'.
 
     Args:
         contacts: The contacts.
-        motions: How their frames move with a' = a + c.
+        motions: Motion of their frames for a' = a + c.
     """
     return with_gravity(motions, contacts.acceleration(motions))
 
 
 def held_derivative(instant: Instant, contacts: ContactStack, motions: Mapping[str, FrameMotion]) -> SX:
-    """Its derivative by x at fixed a', (nc, ndx).
+    """Derivative of `held_acceleration` by x at fixed a' (nc, ndx).
 
     Args:
         instant: Symbol of x.
         contacts: The contacts.
-        motions: How their frames move with a' = a + c, which is a symbol.
+        motions: Motion of their frames for a' = a + c, where a' is a symbol.
     """
     nc, nv = contacts.nc, contacts.state.nv
     rows = contacts.acceleration(motions)
@@ -40,7 +40,7 @@ def held_derivative(instant: Instant, contacts: ContactStack, motions: Mapping[s
 
 
 def with_gravity(motions: Mapping[str, FrameMotion], expression: SX) -> SX:
-    """An expression in which frames fall with gravity."""
+    """Adds gravity to the accelerations of the frames in an expression."""
     if not motions:
         return expression
     symbols, values = zip(*((m.fall, m.gravity) for m in motions.values()))

@@ -1,9 +1,9 @@
-"""Implicit node of contacts and impulses: its solution, and the chain rule for dynamics, costs and rows.
+"""Implicit equations of contacts and impulses: their solution, and the chain rule for dynamics, costs and rows.
 
     M w + e = Jᵀ λ,   J w + c + μ λ = 0          w: accelerations, or changes of velocity; λ: forces, or impulses
 
-is r(z; y, p) = 0 with z = (w, λ) and y = (x, u). A constraint that is not active (s = 0) has its rows of J and c
-multiplied by s, and 1 - s on its diagonal of the Schur complement S = J M⁻¹ Jᵀ + μ: its multiplier is exactly zero.
+is r(z; y, p) = 0 with z = (w, λ) and y = (x, u). For an inactive constraint (s = 0), the rows of J and c are
+multiplied by s, and the diagonal of the Schur complement S = J M⁻¹ Jᵀ + μ gets 1 - s: its multiplier is exactly zero.
 With R₁ and R₂ the derivatives of the two equations by y at fixed z, and
 
     C = S⁻¹,  G = J M⁻¹,  B = Gᵀ C,  A = M⁻¹ - B G:      dw = -A R₁ - B R₂,   dλ = Bᵀ R₁ - C R₂.
@@ -29,16 +29,17 @@ from trajopt.instant import Instant
 
 
 class ImplicitNode(ABC):
-    """z as symbols, its value in closed form, and its derivatives, at one instant.
+    """Solution z of the contact equations at one instant: its symbols, its value in closed form, and its derivatives.
 
-    Expressions may hold the symbols of z, and those of an instant that stand for it (forces, the motion); `insert` puts
-    values in their place. Of an iteration that solves r = 0, z would be an input instead, and nothing else change.
+    Expressions may contain the symbols of z, and those of an instant for the same quantities (forces, the motion);
+    `insert` replaces them by values. For equations that are solved by iteration, z would be an input; nothing else
+    would change.
 
     Args:
         instant: State and control as symbols.
         stack: The contacts, or impulses.
         robot: The robot at q.
-        motions: How the frames of the stack move, which may depend on w.
+        motions: Motion of the frames of the stack, which may depend on w.
         w: Symbol of w (nv,).
         damping: μ [1/kg].
     """
@@ -59,7 +60,7 @@ class ImplicitNode(ABC):
     @property
     @abstractmethod
     def motion(self) -> SX:
-        """Motion (nv,) that costs and constraints refer to, an expression of x and w."""
+        """Motion (nv,) that costs and constraints read, as an expression of x and w."""
 
     @abstractmethod
     def _solve(self) -> tuple[SX, SX]:
@@ -67,54 +68,54 @@ class ImplicitNode(ABC):
 
     @abstractmethod
     def _residual_derivatives(self) -> tuple[SX, SX, SX]:
-        """R₁ (nv, n), R₂ (nc, n), and what the derivative of the motion has beside dw (nv, n)."""
+        """R₁ (nv, n), R₂ (nc, n), and the derivative of the motion without dw (nv, n)."""
 
     @abstractmethod
     def _residual(self) -> tuple[SX, SX]:
         """Left-hand sides of the two equations, (nv,) and (nc,), of x, u and z."""
 
     def _placed(self, expressions: list[SX]) -> list[SX]:
-        """Expressions in which values stand for symbols that the frames move with."""
+        """Replaces the symbols of the frames' motion by values."""
         return expressions
 
     @functools.cached_property
     def solution(self) -> SX:
-        """z as an expression of x and u (nv + nc,)."""
+        """Solution z as an expression of x and u (nv + nc,)."""
         return SX(ca.vertcat(*self._solve()))
 
     @functools.cached_property
     def symbols(self) -> SX:
-        """z as symbols (nv + nc,)."""
+        """Symbols of z (nv + nc,)."""
         return SX(ca.vertcat(self.w, self.multipliers))
 
     @functools.cached_property
     def residual(self) -> SX:
-        """r (nv + nc,) of x, u and the symbols of z."""
+        """Residual r (nv + nc,) of x, u and the symbols of z."""
         (r,) = self._placed([ca.vertcat(*self._residual())])
         return r
 
     def adjoint(self, by_z: SX) -> SX:
-        """(∂r/∂z)⁻ᵀ b of b (nv + nc,)."""
+        """Adjoint (∂r/∂z)⁻ᵀ b of b (nv + nc,)."""
         nv = self.w.numel()
         return SX(ca.vertcat(*self._system.adjoint(by_z[:nv], by_z[nv:])))
 
     @functools.cached_property
     def _forces(self) -> dict[str, SX]:
-        """The force T λ that users see of each contact, or impulse, as an expression of x and λ."""
+        """Reported force T λ of each contact or impulse, as an expression of x and λ."""
         turn = self.stack.force_map(self.motions)
         return self.stack.split(self.multipliers if turn is None else ca.mtimes(turn, self.multipliers))
 
     # Values
 
     def insert(self, expressions: Mapping[str, SX]) -> dict[str, SX]:
-        """Named expressions of x, u, z, and of what stands for z at the instant, as expressions of x and u."""
+        """Expressions of x and u: z, and symbols of the instant for it, are replaced by their values."""
         if not expressions:
             return {}
-        found = ca.substitute(list(self.in_symbols(expressions).values()), [self.symbols], [self.solution])
-        return dict(zip(expressions, map(SX, found)))
+        values = ca.substitute(list(self.in_symbols(expressions).values()), [self.symbols], [self.solution])
+        return dict(zip(expressions, map(SX, values)))
 
     def in_symbols(self, expressions: Mapping[str, SX]) -> dict[str, SX]:
-        """Named expressions of x, u, z, and of what stands for z at the instant, as expressions of x, u and z."""
+        """Expressions of x, u and z: symbols of the instant for z are replaced by those of z."""
         i, values = self.instant, self._placed(list(expressions.values()))
         names, seen = [*i.forces.values()], [self._forces[name] for name in i.forces]
         if i.solved_motion.numel():
@@ -124,13 +125,13 @@ class ImplicitNode(ABC):
         return dict(zip(expressions, map(SX, values)))
 
     def forces(self) -> dict[str, SX]:
-        """The force that users see of each contact, or impulse, as an expression of x and u."""
+        """Reported force of each contact or impulse, as an expression of x and u."""
         return self.insert(self._forces)
 
     # Derivatives
 
     def _with_turning_pushes(self, dq: SX, wrenches: Mapping[str, SX]) -> SX:
-        """∂/∂q of M w + e - Jᵀ λ (nv, nv), from that for pushes which are constant in the axes of their frames."""
+        """∂/∂q of M w + e - Jᵀ λ (nv, nv), from that for wrenches constant in their frames' axes."""
         nv = self.w.numel()
         for frame, wrench in wrenches.items():
             by_q = self.instant.derivative(wrench)[0][:, :nv]
@@ -138,13 +139,13 @@ class ImplicitNode(ABC):
         return dq
 
     def value_results(self) -> dict[str, SX]:
-        """Expressions "motion" (nv,) and "forces" (nc,), as costs and constraints see them, of x and u."""
+        """Expressions "motion" (nv,) and "forces" (nc,) of x and u, which costs and constraints read."""
         return self.insert({"motion": self.motion, "forces": ca.vertcat(SX(0, 1), *self._forces.values())})
 
     def derivative_results(self) -> dict[str, SX]:
-        """Expressions from which `lead_on` computes derivatives, of x, u and z.
+        """Expressions of x, u and z from which `lead_on` computes derivatives.
 
-        T and E, the derivative of T λ by y at fixed λ, are among them unless T = 1.
+        Unless T = 1, they include T, and the derivative E of T λ by y at fixed λ.
         """
         inverse, spread, schur_inverse = self._system.inverses()
         motion, constraint, offset = self._residual_derivatives()

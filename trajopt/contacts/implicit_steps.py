@@ -1,7 +1,7 @@
-"""Steps that lead derivatives of an implicit node on: matrix products, with contacts that do not matter left out.
+"""Chain rule through the contact equations, as matrix products that skip irrelevant contacts.
 
-The formulas are those of `trajopt.contacts.implicit_node`; here z = (w, λ), and s is the part of it that costs and rows
-see: the motion, if they ask for it, and the forces T λ.
+The formulas are in `trajopt.contacts.implicit_node`. Here z = (w, λ), and s is the part of it that costs and rows
+read: the forces T λ, and the motion if it is used.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Arrays = Mapping[str, Array]
 
 
 def lead_on(program: Program, stack: Stack, r: Arrays, costs: Arrays, rows: Arrays) -> Array:
-    """Adds the steps that give the derivative of the motion (nv, n), and complete those of costs and rows.
+    """Adds the steps that compute the derivative of the motion (nv, n), and complete those of costs and rows.
 
-    With S = ds/dy: g + Sᵀ Lz in place of g, H + Sᵀ (Lzz S + Lzy) + Lzyᵀ S in place of H, C + Rz S in place of C.
-    Contacts whose forces nothing feels are left out, as costs within friction cones.
+    With S = ds/dy, g becomes g + Sᵀ Lz, H becomes H + Sᵀ (Lzz S + Lzy) + Lzyᵀ S, and C becomes C + Rz S. Contacts
+    whose forces have no influence are skipped, such as those of cost terms within friction cones.
 
     Args:
-        program: Where they go.
+        program: Program that gets the steps.
         stack: The contacts, or impulses.
         r: Arrays of `ImplicitNode.derivative_results`.
         costs: Arrays of `Terms.cost_derivatives`.
-        rows: Arrays of `Terms.row_derivatives`; none without rows.
+        rows: Arrays of `Terms.row_derivatives`; empty without rows.
     """
     motion, B = _motion_steps(program, r, _active(stack, r))
     program.add(motion, r["offset"])
@@ -56,7 +56,7 @@ def lead_on(program: Program, stack: Stack, r: Arrays, costs: Arrays, rows: Arra
 
 
 def solution_steps(program: Program, stack: Stack, r: Arrays) -> Array:
-    """Adds the steps that give the derivative of z (nv + nc, n); arguments as in `lead_on`."""
+    """Adds the steps that compute the derivative of z (nv + nc, n); arguments as in `lead_on`."""
     active = _active(stack, r)
     dw, B = _motion_steps(program, r, active)
     pushes = program.matmul(B, r["by_motion"], rows=active)
@@ -65,20 +65,20 @@ def solution_steps(program: Program, stack: Stack, r: Arrays) -> Array:
 
 
 def moving(program: Program, stack: Stack, r: Arrays) -> Groups:
-    """Parts of z that are not zero whatever x and u are: w, and the forces of active contacts."""
+    """Parts of z that may be nonzero: w, and the forces of active contacts."""
     nv, s = r["mass_inverse"].shape[0], SX.sym("s", stack.nc)
     (which,) = program.call(ca.Function("moving", [s], [ca.vertcat(SX.ones(nv), s)]), r["active"])
     return Groups(((0, nv), *_contacts(stack, nv)), which)
 
 
 def add_cost_of_solution(program: Program, r: Arrays, Z: Array, felt: Groups | None) -> None:
-    """Adds to g and H what a cost depends on z.
+    """Adds the cost's dependence on z to g and H.
 
     Args:
-        program: Where the steps go.
+        program: Program that gets the steps.
         r: Arrays g, H, Lz, Lzz and Lzy.
         Z: Derivative of z (nz, n).
-        felt: Groups of z that something depends on; None for all.
+        felt: Groups of z that have an influence; None for all.
     """
     middle = program.matmul(r["Lzz"], Z, rows=felt, inner=felt)
     program.accumulate(r["g"], Z, r["Lz"], transpose_a=True, inner=felt)
@@ -91,7 +91,7 @@ def add_cost_of_solution(program: Program, r: Arrays, Z: Array, felt: Groups | N
 
 
 def _forces(program: Program, stack: Stack, r: Arrays, B: Array, which: Array) -> Array:
-    """Derivative of the forces T λ (nc, n), of those that are felt."""
+    """Derivative of the forces T λ (nc, n), for those that have an influence."""
     active, groups = _active(stack, r), Groups(_contacts(stack), which)
     Z = program.matmul(B, r["by_motion"], rows=groups)
     program.accumulate(Z, r["schur_inverse"], r["by_constraint"], subtract=True, rows=groups, inner=active)
@@ -102,7 +102,7 @@ def _forces(program: Program, stack: Stack, r: Arrays, B: Array, which: Array) -
 
 
 def _motion_steps(program: Program, r: Arrays, active: Groups) -> tuple[Array, Array]:
-    """Adds the steps that give dw (nv, n), and Bᵀ (nc, nv)."""
+    """Adds the steps that compute dw (nv, n) and Bᵀ (nc, nv)."""
     B = program.matmul(r["schur_inverse"], r["spread"], inner=active)
     A = r["mass_inverse"]
     program.accumulate(A, B, r["spread"], transpose_a=True, subtract=True, symmetric=True, inner=active)
@@ -112,7 +112,7 @@ def _motion_steps(program: Program, r: Arrays, active: Groups) -> tuple[Array, A
 
 
 def _either(program: Program, parts: list[Array]) -> Array:
-    """Forces that at least one of the parts feels."""
+    """Forces that influence at least one of the parts."""
     if len(parts) == 1:
         return parts[0]
     symbols = [SX.sym("felt", part.shape[0]) for part in parts]
@@ -124,12 +124,12 @@ def _active(stack: Stack, r: Arrays) -> Groups:
 
 
 def _contacts(stack: Stack, first: int = 0) -> Ranges:
-    """Rows of each contact, from a first one on."""
+    """Rows of each contact, counted from `first`."""
     return _groups(first, stack.sizes.values())
 
 
 def _groups(first: int, sizes: Iterable[int]) -> Ranges:
-    """Neighbouring groups of these sizes."""
+    """Consecutive groups of these sizes, counted from `first`."""
     return tuple(itertools.pairwise(itertools.accumulate(sizes, initial=first)))
 
 

@@ -1,4 +1,4 @@
-"""The interface of impulses: contacts at the instant in which they are made."""
+"""The interface of impulses, which model the instant at which a contact is made."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from trajopt.contacts.base import Motions, TouchModelAbstract
 
 
 class ImpulseModelAbstract(TouchModelAbstract):
-    """A contact that is made: J v⁺ = -e J v⁻, with the restitution e of the action model."""
+    """Base of impulses: a contact is made with J v⁺ = -e J v⁻, where e is the restitution of the action model."""
 
     def impact(self, motions: Motions) -> SX:
-        """Velocity that the impact brings to zero, (nc,) [m/s, rad/s], for frames that move with v⁺ + e v⁻."""
+        """Velocity that the impact brings to zero (nc,) [m/s, rad/s], if frames move with v⁺ + e v⁻."""
         return self.velocity(motions)

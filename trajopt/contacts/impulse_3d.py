@@ -1,4 +1,4 @@
-"""A point that touches down."""
+"""Touch-down of a point."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from trajopt.states.base import StateAbstract
 
 
 class ImpulseModel3D(ImpulseModelAbstract):
-    """The origin of a frame stops, or bounces, with an impulse (3,) [N s].
+    """Touch-down of a point: the origin of a frame stops or bounces, with an impulse (3,) [N s].
 
     Args:
-        state: A robot's state.
+        state: State of a robot.
         frame: Name of the frame.
-        reference_frame: Axes of the impulse: "local", or "world" and "local_world_aligned", which are the same.
+        reference_frame: Axes of the impulse: "local"; or "world" or "local_world_aligned", which are equivalent.
 
     Source: Mastalli et al., Crocoddyl (ICRA 2020), eq. 8.
     """

@@ -1,4 +1,4 @@
-"""A sole that touches down."""
+"""Touch-down of a sole."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from trajopt.states.base import StateAbstract
 
 
 class ImpulseModel6D(ImpulseModelAbstract):
-    """A frame stops moving and turning, or bounces, with an impulse (6,), linear part first [N s, N m s].
+    """Touch-down of a sole: a frame stops or bounces, with an impulse (6,), linear part first [N s, N m s].
 
     Args:
-        state: A robot's state.
+        state: State of a robot.
         frame: Name of the frame.
-        reference_frame: Axes of the impulse: "local", or "world" and "local_world_aligned", which are the same; the
+        reference_frame: Axes of the impulse: "local"; or "world" or "local_world_aligned", which are equivalent. The
             angular part is about the frame's origin.
 
     Source: Mastalli et al., Crocoddyl (ICRA 2020), eq. 8.

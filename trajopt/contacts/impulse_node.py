@@ -1,4 +1,4 @@
-"""Changes of velocity and impulses of contacts that are made."""
+"""Equations of an impact for changes of velocity and impulses."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from trajopt.instant import Instant
 
 
 class ImpulseNode(ImplicitNode):
-    """M w = Jᵀ Λ and J (w + (1 + e) v) + μ Λ = 0, with w = v⁺ - v.
+    """Impact equations M w = Jᵀ Λ and J (w + (1 + e) v) + μ Λ = 0, with w = v⁺ - v.
 
-    The frames move with a symbol that stands for v⁺ + e v.
+    A symbol for v⁺ + e v is the velocity with which the frames move.
 
     Args:
         instant: State as symbols.
@@ -40,7 +40,7 @@ class ImpulseNode(ImplicitNode):
 
     @functools.cached_property
     def motion(self) -> SX:
-        """The velocity after, v⁺ (nv,)."""
+        """Velocity after the impact, v⁺ (nv,)."""
         return self._v + self.w
 
     def _placed(self, expressions: list[SX]) -> list[SX]:
@@ -72,7 +72,7 @@ class ImpulseNode(ImplicitNode):
         )
 
     def _weightless(self) -> RobotExpressions:
-        """The robot at rest and without gravity: what is left of its dynamics is M(q) w."""
+        """The robot at rest and without gravity, whose dynamics are M(q) w."""
         model = self._model.copy()
         model.gravity.setZero()
         return RobotExpressions(model, self._q, SX(np.zeros(self.w.numel())), with_derivatives=True)

@@ -10,15 +10,15 @@ from trajopt.contacts.stack import TouchStackAbstract, stacked
 
 
 class ImpulseStack(TouchStackAbstract[ImpulseModelAbstract]):
-    """Named impulses of a robot; which of them are active is the run-time parameter "impulses.NAME.active" of a knot.
+    """Named impulses of a robot. The run-time parameter "impulses.NAME.active" of a knot switches each of them.
 
     Args:
-        state: A robot's state.
+        state: State of a robot.
     """
 
     kind = "impulse"
     item = ImpulseModelAbstract
 
     def impact(self, motions: Motions) -> SX:
-        """Velocities that impacts make zero, (nc,) [m/s, rad/s], for frames that move with v⁺ + e v⁻, all active."""
+        """Velocities of all impulses that impacts bring to zero (nc,) [m/s, rad/s], if frames move with v⁺ + e v⁻."""
         return stacked([item.impact(motions) for item in self._items.values()])

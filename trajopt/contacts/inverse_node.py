@@ -1,12 +1,15 @@
-"""Inverse dynamics at one instant: torques of accelerations and contact forces, and the equations that these meet.
+"""Inverse dynamics at one instant: torques from accelerations and contact forces, and their equality constraints.
 
-With u = (a, f), the forces that users see, λ = Tᵀ f the multipliers of the contacts, and joint torques
+The control is u = (a, f), where f are the reported forces. The multipliers of the contacts are λ = Tᵀ f, the joint
+torques
 
     τ = M a + h - Jᵀ λ,
 
-motors give B⁺ τ, and the equations are Nᵀ τ = 0, N a basis of what motors can't do, and for each contact
+The motors' torques are B⁺ τ. The equations are Nᵀ τ = 0, where N spans the torques that no motor provides, and
 
-    s (J a + J̇ v + kd J v + kp e + μ λ) + (1 - s) f = 0:       it holds (s = 1), or it does not push (s = 0).
+    s (J a + J̇ v + kd J v + kp e + μ λ) + (1 - s) f = 0
+
+for each contact: it holds if s = 1, and has no force if s = 0.
 
 Source: Mastalli et al., "Inverse-dynamics MPC via nullspace resolution", T-RO 2023, eqs. 5 and 6; derivatives of τ as
 in `trajopt.dynamics.falling`.
@@ -37,21 +40,21 @@ def equation_name(contact: str) -> str:
 
 
 class InverseNode:
-    """Torques and equations of a control (a, f), and what costs and constraints become as functions of it.
+    """Torques and equations of a control (a, f), and the costs and constraints as functions of it.
 
-    Costs and constraints see another instant, `seen`: its control is the torque of the motors, and accelerations,
-    forces and equations are symbols; `insert` and `chain` lead back.
+    Costs and constraints are evaluated at another instant, `seen`. Its control is the motors' torques, and
+    accelerations, forces and equations are symbols; `insert` and `chain_rows` map the results back to (x, a, f).
 
     Args:
         instant: State and control (a, f) as symbols.
         contacts: The contacts.
-        motors: B⁺ (nu, nv), torques of the motors from joint torques [-].
-        idle: Nᵀ (nv - nu, nv), combinations of joint torques that no motor gives [-].
+        motors: B⁺ (nu, nv), which maps joint torques to motor torques [-].
+        idle: Nᵀ (nv - nu, nv), combinations of joint torques that no motor provides [-].
         friction: Friction of the joints, or None.
         damping: μ [1/kg].
 
     Attributes:
-        seen: What costs and constraints are evaluated at.
+        seen: Instant at which costs and constraints are evaluated.
     """
 
     def __init__(
@@ -94,17 +97,17 @@ class InverseNode:
 
     @functools.cached_property
     def torque(self) -> SX:
-        """B⁺ τ, torques of the motors (nu,) [N m, N]."""
+        """Torques of the motors B⁺ τ (nu,) [N m, N]."""
         return self._placed(self._motors @ self._joint_torque)
 
     @functools.cached_property
     def equations(self) -> SX:
-        """Left-hand sides of all equations (n,) [N m, N; m/s², rad/s² or N, N m of contacts]."""
+        """Left-hand sides of all equations (n,) [N m, N; of contacts m/s², rad/s² or N, N m]."""
         parts = [self._idle @ self._joint_torque, self._held]
         return self._placed(ca.vertcat(*parts))
 
     def insert(self, expressions: Mapping[str, SX]) -> dict[str, SX]:
-        """Named expressions of what is seen as expressions of (x, a, f)."""
+        """Replaces the symbols of `seen` in named expressions by expressions of (x, a, f)."""
         if not expressions:
             return {}
         seen = self.seen
@@ -112,22 +115,22 @@ class InverseNode:
         values += [self._f, self.equations]
         if seen.solved_motion.numel():
             symbols, values = [seen.solved_motion, *symbols], [self._a, *values]
-        found = ca.substitute(list(expressions.values()), [ca.vertcat(*symbols)], [ca.vertcat(*values)])
-        return dict(zip(expressions, map(SX, found)))
+        replaced = ca.substitute(list(expressions.values()), [ca.vertcat(*symbols)], [ca.vertcat(*values)])
+        return dict(zip(expressions, map(SX, replaced)))
 
     @functools.cached_property
     def forces(self) -> dict[str, SX]:
-        """Force that users see of each contact, zero where it is not active [N, N m]."""
+        """Reported force of each contact [N, N m]; zero if it is inactive."""
         return self._contacts.split(self._contacts.switches() * self._f)
 
     @functools.cached_property
     def _joint_torque(self) -> SX:
-        """τ (nv,), of a' and λ."""
+        """Joint torques τ (nv,) as an expression of a' and λ."""
         return falling_torques(self._robot, self._falling, self._wrenches)
 
     @functools.cached_property
     def _held(self) -> SX:
-        """Left-hand sides of the contacts' equations (nc,), of a' and λ."""
+        """Left-hand sides of the contacts' equations (nc,) as an expression of a' and λ."""
         s, acceleration = self._contacts.switches(), held_acceleration(self._contacts, self._motions)
         return s * (acceleration + self._damping * self._multipliers) + (1 - s) * self._f
 
@@ -137,12 +140,12 @@ class InverseNode:
 
     @functools.cached_property
     def _turn(self) -> SX:
-        """T (nc, nc)."""
+        """Matrix T (nc, nc)."""
         turn = self._contacts.force_map(self._motions)
         return SX.eye(self._contacts.nc) if turn is None else turn
 
     def _placed(self, expression: SX) -> SX:
-        """An expression of a' and λ as one of (x, a, f)."""
+        """Replaces a' and λ in an expression, which gives one of (x, a, f)."""
         symbols = ca.vertcat(self._falling, self._multipliers)
         values = ca.vertcat(self._a + self._robot.shift(), ca.mtimes(self._turn.T, self._f))
         return SX(ca.substitute(expression, symbols, values))
@@ -150,7 +153,7 @@ class InverseNode:
     # Derivatives
 
     def chain_rows(self) -> dict[str, SX]:
-        """Derivatives by (x, a, f) of the motors' torques (nu, n), and of the equations (ne, n), sparse."""
+        """Sparse derivatives by (x, a, f) of the motors' torques (nu, n) and of the equations (ne, n)."""
         rows = {
             "torque_rows": self._motors @ self._torque_derivative,
             "equation_rows": ca.vertcat(self._idle @ self._torque_derivative, self._held_derivative),
@@ -159,7 +162,7 @@ class InverseNode:
 
     @functools.cached_property
     def _torque_derivative(self) -> SX:
-        """∂τ/∂(x, a, f) (nv, ndx + nv + nc), of a' and λ."""
+        """∂τ/∂(x, a, f) (nv, ndx + nv + nc) as an expression of a' and λ."""
         robot, jacobian = self._robot, self._contacts.jacobian(self._motions)
         dq, dv = falling_derivatives(robot, self._falling, self._wrenches)
         for frame, wrench in self._wrenches.items():
@@ -172,7 +175,7 @@ class InverseNode:
 
     @functools.cached_property
     def _held_derivative(self) -> SX:
-        """Derivative of the contacts' equations by (x, a, f), of a' and λ."""
+        """Derivative of the contacts' equations by (x, a, f), as an expression of a' and λ."""
         contacts, jacobian, nv = self._contacts, self._contacts.jacobian(self._motions), self._a.numel()
         by_x = held_derivative(self._instant, contacts, self._motions)
         by_x = by_x + ca.mtimes(jacobian, ca.horzcat(*self._robot.shift_derivatives()))
@@ -184,5 +187,5 @@ class InverseNode:
 
     @functools.cached_property
     def _turning(self) -> SX:
-        """∂(Tᵀ f)/∂q = -Tᵀ ∂(T λ)/∂q, (nc, nv)."""
+        """Derivative ∂(Tᵀ f)/∂q = -Tᵀ ∂(T λ)/∂q (nc, nv)."""
         return -ca.mtimes(self._turn.T, self._contacts.force_map_derivative(self._motions, self._multipliers))

@@ -10,12 +10,12 @@ from trajopt.lie.scalars import minus, scalars, times
 
 
 class ContactSystem:
-    """M w + e = Jᵀ λ and J w + c + μ λ = 0 with switches, as expressions.
+    """Linear system M w + e = Jᵀ λ and J w + c + μ λ = 0 with switches, as expressions.
 
     Args:
         robot: The robot at q.
-        jacobian: J as if all constraints were active, (nc, nv).
-        switches: s (nc,), 1 or 0.
+        jacobian: J of all constraints, active or not (nc, nv).
+        switches: s (nc,), 1 for active and 0 for inactive constraints.
         damping: μ [-].
     """
 
@@ -28,22 +28,22 @@ class ContactSystem:
         self._factor = DenseLDL(ca.triu2symm(ca.triu(schur)) + ca.diag(diagonal))
 
     def solve(self, free: SX, drift: SX) -> tuple[SX, SX]:
-        """w (nv,) and λ (nc,), with `free` = -M⁻¹ e and `drift` = J free + c as if all constraints were active."""
+        """w (nv,) and λ (nc,) for `free` = -M⁻¹ e and `drift` = J free + c of all constraints, active or not."""
         multipliers = -self._factor.solve(self._switches * drift)
         return free + ca.mtimes(self._spread, multipliers), multipliers
 
     def adjoint(self, by_w: SX, by_multipliers: SX) -> tuple[SX, SX]:
-        """(ν, κ) with M ν + Jᵀ κ = by_w (nv,), -J ν + (μ + 1 - s) κ = by_multipliers (nc,): transposed."""
+        """Solves the transposed system M ν + Jᵀ κ = by_w (nv,), -J ν + (μ + 1 - s) κ = by_multipliers (nc,)."""
         rows = self._factor.solve(by_multipliers + ca.mtimes(self._spread.T, by_w))
         return self._robot.solve_mass_matrix(by_w) - ca.mtimes(self._spread, rows), rows
 
     def inverses(self) -> tuple[SX, SX, SX]:
-        """M⁻¹ (nv, nv), G (nc, nv) and C (nc, nc)."""
+        """Matrices M⁻¹ (nv, nv), G (nc, nv) and C (nc, nc)."""
         return self._robot.inverse_mass_matrix(), self._spread.T, self._factor.inverse()
 
 
 class DenseLDL:
-    """L D Lᵀ of a small symmetric positive definite expression."""
+    """Factorisation L D Lᵀ of a small symmetric positive definite expression."""
 
     def __init__(self, matrix: SX) -> None:
         n = self.size = matrix.shape[0]
@@ -60,7 +60,7 @@ class DenseLDL:
                     rows[i][k] = minus(rows[i][k], times(self._factor[i][j], rows[k][j]))
 
     def solve(self, b: SX) -> SX:
-        """The solution for a right-hand side (n,)."""
+        """Solution for a right-hand side b (n,)."""
         y = scalars(b)
         for i in range(self.size):
             for j in range(i):
@@ -72,7 +72,7 @@ class DenseLDL:
         return SX(ca.vertcat(*x)) if x else SX(0, 1)
 
     def inverse(self) -> SX:
-        """The inverse (n, n): Lᵀ X = D⁻¹ L⁻¹, of which the lower triangle is built from the last column on."""
+        """Inverse (n, n): solves Lᵀ X = D⁻¹ L⁻¹ for the lower triangle, from the last column to the first."""
         n, x = self.size, [[SX(0)] * self.size for _ in range(self.size)]
         for j in reversed(range(n)):
             for i in reversed(range(j + 1)):

@@ -1,4 +1,4 @@
-"""Contacts at rest: their Jacobian as numbers, and whether one of them follows from the others."""
+"""Numerical contact Jacobian, and a check that contacts are independent."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Stack = TouchStackAbstract[Any]
 
 
 def statics(model: Model, stack: Stack) -> Program:
-    """(x, activity of each contact) -> gravity's torques (nv,), and J (nc, nv), zero where it is not active.
+    """Program (x, activity of each contact) -> gravity torques (nv,), and J (nc, nv) with zero rows if inactive.
 
     Args:
-        model: Whose contacts, or impulses, they are; the program is kept with it.
+        model: Model with the contacts or impulses; it caches the program.
         stack: Contacts or impulses.
     """
     return kept(model, "statics", lambda: _build_statics(stack))
@@ -61,12 +61,12 @@ def rest_forces(model: Model, stack: Stack, matrix: Reals, x: Reals, parameters:
 
 
 def check_independent(model: Model, stack: Stack, cure: str) -> None:
-    """Raises InvalidArgumentError if the constraints that are active at first are redundant in all configurations.
+    """Raises InvalidArgumentError if the initially active constraints are redundant in all configurations.
 
     Args:
-        model: Whose they are, complete.
+        model: The complete model.
         stack: Contacts or impulses.
-        cure: The argument that would help.
+        cure: Name of the argument that makes redundant constraints solvable.
     """
     parameters = stack.parameters()
     active = [name for name, key in stack.active_names().items() if parameters[key].default]
@@ -77,6 +77,7 @@ def check_independent(model: Model, stack: Stack, cure: str) -> None:
     rank = np.linalg.matrix_rank(jacobian, tol=1e-9 * max(1.0, float(np.abs(jacobian).max())))
     if rank < len(jacobian):
         raise InvalidArgumentError(
-            f"{stack.kind}s: {', '.join(active)} are redundant together: {len(jacobian)} constraints, of which {rank} "
-            f"are independent; pass {cure} > 0 (such as 1e-6), use smaller ones, or add some with active=False"
+            f"{stack.kind}s: expected independent constraints, got {', '.join(active)} with {len(jacobian)} "
+            "constraints of "
+            f"rank {rank}; pass {cure} > 0 (such as 1e-6), use smaller ones, or add some with active=False"
         )

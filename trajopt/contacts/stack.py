@@ -1,4 +1,4 @@
-"""Named contacts, or impulses, of a robot."""
+"""Stacks of named contacts or impulses of a robot."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ T = TypeVar("T", bound=TouchModelAbstract)
 
 
 class TouchStackAbstract(Immutable, Generic[T]):
-    """Named contacts or impulses; which of them are active is a run-time parameter of each knot.
+    """Base of stacks of named contacts or impulses. A run-time parameter of each knot switches each of them.
 
     Args:
-        state: A robot's state.
+        state: State of a robot.
     """
 
     kind: str
@@ -37,55 +37,57 @@ class TouchStackAbstract(Immutable, Generic[T]):
         self._user: str | None = None
 
     def add(self, name: str, item: T, *, active: bool = True) -> Self:
-        """Adds one; an item that is in the stack already gets parameters of its own.
+        """Adds a contact or impulse; an item that is in the stack already is copied, to have parameters of its own.
 
         Args:
-            name: Its name, an identifier, used once.
-            item: What touches.
-            active: Whether it is active at first: run-time parameter `active`, 1 or 0. At 0 its force is exactly zero.
+            name: Name of the item, a unique identifier.
+            item: The contact or impulse.
+            active: Initial value of the run-time parameter `active`, 1 or 0. If it is 0, the force is exactly zero.
 
         Returns:
-            The stack, so that calls can be chained.
+            The stack itself, so that calls can be chained.
         """
         if self._user is not None:
-            raise InvalidArgumentError(f"add: {self._user} uses this stack already; add everything before building it")
+            raise InvalidArgumentError(
+                f"add: expected a stack that no model uses, but {self._user} uses it; add all {self.kind}s before that"
+            )
         if not isinstance(name, str) or not name.isidentifier():
             raise InvalidArgumentError(f"name: expected an identifier such as 'left_foot', got {name!r}")
         if name in self._items:
             raise DuplicateNameError(
-                f"name: {name!r} is in the stack already; choose another name, taken are {', '.join(self.names)}"
+                f"name: {name!r} is in the stack already; choose a name other than {', '.join(self.names)}"
             )
         if not isinstance(item, self.item):
             example = f"{self.kind.capitalize()}Model3D(state, frame)"
-            raise InvalidArgumentError(f"item: expected a model of {self.kind}s such as {example}, got {item!r}")
+            raise InvalidArgumentError(f"item: expected a {self.kind} model such as {example}, got {item!r}")
         if item.state != self.state:
             raise InvalidArgumentError(
-                f"item: it is of {item.state!r}, the stack of {self.state!r}; make both from one state"
+                f"item: expected a {self.kind} of {self.state!r}, got one of {item.state!r}; use one state for both"
             )
         active = check_flag("active", active)
-        self._items[name] = item.clone() if any(item is known for known in self._items.values()) else item
+        self._items[name] = item.clone() if any(item is other for other in self._items.values()) else item
         symbol = SX.sym(f"{name}.active")
         self._active[name] = Parameter("active", symbol, np.array(float(bool(active))), "-", _activity)
         return self
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Their names, in the order in which they were added."""
+        """Names of the items, in the order of their addition."""
         return tuple(self._items)
 
     @property
     def nc(self) -> int:
-        """Number of constraints of all of them [-]."""
+        """Number of constraints of all items [-]."""
         return sum(item.nc for item in self._items.values())
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Number of constraints of each."""
+        """Number of constraints of each item, by name [-]."""
         return {name: item.nc for name, item in self._items.items()}
 
     @property
     def frames(self) -> list[str]:
-        """Names of the frames that they are about."""
+        """Names of the frames of all items."""
         return list(dict.fromkeys(f for item in self._items.values() for f in item.frames))
 
     def __getitem__(self, name: str) -> T:
@@ -94,7 +96,7 @@ class TouchStackAbstract(Immutable, Generic[T]):
         return self._items[name]
 
     def freeze(self, user: str) -> None:
-        """Called by a model that takes the stack: nothing can be added from here on."""
+        """Freezes the stack: a model uses it, so nothing can be added afterwards."""
         self._user = user
 
     def parameters(self) -> dict[str, Parameter]:
@@ -106,20 +108,20 @@ class TouchStackAbstract(Immutable, Generic[T]):
         return named
 
     def active_names(self) -> dict[str, str]:
-        """Name of the parameter that says whether it is active, of each."""
+        """Name of the parameter that switches each item, by name of the item."""
         return {name: parameter_name(f"{self.kind}s", name, "active") for name in self._items}
 
     def switches(self) -> SX:
-        """The activity of each constraint, (nc,)."""
+        """Activity of each constraint, 1 or 0 (nc,)."""
         return stacked([ca.repmat(self._active[name].symbol, item.nc, 1) for name, item in self._items.items()])
 
     def jacobian(self, motions: Motions) -> SX:
-        """J, shape (nc, nv), as if all were active."""
+        """Jacobian J of all items, active or not (nc, nv)."""
         parts = [item.jacobian(motions) for item in self._items.values()]
         return SX(ca.vertcat(*parts)) if parts else SX(0, self.state.nv)
 
     def wrenches(self, motions: Motions, multipliers: SX) -> dict[str, SX]:
-        """Force and torque (6,) of λ (nc,) on each frame, in the frame's axes [N, N m]."""
+        """Force and torque (6,) on each frame for multipliers λ (nc,), in the frame's axes [N, N m]."""
         total: dict[str, SX] = {}
         for item, part in zip(self._items.values(), self.split(multipliers).values()):
             for frame, wrench in item.wrenches(motions, part).items():
@@ -127,12 +129,12 @@ class TouchStackAbstract(Immutable, Generic[T]):
         return total
 
     def split(self, stacked: SX) -> dict[str, SX]:
-        """A column (nc,) in parts, one each."""
+        """Splits a column (nc,) into one part for each item."""
         ends = np.cumsum([0, *self.sizes.values()])
         return {name: stacked[int(i) : int(j)] for name, i, j in zip(self._items, ends[:-1], ends[1:])}
 
     def force_map(self, motions: Motions) -> SX | None:
-        """T (nc, nc) of the forces T λ that users see; None if they are λ."""
+        """Matrix T (nc, nc) that maps λ to reported forces T λ; None if they equal λ."""
         maps = [item.force_map(motions) for item in self._items.values()]
         if all(m is None for m in maps):
             return None
@@ -140,7 +142,7 @@ class TouchStackAbstract(Immutable, Generic[T]):
         return SX(ca.diagcat(*blocks))
 
     def force_map_derivative(self, motions: Motions, multipliers: SX) -> SX:
-        """∂(T λ)/∂q at fixed λ, (nc, nv)."""
+        """Derivative ∂(T λ)/∂q at fixed λ (nc, nv)."""
         rows = []
         for item, part in zip(self._items.values(), self.split(multipliers).values()):
             derivative = item.force_map_derivative(motions, part)
@@ -157,17 +159,17 @@ class TouchStackAbstract(Immutable, Generic[T]):
 
 
 class ContactStack(TouchStackAbstract[ContactModelAbstract]):
-    """Named contacts of a robot; which of them are active is the run-time parameter "contacts.NAME.active" of a knot.
+    """Named contacts of a robot. The run-time parameter "contacts.NAME.active" of a knot switches each of them.
 
     Args:
-        state: A robot's state.
+        state: State of a robot.
     """
 
     kind = "contact"
     item = ContactModelAbstract
 
     def acceleration(self, motions: Motions) -> SX:
-        """Accelerations that contacts keep at zero, (nc,) [m/s², rad/s²], as if all were active."""
+        """Accelerations that contacts keep at zero, active or not (nc,) [m/s², rad/s²]."""
         return stacked([item.acceleration(motions) for item in self._items.values()])
 
 
@@ -183,14 +185,14 @@ def parameter_name(stack: str, name: str, parameter: str) -> str:
 
 
 def stacked(parts: list[SX]) -> SX:
-    """Columns in one, also if there are none."""
+    """Stacks columns; without any, the result is empty."""
     return SX(ca.vertcat(*parts)) if parts else SX(0, 1)
 
 
 def _activity(argument: str, value: Any) -> Reals:
-    number = as_numbers(argument, value, "1 (active) or 0 (not)")
+    number = as_numbers(argument, value, "1 (active) or 0 (inactive)")
     if number.shape != () or number not in (0.0, 1.0):
-        raise InvalidArgumentError(f"{argument}: expected 1 (active) or 0 (not), got {value!r}")
+        raise InvalidArgumentError(f"{argument}: expected 1 (active) or 0 (inactive), got {value!r}")
     return number
 
 

@@ -1,6 +1,6 @@
-"""Gaits: contact schedules as plain data, generators for quadrupeds and bipeds, and the shooting problems of gaits.
+"""Gaits: contact schedules as plain data, generators for quadrupeds and bipeds, and their shooting problems.
 
-A trot of a robot without any tuning:
+This example computes a trot without any tuning:
 
 ```python
 import trajopt
@@ -10,28 +10,28 @@ from trajopt.solvers import SolverFDDP, SolverSQP
 robot = trajopt.load_robot("go2")
 stance = gaits.Stance.of(robot, ["FL_foot", "FR_foot", "RL_foot", "RR_foot"])
 trot = gaits.quadruped_trot(stance, step_length=0.1, step_height=0.05)
-print(trot)  # which foot stands, swings and touches down when
+print(trot)  # shows when each foot stands, swings and touches down
 
 problem = gaits.gait_problem(robot, trot)
 solution = SolverFDDP(problem).solve(*gaits.gait_guess(problem, trot))
 ```
 
-With hard limits, forces stay within their cones and joints within the robot's limits; the motion without them is a good
-guess:
+With hard limits, forces stay within their cones and joints within the robot's limits. The motion without limits is a
+good guess:
 
 ```python
 limited = gaits.gait_problem(robot, trot, limits=True)
 within = SolverSQP(limited).solve(solution.xs, solution.us)
 ```
 
-A second gait may continue where the first one ends, in one problem:
+In one problem, a second gait can continue from the end of the first:
 
 ```python
 walk = gaits.quadruped_walk(trot.end, step_length=0.1, step_height=0.05)
 problem = gaits.gait_problem(robot, trot + walk)
 ```
 
-or in a problem of its own, with the same compiled models:
+The second gait can also be a problem of its own, with the same compiled models:
 
 ```python
 models = gaits.GaitModels(robot, stance)

@@ -1,6 +1,6 @@
-"""Gaits of bipeds. With profile="triangle" and flight="crocoddyl" the references are those of Crocoddyl.
+"""Gaits of bipeds; with profile="triangle" and flight="crocoddyl" the references are those of Crocoddyl.
 
-All functions take a stance with the feet in the order right, left.
+Each function takes a stance with the feet in the order right, left.
 
 Source: Crocoddyl 3.2.1, utils/biped.py, SimpleBipedGaitProblem.
 """
@@ -33,19 +33,19 @@ def biped_walk(
     profile: str = "smooth",
     impulse: bool = True,
 ) -> ContactSchedule:
-    """Walk of a biped: the right foot steps, then the left one, each after a double support.
+    """Generates a biped's walk: the right foot steps, then the left one, each after a double support.
 
     Args:
         stance: Initial stance: `Stance.of(robot, (right, left), soles=True)`, or the `end` of another schedule.
-        step_length: Length of a step, may be negative [m].
+        step_length: Length of a step; negative for backward steps [m].
         step_height: Height of a swing, >= 0 [m].
         dt: Time step [s].
         step_knots: Number of knots of a swing [-].
         support_knots: Number of knots of a double support [-].
         cycles: Number of cycles, >= 1 [-].
-        first_step: "half": the first step is half as long, to start from standing still; or "full".
+        first_step: "half" if the first step is half as long, to start at rest; or "full".
         heading: Direction of the steps, an angle about the vertical from the world's x axis [rad].
-        final_knots: Number of knots of the double support at the end [-]; 0 ends with the touch-down.
+        final_knots: Number of knots of the double support at the end [-]. With 0 the gait ends with the touch-down.
         profile: Path of a swinging foot, "smooth" or "triangle", see `Swing`.
         impulse: Whether touch-downs are impulses, see `Phase`.
 
@@ -81,7 +81,7 @@ def biped_jump(
     ground: float | None = None,
     flight: str = "ballistic",
 ) -> ContactSchedule:
-    """Jump of a biped on both feet; half of `ground_knots`, rounded down, is the number of knots after the landing.
+    """Generates a biped's jump on both feet; `ground_knots` // 2 knots follow the landing.
 
     The arguments are those of `quadruped_jump`.
     """

@@ -1,4 +1,4 @@
-"""Posture that moves and turns with the feet, as a reference for the state."""
+"""Reference posture that moves and turns with the feet."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from trajopt.types import Reals
 
 
 def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.ArrayLike | None = None) -> Reals:
-    """A posture at rest whose base moves and turns in the plane with the feet, one state per knot (T + 1, nx).
+    """Reference states (T + 1, nx): a posture at rest whose base moves and turns in the plane with the feet.
 
-    By default the problem of a gait has one reference posture for all knots, and so one heading of the base. For a gait
+    By default, a gait's problem has one reference posture for all knots, and so one heading of the base. If the gait
+    turns, set:
     that turns:
 
     ```python
     problem.set_parameter("state.reference", gaits.carried_postures(robot, schedule), "all")
     ```
 
-    The turn is the mean over the soles; for point feet it is the best fit to their positions. The displacement is the
+    The turn is the mean over the soles, or for point feet the best fit to their positions. The displacement is the
     mean over all feet.
 
     Args:
-        robot: A robot with a floating base.
+        robot: Robot with a floating base.
         schedule: The gait.
         posture: State (nx,) or configuration (nq,) at the first knot; by default "standing" or "half_sitting".
     """
@@ -53,7 +54,7 @@ def _turns_of_soles(paths: Reals) -> Reals:
 
 
 def _turns_of_points(points: Reals) -> Reals:
-    """Turn about the vertical since the first knot (T + 1,) [rad]: the best fit to the feet (T + 1, feet, 3)."""
+    """Turn about the vertical since the first knot (T + 1,) [rad], as the best fit to the feet (T + 1, feet, 3)."""
     x, y = np.moveaxis(points - points.mean(axis=1, keepdims=True), -1, 0)[:2]
     turns = np.arctan2(np.sum(x[0] * y - y[0] * x, axis=1), np.sum(x[0] * x + y[0] * y, axis=1))
     return np.unwrap(turns)

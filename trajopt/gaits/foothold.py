@@ -1,4 +1,4 @@
-"""Foothold: the place of a foot in the world."""
+"""Foothold: the position of a point foot, or the placement of a sole, in the world."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Quaternion = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Foothold:
-    """A foot's place in the world: a point, or the placement of a sole.
+    """Foothold in the world: the position of a point foot, or the placement of a sole.
 
     Attributes:
         position: x, y, z of the foot's frame [m].
@@ -41,10 +41,10 @@ class Foothold:
 
     @classmethod
     def of(cls, value: Any, argument: str = "foothold") -> Self:
-        """A foothold from a point (3,), or from a sole's pinocchio.SE3, matrix (4, 4), or position and quaternion (7,).
+        """Converts a point (3,), or for a sole a pinocchio.SE3, a matrix (4, 4), or position and quaternion (7,).
 
         Raises:
-            InvalidArgumentError: `value` is none of these; the message names `argument`.
+            InvalidArgumentError: `value` has another form; the message names `argument`.
         """
         if isinstance(value, cls):
             return value
@@ -55,7 +55,7 @@ class Foothold:
 
     @property
     def sole(self) -> bool:
-        """Whether the foothold is that of a sole, with an orientation."""
+        """Whether the foothold is that of a sole, which has an orientation."""
         return self.quaternion is not None
 
     @property
@@ -65,7 +65,7 @@ class Foothold:
 
     @property
     def placement(self) -> Reals:
-        """Rotation and position side by side (3, 4) [-, m], like the parameter of a placement residual."""
+        """Rotation and position side by side (3, 4) [-, m], as in the parameter of a placement residual."""
         return np.column_stack([self.rotation, self.position])
 
     def moved(self, motion: pin.SE3) -> Foothold:
@@ -88,25 +88,25 @@ class Foothold:
 
 
 def as_point(argument: str, value: Any) -> Vector3:
-    """Three finite numbers as a tuple.
+    """Converts three finite numbers to a tuple.
 
     Raises:
-        InvalidArgumentError: `value` is anything else; the message names `argument`.
+        InvalidArgumentError: `value` is not three finite numbers; the message names `argument`.
     """
     check_text("argument", argument)
-    cure = "a foothold is a point (x, y, z) [m], or a pinocchio.SE3 for a sole" if "com" not in argument else ""
+    cure = "pass a point (x, y, z) [m], or a pinocchio.SE3 for a sole" if "com" not in argument else ""
     x, y, z = check_array(argument, value, (3,), cure=cure)
     return float(x), float(y), float(z)
 
 
 def yaw_rotation(yaw: float) -> Reals:
-    """Rotation about the world's z axis by an angle [rad], (3, 3); for 0 exactly the identity."""
+    """Rotation about the world's z axis by an angle [rad] (3, 3); exactly the identity for 0."""
     c, s = math.cos(yaw), math.sin(yaw)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def heading_of(rotation: Reals) -> float:
-    """Heading of a frame: angle about the world's z axis from the world's x axis to the frame's [rad]."""
+    """Heading of a frame: angle about the world's z axis from the world's x axis to the frame's x axis [rad]."""
     return math.atan2(rotation[1, 0], rotation[0, 0])
 
 

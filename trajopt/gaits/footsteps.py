@@ -1,4 +1,4 @@
-"""Footsteps of a biped, from a list or along a path."""
+"""Walks of a biped on footsteps that are listed, or generated along a path."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from trajopt.gaits.steps import StepShape, above_the_feet, check_stance, step_ph
 from trajopt.types import Reals
 
 GroundPath = Callable[[float], npt.ArrayLike] | npt.ArrayLike
-_SAMPLES = 2000  # number of points of a path that is given as a function [-]
-_SHORTEST = 1e-9  # least length of a path [m]
+_SAMPLES = 2000  # number of points at which a path function is evaluated [-]
+_SHORTEST = 1e-9  # smallest length of a path [m]
 
 
 def biped_footsteps(
@@ -35,12 +35,12 @@ def biped_footsteps(
     profile: str = "smooth",
     impulse: bool = True,
 ) -> ContactSchedule:
-    """Walk of a biped through given footholds; between steps the centre of mass is above the middle of the feet.
+    """Generates a biped's walk on listed footholds; the centre of mass is above the middle of the feet between steps.
 
     Args:
         stance: Initial stance: `Stance.of(robot, (right, left), soles=True)`, or the `end` of another schedule.
-        footsteps: For each step, the name of the foot and its foothold: a point (3,) [m], or a pinocchio.SE3 for a
-            sole. `footsteps_along` makes such a list.
+        footsteps: Name of the foot and foothold for each step; a foothold is a point (3,) [m], or a pinocchio.SE3 for
+            a sole. `footsteps_along` generates such a list.
         step_height: Height of a swing, >= 0 [m].
         dt: Time step [s].
         step_knots: Number of knots of a swing [-].
@@ -57,7 +57,7 @@ def biped_footsteps(
     shape = StepShape(knots=step_knots, height=step_height, profile=profile, impulse=impulse)
     footsteps = check_items("footsteps", footsteps, "(foot, foothold)", cure="see footsteps_along")
     if not footsteps:
-        raise InvalidArgumentError("footsteps: expected at least one (foot, foothold); see footsteps_along")
+        raise InvalidArgumentError("footsteps: expected at least one (foot, foothold), got none; use footsteps_along")
     phases: list[Phase] = []
     for i, footstep in enumerate(footsteps):
         if not isinstance(footstep, (tuple, list)) or len(footstep) != 2:
@@ -74,21 +74,21 @@ def biped_footsteps(
 def footsteps_along(
     stance: Stance, path: GroundPath, *, step_length: float = 0.25, width: float | None = None, first: str | None = None
 ) -> list[tuple[str, Foothold]]:
-    """Footholds to the left and right of a path, in turn; at its end the feet stand side by side.
+    """Generates footholds left and right of a path, in turn; at its end the feet are side by side.
 
-    The path is divided into equal strides of at most `step_length`. In each stride one foot steps ahead. The feet turn
-    with the path.
+    The path is divided into equal strides of at most `step_length`. In each stride one foot steps forward. The feet
+    turn with the path.
 
     Args:
         stance: Initial stance, with the feet in the order right, left.
-        path: Points in the plane (n, 2) [m], or a function that returns a point for s from 0 to 1. The path is
-            translated so that it starts in the middle of the feet; its first direction should be that of the feet.
-        step_length: Largest distance along the path between a foothold and the next one, of the other foot, > 0 [m].
-        width: Distance of the feet across the path, > 0 [m]; by default that of the initial stance.
+        path: Points in the plane (n, 2) [m], or a function that returns a point (2,) for s from 0 to 1. The path is
+            translated to start in the middle of the feet; its initial direction should be that of the feet.
+        step_length: Largest distance along the path between successive footholds, > 0 [m].
+        width: Distance between the feet across the path, > 0 [m]; by default that of the initial stance.
         first: Name of the foot that steps first; by default the right one.
 
     Raises:
-        InvalidArgumentError: The path has no length, or the feet stand on the wrong sides of it.
+        InvalidArgumentError: The path has no length, or the feet are on the wrong sides of it.
         UnknownNameError: `first` is not a foot of the stance.
     """
     right, left = check_stance(stance, 2, ORDER).names
@@ -97,7 +97,9 @@ def footsteps_along(
     points = _points(path)
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
     if not along[-1] > _SHORTEST:
-        raise InvalidArgumentError("path: expected points that are apart, got a path without length")
+        raise InvalidArgumentError(
+            "path: expected distinct points, got a path of length 0; add points ahead of the robot"
+        )
     points = points + (stance.centre[:2] - points[0])
     apart = _distance(stance, right, left, points[1] - points[0]) if width is None else check_positive("width", width)
     longest = check_positive("step_length", step_length, unit="m")
@@ -118,7 +120,7 @@ def footsteps_along(
 
 
 def _points(path: GroundPath) -> Reals:
-    """Points of a path (n, 2) [m], without repeated points."""
+    """Points of a path (n, 2) [m], without repetitions."""
     values = [path(float(s)) for s in np.linspace(0.0, 1.0, _SAMPLES)] if callable(path) else path
     points = as_numbers("path", values, "points (n, 2) [m]")
     if points.ndim != 2 or points.shape[1] != 2 or len(points) < 2:
@@ -128,13 +130,13 @@ def _points(path: GroundPath) -> Reals:
         )
     if not np.all(np.isfinite(points)):
         i = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
-        raise InvalidArgumentError(f"path: expected finite numbers, got {points[i].tolist()} as point {i}")
+        raise InvalidArgumentError(f"path: expected finite numbers, got {points[i].tolist()} at index {i}")
     moved = np.linalg.norm(np.diff(points, axis=0), axis=1) > 0
     return points[np.concatenate([[True], moved])]
 
 
 def _direction(points: Reals, along: Reals, s: float) -> float:
-    """Angle of the path's tangent at arc length s [rad]; at a corner it lies between those of the two sides."""
+    """Angle of the path's tangent at arc length s [rad]; at a corner, the mean of both sides."""
     step = 1e-3 * along[-1]
     low, high = max(s - step, 0.0), min(s + step, along[-1])
     dx, dy = (np.interp(high, along, points[:, i]) - np.interp(low, along, points[:, i]) for i in range(2))
@@ -142,12 +144,12 @@ def _direction(points: Reals, along: Reals, s: float) -> float:
 
 
 def _distance(stance: Stance, right: str, left: str, ahead: Reals) -> float:
-    """Distance of the feet across the direction `ahead` [m]."""
+    """Distance between the feet across the direction `ahead` [m]."""
     apart = np.subtract(stance.feet[left].position, stance.feet[right].position)
     distance = float(ahead[0] * apart[1] - ahead[1] * apart[0]) / float(np.linalg.norm(ahead))
     if not distance > 0:
         raise InvalidArgumentError(
-            f"path: expected a path that starts with {right!r} on its right and {left!r} on its left, got one that "
-            "starts in another direction; name the feet in the order right, left, and start the path ahead of them"
+            f"path: expected a path that starts with {right!r} on its right and {left!r} on its left, got another "
+            "direction; name the feet in the order right, left, and start the path ahead of them"
         )
     return distance

@@ -1,4 +1,4 @@
-"""Initial guesses for a gait: standing still, following the references, or walking as an inverted pendulum."""
+"""Initial guesses for a gait: standing, following the references, or walking as an inverted pendulum."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from trajopt.types import Reals
 
 
 def gait_guess(problem: ShootingProblem, schedule: ContactSchedule, kind: str | None = None) -> tuple[Reals, Reals]:
-    """Initial guess: states (T + 1, nx), and controls (T, nu) that hold each state at rest on the feet in contact.
+    """Computes an initial guess: states (T + 1, nx), and controls (T, nu) that balance each state at rest.
 
     Args:
         problem: Problem of the gait, from `gait_problem`.
         schedule: Schedule of the gait.
-        kind: "standing": x0 at all knots, as in Crocoddyl's examples. "references": feet and centre of mass at the
-            references of the schedule, also in a flight that has a path. "pendulum": feet likewise, the centre of mass
-            as a linear inverted pendulum. By default "references", or "standing" where all feet leave the ground
-            without a path.
+        kind: "standing" for x0 at all knots, as in Crocoddyl's examples. "references" for feet and centre of mass at
+            the schedule's references, also in a flight with a path. "pendulum" for feet at the references and a centre
+            of mass that moves as a linear inverted pendulum. By default "references", or "standing" if all feet leave
+            the ground without a path.
 
     Raises:
-        UnknownNameError: There is no such kind.
-        InvalidArgumentError: The schedule has another number of knots than the problem; or all feet are in the air in
-            some phase, and `kind` is not "standing".
+        UnknownNameError: `kind` is unknown.
+        InvalidArgumentError: Schedule and problem have different numbers of knots; or all feet are in the air in a
+            phase without a path, and `kind` is not "standing".
     """
     for name, value, kinds in (("problem", problem, ShootingProblem), ("schedule", schedule, ContactSchedule)):
         if not isinstance(value, kinds):
@@ -39,7 +39,9 @@ def gait_guess(problem: ShootingProblem, schedule: ContactSchedule, kind: str | 
         kind = "standing" if _flights(schedule) or schedule.start.com is None else "references"
     check_known("kind:", kind, KINDS)
     if problem.T != schedule.T:
-        raise InvalidArgumentError(f"schedule: expected the problem's T = {problem.T}, got T = {schedule.T}")
+        raise InvalidArgumentError(
+            f"schedule: expected the problem's T = {problem.T}, got T = {schedule.T}; use its own"
+        )
     xs = KINDS[kind](problem, schedule)
     return xs, problem.quasi_static(xs[:-1])
 
@@ -49,11 +51,12 @@ def _standing(problem: ShootingProblem, schedule: ContactSchedule) -> Reals:
 
 
 def _references(problem: ShootingProblem, schedule: ContactSchedule) -> Reals:
-    """States with the centre of mass at its references, and at the last one where it has none."""
+    """States with the centre of mass at its references, or at the last one before knots without a reference."""
     com, last = schedule.com_references.copy(), schedule.start.com
     if last is None:
         raise InvalidArgumentError(
-            "kind: expected 'standing', got 'references' for a schedule whose start has no com; Stance.of gives it one"
+            "kind: expected 'standing', got 'references' for a schedule without an initial com; use Stance.of to set "
+            "one"
         )
     for t in range(len(com)):
         last = com[t] = last if np.isnan(com[t, 0]) else com[t]
@@ -67,12 +70,11 @@ def _pendulum(problem: ShootingProblem, schedule: ContactSchedule) -> Reals:
 
 
 def _moving(problem: ShootingProblem, schedule: ContactSchedule, com: Reals) -> Reals:
-    """States with given feet and centre of mass; the velocity of each leads to the next configuration."""
+    """States from feet and centre of mass; the velocity of each leads to the next configuration."""
     flying = _flights(schedule)
     if flying:
         raise InvalidArgumentError(
-            "kind: expected 'standing' for a gait in which all feet leave the ground without a path (phases "
-            f"{', '.join(flying)})"
+            f"kind: expected 'standing', because all feet leave the ground without a path in phases {', '.join(flying)}"
         )
     robot, x0 = problem.state.robot, problem.x0
     qs = poses(robot, schedule, com, x0[: robot.nq])
@@ -87,7 +89,7 @@ def _moving(problem: ShootingProblem, schedule: ContactSchedule, com: Reals) -> 
 
 
 def _flights(schedule: ContactSchedule) -> list[str]:
-    """Names of the phases in which all feet are in the air, and the robot has no path."""
+    """Names of the phases in which all feet are in the air, and the centre of mass has no path."""
     return [phase.name for phase in schedule.phases if not phase.stance and (phase.com is None or phase.free)]
 
 

@@ -1,4 +1,4 @@
-"""Jumps: all feet lift off and land together, with a flight that takes as long as its height needs."""
+"""Jumps: all feet lift off and land together; the flight takes as long as its height needs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trajopt.gaits.steps import above_the_feet
 from trajopt.types import Reals
 
 FLIGHTS = ("ballistic", "crocoddyl")
-_HEIGHT_TOLERANCE = 0.05  # largest difference between the height of a jump and that of its flight time [-]
+_HEIGHT_TOLERANCE = 0.05  # largest relative error of the height that the flight time gives [-]
 
 
 def jump(
@@ -35,7 +35,7 @@ def jump(
     ground: float | None,
     flight: str,
 ) -> ContactSchedule:
-    """Jump in which all feet lift off and land together, moved by `length` (3,) [m]; see `quadruped_jump`."""
+    """Generates a jump of all feet together by `length` (3,) [m]; see `quadruped_jump`."""
     height, dt = check_positive("jump_height", height, unit="m"), check_positive("dt", dt, unit="s")
     check_count("ground_knots", ground_knots)
     check_count("landed_knots", landed_knots)
@@ -73,7 +73,7 @@ class _Ballistic:
     Attributes:
         com: Centre of mass at the start (3,) [m].
         by: Displacement of the jump (3,) [m].
-        height: Height of the top above the line from start to landing [m].
+        height: Height of the apex above the line from start to landing [m].
         dt: Time step [s].
         knots: Number of knots of the flight [-].
     """
@@ -94,7 +94,7 @@ class _Ballistic:
         first = np.array([*ahead, self.by[2] / time + 4 * parabola / time])
         last = np.array([*ahead, first[2] - GRAVITY * time])
         end = self.com + self.by
-        offset = self.height - parabola  # so that the top is where it is asked to be, whatever the rounded flight time
+        offset = self.height - parabola  # corrects the apex for the rounding of the flight time
         lifting = self.com + np.array([*(ahead * before / 2), offset])
         landing = end + np.array([*(-ahead * after / 2), offset])
         early = np.array([*(ahead * (1 - push / max(ground, 1))), 0.0])
@@ -117,32 +117,32 @@ class _Ballistic:
 
 
 def flight_knots(height: float, dt: float, flying_knots: int | None) -> int:
-    """Number of knots of a flight that rises by `height` [m]: t = sqrt(8 h / g) between equal heights [-].
+    """Number of knots of a flight that rises by `height` [m]: t = sqrt(8 h / g) between equal heights.
 
     Args:
         height: Rise of the centre of mass above the line from lift-off to landing [m].
         dt: Time step [s].
-        flying_knots: Number of knots on the way up, and again on the way down; None for those that fit.
+        flying_knots: Number of knots of the rise, and of the fall; None to compute it.
 
     Raises:
-        InvalidArgumentError: The height reached in this time differs by more than 5 %.
+        InvalidArgumentError: The height that this time allows differs by more than 5 %.
     """
     time = float(np.sqrt(8 * height / GRAVITY))
     half = None if flying_knots is None else check_count("flying_knots", flying_knots, least=1)
     knots = max(2, round(time / dt)) if half is None else 2 * half
     reached = GRAVITY * (knots * dt) ** 2 / 8
     if abs(reached - height) > _HEIGHT_TOLERANCE * height:
-        cure = f"give dt <= {time / 40:.2g} s" if half is None else "leave flying_knots out"
+        cure = f"use dt <= {time / 40:.2g} s" if half is None else "omit flying_knots"
         raise InvalidArgumentError(
-            f"{'dt' if half is None else 'flying_knots'}: expected a flight of {time:.3g} s, which is what a jump "
-            f"{height:g} m high takes, got {knots} knots of {dt:g} s = {knots * dt:.3g} s, in which a body rises by "
-            f"{reached:.3g} m; {cure}, or ask for jump_height={reached:.3g}"
+            f"{'dt' if half is None else 'flying_knots'}: expected a flight of {time:.3g} s for a jump "
+            f"{height:g} m high, got {knots} knots of {dt:g} s = {knots * dt:.3g} s, which gives "
+            f"{reached:.3g} m; {cure}, or set jump_height={reached:.3g}"
         )
     return knots
 
 
 def _landing(place: Foothold, by: Reals, ground: float | None) -> Foothold:
-    """Foothold after a jump; the ground at the start is at the foot's own height, unless one is given."""
+    """Foothold after a jump; the initial ground is at the foot's own height unless `ground` is set."""
     x, y, z = place.position
     level = z if ground is None else check_finite("ground", ground)
     return Foothold((x + by[0], y + by[1], level + by[2]), place.quaternion)

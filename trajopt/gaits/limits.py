@@ -1,4 +1,4 @@
-"""Limits of a gait that are hard constraints: forces within cones, torques, velocities and positions of the joints."""
+"""Hard limits of a gait: friction cones of forces, and torques, velocities and positions of the joints."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from trajopt.types import Reals
 
 @dataclass(frozen=True, kw_only=True)
 class GaitLimits:
-    """Choice of the limits of a gait that are hard constraints, for SolverSQP and other solvers that keep them.
+    """Selects the limits of a gait that are hard constraints, for SolverSQP and other solvers with constraints.
 
     Attributes:
-        cones: Forces of feet, and impulses at touch-downs, stay within their friction cones, those of soles within
-            their wrench cones, and push only. Those of feet in the air have no limits.
-        torques: Torques of the joints stay within the robot's limits.
-        velocities: So do velocities of the joints, also at touch-downs, before and after, and at the end.
-        positions: So do positions of the joints.
+        cones: Whether contact forces, and impulses at touch-downs, stay within friction cones, or wrench cones for
+            soles, and only push.
+        torques: Whether joint torques stay within the robot's limits.
+        velocities: Whether joint velocities do, also before and after touch-downs, and at the end.
+        positions: Whether joint positions do.
 
     Raises:
         InvalidArgumentError: A value is neither True nor False.
@@ -43,21 +43,22 @@ class GaitLimits:
 
     @classmethod
     def none(cls) -> GaitLimits:
-        """No limits."""
+        """Selects no limits."""
         return cls(cones=False, torques=False, velocities=False, positions=False)
 
     @classmethod
     def of(cls, limits: bool | GaitLimits) -> GaitLimits:
-        """All limits for True, none for False.
+        """Converts True to all limits, and False to none.
 
         Raises:
-            InvalidArgumentError: It is something else.
+            InvalidArgumentError: The argument is not True, False or a GaitLimits.
         """
         if isinstance(limits, GaitLimits):
             return limits
         if not isinstance(limits, (bool, np.bool_)):
             raise InvalidArgumentError(
-                f"limits: expected True, False or GaitLimits(...), got {limits!r}; such as GaitLimits(positions=False)"
+                f"limits: expected True, False or GaitLimits(...), got {limits!r}; for example "
+                "GaitLimits(positions=False)"
             )
         return cls() if limits else cls.none()
 
@@ -71,10 +72,10 @@ def constraints_of(
     """Constraints of a knot: "positions", "velocities", "torques", and a cone for each foot.
 
     Args:
-        limits: Which of them there are.
+        limits: Selected limits.
         state: State of the robot.
-        actuation: Map from controls to torques; None at knots without controls.
-        cones: Residual of each foot's cone by the name of the constraint.
+        actuation: Maps controls to torques; None at knots without controls.
+        cones: Residual of each foot's cone, by name of the constraint.
     """
     torques = limits.torques and actuation is not None
     stack = ConstraintStack.of_robot(
@@ -86,14 +87,14 @@ def constraints_of(
 
 
 def cone_name(key: str) -> str:
-    """Name of the constraint on a foot's force, or impulse, from the foot's identifier."""
+    """Name of the constraint on a foot's force or impulse, from the foot's identifier."""
     return f"{key}_force"
 
 
 def cone_parameters(
     name: str, bounds: tuple[Reals, Reals], active: Reals, knots: list[int]
 ) -> Iterator[tuple[str, Reals, list[int]]]:
-    """Bounds of a foot's cone at knots: its own where the foot is in contact, elsewhere none.
+    """Bounds of a foot's cone at knots: those of the cone in contact, infinite without contact.
 
     Args:
         name: Name of the constraint.

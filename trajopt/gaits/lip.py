@@ -1,4 +1,4 @@
-"""Linear inverted pendulum: the centre of mass of a walking robot at constant height, in closed form.
+"""Linear inverted pendulum: a walking robot's centre of mass at constant height, in closed form.
 
 Source: Kajita et al., The 3D linear inverted pendulum mode (IROS 2001); Englsberger et al., Three-dimensional bipedal
 walking control based on divergent component of motion (IEEE T-RO 2015).
@@ -24,9 +24,9 @@ GRAVITY = 9.81  # [m/s²], as in Pinocchio
 
 @dataclass(frozen=True)
 class LinearInvertedPendulum:
-    """d²x/dt² = ω² (x - p): a mass at constant height above a point of support p, ω² = gravity / height.
+    """Linear inverted pendulum d²x/dt² = ω² (x - p): a mass at constant height above a support point p.
 
-    All methods take numbers or arrays of any shape, for horizontal directions only.
+    ω² = gravity / height. All methods take numbers or arrays of any shape, for horizontal directions only.
 
     Attributes:
         height: Height of the mass above the support, > 0 [m].
@@ -54,7 +54,7 @@ class LinearInvertedPendulum:
         Args:
             x: Initial position [m].
             v: Initial velocity [m/s].
-            p: Point of support [m].
+            p: Support point [m].
             t: Time [s].
         """
         x, v, p = (_numbers(name, a) for name, a in (("x", x), ("v", v), ("p", p)))
@@ -64,19 +64,19 @@ class LinearInvertedPendulum:
         return p + (x - p) * cosh + v / self.omega * sinh, (x - p) * self.omega * sinh + v * cosh
 
     def capture_point(self, x: npt.ArrayLike, v: npt.ArrayLike) -> Reals:
-        """Divergent component of motion ξ = x + v / ω [m]; with its support at ξ, the mass comes to rest above it."""
+        """Divergent component of motion ξ = x + v / ω [m]; with the support point at ξ, the mass comes to rest."""
         x, v = _numbers("x", x), _numbers("v", v)
         _check_shapes(x, v)
         return x + v / self.omega
 
     def divergent_motion(self, xi: npt.ArrayLike, p: npt.ArrayLike, t: npt.ArrayLike) -> Reals:
-        """Divergent component after a time t [s], which may be negative: ξ(t) = p + (ξ - p) exp(ωt) [m]."""
+        """Divergent component ξ(t) = p + (ξ - p) exp(ωt) [m] after a time t [s], which may be negative."""
         xi, p, angle = _numbers("xi", xi), _numbers("p", p), self.omega * _numbers("t", t)
         _check_shapes(xi, p, angle)
         return p + (xi - p) * np.exp(angle)
 
     def support_between(self, xi: npt.ArrayLike, xi_end: npt.ArrayLike, t: float) -> Reals:
-        """Point of support that moves the divergent component from ξ to ξ_end in a time t > 0 [s]: [m]."""
+        """Support point that moves the divergent component from ξ to ξ_end in a time t > 0 [s]; result in [m]."""
         xi, xi_end = _numbers("xi", xi), _numbers("xi_end", xi_end)
         _check_shapes(xi, xi_end)
         decay = np.exp(-self.omega * check_positive("t", t, unit="s"))
@@ -84,7 +84,7 @@ class LinearInvertedPendulum:
 
 
 def _numbers(argument: str, value: npt.ArrayLike) -> Reals:
-    """Finite numbers of any shape."""
+    """Returns finite numbers of any shape; raises InvalidArgumentError for others."""
     array = as_numbers(argument, value)
     return check_array(argument, array, array.shape)
 
@@ -94,7 +94,7 @@ def _check_shapes(*arrays: Reals) -> None:
         np.broadcast_shapes(*(a.shape for a in arrays))
     except ValueError:
         shapes = ", ".join(str(a.shape) for a in arrays)
-        raise InvalidArgumentError(f"arguments: expected shapes that go together, got {shapes}") from None
+        raise InvalidArgumentError(f"arguments: expected shapes that broadcast together, got {shapes}") from None
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class PendulumPlan:
     Attributes:
         com: Positions (n, 3) [m].
         velocity: Velocities (n, 3) [m/s].
-        support: Points of support (n, 3) [m].
+        support: Support points (n, 3) [m].
     """
 
     com: Reals
@@ -113,14 +113,14 @@ class PendulumPlan:
 
 
 def pendulum_plan(schedule: ContactSchedule, com: npt.ArrayLike | None = None) -> PendulumPlan:
-    """Motion of the centre of mass as a pendulum above the mean of the feet in contact, phase by phase.
+    """Plans the motion of the centre of mass as a pendulum above the mean of the feet in contact, phase by phase.
 
-    The divergent component is integrated backwards from the end, where it is above the feet. The position starts from
-    `com` and converges to the divergent component, so the motion ends close to rest; the initial velocity follows and
-    is not zero.
+    The divergent component is integrated backwards from the end, where it is above the feet. The position starts at
+    `com` and converges to the divergent component, so the motion ends close to rest. The initial velocity follows from
+    this and is not zero.
 
     Args:
-        schedule: A gait with at least one foot in contact in every phase.
+        schedule: Gait with at least one foot in contact in every phase.
         com: Initial centre of mass (3,) [m]; by default that of the schedule's start.
 
     Raises:
@@ -130,7 +130,9 @@ def pendulum_plan(schedule: ContactSchedule, com: npt.ArrayLike | None = None) -
         raise InvalidArgumentError(f"schedule: expected a ContactSchedule, got {shown(schedule)}")
     first = schedule.start.com if com is None else com
     if first is None:
-        raise InvalidArgumentError("com: expected a centre of mass (3,) [m], got None; the schedule's start has none")
+        raise InvalidArgumentError(
+            "com: expected a centre of mass (3,) [m], got None; the schedule's start has none either"
+        )
     position = check_array("com", first, (3,))
     supports = _supports(schedule)
     pendulum = LinearInvertedPendulum(float(position[2] - supports[0, 2]))
@@ -160,8 +162,8 @@ def _supports(schedule: ContactSchedule) -> Reals:
     for phase, stance in zip(schedule.phases, schedule.stances):
         if not phase.stance:
             raise InvalidArgumentError(
-                f"schedule: expected a foot on the ground in every phase, got {phase.name!r} with all feet in the air; "
-                "the pendulum needs a support"
+                f"schedule: expected a foot in contact in every phase, got {phase.name!r} with all feet in the air; "
+                "use another guess, because the pendulum needs a support"
             )
         supports.append(np.mean([stance.feet[foot].position for foot in phase.stance], axis=0))
     return np.array(supports)

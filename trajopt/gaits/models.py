@@ -1,7 +1,7 @@
-"""Shooting problem of a gait: one model for all knots, one for all touch-downs, one terminal cost.
+"""Shooting problem of a gait: one model for all knots, one for all touch-downs, and one terminal cost.
 
-The differences between knots (active contacts, weights, references) are run-time parameters, so that all gaits of a
-robot share the same compiled code.
+Knots differ only in run-time parameters (active contacts, weights, references), so all gaits of a robot share the same
+compiled code.
 """
 
 from __future__ import annotations
@@ -45,26 +45,26 @@ from trajopt.states import StateMultibody
 
 
 class GaitModels(Immutable):
-    """Action models of a robot's gaits, shared by all problems that it makes.
+    """Action models of a robot's gaits, which all problems of one instance share.
 
-    Cost terms: "com", "FOOT_track", "FOOT_velocity" and "FOOT_cone" for each foot, "state", "control", "bounds".
-    Contacts and impulses have the names of the feet. Constraints: "positions", "velocities", "torques", and
+    Cost terms are "com", "FOOT_track", "FOOT_velocity" and "FOOT_cone" for each foot, "state", "control" and "bounds".
+    Contacts and impulses have the names of the feet. Constraints are "positions", "velocities", "torques", and
     "FOOT_force" for each foot.
 
     Args:
-        robot: A robot with a floating base.
-        stance: A stance with the robot's feet; says which of them are soles.
+        robot: Robot with a floating base.
+        stance: Stance with the robot's feet, which defines which of them are soles.
         options: Weights and contact models; by default `GaitOptions()`.
-        costs: Cost terms to add at all knots except touch-downs and the end, on a StateMultibody(robot).
-        soft: Whether feet may land without impulses, so that all knots need a cost term for the velocity of feet.
-        limits: Which limits are hard constraints: True for all, False for none, or GaitLimits.
+        costs: Further cost terms at all knots except touch-downs and the end, on StateMultibody(robot).
+        soft: Whether feet may land without impulses; all knots then get a cost term for foot velocities.
+        limits: Limits that are hard constraints: True for all, False for none, or GaitLimits.
 
     Attributes:
-        options: Weights and contact models, with weights for SI units.
-        limits: Which limits are hard constraints.
+        options: Weights and contact models; the weights are for SI units.
+        limits: Limits that are hard constraints.
 
     Raises:
-        InvalidArgumentError: The robot has no floating base, or `costs` is on the state of another robot.
+        InvalidArgumentError: The robot has no floating base, or `costs` has the state of another robot.
         UnknownNameError: A foot is not a frame of the robot.
     """
 
@@ -79,15 +79,15 @@ class GaitModels(Immutable):
         limits: bool | GaitLimits = False,
     ) -> None:
         self.robot = check_legged(robot)
-        self.stance = check_instance("stance", stance, Stance, "Stance.of(robot, feet) makes one")
-        given = GaitOptions() if options is None else options
-        if not isinstance(given, GaitOptions):
+        self.stance = check_instance("stance", stance, Stance, "use Stance.of(robot, feet)")
+        chosen = GaitOptions() if options is None else options
+        if not isinstance(chosen, GaitOptions):
             raise InvalidArgumentError(f"options: expected GaitOptions(...), got {options!r}")
         for foot in stance.feet:
             foot_frame(robot, foot)
-        self.options = given
-        if given.relative:
-            self.options = given.absolute(pin.computeTotalMass(robot.model), _length(robot, stance))
+        self.options = chosen
+        if chosen.relative:
+            self.options = chosen.absolute(pin.computeTotalMass(robot.model), _length(robot, stance))
         self.keys = identifiers(stance.names)
         self.state = StateMultibody(robot)
         if costs is not None and not (isinstance(costs, CostStack) and costs.state == self.state):
@@ -99,13 +99,13 @@ class GaitModels(Immutable):
     def problem(
         self, schedule: ContactSchedule, x0: npt.ArrayLike | None = None, *, posture: npt.ArrayLike | None = None
     ) -> ShootingProblem:
-        """Shooting problem of a schedule.
+        """Builds the shooting problem of a schedule.
 
         Args:
             schedule: The gait.
             x0: Initial state (nx,) or configuration (nq,); by default the configuration "standing" or "half_sitting".
-            posture: Reference state (nx,) or configuration (nq,) of the state cost; by default the same configuration,
-                or x0 if the robot has neither.
+            posture: Reference state (nx,) or configuration (nq,) of the state cost; by default "standing" or
+                "half_sitting", or x0 if the robot has neither.
         """
         self._check(schedule)
         nq = self.robot.nq
@@ -121,11 +121,11 @@ class GaitModels(Immutable):
         return problem
 
     def set_schedule(self, problem: ShootingProblem, schedule: ContactSchedule) -> None:
-        """Sets active contacts, weights, references and time step of a problem of these models; compiles nothing.
+        """Sets active contacts, weights, references and time step of one of these problems, without compilation.
 
         Args:
-            problem: A problem made by the method `problem`.
-            schedule: A gait whose touch-downs are at the same knots as those of the problem.
+            problem: Problem from the method `problem`.
+            schedule: Gait with touch-downs at the same knots as those of the problem.
 
         Raises:
             InvalidArgumentError: The schedule has other feet, or touch-downs at other knots than the problem.
@@ -134,7 +134,8 @@ class GaitModels(Immutable):
         check_instance("problem", problem, ShootingProblem)
         if [model is not self.running for model in problem.running] != schedule.touchdowns[:-1].tolist():
             raise InvalidArgumentError(
-                f"schedule: expected touch-downs at the same {problem.T} knots as the problem's; make another problem"
+                f"schedule: expected touch-downs at the same knots as in the problem (T = {problem.T}); "
+                "build another one"
             )
         nv, cones = self.state.nv, self._cones if self.limits.cones else {}
         for name, value, knots in knot_parameters(self.options, self.stance, schedule, nv, soft=self.soft, cones=cones):
@@ -154,7 +155,7 @@ class GaitModels(Immutable):
             )
         if schedule.soft and not self.soft:
             raise InvalidArgumentError(
-                "schedule: expected touch-downs with impulses, got one with impulse=False; make the models with "
+                "schedule: expected touch-downs with impulses, got one with impulse=False; build the models with "
                 "GaitModels(..., soft=True)"
             )
 
@@ -208,12 +209,12 @@ class GaitModels(Immutable):
         )
 
     def _limits(self, actuation: ActuationModelFloatingBase | None) -> ConstraintStack:
-        """Constraints of a knot with these controls, of a touch-down with None."""
+        """Constraints of a knot with the controls of `actuation`, or of a touch-down for None."""
         cones = {cone_name(key): self._cone(key) for key in self._cones}
         return constraints_of(self.limits, self.state, actuation, cones)
 
     def _costs(self, *, landing: bool) -> CostStack:
-        """Cost terms of the state, which running and terminal knots share; `landing` for knots where feet may land."""
+        """Cost terms of the state that running and terminal knots share; `landing` if feet may land at the knot."""
         o, state, costs = self.options, self.state, CostStack(self.state)
         costs.add("com", ResidualModelCoMPosition(state, (0.0, 0.0, 0.0)), o.com)
         for foot, key in self.keys.items():
@@ -233,14 +234,14 @@ class GaitModels(Immutable):
         return ResidualModelFrameTranslation(self.state, foot, place.position)
 
     def _velocity(self, foot: str) -> tuple[ResidualModelAbstract, float, ActivationModelAbstract | None]:
-        """Residual, weight at most knots, and activation of a foot's velocity."""
+        """Residual of a foot's velocity, its weight at most knots, and its activation."""
         linear = ActivationModelWeightedQuad([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
-        activation = None if self.stance.feet[foot].sole else linear  # a point may turn
+        activation = None if self.stance.feet[foot].sole else linear  # a point foot may turn
         return ResidualModelFrameVelocity(self.state, foot), 0.0, activation
 
     @functools.cached_property
     def _cones(self) -> dict[str, FrictionCone | WrenchCone]:
-        """Cone of each foot's force by its identifier."""
+        """Cone of each foot's force, by the foot's identifier."""
         o = self.options
         return {
             key: WrenchCone(o.mu, o.sole, facets=o.facets, inner=o.inner)
@@ -250,14 +251,14 @@ class GaitModels(Immutable):
         }
 
     def _cone(self, key: str) -> ResidualModelAbstract:
-        """Residual of a foot's force, or impulse."""
+        """Cone residual of a foot's force or impulse."""
         cone = self._cones[key]
         if isinstance(cone, WrenchCone):
             return ResidualModelContactWrenchCone(self.state, key, cone)
         return ResidualModelContactFrictionCone(self.state, key, cone)
 
     def _barrier(self, cone: FrictionCone | WrenchCone) -> ActivationModelAbstract:
-        """Barrier at a cone whose apex is moved up by `min_force`."""
+        """Barrier on a cone whose apex is raised by `min_force`."""
         apex = np.zeros(cone.matrix.shape[1])
         apex[2] = self.options.min_force
         moved = cone.matrix @ apex
@@ -274,17 +275,17 @@ def gait_problem(
     costs: CostStack | None = None,
     limits: bool | GaitLimits = False,
 ) -> ShootingProblem:
-    """Shooting problem of a gait. `GaitModels` makes several problems that share their models.
+    """Builds the shooting problem of a gait; to build several that share their models, use `GaitModels`.
 
     Args:
-        robot: A robot with a floating base.
+        robot: Robot with a floating base.
         schedule: The gait.
         x0: Initial state (nx,) or configuration (nq,); by default the configuration "standing" or "half_sitting".
         options: Weights and contact models; by default `GaitOptions()`.
-        posture: Reference state (nx,) or configuration (nq,) of the state cost; by default the same configuration, or
-            x0 if the robot has neither.
-        costs: Cost terms to add at all knots except touch-downs and the end, on a StateMultibody(robot).
-        limits: Which limits are hard constraints, for SolverSQP: friction and wrench cones, torques, velocities and
+        posture: Reference state (nx,) or configuration (nq,) of the state cost; by default "standing" or
+            "half_sitting", or x0 if the robot has neither.
+        costs: Further cost terms at all knots except touch-downs and the end, on StateMultibody(robot).
+        limits: Limits that are hard constraints, for SolverSQP: friction and wrench cones, torques, velocities and
             positions of the joints. True for all, False for none, or GaitLimits.
     """
     check_instance("schedule", schedule, ContactSchedule)
@@ -296,7 +297,7 @@ def _length(robot: Robot, stance: Stance) -> float:
     """Distance from the middle of the feet to the centre of mass [m].
 
     Raises:
-        InvalidArgumentError: The stance has no centre of mass, and the robot no configuration in which it stands.
+        InvalidArgumentError: The stance has no centre of mass, and the robot has no standing configuration.
     """
     if stance.com is not None:
         return float(np.linalg.norm(np.subtract(stance.com, stance.centre)))

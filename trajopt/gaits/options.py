@@ -1,4 +1,4 @@
-"""Options of a gait's problem: weights of the cost terms and parameters of the contact models."""
+"""Options of a gait's problem: weights of the cost terms, and parameters of the contact models."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ DYNAMICS: dict[str, Callable[..., DifferentialActionModelAbstract]] = {
 
 
 def holding_gains(dt: float, share: float = 0.25) -> tuple[float, float]:
-    """Contact gains that remove a foot's velocity and a share of its distance from its foothold in one step.
+    """Contact gains that remove a foot's velocity, and a share of its distance from its foothold, in one step.
 
-    Without stiffness, as in Crocoddyl's gaits, the errors of all steps add up, of the order dt² each: feet end up to
-    8 mm below the ground. With a tenth of the distance, feet of jumps and of bipeds' walks are 0.6 to 1.1 mm below it,
-    with a quarter 0.5 mm; FDDP then takes up to twice the iterations.
+    Without stiffness, as in Crocoddyl's gaits, the errors of the steps, of order dt² each, add up: feet end up to 8 mm
+    below the ground. If a step removes a tenth of the distance, feet in jumps and bipeds' walks are 0.6 to 1.1 mm
+    below it. With a quarter it is 0.5 mm, but FDDP takes up to twice the iterations.
 
     Args:
         dt: Time step [s].
-        share: Part of the distance that one step removes, 0 to 1 [-].
+        share: Fraction of the distance that one step removes, 0 to 1 [-].
     """
     if check_positive("dt", dt, unit="s") < 1e-9:
         raise InvalidArgumentError(f"dt: expected at least 1e-9 [s], got {dt:g}")
@@ -62,7 +62,7 @@ def holding_gains(dt: float, share: float = 0.25) -> tuple[float, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class StateWeights:
-    """Factors on the parts of x ⊖ x_ref, applied before squaring, >= 0.
+    """Factors, >= 0, on the parts of x ⊖ x_ref before squaring.
 
     Attributes:
         base_position: Factor on the position of the base [1/m].
@@ -83,13 +83,13 @@ class StateWeights:
             object.__setattr__(self, field.name, check_non_negative(field.name, getattr(self, field.name)))
 
     def per(self, rate: float) -> StateWeights:
-        """The factors for velocities in SI units; these are for velocities divided by `rate` [1/s]."""
+        """Converts factors for velocities divided by `rate` [1/s] to factors for SI units."""
         check_positive("rate", rate)
         base, joints = self.base_velocity / rate, self.joint_velocities / rate
         return dataclasses.replace(self, base_velocity=base, joint_velocities=joints)
 
     def squared(self, nv: int) -> npt.NDArray[np.float64]:
-        """Squares of the factors, as weights of an activation (2 nv,)."""
+        """Squares of the factors (2 nv,), as weights of an activation."""
         check_count("nv", nv, least=6, most=10_000)
         parts = [self.base_position, self.base_rotation, self.joints, self.base_velocity, self.joint_velocities]
         return np.repeat(parts, [3, 3, nv - 6, 6, nv - 6]) ** 2
@@ -97,49 +97,49 @@ class StateWeights:
 
 @dataclass(frozen=True, kw_only=True)
 class GaitOptions:
-    """Weights and contact models of a gait. The defaults suit robots of any size; `crocoddyl` makes Crocoddyl's.
+    """Weights and contact models of a gait. The defaults suit robots of any size; `crocoddyl` has Crocoddyl's values.
 
-    Weights at knots are per second, as these costs are multiplied by the time step. Weights at touch-downs and at the
-    end count as they are.
+    Weights at knots are per second, because these costs are multiplied by the time step. Weights at touch-downs and at
+    the end are not multiplied.
 
-    Weights are for quantities in units of the robot, with its mass m and the distance L from the middle of its feet to
-    its centre of mass: lengths in L, velocities in sqrt(g L), rates in sqrt(g / L), forces in m g, torques in m g L.
-    `absolute` converts them. Without `relative` they are for SI units.
+    By default the weights are for quantities in units of the robot, with its mass m and the distance L from the middle
+    of its feet to its centre of mass: lengths in L, velocities in sqrt(g L), rates in sqrt(g / L), forces in m g,
+    torques in m g L. `absolute` converts them to SI units. With `relative=False` they are for SI units.
 
     Attributes:
-        com: Weight of the squared distance between centre of mass and its reference [cost].
-        flight: The same while no foot is on the ground [cost].
+        com: Weight of the squared distance between the centre of mass and its reference [cost].
+        flight: Same as `com`, while no foot is on the ground [cost].
         foot: Weight of the squared distance between a swinging foot and its reference [cost].
         state: Weight of the distance between state and reference posture [cost].
         state_weights: Factors on the parts of that distance.
         control: Weight of the squared joint torques [cost].
-        cone: Weight of the squared force outside of its friction cone [cost].
-        min_force: Normal force at the apex of the friction cone [m g]. A cone that begins above zero keeps forces
-            inside the cone of `mu` although it is a penalty, which forces exceed a little.
-        bounds: Weight of joint positions and velocities outside of the robot's limits [cost]; 0 leaves the term out.
-        touchdown_foot: Weight of the squared distance between a foot and its foothold at its touch-down [cost].
-        landing_velocity: Weight of the squared velocity of a swinging foot when it lands [cost]. Without it impulses,
-            which cost nothing, push and pull the robot.
+        cone: Weight of the squared violation of the friction cone [cost].
+        min_force: Normal force at the apex of the friction cone [m g]. A positive value keeps forces inside the cone
+            of `mu`, because the penalty allows small violations.
+        bounds: Weight of violated limits of joint positions and velocities [cost]; 0 omits the term.
+        touchdown_foot: Weight of the squared distance between a foot and its foothold at touch-down [cost].
+        landing_velocity: Weight of the squared velocity of a swinging foot at landing [cost]. Without it, impulses
+            push and pull the robot, because they cost nothing.
         touchdown_state: Weight of the distance between state and reference posture at a touch-down [cost].
         touchdown_state_weights: Factors on the parts of that distance.
-        relative: Whether weights are for quantities in units of the robot, otherwise in SI units.
+        relative: Whether weights are for quantities in units of the robot; if not, in SI units.
         mu: Friction coefficient, > 0 [-].
         facets: Number of sides of the friction pyramid, even, >= 4 [-].
-        inner: Whether the pyramid lies inside the friction cone; otherwise around it, where it allows up to
-            mu / cos(pi / facets).
+        inner: Whether the pyramid lies inside the friction cone; if not, around it, where it allows up to mu / cos(pi
+            / facets).
         sole: Length and width of a sole [m].
-        gains: Stiffness and damping that pull a foot in contact back to its foothold [1/s², 1/s]; None for
-            `holding_gains` of the schedule's time step.
+        gains: Stiffness and damping that pull a foot in contact to its foothold [1/s², 1/s]; None for `holding_gains`
+            of the schedule's time step.
         integrator: "euler", "rk4", or "rk4-crocoddyl", which adds rates of the base as Crocoddyl does.
-        dynamics: "forward", where controls are torques, or "inverse", where they are accelerations and contact forces
-            under equations, which only solvers that honour constraints can take, such as SolverSQP.
-        damping: Regularisation of the contact dynamics, >= 0 [1/kg].
-        touchdown_damping: Regularisation of the impact dynamics at touch-downs, >= 0 [1/kg].
+        dynamics: "forward" for torques as controls. "inverse" for accelerations and contact forces as controls, with
+            equality constraints; this needs a solver with constraints, such as SolverSQP.
+        damping: Regularization of the contact dynamics, >= 0 [1/kg].
+        touchdown_damping: Regularization of the impact dynamics at touch-downs, >= 0 [1/kg].
         restitution: Coefficient of restitution at touch-downs, 0 to 1 [-].
 
     Raises:
         InvalidArgumentError: An option has a wrong value.
-        UnknownNameError: There is no such integrator, or no such dynamics.
+        UnknownNameError: `integrator` or `dynamics` is unknown.
     """
 
     com: float = 2e5
@@ -196,12 +196,12 @@ class GaitOptions:
         object.__setattr__(self, name, value)
 
     def absolute(self, mass: float, length: float) -> Self:
-        """The options for SI units, of a robot with a mass m [kg] and a length L [m]."""
+        """Converts the options to SI units, for a robot with mass m [kg] and length L [m]."""
         if not self.relative:
             return self
         mass, length = check_positive("mass", mass, unit="kg"), check_positive("length", length, unit="m")
         for name, value, unit in (("mass", mass, "kg"), ("length", length, "m")):
-            if not 1e-9 <= value <= 1e9:  # weights are divided by powers of them
+            if not 1e-9 <= value <= 1e9:  # because powers of them divide weights
                 raise InvalidArgumentError(f"{name}: expected a number from 1e-9 to 1e9 [{unit}], got {value}")
         weight, rate = GRAVITY * mass, np.sqrt(GRAVITY / length)  # [N], [1/s]
         values = {
@@ -220,12 +220,12 @@ class GaitOptions:
 
     @classmethod
     def crocoddyl(cls, *, soles: bool = False, **changes: Any) -> Self:
-        """Crocoddyl's options, in SI units; `changes` replaces some of them.
+        """Crocoddyl's options in SI units; `changes` replaces some of them.
 
-        Its feet drift into the ground, rise by less than they are asked to and slide a little.
+        With these options, feet drift into the ground, rise less than their references, and slide a little.
 
         Args:
-            soles: Whether they are those of bipeds with flat soles, otherwise those of quadrupeds with point feet.
+            soles: True for the options of bipeds with flat soles, False for those of quadrupeds with point feet.
             **changes: Options with other values.
 
         Source: Crocoddyl 3.2.1, utils/quadruped.py and utils/biped.py. For feet that land without an impulse its

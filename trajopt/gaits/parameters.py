@@ -1,4 +1,4 @@
-"""Run-time parameters of a gait at each knot: active contacts, weights, references, time step."""
+"""Run-time parameters of a gait at each knot: active contacts, weights, references and time step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trajopt.residuals import FrictionCone, WrenchCone
 from trajopt.types import Reals
 
 KnotParameter = tuple[str, Reals | float, list[int]]
-"""Name of a parameter, its value or one value per knot, and the knots."""
+"""Name of a parameter, its value or one value for each knot, and the knots."""
 
 
 def knot_parameters(
@@ -33,10 +33,10 @@ def knot_parameters(
 
     Args:
         options: Weights and gains.
-        stance: Feet of the models; their places are the values of references with weight zero.
+        stance: Feet of the models; their footholds are the values of references with weight zero.
         schedule: The gait.
         nv: Number of velocities of the robot [-].
-        soft: Whether all knots have cost terms for the velocity of feet, otherwise touch-downs and the end.
+        soft: Whether all knots have cost terms for foot velocities; if not, only touch-downs and the end.
         cones: Hard cones of feet by their identifiers; none by default.
     """
     touchdown, T = schedule.touchdowns[:-1], schedule.T
@@ -69,7 +69,7 @@ def knot_parameters(
         yield f"{key}_track.weight", np.where(landing, landed, options.foot) * guided, everywhere
         yield f"{key}_track.reference", values if sole else values[:, :, 3], everywhere
         if options.landing_velocity:
-            gentle = landing & np.append(False, guided[:-1])  # a foot without a path in the air comes as it can
+            gentle = landing & np.append(False, guided[:-1])  # a foot without a path in the air may land at any speed
             knots = [t for t in everywhere if soft or t == T or schedule.touchdowns[t]]
             yield f"{key}_velocity.weight", (options.landing_velocity * _once(schedule) * gentle)[knots], knots
     guided = ~np.isnan(schedule.com_references[:, 0])
@@ -87,7 +87,7 @@ def _footholds(schedule: ContactSchedule) -> Reals:
 
 
 def _end(options: GaitOptions, touchdown: bool, nv: int, T: int) -> Iterator[KnotParameter]:
-    """Parameters of the terminal knot: those of a touch-down if it is one, else those of any other knot."""
+    """Parameters of the terminal knot: those of a touch-down if it is one, else those of a running knot."""
     posture = options.touchdown_state_weights if touchdown else options.state_weights
     yield "state.weight", options.touchdown_state if touchdown else options.state, [T]
     yield "state.weights", posture.squared(nv), [T]
@@ -96,19 +96,19 @@ def _end(options: GaitOptions, touchdown: bool, nv: int, T: int) -> Iterator[Kno
 
 
 def _once(schedule: ContactSchedule) -> Reals:
-    """Factor on a weight at each knot that cancels the multiplication of the cost by the time step (T + 1,)."""
+    """Factor on a weight at each knot (T + 1,) that cancels the factor dt of the cost."""
     timed = np.append(~schedule.touchdowns[:-1], False)
     return np.where(timed, 1 / schedule.dt, 1.0)
 
 
 def identifiers(names: tuple[str, ...]) -> dict[str, str]:
-    """Identifier of each foot: its name with underscores in place of all characters but letters and digits.
+    """Identifier of each foot: its name with underscores for all characters except letters and digits.
 
     Raises:
-        DuplicateNameError: Two feet would get the same identifier.
+        DuplicateNameError: Two feet would have the same identifier.
     """
     keys = {name: re.sub(r"\W", "_", name) for name in names}
     keys = {name: key if key.isidentifier() else f"foot_{key}" for name, key in keys.items()}
     if len(set(keys.values())) < len(keys):
-        raise DuplicateNameError(f"feet: {', '.join(names)} differ in special characters only; rename one")
+        raise DuplicateNameError(f"feet: {', '.join(names)} differ only in special characters; rename one")
     return keys

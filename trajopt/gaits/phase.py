@@ -1,4 +1,4 @@
-"""Phase of a gait: which feet stand, which swing, and for how long."""
+"""Phase of a gait: the feet that stand and swing, and its duration."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from trajopt.gaits.foothold import Foothold, Vector3, as_point
 from trajopt.gaits.profiles import PROFILES
 
 MOST_KNOTS = 100_000
-"""Knots of a schedule, at most: 1000 s at 10 ms [-]."""
+"""Largest number of knots of a schedule: 1000 s at 10 ms [-]."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,16 @@ class Swing:
 
     Attributes:
         foot: Name of the foot.
-        to: The next foothold, or a point (3,) [m] or pinocchio.SE3 of a sole, which is converted to one.
+        to: Next foothold; a point (3,) [m], or a pinocchio.SE3 for a sole, is converted.
         height: Height of the path above the straight line between the footholds, >= 0 [m]; None for a foot without a
-            reference in the air, which is guided by its touch-down only.
-        profile: Path over the N knots of the phase. "smooth" begins and ends with zero velocity, at the foothold;
-            "triangle", as in Crocoddyl, moves up and down at constant speed and ends 2/N of the height above it.
+            reference in the air, which only its touch-down guides.
+        profile: Path over the N knots of the phase. "smooth" starts and ends at zero velocity, and ends at the
+            foothold. "triangle", as in Crocoddyl, moves up and down at constant speed; its last knot is 2/N of the
+            height above the foothold.
 
     Raises:
         InvalidArgumentError: The foothold has a wrong shape, or the height is negative.
-        UnknownNameError: There is no such profile.
+        UnknownNameError: `profile` is unknown.
     """
 
     foot: str
@@ -68,20 +69,20 @@ class Phase:
 
     Attributes:
         name: Name of the phase, for the table and the plot.
-        knots: Number of knots that take time, >= 1 [-]; a touch-down at the end is one more knot, which takes none.
+        knots: Number of knots with a duration, >= 1 [-]; a touch-down at the end is a further knot without one.
         stance: Names of the feet on the ground.
-        swings: Swings of the feet that move to another foothold, where they touch down at the end of the phase.
+        swings: Swings of the feet that move to another foothold and touch down there at the end of the phase.
         free: Names of the feet in the air without a reference.
-        com: Reference of the centre of mass at the end of the phase [m], approached along a straight line; None for a
-            phase without a reference.
+        com: Reference of the centre of mass at the end of the phase [m], approached along a straight line; None for no
+            reference.
         com_start: Start of that line [m]; by default the end of the line of an earlier phase.
-        com_velocities: Velocities of the reference at the first knot and at the knot after the last one, where it is
-            at `com_start` and `com` [m/s]. The reference then is the cubic between them, a parabola if they belong to
+        com_velocities: Velocities of the reference at the first knot, where it is at `com_start`, and at the knot
+            after the last one, where it is at `com` [m/s]. The reference is then a cubic, or a parabola if they fit
             one. Without them it is a line, one step ahead at the first knot as in Crocoddyl.
-        rise: Rise of the centre of mass at the top of these references that a jump is asked for [m], for reports.
-        impulse: Whether the touch-down of the swinging feet is an impulse, which stops them at once. Otherwise their
-            contacts begin with the velocity that the feet have, and the first knot of the next phase has the footholds
-            as references.
+        rise: Requested rise of the centre of mass at the apex of a jump [m], for reports.
+        impulse: Whether swinging feet touch down with an impulse, which stops them at once. If not, their contacts
+            begin with the feet's current velocity, and the first knot of the next phase has the footholds as
+            references.
 
     Raises:
         InvalidArgumentError: An attribute has a wrong value; the message names the phase.
@@ -101,9 +102,7 @@ class Phase:
     def __post_init__(self) -> None:
         here = f"phase {check_text('name', self.name)!r}"
         if is_integer(self.knots) and self.knots < 1:
-            raise InvalidArgumentError(
-                f"{here}: knots: expected an integer >= 1, got {self.knots!r}; leave the phase out"
-            )
+            raise InvalidArgumentError(f"{here}: knots: expected an integer >= 1, got {self.knots!r}; remove the phase")
         check_count(f"{here}: knots", self.knots, least=1, most=MOST_KNOTS)
         object.__setattr__(self, "impulse", check_flag(f"{here}: impulse", self.impulse))
         for name in ("stance", "free"):
@@ -118,14 +117,16 @@ class Phase:
                 raise InvalidArgumentError(f"{here}: swings: expected Swing(foot, to), got {swing!r}")
             if not swing.guided and not self.impulse:
                 raise InvalidArgumentError(
-                    f"{here}: swing of {swing.foot!r}: expected a height or impulse=True, got neither, so that nothing "
-                    "moves the foot to its foothold; give one of them, or list the foot in free"
+                    f"{here}: swing of {swing.foot!r}: expected a height or impulse=True, got neither, so nothing "
+                    "moves the foot to its foothold; set one of them, or list the foot in free"
                 )
         for name in ("com", "com_start"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, as_point(f"{here}: {name}", getattr(self, name)))
         if self.com_velocities is not None:
-            pair = check_array(f"{here}: com_velocities", self.com_velocities, (2, 3), cure="at the start, at the end")
+            pair = check_array(
+                f"{here}: com_velocities", self.com_velocities, (2, 3), cure="pass those at start and end"
+            )
             object.__setattr__(self, "com_velocities", tuple(as_point("com_velocities", row) for row in pair))
         if self.rise is not None:
             object.__setattr__(self, "rise", check_positive(f"{here}: rise", self.rise, unit="m"))
@@ -137,12 +138,12 @@ class Phase:
         for foot in swinging:
             if foot in self.stance:
                 raise InvalidArgumentError(
-                    f"{here}: foot {foot!r} swings and is in stance too, where it carries force; take it out of one"
+                    f"{here}: foot {foot!r} is in swings and in stance; remove it from one of them"
                 )
         roles = [*self.stance, *swinging, *self.free]
         twice = next((foot for foot in roles if roles.count(foot) > 1), None)
         if twice is not None:
-            raise InvalidArgumentError(f"{here}: foot {twice!r} is listed twice; name it once")
+            raise InvalidArgumentError(f"{here}: foot {twice!r} is listed twice; remove one")
 
     @property
     def swinging(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Inverse kinematics of a gait: configurations for given feet and centre of mass."""
+"""Inverse kinematics of a gait: configurations from feet and centre of mass."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from trajopt.types import Reals
 
 FEET, COM, UPRIGHT, POSTURE = 1e2, 1e2, 1e0, 1e-1  # weights of errors [1/m, 1/rad]
 REACHED = 1e-3
-"""A centre of mass this close is where it is asked to be [m]."""
+"""Largest distance at which the centre of mass counts as reached [m]."""
 
 
 def foot_paths(schedule: ContactSchedule) -> Reals:
     """Reference placement of each foot at each knot (T + 1, feet, 3, 4) [-, m].
 
-    A foot without a reference is at its last foothold; in a flight it moves to the next one, and up and down as the
-    references of the centre of mass do.
+    A foot without a reference is at its last foothold. In a flight it moves to the next one, and up and down with the
+    references of the centre of mass.
     """
     check_instance("schedule", schedule, ContactSchedule)
     paths, number, stances = schedule.foot_references.copy(), schedule.phase_of_knot, schedule.stances
@@ -45,7 +45,7 @@ def foot_paths(schedule: ContactSchedule) -> Reals:
 
 
 def poses(robot: Robot, schedule: ContactSchedule, com: Reals, q0: Reals, *, iterations: int = 4) -> Reals:
-    """Configurations (T + 1, nq), each computed from the one before by some Gauss-Newton steps.
+    """Configurations (T + 1, nq), each computed from the previous one by a few Gauss-Newton steps.
 
     By decreasing weight, they fit feet and centre of mass, an upright base, and the joints of q0.
 
@@ -54,7 +54,7 @@ def poses(robot: Robot, schedule: ContactSchedule, com: Reals, q0: Reals, *, ite
         schedule: The gait, with the placements of the feet.
         com: Positions of the centre of mass (T + 1, 3) [m].
         q0: First configuration (nq,).
-        iterations: Number of Gauss-Newton steps per knot [-].
+        iterations: Number of Gauss-Newton steps for each knot [-].
     """
     model, data, paths = robot.model, robot.model.createData(), foot_paths(schedule)
     ids = [robot.frame_id(name) for name in schedule.feet]
@@ -101,16 +101,16 @@ def _foot_rows(model: pin.Model, data: pin.Data, frame: int, goal: Reals, sole: 
 
 
 def lowered(robot: Robot, stance: Stance, q0: Reals, by: float) -> Reals:
-    """Configuration (nq,) with the feet of a stance and its centre of mass lower by a distance.
+    """Configuration (nq,) with the same feet as a stance, and a centre of mass that is lower by a distance.
 
     Args:
         robot: The robot.
-        stance: Where it stands.
-        q0: Its configuration there (nq,).
-        by: The distance [m].
+        stance: Stance of the robot.
+        q0: Configuration in the stance (nq,).
+        by: Distance [m].
 
     Raises:
-        InvalidArgumentError: There is no such configuration.
+        InvalidArgumentError: The robot has no such configuration.
     """
     start = check_instance("stance", stance, Stance).com or (0.0, 0.0, 0.0)
     com = np.array(start) - [0.0, 0.0, check_non_negative("by", by, unit="m")]
@@ -122,6 +122,6 @@ def lowered(robot: Robot, stance: Stance, q0: Reals, by: float) -> Reals:
     if beyond.any() or np.abs(robot.com(q) - com).max() > REACHED:
         raise InvalidArgumentError(
             f"crouch: expected a distance by which {robot.name} can lower its centre of mass on its feet and within "
-            f"the limits of its joints, got {by:g} m of {start[2]:.3g} m; give a smaller one"
+            f"its joint limits, got {by:g} m of {start[2]:.3g} m; use a smaller one"
         )
     return q

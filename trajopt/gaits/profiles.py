@@ -10,7 +10,7 @@ from trajopt.types import Reals
 
 
 def triangle(knots: int) -> tuple[Reals, Reals]:
-    """Progress (k + 1) / N, and height up to the middle 2 k / N and down again, at knots k = 0..N-1.
+    """Progress (k + 1) / N, and height 2 k / N up to the middle, then down again, at knots k = 0..N-1.
 
     The values at the touch-down are those of the last knot.
 
@@ -29,7 +29,7 @@ def smooth(knots: int) -> tuple[Reals, Reals]:
 
 
 def smooth_at(s: Reals) -> tuple[Reals, Reals]:
-    """Progress 3 s² - 2 s³ and height 16 s² (1 - s)² at parts s of a swing, 0 to 1."""
+    """Progress 3 s² - 2 s³ and height 16 s² (1 - s)² at fractions s of a swing, 0 to 1."""
     return s * s * (3 - 2 * s), 16 * (s * (1 - s)) ** 2
 
 

@@ -1,6 +1,6 @@
-"""Gaits of quadrupeds. With profile="triangle" and flight="crocoddyl" the references are those of Crocoddyl.
+"""Gaits of quadrupeds; with profile="triangle" and flight="crocoddyl" the references are those of Crocoddyl.
 
-All functions take a stance with the feet in the order left front, right front, left hind, right hind.
+Each function takes a stance with the feet in the order left front, right front, left hind, right hind.
 
 Source: Crocoddyl 3.2.1, utils/quadruped.py, SimpleQuadrupedalGaitProblem.
 """
@@ -23,7 +23,7 @@ from trajopt.gaits.stance import Stance
 from trajopt.gaits.steps import StepOptions, check_stance, cyclic_gait
 
 ORDER = "left front, right front, left hind, right hind"
-_QUICK: StepOptions = {"dt": 5e-3, "step_knots": 36}  # as errors of the feet grow with the square of dt
+_QUICK: StepOptions = {"dt": 5e-3, "step_knots": 36}  # errors of the feet grow with the square of dt
 
 
 def quadruped_walk(
@@ -35,16 +35,15 @@ def quadruped_walk(
     first_step: str = "half",
     **options: Unpack[StepOptions],
 ) -> ContactSchedule:
-    """Walk, one foot after the other: right hind, right front, left hind, left front.
+    """Generates a walk, one foot at a time: right hind, right front, left hind, left front.
 
     Args:
         stance: Initial stance: `Stance.of(robot, feet)`, or the `end` of another schedule.
-        step_length: Length of a step, may be negative [m].
+        step_length: Length of a step; negative for backward steps [m].
         step_height: Height of a swing, >= 0 [m].
         support_knots: Number of knots with all feet on the ground, before the steps of each side [-].
-        first_step: "half": the first stride of the first cycle is half as long, to start from standing still; or
-            "full".
-        **options: Arguments that all gaits share, see `StepOptions`: dt, step_knots, cycles, heading, final_knots,
+        first_step: "half" if the first stride of the first cycle is half as long, to start at rest; or "full".
+        **options: Options that all gaits share, see `StepOptions`: dt, step_knots, cycles, heading, final_knots,
             profile, impulse.
 
     Raises:
@@ -71,7 +70,7 @@ def quadruped_trot(
     first_step: str = "half",
     **options: Unpack[StepOptions],
 ) -> ContactSchedule:
-    """Trot, diagonal pairs in turn: right front and left hind, then left front and right hind.
+    """Generates a trot, diagonal pairs in turn: right front and left hind, then left front and right hind.
 
     The arguments are those of `quadruped_walk`.
     """
@@ -96,10 +95,10 @@ def quadruped_pace(
     first_step: str = "half",
     **options: Unpack[StepOptions],
 ) -> ContactSchedule:
-    """Pace, sides in turn: both right feet, then both left ones.
+    """Generates a pace, sides in turn: both right feet, then both left ones.
 
-    The arguments are those of `quadruped_walk`, by default with dt = 5e-3 and step_knots = 36: the robot falls to the
-    side meanwhile.
+    The arguments are those of `quadruped_walk`. The defaults are dt = 5e-3 and step_knots = 36, because the robot
+    falls to the side during a step.
     """
     lf, rf, lh, rh = _feet(stance)
     return cyclic_gait(
@@ -121,9 +120,9 @@ def quadruped_bound(
     support_knots: int = 10,
     **options: Unpack[StepOptions],
 ) -> ContactSchedule:
-    """Bound: both front feet, then both hind ones; all steps have full length.
+    """Generates a bound: both front feet, then both hind ones; all steps have full length.
 
-    The other arguments are those of `quadruped_walk`, by default with dt = 5e-3 and step_knots = 36.
+    The other arguments are those of `quadruped_walk`; the defaults are dt = 5e-3 and step_knots = 36.
     """
     lf, rf, lh, rh = _feet(stance)
     return cyclic_gait(
@@ -148,7 +147,7 @@ def quadruped_jump(
     ground: float | None = None,
     flight: str = "ballistic",
 ) -> ContactSchedule:
-    """Jump: all feet lift off and land together.
+    """Generates a jump: all feet lift off and land together.
 
     Args:
         stance: Initial stance.
@@ -156,16 +155,16 @@ def quadruped_jump(
         jump_length: Displacement of the feet, forward, left and up (3,) [m].
         dt: Time step [s].
         ground_knots: Number of knots on the ground before the jump, and again after it [-].
-        flying_knots: Number of knots on the way up, and again on the way down [-]; by default those of a flight of
-            sqrt(8 jump_height / g), with which it has to agree.
-        ground: Height of the feet's frames on the ground at the start [m]; by default the height that each has.
-        flight: References of the centre of mass in the air: "ballistic", the parabola of a thrown body; or "crocoddyl",
-            a line up to `jump_height` in any time and nothing on the way down, which rises as high as the flight takes
-            time (`flying_knots` 20, `ground` 0 by default).
+        flying_knots: Number of knots of the rise, and again of the fall [-]. It must fit the flight time sqrt(8
+            jump_height / g), from which the default is computed.
+        ground: Initial height of the feet's frames on the ground [m]; by default each foot's own height.
+        flight: References of the centre of mass in the air. "ballistic" is the parabola of free fall. "crocoddyl" is a
+            line up to `jump_height` in any time, and no reference on the way down; the real height follows from the
+            flight time (`flying_knots` is 20 and `ground` is 0 by default).
 
     Raises:
-        InvalidArgumentError: An argument has a wrong value, the flight time does not fit the height, or the feet are in
-            another order.
+        InvalidArgumentError: An argument has a wrong value, the flight time does not fit the height, or the feet are
+            in another order.
     """
     _, rf, _, _ = _feet(stance)
     return jump(
@@ -185,7 +184,7 @@ def quadruped_jump(
 def quadruped_com_shift(
     stance: Stance, *, shifts: Sequence[float] = (0.1, -0.1), dt: float = 1e-2, knots: int = 25, heading: float = 0.0
 ) -> ContactSchedule:
-    """Motion of the centre of mass ahead and back above four feet at rest.
+    """Generates a motion of the centre of mass forward and back above four feet at rest.
 
     Args:
         stance: Initial stance.
@@ -208,14 +207,15 @@ def _feet(stance: Stance) -> tuple[str, ...]:
     """Names of the feet: left front, right front, left hind, right hind.
 
     Raises:
-        InvalidArgumentError: There are not four feet, or they do not go round the robot in this order.
+        InvalidArgumentError: There are not four feet, or they are not around the robot in this order.
     """
     names = check_stance(stance, 4, ORDER).names
     around = np.array([stance.feet[names[i]].position[:2] for i in (0, 2, 3, 1)])
     x, y = around.T
     if not np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)) > 0:
         raise InvalidArgumentError(
-            f"stance: expected feet in the order {ORDER}, got {', '.join(names)}, whose places do not fit this order; "
-            "name them in this order"
+            f"stance: expected feet in the order {ORDER}, got {', '.join(names)}, whose positions do not fit this "
+            "order; "
+            "reorder their names"
         )
     return names

@@ -1,4 +1,4 @@
-"""Schedule as arrays over its knots: contacts, touch-downs, and references of feet and centre of mass."""
+"""A schedule as arrays over its knots: contacts, touch-downs, and references of feet and centre of mass."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class KnotReferences:
-    """Arrays of a schedule over its n = T + 1 knots, the last of which is the end of the horizon; read-only.
+    """Read-only arrays of a schedule over its n = T + 1 knots; the last knot is the end of the horizon.
 
     Attributes:
-        phase: Number of the phase of each knot (n,).
-        touchdown: Whether a knot is the impulse of a touch-down (n,); such a knot takes no time.
+        phase: Index of each knot's phase (n,).
+        touchdown: Whether a knot is the impulse of a touch-down (n,); such a knot has no duration.
         active: Whether the contact of each foot, or its impulse at a touch-down, is active (n, feet).
         landing: Whether a foot lands at a knot (n, feet): at its touch-down or, without an impulse, at the first knot
             of its contact.
-        feet: Reference rotation and position of each foot (n, feet, 3, 4) [-, m]; NaN where it has none.
-        com: Reference of the centre of mass (n, 3) [m]; NaN where it has none.
+        feet: Reference rotation and position of each foot (n, feet, 3, 4) [-, m]; NaN for no reference.
+        com: Reference of the centre of mass (n, 3) [m]; NaN for no reference.
         times: Time of each knot, starting at 0 (n,) [s].
     """
 
@@ -43,7 +43,7 @@ class KnotReferences:
 
 
 def stances_of(start: Stance, phases: Sequence[Phase]) -> Iterator[Stance]:
-    """Stance before each phase, and after the last one; a foot in the air has the foothold that it left."""
+    """Stances before each phase and after the last one; a foot in the air has the foothold that it left."""
     stance = start
     yield stance
     for phase in phases:
@@ -68,7 +68,7 @@ def knot_references(start: Stance, phases: Sequence[Phase], dt: float) -> KnotRe
             feet[first : first + phase.total_knots, column[swing.foot]] = path
         com[flying] = _com(phase, stance, dt)
         swinging = [column[foot] for foot in phase.swinging]
-        landing[first:after, swinging] = False  # a foot that lands and swings again at once
+        landing[first:after, swinging] = False  # a foot that lands and immediately swings again
         if phase.touches_down:
             touchdown[after] = True
             active[after, swinging] = True
@@ -86,7 +86,7 @@ def knot_references(start: Stance, phases: Sequence[Phase], dt: float) -> KnotRe
 
 
 def _path(start: Foothold, swing: Swing, phase: Phase) -> Reals:
-    """Reference placements of a swinging foot at the phase's knots (total_knots, 3, 4); NaN where it has none."""
+    """Reference placements of a swinging foot at the phase's knots (total_knots, 3, 4); NaN for no reference."""
     if swing.height is None:
         path = np.full((phase.total_knots, 3, 4), np.nan)
         path[-1] = Foothold(swing.to.position, swing.to.quaternion or start.quaternion).placement
@@ -104,7 +104,7 @@ def _path(start: Foothold, swing: Swing, phase: Phase) -> Reals:
 
 
 def _com(phase: Phase, stance: Stance, dt: float) -> Reals:
-    """References of the centre of mass at the phase's knots (knots, 3) [m]; NaN for a phase without a reference."""
+    """References of the centre of mass at the phase's knots (knots, 3) [m]; NaN for no reference."""
     if phase.com is None:
         return np.full((phase.knots, 3), np.nan)
     start, end = np.array(phase.com_start or stance.com), np.array(phase.com)

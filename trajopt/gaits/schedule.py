@@ -25,28 +25,28 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
-_SAME_PLACE = 1e-3  # footholds this close are the same [m]
-_FLIGHT_TOLERANCE = 0.05  # largest difference of a flight time from that of its velocities [-]
+_SAME_PLACE = 1e-3  # largest distance between equal footholds [m]
+_FLIGHT_TOLERANCE = 0.05  # largest relative difference between a flight's time and that of its velocities [-]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContactSchedule:
     """Contact schedule of a gait: an initial stance and the phases that follow it.
 
-    Its knots are those of all phases in turn; a touch-down with an impulse is a knot of its own, which takes no time.
-    The last knot is the end of the horizon, which has a cost and no control: a schedule of n knots becomes a problem
-    with T = n - 1.
+    Its knots are those of all phases in turn. A touch-down with an impulse is a knot of its own without duration. The
+    last knot is the end of the horizon, which has a cost and no control: a schedule of n knots becomes a problem with
+    T = n - 1.
 
-    A schedule is immutable; methods that edit it return another one. `print` shows it as a table, `plot` draws it.
+    A schedule is immutable; methods that edit it return a new one. `print` shows it as a table, `plot` draws it.
 
     Attributes:
-        start: Initial stance: places of the feet, and centre of mass.
+        start: Initial stance: footholds and centre of mass.
         phases: The phases, in order.
         dt: Time step [s].
 
     Raises:
-        InvalidArgumentError: There are fewer than two knots, a foot has no role in a phase, or an attribute has a wrong
-            value.
+        InvalidArgumentError: There are fewer than two knots, a foot has no role in a phase, or an attribute has a
+            wrong value.
         UnknownNameError: A phase names a foot that is not in `start`.
     """
 
@@ -67,18 +67,19 @@ class ContactSchedule:
         check_count("phases: number of knots", sum(phase.total_knots for phase in phases), most=MOST_KNOTS)
         if sum(phase.total_knots for phase in phases) < 2:
             raise InvalidArgumentError(
-                f"phases: expected at least two knots, the last one is the end, got {[p.name for p in phases]}; add a "
+                f"phases: expected at least two knots, of which the last is the end, got {[p.name for p in phases]}; "
+                "add a "
                 "Phase(name=..., knots=..., stance=...)"
             )
         self._check_com()
 
     def _check_com(self) -> None:
-        """Raises InvalidArgumentError if the centre of mass has a reference and no start."""
+        """Raises InvalidArgumentError if the centre of mass has a reference but no initial position."""
         for phase, stance in zip(self.phases, stances_of(self.start, self.phases)):
             if phase.com is not None and phase.com_start is None and stance.com is None:
                 raise InvalidArgumentError(
-                    f"phase {phase.name!r}: com: the line to it has no start; give the schedule's start a com, or the "
-                    "phase a com_start"
+                    f"phase {phase.name!r}: com: expected a start of the line to com, got none; set the com of the "
+                    "schedule's start, or the phase's com_start"
                 )
             if phase.com_velocities is not None and not phase.stance:
                 _check_flight(phase, self.dt)
@@ -87,7 +88,7 @@ class ContactSchedule:
 
     @functools.cached_property
     def references(self) -> KnotReferences:
-        """All arrays below in one value."""
+        """Contacts, touch-downs and references of all knots in one object."""
         return knot_references(self.start, self.phases, self.dt)
 
     @property
@@ -112,7 +113,7 @@ class ContactSchedule:
 
     @property
     def phase_of_knot(self) -> npt.NDArray[np.int64]:
-        """Number of each knot's phase (T + 1,) [-]."""
+        """Index of each knot's phase (T + 1,) [-]."""
         return self.references.phase
 
     @property
@@ -127,17 +128,17 @@ class ContactSchedule:
 
     @property
     def foot_references(self) -> Reals:
-        """Reference rotation and position of each foot (T + 1, feet, 3, 4) [-, m]; NaN where it has none."""
+        """Reference rotation and position of each foot (T + 1, feet, 3, 4) [-, m]; NaN for no reference."""
         return self.references.feet
 
     @property
     def com_references(self) -> Reals:
-        """Reference of the centre of mass (T + 1, 3) [m]; NaN where it has none."""
+        """Reference of the centre of mass (T + 1, 3) [m]; NaN for no reference."""
         return self.references.com
 
     @property
     def soft(self) -> bool:
-        """Whether some feet land without an impulse."""
+        """Whether any foot lands without an impulse."""
         return any(phase.swings and not phase.impulse for phase in self.phases)
 
     @property
@@ -147,20 +148,20 @@ class ContactSchedule:
 
     @property
     def end(self) -> Stance:
-        """Stance after the last phase, from which another gait may start."""
+        """Stance after the last phase, from which another gait can start."""
         return self.stances[-1]
 
     # Editing
 
     def append(self, *phases: Phase) -> ContactSchedule:
-        """The schedule with further phases at its end."""
+        """Returns the schedule with further phases at its end."""
         return dataclasses.replace(self, phases=(*self.phases, *phases))
 
     def replace(self, phase: int | str, **changes: Any) -> ContactSchedule:
-        """The schedule with one phase changed.
+        """Returns the schedule with one phase changed.
 
         Args:
-            phase: Number of the phase, or its name if no other phase has it.
+            phase: Index of the phase, or its name if it is unique.
             **changes: New values of attributes of the phase, such as knots=30.
         """
         i, names = self._number(phase), [f.name for f in dataclasses.fields(Phase)]
@@ -173,20 +174,20 @@ class ContactSchedule:
     def _number(self, phase: int | str) -> int:
         names, count = [p.name for p in self.phases], len(self.phases)
         if isinstance(phase, str):
-            found = [i for i, name in enumerate(names) if name == phase]
-            if not found:
+            matches = [i for i, name in enumerate(names) if name == phase]
+            if not matches:
                 raise unknown_name("phase", phase, names)
-            if len(found) > 1:
+            if len(matches) > 1:
                 raise InvalidArgumentError(
-                    f"phase: expected a unique name, got {phase!r} of phases {found}; give a number"
+                    f"phase: expected a unique name, got {phase!r} of phases {matches}; pass an index"
                 )
-            return found[0]
+            return matches[0]
         if not is_integer(phase) or not -count <= phase < count:
-            raise InvalidArgumentError(f"phase: expected a name, or a number from 0 to {count - 1}, got {phase!r}")
+            raise InvalidArgumentError(f"phase: expected a name, or an index from 0 to {count - 1}, got {phase!r}")
         return int(phase) % count
 
     def __add__(self, other: ContactSchedule) -> ContactSchedule:
-        """Both schedules in a row; the second one has to start where the first one ends, see `after`."""
+        """Concatenates two schedules; the second must start where the first ends, see `after`."""
         if not isinstance(other, ContactSchedule):
             return NotImplemented
         self._check_follows(other)
@@ -195,23 +196,24 @@ class ContactSchedule:
     def _check_follows(self, other: ContactSchedule) -> None:
         if set(other.feet) != set(self.feet) or other.dt != self.dt:
             raise InvalidArgumentError(
-                f"+: expected the same feet and time step, got {', '.join(self.feet)} at {self.dt:g} s and "
+                f"+: expected the same feet and time step in both, got {', '.join(self.feet)} at {self.dt:g} s and "
                 f"{', '.join(other.feet)} at {other.dt:g} s"
             )
         for name, place in self.end.feet.items():
             distance = float(np.linalg.norm(np.subtract(other.start.feet[name].position, place.position)))
             if distance > _SAME_PLACE:
                 raise InvalidArgumentError(
-                    f"+: the second schedule starts with {name!r} {distance:.3g} m from where the first one ends; make "
-                    "it from first.end, or move it there: first + second.after(first)"
+                    f"+: expected {name!r} to start where the first schedule ends, got a distance of {distance:.3g} "
+                    "m; "
+                    "generate the second from first.end, or move it: first + second.after(first)"
                 )
 
     def after(self, other: ContactSchedule | Stance) -> ContactSchedule:
-        """The schedule moved as a whole, by a turn about the vertical and a translation, to the end of another one.
+        """Returns the schedule moved to the end of another one, by a turn about the vertical and a translation.
 
         Args:
-            other: The schedule to follow, or the stance to start from. Where the feet do not fit exactly, they start
-                from this stance and step to the moved footholds.
+            other: Schedule to follow, or stance to start from. Feet that do not fit exactly start from this stance and
+                step to the moved footholds.
         """
         stance = other.end if isinstance(other, ContactSchedule) else other
         if not isinstance(stance, Stance) or set(stance.feet) != set(self.feet):
@@ -225,7 +227,7 @@ class ContactSchedule:
         return ContactSchedule(start=start, phases=tuple(phases), dt=self.dt)
 
     def repeated(self, times: int) -> ContactSchedule:
-        """The schedule several times in a row, each from the end of the one before."""
+        """Returns the schedule several times in a row, each from the end of the previous one."""
         last, phases = self, [*self.phases]
         for _ in range(check_count("times", times, least=1, most=MOST_KNOTS // (self.T + 1)) - 1):
             last = self.after(last)
@@ -233,11 +235,11 @@ class ContactSchedule:
         return dataclasses.replace(self, phases=tuple(phases))
 
     def scaled(self, factor: float) -> ContactSchedule:
-        """The schedule with the duration of each phase multiplied by `factor` [-], rounded to at least one knot."""
+        """Returns the schedule with the duration of each phase times `factor` [-], rounded to at least one knot."""
         factor = check_positive("factor", factor)
-        if factor * (self.T + 1) > 2 * MOST_KNOTS:  # rounding to one knot at least aside
+        if factor * (self.T + 1) > 2 * MOST_KNOTS:  # twice, because phases are rounded up to one knot
             raise InvalidArgumentError(
-                f"factor: expected at most {MOST_KNOTS} knots, got {factor:g} times {self.T + 1}"
+                f"factor: expected a factor for at most {MOST_KNOTS} knots, got {factor:g} times {self.T + 1}"
             )
         phases = [dataclasses.replace(p, knots=max(1, round(p.knots * factor))) for p in self.phases]
         return dataclasses.replace(self, phases=tuple(phases))
@@ -245,10 +247,10 @@ class ContactSchedule:
     # Showing
 
     def plot(self, *, figure: Figure | SubFigure | None = None) -> Figure:
-        """Draws a Gantt chart: which foot stands, swings and touches down when.
+        """Plots a Gantt chart that shows when each foot stands, swings and touches down.
 
         Args:
-            figure: Figure or subfigure to draw into; by default a new one.
+            figure: Figure or subfigure for the plot; by default a new one.
         """
         return above("plotting.schedule.plot_schedule")(self, figure=figure)
 
@@ -266,7 +268,7 @@ class ContactSchedule:
 
 
 def _check_phase(phase: Phase, start: Stance) -> None:
-    """Raises if a phase names an unknown foot, leaves a foot without a role, or gives a point foot an orientation."""
+    """Raises an error if a phase has an unknown foot, omits a foot, or gives a point foot an orientation."""
     if not isinstance(phase, Phase):
         raise InvalidArgumentError(f"phases: expected Phase(name=..., knots=..., stance=...), got {phase!r}")
     here, roles = f"phase {phase.name!r}", [*phase.stance, *phase.swinging, *phase.free]
@@ -276,30 +278,30 @@ def _check_phase(phase: Phase, start: Stance) -> None:
     without = [foot for foot in start.feet if foot not in roles]
     if without:
         raise InvalidArgumentError(
-            f"{here}: {', '.join(without)} neither in stance nor swinging; list feet without a reference in free=(...)"
+            f"{here}: expected a role for {', '.join(without)}, got none; list it in stance, swings or free=(...)"
         )
     for swing in phase.swings:
         if swing.to.sole and not start.feet[swing.foot].sole:
             raise InvalidArgumentError(
                 f"{here}: swing of {swing.foot!r}: to: expected a point (3,) for a point foot, got a placement; "
-                "Stance.of(robot, feet, soles=True) makes feet with an orientation"
+                "for feet with an orientation use Stance.of(robot, feet, soles=True)"
             )
 
 
 def _check_flight(phase: Phase, dt: float) -> None:
-    """Raises InvalidArgumentError if gravity does not change the velocity of a flight as its references do."""
+    """Raises InvalidArgumentError if the velocities of a flight do not fit gravity and its duration."""
     assert phase.com_velocities is not None
     (_, _, up), (_, _, down) = phase.com_velocities
     time, fits = phase.knots * dt, (up - down) / GRAVITY
     if abs(time - fits) > _FLIGHT_TOLERANCE * fits:
         raise InvalidArgumentError(
             f"phase {phase.name!r}: knots: expected a flight of {fits:.3g} s for a vertical velocity from {up:.3g} to "
-            f"{down:.3g} m/s, got {phase.knots} knots of {dt:g} s = {time:.3g} s; make the jump with this dt"
+            f"{down:.3g} m/s, got {phase.knots} knots of {dt:g} s = {time:.3g} s; generate the jump with this dt"
         )
 
 
 def _moved(phase: Phase, motion: pin.SE3) -> Phase:
-    """A phase with its footholds and its centre of mass moved by a rigid motion."""
+    """Returns a phase with its footholds and centre of mass moved by a rigid motion."""
     swings = [dataclasses.replace(swing, to=swing.to.moved(motion)) for swing in phase.swings]
     com, start = (None if c is None else as_point("com", motion.act(np.array(c))) for c in (phase.com, phase.com_start))
     speeds = None

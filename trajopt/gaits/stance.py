@@ -1,4 +1,4 @@
-"""Stance: the places of all feet, from which a gait starts and at which it ends."""
+"""Stance: the footholds of all feet, at the start or the end of a gait."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from trajopt.types import Reals
 _logger = logging.getLogger(__name__)
 
 POSTURES = ("standing", "half_sitting")
-"""Names of reference configurations in which a robot stands; the first one that it has counts."""
+"""Names of standing reference configurations; the first one that a robot has is used."""
 
 _FLAT = np.cos(np.radians(15.0))  # cosine of the largest tilt of a sole that counts as flat [-]
 _SOLE = re.compile("sole", re.IGNORECASE)
@@ -33,12 +33,12 @@ class Stance:
     """Footholds of a robot, and its centre of mass.
 
     Attributes:
-        feet: Foothold of each foot by the name of its frame; a point (3,) [m] or a pinocchio.SE3 of a sole is converted
-            to one. The columns of a schedule have the same order; each gait says which order it expects.
+        feet: Foothold of each foot, by the name of its frame; a point (3,) [m], or a pinocchio.SE3 for a sole, is
+            converted. The columns of a schedule have the same order; each gait documents the order that it expects.
         com: Centre of mass in the world [m]; None if no phase has a reference for it.
 
     Raises:
-        InvalidArgumentError: There is no foot, or a foothold has a wrong shape.
+        InvalidArgumentError: There are no feet, or a foothold has a wrong shape.
     """
 
     feet: Mapping[str, Foothold]
@@ -47,8 +47,8 @@ class Stance:
     def __post_init__(self) -> None:
         if not isinstance(self.feet, Mapping) or not self.feet:
             raise InvalidArgumentError(
-                f"feet: expected the place of each foot by name, such as {{'LF_FOOT': (0.4, 0.2, 0.0)}}, got "
-                f"{self.feet!r}; Stance.of(robot, names) reads it from a robot"
+                f"feet: expected the foothold of each foot by name, such as {{'LF_FOOT': (0.4, 0.2, 0.0)}}, got "
+                f"{self.feet!r}; to read it from a robot, use Stance.of(robot, names)"
             )
         check_texts("feet", self.feet.keys())
         places = {name: Foothold.of(place, f"feet[{name!r}]") for name, place in self.feet.items()}
@@ -66,26 +66,26 @@ class Stance:
         soles: bool | None = None,
         heading: float | None = None,
     ) -> Self:
-        """The stance of a robot in a state.
+        """Computes the stance of a robot in a state.
 
         Args:
-            robot: A robot with a floating base.
+            robot: Robot with a floating base.
             feet: Names of the frames of its feet.
             x: State (nx,) or configuration (nq,); by default the configuration "standing" or "half_sitting".
-            soles: Whether the feet are soles, with an orientation, or points, the default, with a warning where names
-                of frames say that they are soles. A sole that is tilted by less than 15 degrees counts as flat on the
-                ground.
-            heading: Angle of flat soles about the vertical [rad]; by default the one in this state.
+            soles: True for soles, which have an orientation, False for points. The default is points, with a warning
+                if the names of frames contain "sole". A sole that is tilted by less than 15 degrees counts as flat on
+                the ground.
+            heading: Angle of flat soles about the vertical [rad]; by default that of the state.
 
         Raises:
             InvalidArgumentError: The robot has no floating base, a foot is named twice, or `x` has a wrong size.
-            UnknownNameError: There is no such frame; the message lists frames that look like feet.
+            UnknownNameError: The robot has no frame of this name; the message lists frames that look like feet.
         """
         heading = None if heading is None else check_finite("heading", heading)
         names = [feet] if isinstance(feet, str) else list(check_texts("feet", feet))
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise InvalidArgumentError(f"feet: foot {twice!r} is listed twice; name it once")
+            raise InvalidArgumentError(f"feet: foot {twice!r} is listed twice; remove one")
         model, q = check_legged(robot).model, configuration_of(robot, x)
         flat = soles is not None and check_flag("soles", soles)
         ids = [foot_frame(robot, name) for name in names]
@@ -95,8 +95,9 @@ class Stance:
         named = [name for name in names if _SOLE.search(name)]
         if soles is None and named:
             _logger.warning(
-                "feet: %r is called a sole, but becomes a point, which may turn and tip; write Stance.of(robot, feet, "
-                "soles=True), or soles=False for points",
+                "feet: the name %r says sole, but the foot becomes a point, which may turn and tip; pass soles=True "
+                "to "
+                "Stance.of, or soles=False to confirm points",
                 named[0],
             )
         places = {name: _place(data.oMf[i], flat, heading) for name, i in zip(names, ids)}
@@ -118,8 +119,8 @@ class Stance:
         return float(self.centre[2])
 
     def stepped(self, places: Mapping[str, Foothold], com: Vector3 | None = None) -> Stance:
-        """The stance with new footholds of some feet; a sole that gets a point keeps its orientation."""
-        check_mapping("places", places, "write {foot: foothold}")
+        """Returns the stance with new footholds of some feet; a sole that gets a point keeps its orientation."""
+        check_mapping("places", places, "pass {foot: foothold}")
         for name in places:
             check_known("places: foot", name, self.feet)
         places = {name: Foothold.of(place, f"places[{name!r}]") for name, place in places.items()}
@@ -130,7 +131,7 @@ class Stance:
         return Stance({**self.feet, **kept}, com)
 
     def motion_to(self, other: Stance) -> pin.SE3:
-        """Turn about the vertical and translation that move these feet closest to those of another stance."""
+        """Turn about the vertical and translation that best move these feet to those of another stance."""
         check_instance("other", other, Stance)
         for name in self.feet:
             check_known("other: foot", name, other.feet)
@@ -143,7 +144,7 @@ class Stance:
 
 
 def check_legged(robot: Any) -> Robot:
-    """Returns the robot after checking that it has a floating base.
+    """Returns the robot; raises InvalidArgumentError unless it has a floating base.
 
     Raises:
         InvalidArgumentError: `robot` is not a Robot, or has no floating base.
@@ -152,25 +153,27 @@ def check_legged(robot: Any) -> Robot:
         raise InvalidArgumentError(f"robot: expected a Robot, got {type(robot).__name__}; use load_robot(...)")
     if not robot.floating_base:
         raise InvalidArgumentError(
-            f"robot: expected one with a floating base, got {robot.name!r}, which is fixed to the world; load it with "
+            f"robot: expected a robot with a floating base, got {robot.name!r}, which is fixed to the world; load it "
+            "with "
             "load_robot(..., floating_base=True)"
         )
     return robot
 
 
 def configuration_of(robot: Robot, x: npt.ArrayLike | None, argument: str = "x") -> Reals:
-    """Configuration (nq,) of a state (nx,) or a configuration (nq,); of None, the one in which the robot stands.
+    """Configuration (nq,) of a state (nx,) or a configuration (nq,); for None the standing configuration.
 
     Raises:
-        InvalidArgumentError: `x` has a wrong size, or is None for a robot without a configuration of `POSTURES`.
+        InvalidArgumentError: `x` has a wrong size, or is None for a robot without a configuration in `POSTURES`.
     """
     if x is None:
         q = standing_configuration(robot)
         if q is None:
-            known = ", ".join(robot.configurations) or "none"
+            names = ", ".join(robot.configurations) or "none"
             raise InvalidArgumentError(
-                f"{argument}: {robot.name} has no configuration {' or '.join(POSTURES)} ({known}); give a state "
-                f"({robot.nq + robot.nv},) or a configuration ({robot.nq},)"
+                f"{argument}: expected a value, because {robot.name} has no configuration {' or '.join(POSTURES)} (it "
+                "has "
+                f"{names}); pass a state ({robot.nq + robot.nv},) or a configuration ({robot.nq},)"
             )
         return q
     array = as_numbers(argument, x)
@@ -185,16 +188,16 @@ def configuration_of(robot: Robot, x: npt.ArrayLike | None, argument: str = "x")
 
 
 def standing_configuration(robot: Robot) -> Reals | None:
-    """Reference configuration in which the robot stands (nq,); None if it has none of `POSTURES`."""
-    known = robot.configurations
-    return next((known[name] for name in POSTURES if name in known), None)
+    """Standing reference configuration of a robot (nq,); None if it has none of `POSTURES`."""
+    configurations = robot.configurations
+    return next((configurations[name] for name in POSTURES if name in configurations), None)
 
 
 def foot_frame(robot: Robot, name: str) -> int:
     """Index of a foot's frame.
 
     Raises:
-        UnknownNameError: There is no such frame; the message lists the frames that look like feet.
+        UnknownNameError: The robot has no frame of this name; the message lists the frames that look like feet.
     """
     if name in robot.frame_names:
         return robot.frame_id(name)

@@ -1,4 +1,4 @@
-"""Building blocks of gaits: support phases, steps of some feet while the others stand, cycles of steps."""
+"""Building blocks of gaits: support phases, steps of some feet, and cycles of steps."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ FIRST_STEPS = ("half", "full")
 
 
 class StepOptions(TypedDict, total=False):
-    """Keyword arguments that all gaits made of steps take; `cyclic_gait` has their defaults.
+    """Keyword arguments of all gaits that consist of steps; `cyclic_gait` has their defaults.
 
     Attributes:
-        dt: Time step, 1e-2 by default unless the gait says otherwise [s].
-        step_knots: Number of knots of a swing, 25 by default likewise [-].
+        dt: Time step [s]; 1e-2 unless the gait has another default.
+        step_knots: Number of knots of a swing [-]; 25 unless the gait has another default.
         cycles: Number of cycles, >= 1, 1 by default [-].
         heading: Direction of the steps, an angle about the vertical from the world's x axis, 0 by default [rad].
         final_knots: Number of knots with all feet on the ground at the end, 1 by default [-].
@@ -61,10 +61,11 @@ class StepShape:
 
 
 def check_stance(stance: Any, count: int, order: str) -> Stance:
-    """Returns the stance after checking that it has `count` feet, in the order of the text `order`, and a com.
+    """Returns the stance; raises an error unless it has `count` feet and a centre of mass.
 
     Raises:
-        InvalidArgumentError: `stance` is no Stance, has another number of feet, or no centre of mass.
+        InvalidArgumentError: `stance` is not a Stance, has another number of feet, or no centre of mass. The message
+            shows `order`.
     """
     if not isinstance(stance, Stance):
         raise InvalidArgumentError(f"stance: expected Stance.of(robot, feet) or schedule.end, got {stance!r}")
@@ -74,20 +75,20 @@ def check_stance(stance: Any, count: int, order: str) -> Stance:
         )
     if stance.com is None:
         raise InvalidArgumentError(
-            "stance: expected one with a com, got none; Stance.of(robot, feet) reads it from a robot"
+            "stance: expected a stance with a com, got one without; compute it with Stance.of(robot, feet)"
         )
     return stance
 
 
 def above_the_feet(stance: Stance) -> Stance:
-    """The stance with its centre of mass moved above the mean of its feet, as in Crocoddyl's gaits."""
+    """Returns the stance with its centre of mass moved above the mean of its feet, as in Crocoddyl's gaits."""
     assert stance.com is not None
     x, y, _ = stance.centre
     return Stance(stance.feet, (float(x), float(y), stance.com[2]))
 
 
 def support_phases(argument: str, stance: Stance, knots: int) -> tuple[Phase, ...]:
-    """A phase with all feet on the ground for some knots, or no phase for 0 knots; errors name `argument`."""
+    """A phase of `knots` knots with all feet on the ground, or no phase for 0 knots; errors name `argument`."""
     count = check_count(argument, knots, most=MOST_KNOTS)
     return (Phase(name="support", knots=count, stance=stance.names),) if count else ()
 
@@ -127,16 +128,16 @@ def cyclic_gait(
     profile: str = "smooth",
     impulse: bool = True,
 ) -> ContactSchedule:
-    """Groups of feet step ahead in turn.
+    """Generates a gait in which groups of feet step in turn.
 
     Args:
         stance: Initial stance.
-        strides: The strides of one cycle. Each begins with a support of all feet, then its groups of feet step one
-            after the other; the feet of a group step together.
-        step_length: Length of a step, may be negative [m].
+        strides: Strides of one cycle. Each begins with a support of all feet; then its groups of feet step one after
+            the other. The feet of a group step together.
+        step_length: Length of a step; negative for backward steps [m].
         step_height: Height of a swing, >= 0 [m].
         support_knots: Number of knots of a support [-].
-        first_step: "half": steps of the first stride are half as long, to start from standing still; or "full".
+        first_step: "half" if steps of the first stride are half as long, to start at rest; or "full".
         dt: Time step [s].
         step_knots: Number of knots of a swing [-].
         cycles: Number of cycles, >= 1 [-].
@@ -162,13 +163,13 @@ def cyclic_gait(
 
 
 def warn_if_far(stance: Stance, step_length: float) -> None:
-    """Warns of steps that no leg can make: longer than twice the height of the centre of mass above the feet."""
+    """Warns of impossible steps: longer than twice the height of the centre of mass above the feet."""
     assert stance.com is not None
     height = stance.com[2] - stance.height
     if height > 0 and step_length > 2 * height:
         _logger.warning(
-            "step_length: %g m is more than twice the height of the centre of mass above the feet, %.3g m; lengths are "
-            "in metres",
+            "step_length: %g m is more than twice the height of the centre of mass above the feet, %.3g m; is it in "
+            "metres?",
             step_length,
             height,
         )

@@ -12,7 +12,7 @@ STANDS, HANGS = "█", "·"
 
 
 def table(schedule: ContactSchedule) -> str:
-    """One line per phase: knots, times, state of each foot, reference of the centre of mass."""
+    """One line for each phase: knots, times, state of each foot, reference of the centre of mass."""
     head = ["phase", "knots", "time [s]", *schedule.feet, "com [m]"]
     rows, first = [head], 0
     for phase in schedule.phases:

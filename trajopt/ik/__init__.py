@@ -1,4 +1,4 @@
-"""Inverse kinematics: configurations that meet tasks, `ik.solve(robot, tasks)`, and motions along a path."""
+"""Inverse kinematics: configurations that satisfy tasks, `ik.solve(robot, tasks)`, and motions along a path."""
 
 from trajopt.ik.five_bar import FiveBar
 from trajopt.ik.path import Departure, IKPath, IKPathStatus

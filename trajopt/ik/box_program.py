@@ -1,10 +1,10 @@
-"""A least-squares program in a box, as an iteration of a kernel: the active-set method.
+"""Active-set method for a least-squares program with bounds, as an iteration of a kernel.
 
     minimise  ½ Σ ωᵢ (rᵢ - clip(rᵢ, lᵢ, uᵢ))² + ½ dᵀ A d + b · d,  r = c + J d,  least <= d <= most
 
-A pass solves for the coordinates that are not held at a bound, and goes there, or to the first bound in the way, which
-is held from then on, or to where the value no longer falls because further rows are passed. At the least value for what
-is held, the coordinate that presses most away from its bound is let go.
+An iteration solves for the coordinates that are not fixed at a bound. It moves to this solution, or to the first bound
+on the way, which is then fixed, or to the point where the value stops falling because further rows are violated. At
+the minimum for the fixed coordinates, it releases the one whose multiplier is most wrong.
 
 Source: Nocedal and Wright, Numerical Optimization (2006), algorithm 16.3.
 """
@@ -17,17 +17,17 @@ from casadi import SX
 
 from trajopt.kernels import Array, Program
 
-PASSES = 100  # one or two are the rule; with many limits, one for each
-HALVINGS = 12  # of a step that passes rows
-FLAT = 1e-9  # slope at the end of a step, in parts of that at its start, that counts as none
+PASSES = 100  # usually one or two suffice; with many active limits one for each
+HALVINGS = 12  # of a step that crosses bounds of rows
+FLAT = 1e-9  # slope at the end of a step, relative to that at its start, that counts as zero
 
 
 def add_box_program(program: Program, d: Array, given: list[Array]) -> Array:
-    """Adds steps that solve the program; gives its solution (nv, 1).
+    """Adds steps that solve the program; returns its solution (nv, 1).
 
     Args:
-        program: What they are added to.
-        d: Where to start, in the box; (nv, 1).
+        program: Program that gets the steps.
+        d: Initial point within the bounds (nv, 1).
         given: c, J, l, u, ω, A, b, least, most.
     """
     nv = d.shape[0]
@@ -39,12 +39,12 @@ def add_box_program(program: Program, d: Array, given: list[Array]) -> Array:
 
 
 def _pass(nv: int, nc: int) -> Program:
-    """One pass: (d, held, given) to (d, held, left)."""
+    """One iteration: (d, held, given) -> (d, held, left)."""
     d, held, p = SX.sym("d", nv), SX.sym("held", nv), SX.sym("step", nv)
     c, lower, upper, weights = (SX.sym(name, nc) for name in ("c", "lower", "upper", "weights"))
     J, A, b = SX.sym("J", nc, nv), SX.sym("A", nv, nv), SX.sym("b", nv)
     least, most = SX.sym("least", nv), SX.sym("most", nv)
-    given = [c, J, lower, upper, weights, A, b, least, most]
+    constants = [c, J, lower, upper, weights, A, b, least, most]
 
     def beyond(rows: SX) -> SX:
         return rows - ca.fmin(ca.fmax(rows, lower), upper)
@@ -62,8 +62,8 @@ def _pass(nv: int, nc: int) -> Program:
         for j in range(nv):
             matrix[i, j] = ca.if_else(free[i] * free[j], matrix[i, j], float(i == j))
     program = Program("pass")
-    arrays = [program.input(*each.shape) for each in (d, held, *given)]
-    a, right = program.call(ca.Function("system", [d, held, *given], [matrix, -free * gradient(d)]), *arrays)
+    arrays = [program.input(*each.shape) for each in (d, held, *constants)]
+    a, right = program.call(ca.Function("system", [d, held, *constants], [matrix, -free * gradient(d)]), *arrays)
     newton = program.solve(program.factor(a), right)
 
     room = ca.if_else(p > 0, most - d, d - least)
@@ -87,12 +87,12 @@ def _pass(nv: int, nc: int) -> Program:
     moved = ca.if_else(stops, ca.if_else(p > 0, most, least), moved)
     settled = ca.logic_and(length >= 1.0, ca.sum1(ca.fabs(active(c + J @ moved) - active(rows))) == 0 if nc else 1)
     g = gradient(moved)
-    away = held * ca.if_else(least < most, ca.if_else(moved <= least, -g, g), 0.0)  # what pulls off a bound
+    away = held * ca.if_else(least < most, ca.if_else(moved <= least, -g, g), 0.0)  # multiplier of the bound
     pull = ca.mmax(away)
     lets_go = ca.logic_and(settled, pull > 0)
     released = ca.if_else(ca.logic_and(lets_go, away >= pull), 0.0, held)
     held_next = ca.if_else(stops, 1.0, released)
     left = ca.if_else(ca.logic_and(settled, ca.logic_not(lets_go)), 0.0, 1.0)
-    move = ca.Function("move", [d, held, *given, p], ca.cse([moved, held_next, left]))
+    move = ca.Function("move", [d, held, *constants, p], ca.cse([moved, held_next, left]))
     program.output(*program.call(move, *arrays, newton))
     return program

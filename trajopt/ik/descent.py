@@ -1,10 +1,10 @@
-"""Levenberg-Marquardt within exact limits, as the body of an iteration: one configuration a lane.
+"""Levenberg-Marquardt with exact limits, as the body of an iteration; each lane has one configuration.
 
-The merit of a configuration is Φ = σ f + ½ ρ |w|², with w = s - clip(s, lower, upper) of s = c + y / ρ: the augmented
-Lagrangian of costs f and constraints c. With σ = 0 it is half the squared violation: y = 0, ρ = 1. A pass solves
-(H + λ I) d = -g on the coordinates that are not pressed against a limit, moves to q ⊕ clip(d), and takes the step
-if Φ falls; otherwise λ grows. Where nothing more can be gained, y becomes ρ w. Tasks are evaluated once a pass: g and H
-travel with the configuration.
+The merit of a configuration is Φ = σ f + ½ ρ |w|², with w = s - clip(s, lower, upper) and s = c + y / ρ: the augmented
+Lagrangian of costs f and constraints c. With σ = 0, y = 0 and ρ = 1 it is half the squared violation. An iteration
+solves (H + λ I) d = -g for the coordinates that are not at an active limit, moves to q ⊕ clip(d), and accepts the step
+if Φ falls; otherwise λ grows. When no step lowers Φ any more, y becomes ρ w. Tasks are evaluated once in each
+iteration, because g and H are stored with the configuration.
 
 Source: Nocedal and Wright, Numerical Optimization (2006): algorithm 17.4; Bertsekas, Projected Newton methods (1982).
 """
@@ -24,17 +24,17 @@ from trajopt.states.spaces import VectorSpace
 
 MEMORY = ("q", "y", "scalars", "g", "H")
 SCALARS = ("damping", "merit", "penalty", "phase", "violation", "cost", "ended")
-"""Memory of a lane beside q, y, g and H: λ, Φ, ρ, what its next pass is, the largest violation, f, and
-whether it has ended: from then on it stays as it is."""
+"""Memory of a lane besides q, y, g and H: λ, Φ, ρ, the phase of its next iteration, the largest violation, f, and
+whether it has ended; then it does not change any more."""
 START, DESCEND, MULTIPLIERS = 0.0, 1.0, 2.0
-"""Phases. START: a pass without a step, where ρ is chosen. MULTIPLIERS: one where y is."""
+"""Phases. START: an iteration without a step, which chooses ρ. MULTIPLIERS: one that updates y."""
 SETTINGS = ("tolerance", "stall", "sigma")
-"""Run-time settings: largest violation at the end; the part of Φ below which no step is worth it; σ."""
+"""Run-time settings: largest violation at the end; fraction of Φ that a step must gain; σ."""
 
 FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-2, 1e-12, 1e12
-SHRINK, GROW = 0.1, 6.0  # measured on four arms: 0.1 and 6 need fewest passes of 0.05 to 0.3 and 2 to 10
+SHRINK, GROW = 0.1, 6.0  # measured on four arms: fewest iterations among 0.05 to 0.3 and 2 to 10
 FIRST_PENALTY, PENALTY_GROWTH, LARGEST_PENALTY = 100.0, 10.0, 1e10
-"""ρ at first in traces of the costs' Hessian per trace of CᵀC; its growth where violations fall too slowly."""
+"""Initial ρ, in traces of the costs' Hessian per trace of CᵀC; its growth if violations fall too slowly."""
 RANK_DAMPING = 1e-3
 
 
@@ -45,8 +45,8 @@ class DescentBuilder:
         model: The tasks.
 
     Attributes:
-        memory: Symbols of what a lane remembers, in the order of `MEMORY`.
-        given: Symbols of what it is given: parameters, limits (nv,) each, settings.
+        memory: Symbols of a lane's memory, in the order of `MEMORY`.
+        given: Symbols of a lane's inputs: parameters, limits (nv,) each, settings.
     """
 
     def __init__(self, model: TaskModel) -> None:
@@ -64,17 +64,17 @@ class DescentBuilder:
         self.now = dict(zip(SCALARS, ca.vertsplit(self.s)))
 
     def descent(self, limit: int) -> Program:
-        """At most `limit` passes: (memory, given) to (memory, left)."""
-        program, memory, given = self._begun("inverse_kinematics")
-        left = program.iterate(self._pass(), memory, given, limit=limit)
+        """At most `limit` iterations: (memory, given) -> (memory, left)."""
+        program, memory, constants = self._begun("inverse_kinematics")
+        left = program.iterate(self._pass(), memory, constants, limit=limit)
         program.output(*memory, left)
         return program
 
     def start(self) -> Program:
-        """The first pass, without a step, and the length of the step after it: (memory, given) to (memory, |J⁺Δ|²)."""
-        program, memory, given = self._begun("starts_of_inverse_kinematics")
-        program.iterate(self._pass(), memory, given, limit=1)
-        step = self._solved(program, [*memory, *given], SX(RANK_DAMPING))
+        """First iteration, without a step, and the next step's length: (memory, given) -> (memory, |J⁺Δ|²)."""
+        program, memory, constants = self._begun("starts_of_inverse_kinematics")
+        program.iterate(self._pass(), memory, constants, limit=1)
+        step = self._solved(program, [*memory, *constants], SX(RANK_DAMPING))
         d = SX.sym("d", self.g.numel())
         (length,) = program.call(ca.Function("length", [d], [ca.sumsqr(d)]), step)
         program.output(*memory, length)
@@ -88,7 +88,7 @@ class DescentBuilder:
         return program, list(copied), inputs[count:]
 
     def _pass(self) -> Program:
-        """One pass."""
+        """One iteration."""
         program = Program("pass")
         arrays = [program.input(*each.shape) for each in (*self.memory, *self.given)]
         step = self._solved(program, arrays, self.now["damping"])
@@ -99,7 +99,7 @@ class DescentBuilder:
         return program
 
     def _solved(self, program: Program, arrays: list[Array], damping: SX) -> Array:
-        """Adds the step (n,); pressed coordinates have a row of the identity, and no motion."""
+        """Adds the step (n,); coordinates at an active limit have a row of the identity, and do not move."""
         down, up = self._room
         free = ca.if_else(ca.logic_or(ca.logic_and(down >= 0, self.g > 0), ca.logic_and(up <= 0, self.g < 0)), 0.0, 1.0)
         matrix = SX.zeros(self.H.shape)
@@ -113,7 +113,7 @@ class DescentBuilder:
 
     @functools.cached_property
     def _room(self) -> tuple[SX, SX]:
-        """Room of each moving coordinate down and up; without end where there are no limits."""
+        """Distance of each moving coordinate to its lower and upper limit; infinite without limits."""
         nv = self.model.state.nv
         down, up = SX(-np.inf * np.ones(nv)), SX(np.inf * np.ones(nv))
         for joint in self.joints:
@@ -123,7 +123,7 @@ class DescentBuilder:
         return down[self.moving], up[self.moving]
 
     def _moved(self, d: SX) -> list[SX]:
-        """Memory after a pass with the step d (n,), and what is left to do."""
+        """Memory after an iteration with the step d (n,), and whether work is left."""
         now, (tolerance, stall, sigma) = self.now, ca.vertsplit(self.settings)
         descends, goes_on = now["phase"] == DESCEND, ca.logic_not(now["ended"])
         down, up = self._room
@@ -144,8 +144,10 @@ class DescentBuilder:
 
         violation = chosen(violation, now["violation"])
         feasible = violation <= tolerance
-        alone = ca.fmin(ca.fmax(-self.g / (ca.diag(self.H) + now["damping"]), down), up)  # each coordinate for itself
-        hope = ca.fmax(promised, -ca.dot(self.g, alone))  # a clipped step may promise nothing where there is a slope
+        alone = ca.fmin(
+            ca.fmax(-self.g / (ca.diag(self.H) + now["damping"]), down), up
+        )  # step of each coordinate alone
+        hope = ca.fmax(promised, -ca.dot(self.g, alone))  # a clipped step may predict no gain although there is a slope
         settled = ca.logic_and(descends, hope <= stall * ca.fabs(now["merit"]) + 1e-26)
         updates = ca.logic_and(ca.logic_and(settled, sigma > 0), ca.logic_not(feasible))
         done = ca.if_else(sigma > 0, ca.logic_and(settled, feasible), ca.logic_or(settled, feasible))
@@ -165,14 +167,14 @@ class DescentBuilder:
         return [*memory, ca.if_else(done, 0.0, 1.0)]
 
     def _moved_joint(self, joint: JointSpace, step: SX) -> SX:
-        """Coordinates of a joint after a step (nv,), within limits to the last bit."""
+        """Coordinates of a joint after a step (nv,), exactly within limits."""
         q = joint.space.integrate(self.q[joint.q], step[joint.v])
         if isinstance(joint.space, VectorSpace):
             return SX(ca.fmin(ca.fmax(q, self.low[joint.v]), self.high[joint.v]))
         return SX(q)
 
     def _evaluated(self, q: SX) -> list[SX]:
-        """Φ, its gradient and Hessian, the largest violation, f, y and ρ, at a configuration."""
+        """Φ, its gradient and Hessian, the largest violation, f, y and ρ at a configuration."""
         t, now, sigma = self.tasks, self.now, self.settings[2]
 
         def beyond(rows: SX) -> SX:

@@ -1,4 +1,4 @@
-"""Rows of configurations that descend side by side, in blocks of lanes; rows that have ended make room for others."""
+"""Configurations that descend in parallel, in blocks of lanes; new rows take the lanes of rows that have ended."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from trajopt.types import Reals
 Ints = npt.NDArray[np.int64]
 
 PASSES = 4
-"""Passes of a call: afterwards rows that have ended make room. Two cost more calls, eight more idle lanes."""
+"""Iterations of a call, after which rows that have ended free their lanes; 2 cost more calls, 8 more idle lanes."""
 FEW = 32
-"""Rows up to which a call is kept, and makes room for nobody."""
+"""Number of rows up to which one call serves all of them."""
 
 
 class Kernels:
-    """The compiled programs of a task model.
+    """Compiled programs of a task model.
 
     Args:
         model: The tasks.
 
     Attributes:
-        start: First pass and length of the step after it.
-        descent: `PASSES` passes.
+        start: First iteration, and length of the step after it.
+        descent: `PASSES` iterations.
     """
 
     def __init__(self, model: TaskModel) -> None:
@@ -43,21 +43,21 @@ def _programs(model: TaskModel) -> tuple[Program, Program]:
 
 
 class Lanes:
-    """Memory of n configurations, and calls that move them.
+    """Memory of n configurations, and the calls that move them.
 
     Args:
-        kernels: What moves them.
+        kernels: Compiled programs.
         n: Number of configurations.
-        low: Limits of q ⊖ neutral (nv,), -inf where there are none.
-        high: Limits likewise.
+        low: Lower limits of q ⊖ neutral (nv,); -inf for no limit.
+        high: Upper limits of q ⊖ neutral (nv,); inf for no limit.
 
     Attributes:
         q: Configurations (n, nq).
-        scalars: What a lane remembers by `SCALARS`, (n, 7).
-        lengths: Squared lengths of the first step, after `start`, (n, 1).
-        left: 0 where nothing is left to do, (n, 1).
-        p: Parameters of each, (n, np).
-        settings: By `SETTINGS`, (3,).
+        scalars: Memory of each lane, in the order of `SCALARS` (n, 7).
+        lengths: Squared lengths of the first step, after `start` (n, 1).
+        left: 0 for rows that have ended (n, 1).
+        p: Parameters of each row (n, np).
+        settings: Settings, in the order of `SETTINGS` (3,).
     """
 
     def __init__(self, kernels: Kernels, n: int, low: Reals, high: Reals) -> None:
@@ -71,7 +71,7 @@ class Lanes:
         self._calls: dict[str, KernelCall] = {}
 
     def begin(self) -> None:
-        """Forgets all but q: the next pass is a first one."""
+        """Resets all memory except q; the next iteration is a first one."""
         for name in MEMORY[1:]:
             self._memory[name][:] = 0.0
         self.scalars[:, SCALARS.index("damping")] = FIRST_DAMPING
@@ -80,25 +80,25 @@ class Lanes:
         self.left[:] = 1.0
 
     def start(self) -> None:
-        """Evaluates all rows."""
+        """Evaluates all rows, as the first iteration."""
         self._run("start", self._kernels.start, self.lengths, np.arange(self.n))
 
     def take(self, other: Lanes, chosen: Ints) -> None:
-        """Goes on with rows of others."""
+        """Copies the memory of chosen rows from other lanes."""
         for name, array in self._memory.items():
             np.take(other._memory[name], chosen, axis=0, out=array)
         np.take(other.p, chosen, axis=0, out=self.p)
         self.left[:] = 1.0
 
     def descend(self, active: npt.NDArray[np.bool_]) -> int:
-        """Up to `PASSES` passes of rows that are active (n,); gives how many passes those are."""
+        """Runs up to `PASSES` iterations of the active rows (n,); returns how many."""
         chosen = np.flatnonzero(active) if self.n > FEW else np.arange(self.n)
         self["ended"][~active] = 1.0
         self._run("descent", self._kernels.descent, self.left, chosen)
         return PASSES
 
     def __getitem__(self, name: str) -> Reals:
-        """Memory of all rows by a name of `SCALARS`, (n,)."""
+        """Memory of all rows, by a name in `SCALARS` (n,)."""
         return self.scalars[:, SCALARS.index(name)]
 
     def _run(self, name: str, which: Kernel, last: Reals, chosen: Ints) -> None:
@@ -107,8 +107,8 @@ class Lanes:
             return
         filled = np.concatenate([chosen, np.full(-len(chosen) % lane_count(), chosen[-1])]).reshape(-1, lane_count())
         memory = [rows(each) for each in self._memory.values()]
-        given = [rows(self.p), *(Rows(each, 0) for each in (*self._limits, self.settings))]
-        call = KernelCall([which], np.zeros(len(filled)), filled, [*memory, *given, *memory, rows(last)])
+        constants = [rows(self.p), *(Rows(each, 0) for each in (*self._limits, self.settings))]
+        call = KernelCall([which], np.zeros(len(filled)), filled, [*memory, *constants, *memory, rows(last)])
         if len(chosen) == self.n:
             self._calls[name] = call
         call()

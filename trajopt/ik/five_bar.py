@@ -1,4 +1,4 @@
-"""Five-bar linkage: two arms with two links that hold one tip, in closed form and as a robot for solvers."""
+"""Five-bar linkage: two arms of two links with one common tip, in closed form and as a robot for solvers."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
 _LEFT, _RIGHT = "left", "right"
-_AXES = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # of joints: x, z and -y of the world
-_COINCIDE = 1e-12  # part of a rod's length that is none
+_AXES = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # joint axes: x, z and -y of the world
+_COINCIDE = 1e-12  # distance of coinciding elbows, relative to the length of a rod
 
 
 class FiveBar(Immutable):
-    """Two cranks of length l1 on a base of length l0, whose rods of length l2 meet in one tip: a closed chain.
+    """Five-bar linkage: two cranks of length l1 on a base of length l0, whose rods of length l2 share one tip.
 
     With elbows e and u = e_right - e_left, the tip is ½ (e_left + e_right) + √(l2² - ¼ |u|²) n, where n is u / |u|
-    turned by 90° from x towards z. It moves in the world's x-z plane; the middle of the base is the origin.
+    turned by 90° from x towards z. The linkage moves in the world's x-z plane; the middle of the base is the origin.
 
-    Configurations are (left crank, left rod, right crank, right rod): cranks turn from x towards z, within ±π of
-    upright, rods relative to their cranks, within ±π of stretched. `robot` has these four joints and is open at the
-    tip, with frames "left_tip" and "right_tip". What closes it is `closure(state)`, a residual that constraints hold at
-    zero, or, in forward dynamics, `ContactModelLoop(state, "left_tip", "right_tip", dimension=3)` with `damping=1e-9`,
-    as no force acts along y.
+    Configurations are (left crank, left rod, right crank, right rod) [rad]. Cranks turn from x towards z, within ±π of
+    upright. Rods turn relative to their cranks, within ±π of stretched.
+
+    `robot` has these four joints. It is an open chain with the frames "left_tip" and "right_tip". To close it,
+    constrain the residual `closure(state)` to zero. In forward dynamics use `ContactModelLoop(state, "left_tip",
+    "right_tip", dimension=3)` with `damping=1e-9`, because no force acts along y.
 
     Args:
         base: Length l0, > 0 [m].
         crank: Length l1, > 0 [m].
         rod: Length l2, > 0 [m].
-        masses: Of a crank and of a rod, thin and uniform, > 0 [kg].
+        masses: Masses of a crank and of a rod, thin and uniform, > 0 [kg].
 
     Attributes:
         robot: The open chain, a Robot.
@@ -53,7 +54,7 @@ class FiveBar(Immutable):
         self.base = check_positive("base", base, unit="m")
         self.crank = check_positive("crank", crank, unit="m")
         self.rod = check_positive("rod", rod, unit="m")
-        pair = check_array("masses", masses, (2,), cure="of a crank and of a rod [kg]")
+        pair = check_array("masses", masses, (2,), cure="pass those of a crank and of a rod [kg]")
         self.masses = tuple(check_positive(f"masses[{i}]", mass, unit="kg") for i, mass in enumerate(pair))
         self.robot = Robot(self._open_chain())
 
@@ -61,7 +62,7 @@ class FiveBar(Immutable):
         return f"FiveBar(base={self.base:g}, crank={self.crank:g}, rod={self.rod:g}, masses={self.masses})"
 
     def closure(self, state: StateAbstract) -> ResidualModelRelativeTranslation:
-        """Residual of the position of the right tip seen from the left one, (3,): zero where the chain is closed [m].
+        """Residual (3,) of the right tip's position in the left tip's frame [m]; it is zero for a closed chain.
 
         Args:
             state: StateMultibody(robot).
@@ -69,24 +70,24 @@ class FiveBar(Immutable):
         return ResidualModelRelativeTranslation(state, "right_tip", "left_tip")
 
     def tip(self, cranks: npt.ArrayLike) -> Reals:
-        """Tip (x, z) of the closed chain, (2,), or (n, 2) [m].
+        """Tip (x, z) of the closed chain (2,), or tips (n, 2) [m].
 
         Args:
-            cranks: Angles of the left and the right crank, (2,) or (n, 2) [rad].
+            cranks: Angles of the left and the right crank (2,) or (n, 2) [rad].
 
         Raises:
-            InvalidArgumentError: Rods do not meet, or elbows coincide, where every direction of the rods will do.
+            InvalidArgumentError: The rods do not meet, or the elbows coincide, so that the tip is not unique.
         """
         return self._tip(*self._elbows(cranks))
 
     def configuration(self, cranks: npt.ArrayLike) -> Reals:
-        """Configuration of the closed chain with the same tip, (4,), or (n, 4) [rad].
+        """Configuration of the closed chain with the same tip (4,) or (n, 4) [rad].
 
         Args:
-            cranks: As of `tip`.
+            cranks: As in `tip`.
 
         Raises:
-            InvalidArgumentError: As of `tip`.
+            InvalidArgumentError: As in `tip`.
         """
         angles, elbows = self._elbows(cranks)
         rods = self._tip(angles, elbows)[..., None, :] - elbows
@@ -95,7 +96,7 @@ class FiveBar(Immutable):
         return np.stack([angles, turned], axis=-1).reshape(*angles.shape[:-1], 4)
 
     def configurations(self, target: npt.ArrayLike) -> Reals:
-        """All four configurations whose tip is at a point, (4, 4); the first one has both elbows outside [rad].
+        """All four configurations whose tip is at a point (4, 4) [rad]; in the first one both elbows are outside.
 
         Args:
             target: Point (x, z) [m].
@@ -103,24 +104,27 @@ class FiveBar(Immutable):
         Raises:
             InvalidArgumentError: The target is out of reach of an arm.
         """
-        point = check_array("target", target, (2,), cure="a point (x, z) [m]")
-        found = {}
+        point = check_array("target", target, (2,), cure="pass a point (x, z) [m]")
+        arms = {}
         for name, side in ((_LEFT, -0.5), (_RIGHT, 0.5)):
-            found[name], away = planar_2r(point - [side * self.base, 0.0], first=self.crank, second=self.rod)
+            arms[name], away = planar_2r(point - [side * self.base, 0.0], first=self.crank, second=self.rod)
             if away > 1e-9 * (self.crank + self.rod):
                 raise InvalidArgumentError(
-                    f"target: expected a point in reach of both arms, got {point}, {away:.6g} m beyond that of the "
+                    f"target: expected a point in reach of both arms, got {point}, which is {away:.6g} m out of reach "
+                    "of the "
                     f"{name} one; ik.solve finds the nearest closed configuration"
                 )
-            found[name][:, 0] = 1.5 * np.pi - np.mod(1.5 * np.pi - found[name][:, 0], 2.0 * np.pi)  # within limits
-        left, right = found[_LEFT][::-1], found[_RIGHT]
+            arms[name][:, 0] = 1.5 * np.pi - np.mod(1.5 * np.pi - arms[name][:, 0], 2.0 * np.pi)  # within limits
+        left, right = arms[_LEFT][::-1], arms[_RIGHT]
         return np.array([np.concatenate([a, b]) for a in left for b in right])
 
     def _elbows(self, cranks: npt.ArrayLike) -> tuple[Reals, Reals]:
-        """Angles (..., 2) and elbows (..., 2, 2), left first; checked."""
-        given = as_numbers("cranks", cranks)
-        shape = (len(given), 2) if given.ndim == 2 else (2,)
-        angles = check_array("cranks", given, shape, cure="angles of the left and the right crank, or a row each [rad]")
+        """Checked angles (..., 2) and elbows (..., 2, 2), left first."""
+        numbers = as_numbers("cranks", cranks)
+        shape = (len(numbers), 2) if numbers.ndim == 2 else (2,)
+        angles = check_array(
+            "cranks", numbers, shape, cure="angles of the left and the right crank, or a row each [rad]"
+        )
         sides = np.array([-0.5, 0.5]) * self.base
         elbows = np.stack([sides + self.crank * np.cos(angles), self.crank * np.sin(angles)], axis=-1)
         apart = np.linalg.norm(elbows[..., 1, :] - elbows[..., 0, :], axis=-1)
@@ -128,8 +132,8 @@ class FiveBar(Immutable):
         if len(wrong):
             where, distance = "".join(f"[{i}]" for i in wrong[0]), apart[tuple(wrong[0])]
             raise InvalidArgumentError(
-                f"cranks{where}: expected elbows that are apart, by {2 * self.rod:g} m at most, so that rods meet in "
-                f"one tip, got {distance:.6g} m; turn the cranks"
+                f"cranks{where}: expected distinct elbows at most {2 * self.rod:g} m apart, so that the rods meet, "
+                f"got a distance of {distance:.6g} m; turn the cranks"
             )
         return angles, elbows
 

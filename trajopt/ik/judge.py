@@ -1,4 +1,4 @@
-"""Judges a motion along a path: residuals of tasks, and where and why it left the path."""
+"""Evaluates a motion along a path: residuals of tasks, and where and why the motion left the path."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from trajopt.solution import Solution
 from trajopt.types import Reals
 
 AT_LIMIT = 1e-6
-"""Closeness to a limit, in parts of it, at which it counts as reached [-]."""
+"""Relative distance to a limit at which it counts as reached [-]."""
 NEAREST = 0.02
-"""Largest slope of the distance at the nearest configuration, in parts of |J| [-]."""
+"""Largest slope of the distance at the nearest configuration, relative to |J| [-]."""
 
 Truth = npt.NDArray[np.bool_]
 
 
 def judged(following: Following, p: Reals, qs: Reals, vs: Reals, solution: Solution | None = None) -> IKPath:
-    """The result for a motion.
+    """Builds the result for a motion.
 
     Args:
         following: Tasks and limits.
         p: Parameters at each time (T + 1, np).
         qs: Configurations (T + 1, nq).
         vs: Velocities (T + 1, nv).
-        solution: Solution that it is of, if any.
+        solution: Solution of the optimal-control problem, if there is one.
     """
     model = following.model
     off, slopes, residuals = _evaluated(following, p, qs)
@@ -60,13 +60,13 @@ def judged(following: Following, p: Reals, qs: Reals, vs: Reals, solution: Solut
 
 
 def _evaluated(following: Following, p: Reals, qs: Reals) -> tuple[Reals, Reals, dict[str, TaskResidual]]:
-    """Violations (T + 1, nc), slopes of the distance in parts of |J| (T + 1,), and residuals by task."""
+    """Violations (T + 1, nc), slopes of the distance relative to |J| (T + 1,), and residuals by task."""
     model, t = following.model, following.model.expressions()
     off = t.rows - ca.fmin(ca.fmax(t.rows, t.lower), t.upper)
     places, bounds = model.places, following.bounds
     slope = t.jacobian.T @ off
     for j in range(model.state.nv):
-        if places[j] >= 0:  # no slope along what a limit of position holds
+        if places[j] >= 0:  # a position at its limit has no slope
             at = t.q[int(places[j])]
             down = ca.logic_and(at <= bounds[0, j] + AT_LIMIT, slope[j] > 0)
             up = ca.logic_and(at >= bounds[1, j] - AT_LIMIT, slope[j] < 0)
@@ -79,20 +79,20 @@ def _evaluated(following: Following, p: Reals, qs: Reals) -> tuple[Reals, Reals,
 
 
 def _wanted(model: TaskModel, p: Reals) -> dict[str, Reals]:
-    """Points that origins of frames are to be at, (T + 1, 3) each [m], by the frame."""
-    found: dict[str, Reals] = {}
+    """Target points of the origins of frames, by frame, (T + 1, 3) each [m]."""
+    points: dict[str, Reals] = {}
     items: list[Constraint | CostTerm] = [*model.constraints.constraints, *model.costs.terms]
     for item in items:
         residual, name = item.residual, f"{item.name}.reference"
         if isinstance(residual, ResidualModelFramePlacement | ResidualModelFrameTranslation):
             parameter = model.layout.parameters[name]
             values = np.array([parameter.shaped(row) for row in p[:, model.layout.slices[name]]])
-            found.setdefault(str(residual.frame), values.reshape(len(p), 3, -1)[:, :, -1])
-    return found
+            points.setdefault(str(residual.frame), values.reshape(len(p), 3, -1)[:, :, -1])
+    return points
 
 
 def _pressed(following: Following, qs: Reals, vs: Reals) -> dict[str, Truth]:
-    """At which times each limit is reached, (T + 1, nv), by "q", "v" and "a"."""
+    """Whether each limit is reached at each time (T + 1, nv), by "q", "v" and "a"."""
     low, high, slowest, fastest, most = following.bounds
     places = following.model.places
     limited = places >= 0
@@ -113,13 +113,13 @@ def _at(values: Reals, limit: Reals, side: float) -> Truth:
 def _departures(
     following: Following, violation: Reals, distance: Reals, slopes: Reals, pressed: dict[str, Truth]
 ) -> tuple[Departure, ...]:
-    """Stretches in which a row is violated."""
+    """Stretches of the path in which a row is violated."""
     off = np.concatenate([[False], violation > following.tolerance, [False]])
     edges = np.flatnonzero(np.diff(off.astype(int)))
     nv, names = following.model.state.nv, following.model.state.tangent_names
     moving = set(following.model.moving.tolist())
     near: Truth = (slopes <= NEAREST) & ~np.any(pressed["v"] | pressed["a"], axis=1)
-    found = []
+    departures = []
     for first, end in zip(edges[::2], edges[1::2], strict=True):
         knots = slice(first, end)
         nearest = near[knots] & (violation[knots] > 3.0 * following.tolerance)
@@ -131,5 +131,5 @@ def _departures(
         ]
         worst = int(first + np.argmax(distance[knots]))
         reachable = not nearest.any()
-        found.append(Departure(int(first), int(end - 1), worst, float(distance[worst]), reachable, tuple(labels)))
-    return tuple(found)
+        departures.append(Departure(int(first), int(end - 1), worst, float(distance[worst]), reachable, tuple(labels)))
+    return tuple(departures)

@@ -1,4 +1,4 @@
-"""A path of targets as an optimal-control problem: all times at once, with smooth motions."""
+"""Inverse kinematics along a path as an optimal-control problem: all times at once, with smooth motions."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
 PRICE = 1e7
-"""Price of leaving the path by a unit for a second, ½ PRICE s², in 1 + sum of the costs' weights. It is left by some
-1e-6 in any case; linear prices, which are exact, took five times the iterations where limits hold."""
+"""Price of a deviation s from the path for one second, ½ PRICE s², relative to 1 + the sum of the costs' weights.
+Deviations are about 1e-6 even without limits. Linear prices are exact, but took five times the iterations with
+limits."""
 LIMITS, ACCELERATIONS, SMOOTHNESS = "joint_limits", "joint_accelerations", "smoothness"
 
 
 class DifferentialActionModelKinematics(DifferentialActionModelSymbolic):
-    """A robot whose accelerations are the controls: dq/dt = v, dv/dt = u.
+    """Kinematic robot with accelerations as controls: dq/dt = v, dv/dt = u.
 
     Args:
-        state: The robot's state.
-        costs: What each instant costs.
-        constraints: What holds at a knot.
-        acceleration: Largest accelerations (nv,), inf for none [rad/s², m/s²].
+        state: State of the robot.
+        costs: Running costs [cost/s].
+        constraints: Constraints of the knot.
+        acceleration: Largest accelerations (nv,), inf for no limit [rad/s², m/s²].
     """
 
     def __init__(
@@ -52,18 +53,18 @@ class DifferentialActionModelKinematics(DifferentialActionModelSymbolic):
         )
 
     def acceleration(self, x: SX, u: SX) -> SX:
-        """The control itself (nv,)."""
+        """The control itself (nv,) [rad/s², m/s²]."""
         return SX(ca.densify(u))
 
 
 def optimal(following: Following, p: Reals, qs: Reals, vs: Reals, max_iterations: int) -> Solution:
-    """The smoothest motion that keeps to the path.
+    """Solves for the smoothest motion that follows the path.
 
     Args:
         following: Tasks and limits.
         p: Parameters of the tasks at each time (T + 1, np).
-        qs: Configurations to start the solver from, (T + 1, nq); limits of position give way to those beyond.
-        vs: Their velocities (T + 1, nv).
+        qs: Initial guess of the configurations (T + 1, nq); position limits are widened for those beyond.
+        vs: Initial guess of the velocities (T + 1, nv).
         max_iterations: Largest number of iterations of SolverSQP [-].
     """
     problem = path_problem(following, p, qs, vs)
@@ -72,7 +73,7 @@ def optimal(following: Following, p: Reals, qs: Reals, vs: Reals, max_iterations
 
 
 def path_problem(following: Following, p: Reals, qs: Reals, vs: Reals) -> ShootingProblem:
-    """The problem with the targets of all knots, see `optimal`."""
+    """Problem with the targets of all knots, see `optimal`."""
     model, state = following.model, following.model.state
     smoothness = max(following.settling, following.dt) ** 4
     rows, ends = (_rows(following) for _ in range(2))
@@ -82,14 +83,14 @@ def path_problem(following: Following, p: Reals, qs: Reals, vs: Reals) -> Shooti
     costs, end = (_costs(following) for _ in range(2))
     costs.add(SMOOTHNESS, ResidualModelControl(state), weight=smoothness)
     dynamics = DifferentialActionModelKinematics(state, costs, rows, following.bounds[4])
-    node = IntegratedActionModelEuler(dynamics, dt=following.dt)
+    knot = IntegratedActionModelEuler(dynamics, dt=following.dt)
     terminal = ActionModelTerminal(end, constraints=ends)
-    problem = ShootingProblem(np.concatenate([qs[0], vs[0]]), [node] * (len(qs) - 1), terminal)
+    problem = ShootingProblem(np.concatenate([qs[0], vs[0]]), [knot] * (len(qs) - 1), terminal)
     layout = model.layout
     for name, parameter in layout.parameters.items():
         values = p[:, layout.slices[name]].copy()
         if name.endswith(".weight"):
-            values[-1] *= following.dt  # running costs are multiplied by it
+            values[-1] *= following.dt  # because running costs are multiplied by dt
         problem.set_parameter(name, [parameter.shaped(value) for value in values], knots="all")
     if LIMITS in rows.names:
         dx = np.array([state.difference(state.zero(), np.concatenate(x)) for x in zip(qs, vs, strict=True)])
@@ -100,13 +101,13 @@ def path_problem(following: Following, p: Reals, qs: Reals, vs: Reals) -> Shooti
 
 
 def _bounds(following: Following) -> tuple[Reals, Reals]:
-    """Bounds of x ⊖ zero(), (2 nv,) each."""
+    """Lower and upper bounds of x ⊖ zero(), (2 nv,) each."""
     low, high, slowest, fastest, _ = following.bounds
     return np.concatenate([low, slowest]), np.concatenate([high, fastest])
 
 
 def _rows(following: Following) -> ConstraintStack:
-    """The tasks' constraints, which may be left at a price, and limits of positions and velocities."""
+    """Constraints of the tasks, which may be violated at a price, and limits of positions and velocities."""
     stack = ConstraintStack(following.model.state)
     own = following.model.constraints.parameters(0)
     weight = 1.0 + sum(float(term.weight.default) for term in following.model.costs.terms)
@@ -122,7 +123,7 @@ def _rows(following: Following) -> ConstraintStack:
 
 
 def _costs(following: Following) -> CostStack:
-    """The tasks' costs."""
+    """Costs of the tasks."""
     stack = CostStack(following.model.state)
     for term in following.model.costs.terms:
         stack.add(term.name, term.residual.clone(), float(term.weight.default), term.activation.clone())

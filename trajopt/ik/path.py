@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class IKPathStatus(Enum):
-    """Whether a path was followed, and why not; the value is the sentence that the user reads."""
+    """Outcome of following a path, with the reason; the value is the sentence that the user reads."""
 
     FOLLOWED = "every constraint holds at all times, within tolerance"
     LIMITED = "limits made the robot leave the path: see departures; go slower, or start on the path"
@@ -34,15 +34,15 @@ class IKPathStatus(Enum):
 
 @dataclass(frozen=True)
 class Departure:
-    """A stretch of the path that was not followed.
+    """Stretch of the path that was not followed.
 
     Attributes:
-        first: First knot at which a constraint does not hold [-].
-        last: Last such knot [-].
+        first: First knot with a violated constraint [-].
+        last: Last knot with a violated constraint [-].
         worst: Knot with the largest violation [-].
-        distance: Norm of the violations there [units of their rows].
-        reachable: Whether limits of motion were the reason; else nothing nearer was in reach.
-        limits: What was at a limit meanwhile: "q:JOINT" for positions, "v:JOINT" for velocities, "a:JOINT" for
+        distance: Norm of the violations at that knot [units of their rows].
+        reachable: True if motion limits were the reason; False if the target was out of reach.
+        limits: Limits that were reached: "q:JOINT" for positions, "v:JOINT" for velocities, "a:JOINT" for
             accelerations.
     """
 
@@ -61,22 +61,22 @@ class Departure:
 
 @dataclass(frozen=True, kw_only=True)
 class IKPath:
-    """A motion along a path: q_{k+1} = q_k ⊕ dt v_{k+1}.
+    """Motion along a path: q_{k+1} = q_k ⊕ dt v_{k+1}.
 
     Attributes:
         robot: The robot.
         times: Times 0, dt, ... (T + 1,) [s].
         qs: Configurations (T + 1, nq) [rad, m].
-        vs: Velocities (T + 1, nv); that of the start first [rad/s, m/s].
-        status: How well the path was followed.
+        vs: Velocities (T + 1, nv), beginning with the initial one [rad/s, m/s].
+        status: Outcome of following the path.
         departures: Stretches that were not followed, in order.
-        residuals: Residual of each task at all times by its name, arrays (T + 1, nr).
-        distance: Norm of the violations of the constraints at each time, (T + 1,) [units of their rows].
-        limits: Least and largest positions, least and largest velocities, largest accelerations, (5, nv), ±inf where
-            there is none [rad, m, per s, per s²].
-        frames: Frames that tasks place.
-        wanted: Where their origins are to be, (frames, T + 1, 3) in the world [m].
-        solution: Solution of the optimal-control problem; None of differential inverse kinematics.
+        residuals: Residual of each task at all times, by name (T + 1, nr).
+        distance: Norm of the violations of the constraints at each time (T + 1,) [units of their rows].
+        limits: Lower and upper limits of positions, lower and upper limits of velocities, and limits of accelerations
+            (5, nv); ±inf for no limit [rad, m, per s, per s²].
+        frames: Frames whose placement is a task.
+        wanted: Targets of their origins in the world (frames, T + 1, 3) [m].
+        solution: Solution of the optimal-control problem; None for differential inverse kinematics.
     """
 
     robot: Robot
@@ -99,7 +99,7 @@ class IKPath:
 
     @property
     def accelerations(self) -> Reals:
-        """(v_{k+1} - v_k) / dt, (T, nv) [rad/s², m/s²]."""
+        """Accelerations (v_{k+1} - v_k) / dt (T, nv) [rad/s², m/s²]."""
         return np.asarray(np.diff(self.vs, axis=0) / (self.times[1] - self.times[0]))
 
     def __len__(self) -> int:
@@ -113,16 +113,16 @@ class IKPath:
         return "\n".join([*lines, *(f"departure  {departure}" for departure in self.departures[:5])])
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, figure: Figure | SubFigure | None = None) -> Figure:
-        """Draws the motion, and over time the distance to the path, joints, velocities and accelerations with limits.
+        """Plots the motion, and over time the distance to the path, joints, velocities and accelerations with limits.
 
         Args:
-            path: File to write the figure to, if any.
-            figure: Figure or subfigure to draw into; by default a new one.
+            path: File for the figure; None to write no file.
+            figure: Figure or subfigure for the plot; by default a new one.
         """
         return above("plotting.ik_path.plot_ik_path")(self, path, figure=figure)
 
     def animate(self, path: str | os.PathLike[str], **options: Any) -> Path:
-        """Writes the motion as a moving picture, .gif or .mp4.
+        """Writes an animation of the motion, .gif or .mp4.
 
         Args:
             path: File to write.

@@ -14,13 +14,14 @@ from trajopt.types import Reals
 
 @dataclass(frozen=True)
 class Judge:
-    """Residual of each task at a configuration, for parameters; can be pickled, as results have one.
+    """Computes the residual of each task at a configuration, for fixed parameters; it can be pickled with a result.
 
     Attributes:
-        function: Of (q, parameters): rows of the constraints, their bounds, and the residual of each cost.
+        function: Function of (q, parameters) that returns the rows of the constraints, their bounds, and the residual
+            of each cost.
         constraints: Name, number of rows and unit of each constraint.
         costs: Name and unit of each cost.
-        p: Parameters (np,), or one row of them for each configuration, (n, np).
+        p: Parameters (np,), or one row for each configuration (n, np).
     """
 
     function: ca.Function
@@ -30,19 +31,19 @@ class Judge:
 
     @staticmethod
     def of(model: TaskModel, function: ca.Function, p: Reals) -> Judge:
-        """That of a model, whose `residuals` are given."""
+        """Builds the judge of a model, from its compiled `residuals`."""
         constraints = tuple((c.name, c.residual.size(0), c.residual.unit) for c in model.constraints.constraints)
         return Judge(function, constraints, tuple((c.name, c.residual.unit) for c in model.costs.terms), p)
 
     def __call__(self, q: Reals) -> dict[str, TaskResidual]:
         """Residuals at a configuration (nq,), arrays (nr,); at configurations (n, nq), arrays (n, nr)."""
-        found = [np.array(each).T for each in self.function(np.atleast_2d(q).T, np.atleast_2d(self.p).T)]
-        rows, lower, upper = (each.reshape(np.size(q) // np.shape(q)[-1], -1) for each in found[:3])
+        values = [np.array(each).T for each in self.function(np.atleast_2d(q).T, np.atleast_2d(self.p).T)]
+        rows, lower, upper = (each.reshape(np.size(q) // np.shape(q)[-1], -1) for each in values[:3])
         beyond, residuals, end = rows - np.clip(rows, lower, upper), {}, 0
         for name, size, unit in self.constraints:
             part = slice(end, end := end + size)
             residuals[name] = _residual(q, rows[:, part], beyond[:, part], unit)
-        for (name, unit), value in zip(self.costs, found[3:], strict=True):
+        for (name, unit), value in zip(self.costs, values[3:], strict=True):
             residuals[name] = _residual(q, value, np.zeros_like(value), unit)
         return residuals
 

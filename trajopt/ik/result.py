@@ -1,4 +1,4 @@
-"""Results of inverse kinematics, and why it stopped."""
+"""Results of inverse kinematics, with the reason why it stopped."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class TaskResidual:
     """Residual of one task.
 
     Attributes:
-        value: Its residual r(q, 0), (nr,) [`unit`].
-        violation: How far each row is beyond its bounds, (nr,) [`unit`]; zeros for a cost.
+        value: Residual r(q, 0), (nr,) [`unit`].
+        violation: Distance of each row beyond its bounds (nr,) [`unit`]; zeros for a cost.
         unit: Unit of the residual's elements.
     """
 
@@ -46,17 +46,17 @@ class TaskResidual:
 
 @dataclass(frozen=True, kw_only=True)
 class IKResult:
-    """A configuration that tasks ask for.
+    """Result of inverse kinematics for one target.
 
     Attributes:
         q: The best configuration (nq,) [rad, m].
-        configurations: All that were found from different starts and meet the constraints, best first, (k, nq): by
-            cost, then by how far they stay from limits. The nearest one alone where none meets them.
-        status: Why the solve stopped.
+        configurations: All configurations found that satisfy the constraints (k, nq), sorted by cost, then by distance
+            from limits. If none does, only the nearest one.
+        status: Reason why the solve stopped.
         cost: Value of the costs at q [cost].
         distance: Norm of the violations of the constraints at q [units of their rows]; 0 within tolerance.
-        iterations: Passes of Levenberg-Marquardt, all groups of starts together [-].
-        starts: Starts that were tried [-].
+        iterations: Iterations of Levenberg-Marquardt, for all groups of starts [-].
+        starts: Number of starts [-].
         active_limits: Names of the tangent coordinates that are at a limit at q, such as "q:panda_joint4".
     """
 
@@ -69,11 +69,11 @@ class IKResult:
     starts: int
     active_limits: tuple[str, ...]
     judge: Callable[[Reals], dict[str, TaskResidual]] = field(repr=False)
-    """Residual of each task at a configuration (nq,), of the targets that were given."""
+    """Residual of each task at a configuration (nq,), for the targets of this result."""
 
     @property
     def solved(self) -> bool:
-        """Whether every constraint holds, and costs are as low as they get nearby."""
+        """Whether every constraint holds, and the costs are at a local minimum."""
         return self.status is IKStatus.SOLVED
 
     @functools.cached_property
@@ -93,14 +93,14 @@ class IKResult:
 
 @dataclass(frozen=True, kw_only=True)
 class IKBatch:
-    """Configurations for many targets.
+    """Results of inverse kinematics for many targets.
 
     Attributes:
-        q: The best configuration for each target, (n, nq) [rad, m].
-        solved: Whether each meets all constraints (and, where there are costs, is optimal nearby), (n,).
-        violation: Largest violation of a row, (n,) [unit of the row].
-        cost: Value of the costs, (n,) [cost].
-        starts: Starts that were tried for each, (n,) [-].
+        q: The best configuration for each target (n, nq) [rad, m].
+        solved: Whether each satisfies all constraints and, if there are costs, is a local minimum (n,).
+        violation: Largest violation of a row (n,) [unit of the row].
+        cost: Value of the costs (n,) [cost].
+        starts: Number of starts for each target (n,) [-].
     """
 
     q: Reals

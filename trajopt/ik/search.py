@@ -1,4 +1,4 @@
-"""Descents from many starts for many targets at once, and what they found."""
+"""Descents from many starts for many targets at once, and their results."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from trajopt.ik.tasks import TaskModel
 from trajopt.types import Reals
 
 LONGEST_DESCENT, STALL = 40, 1e-3
-"""Passes of a descent to the constraints [-], and the part of Φ a step has to promise: others start anew."""
+"""Iterations of a descent to the constraints [-], and fraction of Φ that a step must predict to continue."""
 LONGEST_POLISH, SETTLED = 400, 1e-13
-"""Passes to the nearest configuration, or to the least cost [-], and what a step has to promise there."""
+"""Iterations to the nearest configuration or the least cost [-], and fraction of Φ that a step must predict."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Ends of descents.
+    """Final points of descents.
 
     Attributes:
-        target: Number of the target of each, (m,).
+        target: Index of the target of each (m,).
         q: Configurations (m, nq).
         violation: Largest violations (m,).
-        merit: Half the squared violations, or Φ where costs count, (m,).
+        merit: Half the squared violations, or Φ if there are costs (m,).
         cost: Values of the costs (m,).
-        settled: Whether nothing is left to gain (m,).
+        settled: Whether the descent has converged (m,).
     """
 
     target: npt.NDArray[np.int64]
@@ -39,26 +39,26 @@ class Found:
     settled: npt.NDArray[np.bool_]
 
     def where(self, chosen: npt.NDArray[np.generic]) -> Found:
-        """Some of them."""
+        """Selects some of them."""
         return Found(*(value[chosen] for value in vars(self).values()))
 
     @staticmethod
     def joined(parts: list[Found]) -> Found:
-        """All of several."""
+        """Concatenates several."""
         return Found(*(np.concatenate(values) for values in zip(*(vars(part).values() for part in parts))))
 
 
 class Search:
-    """Descents for the tasks of a model within limits.
+    """Descents for the tasks of a model, within limits.
 
     Args:
         model: The tasks.
-        low: Limits of q ⊖ neutral (nv,), -inf where there are none.
-        high: Limits likewise.
+        low: Lower limits of q ⊖ neutral (nv,); -inf for no limit.
+        high: Upper limits of q ⊖ neutral (nv,); inf for no limit.
         tolerance: Largest violation of a row [unit of the row].
 
     Attributes:
-        passes: Passes since it was made, all lanes of a block at once [-].
+        passes: Total iterations so far, where all lanes of a block count once [-].
     """
 
     def __init__(self, model: TaskModel, low: Reals, high: Reals, tolerance: float) -> None:
@@ -68,7 +68,7 @@ class Search:
         self.passes = 0
 
     def _lanes(self, use: str, n: int, stall: float, sigma: float) -> Lanes:
-        """Rows for n configurations; few of them are kept for the next time."""
+        """Lanes for n configurations; small ones are kept for reuse."""
         lanes = self._few.get((use, n)) or Lanes(self._kernels, n, *self._limits)
         if n <= FEW:
             self._few[use, n] = lanes
@@ -80,12 +80,12 @@ class Search:
 
         Args:
             p: Parameters of each target (n, np).
-            q: Configurations to choose from, for each target (n, m, nq): those with the least |J⁺Δ|.
-            count: How many starts each gets [-].
-            given: Whether the first one of each is among them in any case.
+            q: Candidate configurations for each target (n, m, nq); those with the smallest |J⁺Δ| are used.
+            count: Number of starts for each target [-].
+            given: Whether the first candidate of each target is always used.
         """
         n, m = q.shape[:2]
-        alone = not self._model.nc  # costs alone: their first step tells how far it is
+        alone = not self._model.nc  # without constraints, the first step tells how far the minimum is
         scouts = self._lanes("scouts", n * m, STALL, float(alone))
         scouts.q[:], scouts.p[:] = q.reshape(n * m, -1), np.repeat(p, m, axis=0)
         scouts.begin()
@@ -99,7 +99,7 @@ class Search:
         return self._descended(lanes, count, LONGEST_DESCENT, first_is_enough=not self._model.has_costs)
 
     def polished(self, p: Reals, found: Found, sigma: float) -> Found:
-        """Goes on to the nearest configuration (σ = 0), or to the least cost under the constraints (σ = 1)."""
+        """Continues to the nearest configuration (σ = 0), or to the least cost under the constraints (σ = 1)."""
         lanes = self._lanes("polish", len(found.q), SETTLED, sigma)
         lanes.q[:], lanes.p[:] = found.q, p[found.target]
         lanes.begin()

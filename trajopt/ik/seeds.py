@@ -1,4 +1,4 @@
-"""Starts of inverse kinematics: a table of configurations and where a frame is there, searched by nearness."""
+"""Seed table of inverse kinematics: configurations with placements of a frame, searched for the nearest ones."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
 
 ENTRIES = 4096
-"""Configurations in a table. Of 1,000 poses of a Panda its nearest entry solves 73 % with 1,000 entries, 75 % with
-4,000 and 80 % with 16,000, which take longer to search than they save."""
+"""Number of configurations in a table. For 1,000 poses of a Panda, the nearest entry solves 73 % with 1,000 entries,
+75 % with 4,000 and 80 % with 16,000; the last take longer to search than they save."""
 
 PLACEMENT, TRANSLATION, ROTATION = "placement", "translation", "rotation"
 
 
 @dataclass(frozen=True)
 class SeedTable:
-    """Random configurations within limits, and placements of a frame there.
+    """Random configurations within limits, with the placement of a frame at each.
 
     Attributes:
         q: Configurations (N, nq).
@@ -41,7 +41,7 @@ class SeedTable:
 
     @functools.cached_property
     def reach(self) -> float:
-        """Root mean square distance of the positions from their mean [m]: what an angle of 2 rad is worth."""
+        """Root mean square distance of the positions from their mean [m], which weighs like an angle of 2 rad."""
         spread = float(np.sqrt(np.mean(np.sum((self.positions - self.positions.mean(axis=0)) ** 2, axis=1))))
         return spread or 1.0
 
@@ -50,25 +50,25 @@ class SeedTable:
         return {}
 
     def nearest(self, kind: str, targets: Reals, count: int) -> npt.NDArray[np.intp]:
-        """Entries whose placements are nearest to targets, nearest first, (n, count).
+        """Indices of the entries whose placements are nearest to targets, nearest first (n, count).
 
         Args:
-            kind: PLACEMENT, TRANSLATION or ROTATION: what matters.
+            kind: PLACEMENT, TRANSLATION or ROTATION: the part of the placement to compare.
             targets: Placements (n, 3, 4), points (n, 3) or rotation matrices (n, 3, 3).
             count: Number of entries.
         """
         if kind not in self._trees:
             whole = {TRANSLATION: self.positions, ROTATION: self.rotations, PLACEMENT: self._placements}
             self._trees[kind] = cKDTree(self._features(kind, whole[kind]))
-        found = self._trees[kind].query(self._features(kind, targets), k=[*range(1, count + 1)])[1]
-        return np.asarray(found)
+        entries = self._trees[kind].query(self._features(kind, targets), k=[*range(1, count + 1)])[1]
+        return np.asarray(entries)
 
     @property
     def _placements(self) -> Reals:
         return np.concatenate([self.rotations, self.positions[:, :, None]], axis=2)
 
     def _features(self, kind: str, targets: Reals) -> Reals:
-        """Points whose distances are those of positions and of rotations, |R1 - R2| = 2 √2 sin(angle / 2)."""
+        """Points whose distances are those of positions and rotations, |R1 - R2| = 2 √2 sin(angle / 2)."""
         flat = targets.reshape(len(targets), -1)
         if kind == TRANSLATION:
             return flat
@@ -79,13 +79,13 @@ class SeedTable:
 
 
 def seed_table(state: StateMultibody, frame: str | None, lower: Reals, upper: Reals) -> SeedTable:
-    """The table of a robot's frame, from the disk cache if it is there.
+    """Returns the seed table of a robot's frame, from the disk cache if possible.
 
     Args:
         state: State of the robot.
-        frame: Name of the frame; None for one without placements.
-        lower: Limits of q ⊖ neutral (nv,), -inf where there are none.
-        upper: Limits likewise.
+        frame: Name of the frame; None for a table without placements.
+        lower: Lower limits of q ⊖ neutral (nv,); -inf for no limit.
+        upper: Upper limits of q ⊖ neutral (nv,); inf for no limit.
     """
     model = pickle.dumps(state.model, protocol=4).hex()
     entry = cache.key(

@@ -23,7 +23,7 @@ def solve(
     start: npt.ArrayLike | None = None,
     tolerance: float = 1e-6,
 ) -> IKResult:
-    """A configuration that meets constraints and makes costs small, at rest.
+    """Computes a configuration at rest that satisfies constraints and minimises costs.
 
     ```python
     state = StateMultibody(robot)
@@ -31,29 +31,30 @@ def solve(
     result = ik.solve(robot, tasks)
     ```
 
-    Tasks of the same structure share compiled code, whatever their targets, bounds and weights. In a loop an `IKSolver`
-    saves the milliseconds that it takes to build and to recognise tasks.
+    Tasks of the same structure share compiled code, whatever their targets, bounds and weights. In a loop, an
+    `IKSolver` saves the milliseconds that this function needs to build and compare tasks.
 
     Args:
         robot: The robot.
         tasks: A ConstraintStack (`equals`, or `lower` and `upper`), a CostStack, or a tuple of both.
-        targets: Values by the parameter's name that take the place of those of the tasks, such as {"tool.reference":
+        targets: Values of parameters by name, which replace those of the tasks, such as {"tool.reference":
             pinocchio.SE3}.
-        limits: Whether to keep the robot's joint limits.
+        limits: Whether to respect the robot's joint limits.
         starts: Largest number of starts [-].
-        seed: Of the starts beyond the target's neighbourhood.
-        start: A configuration (nq,) to start from first; one beyond limits is moved inside. Without costs the answer
-            need not be the nearest to it: a cost of ResidualModelState says which one is wanted.
+        seed: Seed of the random starts, which follow those near the target.
+        start: Configuration (nq,) of the first start; one beyond limits is moved inside. Without costs, the result
+            need not be the configuration nearest to it; for that, add a cost of ResidualModelState.
+        tolerance: Largest violation of a row of the constraints [unit of the row].
         tolerance: Largest violation of a row of the constraints [unit of the row].
 
     Raises:
         UnknownNameError: There is no parameter of this name.
-        InvalidArgumentError: There is no task, or a task needs a control, or is soft, or of another robot; or a target
-            is not as its parameter needs it.
+        InvalidArgumentError: There is no task; or a task needs a control, is soft, or has another robot; or a target
+            does not fit its parameter.
     """
-    given = {} if targets is None else check_mapping("targets", targets, 'write {"tool.reference": value}')
+    replaced = {} if targets is None else check_mapping("targets", targets, 'pass {"tool.reference": value}')
     solver, values = kept_solver(robot, tasks, limits=limits, tolerance=tolerance)
-    return solver.solve({**values, **given}, starts=starts, seed=seed, start=start)
+    return solver.solve({**values, **replaced}, starts=starts, seed=seed, start=start)
 
 
 def solve_batch(
@@ -66,20 +67,20 @@ def solve_batch(
     seed: int = 0,
     tolerance: float = 1e-6,
 ) -> IKBatch:
-    """Configurations for many targets.
+    """Computes configurations for many targets.
 
     Args:
         robot: The robot.
         tasks: A ConstraintStack, a CostStack, or a tuple of both.
-        targets: Values by the parameter's name, one row a target: {"tool.reference": (n, 4, 4)}.
-        limits: Whether to keep the robot's joint limits.
-        starts: Largest number of starts of each target [-].
-        seed: Of the starts beyond the targets' neighbourhood.
+        targets: Values of parameters by name, one row for each target: {"tool.reference": (n, 4, 4)}.
+        limits: Whether to respect the robot's joint limits.
+        starts: Largest number of starts for each target [-].
+        seed: Seed of the random starts, which follow those near the targets.
         tolerance: Largest violation of a row of the constraints [unit of the row].
 
     Raises:
         UnknownNameError: There is no parameter of this name.
-        InvalidArgumentError: Tasks or targets are not as said.
+        InvalidArgumentError: The tasks are invalid as in `solve`, or targets do not fit their parameters.
     """
     solver, values = kept_solver(robot, tasks, limits=limits, tolerance=tolerance)
     return solver.solve_batch(targets, first=values, starts=starts, seed=seed)

@@ -1,4 +1,4 @@
-"""The solver of inverse kinematics: compiled once for a robot and the structure of its tasks, then given targets."""
+"""Solver of inverse kinematics: compiled once for a robot and the structure of its tasks, then used for any target."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from trajopt.robots import Robot
 from trajopt.types import Reals
 
 TOGETHER = 2048
-"""Targets of a batch that are worked on at once: their memory fits the cache of a processor better than all."""
+"""Number of targets of a batch that are solved at once; their memory fits the processor's cache."""
 AT_ONCE = 8
-"""Starts of a target in a round, and ends of descents that are polished where none solves it, at most."""
+"""Largest number of starts of a target in a round, and of descents that are polished if none solves it."""
 ALIKE = 1e-3
-"""Configurations whose coordinates differ by less count as one [rad, m]."""
+"""Largest difference between the coordinates of equal configurations [rad, m]."""
 CLOSE = 1e-9
-"""Distance to a limit below which it is active [rad, m]."""
+"""Largest distance to an active limit [rad, m]."""
 
 
 class IKSolver(Immutable):
-    """Inverse kinematics of one structure of tasks: lower <= c(q) <= upper, least f(q), within joint limits, at rest.
+    """Solver of inverse kinematics for one structure of tasks: min f(q) with lower <= c(q) <= upper, at rest.
 
-    Levenberg-Marquardt from several starts, up to eight side by side. Targets, bounds and weights are values: new ones
-    compile nothing.
+    It runs Levenberg-Marquardt from several starts, up to eight in parallel, within joint limits. Targets, bounds and
+    weights are run-time values; new ones need no compilation.
 
     Args:
         robot: The robot.
-        tasks: A ConstraintStack, a CostStack, or a tuple of both; their values are those that are not given later.
-        limits: Whether to keep the robot's joint limits.
+        tasks: A ConstraintStack, a CostStack, or a tuple of both; their values are the defaults of later solves.
+        limits: Whether to respect the robot's joint limits.
         tolerance: Largest violation of a row of the constraints [unit of the row].
 
     Raises:
-        InvalidArgumentError: There is no task, or a task needs a control, or is soft, or of another robot.
+        InvalidArgumentError: There is no task; or a task needs a control, is soft, or has another robot.
 
     Source: Bertsekas, Projected Newton methods (1982), for limits; Nocedal and Wright, Numerical Optimization (2006),
     algorithm 17.4, for costs under constraints.
@@ -76,26 +76,27 @@ class IKSolver(Immutable):
     def solve(
         self, targets: Any = None, *, starts: int = 32, seed: int = 0, start: npt.ArrayLike | None = None
     ) -> IKResult:
-        """The best configuration for one target.
+        """Computes the best configuration for one target.
 
         Args:
-            targets: Values of parameters by name, such as {"tool.reference": pinocchio.SE3}; the first ones by default.
+            targets: Values of parameters by name, such as {"tool.reference": pinocchio.SE3}; by default those of the
+                tasks.
             starts: Largest number of starts [-].
-            seed: Of the starts beyond the target's neighbourhood.
-            start: A configuration (nq,) to start from first; one beyond limits is moved inside. Without costs the
-                answer need not be the nearest to it: a cost of ResidualModelState says which one is wanted.
+            seed: Seed of the random starts, which follow those near the target.
+            start: Configuration (nq,) of the first start; one beyond limits is moved inside. Without costs, the result
+                need not be the configuration nearest to it; for that, add a cost of ResidualModelState.
 
         Raises:
             UnknownNameError: There is no parameter of this name.
-            InvalidArgumentError: A value is not as the parameter needs it.
+            InvalidArgumentError: A value does not fit its parameter.
         """
-        given = {} if targets is None else check_mapping("targets", targets, 'write {"tool.reference": value}')
-        return self._solve(self._model.layout.column(given) if given else self._first, starts, seed, start)
+        values = {} if targets is None else check_mapping("targets", targets, 'pass {"tool.reference": value}')
+        return self._solve(self._model.layout.column(values) if values else self._first, starts, seed, start)
 
     def _solve(self, p: Reals, starts: int, seed: int, start: npt.ArrayLike | None) -> IKResult:
         begun = self._search.passes
-        found, tried = self._found(p[None], starts, seed, None if start is None else self._checked(start), AT_ONCE)
-        best = self._ranked(found)
+        ends, tried = self._found(p[None], starts, seed, None if start is None else self._checked(start), AT_ONCE)
+        best = self._ranked(ends)
         q = best.q[0]
         distance = float(np.sqrt(2.0 * best.merit[0])) if best.violation[0] > self.tolerance else 0.0
         pressed = self._bounded[self._margins(best.q[:1])[0] <= CLOSE]
@@ -115,26 +116,26 @@ class IKSolver(Immutable):
     def solve_batch(
         self, targets: Any, *, starts: int = 32, seed: int = 0, first: Mapping[str, Any] | None = None
     ) -> IKBatch:
-        """The best configuration for each of many targets.
+        """Computes the best configuration for each of many targets.
 
         Args:
-            targets: Values by the parameter's name, one row a target: {"tool.reference": (n, 4, 4)}.
-            starts: Largest number of starts of each [-].
-            seed: Of the starts beyond the target's neighbourhood.
-            first: Values by name that all targets share.
+            targets: Values of parameters by name, one row for each target: {"tool.reference": (n, 4, 4)}.
+            starts: Largest number of starts for each target [-].
+            seed: Seed of the random starts, which follow those near the target.
+            first: Values of parameters by name that all targets share.
 
         Raises:
             UnknownNameError: There is no parameter of this name.
-            InvalidArgumentError: A value is not as the parameter needs it.
+            InvalidArgumentError: A value does not fit its parameter.
         """
-        shared = {} if first is None else check_mapping("first", first, 'write {"tool.upper": value}')
+        shared = {} if first is None else check_mapping("first", first, 'pass {"tool.upper": value}')
         p = target_rows(self._model.layout, self._model.layout.column(shared) if shared else self._first, targets)
         parts = []
         for i in range(0, len(p), TOGETHER):
-            found, tried = self._found(p[i : i + TOGETHER], starts, seed, None, 1)
-            order = np.lexsort((found.cost, found.merit, found.violation > self.tolerance, found.target))
-            places = np.unique(found.target[order], return_index=True)[1]
-            parts.append((found.where(order[places]), tried))
+            ends, tried = self._found(p[i : i + TOGETHER], starts, seed, None, 1)
+            order = np.lexsort((ends.cost, ends.merit, ends.violation > self.tolerance, ends.target))
+            places = np.unique(ends.target[order], return_index=True)[1]
+            parts.append((ends.where(order[places]), tried))
         best, tried = Found.joined([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
         solved = best.violation <= self.tolerance
         if self._model.has_costs:
@@ -142,17 +143,17 @@ class IKSolver(Immutable):
         return IKBatch(q=best.q, solved=solved, violation=best.violation, cost=best.cost, starts=tried)
 
     def first_start(self, targets: Any = None) -> Reals:
-        """The configuration (nq,) of the table that is nearest to a target, from which a batch starts."""
-        given = {} if targets is None else check_mapping("targets", targets, 'write {"tool.reference": value}')
-        p = self._model.layout.column(given) if given else self._first
+        """Configuration (nq,) in the seed table that is nearest to a target; a batch starts from it."""
+        values = {} if targets is None else check_mapping("targets", targets, 'pass {"tool.reference": value}')
+        p = self._model.layout.column(values) if values else self._first
         return np.array(self._starts.candidates(p[None], 0, 1, 0)[0, 0])
 
     def _found(
         self, p: Reals, starts: int, seed: int, start: Reals | None, first: int
     ) -> tuple[Found, npt.NDArray[np.int64]]:
-        """Ends of descents for each target (n, np), and how many starts each had, (n,).
+        """Final points of descents for each target (n, np), and the number of starts of each (n,).
 
-        Each round takes the targets that are left; rounds grow from `first` starts to eight.
+        Each round works on the targets not solved yet; rounds grow from `first` starts to eight.
         """
         starts, seed = check_count("starts", starts, least=1), check_count("seed", seed)
         parts: list[Found] = []
@@ -160,10 +161,10 @@ class IKSolver(Immutable):
         while len(left) and done < starts:
             count = min(count, starts - done)
             q = self._starts.candidates(p[left], done, count, seed)
-            given = start is not None and done == 0
-            if given:
+            with_start = start is not None and done == 0
+            if with_start:
                 q = np.concatenate([np.broadcast_to(np.asarray(start), (len(left), 1, q.shape[2])), q], axis=1)
-            part = self._search.attempt(p[left], q, count, given=given)
+            part = self._search.attempt(p[left], q, count, given=with_start)
             solved = part.target[part.violation <= self.tolerance]
             parts.append(dataclasses.replace(part, target=left[part.target]))
             done += count
@@ -174,7 +175,7 @@ class IKSolver(Immutable):
         return self._finished(p, Found.joined(parts)), tried
 
     def _finished(self, p: Reals, found: Found) -> Found:
-        """The ends: where no start solved a target, the nearest configuration; costs at their least."""
+        """Final points after polishing: nearest configurations of unsolved targets, least costs of solved ones."""
         feasible = found.violation <= self.tolerance
         hit = np.zeros(len(p), np.bool_)
         hit[found.target[feasible]] = True
@@ -196,7 +197,7 @@ class IKSolver(Immutable):
         return Found.joined([best, joined.where(kept)])
 
     def _ranked(self, found: Found) -> Found:
-        """Different configurations of one target that meet the constraints, best first; else the nearest one."""
+        """Distinct configurations of one target that satisfy the constraints, best first; or else the nearest one."""
         feasible = found.violation <= self.tolerance
         if not feasible.any():
             return found.where(np.argsort(found.merit)[:1])
@@ -209,7 +210,7 @@ class IKSolver(Immutable):
         return found.where(order[first])
 
     def _margins(self, q: Reals) -> Reals:
-        """Distances (n, m) of moving coordinates to the nearer limit, inf where there is none."""
+        """Distances (n, m) of moving coordinates to the nearer limit; inf without limits."""
         lower, upper = self._bounds
         at, bounded = q[:, self._model.places[self._bounded]], self._bounded
         return np.minimum(at - lower[bounded], upper[bounded] - at)
@@ -223,7 +224,7 @@ class IKSolver(Immutable):
 
     def _checked(self, start: npt.ArrayLike) -> Reals:
         state = self._model.state
-        q = check_array("start", start, (state.nq,), cure=f"a configuration of {self.robot.name!r}")
+        q = check_array("start", start, (state.nq,), cure=f"pass a configuration of {self.robot.name!r}")
         return state.check(state.at_rest(q), "start")[: state.nq]
 
 

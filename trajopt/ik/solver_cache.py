@@ -1,4 +1,4 @@
-"""Solvers of inverse kinematics by the structure of their tasks: one is built, and the next call finds it."""
+"""Cache of inverse kinematics solvers by the structure of their tasks, for repeated calls of `ik.solve`."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from trajopt.model import content
 from trajopt.robots import Robot
 
 MANY = 32
-"""Solvers that the process keeps: those that were asked for last."""
+"""Number of most recently used solvers that the process keeps."""
 
 _kept: Recent[tuple[str, bool, float], IKSolver] = Recent(MANY, lambda solver: 1.0)
 
 
 def kept_solver(robot: Robot, tasks: Any, *, limits: bool, tolerance: float) -> tuple[IKSolver, dict[str, Any]]:
-    """The solver for tasks of this structure, and the values of their parameters by name.
+    """Returns the solver for tasks of this structure, and the values of the tasks' parameters by name.
 
     Args:
         robot: The robot.
         tasks: A ConstraintStack, a CostStack, or a tuple of both.
-        limits: Whether to keep the robot's joint limits.
+        limits: Whether to respect the robot's joint limits.
         tolerance: Largest violation of a row of the constraints [unit of the row].
     """
     check_flag("limits", limits)

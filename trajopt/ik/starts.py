@@ -1,4 +1,4 @@
-"""Starts of a search: entries of a table that are near the target, then others at random."""
+"""Starts of a search: table entries near the target, then random ones."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ KINDS: dict[type, str] = {
     ResidualModelFrameTranslation: TRANSLATION,
     ResidualModelFrameRotation: ROTATION,
 }
-"""Tasks that tell where a frame is to be, by what they tell."""
+"""Tasks that determine the placement of a frame, by the part that they determine."""
 
 FIRST_RANDOM = 16
-"""Starts from the neighbourhood of the target; later ones come from anywhere."""
+"""Number of starts near the target; later ones are random."""
 CANDIDATES, RANKED = 4, 8
-"""Entries that are looked at for each start, where at least eight starts are chosen at once; fewer are the nearest."""
+"""Candidates for each start, if at least eight starts are chosen at once; for fewer, the nearest entries are used."""
 
 
 class Starts:
-    """Starts for tasks of a robot.
+    """Chooses starts for the tasks of a robot.
 
     Args:
         model: The tasks.
-        lower: Limits of q ⊖ neutral (nv,), -inf where there are none.
-        upper: Limits likewise.
+        lower: Lower limits of q ⊖ neutral (nv,); -inf for no limit.
+        upper: Upper limits of q ⊖ neutral (nv,); inf for no limit.
     """
 
     def __init__(self, model: TaskModel, lower: Reals, upper: Reals) -> None:
         self._model = model
-        self._where: slice | None = None  # the target's place in a row of parameters
+        self._where: slice | None = None  # position of the target in a row of parameters
         self._kind, frame = "", None
         items: list[Constraint | CostTerm] = [*model.constraints.constraints, *model.costs.terms]
         for item in items:
@@ -49,7 +49,7 @@ class Starts:
         self._q = self._at_rest(lower, upper)
 
     def _at_rest(self, lower: Reals, upper: Reals) -> Reals:
-        """Configurations of the table with joints at rest that no task moves."""
+        """Configurations of the table, with the joints at rest that no task moves."""
         q, state = self._table.q.copy(), self._model.state
         moving = set(self._model.moving.tolist())
         neutral = state.zero()[: state.nq]
@@ -61,13 +61,13 @@ class Starts:
         return q
 
     def candidates(self, p: Reals, tried: int, count: int, seed: int) -> Reals:
-        """Configurations (n, CANDIDATES · count, nq) to choose `count` starts of, of those after the first `tried`.
+        """Candidate configurations (n, CANDIDATES · count, nq) for `count` starts, after the first `tried` starts.
 
         Args:
             p: Parameters of each target (n, np).
-            tried: Starts that were tried before [-].
-            count: Starts that are wanted [-].
-            seed: Of those from anywhere.
+            tried: Number of earlier starts [-].
+            count: Number of starts to choose [-].
+            seed: Seed of the random starts.
         """
         few = count < RANKED
         if self._where is None or tried >= FIRST_RANDOM:
@@ -79,7 +79,7 @@ class Starts:
         return np.asarray(self._q[chosen])
 
     def _targets(self, p: Reals) -> Reals:
-        """Targets of the frame, as `SeedTable.nearest` takes them."""
+        """Targets of the frame in the form that `SeedTable.nearest` takes."""
         flat = p[:, self._where]
         if self._kind == TRANSLATION:
             return flat

@@ -1,4 +1,4 @@
-"""Arrays of steps of differential inverse kinematics, and the compiled call that fills them one after another."""
+"""Arrays for steps of differential inverse kinematics, and the compiled call that fills them in sequence."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from trajopt.model.programs import kept
 
 
 class Stepper:
-    """T steps of differential inverse kinematics: each starts where the one before has ended.
+    """T steps of differential inverse kinematics; each starts where the previous one ended.
 
     Args:
         model: The tasks.
         T: Number of steps [-].
 
     Attributes:
-        q: Configurations (T + 1, nq), of which the first is given.
-        v: Velocities (T + 1, nv), of which the first is given.
-        diagnostics: By `DIAGNOSTICS`, (T + 1, 5), of which the first is given.
-        p: Parameters at each time (T + 1, np), given.
-        limits: Rows low, high, slowest, fastest, acceleration, (5, nv), given [rad, m, per s, per s²].
-        settings: By `SETTINGS`, (3,), given.
+        q: Configurations (T + 1, nq); the first is an input.
+        v: Velocities (T + 1, nv); the first is an input.
+        diagnostics: In the order of `DIAGNOSTICS` (T + 1, 5); the first is an input.
+        p: Parameters at each time (T + 1, np), an input.
+        limits: Rows low, high, slowest, fastest, acceleration (5, nv), an input [rad, m, per s, per s²].
+        settings: In the order of `SETTINGS` (3,), an input.
     """
 
     def __init__(self, model: TaskModel, T: int) -> None:
@@ -33,10 +33,15 @@ class Stepper:
         self.settings = np.zeros(len(SETTINGS))
         program = kept(model, "differential inverse kinematics", lambda: VelocityBuilder(model).step())
         memory = (self.q, self.v, self.diagnostics)
-        given = [rows(self.p), rows(self.p, offset=1), *(Rows(each, 0) for each in self.limits), Rows(self.settings, 0)]
-        arguments = [*(rows(each) for each in memory), *given, *(rows(each, offset=1) for each in memory)]
+        constants = [
+            rows(self.p),
+            rows(self.p, offset=1),
+            *(Rows(each, 0) for each in self.limits),
+            Rows(self.settings, 0),
+        ]
+        arguments = [*(rows(each) for each in memory), *constants, *(rows(each, offset=1) for each in memory)]
         self._call = KernelCall([kernel(program, 1)], np.zeros(T), np.arange(T)[:, None], arguments)
 
     def run(self) -> None:
-        """Takes all steps."""
+        """Computes all steps."""
         self._call()

@@ -1,4 +1,4 @@
-"""The course of targets: what users give as a path, as one row of parameters a time."""
+"""Path of targets: converts the user's path to one row of parameters for each time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trajopt.ik.tasks import TaskModel
 from trajopt.types import Reals
 
 LONGEST = 1_000_000
-"""Most steps of a path [-]."""
+"""Largest number of steps of a path [-]."""
 
 
 def course(model: TaskModel, path: Any, dt: float, duration: float | None) -> Reals:
@@ -22,50 +22,55 @@ def course(model: TaskModel, path: Any, dt: float, duration: float | None) -> Re
 
     Args:
         model: The tasks.
-        path: Values of one task's reference, one a time, or a function of time [s]; or such by the parameter's name.
+        path: Values of one task's reference, one for each time, or a function of time [s]; or a mapping from parameter
+            names to these.
         dt: Time step [s].
-        duration: Length of functions of time, T dt up to rounding [s].
+        duration: Duration of functions of time, rounded to T dt [s].
 
     Raises:
         UnknownNameError: There is no parameter of this name.
-        InvalidArgumentError: Values are not as their parameter needs them, or their number is not clear.
+        InvalidArgumentError: Values do not fit their parameters, or the number of times is unknown.
     """
-    given = dict(path) if isinstance(path, Mapping) else {_only_reference(model): path}
-    functions = {name: value for name, value in given.items() if callable(value)}
+    values_by_name = dict(path) if isinstance(path, Mapping) else {_only_reference(model): path}
+    functions = {name: value for name, value in values_by_name.items() if callable(value)}
     if not functions:
         if duration is not None:
             raise InvalidArgumentError(
-                f"duration: expected None for a path of arrays, got {shown(duration)}; its length is the duration"
+                f"duration: expected None for a path of arrays, got {shown(duration)}; omit it, the arrays define it"
             )
-        found = target_rows(model.layout, model.layout.column(), given)
+        rows = target_rows(model.layout, model.layout.column(), values_by_name)
     else:
         if duration is None:
             raise InvalidArgumentError(
-                f"duration: expected a time [s] for {', '.join(functions)} as a function, got None; write duration=4.0"
+                f"duration: expected a time [s] because {', '.join(functions)} is a function, got None; pass "
+                "duration=4.0"
             )
         steps = round(check_positive("duration", duration, unit="s") / dt)
         if not 1 <= steps <= LONGEST:
             raise InvalidArgumentError(f"duration: expected 1 to {LONGEST:,} steps of {dt:g} s, got {duration:g} s")
         times = dt * np.arange(steps + 1)
-        values = {name: [value(float(t)) for t in times] if callable(value) else value for name, value in given.items()}
-        found = target_rows(model.layout, model.layout.column(), values)
-    if len(found) < 2:
+        values = {
+            name: [value(float(t)) for t in times] if callable(value) else value
+            for name, value in values_by_name.items()
+        }
+        rows = target_rows(model.layout, model.layout.column(), values)
+    if len(rows) < 2:
         raise InvalidArgumentError(
-            f"path: expected at least 2 targets, got {len(found)}; one for each time 0, dt, 2 dt ..."
+            f"path: expected at least 2 targets, got {len(rows)}; pass one for each time 0, dt, 2 dt, ..."
         )
-    return found
+    return rows
 
 
 def _only_reference(model: TaskModel) -> str:
-    """The parameter that a path without a name is of: the reference of the only constraint that has one, or cost."""
+    """Parameter of a path without a name: the only reference of a constraint or, without one, of a cost."""
     for names in (model.constraints.names, model.costs.names):
-        found = [f"{name}.reference" for name in names if f"{name}.reference" in model.layout.parameters]
-        if len(found) == 1:
-            return found[0]
-        if found:
+        references = [f"{name}.reference" for name in names if f"{name}.reference" in model.layout.parameters]
+        if len(references) == 1:
+            return references[0]
+        if references:
             break
-    known = [name for name in model.layout.parameters if name.endswith(".reference")]
+    references_of_all = [name for name in model.layout.parameters if name.endswith(".reference")]
     raise InvalidArgumentError(
-        f"path: expected a mapping, as the tasks have references {', '.join(known) or '(none)'}; write "
-        f'{{"{known[0] if known else "hand.reference"}": values}}'
+        f"path: expected a mapping, because the tasks have references {', '.join(references_of_all) or '(none)'}; pass "
+        f'{{"{references_of_all[0] if references_of_all else "hand.reference"}": values}}'
     )

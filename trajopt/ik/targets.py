@@ -1,4 +1,4 @@
-"""Targets of many poses: values of the tasks' parameters, one row a pose."""
+"""Targets of many poses: values of the tasks' parameters, one row for each pose."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from trajopt.model import Parameter, ParameterLayout
 from trajopt.robots.placements import NORM_TOLERANCE, check_placement, check_rotation
 from trajopt.types import Reals
 
-_CURE = 'write {"tool.reference": array}, one row a pose'
+_CURE = 'pass {"tool.reference": array} with one row for each pose'
 
 
 def target_rows(layout: ParameterLayout, first: Reals, targets: Any) -> Reals:
-    """Values of all parameters for each target, (n, layout.size).
+    """Values of all parameters for each target (n, layout.size).
 
     Args:
-        layout: Where parameters are in a row.
-        first: Values of those that are not given, (layout.size,).
-        targets: Arrays (n, ...) of values by the parameter's name.
+        layout: Layout of the parameters in a row.
+        first: Values of the parameters that are not in `targets` (layout.size,).
+        targets: Arrays (n, ...) of values, by name of the parameter.
 
     Raises:
         UnknownNameError: There is no parameter of this name.
-        InvalidArgumentError: Arrays have different lengths, or values that the parameter does not take.
+        InvalidArgumentError: Arrays have different lengths, or values do not fit their parameters.
     """
-    given = check_mapping("targets", targets, _CURE)
-    if not given:
+    arrays = check_mapping("targets", targets, _CURE)
+    if not arrays:
         raise InvalidArgumentError(f"targets: expected at least one array, got none; {_CURE}")
     columns = {}
-    for name, values in given.items():
+    for name, values in arrays.items():
         if name not in layout.parameters:
             raise unknown_name("parameter", name, layout.parameters)
         columns[name] = _flat_rows(f"targets[{name!r}]", layout.parameters[name], values)
     counts = {name: len(rows) for name, rows in columns.items()}
     if len(set(counts.values())) > 1:
         raise InvalidArgumentError(
-            f"targets: expected arrays of one length, got {counts}; give each a row for each pose"
+            f"targets: expected arrays of equal length, got {counts}; pass one row for each pose in all of them"
         )
     if 0 in counts.values():
-        raise InvalidArgumentError("targets: expected at least one target, got none; give a row for each pose")
+        raise InvalidArgumentError("targets: expected at least one target, got none; pass one row for each pose")
     rows = np.tile(first, (next(iter(counts.values())), 1))
     for name, column in columns.items():
         rows[:, layout.slices[name]] = column
@@ -53,15 +53,16 @@ def _flat_rows(argument: str, parameter: Parameter, values: Any) -> Reals:
     if isinstance(values, (list, tuple)):
         checked = [parameter.flat(parameter.check(f"{argument}[{i}]", each)) for i, each in enumerate(values)]
         return np.array(checked).reshape(-1, parameter.size)
-    array = as_numbers(argument, values, f"one row a pose, each of shape {parameter.shape}")
+    array = as_numbers(argument, values, f"one row for each pose, of shape {parameter.shape}")
     placements = parameter.convert is check_placement
     if placements and array.shape[1:] == (4, 4):
         array = array[:, :3]
     if array.ndim != 1 + len(parameter.shape) or array.shape[1:] != parameter.shape:
-        if array.ndim and len(array):  # another form, such as position and quaternion
+        if array.ndim and len(array):  # another representation, such as position and quaternion
             return _flat_rows(argument, parameter, list(array))
         raise InvalidArgumentError(
-            f"{argument}: expected shape (n, {', '.join(map(str, parameter.shape))}), got {array.shape}; one row a pose"
+            f"{argument}: expected shape (n, {', '.join(map(str, parameter.shape))}) with one row for each pose, got "
+            f"{array.shape}"
         )
     if not np.all(np.isfinite(array)) and (placements or parameter.convert is None):
         bad = int(np.flatnonzero(~np.isfinite(array).reshape(len(array), -1).all(axis=1))[0])
@@ -74,11 +75,11 @@ def _flat_rows(argument: str, parameter: Parameter, values: Any) -> Reals:
 
 
 def _check_rotations(argument: str, rotations: Reals) -> None:
-    """Raises if a matrix (n, 3, 3) is no rotation."""
+    """Raises InvalidArgumentError if a matrix (n, 3, 3) is not a rotation."""
     off = np.abs(rotations.swapaxes(1, 2) @ rotations - np.eye(3)).max(axis=(1, 2))
     wrong = np.flatnonzero((off > NORM_TOLERANCE) | (np.linalg.det(rotations) < 0))
     if len(wrong):
         raise InvalidArgumentError(
             f"{argument}: expected rotation matrices (RᵀR = I, det R = 1), got {rotations[wrong[0]].tolist()} in row "
-            f"{wrong[0]}; make them with pinocchio.exp3 or pinocchio.rpy.rpyToMatrix"
+            f"{wrong[0]}; use pinocchio.exp3 or pinocchio.rpy.rpyToMatrix"
         )

@@ -1,4 +1,4 @@
-"""Tasks of inverse kinematics as one model: what they ask of a configuration, and how far off it is."""
+"""Tasks of inverse kinematics as one model: constraints and costs of a configuration."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class TaskExpressions:
     """Tasks at a configuration q with v = 0, as expressions of (q, parameters).
 
     Attributes:
-        q: Configuration symbol (nq,).
+        q: Symbol of the configuration (nq,).
         rows: Rows of the constraints (nc,).
-        jacobian: Their derivative in the tangent space (nc, nv).
-        lower: Their lower bounds (nc,).
-        upper: Their upper bounds (nc,).
+        jacobian: Derivative of the rows by the tangent of q (nc, nv).
+        lower: Lower bounds of the rows (nc,).
+        upper: Upper bounds of the rows (nc,).
         cost: Value of the costs.
-        gradient: Its gradient (nv,).
-        hessian: Its Gauss-Newton Hessian (nv, nv).
+        gradient: Gradient of the costs (nv,).
+        hessian: Gauss-Newton Hessian of the costs (nv, nv).
     """
 
     q: SX
@@ -49,11 +49,11 @@ class TaskExpressions:
 
 
 class TaskModel(Model):
-    """Constraints and costs of a robot at rest: lower <= c(q, 0) <= upper, and f(q, 0) to be small.
+    """Constraints and costs of a robot at rest: minimise f(q, 0) subject to lower <= c(q, 0) <= upper.
 
     Args:
-        constraints: What is to hold; None for nothing.
-        costs: What is to be small; None for nothing.
+        constraints: The constraints; None for none.
+        costs: The costs; None for none.
 
     Raises:
         InvalidArgumentError: There is no task, a task needs a control, or rows are soft.
@@ -70,19 +70,21 @@ class TaskModel(Model):
         self.costs = CostStack(self.state) if costs is None else costs
         if self.costs.state != self.state:
             raise InvalidArgumentError(
-                f"tasks: costs are of {self.costs.state!r}, constraints of {self.state!r}; make both from one state"
+                f"tasks: expected one state, got costs of {self.costs.state!r} and constraints of {self.state!r}; "
+                "share it"
             )
         for stack in stacks:
             stack.freeze("inverse kinematics", 0)
             if stack.controlled():
                 raise InvalidArgumentError(
                     f"tasks: expected residuals of the configuration, got {', '.join(stack.controlled())}, which "
-                    "need a control or forces; leave them out"
+                    "depend on a control or on forces; remove them"
                 )
         soft = [c.name for c in self.constraints.constraints if c.soft is not None]
         if soft:
             raise InvalidArgumentError(
-                f"tasks: expected hard constraints, got soft rows in {', '.join(soft)}; add the residual to a CostStack"
+                f"tasks: expected hard constraints, got soft rows in {', '.join(soft)}; move the residual to a "
+                "CostStack"
             )
         _check_limits(self.state)
 
@@ -97,25 +99,25 @@ class TaskModel(Model):
 
     @property
     def has_costs(self) -> bool:
-        """Whether there are costs beside the constraints."""
+        """Whether there are costs in addition to the constraints."""
         return bool(self.costs.names)
 
     @property
     def bounds(self) -> tuple[Reals, Reals]:
-        """Limits of q ⊖ neutral, (nv,) each, ±inf where there are none [rad, m]."""
+        """Lower and upper limits of q ⊖ neutral, (nv,) each, ±inf for no limit [rad, m]."""
         nv = self.state.nv
         return self.state.lower[:nv].copy(), self.state.upper[:nv].copy()
 
     @functools.cached_property
     def moving(self) -> npt.NDArray[np.intp]:
-        """Coordinates of the tangent that a task depends on; the others stay where they are."""
-        found = self.expressions()
-        parts = [ca.sum1(abs(found.jacobian)), ca.sum1(abs(found.hessian)), found.gradient.T]
+        """Indices of the tangent coordinates on which a task depends; the others keep their values."""
+        expressions = self.expressions()
+        parts = [ca.sum1(abs(expressions.jacobian)), ca.sum1(abs(expressions.hessian)), expressions.gradient.T]
         return np.array(sorted({int(j) for part in parts for j in ca.sparsify(part).sparsity().get_triplet()[1]}), int)
 
     @functools.cached_property
     def places(self) -> npt.NDArray[np.intp]:
-        """Place in q of each coordinate of the tangent that may have limits, (nv,); -1 for the others."""
+        """Index in q of each tangent coordinate that may have limits (nv,); -1 for the others."""
         places = np.full(self.state.nv, -1)
         for joint in joint_spaces(self.state.model):
             if isinstance(joint.space, VectorSpace):
@@ -123,7 +125,7 @@ class TaskModel(Model):
         return places
 
     def residuals(self) -> ca.Function:
-        """Function of (q, parameters): rows of the constraints, their bounds, and the residual of each cost."""
+        """Function (q, parameters) -> rows of the constraints, their bounds, and the residual of each cost."""
         nv = self.state.nv
         instant, t = Instant(self.state, 0), self.expressions()
         at_rest = ca.vertcat(t.q, SX(np.zeros(nv)))
@@ -131,14 +133,14 @@ class TaskModel(Model):
         return ca.Function("residuals", [t.q, self.layout.symbols], [t.rows, t.lower, t.upper, *costs])
 
     def expressions(self) -> TaskExpressions:
-        """The tasks at v = 0."""
+        """The tasks at v = 0, as expressions."""
         nq, nv = self.state.nq, self.state.nv
         instant = Instant(self.state, 0)
         v = instant.x[nq:]
         rows, derivative = self.constraints.rows(instant), self.constraints.derivative(instant)
         costs = self.costs.quadratic(instant)
-        found = [rows, derivative[:, :nv], costs.cost, costs.Ly[:nv], costs.Lyy[:nv, :nv]]
-        rows, jacobian, cost, gradient, hessian = ca.substitute(found, [v], [SX(np.zeros(nv))])
+        at_rest = [rows, derivative[:, :nv], costs.cost, costs.Ly[:nv], costs.Lyy[:nv, :nv]]
+        rows, jacobian, cost, gradient, hessian = ca.substitute(at_rest, [v], [SX(np.zeros(nv))])
         own = self.constraints.parameters(0)
         names = self.constraints.names
         lower, upper = (
@@ -148,43 +150,46 @@ class TaskModel(Model):
 
     @classmethod
     def of(cls, robot: Robot, tasks: Any) -> TaskModel:
-        """The model of tasks as users give them.
+        """Builds the model of a user's tasks.
 
         Args:
-            robot: The robot whose tasks they are.
+            robot: The robot.
             tasks: A ConstraintStack, a CostStack, or a tuple of both.
 
         Raises:
-            InvalidArgumentError: It is something else, or tasks are of another robot.
+            InvalidArgumentError: `tasks` has another type, or another robot.
         """
         if not isinstance(robot, Robot):
             raise InvalidArgumentError(f"robot: expected a Robot such as load_robot('panda'), got {robot!r}")
         stacks = list(tasks) if isinstance(tasks, (tuple, list)) else [tasks]
-        found: dict[type, Any] = {}
+        by_kind: dict[type, Any] = {}
         for stack in stacks:
             kind = next((k for k in (ConstraintStack, CostStack) if isinstance(stack, k)), None)
-            if kind is None or kind in found:
+            if kind is None or kind in by_kind:
                 raise InvalidArgumentError(
                     "tasks: expected a ConstraintStack, a CostStack, or a tuple of one each, got ("
-                    f"{', '.join(type(each).__name__ for each in stacks)}); add all residuals to one stack of each kind"
+                    f"{', '.join(type(each).__name__ for each in stacks)}); add all residuals to one stack of each "
+                    "kind"
                 )
-            found[kind] = stack
+            by_kind[kind] = stack
         for stack in stacks:
             state = check_robot_state("tasks", stack.state)
             if state.model is not robot.model and state.model != robot.model:
                 raise InvalidArgumentError(
-                    f"tasks: expected tasks of {robot.name!r}, got some of {state.robot.name!r}; make the state by "
+                    f"tasks: expected tasks of {robot.name!r}, got some of {state.robot.name!r}; create the state "
+                    "with "
                     "StateMultibody(robot)"
                 )
-        return cls(found.get(ConstraintStack), found.get(CostStack))
+        return cls(by_kind.get(ConstraintStack), by_kind.get(CostStack))
 
 
 def _check_limits(state: StateMultibody) -> None:
-    """Raises if a coordinate that is not a length or an angle has limits, which are then no box."""
+    """Raises UnsupportedOperationError for limits on coordinates other than lengths and angles, which form no box."""
     for joint in joint_spaces(state.model):
         bounded = np.isfinite(state.lower[joint.v]) | np.isfinite(state.upper[joint.v])
         if not isinstance(joint.space, VectorSpace) and np.any(bounded):
             raise UnsupportedOperationError(
-                f"limits: expected none of joint {joint.label!r}, which turns without an end, got some in the state's "
+                f"limits: expected no limits of joint {joint.label!r}, which is not a simple coordinate, got some in "
+                "the state's "
                 "bounds; add ResidualModelState as a constraint instead"
             )

@@ -35,36 +35,38 @@ def track(
     tolerance: float = 1e-4,
     max_iterations: int = 100,
 ) -> IKPath:
-    """A motion whose constraints follow a path of targets, within limits of position, velocity and acceleration.
+    """Computes a motion that follows a path of targets, within limits of position, velocity and acceleration.
 
     ```python
-    track = ik.track(robot, tasks, targets, dt=1e-3, acceleration=10.0)  # one target of the only reference a time
+    track = ik.track(robot, tasks, targets, dt=1e-3, acceleration=10.0)  # one row of targets for each time
     track = ik.track(robot, tasks, {"hand.reference": lambda t: ...}, dt=0.02, duration=4.0, method="optimal")
     ```
 
-    "differential" goes from time to time, as `IKTracker` does: it sees one step ahead, takes microseconds a step, and
-    lags where limits are in the way. "optimal" solves for all times at once, from that motion: the integral of
-    ½ settling⁴ |a|² and of the costs is least, where leaving the path has a price; it slows down before it must.
+    "differential" computes one step after another, like `IKTracker`. It looks one step ahead, takes microseconds for a
+    step, and lags behind at limits. "optimal" solves for all times at once, with that motion as initial guess. It
+    minimises the integral of ½ settling⁴ |a|² and of the costs, plus a price for leaving the path; it slows down ahead
+    of limits.
 
     Args:
         robot: The robot.
-        tasks: A ConstraintStack, what is to be followed; or a tuple of it and a CostStack, such as a posture.
-        path: Targets at times 0, dt, 2 dt ...: an array with one row a time, or a function of time [s], of the only
-            constraint's reference; or a mapping of such by the parameter's name, {"hand.reference": (n, 4, 4)}.
+        tasks: A ConstraintStack for the tasks that follow the path; or a tuple with a CostStack, such as a posture.
+        path: Targets at times 0, dt, 2 dt, ...: an array with one row for each time, or a function of time [s], for
+            the only constraint with a reference; or a mapping from parameter names to these, {"hand.reference": (n, 4,
+            4)}.
         dt: Time step [s].
-        duration: Length of a path that is given as functions, rounded to whole steps [s].
+        duration: Duration of a path of functions, rounded to whole steps [s].
         method: "differential" or "optimal".
-        q0: Configuration (nq,) to start from, at rest; by default that of `ik.solve` for the first target. One beyond
-            limits is moved inside with bounded speed.
-        limits: Whether to keep the state's limits of position and velocity, which are the robot's by default.
-        acceleration: Largest accelerations, one of all or (nv,); by default there is no limit [rad/s², m/s²].
-        settling: Time in which costs are approached [s].
-        tolerance: Violation of a row that counts as none [unit of the row].
+        q0: Initial configuration (nq,), at rest; by default the result of `ik.solve` for the first target. One beyond
+            limits moves inside with bounded speed.
+        limits: Whether to respect the state's limits of position and velocity, by default those of the robot.
+        acceleration: Largest acceleration of all joints, or of each (nv,) [rad/s², m/s²]; no limit by default.
+        settling: Time constant with which costs are minimised [s].
+        tolerance: Violation of a row that counts as zero [unit of the row].
         max_iterations: Largest number of iterations of the optimal method [-].
 
     Raises:
-        UnknownNameError: There is no such parameter, or method.
-        InvalidArgumentError: Tasks, path or numbers are not as said.
+        UnknownNameError: There is no parameter or method of this name.
+        InvalidArgumentError: Tasks, path or numbers are invalid.
     """
     check_known("method", method, METHODS)
     check_count("max_iterations", max_iterations, least=1)
@@ -84,7 +86,7 @@ def track(
 
 
 def _start(following: Following, tasks: Any, p: Reals, limits: bool) -> Reals:
-    """The configuration (nq,) for the first targets."""
+    """Configuration (nq,) for the first targets."""
     layout = following.model.layout
     solver, _ = kept_solver(following.robot, tasks, limits=limits, tolerance=1e-2 * following.tolerance)
     values = {name: each.shaped(p[layout.slices[name]]) for name, each in layout.parameters.items()}

@@ -1,4 +1,4 @@
-"""Differential inverse kinematics step by step, for control loops."""
+"""Differential inverse kinematics, one step at a time, for control loops."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from trajopt.objects.immutable import Immutable
 from trajopt.robots import Robot
 from trajopt.types import Reals
 
-MEMORY = ("q", "v", "diagnostics", "p")  # of a Stepper
-FIRST_CURVATURE = 1e-2  # μ of a first step
+MEMORY = ("q", "v", "diagnostics", "p")  # attributes of a Stepper
+FIRST_CURVATURE = 1e-2  # initial μ
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class IKStep:
     """One step of differential inverse kinematics.
 
     Attributes:
-        q: Configuration at its end (nq,) [rad, m].
+        q: Configuration at the end of the step (nq,) [rad, m].
         v: Velocity of the step (nv,), q = q₀ ⊕ dt v [rad/s, m/s].
-        distance: Norm of the violations of the constraints at q, by the step's targets [units of their rows].
+        distance: Norm of the constraints' violations at q, for the targets of the step [units of their rows].
     """
 
     q: Reals
@@ -38,15 +38,15 @@ class IKStep:
 
 @dataclass(frozen=True, kw_only=True)
 class Following:
-    """Tasks that are followed, and within which limits.
+    """Tasks to follow, and the limits of the motion.
 
     Attributes:
         robot: The robot.
-        model: Its tasks.
+        model: Tasks of the robot.
         dt: Time step [s].
-        bounds: Rows low, high, slowest, fastest, acceleration, (5, nv) [rad, m, per s, per s²].
-        settling: Time in which costs are approached [s].
-        tolerance: Violation of a row that counts as none [unit of the row].
+        bounds: Rows low, high, slowest, fastest, acceleration (5, nv) [rad, m, per s, per s²].
+        settling: Time constant with which costs are minimised [s].
+        tolerance: Violation of a row that counts as zero [unit of the row].
     """
 
     robot: Robot
@@ -67,7 +67,7 @@ class Following:
         settling: float,
         tolerance: float,
     ) -> Following:
-        """Checks what users give."""
+        """Checks the user's arguments and builds the object."""
         model = TaskModel.of(robot, tasks)
         return Following(
             robot=robot,
@@ -87,19 +87,19 @@ class Following:
         return stepper
 
     def configuration(self, argument: str, q: npt.ArrayLike) -> Reals:
-        """A configuration (nq,) of the robot, checked."""
+        """Checks a configuration of the robot (nq,)."""
         state = self.model.state
-        q = check_array(argument, q, (state.nq,), cure=f"a configuration of {self.robot.name!r}")
+        q = check_array(argument, q, (state.nq,), cure=f"pass a configuration of {self.robot.name!r}")
         return state.check(state.at_rest(q), argument)[: state.nq]
 
 
 class IKTracker(Immutable):
-    """Differential inverse kinematics: each step moves towards targets of that time, within limits.
+    """Differential inverse kinematics: each step moves towards the current targets, within limits.
 
-    A step minimises what the constraints miss at its end; costs, such as a posture, act where constraints leave room.
-    Joints keep limits of position, velocity and acceleration, and stay able to stop before a limit of position; a joint
-    beyond one is moved inside at a speed within the others. No step fails: where limits do not let the robot follow, or
-    a target is out of reach, it comes as near as it can.
+    A step minimises the violation of the constraints at its end. Costs, such as a posture, act only in the remaining
+    degrees of freedom. Joints respect limits of position, velocity and acceleration, and can always stop before a
+    position limit. A joint beyond a limit moves inside with bounded speed. No step fails: if limits hold the robot
+    back or a target is out of reach, it comes as close as possible.
 
     ```python
     tracker = IKTracker(robot, tasks, q, dt=1e-3, acceleration=10.0)
@@ -108,13 +108,13 @@ class IKTracker(Immutable):
 
     Args:
         robot: The robot.
-        tasks: A ConstraintStack, what is to be followed; or a tuple of it and a CostStack, such as a posture.
-        q0: Configuration to start from, at rest (nq,) [rad, m].
+        tasks: A ConstraintStack for the tasks to follow; or a tuple with a CostStack, such as a posture.
+        q0: Initial configuration, at rest (nq,) [rad, m].
         dt: Time step [s].
-        limits: Whether to keep the state's limits of position and velocity, which are the robot's by default.
-        acceleration: Largest accelerations, one of all or (nv,); by default there is no limit [rad/s², m/s²].
-        settling: Time in which costs are approached [s].
-        tolerance: Violation of a row that counts as none [unit of the row].
+        limits: Whether to respect the state's limits of position and velocity, by default those of the robot.
+        acceleration: Largest acceleration of all joints, or of each (nv,) [rad/s², m/s²]; no limit by default.
+        settling: Time constant with which costs are minimised [s].
+        tolerance: Violation of a row that counts as zero [unit of the row].
 
     Raises:
         InvalidArgumentError: An argument has a wrong value.
@@ -152,7 +152,7 @@ class IKTracker(Immutable):
         return f"IKTracker({self._following.robot.name!r}, {tasks}, dt={self._following.dt:g})"
 
     def __getstate__(self) -> dict[str, Any]:
-        memory = {name: getattr(self._stepper, name) for name in MEMORY}  # the kernel's call is made anew
+        memory = {name: getattr(self._stepper, name) for name in MEMORY}  # the kernel's call is rebuilt
         return {"_following": self._following, "_begins": self._begins, "memory": memory}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -162,36 +162,37 @@ class IKTracker(Immutable):
             getattr(self._stepper, name)[:] = values
 
     def reset(self, q: npt.ArrayLike, v: npt.ArrayLike | None = None) -> None:
-        """Starts anew, with the first targets.
+        """Restarts from a configuration, with the initial targets.
 
         Args:
             q: Configuration (nq,) [rad, m].
-            v: Velocity (nv,), by default at rest [rad/s, m/s].
+            v: Velocity (nv,) [rad/s, m/s]; zero by default.
 
         Raises:
-            InvalidArgumentError: They have another size, or are not finite; the tracker stays as it was.
+            InvalidArgumentError: A size is wrong, or a number is not finite; the tracker does not change then.
         """
         self._start("q", q, v)
 
     def _start(self, argument: str, q: npt.ArrayLike, v: npt.ArrayLike | None) -> None:
         model, stepper = self._following.model, self._stepper
         q = self._following.configuration(argument, q)
-        cure = f"a velocity of {self._following.robot.name!r}"
+        cure = f"pass a velocity of {self._following.robot.name!r}"
         speed = np.zeros(model.state.nv) if v is None else check_array("v", v, (model.state.nv,), cure=cure)
         stepper.q[0], stepper.v[0], stepper.p[0], stepper.diagnostics[0] = q, speed, model.layout.column(), 0.0
         stepper.diagnostics[0, DIAGNOSTICS.index("curvature")] = FIRST_CURVATURE
         self._begins = True
 
     def step(self, targets: Any = None, *, q: npt.ArrayLike | None = None) -> IKStep:
-        """Takes a step.
+        """Computes one step.
 
         Args:
-            targets: Values of parameters by name at its end, such as {"hand.reference": pinocchio.SE3}; others stay.
-            q: Measured configuration (nq,) to start from; by default where the last step has ended [rad, m].
+            targets: Values of parameters at the end of the step by name, such as {"hand.reference": pinocchio.SE3};
+                the others keep their values.
+            q: Measured configuration (nq,) to start from [rad, m]; by default the end of the previous step.
 
         Raises:
             UnknownNameError: There is no parameter of this name.
-            InvalidArgumentError: A value is not as the parameter needs it; the tracker stays as it was.
+            InvalidArgumentError: A value does not fit its parameter; the tracker does not change then.
         """
         stepper, layout = self._stepper, self._following.model.layout
         p = stepper.p[0].copy()
@@ -203,7 +204,7 @@ class IKTracker(Immutable):
         if q is not None:
             stepper.q[0] = self._following.configuration("q", q)
         stepper.p[1] = p
-        if self._begins:  # there were no targets before
+        if self._begins:  # there were no earlier targets
             stepper.p[0] = p
         self._begins = False
         stepper.run()
@@ -216,11 +217,11 @@ class IKTracker(Immutable):
         return step
 
 
-_MAPPING = 'write {"hand.reference": value}'
+_MAPPING = 'pass {"hand.reference": value}'
 
 
 def _bounds(model: TaskModel, limits: bool, acceleration: npt.ArrayLike | None) -> Reals:
-    """Rows low, high, slowest, fastest, acceleration, (5, nv)."""
+    """Rows low, high, slowest, fastest, acceleration (5, nv)."""
     state, nv = model.state, model.state.nv
     rows = np.array([-1.0, 1.0, -1.0, 1.0, 1.0])[:, None] * np.full((5, nv), np.inf)
     if limits:
@@ -229,7 +230,8 @@ def _bounds(model: TaskModel, limits: bool, acceleration: npt.ArrayLike | None) 
         values = as_numbers("acceleration", acceleration, f"one number, or {nv}")
         if values.shape not in ((), (nv,)) or not np.all(values > 0):
             raise InvalidArgumentError(
-                f"acceleration: expected a positive number, or {nv} of them, got {acceleration!r}; inf is no limit"
+                f"acceleration: expected a positive number, or {nv} of them, got {acceleration!r}; for no limit pass "
+                "inf"
             )
         rows[4] = values
     return rows

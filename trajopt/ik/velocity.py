@@ -1,19 +1,19 @@
-"""Differential inverse kinematics: one step of a velocity program within limits, as one program.
+"""Differential inverse kinematics: one step of a velocity program within limits.
 
-From q with velocity v, for targets that move from p to p⁺ within dt, the step d = dt v⁺ minimises
+From q with velocity v, while targets move from p to p⁺ within dt, the step d = dt v⁺ minimises
 
     ½ |Ω (c⁺ - e - α J w + J d)|² + σ (β ∇f · d + ½ dᵀ ∇²f d) + ½ λ |d - β n|²
 
-in a box: limits of velocity, |v⁺ - v| <= a dt, and speeds that can stop before a limit of position, which are √(2 a Δq)
-for small dt. Rows are meant as c - clip(c, lower, upper). c⁺ are the
-constraints at (q, p⁺), and e the violation at (q, p), which the last steps have left over; w is the Levenberg-Marquardt
-step that makes it up, and n the step to the least costs in the null space. α and β are 1, or what lets joints stop at
-the end of that way; costs f settle within a time. σ is so small that costs act where constraints leave room.
+within a box: limits of velocity, |v⁺ - v| <= a dt, and speeds that allow a stop before a position limit, √(2 a Δq) for
+small dt. Each row stands for c - clip(c, lower, upper). c⁺ are the constraints at (q, p⁺), and e is the violation at
+(q, p) that earlier steps have left. w is the Levenberg-Marquardt step that removes e, and n is the step to the least
+costs in the null space. α and β are 1, or smaller so that joints can stop at the end of these steps; costs f settle
+with a time constant. σ is so small that costs act only in the null space of the constraints.
 
-λ = |J| |r| bounds the curvature r · ∇²c that Gauss-Newton leaves out, for a part of the residual r that the last step
-has refused, plus μ times what is asked for; that of w has μ |e|. μ is small, and grows to 1 where steps take off less
-than they promise: where its target is out of reach, an arm rests. Bounded rows weigh more than equations, and what
-is left of their room settles as costs do: a hand leaves its path before it meets an obstacle.
+λ = |J| |r| bounds the curvature r · ∇²c that Gauss-Newton omits, for the part r of the residual that the last step did
+not achieve, plus μ times the requested change; for w it is μ |e|. μ is small, and grows to 1 if steps achieve less
+than predicted: an arm comes to rest if its target is out of reach. Bounded rows have more weight than equations, and
+approach their bounds as slowly as costs settle: a hand leaves its path before it meets an obstacle.
 
 Source: Kanoun, Lamiraux, Wieber, Kinematic control of redundant manipulators (2011), for inequalities; Sugihara,
 Solvability-unconcerned inverse kinematics (2011), for damping by the residual.
@@ -32,27 +32,27 @@ from trajopt.states.joint_spaces import joint_spaces
 from trajopt.states.spaces import VectorSpace
 
 GIVEN = ("p", "p_next", "low", "high", "slowest", "fastest", "acceleration", "settings")
-"""What a step is given beside (q, v, before): parameters now and at its end, limits (nv,) each, settings."""
+"""Inputs of a step besides (q, v, before): parameters now and at its end, limits (nv,) each, settings."""
 SETTINGS = ("dt", "settling", "tolerance")
 COSTS, LEAST = 1e-8, 1e-10
-"""σ and the least λ, both relative to |J|²."""
-BOUNDED_FIRST = 1e2  # weight of bounded rows; their violation is that of equations, over its square
-RESERVE = 0.5  # part of the acceleration for making up what was left over; the rest follows the target
+"""σ and the smallest λ, both relative to |J|²."""
+BOUNDED_FIRST = 1e2  # weight of bounded rows; their violation is that of equations divided by its square
+RESERVE = 0.5  # fraction of the acceleration that removes earlier violations; the rest follows the target
 LEAST_CURVATURE, SHRINK, GROW, REST = 1e-4, 0.5, 8.0, 1.2
-"""The least μ, and what becomes of it after a step that has kept its promise, or not, or promised too little."""
-MAKING_UP = 0.1  # the least μ for w, and that for what was refused: less, and joints that are not needed chatter
-NOISE = 0.1  # part of the tolerance that counts as nothing refused
-FAR = 1e6  # way that has no end [rad, m]
-PROGRESS = 0.3  # rate of decay of a violation that is enough [1/s]
+"""Smallest μ, and its factors after a step that achieved its prediction, that did not, or predicted too little."""
+MAKING_UP = 0.1  # smallest μ for w, and that for missed changes; with less, joints that are not needed chatter
+NOISE = 0.1  # fraction of the tolerance up to which a missed change counts as zero
+FAR = 1e6  # stands for infinite distance [rad, m]
+PROGRESS = 0.3  # sufficient decay rate of a violation [1/s]
 DIAGNOSTICS = ("before", "promised", "curvature", "refused", "after")
-"""Memory of a step: norm of the violation by its targets at its start, what it promised for its end, μ, the norm of
-what was asked for and not done, and of the violation at its end."""
+"""Memory of a step: norm of the violation at its start for its targets, predicted norm at its end, μ, norm of the
+requested change that it missed, and norm of the violation at its end."""
 
 
 def braking_speed(way: SX, acceleration: SX, dt: SX) -> SX:
-    """The largest speed of the next step after which steps that brake end at rest after a way [rad, m].
+    """Largest speed of the next step from which braking steps end at rest after a distance `way` [rad, m].
 
-    dt (v + (v - a dt) + ... + (v - n a dt)) = way, where v - n a dt is the last one that is not negative.
+    dt (v + (v - a dt) + ... + (v - n a dt)) = way, where v - n a dt is the last term that is not negative.
     """
     change, way = acceleration * dt, ca.fmin(way, FAR)
     n = ca.floor(0.5 * (ca.sqrt(1.0 + 8.0 * way / (change * dt)) - 1.0))
@@ -81,7 +81,7 @@ class VelocityBuilder:
         self.joints = joint_spaces(state.model)
 
     def step(self) -> Program:
-        """The program: (q, v, diagnostics, given) to (q⁺, v⁺, diagnostics⁺)."""
+        """Program (q, v, diagnostics, given) -> (q⁺, v⁺, diagnostics⁺)."""
         program, nv = Program("differential_inverse_kinematics"), self.model.state.nv
         memory = [self.q, self.v, self.diagnostics]
         symbols = [*memory, *self.given.values()]
@@ -91,20 +91,20 @@ class VelocityBuilder:
         M, right, lag, N, down, c, e, J, lower, upper, weights, A, g, size, curvature, least_d, most_d = parts
         ways = program.solve(program.factor(M), right), program.solve(program.factor(N), down)
         begun = [*inputs[1:], *ways, c, e, J, lower, upper, lag, A, g, size, curvature, least_d, most_d]
-        asked, least, most, A, b, d = program.call(self._begin(), *begun)
-        d = add_box_program(program, d, [asked, J, least, most, weights, A, b, least_d, most_d])
+        requested, least, most, A, b, d = program.call(self._begin(), *begun)
+        d = add_box_program(program, d, [requested, J, least, most, weights, A, b, least_d, most_d])
         step = SX.sym("d", nv)
         moved = ca.Function("move", [self.q, self.v, step, *self.given.values()], self._moved(step, *speeds))
         q, v = program.call(moved, *inputs[:2], d, *inputs[3:])
-        program.output(q, v, *program.call(self._news(), c, asked, J, lower, upper, curvature, d, q, inputs[4]))
+        program.output(q, v, *program.call(self._news(), c, requested, J, lower, upper, curvature, d, q, inputs[4]))
         return program
 
     def _system(self) -> list[SX]:
-        """The matrix and right-hand sides of the ways that are left, rows, and the quadratic rest."""
+        """Matrix and right-hand sides for the remaining violations, rows, and the quadratic costs."""
         t, model, nv = self.tasks, self.model, self.model.state.nv
         symbols = [t.q, model.layout.symbols]
-        found = [t.rows, t.jacobian, t.lower, t.upper, t.gradient, t.hessian]
-        evaluate = ca.Function("at", symbols, [ca.densify(each) for each in found])
+        quantities = [t.rows, t.jacobian, t.lower, t.upper, t.gradient, t.hessian]
+        evaluate = ca.Function("at", symbols, [ca.densify(each) for each in quantities])
         c, J, lower, upper, g, H = evaluate(self.q, self.given["p_next"])
         now = evaluate(self.q, self.given["p"])
         e = now[0] - ca.fmin(ca.fmax(now[0], now[2]), now[3])
@@ -133,18 +133,18 @@ class VelocityBuilder:
         return ca.fmin(ca.fmax(mu, LEAST_CURVATURE), 1.0)
 
     def _news(self) -> ca.Function:
-        """Function for what the next step wants to know, and the violation at the end."""
+        """Function that computes the diagnostics for the next step, and the violation at the end."""
         nc, nv, t = self.model.nc, self.model.state.nv, self.tasks
-        c, asked, lower, upper = (SX.sym(name, nc) for name in ("c", "asked", "lower", "upper"))
+        c, requested, lower, upper = (SX.sym(name, nc) for name in ("c", "asked", "lower", "upper"))
         J, mu, d = SX.sym("J", nc, nv), SX.sym("mu"), SX.sym("d", nv)
-        ends = [(r, lower, upper) for r in (c, c + J @ d, asked + J @ d)]
+        ends = [(r, lower, upper) for r in (c, c + J @ d, requested + J @ d)]
         ends.append((t.rows, t.lower, t.upper))
         norms = [ca.norm_2(r - ca.fmin(ca.fmax(r, least), most)) if nc else SX(0) for r, least, most in ends]
-        symbols = [c, asked, J, lower, upper, mu, d, t.q, self.model.layout.symbols]
+        symbols = [c, requested, J, lower, upper, mu, d, t.q, self.model.layout.symbols]
         return ca.Function("diagnostics", symbols, [ca.vertcat(*norms[:2], mu, *norms[2:])])
 
     def _box(self) -> tuple[tuple[SX, SX], SX, SX]:
-        """Speeds by limits of velocity and acceleration; the least and the most that each may move, (nv,) each."""
+        """Speed bounds from limits of velocity and acceleration; smallest and largest steps, (nv,) each."""
         g, dt, nv = self.given, self.dt, self.model.state.nv
         down, up = SX(-np.inf * np.ones(nv)), SX(np.inf * np.ones(nv))
         for joint in self.joints:
@@ -161,7 +161,7 @@ class VelocityBuilder:
         return (least, most), down, up
 
     def _begin(self) -> ca.Function:
-        """Rows with what is made up of the violation, the costs' gradient, and the step to start from."""
+        """Function that computes rows with the requested change, the costs' gradient, and the initial step."""
         nv, nc = self.model.state.nv, self.model.nc
         sizes = {
             "w": (nv, 1),
@@ -179,9 +179,9 @@ class VelocityBuilder:
         alpha = self._stoppable(s["w"])
         beta = ca.fmin(self._stoppable(s["down"]), self.dt / (self.dt + self.settling))
         made_up = s["lag"] * (s["J"] @ (alpha * s["w"]))
-        asked = s["c"] - s["e"] - made_up
+        requested = s["c"] - s["e"] - made_up
         refused = ca.fmax(self.diagnostics[DIAGNOSTICS.index("refused")] - NOISE * self.tolerance, 0.0)
-        left = MAKING_UP * refused + (s["mu"] - LEAST_CURVATURE) * (ca.norm_2(s["lag"] * asked) if nc else 0.0)
+        left = MAKING_UP * refused + (s["mu"] - LEAST_CURVATURE) * (ca.norm_2(s["lag"] * requested) if nc else 0.0)
         damping = ca.sqrt(s["size"]) * left
         A = s["A"] + damping * SX.eye(nv)
         b = beta * (s["g"] - damping * s["down"])  # joints that no task needs go where costs want them
@@ -191,16 +191,16 @@ class VelocityBuilder:
         lower = ca.if_else(inside, s["c"] + part * (s["lower"] - s["c"]), s["lower"])
         upper = ca.if_else(inside, s["c"] + part * (s["upper"] - s["c"]), s["upper"])
         symbols = [self.v, self.diagnostics, *self.given.values(), *s.values()]
-        return ca.Function("begin", symbols, [asked, lower, upper, ca.densify(A), b, first])
+        return ca.Function("begin", symbols, [requested, lower, upper, ca.densify(A), b, first])
 
     def _stoppable(self, way: SX) -> SX:
-        """The largest part of a way, at most 1, after which every joint can stop at its end."""
+        """Largest fraction of a step, at most 1, after which every joint can stop at its end."""
         way = ca.fabs(way)
         speed = braking_speed(way, RESERVE * self.given["acceleration"], self.dt)
         return ca.fmin(1.0, ca.mmin(ca.if_else(way > 1e-12, self.dt * speed / way, 1.0)))
 
     def _moved(self, d: SX, least: SX, most: SX) -> list[SX]:
-        """q⁺ and v⁺ after a step; a coordinate within its limits stays so to the last bit."""
+        """q⁺ and v⁺ after a step; a coordinate within its limits stays exactly within them."""
         g, parts = self.given, []
         for joint in self.joints:
             q = joint.space.integrate(self.q[joint.q], d[joint.v])

@@ -1,4 +1,4 @@
-"""Inverse dynamics with contact: torques and wrenches that made a motion, and whether a robot could do it."""
+"""Inverse dynamics with contact: the torques and wrenches of a motion, and whether a robot can execute it."""
 
 from trajopt.inverse_dynamics.contact import ContactFrame
 from trajopt.inverse_dynamics.files import read_positions

@@ -1,9 +1,9 @@
-"""Wrenches of least cost within cones and torque limits: a quadratic program over time.
+"""Wrenches of least cost within friction cones and torque limits: a quadratic program over time.
 
-Its stages have the last wrenches as state and the next ones as control, so that its interior point costs a Riccati pass
-an iteration. Rows of the base and of torque limits are those of least squares, the former with a weight above all
-others, so that there is always an answer: the missing force is least, then torques exceed their limits least, then the
-cost is least.
+A stage has the previous wrenches as state and the next ones as control, so an iteration of the interior point costs
+one Riccati pass. The equations of the base and the torque limits are least-squares rows. The weight of the base
+exceeds all others, so a solution always exists: it minimises the missing force first, then the violation of torque
+limits, then the cost.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from trajopt.solvers.linear_quadratic import LinearQuadratic
 from trajopt.solvers.qp import InteriorPoint, InteriorPointOptions, QPStatus, StageQP
 from trajopt.types import Reals
 
-BASE, TORQUE = 1e9, 1e7  # weights of the squares of what is missing, relative to the largest weight of a wrench
+BASE, TORQUE = 1e9, 1e7  # weights of squared violations, relative to the largest weight of a wrench
 EXACT = 1e-18
-"""Tolerance. It is relative to the largest multiplier, which is up to 1e9 where a motion lacks forces at any time, and
-that must not blur the forces of other times: with 1e-14 they were up to 0.2 N off, with 1e-18 5e-6 N, for 5 % more
+"""Tolerance relative to the largest multiplier. That is up to 1e9 if forces are missing at any time, and it must not
+blur the forces at other times: they were off by up to 0.2 N with 1e-14, and by 5e-6 N with 1e-18, at 5 % more
 iterations."""
 
 
 @dataclass(frozen=True)
 class ConeRows:
-    """Rows lower <= C w <= upper of each time.
+    """Rows lower <= C w <= upper on the wrenches w, at each time.
 
     Attributes:
-        C: (N, nr, W).
-        lower: (N, nr).
-        upper: (N, nr).
+        C: Matrices (N, nr, W).
+        lower: Lower bounds (N, nr).
+        upper: Upper bounds (N, nr).
     """
 
     C: Reals
@@ -44,7 +44,7 @@ class ConeRows:
 
 
 def cone_rows(contacts: Sequence[ContactFrame], k: Kinetics) -> ConeRows:
-    """Rows of the cones of all contacts, in the axes of the wrenches; none (N, 0, W) without cones."""
+    """Rows of the cones of all contacts, in the axes of the wrenches; empty (N, 0, W) without cones."""
     n, W = len(k.h), sum(contact.size for contact in contacts)
     C, lower, upper, first = [np.zeros((n, 0, W))], [np.zeros(0)], [np.zeros(0)], 0
     for j, contact in enumerate(contacts):
@@ -64,9 +64,9 @@ def cone_rows(contacts: Sequence[ContactFrame], k: Kinetics) -> ConeRows:
 
 
 def _surface(contact: ContactFrame, k: Kinetics, j: int) -> Reals:
-    """Rotations from the axes of wrenches to those in which a cone's matrix is given (N, 3, 3).
+    """Rotations from the axes of wrenches to those of a cone's matrix (N, 3, 3).
 
-    Those of the world for a point; for a sole the frame's heading about the world's vertical.
+    A cone of a point has the axes of the world. A cone of a sole has the frame's heading about the world's vertical.
     """
     if not isinstance(contact.cone, WrenchCone):
         return k.rotations[:, j]
@@ -80,16 +80,16 @@ def _surface(contact: ContactFrame, k: Kinetics, j: int) -> Reals:
 def bounded_wrenches(
     A: Reals, b: Reals, active: Reals, cost: WrenchCost, cones: ConeRows, torques: ConeRows, size: float
 ) -> tuple[Reals, bool]:
-    """The wrenches (N, W), and whether they are optimal.
+    """Computes wrenches of least cost (N, W) within cones and torque limits, and whether they are optimal.
 
     Args:
-        A: Forces of the base by wrenches (N, 6, W).
-        b: Forces that the base needs (N, 6).
-        active: 1 for elements that may push, 0 for others (N, W).
+        A: Matrices that map wrenches to forces on the base (N, 6, W).
+        b: Forces that the base needs (N, 6) [N, N m].
+        active: 1 for wrench elements that may be nonzero, 0 for others (N, W).
         cost: The cost.
-        cones: Rows of cones, which hold.
-        torques: Rows of joint torques, which hold if they can.
-        size: A force of the robot's size, such as its weight, which wrenches are divided by [N].
+        cones: Rows of cones, which hold exactly.
+        torques: Rows of joint torques, which hold if possible.
+        size: Scale of the forces, such as the robot's weight; wrenches are divided by it [N].
 
     Raises:
         InvalidArgumentError: All weights are 0.
@@ -105,16 +105,16 @@ def bounded_wrenches(
     qp.C[:, :, W:] = C
     qp.lower[:n] = np.concatenate([b, cones.lower, torques.lower], axis=1) / size
     qp.upper[:n] = np.concatenate([b, cones.upper, torques.upper], axis=1) / size
-    empty = ~C.any(axis=2)  # of contacts in the air
+    empty = ~C.any(axis=2)  # rows of inactive contacts
     qp.lower[:n][empty], qp.upper[:n][empty] = -np.inf, np.inf
     for rows, price in ((slice(0, nb), BASE), (slice(nb + nk, nc), TORQUE)):
         qp.soft_linear[:n, rows], qp.soft_quadratic[:n, rows] = 0.0, price * largest
-    found = InteriorPoint(qp, InteriorPointOptions(tolerance=EXACT * largest, max_iterations=100)).solve()
-    return found.du * active * size, found.status in (QPStatus.SOLVED, QPStatus.ROUNDING)
+    solution = InteriorPoint(qp, InteriorPointOptions(tolerance=EXACT * largest, max_iterations=100)).solve()
+    return solution.du * active * size, solution.status in (QPStatus.SOLVED, QPStatus.ROUNDING)
 
 
 def _dynamics_and_cost(active: Reals, cost: WrenchCost, size: float) -> LinearQuadratic:
-    """Minimise Σ uᵀP u - 2 pᵀu + s ‖M u - x‖², x⁺ = M u, with M = diag(active); there is no step before the first."""
+    """Stages of min Σ uᵀP u - 2 pᵀu + s ‖M u - x‖², x⁺ = M u, with M = diag(active); the first stage has no x."""
     n, W = active.shape
     lq, i = LinearQuadratic.zeros(n, W, W), np.arange(W)
     lq.F[:, i, W + i] = active

@@ -1,4 +1,4 @@
-"""Frames of a robot that touch the world."""
+"""Frames of a robot that can touch the world."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from trajopt.robots import Robot
 
 @dataclass(frozen=True)
 class ContactFrame:
-    """A frame at which the world may push a robot.
+    """Frame at which the world may exert forces on a robot.
 
     Attributes:
-        frame: Its name.
-        kind: "sole" transmits forces and torques, "point" forces alone.
-        cone: What it transmits without slipping or tipping: a FrictionCone, of a sole also a WrenchCone. `rotation` of
-            the cone turns the surface, whose normal is the world's z axis by default; the sides of a sole turn with the
-            frame. None transmits anything, pulling forces too.
+        frame: Name of the frame.
+        kind: "sole" for forces and torques, "point" for forces only.
+        cone: Limits without slipping or tipping: a FrictionCone, or for a sole a WrenchCone. The normal of the surface
+            is the world's z axis, unless `rotation` of the cone turns it; the sides of a sole turn with the frame.
+            None allows any wrench, even pulling forces.
     """
 
     frame: str
@@ -37,35 +37,35 @@ class ContactFrame:
             raise InvalidArgumentError(f"cone: expected a FrictionCone or a WrenchCone, got {type(self.cone).__name__}")
         if self.kind == "point" and isinstance(self.cone, WrenchCone):
             raise InvalidArgumentError(
-                "cone: expected a FrictionCone for a point, got a WrenchCone, which is for soles"
+                "cone: expected a FrictionCone for a point, got a WrenchCone; set kind='sole' or use a FrictionCone"
             )
 
     @property
     def size(self) -> int:
-        """Number of elements of its wrench: 6 of a sole, 3 of a point."""
+        """Number of elements of the wrench [-]: 6 for a sole, 3 for a point."""
         return 6 if self.kind == "sole" else 3
 
 
 def checked_contacts(robot: Robot, contacts: str | ContactFrame | Sequence[str | ContactFrame]) -> list[ContactFrame]:
-    """Contacts of which each has a frame of the robot; a name stands for a sole without a cone."""
-    given = [contacts] if isinstance(contacts, (str, ContactFrame)) else contacts
-    found = []
-    for item in check_items("contacts", given, "names of frames or ContactFrames"):
+    """Contacts whose frames the robot has; a name becomes a sole without a cone."""
+    items = [contacts] if isinstance(contacts, (str, ContactFrame)) else contacts
+    frames = []
+    for item in check_items("contacts", items, "names of frames or ContactFrames"):
         contact = item if isinstance(item, ContactFrame) else ContactFrame(check_text("contacts", item))
         robot.frame_id(contact.frame)
-        found.append(contact)
-    if not found:
-        raise InvalidArgumentError("contacts: expected at least one, got none; inverse_dynamics is without contacts")
-    if len({c.frame for c in found}) < len(found):
-        raise InvalidArgumentError(f"contacts: expected each frame once, got {[c.frame for c in found]}")
+        frames.append(contact)
+    if not frames:
+        raise InvalidArgumentError("contacts: expected at least one, got none; without contacts use inverse_dynamics")
+    if len({c.frame for c in frames}) < len(frames):
+        raise InvalidArgumentError(f"contacts: expected distinct frames, got {[c.frame for c in frames]}")
     if not robot.floating_base:
         raise InvalidArgumentError(
-            f"robot: expected a floating base, got {robot.name} on a fixed one, whose base takes any force; "
-            "robots.with_base(model, base) changes that"
+            f"robot: expected a floating base, got {robot.name} with a fixed base; "
+            "robots.with_base(model, base) adds a floating one"
         )
-    return found
+    return frames
 
 
 def columns_of(contacts: Sequence[ContactFrame]) -> np.ndarray:
-    """Elements of (k, 6) wrenches, counted through, that the contacts can transmit."""
+    """Indices of the elements that the contacts can transmit, in flattened wrenches (k, 6)."""
     return np.concatenate([6 * i + np.arange(contact.size) for i, contact in enumerate(contacts)])

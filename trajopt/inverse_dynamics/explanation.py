@@ -1,4 +1,4 @@
-"""Whether a robot could make a motion, in words."""
+"""Text that says whether a robot could execute a motion."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from trajopt.inverse_dynamics.result import ContactInverseDynamics
 
-SLIGHT = 0.02  # part of the weight below which a residual is one of differences of positions
+SLIGHT = 0.02  # a residual below this fraction of the weight is an error of finite differences
 
 
 def explained(found: ContactInverseDynamics) -> str:
-    """Lines on what the contacts leave unexplained, torques and their limits, friction, pulling feet."""
+    """Lines on missing base forces, torques and their limits, friction, and pulling contacts."""
     lines = [repr(found), *_base(found), *_torques(found), *_contacts(found)]
     if not found.optimal:
-        lines.append("the quadratic program of the cones stopped early: the wrenches may not be those of least cost")
+        lines.append("the quadratic program of the cones stopped early: the wrenches may not have the least cost")
     return "\n".join(lines)
 
 
@@ -31,15 +31,15 @@ def _base(found: ContactInverseDynamics) -> Iterator[str]:
     flying = np.flatnonzero(~found.stands.any(axis=1))
     if force.max() < SLIGHT * weight:
         left = f"{force.max():.3g} N and {torque.max():.3g} N m"
-        yield f"base       explained by the contacts: at most {left} are missing"
+        yield f"base       explained by the contacts: the missing force is at most {left}"
     else:
         missing = int(np.sum(force >= SLIGHT * weight))
         share, time = 100 * force[worst] / weight, found.motion.times[worst]
         where = f"{force[worst]:.3g} N ({share:.0f} % of the weight) at {time:.3g} s"
-        yield f"base       not explained at {missing} of {len(force)} times: {where} are missing"
+        yield f"base       not explained at {missing} of {len(force)} times: up to {where} are missing"
     if flying.size:
         left = np.linalg.norm(residual[flying, :3], axis=1).max()
-        yield f"flight     {flying.size} times without a contact, where up to {left:.3g} N are missing"
+        yield f"flight     {flying.size} times without a contact: up to {left:.3g} N are missing"
 
 
 def _torques(found: ContactInverseDynamics) -> Iterator[str]:
@@ -69,7 +69,7 @@ def _contacts(found: ContactInverseDynamics) -> Iterator[str]:
 
 
 def _pushes(normal: Reals, along: Reals, weight: float) -> str:
-    loaded = normal > 0.05 * weight  # of a foot that hardly touches, the ratio says nothing
+    loaded = normal > 0.05 * weight  # the friction ratio of a foot with little load is meaningless
     parts = [f"at most {normal.max():.3g} N"]
     if loaded.any():
         parts.append(f"needs friction of {np.max(along[loaded] / normal[loaded]):.2f}")

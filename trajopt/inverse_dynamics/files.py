@@ -1,4 +1,4 @@
-"""Recorded motions from files: tables with a header, and arrays of numpy."""
+"""Recorded motions from files: .csv tables with a header, and .npz arrays."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ POSITIONS = ("positions", "qs", "q", "xs")
 
 
 def read_positions(robot: Robot, path: str | PathLike[str], dt: float | None = None) -> tuple[Reals, Reals]:
-    """Configurations (n, nq) and their times (n,) [s] of a file.
+    """Reads configurations (n, nq) and their times (n,) [s] from a file.
 
-    A .csv file has a header and a row for each time: a column "time" (or "t"; a unit such as [s] may follow), and one
-    for each coordinate of the robot, by its name or in the order of the coordinates; `Solution.to_csv` writes such
-    files, and further columns are skipped. A .npz file has arrays "times" and "positions" (or "qs", or states "xs"),
-    or is one that `Solution.save` wrote. Times that are repeated, as at impulses, count once.
+    A .csv file has a header and a row for each time. It has a column "time" (or "t"; a unit such as [s] may follow),
+    and one for each coordinate of the robot, by name or in the order of the coordinates. `Solution.to_csv` writes such
+    files; further columns are ignored. A .npz file has arrays "times" and "positions" (or "qs", or states "xs"), or
+    comes from `Solution.save`. Of rows with the same time, as at impulses, the last one counts.
 
     Args:
         robot: The robot.
-        path: The file.
-        dt: Time step of a file without times, > 0 [s].
+        path: Path of the file.
+        dt: Time step, > 0 [s], for a file without times.
 
     Raises:
-        InvalidArgumentError: The file cannot be read, lacks a coordinate, has times that do not ascend, or has no times
-            and `dt` is not given; or `dt` is not > 0.
+        InvalidArgumentError: The file cannot be read, or lacks a coordinate. Its times do not ascend, or it has no
+            times and `dt` is None. Or `dt` is not > 0.
     """
     file = check_path("path", path)
     if not file.is_file():
-        raise InvalidArgumentError(f"path: expected a file, got {str(file)!r}, which there is not")
+        raise InvalidArgumentError(f"path: expected a file, got {str(file)!r}, which does not exist")
     step = None if dt is None else check_positive("dt", dt, unit="s")
     if file.suffix == ".npz":
         times, q = _arrays(robot, file)
@@ -52,18 +52,20 @@ def read_positions(robot: Robot, path: str | PathLike[str], dt: float | None = N
     if times is None:
         if step is None:
             kind = f"a column {TIMES[1]!r}" if file.suffix == ".csv" else f"an array {TIMES[0]!r}"
-            raise InvalidArgumentError(f"{file.name}: expected {kind} [s]; or give --dt (dt=), the time step")
+            raise InvalidArgumentError(f"{file.name}: expected {kind} [s], got none; pass the time step, --dt (dt=)")
         times = step * np.arange(len(q), dtype=float)
     if not np.isfinite(q).all():
         row, column = np.argwhere(~np.isfinite(q))[0]
         raise InvalidArgumentError(
-            f"{file.name}: expected finite numbers, got {q[row, column]} of coordinate {column} in row {row} of the "
-            "data; fill gaps of the recording, for instance with scipy.interpolate, or leave these rows out"
+            f"{file.name}: expected finite numbers, got {q[row, column]} for coordinate {column} in data row {row}; "
+            "interpolate the gaps, for instance with scipy.interpolate, or remove these rows"
         )
-    at = check_array(f"{file.name}: times", times, (len(q),), cure="a time for each configuration")
+    at = check_array(f"{file.name}: times", times, (len(q),), cure="one time for each configuration")
     for row in np.flatnonzero(np.diff(at) < 0)[:1]:
-        raise InvalidArgumentError(f"{file.name}: times: expected to ascend, got {at[row + 1]:g} s after {at[row]:g} s")
-    last = np.append(np.diff(at) > 0, True)  # of states at one time the one after the impulse
+        raise InvalidArgumentError(
+            f"{file.name}: times: expected ascending times, got {at[row + 1]:g} s after {at[row]:g} s"
+        )
+    last = np.append(np.diff(at) > 0, True)  # of states at one time keep that after the impulse
     return q[last], at[last]
 
 
@@ -73,8 +75,8 @@ def _arrays(robot: Robot, file: Path) -> tuple[Reals | None, Reals]:
             arrays = {name: held[name] for name in held.files}
     except (OSError, ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error):
         raise InvalidArgumentError(
-            f"{file.name}: expected arrays of numbers, as numpy.savez writes them, got another kind of file; tables of "
-            "numbers end in .csv"
+            f"{file.name}: expected arrays of numbers as numpy.savez writes them, got another kind of file; use the "
+            "extension .csv for tables of numbers"
         ) from None
     if {"facts", "description", "xs"} <= arrays.keys():
         solution = Solution.load(file)
@@ -110,16 +112,16 @@ def _table(robot: Robot, file: Path) -> tuple[Reals | None, Reals]:
 
 
 def _columns(robot: Robot, file: Path, names: list[str], times: int | None) -> list[int]:
-    """Columns of the robot's coordinates: by their names, else all but the one of times."""
+    """Columns of the robot's coordinates: by name, or else all columns except that of the times."""
     wanted = StateMultibody(robot).coordinate_names[: robot.nq]
     plain = {name.removeprefix("q:"): i for i, name in reversed(list(enumerate(names)))}
-    found = [plain.get(name.removeprefix("q:")) for name in wanted]
-    if None not in found:
-        return [i for i in found if i is not None]
+    named = [plain.get(name.removeprefix("q:")) for name in wanted]
+    if None not in named:
+        return [i for i in named if i is not None]
     rest = [i for i in range(len(names)) if i != times]
     if len(rest) != robot.nq:
-        missing = ", ".join(name for name, i in zip(wanted, found) if i is None)
+        missing = ", ".join(name for name, i in zip(wanted, named) if i is None)
         raise InvalidArgumentError(
-            f"{file.name}: expected a column for each coordinate of {robot.name}, lacks {missing}"
+            f"{file.name}: expected a column for each coordinate of {robot.name}, but {missing} is missing"
         )
     return rest

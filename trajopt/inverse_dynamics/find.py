@@ -1,4 +1,4 @@
-"""Contacts of a motion: when a foot is low and slow, it stands."""
+"""Contact detection in a motion: a foot that is low and slow is in contact."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def find_contacts(
     speed: float = 0.2,
     shortest: float = 0.03,
 ) -> npt.NDArray[np.bool_]:
-    """Finds when contacts stand, (N, k): where their frame is within `height` of the ground and slower than `speed`.
+    """Finds when each contact touches the ground, (N, k): its frame is within `height` of it and slower than `speed`.
 
-    Phases that are shorter than `shortest`, in contact or in the air, are taken for noise.
+    Phases shorter than `shortest`, in contact or in the air, are treated as noise.
 
     Args:
-        motion: The motion, of N times.
-        contacts: Frames of the feet, k of them.
-        ground: Height of level ground at the frames' origins [m]; by default, of each foot, what it is lowest at: the
-            2nd percentile of its heights.
-        height: Largest distance of a standing foot from the ground [m].
-        speed: Its largest speed [m/s].
-        shortest: Shortest phase [s].
+        motion: Motion with N times.
+        contacts: Frames of the k feet.
+        ground: Height of level ground at the frames' origins [m]; by default, for each foot, the 2nd percentile of its
+            own heights.
+        height: Largest height above the ground of a foot in contact [m].
+        speed: Largest speed of a foot in contact [m/s].
+        shortest: Duration of the shortest phase [s].
 
     Raises:
         InvalidArgumentError: A number is out of its range, or the robot's base is fixed.
-        UnknownNameError: There is no such frame.
+        UnknownNameError: The robot has no frame of this name.
     """
     Motion.check(motion)
     frames = [contact.frame for contact in checked_contacts(motion.robot, contacts)]
@@ -53,11 +53,11 @@ def find_contacts(
 
 
 def _without_blips(stands: npt.NDArray[np.bool_], times: Reals, shortest: float) -> npt.NDArray[np.bool_]:
-    """Without phases inside that are shorter than `shortest` [s]; those in the air go first."""
-    found = stands.copy()
+    """Removes phases shorter than `shortest` [s] from the interior; those in the air first."""
+    filtered = stands.copy()
     for value in (False, True):
-        edges = np.flatnonzero(np.diff(found)) + 1
+        edges = np.flatnonzero(np.diff(filtered)) + 1
         for first, last in itertools.pairwise(edges):
-            if found[first] == value and times[last] - times[first] < shortest:
-                found[first:last] = not value
-    return found
+            if filtered[first] == value and times[last] - times[first] < shortest:
+                filtered[first:last] = not value
+    return filtered

@@ -1,4 +1,4 @@
-"""Generalised forces of a motion, and Jacobians of the frames that touch the world."""
+"""Generalized forces of a motion, and Jacobians of the contact frames."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from trajopt.types import Reals
 
 GRAVITY = 9.81  # [m/s²]
 FRAMES = {"local": pin.ReferenceFrame.LOCAL, "world": pin.ReferenceFrame.LOCAL_WORLD_ALIGNED}
-"""Axes of wrenches; their reference point is the origin of the contact's frame in both."""
+"""Axes of wrenches; the reference point is the origin of the contact's frame in both cases."""
 
 
 @dataclass(frozen=True)
 class Kinetics:
-    """Forces, Jacobians and placements at N times, of a robot with k contacts.
+    """Forces, Jacobians and placements at N times, for a robot with k contacts.
 
     Attributes:
-        h: M a + C v + g, generalised forces without contacts (N, nv).
-        J: Jacobians of the contacts' frames, linear rows first (N, k, 6, nv).
-        rotations: Rotations T_world_axes of the axes in which wrenches are given (N, k, 3, 3).
+        h: Generalized forces without contacts, M a + C v + g (N, nv) [N, N m].
+        J: Jacobians of the contact frames, linear rows first (N, k, 6, nv).
+        rotations: Rotations T_world_axes of the axes of wrenches (N, k, 3, 3).
         frames: Rotations of the frames themselves (N, k, 3, 3).
         points: Origins of the frames in the world (N, k, 3) [m].
-        speeds: Squared speeds of these points (N, k) [m²/s²].
+        speeds: Squared speeds of the origins (N, k) [m²/s²].
     """
 
     h: Reals
@@ -41,7 +41,7 @@ class Kinetics:
 
 
 def motors(robot: Robot) -> ActuationModelFloatingBase:
-    """A motor at each joint, with its name and its limit `upper` (nv - 6,), inf where there is none."""
+    """Actuation with a motor at each joint, its name, and its limit `upper` (nv - 6,), inf for no limit [N m, N]."""
     return ActuationModelFloatingBase(StateMultibody(robot))
 
 
@@ -51,7 +51,7 @@ def weight_of(robot: Robot) -> float:
 
 
 def kinetics(motion: Motion, frames: Sequence[str], axes: str) -> Kinetics:
-    """Evaluates a motion with Pinocchio."""
+    """Evaluates forces, Jacobians and placements of a motion with Pinocchio."""
     robot, n, k = motion.robot, len(motion), len(frames)
     model, data = robot.model, robot.model.createData()
     ids = [robot.frame_id(frame) for frame in frames]

@@ -1,8 +1,8 @@
-"""Wrenches of least cost that hold a floating base up, over time: null spaces and one banded factorisation.
+"""Wrenches of least cost that support a floating base over time: null spaces and one banded factorisation.
 
-minimise Σ_i (w_iᵀ P_i w_i - 2 p_iᵀ w_i) + s Σ_i ‖w_{i+1} - w_i‖²  subject to  A_i w_i = b_i, with P_i diagonal. With
-w_i = A_i⁺ b_i + Z_i z_i, Z_i a basis of the null space of A_i, the matrix of the z_i is block-tridiagonal, so that the
-work grows linearly with the number of times.
+The problem is: minimise Σ_i (w_iᵀ P_i w_i - 2 p_iᵀ w_i) + s Σ_i ‖w_{i+1} - w_i‖² subject to A_i w_i = b_i, with
+diagonal P_i. Substitute w_i = A_i⁺ b_i + Z_i z_i, where Z_i is a basis of the null space of A_i. The matrix of the z_i
+is then block-tridiagonal, so the work grows linearly with the number of times.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from scipy.linalg import LinAlgError, solveh_banded
 from trajopt.errors import InvalidArgumentError
 from trajopt.types import Reals
 
-SINGULAR = 1e-9  # part of the largest singular value below which one counts as 0
+SINGULAR = 1e-9  # a singular value below this fraction of the largest one counts as 0
 
 
 @dataclass(frozen=True)
 class WrenchCost:
-    """w_iᵀ diag(P_i) w_i - 2 p_iᵀ w_i, and s ‖w_{i+1} - w_i‖² between two times.
+    """Cost w_iᵀ diag(P_i) w_i - 2 p_iᵀ w_i at each time, plus s ‖w_{i+1} - w_i‖² between times.
 
     Attributes:
         P: Weights (N, W).
-        p: Weights times what the wrenches should be near to (N, W).
-        smoothness: s.
+        p: Weights times target wrenches (N, W).
+        smoothness: Weight s of changes.
     """
 
     P: Reals
@@ -34,12 +34,12 @@ class WrenchCost:
 
 
 def least_wrenches(A: Reals, b: Reals, active: Reals, cost: WrenchCost) -> Reals:
-    """The wrenches (N, W); where nothing solves A w = b, as in the air, they are those with the least residual.
+    """Computes wrenches of least cost (N, W); if A w = b has no solution, as in the air, they have the least residual.
 
     Args:
-        A: Forces of the base by wrenches (N, 6, W).
-        b: Forces that the base needs (N, 6).
-        active: 1 for elements that may push, 0 for others (N, W).
+        A: Matrices that map wrenches to forces on the base (N, 6, W).
+        b: Forces that the base needs (N, 6) [N, N m].
+        active: 1 for wrench elements that may be nonzero, 0 for others (N, W).
         cost: The cost.
     """
     W = active.shape[1]
@@ -57,7 +57,7 @@ def least_wrenches(A: Reals, b: Reals, active: Reals, cost: WrenchCost) -> Reals
 
 
 def _free_part(Z: Reals, held: Reals, fixed: Reals, cost: WrenchCost) -> Reals:
-    """z (N, W): zeros where a direction is held, which `held` is 1 for."""
+    """Free part z (N, W): zero in the directions where `held` is 1."""
     n, W = fixed.shape
     s, ends = cost.smoothness, np.zeros(n)
     ends[1:] += 1.0
@@ -68,7 +68,7 @@ def _free_part(Z: Reals, held: Reals, fixed: Reals, cost: WrenchCost) -> Reals:
     gradient[1:] += s * fixed[:-1]
     gradient[:-1] += s * fixed[1:]
     right = np.einsum("nwa,nw->na", Z, gradient)
-    banded = np.zeros((2 * W, n * W))  # row d has the d-th lower diagonal
+    banded = np.zeros((2 * W, n * W))  # row d contains the d-th lower diagonal
     for row in range(W):
         for column in range(row + 1):
             banded[row - column, column::W] = diagonal[:, row, column]
@@ -84,8 +84,8 @@ def _free_part(Z: Reals, held: Reals, fixed: Reals, cost: WrenchCost) -> Reals:
 
 
 def undetermined(cost: WrenchCost) -> InvalidArgumentError:
-    """Error of a cost that leaves wrenches undetermined."""
+    """Error for a cost that does not determine the wrenches."""
     return InvalidArgumentError(
         "force_weight, torque_weight, least_wrench, smoothness: expected weights that determine every wrench, got "
-        f"{float(cost.P.min()):g} for wrenches and {cost.smoothness:g} for changes; a small one such as 1e-6 suffices"
+        f"{float(cost.P.min()):g} for wrenches and {cost.smoothness:g} for changes; use a small one such as 1e-6"
     )

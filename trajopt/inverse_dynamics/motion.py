@@ -1,4 +1,4 @@
-"""Motions: configurations over time, with the velocities and accelerations that belong to them."""
+"""Motions: configurations over time with their velocities and accelerations."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.robots import Robot
 from trajopt.types import Reals
 
-EVEN = 1e-6  # largest part by which time steps may differ from one another [-]
+EVEN = 1e-6  # largest relative difference between time steps [-]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Motion:
-    """Configurations, velocities and accelerations at N times.
+    """Configurations, velocities and accelerations of a robot at N times.
 
     Attributes:
-        robot: Whose motion it is.
+        robot: The robot.
         times: Times (N,), ascending [s].
         positions: Configurations (N, nq).
-        velocities: Velocities in the convention of Pinocchio (N, nv).
-        accelerations: Their time derivatives (N, nv).
+        velocities: Velocities (N, nv), in the convention of Pinocchio.
+        accelerations: Time derivatives of the velocities (N, nv).
     """
 
     robot: Robot
@@ -37,20 +37,20 @@ class Motion:
     accelerations: Reals
 
     def __post_init__(self) -> None:
-        robot = check_instance("robot", self.robot, Robot, "load_robot makes one")
+        robot = check_instance("robot", self.robot, Robot, "use load_robot")
         shape = np.shape(as_numbers("positions", self.positions))
         count = shape[0] if len(shape) == 2 else 0
         for name, size in (("positions", robot.nq), ("velocities", robot.nv), ("accelerations", robot.nv)):
-            value = check_array(name, getattr(self, name), (count, size), cure="a row for each time")
+            value = check_array(name, getattr(self, name), (count, size), cure="one row for each time")
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "times", _ascending(self.times, count, "a time for each row of positions"))
+        object.__setattr__(self, "times", _ascending(self.times, count, "one time for each row of positions"))
         if not count:
-            raise InvalidArgumentError(f"positions: expected rows (N, {robot.nq}), N >= 1, got shape {shape}")
+            raise InvalidArgumentError(f"positions: expected shape (N, {robot.nq}) with N >= 1, got shape {shape}")
         norms = pin_norms(robot, self.positions)
         if (off := np.abs(norms - 1.0)).max(initial=0.0) > 1e-3:
             raise InvalidArgumentError(
-                f"positions: expected rotations of norm 1, got {norms.flat[off.argmax()]:g}; "
-                "pinocchio.normalize(model, q) does that"
+                f"positions: expected rotations of norm 1, got norm {norms.flat[off.argmax()]:g}; "
+                "normalize them with pinocchio.normalize(model, q)"
             )
 
     def __len__(self) -> int:
@@ -61,8 +61,8 @@ class Motion:
 
     @staticmethod
     def check(motion: Any) -> Motion:
-        """Returns a motion; raises InvalidArgumentError for anything else."""
-        return check_instance("motion", motion, Motion, "Motion.of(robot, positions, times) makes one")
+        """Returns `motion`; raises InvalidArgumentError if it is not a Motion."""
+        return check_instance("motion", motion, Motion, "use Motion.of(robot, positions, times)")
 
     @staticmethod
     def of(
@@ -73,7 +73,7 @@ class Motion:
         differences: str = "central",
         smoothing: float | str | None = None,
     ) -> Motion:
-        """The motion through recorded configurations.
+        """Builds a motion from recorded configurations.
 
         Differences d_i = q_{i+1} ⊖ q_i on the manifold give, with a time step dt,
 
@@ -81,31 +81,32 @@ class Motion:
             "euler"     v_i = d_{i-1} / dt,             the same a_i: exactly those of a solution with Euler steps
             "forward"   v_i = d_i / dt, a_i = (d_{i+1} - d_i) / dt², as in Nimble
 
-        so that the motion has two times less than there are configurations: without the first and the last, with
-        "forward" without the last two.
+        The motion therefore has two times fewer than there are configurations: it lacks the first and the last, or
+        with "forward" the last two.
 
         Args:
             robot: The robot.
             positions: Configurations (n, nq), n >= 3.
-            times: Their times (n,), evenly spaced, or the time step alone [s].
-            differences: How velocities and accelerations are formed.
-            smoothing: "auto" smooths by splines whose stiffness generalised cross-validation chooses, which takes white
-                noise out; a number is that stiffness λ [s³], see `scipy.interpolate.make_smoothing_spline`; None takes
-                the configurations as they are.
+            times: Times (n,), evenly spaced, or only the time step [s].
+            differences: "central", "euler" or "forward", as above.
+            smoothing: Smoothing by splines, against white noise. "auto" chooses their stiffness by generalized
+                cross-validation; a number is the stiffness λ [s³], see `scipy.interpolate.make_smoothing_spline`; None
+                does not smooth.
 
         Raises:
-            InvalidArgumentError: There are less than 3 configurations (5 to be smoothed), sizes do not fit, numbers are
-                not finite, or times are not evenly spaced.
+            InvalidArgumentError: There are fewer than 3 configurations (5 with smoothing), sizes do not fit, numbers
+                are not finite, or times are not evenly spaced.
         """
-        check_instance("robot", robot, Robot, "load_robot makes one")
-        given = as_numbers("positions", positions)
+        check_instance("robot", robot, Robot, "use load_robot")
+        recorded = as_numbers("positions", positions)
         least = 3 if smoothing is None else 5
-        if given.ndim != 2 or len(given) < least:
+        if recorded.ndim != 2 or len(recorded) < least:
             raise InvalidArgumentError(
-                f"positions: expected at least {least} rows of {robot.nq}, got shape {given.shape}; "
-                "accelerations are differences of three configurations"
+                f"positions: expected at least {least} rows of {robot.nq} numbers, got shape {recorded.shape}; record "
+                "more "
+                "configurations, because an acceleration needs three of them"
             )
-        q = _normal(robot, check_array("positions", given, (len(given), robot.nq)))
+        q = _normal(robot, check_array("positions", recorded, (len(recorded), robot.nq)))
         at, dt = _grid(times, len(q))
         if smoothing is not None:
             q = _smoothed(robot, q, at, smoothing)
@@ -121,16 +122,16 @@ class Motion:
 
 
 def _grid(times: npt.ArrayLike, count: int) -> tuple[Reals, float]:
-    """Times (count,) and their step [s]."""
+    """Times (count,) and their step, both [s]."""
     if shape_of(times) == ():
         dt = check_positive("times", times, unit="s")
         return dt * np.arange(count, dtype=float), dt
-    at = _ascending(times, count, "a time for each configuration, or the time step alone")
+    at = _ascending(times, count, "one time for each configuration, or only the time step")
     steps = np.diff(at)
     dt = float(steps.mean())
     if np.abs(steps - dt).max() > EVEN * dt + 1e-12 * np.abs(at).max():
         raise InvalidArgumentError(
-            f"times: expected an even step, got {steps.min():g} to {steps.max():g} s; "
+            f"times: expected an even step, got steps from {steps.min():g} to {steps.max():g} s; "
             "interpolate the configurations first (scipy.interpolate.make_interp_spline)"
         )
     return at, dt
@@ -140,20 +141,20 @@ def _ascending(times: npt.ArrayLike, count: int, cure: str) -> Reals:
     """Times (count,) [s]; raises InvalidArgumentError unless each is later than the one before."""
     at = check_array("times", times, (count,), cure=cure)
     for row in np.flatnonzero(np.diff(at) <= 0)[:1]:
-        raise InvalidArgumentError(f"times: expected to ascend, got {at[row + 1]:g} s after {at[row]:g} s")
+        raise InvalidArgumentError(f"times: expected ascending times, got {at[row + 1]:g} s after {at[row]:g} s")
     return at
 
 
 def _rotations(robot: Robot) -> list[slice]:
-    """Coordinates that are unit vectors: quaternions (4,), and (cos, sin) of joints without limits (2,)."""
-    found = []
+    """Slices of coordinates that are unit vectors: quaternions (4,), and (cos, sin) of continuous joints (2,)."""
+    parts = []
     for joint in robot.model.joints[1:]:
         start, (nq, nv) = joint.idx_q, (joint.nq, joint.nv)
         if (nq, nv) in ((7, 6), (4, 3)) and "Planar" not in joint.shortname():
-            found.append(slice(start + nq - 4, start + nq))
+            parts.append(slice(start + nq - 4, start + nq))
         elif nq == nv + 1:
-            found.append(slice(start + nq - 2, start + nq))
-    return found
+            parts.append(slice(start + nq - 2, start + nq))
+    return parts
 
 
 def pin_norms(robot: Robot, q: Reals) -> Reals:
@@ -162,7 +163,7 @@ def pin_norms(robot: Robot, q: Reals) -> Reals:
 
 
 def _normal(robot: Robot, q: Reals) -> Reals:
-    """Configurations with rotations of norm 1, of which successive quaternions lie on one side."""
+    """Normalizes the rotations in configurations, and flips quaternions so that successive ones do not change sign."""
     q = q.copy()
     for part in _rotations(robot):
         size = np.linalg.norm(q[:, part], axis=1, keepdims=True)
@@ -170,6 +171,7 @@ def _normal(robot: Robot, q: Reals) -> Reals:
             row = int(np.abs(size - 1.0).argmax())
             raise InvalidArgumentError(
                 f"positions[{row}]: expected a rotation of norm 1 in elements {part.start} to {part.stop - 1}, got "
+                "norm "
                 f"{size[row, 0]:g}; quaternions are (x, y, z, w), continuous joints (cos, sin)"
             )
         q[:, part] /= size
@@ -180,14 +182,14 @@ def _normal(robot: Robot, q: Reals) -> Reals:
 
 
 def _smoothed(robot: Robot, q: Reals, times: Reals, smoothing: Any) -> Reals:
-    """Splines through each coordinate; rotations are normalised again."""
-    from scipy.interpolate import make_smoothing_spline  # 0.2 s that other uses of this room need not wait for
+    """Fits a smoothing spline to each coordinate; rotations are normalized again."""
+    from scipy.interpolate import make_smoothing_spline  # takes 0.2 s, so it is imported only here
 
     if isinstance(smoothing, str) and smoothing != "auto":
         raise unknown_name("smoothing", smoothing, ("auto",))
     lam = None if smoothing == "auto" else check_non_negative("smoothing", smoothing, unit="s³")
     columns = []
     for column in q.T:
-        still = np.ptp(column) < 1e-12  # nothing to choose a stiffness by
+        still = np.ptp(column) < 1e-12  # cross-validation needs variation
         columns.append(column if still else make_smoothing_spline(times, column, lam=lam)(times))
     return _normal(robot, np.array(columns).T)

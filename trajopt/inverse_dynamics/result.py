@@ -1,4 +1,4 @@
-"""Wrenches and torques that make a motion, and how well they do."""
+"""Result of inverse dynamics with contact: wrenches, torques and their quality."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ContactInverseDynamics:
-    """Contact wrenches and joint torques of a motion: M a + C v + g = τ + Σ J_jᵀ w_j, τ of the base 0.
+    """Contact wrenches and joint torques of a motion: M a + C v + g = τ + Σ J_jᵀ w_j, with τ = 0 for the base.
 
     Attributes:
-        motion: The motion, of N times.
-        contacts: The contacts, k of them.
-        axes: Axes of the wrenches: "local", those of the contact's frame, or "world". They act at the frame's origin.
+        motion: Motion with N times.
+        contacts: The k contacts.
+        axes: Axes of the wrenches: "local" for those of the contact's frame, or "world". Wrenches act at the frame's
+            origin.
         stands: Which contacts touch the world (N, k).
-        wrenches: Of the world on the robot, force before torque (N, k, 6) [N, N m]; zeros where it does not touch.
-        torques: τ (N, nv) [N m, N]; zeros for the base.
-        base_residual: Forces that the base would need beside the wrenches, linear before angular, in its own axes
-            (N, 6) [N, N m]: zeros where the contacts explain the motion.
-        guesses: Wrenches that these should be near to (N, k, 6); None without.
-        previous_wrenches: Wrenches before the first time (k, 6); None without.
-        optimal: Whether the wrenches are those of least cost; False if the program of the cones stopped early.
+        wrenches: Wrenches of the world on the robot, force before torque (N, k, 6) [N, N m]; zero without contact.
+        torques: τ (N, nv) [N m, N]; zero for the base.
+        base_residual: Missing forces on the base, linear before angular, in its own axes (N, 6) [N, N m]; zero if the
+            contacts explain the motion.
+        guesses: Target wrenches (N, k, 6) [N, N m], or None.
+        previous_wrenches: Wrenches before the first time (k, 6) [N, N m], or None.
+        optimal: Whether the wrenches have the least cost; False if the quadratic program of the cones stopped early.
     """
 
     motion: Motion
@@ -61,16 +62,16 @@ class ContactInverseDynamics:
 
     @property
     def forces(self) -> Reals:
-        """Forces in the axes of the world (N, k, 3) [N]."""
+        """Contact forces in the axes of the world (N, k, 3) [N]."""
         return np.einsum("nkrs,nks->nkr", self.kinetics.rotations, self.wrenches[:, :, :3])
 
     @property
     def moments(self) -> Reals:
-        """Torques about the frames' origins in the axes of the world (N, k, 3) [N m]."""
+        """Contact torques about the frames' origins, in the axes of the world (N, k, 3) [N m]."""
         return np.einsum("nkrs,nks->nkr", self.kinetics.rotations, self.wrenches[:, :, 3:])
 
     def sum_error(self) -> float:
-        """Σ ‖FD(q, v, τ, w) - a‖ over the times, FD forward dynamics [m/s², rad/s²]: near 0 where they explain it."""
+        """Σ ‖FD(q, v, τ, w) - a‖ over time, with forward dynamics FD [m/s², rad/s²]; near 0 if all is explained."""
         m, data, total = self.motion, self.motion.robot.model.createData(), 0.0
         pushed = self.torques + np.einsum("nkrv,nkr->nv", self.kinetics.J, self.wrenches)
         for q, v, a, force in zip(m.positions, m.velocities, m.accelerations, pushed):
@@ -78,26 +79,26 @@ class ContactInverseDynamics:
         return total
 
     def guess_loss(self) -> float:
-        """Σ ‖w - guess‖² [N², N² m²]; 0 without guesses."""
+        """Distance to the target wrenches, Σ ‖w - guess‖² [N², N² m²]; 0 without targets."""
         return 0.0 if self.guesses is None else float(np.sum((self.wrenches - self.guesses) ** 2))
 
     def smoothness_loss(self) -> float:
-        """Σ ‖w_{i+1} - w_i‖² [N², N² m²]."""
+        """Sum of squared changes, Σ ‖w_{i+1} - w_i‖² [N², N² m²]."""
         return float(np.sum(np.diff(self.wrenches, axis=0) ** 2))
 
     def previous_loss(self) -> float:
-        """‖w_0 - previous_wrenches‖² [N², N² m²]; 0 without."""
+        """Distance to the previous wrenches, ‖w_0 - previous_wrenches‖² [N², N² m²]; 0 without them."""
         before = self.previous_wrenches
         return 0.0 if before is None else float(np.sum((self.wrenches[0] - before) ** 2))
 
     def explain(self) -> str:
-        """Says whether the robot could do it: what the contacts leave unexplained, torques, friction, pulling."""
+        """Text that says whether the robot could execute the motion: missing forces, torques, friction, pulling."""
         from trajopt.inverse_dynamics.explanation import explained
 
         return explained(self)
 
     def plot(self) -> Figure:
-        """Draws the forces of each contact and the torques of the joints over time."""
+        """Plots the forces of each contact and the torques of the joints over time."""
         return above("plotting.inverse_dynamics.plot_inverse_dynamics")(self)
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
-"""Inverse dynamics, without contacts and with them: at single times and over a motion.
+"""Inverse dynamics with and without contacts, at single times and over a motion.
 
-Source: the functions of Nimble (Werling et al., Fast and feature-complete differentiable physics, RSS 2021), which take
-wrenches as (torque, force) and accelerations, as here.
+Source: functions of Nimble (Werling et al., Fast and feature-complete differentiable physics, RSS 2021). Nimble orders
+wrenches as (torque, force); here they are (force, torque).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Contacts = str | ContactFrame | Sequence[str | ContactFrame]
 
 
 def inverse_dynamics(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike) -> Reals:
-    """M a + C v + g: generalised forces of accelerations, those of a floating base included, (nv,) or (N, nv).
+    """Generalized forces M a + C v + g of given accelerations (nv,) or (N, nv) [N m, N], including a floating base.
 
     Args:
         robot: The robot.
@@ -36,10 +36,10 @@ def inverse_dynamics(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.Ar
         a: Accelerations (nv,) or (N, nv).
 
     Raises:
-        InvalidArgumentError: Sizes do not fit, numbers are not finite, or a rotation is not normalised.
+        InvalidArgumentError: Sizes do not fit, numbers are not finite, or a rotation is not normalized.
     """
-    found = kinetics(_motion(robot, q, v, a), (), "local").h
-    return found if np.ndim(q) == 2 else found[0]
+    forces = kinetics(_motion(robot, q, v, a), (), "local").h
+    return forces if np.ndim(q) == 2 else forces[0]
 
 
 def contact_inverse_dynamics(
@@ -51,19 +51,19 @@ def contact_inverse_dynamics(
     *,
     axes: str = "local",
 ) -> ContactInverseDynamics:
-    """Torques, and the one wrench that holds the base up: w = (J_baseᵀ)⁺ h_base, τ = h - Jᵀ w.
+    """Torques, and the single contact wrench that supports the base: w = (J_baseᵀ)⁺ h_base, τ = h - Jᵀ w.
 
     Args:
-        robot: A robot on a free flyer.
+        robot: Robot with a floating base.
         q: Configuration (nq,), or configurations (N, nq).
         v: Velocities (nv,) or (N, nv).
         a: Accelerations (nv,) or (N, nv).
-        contact: The frame that touches the world, a sole by default.
+        contact: Frame that touches the world; a name is a sole.
         axes: Axes of the wrench, "local" or "world".
 
     Raises:
-        InvalidArgumentError: As `inverse_dynamics`, or the robot's base is fixed.
-        UnknownNameError: There is no such frame.
+        InvalidArgumentError: As in `inverse_dynamics`, or the robot's base is fixed.
+        UnknownNameError: The robot has no frame of this name.
     """
     return multiple_contact_inverse_dynamics(robot, q, v, a, [contact], axes=axes)
 
@@ -82,37 +82,38 @@ def multiple_contact_inverse_dynamics(
     torque_limits: bool = False,
     axes: str = "local",
 ) -> ContactInverseDynamics:
-    """Torques, and the contact wrenches of least cost that hold the base up, each time for itself.
+    """Torques, and the contact wrenches of least cost that support the base, independently at each time.
 
-    minimise Σ_j torque_weight ‖moment_j‖² + force_weight ‖force_j‖², or with guesses Σ_j ‖w_j - guess_j‖², subject to
-    Σ_j (J_jᵀ w_j)_base = h_base. Where no wrenches do, as in the air, the least residual counts.
+    The wrenches minimise Σ_j torque_weight ‖moment_j‖² + force_weight ‖force_j‖², or with guesses Σ_j ‖w_j -
+    guess_j‖², subject to Σ_j (J_jᵀ w_j)_base = h_base. If this has no solution, as in the air, they have the least
+    residual.
 
     Args:
-        robot: A robot on a free flyer.
+        robot: Robot with a floating base.
         q: Configuration (nq,), or configurations (N, nq).
         v: Velocities (nv,) or (N, nv).
         a: Accelerations (nv,) or (N, nv).
-        contacts: Names of frames, which are soles without cones, or ContactFrames; k of them.
-        stands: Which of them touch the world (N, k) or (k,); by default all at all times.
-        guesses: Wrenches (N, k, 6) or (k, 6), force before torque in `axes` [N, N m].
+        contacts: k ContactFrames, or names of frames, which are soles without cones.
+        stands: Which contacts touch the world (N, k) or (k,); by default all at all times.
+        guesses: Target wrenches (N, k, 6) or (k, 6), force before torque in `axes` [N, N m].
         torque_weight: Weight of moments [1/(N m)²].
         force_weight: Weight of forces [1/N²].
-        torque_limits: Whether the robot's torque limits hold, where they can.
+        torque_limits: Whether to keep the robot's torque limits, if possible.
         axes: Axes of wrenches, "local" or "world"; they act at the frame's origin.
 
     Raises:
         InvalidArgumentError: Sizes do not fit, numbers are not finite, or the robot's base is fixed.
-        UnknownNameError: There is no such frame.
+        UnknownNameError: The robot has no frame of this name.
     """
     motion = _motion(robot, q, v, a)
-    found = checked_contacts(robot, contacts)
-    given = None if guesses is None else _each_time("guesses", guesses, len(motion), (len(found), 6))
-    W = _weights(found, torque_weight, force_weight)
-    P = np.tile(W if given is None else np.ones_like(W), (len(motion), 1))
-    p = np.zeros_like(P) if given is None else given.reshape(len(motion), -1)[:, columns_of(found)]
-    k = _kinetics(motion, found, axes)
+    frames = checked_contacts(robot, contacts)
+    targets = None if guesses is None else _each_time("guesses", guesses, len(motion), (len(frames), 6))
+    W = _weights(frames, torque_weight, force_weight)
+    P = np.tile(W if targets is None else np.ones_like(W), (len(motion), 1))
+    p = np.zeros_like(P) if targets is None else targets.reshape(len(motion), -1)[:, columns_of(frames)]
+    k = _kinetics(motion, frames, axes)
     cost = WrenchCost(P, p, 0.0)
-    return _solved(motion, found, k, axes, _stands(stands, motion, found), cost, torque_limits, guesses=given)
+    return _solved(motion, frames, k, axes, _stands(stands, motion, frames), cost, torque_limits, guesses=targets)
 
 
 def multiple_contact_inverse_dynamics_over_time(
@@ -133,67 +134,70 @@ def multiple_contact_inverse_dynamics_over_time(
     torque_limits: bool = False,
     axes: str = "local",
 ) -> ContactInverseDynamics:
-    """Torques and contact wrenches of a motion that are small and change little from one time to the next.
+    """Torques and contact wrenches of a motion that are small and change little over time.
 
     minimise Σ_i least_wrench Σ_j (torque_weight ‖moment_ij‖² + force_weight ‖force_ij‖²) + smoothness ‖w_{i+1} - w_i‖²
            + Σ_ij (velocity_penalty(‖v_ij‖²) + magnitude_costs_ij) ‖w_ij‖² + guess_weight ‖w_ij - guess_ij‖²
            + previous_weight ‖w_0 - previous_wrenches‖²
-    subject to Σ_j (J_jᵀ w_ij)_base = h_base and, where contacts have them, cones
+    subject to Σ_j (J_jᵀ w_ij)_base = h_base, and to the cones of the contacts
 
-    Work and memory grow linearly with the number of times. Where cones or the air leave forces of the base unexplained,
-    `base_residual` has them.
+    Time and memory grow linearly with the number of times. If cones or a flight phase make the base equation
+    infeasible, `base_residual` is the missing force.
 
     Args:
-        motion: The motion, of N times.
-        contacts: Names of frames, which are soles without cones, or ContactFrames; k of them.
-        stands: Which of them touch the world (N, k) or (k,), see `find_contacts`; by default all at all times.
+        motion: Motion with N times.
+        contacts: k ContactFrames, or names of frames, which are soles without cones.
+        stands: Which contacts touch the world (N, k) or (k,), see `find_contacts`; by default all at all times.
         smoothness: Weight of changes [1/N², 1/(N m)²].
         least_wrench: Weight of wrenches [-].
-        velocity_penalty: Weight of a wrench by the squared speed of its frame, an array of any shape [m²/s²].
+        velocity_penalty: Function that maps the squared speeds of frames [m²/s²], an array of any shape, to weights of
+            their wrenches.
         magnitude_costs: Weights of single wrenches (N, k), >= 0.
         previous_wrenches: Wrenches before the first time (k, 6), force before torque in `axes` [N, N m].
-        previous_weight: Weight of the first wrenches' distance from them.
-        guesses: Wrenches to be near to (N, k, 6).
-        guess_weight: Weight of the distance from them.
+        previous_weight: Weight of the distance of the first wrenches to the previous ones.
+        guesses: Target wrenches (N, k, 6) or (k, 6) [N, N m].
+        guess_weight: Weight of the distance to the target wrenches.
         torque_weight: Weight of moments in `least_wrench` [1/(N m)²].
         force_weight: Weight of forces in `least_wrench` [1/N²].
-        torque_limits: Whether the robot's torque limits hold, where they can.
+        torque_limits: Whether to keep the robot's torque limits, if possible.
         axes: Axes of wrenches, "local" or "world"; they act at the frame's origin.
 
     Raises:
         InvalidArgumentError: Sizes do not fit, weights are negative or leave wrenches undetermined, numbers are not
             finite, or the robot's base is fixed.
-        UnknownNameError: There is no such frame.
+        UnknownNameError: The robot has no frame of this name.
     """
     Motion.check(motion)
-    found = checked_contacts(motion.robot, contacts)
-    k, n, columns = _kinetics(motion, found, axes), len(motion), columns_of(found)
-    P = np.tile(check_non_negative("least_wrench", least_wrench) * _weights(found, torque_weight, force_weight), (n, 1))
+    frames = checked_contacts(motion.robot, contacts)
+    k, n, columns = _kinetics(motion, frames, axes), len(motion), columns_of(frames)
+    P = np.tile(
+        check_non_negative("least_wrench", least_wrench) * _weights(frames, torque_weight, force_weight), (n, 1)
+    )
     p, of = np.zeros_like(P), columns // 6
     if velocity_penalty is not None:
         P += _penalties("velocity_penalty", _called(velocity_penalty, k.speeds), k.speeds.shape)[:, of]
     if magnitude_costs is not None:
         P += _penalties("magnitude_costs", magnitude_costs, k.speeds.shape)[:, of]
-    given = before = None
+    targets = before = None
     weight = check_non_negative("guess_weight", guess_weight)
     if guesses is not None:
-        given = _each_time("guesses", guesses, n, (len(found), 6))
+        targets = _each_time("guesses", guesses, n, (len(frames), 6))
         P += weight
-        p += weight * given.reshape(n, -1)[:, columns]
+        p += weight * targets.reshape(n, -1)[:, columns]
     weight = check_non_negative("previous_weight", previous_weight)
     if weight and previous_wrenches is None:
-        raise InvalidArgumentError("previous_wrenches: expected wrenches (k, 6) for a previous_weight, got None")
+        raise InvalidArgumentError("previous_wrenches: expected wrenches (k, 6) because of previous_weight, got None")
     if previous_wrenches is not None:
-        before = check_array("previous_wrenches", previous_wrenches, (len(found), 6))
+        before = check_array("previous_wrenches", previous_wrenches, (len(frames), 6))
         P[0] += weight
         p[0] += weight * before.ravel()[columns]
     cost = WrenchCost(P, p, check_non_negative("smoothness", smoothness))
-    on = _stands(stands, motion, found)
-    return _solved(motion, found, k, axes, on, cost, torque_limits, guesses=given, previous_wrenches=before)
+    on = _stands(stands, motion, frames)
+    return _solved(motion, frames, k, axes, on, cost, torque_limits, guesses=targets, previous_wrenches=before)
 
 
 def _motion(robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike) -> Motion:
-    """The motion of single times, each for itself."""
+    """Motion of independent times."""
     rows = [as_numbers(name, value) for name, value in (("q", q), ("v", v), ("a", a))]
     if len({row.ndim for row in rows}) > 1 or rows[0].ndim not in (1, 2):
         shapes = ", ".join(str(row.shape) for row in rows)
@@ -208,16 +212,16 @@ def _kinetics(motion: Motion, contacts: Sequence[ContactFrame], axes: str) -> Ki
 
 
 def _weights(contacts: Sequence[ContactFrame], torque: float, force: float) -> Reals:
-    """Weights of the elements of all wrenches (W,)."""
+    """Weights of all wrench elements (W,)."""
     each = np.repeat([check_non_negative("force_weight", force), check_non_negative("torque_weight", torque)], 3)
     return np.concatenate([each[: contact.size] for contact in contacts])
 
 
 def _each_time(name: str, value: npt.ArrayLike, count: int, shape: tuple[int, ...]) -> Reals:
-    """An array (count, *shape), of one such or of one of `shape` for all times."""
-    given = as_numbers(name, value)
-    return np.tile(check_array(name, given, shape), (count, *(1 for _ in shape))) if given.ndim == len(shape) else (
-        check_array(name, given, (count, *shape))
+    """Array (count, *shape), either as passed or repeated from one of `shape`."""
+    numbers = as_numbers(name, value)
+    return np.tile(check_array(name, numbers, shape), (count, *(1 for _ in shape))) if numbers.ndim == len(shape) else (
+        check_array(name, numbers, (count, *shape))
     )  # fmt: skip
 
 
@@ -227,25 +231,27 @@ def _called(penalty: Any, speeds: Reals) -> Any:
         raise InvalidArgumentError(f"{words}, got {shown(penalty)}")
     try:
         return penalty(speeds)
-    except (TypeError, ValueError) as error:  # of another number of arguments, or of one number alone
-        raise InvalidArgumentError(f"{words}; called so it raised: {error}") from error
+    except (TypeError, ValueError) as error:  # wrong number of arguments, or not vectorized
+        raise InvalidArgumentError(f"{words}; the call raised: {error}") from error
 
 
 def _penalties(name: str, value: Any, shape: tuple[int, ...]) -> Reals:
-    found = check_array(name, value, shape, cure="a weight for each time and contact")
-    if found.min(initial=0.0) < 0:
-        raise InvalidArgumentError(f"{name}: expected weights >= 0, got {found.min():g}")
-    return found
+    weights = check_array(name, value, shape, cure="one weight for each time and contact")
+    if weights.min(initial=0.0) < 0:
+        raise InvalidArgumentError(f"{name}: expected weights >= 0, got {weights.min():g}")
+    return weights
 
 
 def _stands(stands: npt.ArrayLike | None, motion: Motion, contacts: Sequence[ContactFrame]) -> npt.NDArray[np.bool_]:
     n, k = len(motion), len(contacts)
     if stands is None:
         return np.ones((n, k), dtype=bool)
-    found = _each_time("stands", as_numbers("stands", stands, "True or False"), n, (k,))
-    if not np.isin(found, (0.0, 1.0)).all():
-        raise InvalidArgumentError("stands: expected True where a contact touches the world and False elsewhere")
-    return found.astype(bool)
+    flags = _each_time("stands", as_numbers("stands", stands, "True or False"), n, (k,))
+    if not np.isin(flags, (0.0, 1.0)).all():
+        raise InvalidArgumentError(
+            "stands: expected True if a contact touches the world and False if not, got other numbers"
+        )
+    return flags.astype(bool)
 
 
 def _solved(
@@ -258,19 +264,19 @@ def _solved(
     torque_limits: bool,
     **given: Any,
 ) -> ContactInverseDynamics:
-    """The wrenches of least cost, and the torques beside them."""
+    """Computes the wrenches of least cost and the joint torques."""
     n, columns = len(motion), columns_of(contacts)
     JT = k.J.reshape(n, -1, motion.robot.nv)[:, columns].transpose(0, 2, 1)
     active, b = stands[:, columns // 6].astype(float), k.h[:, :6]
     cones, optimal = cone_rows(contacts, k), True
     if cones.C.shape[1] or check_flag("torque_limits", torque_limits):
         torques = _torque_rows(motion.robot, k, JT, torque_limits)
-        found, optimal = bounded_wrenches(JT[:, :6], b, active, cost, cones, torques, weight_of(motion.robot))
+        least, optimal = bounded_wrenches(JT[:, :6], b, active, cost, cones, torques, weight_of(motion.robot))
     else:
-        found = least_wrenches(JT[:, :6], b, active, cost)
+        least = least_wrenches(JT[:, :6], b, active, cost)
     wrenches = np.zeros((n, 6 * len(contacts)))
-    wrenches[:, columns] = found * active
-    torques_left = k.h - np.einsum("nvw,nw->nv", JT, found * active)
+    wrenches[:, columns] = least * active
+    torques_left = k.h - np.einsum("nvw,nw->nv", JT, least * active)
     residual = torques_left[:, :6].copy()
     torques_left[:, :6] = 0.0
     return ContactInverseDynamics(
@@ -280,7 +286,7 @@ def _solved(
 
 
 def _torque_rows(robot: Robot, k: Kinetics, JT: Reals, wanted: bool) -> ConeRows:
-    """Rows h - limit <= Jᵀ w <= h + limit of the joints that have limits; none where they are not wanted."""
+    """Rows h - limit <= Jᵀ w <= h + limit of the joints with limits; empty if they are not wanted."""
     limits = motors(robot).upper
     limited = np.flatnonzero(np.isfinite(limits)) if wanted else np.zeros(0, dtype=int)
     h, limit, limited = k.h[:, 6 + limited], limits[limited], 6 + limited

@@ -1,14 +1,14 @@
-"""Robots in the plane: models of wheels, paths, corrected plans; occupancy grids, LIDAR, walls from scans.
+"""Mobile robots in the plane: wheel models, paths, replanning, occupancy grids, LIDAR, and walls from scans.
 
 ```python
 model = DifferentialActionModelDiffDrive(CostStack(state_of_pose()), radius=0.1, half_track=0.2)
 motion = rollout(model, x0=[0, 0, 0], us=[[1.0, 2.0]] * 100, dt=0.05, integrator="euler")
 path = PlanarPath.of_curve(scipy.interpolate.CubicHermiteSpline(times, points, tangents), np.linspace(0, 1, 100))
-xs, us = along(path, model)  # a guess for solvers
+xs, us = along(path, model)  # an initial guess for solvers
 ```
 
-Ready problems are `trajopt.problems.load("hermite-path")` and `"parking-wheels"`. Grids are drawn by
-`trajopt.plotting.plot_grid`.
+Ready problems are `trajopt.problems.load("hermite-path")` and `"parking-wheels"`. `trajopt.plotting.plot_grid` draws
+grids.
 """
 
 from trajopt.objects.calls import explain_calls

@@ -1,4 +1,4 @@
-"""A robot with two driven wheels."""
+"""Differential drive: a robot with two driven wheels."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from trajopt.planar.states import state_of_costs, state_of_wheels
 
 
 class DifferentialActionModelDiffDrive(DifferentialActionModelSymbolic):
-    """Two driven wheels: ẋ = v cos θ, ẏ = v sin θ, θ̇ = r (φ̇1 - φ̇2) / (2 L), v = r (φ̇1 + φ̇2) / 2.
+    """Differential drive: ẋ = v cos θ, ẏ = v sin θ, θ̇ = r (φ̇1 - φ̇2) / (2 L), v = r (φ̇1 + φ̇2) / 2.
 
-    Wheel 1 is the right one. The state of the costs decides: with a pose (x, y, θ) controls are the rates of the wheels
-    (φ̇1, φ̇2) [rad/s]; with `state_of_wheels()` rates are states, and controls are their derivatives [rad/s²].
-    `limit_wheels` adds hard limits of rates.
+    Wheel 1 is the right one. The state of the costs determines the controls. With a pose (x, y, θ), the controls are
+    the wheel rates (φ̇1, φ̇2) [rad/s]. With `state_of_wheels()`, the wheel rates are states, and the controls are
+    their derivatives [rad/s²]. `limit_wheels` adds hard limits on the rates.
 
     Args:
-        costs: Costs of an instant, of `state_of_pose()` or `state_of_wheels()`.
-        radius: r, radius of the wheels, > 0 [m]. Run-time parameter.
-        half_track: L, half of the distance between the wheels, > 0 [m]. Run-time parameter.
+        costs: Running costs [cost/s], of `state_of_pose()` or `state_of_wheels()`.
+        radius: Radius r of the wheels, > 0 [m]. Run-time parameter `radius`.
+        half_track: Half of the distance between the wheels, L > 0 [m]. Run-time parameter `half_track`.
         **options: `constraints`, `lower` and `upper` of DifferentialActionModelAbstract.
 
     Raises:
-        InvalidArgumentError: The costs are of another state, or a length is not positive.
+        InvalidArgumentError: The costs have another state, or a length is not positive.
 
     Source: Siegwart, Nourbakhsh and Scaramuzza, Autonomous Mobile Robots, 2011, section 3.2.
     """

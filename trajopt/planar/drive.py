@@ -1,4 +1,4 @@
-"""Motions of mobile robots under given controls, and states and controls along a path."""
+"""Motions of mobile robots: simulated from controls, or guessed along a path."""
 
 from __future__ import annotations
 
@@ -23,24 +23,26 @@ MobileModel = DifferentialActionModelDiffDrive | DifferentialActionModelUnicycle
 def rollout(
     model: MobileModel, x0: npt.ArrayLike, us: npt.ArrayLike, dt: float, *, integrator: str = "rk4"
 ) -> Solution:
-    """Drives with given controls, each held for a step, and returns the motion with its cost.
+    """Simulates a mobile robot with piecewise constant controls, and returns the motion with its cost.
 
-    It is a Solution without gains, which has pictures, tables, and `covariance(noise, feedback=False)`.
+    The result is a Solution without gains. It has plots, tables, and `covariance(noise, feedback=False)`.
 
     Args:
-        model: A differential drive or a unicycle.
-        x0: First state (nx,).
-        us: Controls (T, nu).
+        model: Differential drive or unicycle.
+        x0: Initial state (nx,).
+        us: Controls (T, nu), each constant for one step.
         dt: Duration of a step, > 0 [s].
-        integrator: "euler", x⁺ = x + f(x, u) dt, or "rk4", which is off by dt⁵ a step.
+        integrator: "euler", x⁺ = x + f(x, u) dt, or "rk4", with an error of order dt⁵ in each step.
 
     Raises:
-        InvalidArgumentError: A size is another, or the model is no mobile robot.
+        InvalidArgumentError: A size is wrong, or the model is not a mobile robot.
     """
     check_model(model)
     step = INTEGRATORS[check_known("integrator", integrator, INTEGRATORS)](model, check_positive("dt", dt, unit="s"))
-    given = as_numbers("us", us)
-    controls = check_array("us", given, (max(1, len(given) if given.ndim else 0), model.nu), cure="one row a step")
+    numbers = as_numbers("us", us)
+    controls = check_array(
+        "us", numbers, (max(1, len(numbers) if numbers.ndim else 0), model.nu), cure="one row for each step"
+    )
     first = check_array("x0", x0, (model.state.nx,))
     problem = ShootingProblem(first, [step] * len(controls), CostStack(model.state))
     xs = problem.rollout(controls)
@@ -49,16 +51,16 @@ def rollout(
 
 
 def along(path: PlanarPath, model: MobileModel) -> tuple[Reals, Reals]:
-    """States (n, nx) and controls (n - 1, nu) that drive along a path: a guess for solvers, from its curvature.
+    """States (n, nx) and controls (n - 1, nu) along a path, computed from its curvature: an initial guess for solvers.
 
-    Controls are the rates halfway between two times, or, of models with rates as states, their differences divided by
-    the time between them: motions with them leave the path by an error of order dt². The guess knows no limits.
+    Controls are the rates halfway between two times. If rates are states, controls are their differences divided by
+    the time between them. A rollout with these controls leaves the path by an error of order dt². Limits are ignored.
 
     Args:
-        path: The path at the times of the knots.
-        model: A differential drive, whose `radius` and `half_track` are the first ones, or a unicycle.
+        path: Path at the times of the knots.
+        model: Differential drive, with the initial values of `radius` and `half_track`, or unicycle.
     """
-    check_instance("path", path, PlanarPath, "PlanarPath.of_curve and of_points make one")
+    check_instance("path", path, PlanarPath, "use PlanarPath.of_curve or PlanarPath.of_points")
     check_model(model)
     if isinstance(model, DifferentialActionModelDiffDrive):
         values = {name: float(p.default) for name, p in model.parameters().items() if name in ("radius", "half_track")}
@@ -71,9 +73,9 @@ def along(path: PlanarPath, model: MobileModel) -> tuple[Reals, Reals]:
 
 
 def check_model(model: object) -> None:
-    """Raises InvalidArgumentError unless a model is that of a mobile robot."""
+    """Raises InvalidArgumentError unless a model is a mobile robot."""
     if not isinstance(model, (DifferentialActionModelDiffDrive, DifferentialActionModelUnicycle)):
         raise InvalidArgumentError(
             f"model: expected a DifferentialActionModelDiffDrive or a DifferentialActionModelUnicycle, got "
-            f"{shown(model)}; solvers and integrators take any model, see IntegratedActionModelRK4"
+            f"{shown(model)}; for other models use a solver, or an integrator such as IntegratedActionModelRK4"
         )

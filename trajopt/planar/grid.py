@@ -1,4 +1,4 @@
-"""Occupancy grids: cells of the plane, free or occupied, and the distance from what is occupied."""
+"""Occupancy grids: free and occupied cells of the plane, and distances to the occupied ones."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from trajopt.types import Reals
 
 
 class OccupancyGrid(Immutable):
-    """Cell (i, j) covers origin + resolution · [j, j + 1] x [i, i + 1] [m]; row 0 lies at the smallest y.
+    """Occupancy grid of the plane: cell (i, j) covers origin + resolution · [j, j + 1] x [i, i + 1] [m].
+
+    Row 0 has the smallest y.
 
     Args:
-        occupied: Whether each cell is occupied, shape (rows, columns); numbers count as occupied unless they are 0.
-        resolution: Side of a cell, > 0 [m].
-        origin: Corner of cell (0, 0) with the smallest x and y, (2,) [m].
+        occupied: Whether each cell is occupied (rows, columns). Numbers other than 0 count as occupied.
+        resolution: Side length of a cell, > 0 [m].
+        origin: Corner of cell (0, 0) with the smallest x and y (2,) [m].
 
     Raises:
         InvalidArgumentError: An argument has the wrong shape or value.
@@ -34,7 +36,7 @@ class OccupancyGrid(Immutable):
         cells = as_numbers("occupied", occupied, "cells (rows, columns)")
         if cells.ndim != 2 or not cells.size or not np.all(np.isfinite(cells)):
             got = "NaN or inf in cells" if cells.ndim == 2 and cells.size else f"shape {cells.shape}"
-            raise InvalidArgumentError(f"occupied: expected cells (rows, columns), got {got}; True where occupied")
+            raise InvalidArgumentError(f"occupied: expected cells (rows, columns), True if occupied, got {got}")
         self.occupied: npt.NDArray[np.bool_] = cells != 0.0
         self.resolution = check_positive("resolution", resolution, unit="m")
         self.origin = check_array("origin", origin, (2,))
@@ -48,22 +50,22 @@ class OccupancyGrid(Immutable):
         origin: npt.ArrayLike = (0.0, 0.0),
         threshold: float = 0.5,
     ) -> OccupancyGrid:
-        """The grid of an image, whose top row lies at the largest y: white is free, black or a colour is occupied.
+        """Builds a grid from an image: white is free, black or a colour is occupied. The top row has the largest y.
 
         Args:
-            path: File of the image, such as a .png.
-            resolution: Side of a pixel, > 0 [m].
+            path: Path of the image, such as a .png.
+            resolution: Side length of a pixel, > 0 [m].
             origin: Lower left corner (2,) [m].
-            threshold: A pixel is free if its darkest channel is above this part of white, 0 to 1 [-].
+            threshold: A pixel is free if its darkest channel exceeds this fraction of white, 0 <= threshold < 1 [-].
 
         Raises:
-            InvalidArgumentError: The file is no image, or the threshold no part of white.
+            InvalidArgumentError: The file is not an image, or the threshold is out of range.
         """
         from matplotlib import image
 
         file, level = check_path("path", path), check_finite("threshold", threshold)
         if not 0.0 <= level < 1.0:
-            raise InvalidArgumentError(f"threshold: expected a part of white, 0 <= threshold < 1, got {level:g}")
+            raise InvalidArgumentError(f"threshold: expected a fraction of white, 0 <= threshold < 1, got {level:g}")
         try:
             pixels: Any = np.asarray(image.imread(str(file)))
         except (OSError, ValueError, SyntaxError) as error:
@@ -74,17 +76,17 @@ class OccupancyGrid(Immutable):
 
     @property
     def extent(self) -> tuple[float, float, float, float]:
-        """Smallest and largest x, smallest and largest y [m]."""
+        """Smallest and largest x, then smallest and largest y (4,) [m]."""
         rows, columns = self.occupied.shape
         x, y = (float(value) for value in self.origin)
         return x, x + columns * self.resolution, y, y + rows * self.resolution
 
     @functools.cached_property
     def distances(self) -> Reals:
-        """Signed distance field (rows, columns) at the centres of cells [m]: to the nearest cell of the other kind.
+        """Signed distance (rows, columns) from the centre of each cell to the nearest cell of the other kind [m].
 
-        Positive in free cells, negative in occupied ones; less half a cell, so that it is 0 at an edge between both.
-        inf where nothing is occupied, -inf where everything is.
+        It is positive in free cells and negative in occupied ones. Half a cell is subtracted, so it is 0 at the edge
+        between both kinds. It is inf if no cell is occupied, -inf if all are.
         """
         from scipy.ndimage import distance_transform_edt
 
@@ -95,36 +97,37 @@ class OccupancyGrid(Immutable):
         return np.asarray(self.resolution * np.where(full, 0.5 - inside, outside - 0.5))
 
     def distance(self, points: npt.ArrayLike) -> Reals:
-        """Signed distance (n,) of points (n, 2) from what is occupied [m], bilinear between the centres of cells.
+        """Signed distance (n,) of points (n, 2) to the nearest occupied cell [m], bilinear between centres of cells.
 
-        Points outside of the grid have that of its nearest cell.
+        A point outside of the grid has the distance of the nearest cell of the grid.
         """
         return self._between(self.distances, _points(points))
 
     def normals(self, points: npt.ArrayLike) -> Reals:
-        """Unit vectors (n, 2) away from what is nearest at points (n, 2): along the gradient of the distance.
+        """Unit vectors (n, 2) at points (n, 2), along the gradient of `distance`: away from the nearest occupied cell.
 
-        Zero where the distance has no slope: where nothing is occupied, or all is, and in grids of one row or column.
+        They are zero if the gradient is zero: if no cell or all cells are occupied, and in grids with one row or
+        column.
         """
         if not np.isfinite(self.distances).all() or min(self.occupied.shape) < 2:
             return np.zeros_like(_points(points))
         along_y, along_x = np.gradient(self.distances, self.resolution)
         at = _points(points)
-        found = np.column_stack([self._between(np.asarray(along), at) for along in (along_x, along_y)])
-        length = np.linalg.norm(found, axis=1, keepdims=True)
-        return np.divide(found, length, out=np.zeros_like(found), where=length > 0.0)
+        gradients = np.column_stack([self._between(np.asarray(along), at) for along in (along_x, along_y)])
+        length = np.linalg.norm(gradients, axis=1, keepdims=True)
+        return np.divide(gradients, length, out=np.zeros_like(gradients), where=length > 0.0)
 
     def cast(self, start: npt.ArrayLike, angles: npt.ArrayLike, *, longest: float = np.inf) -> Reals:
-        """Distance (n,) along rays to where they enter an occupied cell, exact for the grid; inf where they do not [m].
+        """Distance (n,) along each ray to the first occupied cell [m], exact for the grid; inf if there is none.
 
         Args:
-            start: Point that all rays start from (2,) [m]; in an occupied cell all distances are 0.
-            angles: Directions of the rays against the x axis (n,) [rad].
-            longest: Length beyond which nothing is looked for, >= 0 [m].
+            start: Start of all rays (2,) [m]. In an occupied cell, all distances are 0.
+            angles: Directions of the rays, measured from the x axis (n,) [rad].
+            longest: Length at which the search stops, >= 0 [m].
         """
         reach, directions = check_number("longest", longest), as_numbers("angles", angles, "angles (n,) [rad]")
         if not reach >= 0.0:
-            raise InvalidArgumentError(f"longest: expected a length >= 0 [m], inf for any, got {reach:g}")
+            raise InvalidArgumentError(f"longest: expected a length >= 0 [m], or inf, got {reach:g}")
         if directions.ndim != 1:
             raise InvalidArgumentError(f"angles: expected angles (n,) [rad], got shape {directions.shape}")
         check_array("angles", directions, directions.shape)
@@ -133,7 +136,7 @@ class OccupancyGrid(Immutable):
         return self.resolution * cast_rays(self.occupied, place, ways, reach / self.resolution)
 
     def _between(self, values: Reals, points: Reals) -> Reals:
-        """Values of cells (rows, columns), bilinear between their centres, at points (n, 2)."""
+        """Values of cells (rows, columns), interpolated bilinearly between their centres, at points (n, 2)."""
         if not np.isfinite(values).all():
             return np.full(len(points), values.flat[0])
         size = np.array(values.shape[::-1])
@@ -153,6 +156,6 @@ class OccupancyGrid(Immutable):
 def _points(points: npt.ArrayLike) -> Reals:
     rows = as_numbers("points", points, "points (n, 2) [m]")
     if rows.ndim != 2 or rows.shape[1] != 2:
-        cure = "; write [point] for one" if rows.shape == (2,) else ""
+        cure = "; for one point pass [point]" if rows.shape == (2,) else ""
         raise InvalidArgumentError(f"points: expected points (n, 2) [m], got shape {rows.shape}{cure}")
     return check_array("points", rows, rows.shape)

@@ -1,4 +1,4 @@
-"""A LIDAR that turns in the plane."""
+"""Planar LIDAR."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ LIGHT = 299_792_458.0
 
 @dataclass(frozen=True, kw_only=True)
 class Lidar:
-    """A LIDAR: along each beam the distance at which it meets something, with noise.
+    """Planar LIDAR: it measures the distance to the nearest obstacle along each beam, with noise.
 
     Attributes:
         beams: Number of beams, >= 1 [-].
-        field_of_view: Angle that they cover, around the heading, 0 < angle <= 2π [rad].
-        least: Distance below which there is no reading, >= 0 [m].
-        most: Distance beyond which there is no reading, > `least` [m].
+        field_of_view: Angle covered by the beams, centred on the heading, 0 < angle <= 2π [rad].
+        least: Smallest measurable distance, >= 0 [m].
+        most: Largest measurable distance, > `least` [m].
         noise: Standard deviation of a reading, >= 0 [m]; readings stay within `least` and `most`.
     """
 
@@ -46,20 +46,20 @@ class Lidar:
 
     @property
     def angles(self) -> Reals:
-        """Angles of the beams against the heading (beams,), counter-clockwise, ascending [rad]."""
+        """Angles of the beams from the heading (beams,), counter-clockwise, ascending [rad]."""
         around, half = self.field_of_view > 2 * np.pi - 1e-9, self.field_of_view / 2
         return np.linspace(-half, half, self.beams, endpoint=not around) if self.beams > 1 else np.zeros(1)
 
     def scan(self, grid: OccupancyGrid, pose: npt.ArrayLike, *, seed: int | np.random.Generator = 0) -> Scan:
-        """The readings at a pose.
+        """Simulates the readings at a pose.
 
         Args:
             grid: The surroundings.
-            pose: Place and heading (x, y, θ), shape (3,) [m, m, rad].
-            seed: Seed of the noise, or a numpy generator that goes on from scan to scan.
+            pose: Position and heading (x, y, θ) (3,) [m, m, rad].
+            seed: Seed of the noise, or a numpy generator that continues from scan to scan.
         """
         check_instance("grid", grid, OccupancyGrid, "OccupancyGrid(cells, resolution=0.05)")
-        at = check_array("pose", pose, (3,), cure="place and heading (x, y, theta)")
+        at = check_array("pose", pose, (3,), cure="position and heading (x, y, theta)")
         true = grid.cast(at[:2], at[2] + self.angles, longest=self.most)
         ranges = true
         if self.noise:
@@ -70,12 +70,12 @@ class Lidar:
 
 
 def echo_distance(times: npt.ArrayLike, speed: float = LIGHT) -> Reals:
-    """R T / 2 [m]: distance of what sends a signal of speed R [m/s] back after times T, any shape [s].
+    """Distance R T / 2 [m] of an object whose echo arrives after times T [s] (any shape), with signal speed R [m/s].
 
-    Half of R T, as the signal goes there and back.
+    The factor is ½ because the signal travels there and back.
 
     Raises:
-        InvalidArgumentError: A time is not finite or below 0, or the speed is not positive.
+        InvalidArgumentError: A time is not finite or negative, or the speed is not positive.
     """
     after = as_numbers("times", times, "times [s]")
     if not np.all((after >= 0.0) & (after < np.inf)):

@@ -1,4 +1,4 @@
-"""Paths in the plane along time: poses, speeds and turning rates, from curves or from points."""
+"""Timed paths in the plane: poses, speeds and turning rates, from curves or from points."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from trajopt.planar.wheels import wheel_rates
 from trajopt.types import Reals
 
 DIFFERENCES = ("backward", "central")
-STOP = "a path has no heading where it stops: drive through, or make one path up to the stop and one from there"
+STOP = "a path has no heading where the robot stops: avoid stops, or split the path there"
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanarPath:
-    """A path that points forwards, or backwards, at each time: ẋ = v cos θ, ẏ = v sin θ, θ̇ = ω.
+    """Path that a mobile robot drives, forwards or backwards: ẋ = v cos θ, ẏ = v sin θ, θ̇ = ω.
 
     ```python
     spline = scipy.interpolate.CubicHermiteSpline([0, 1], [(1, -1), (3, 4)], [(1, -3), (0, 2)])
@@ -30,8 +30,8 @@ class PlanarPath:
 
     Attributes:
         times: Times (n,), ascending [s].
-        poses: (x, y, θ), shape (n, 3) [m, m, rad]; θ is continuous.
-        speeds: v (n,), negative when driving backwards [m/s].
+        poses: (x, y, θ) (n, 3) [m, m, rad]; θ is continuous.
+        speeds: v (n,), negative if driving backwards [m/s].
         turn_rates: ω (n,) [rad/s].
 
     Raises:
@@ -45,11 +45,11 @@ class PlanarPath:
 
     def __post_init__(self) -> None:
         t = check_times("times", self.times)
-        given = {"poses": (len(t), 3), "speeds": (len(t),), "turn_rates": (len(t),)}
-        found = {name: check_array(name, getattr(self, name), shape) for name, shape in given.items()}
-        for k in np.flatnonzero(found["speeds"] == 0.0)[:1]:
-            raise InvalidArgumentError(f"speeds: expected speeds that are not 0, got 0 at time {t[k]:g}; {STOP}")
-        for name, value in (found | {"times": t}).items():
+        shapes = {"poses": (len(t), 3), "speeds": (len(t),), "turn_rates": (len(t),)}
+        arrays = {name: check_array(name, getattr(self, name), shape) for name, shape in shapes.items()}
+        for k in np.flatnonzero(arrays["speeds"] == 0.0)[:1]:
+            raise InvalidArgumentError(f"speeds: expected nonzero speeds, got 0 at time {t[k]:g}; {STOP}")
+        for name, value in (arrays | {"times": t}).items():
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -62,26 +62,26 @@ class PlanarPath:
         *,
         backwards: bool = False,
     ) -> PlanarPath:
-        """Path with θ = atan2(ẏ, ẋ), v = |(ẋ, ẏ)| and ω = (ẋ ÿ - ẏ ẍ) / v².
+        """Builds a path with θ = atan2(ẏ, ẋ), v = |(ẋ, ẏ)| and ω = (ẋ ÿ - ẏ ẍ) / v².
 
         Args:
             times: Times (n,), ascending [s].
             points: Points (n, 2) [m].
-            velocities: Their derivatives (n, 2), nowhere zero [m/s].
-            accelerations: Their second derivatives (n, 2) [m/s²].
-            backwards: Whether the robot drives backwards: θ is turned by half a turn, and v is negative.
+            velocities: Derivatives of the points (n, 2), nowhere zero [m/s].
+            accelerations: Second derivatives of the points (n, 2) [m/s²].
+            backwards: Whether the robot drives backwards. If so, θ is rotated by half a turn, and v is negative.
 
         Raises:
             InvalidArgumentError: Sizes differ, times do not ascend, or a velocity is zero.
         """
         t = check_times("times", times)
         p, d, dd = (
-            check_array(name, value, (len(t), 2), cure="x and y at each time")
+            check_array(name, value, (len(t), 2), cure="pass x and y at each time")
             for name, value in (("points", points), ("velocities", velocities), ("accelerations", accelerations))
         )
         v, sign = np.hypot(*d.T), -1.0 if check_flag("backwards", backwards) else 1.0
         for k in np.flatnonzero(v < 1e-12 * max(1e-300, float(v.max())))[:1]:
-            raise InvalidArgumentError(f"velocities: expected a speed > 0, got 0 at time {t[k]:g}; {STOP}")
+            raise InvalidArgumentError(f"velocities: expected nonzero velocities, got 0 at time {t[k]:g}; {STOP}")
         heading = np.unwrap(np.arctan2(sign * d[:, 1], sign * d[:, 0]))
         along = d / v[:, None]
         turn = (along[:, 0] * dd[:, 1] - along[:, 1] * dd[:, 0]) / v
@@ -89,25 +89,25 @@ class PlanarPath:
 
     @classmethod
     def of_curve(cls, curve: Callable[..., Any], times: npt.ArrayLike, *, backwards: bool = False) -> PlanarPath:
-        """Path along a curve whose derivatives are known, such as a spline of scipy.
+        """Builds a path along a curve with known derivatives, such as a spline of scipy.
 
         Args:
-            curve: Function of (times, order) that gives points or their derivatives (n, 2) [m, m/s, m/s²], as
-                scipy.interpolate's CubicHermiteSpline and CubicSpline do.
+            curve: Function of (times, order) that returns points (order 0) or their derivatives (order 1, 2), (n, 2)
+                [m, m/s, m/s²], as CubicHermiteSpline and CubicSpline of scipy.interpolate do.
             times: Times (n,), ascending [s].
             backwards: Whether the robot drives backwards.
         """
         if not callable(curve):
             raise InvalidArgumentError(
                 f"curve: expected a function of (times, order), such as scipy.interpolate.CubicHermiteSpline, got "
-                f"{type(curve).__name__}; of points alone PlanarPath.of_points makes a path"
+                f"{type(curve).__name__}; for points without derivatives use PlanarPath.of_points"
             )
         t = check_times("times", times)
         try:
             values = [as_numbers("curve", curve(t, order), "numbers (n, 2)") for order in range(3)]
         except TypeError as error:
             raise InvalidArgumentError(
-                f"curve: expected a function of (times, order), which gives points or their derivatives; called so it "
+                f"curve: expected a function of (times, order) that returns points or their derivatives; the call "
                 f"raised: {error}"
             ) from error
         return cls.of_derivatives(t, *values, backwards=backwards)
@@ -116,24 +116,24 @@ class PlanarPath:
     def of_points(
         cls, points: npt.ArrayLike, dt: float, *, differences: str = "central", backwards: bool = False
     ) -> PlanarPath:
-        """Path through points at times 0, dt, 2 dt ..., without the first and the last, by differences.
+        """Builds a path through points at times 0, dt, 2 dt, ... by finite differences, without both end points.
 
-        ẋ is (x⁺ - x⁻) / (2 dt) or (x - x⁻) / dt, and ẍ = (x⁺ - 2 x + x⁻) / dt². Errors of central differences fall
-        with dt², those of backward differences with dt.
+        ẋ is (x⁺ - x⁻) / (2 dt) or (x - x⁻) / dt, and ẍ = (x⁺ - 2 x + x⁻) / dt². The errors are of order dt² for
+        central differences and of order dt for backward differences.
 
         Args:
-            points: Points (n, 2), at least three [m].
+            points: Points (n, 2), n >= 3 [m].
             dt: Time between points, > 0 [s].
-            differences: "central" or "backward", those of the velocities.
+            differences: "central" or "backward", for the velocities.
             backwards: Whether the robot drives backwards.
         """
-        given, step = as_numbers("points", points), check_positive("dt", dt, unit="s")
-        if given.ndim != 2 or len(given) < 3:
+        numbers, step = as_numbers("points", points), check_positive("dt", dt, unit="s")
+        if numbers.ndim != 2 or len(numbers) < 3:
             raise InvalidArgumentError(
-                f"points: expected three or more rows (x, y) [m], got shape {given.shape}; second derivatives need "
-                "three points"
+                f"points: expected three or more rows (x, y) [m], got shape {numbers.shape}; add points, because "
+                "second derivatives need three"
             )
-        p = check_array("points", given, (len(given), 2))
+        p = check_array("points", numbers, (len(numbers), 2))
         central = check_known("differences", differences, DIFFERENCES) == "central"
         d = (p[2:] - p[:-2]) / (2 * step) if central else (p[1:-1] - p[:-2]) / step
         dd = (p[2:] - 2 * p[1:-1] + p[:-2]) / step**2
@@ -141,28 +141,28 @@ class PlanarPath:
 
     @property
     def curvatures(self) -> Reals:
-        """κ = ω / |v|, positive where the path bends to the left of its direction (n,) [1/m]."""
+        """Curvature κ = ω / |v| (n,) [1/m], positive if the path turns left of its direction."""
         return self.turn_rates / np.abs(self.speeds)
 
     @property
     def length(self) -> float:
-        """Length of the path, by the trapezoidal rule [m]."""
+        """Length of the path by the trapezoidal rule [m]."""
         return float(np.trapezoid(np.abs(self.speeds), self.times))
 
     def wheel_rates(self, *, radius: float, half_track: float) -> Reals:
-        """Rates (v ± L ω) / r of the right and the left wheel (n, 2) [rad/s]; see `trajopt.planar.wheel_rates`."""
+        """Rates (v ± L ω) / r of the right and left wheels (n, 2) [rad/s]; see `trajopt.planar.wheel_rates`."""
         return wheel_rates(self.speeds, self.turn_rates, radius=radius, half_track=half_track)
 
     def fastest(self, limit: float, *, radius: float, half_track: float) -> PlanarPath:
-        """The same path in the least time in which no wheel is faster than a limit: r φ̇_max = |v| + L |ω|.
+        """Retimes the path to the shortest duration in which no wheel exceeds a rate limit: r φ̇_max = |v| + L |ω|.
 
-        The faster wheel is at its limit all the time, so that the time is (length + L ∫ |dθ|) / (r φ̇_max), here by the
-        trapezoidal rule: give many times. Rates of wheels may jump.
+        The faster wheel is always at its limit, so the duration is (length + L ∫ |dθ|) / (r φ̇_max). The integral uses
+        the trapezoidal rule, so pass many times. Wheel rates may jump.
 
         Args:
             limit: Largest rate of a wheel, > 0 [rad/s].
-            radius: r, radius of the wheels, > 0 [m].
-            half_track: L, half of the distance between the wheels, > 0 [m].
+            radius: Radius r of the wheels, > 0 [m].
+            half_track: Half of the distance between the wheels, L > 0 [m].
         """
         most = check_positive("limit", limit, unit="rad/s")
         slower = np.abs(self.wheel_rates(radius=radius, half_track=half_track)).max(axis=1) / most
@@ -173,28 +173,28 @@ class PlanarPath:
         )
 
     def at(self, times: npt.ArrayLike) -> PlanarPath:
-        """The path at other times (m,) within its own, by linear interpolation [s]."""
+        """The path at other times (m,) [s] within its duration, by linear interpolation."""
         t = check_times("times", times)
         slack = 1e-9 * (self.times[-1] - self.times[0])
         if t[0] < self.times[0] - slack or t[-1] > self.times[-1] + slack:
             raise InvalidArgumentError(
-                f"times: expected times from {self.times[0]:g} to {self.times[-1]:g}, those of the path, got {t[0]:g} "
-                f"to {t[-1]:g}"
+                f"times: expected times within the path, {self.times[0]:g} to {self.times[-1]:g} s, got {t[0]:g} "
+                f"to {t[-1]:g} s"
             )
         table = np.column_stack([self.poses, self.speeds, self.turn_rates])
-        found = np.column_stack([np.interp(t, self.times, column) for column in table.T])
-        return PlanarPath(times=t, poses=found[:, :3], speeds=found[:, 3], turn_rates=found[:, 4])
+        rows = np.column_stack([np.interp(t, self.times, column) for column in table.T])
+        return PlanarPath(times=t, poses=rows[:, :3], speeds=rows[:, 3], turn_rates=rows[:, 4])
 
     def __repr__(self) -> str:
         return f"PlanarPath({len(self.times)} times, {self.times[-1] - self.times[0]:.4g} s, {self.length:.4g} m)"
 
 
 def check_times(argument: str, value: npt.ArrayLike) -> Reals:
-    """Returns times (n,), one or more, ascending; raises InvalidArgumentError if they are none."""
-    given = as_numbers(argument, value)
-    if given.ndim != 1 or len(given) < 1:
-        raise InvalidArgumentError(f"{argument}: expected one or more times (n,) [s], got shape {given.shape}")
-    t = check_array(argument, given, given.shape)
+    """Returns times (n,), n >= 1, ascending; raises InvalidArgumentError if they are not."""
+    numbers = as_numbers(argument, value)
+    if numbers.ndim != 1 or len(numbers) < 1:
+        raise InvalidArgumentError(f"{argument}: expected one or more times (n,) [s], got shape {numbers.shape}")
+    t = check_array(argument, numbers, numbers.shape)
     for k in np.flatnonzero(np.diff(t) <= 0)[:1]:
         raise InvalidArgumentError(f"{argument}: expected ascending times, got {t[k + 1]:g} after {t[k]:g}; sort them")
     return t

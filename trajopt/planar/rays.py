@@ -1,4 +1,4 @@
-"""Rays through a grid, cell by cell."""
+"""Rays through an occupancy grid, cell by cell."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from trajopt.types import Reals
 
 
 def cast_rays(occupied: npt.NDArray[np.bool_], start: Reals, directions: Reals, longest: float) -> Reals:
-    """Distance (n,) from a start to where rays enter an occupied cell; inf where they do not. In cells, all of it.
+    """Distance (n,) along each ray to the first occupied cell; 0 if the start is in one, inf if there is none.
 
-    All rays step together, each from one edge of a cell to the next one.
+    All rays advance together, each from one cell edge to the next.
 
     Args:
         occupied: Whether a cell is occupied (rows, columns); cell (i, j) covers [j, j + 1] x [i, i + 1].
-        start: Where they start (2,), (x, y).
+        start: Start (x, y) of the rays (2,), in cells.
         directions: Unit vectors (n, 2).
-        longest: Distance beyond which nothing is looked for.
+        longest: Distance at which the search stops, in cells.
 
     Source: Amanatides and Woo, A fast voxel traversal algorithm for ray tracing, 1987.
     """
     size = np.array(occupied.shape[::-1])
     first, last = _inside(size, start, directions)
-    found = np.full(len(directions), np.inf)
+    distances = np.full(len(directions), np.inf)
     ray = np.flatnonzero((first <= last) & (first <= longest))
     way, travelled = directions[ray], first[ray]
     cell = np.clip(np.floor(start + travelled[:, None] * way).astype(int), 0, size - 1)
     forwards = way > 0.0
     while ray.size:
         hit = occupied[cell[:, 1], cell[:, 0]]
-        found[ray[hit]] = travelled[hit]
+        distances[ray[hit]] = travelled[hit]
         with np.errstate(divide="ignore", invalid="ignore"):
             edges = np.where(way == 0.0, np.inf, (cell + forwards - start) / way)
         axis = np.argmin(edges, axis=1)
@@ -39,11 +39,11 @@ def cast_rays(occupied: npt.NDArray[np.bool_], start: Reals, directions: Reals, 
         cell[each, axis] += np.where(forwards[each, axis], 1, -1)
         on = ~hit & np.all((cell >= 0) & (cell < size), axis=1) & (travelled <= longest)
         ray, way, travelled, cell, forwards = ray[on], way[on], travelled[on], cell[on], forwards[on]
-    return found
+    return distances
 
 
 def _inside(size: npt.NDArray[np.int_], start: Reals, directions: Reals) -> tuple[Reals, Reals]:
-    """Distances at which rays enter and leave the grid; the first one is larger where they miss it."""
+    """Distances at which rays enter and leave the grid; if a ray misses it, the first is larger."""
     with np.errstate(divide="ignore", invalid="ignore"):
         edges = np.stack([(0.0 - start) / directions, (size - start) / directions])
     beside = (directions == 0.0) & ((start < 0.0) | (start >= size))

@@ -1,4 +1,4 @@
-"""A new plan for the rest of a motion, from a state that a disturbance has led to."""
+"""Replanning of the rest of a motion, from a disturbed state."""
 
 from __future__ import annotations
 
@@ -23,28 +23,30 @@ def replan(
     solver: type[SolverAbstract[Any]],
     options: SolverOptions | None = None,
 ) -> Solution:
-    """Solves the rest of a solution's problem, from a knot on, from a disturbed state.
+    """Solves the rest of a solution's problem from a disturbed state at a knot.
 
-    Costs, constraints and run-time parameters of the knots stay those of the plan, which is the guess. It serves any
-    problem; for one that is solved again and again, `trajopt.mpc` keeps what is compiled.
+    Costs, constraints and run-time parameters of the knots stay those of the plan, which is the initial guess. This
+    works for any problem. To solve one again and again, use `trajopt.mpc`, which compiles only once.
 
     Args:
         solution: The plan, with its problem.
-        knot: Knot at which the disturbed state is, 0..T-1.
+        knot: Knot of the disturbed state, 0..T-1.
         state: The disturbed state (nx,).
         solver: Class of the solver, such as SolverSQP.
-        options: Its options; by default the usual ones.
+        options: Options of the solver; its defaults if None.
 
     Returns:
+        The corrected plan, with T - knot knots.
         The corrected plan, of T - knot knots.
 
     Raises:
-        InvalidArgumentError: The solution has no problem, or a knot or the state does not fit.
+        InvalidArgumentError: The solution has no problem, or `knot` or `state` does not fit.
     """
-    check_instance("solution", solution, Solution, "a solver's solve returns one")
+    check_instance("solution", solution, Solution, "pass the result of a solver's solve")
     if solution.problem is None:
         raise InvalidArgumentError(
-            "solution: expected one with its problem, got one of a file; pass load(path, problem)"
+            "solution: expected a solution with its problem, got one without, from a file; load it with load(path, "
+            "problem)"
         )
     if not isinstance(solver, type) or not hasattr(solver, "solve"):
         raise InvalidArgumentError(f"solver: expected the class of a solver, such as SolverSQP, got {shown(solver)}")

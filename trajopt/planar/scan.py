@@ -1,4 +1,4 @@
-"""Readings of a LIDAR: as points, as obstacles, and the wall that is nearest."""
+"""Readings of a LIDAR as points or obstacles, and the nearest wall."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trajopt.errors import InvalidArgumentError, shown
 from trajopt.planar.walls import Wall
 from trajopt.types import Reals
 
-FAR = 10.0  # times the longest reading: where obstacles stand that nothing was seen of [-]
+FAR = 10.0  # distance of the circle of an empty sector, in multiples of the longest reading [-]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -20,13 +20,13 @@ class Scan:
     """Readings of a LIDAR at a pose.
 
     Attributes:
-        pose: Place and heading (x, y, θ), shape (3,) [m, m, rad].
-        angles: Angles of the beams against the heading (n,) [rad].
-        ranges: Distances (n,) [m]; inf where nothing is in reach, -inf where something is too near.
-        most: Largest distance that can be read, > 0 [m].
+        pose: Position and heading (x, y, θ) (3,) [m, m, rad].
+        angles: Angles of the beams from the heading (n,) [rad].
+        ranges: Distances (n,) [m]; inf if nothing is in range, -inf if something is too close.
+        most: Largest measurable distance, > 0 [m].
 
     Raises:
-        InvalidArgumentError: Sizes differ, a pose or an angle is not finite, or a distance is NaN or below 0.
+        InvalidArgumentError: Sizes differ, a pose or an angle is not finite, or a distance is NaN or negative.
     """
 
     pose: Reals
@@ -40,11 +40,11 @@ class Scan:
             raise InvalidArgumentError(f"ranges: expected distances (n,) [m], n >= 1, got shape {ranges.shape}")
         if not np.all((ranges >= 0.0) | (ranges == -np.inf)):
             raise InvalidArgumentError(
-                "ranges: expected distances >= 0 [m], inf where nothing is in reach and -inf where something is too "
-                f"near, got {shown(ranges.tolist())}"
+                "ranges: expected distances >= 0 [m], inf if nothing is in range, -inf if something is too "
+                f"close, got {shown(ranges.tolist())}"
             )
         checked = {
-            "pose": check_array("pose", self.pose, (3,), cure="place and heading (x, y, theta)"),
+            "pose": check_array("pose", self.pose, (3,), cure="position and heading (x, y, theta)"),
             "angles": check_array("angles", self.angles, ranges.shape, cure="one for each distance [rad]"),
             "ranges": ranges,
             "most": check_positive("most", self.most, unit="m"),
@@ -59,7 +59,7 @@ class Scan:
 
     @property
     def points(self) -> Reals:
-        """Points of the world that beams with a reading met (m, 2) [m]."""
+        """Points in the world that the beams with a reading hit (m, 2) [m]."""
         return self._ends(np.flatnonzero(self.hits))
 
     def _ends(self, beams: npt.NDArray[np.intp]) -> Reals:
@@ -68,19 +68,18 @@ class Scan:
         return np.asarray(self.pose[:2] + self.ranges[beams, None] * along)
 
     def obstacles(self, count: int, *, radius: float) -> Reals:
-        """Circles (x, y, radius), shape (count, 3) [m]: the nearest point of each of `count` equal sectors.
+        """Circles (x, y, radius) (count, 3) [m] at the nearest point of each of `count` equal sectors.
 
-        The number of rows is fixed, so that they may be the run-time parameter `circles` of a
-        `ResidualModelObstacleDistance`, scan after scan. Where a sector has no reading, its circle stands far beyond
-        what can be read.
+        The number of rows is constant, so they can be the run-time parameter `circles` of a
+        `ResidualModelObstacleDistance` for every scan. The circle of a sector without a reading is far out of range.
 
         Args:
-            count: Number of rows, at most that of the beams [-].
-            radius: Radius of the circles, > 0 [m]; half the distance between neighbours leaves no gap in a wall.
+            count: Number of rows, at most the number of beams [-].
+            radius: Radius of the circles, > 0 [m]. Half the distance between neighbours closes the gaps in a wall.
         """
         sectors = np.array_split(np.arange(len(self.ranges)), check_count("count", count, least=1))
         if count > len(self.ranges):
-            raise InvalidArgumentError(f"count: expected at most {len(self.ranges)}, one for each beam, got {count}")
+            raise InvalidArgumentError(f"count: expected at most {len(self.ranges)}, the number of beams, got {count}")
         size, ranges = check_positive("radius", radius, unit="m"), np.where(self.hits, self.ranges, np.inf)
         nearest = np.array([sector[np.argmin(ranges[sector])] for sector in sectors])
         seen = self.hits[nearest]
@@ -90,10 +89,10 @@ class Scan:
         return rows
 
     def wall(self, width: float = 0.5) -> Wall | None:
-        """The wall that is nearest: a line through the points around the nearest one; None without two points.
+        """Nearest wall: a line through the points around the nearest one; None if there are fewer than two points.
 
         Args:
-            width: How far points may be from the nearest one, > 0 [m].
+            width: Largest distance of these points from the nearest one, > 0 [m].
         """
         reach, points = check_positive("width", width, unit="m"), self.points
         away = np.linalg.norm(points - self.pose[:2], axis=1)

@@ -1,4 +1,4 @@
-"""A robot that drives where it points, and turns."""
+"""Unicycle: a robot that drives along its heading, and turns."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from trajopt.planar.states import state_of_costs, state_of_twist
 class DifferentialActionModelUnicycle(DifferentialActionModelSymbolic):
     """Unicycle: ẋ = v cos θ, ẏ = v sin θ, θ̇ = ω.
 
-    The state of the costs decides: with a pose (x, y, θ) controls are (v, ω) [m/s, rad/s]; with `state_of_twist()` they
-    are states, and controls are their derivatives [m/s², rad/s²]. `ActionModelUnicycle` is Crocoddyl's, in discrete
-    time and with its costs.
+    The state of the costs determines the controls. With a pose (x, y, θ), the controls are (v, ω) [m/s, rad/s]. With
+    `state_of_twist()`, these are states, and the controls are their derivatives [m/s², rad/s²]. `ActionModelUnicycle`
+    is Crocoddyl's discrete-time model with its costs.
 
     Args:
-        costs: Costs of an instant, of `state_of_pose()` or `state_of_twist()`.
+        costs: Running costs [cost/s], of `state_of_pose()` or `state_of_twist()`.
         **options: `constraints`, `lower` and `upper` of DifferentialActionModelAbstract.
 
     Raises:
-        InvalidArgumentError: The costs are of another state.
+        InvalidArgumentError: The costs have another state.
 
     Source: LaValle, Planning Algorithms, 2006, equation 13.18.
     """

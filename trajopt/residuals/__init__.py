@@ -1,4 +1,4 @@
-"""Residuals: vectors r(x, u) that the cost terms penalise."""
+"""Residuals: vectors r(x, u) that cost terms penalize and constraints bound."""
 
 from trajopt.objects.calls import explain_calls
 from trajopt.residuals.base import ResidualModelAbstract

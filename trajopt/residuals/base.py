@@ -1,4 +1,4 @@
-"""Interface of residuals: vectors r(x, u) that the cost terms penalise."""
+"""Interface of residuals: vectors r(x, u) that cost terms penalize and constraints bound."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from trajopt.types import Reals
 
 
 class ResidualModelAbstract(Model):
-    """A residual r(x, u) in R^nr.
+    """Residual: a vector r(x, u) of size nr.
 
-    A subclass implements `evaluate`; the derivative follows by automatic differentiation. `ResidualModelSymbolic` makes
-    a residual from a function.
+    A subclass implements `evaluate`; the derivative comes from automatic differentiation. `ResidualModelSymbolic`
+    turns a function into a residual.
 
     Args:
         state: Manifold of the state.
-        nr: Size of the residual [-]; None if it depends on the number of controls, then implement `size` too.
+        nr: Size of the residual [-]; None if it depends on the number of controls. Then implement `size` as well.
         unit: Unit of the elements.
 
     Attributes:
-        uses_control: Whether the residual depends on the control; terminal costs refuse it then.
-        uses_solution: Whether it depends on forces or on the motion that the dynamics solve for; terminal costs refuse
-            it then.
+        uses_control: Whether the residual depends on the control. If so, terminal costs reject it.
+        uses_solution: Whether it depends on forces or accelerations that the dynamics solve for. If so, terminal costs
+            reject it.
     """
 
     example = "goal.{}"
@@ -50,35 +50,35 @@ class ResidualModelAbstract(Model):
 
     @property
     def own_bounds(self) -> tuple[Reals, Reals] | None:
-        """Bounds (nr,) of a constraint for which none are given; None, the default, if it needs some."""
+        """Default bounds (nr,) of a constraint on this residual; None, the default, if the user must set bounds."""
         return None
 
     @abstractmethod
     def evaluate(self, instant: Instant) -> SX:
-        """The residual as an expression, shape (nr,)."""
+        """The residual as an expression (nr,)."""
 
     def derivative(self, instant: Instant) -> tuple[SX, SX]:
-        """Derivatives with respect to the state's tangent, (nr, ndx), and the control, (nr, nu)."""
+        """Derivatives by the tangent of x (nr, ndx) and by u (nr, nu)."""
         return instant.derivative(self.evaluate(instant))
 
     def solution_derivative(self, instant: Instant) -> SX:
-        """Derivative with respect to `instant.solved` at fixed x and u, (nr, n)."""
+        """Derivative by `instant.solved` at fixed x and u (nr, n)."""
         return jacobian(self.evaluate(instant), instant.solved)
 
     def whole_derivative(self, instant: Instant) -> SX:
-        """Its derivative along (x, u, z), z = `instant.solved`, all independent, sparse, (nr, ndx + nu + nz)."""
+        """Sparse derivative by x, u and z = `instant.solved`, all independent (nr, ndx + nu + nz)."""
         by_z = SX(self.size(instant.nu), instant.solved.numel())
         if self.uses_solution:
             by_z = self.solution_derivative(instant)
         return SX(ca.sparsify(ca.horzcat(*self.derivative(instant), by_z)))
 
     def curvature(self, instant: Instant, slope: SX, bend: SX) -> SX | None:
-        """Hessian of a(r(x, u)) in tangent coordinates (ndx + nu, ndx + nu), where a formula gives it; else None.
+        """Hessian of a(r(x, u)) in tangent coordinates (ndx + nu, ndx + nu), in closed form; None if there is none.
 
         Args:
             instant: Symbols x and u.
-            slope: a'(r) at the residual (nr,).
-            bend: Diagonal of a''(r) (nr,).
+            slope: Gradient a'(r) (nr,) at the residual.
+            bend: Diagonal of the Hessian a''(r) (nr,).
         """
         return None
 
@@ -88,12 +88,12 @@ class ResidualModelAbstract(Model):
 
 
 def check_solution(user: str, residual: ResidualModelAbstract, instant: Instant) -> None:
-    """Raises if a residual needs a force or a motion that is not there at a model's instants.
+    """Raises if a residual needs a force or an acceleration that a model does not provide.
 
     Args:
-        user: What has the residual, for the message.
+        user: Owner of the residual, for the message.
         residual: The residual.
-        instant: An instant of the model.
+        instant: Instant of the model.
     """
     if residual.uses_solution:
         try:

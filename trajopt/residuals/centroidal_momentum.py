@@ -1,4 +1,4 @@
-"""Residual of the centroidal momentum: distance to a reference."""
+"""Residual of the centroidal momentum: difference to a reference."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _PARTS = "the linear part (3,) [kg m/s], then the angular part (3,) [kg m²/s]"
 
 
 class ResidualModelCentroidalMomentum(ResidualModelMultibody):
-    """Momentum error: r = h(q, v) - h_ref, shape (6,), linear part first [kg m/s, kg m²/s].
+    """Centroidal momentum error r = h(q, v) - h_ref, shape (6,), linear part first [kg m/s, kg m²/s].
 
-    h is the momentum about the centre of mass in the world's axes.
+    h is the momentum about the centre of mass, in the axes of the world.
 
     Args:
         state: State of the robot.
-        reference: h_ref (6,); zero by default. Run-time parameter `reference`.
+        reference: h_ref (6,) [kg m/s, kg m²/s]; zero by default. Run-time parameter `reference`.
 
     Source: Orin, Goswami and Lee, Autonomous Robots 35, 2013.
     """

@@ -21,7 +21,7 @@ class ResidualModelCoMPosition(ResidualModelMultibody):
 
     def __init__(self, state: StateAbstract, reference: npt.ArrayLike = (0.0, 0.0, 0.0)) -> None:
         super().__init__(state, 3, unit="m")
-        point = check_array("reference", reference, (3,), cure="a point (x, y, z) in the world [m]")
+        point = check_array("reference", reference, (3,), cure="pass a point (x, y, z) in the world [m]")
         self.reference = self.parameter("reference", point, unit="m")
 
     def evaluate(self, instant: Instant) -> SX:

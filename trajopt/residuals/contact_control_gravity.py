@@ -1,4 +1,4 @@
-"""Residual of torques in contact: difference to the torques and contact forces that hold the robot at rest."""
+"""Residual of torques in contact: difference to the torques that hold the robot at rest on its contacts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from trajopt.states.state_multibody import check_robot_state
 
 
 class ResidualModelContactControlGrav(ResidualModelAbstract):
-    """r = B u - (g(q) - Jᵀ λ), shape (nv,) [N m, N]: zero if torques and contact forces exactly balance gravity.
+    """Difference of torques to gravity compensation in contact, r = B u - (g(q) - Jᵀ λ), shape (nv,) [N m, N].
+
+    It is zero if torques and contact forces λ balance gravity exactly.
 
     Args:
         state: State of the robot.
-        actuation: Map from controls to joint torques; that of the model.
-        contacts: Contacts of the model whose costs contain this residual.
+        actuation: Actuation of the model, which maps controls to joint torques.
+        contacts: Contacts of the model that has this residual.
     """
 
     uses_control = True
@@ -30,7 +32,9 @@ class ResidualModelContactControlGrav(ResidualModelAbstract):
 
     def __init__(self, state: StateAbstract, actuation: ActuationModelAbstract, contacts: ContactStack) -> None:
         if not isinstance(actuation, ActuationModelAbstract):
-            raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
+            raise InvalidArgumentError(
+                f"actuation: expected an actuation model such as ActuationModelFull(state), got {actuation!r}"
+            )
         if not isinstance(contacts, ContactStack):
             raise InvalidArgumentError(f"contacts: expected the ContactStack of the model, got {contacts!r}")
         robot_state = check_robot_state(type(self).__name__, state)

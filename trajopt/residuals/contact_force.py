@@ -1,4 +1,4 @@
-"""Residuals of contact forces: interface, and distance to a reference."""
+"""Residuals of contact forces: the interface, and the difference to a reference."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from trajopt.states.state_multibody import check_robot_state
 
 
 class ResidualModelForce(ResidualModelAbstract):
-    """A residual of the force of one contact, or of one impulse.
+    """Base of residuals of the force of one contact or the impulse of one impact.
 
     Args:
         state: State of the robot.
-        contact: Name of the contact in its stack.
+        contact: Name of the contact in the model's stack.
         nr: Size of the residual [-].
         unit: Unit of the elements.
     """
@@ -30,12 +30,12 @@ class ResidualModelForce(ResidualModelAbstract):
         self.contact = check_text("contact", contact, such_as="left_foot")
 
     def force(self, instant: Instant, size: int) -> SX:
-        """Force of the contact (size,) [N, N m]."""
+        """Force of the contact (size,) [N, N m]; raises InvalidArgumentError if it has another size."""
         force = instant.force(self.contact)
         if force.numel() != size:
             raise InvalidArgumentError(
-                f"contact: {type(self).__name__} needs a force of {size} elements, got {self.contact!r} with "
-                f"{force.numel()}"
+                f"contact: {type(self).__name__} needs a force of {size} elements, but contact {self.contact!r} has "
+                f"{force.numel()}; choose another contact"
             )
         return force
 
@@ -44,12 +44,12 @@ class ResidualModelForce(ResidualModelAbstract):
 
 
 class ResidualModelContactForce(ResidualModelForce):
-    """Force minus reference: r = f - f_ref, of one contact or impulse, in its reference frame [N, N m; N s, N m s].
+    """Contact force error r = f - f_ref, in the contact's reference frame [N, N m; of an impulse N s, N m s].
 
     Args:
         state: State of the robot.
-        contact: Name of the contact in its stack.
-        reference: f_ref (nc,), of the same size as the force of the contact. Run-time parameter `reference`.
+        contact: Name of the contact or impulse in the model's stack.
+        reference: f_ref (nc,), of the size of the contact's force, in the same units. Run-time parameter `reference`.
     """
 
     def __init__(self, state: StateAbstract, contact: str, reference: npt.ArrayLike) -> None:

@@ -1,4 +1,4 @@
-"""Residual of the control: distance to a reference."""
+"""Residual of the control: difference to a reference."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from trajopt.types import Reals
 
 
 class ResidualModelControl(ResidualModelAbstract):
-    """Control minus reference: r = u - u_ref, shape (nu,) [unit of the control: N m, N for a robot's joints].
+    """Control error r = u - u_ref, shape (nu,) [unit of the control: N m, N for a robot's joints].
 
     Args:
         state: Manifold of the state.
-        reference: Reference control (nu,); by default zero, for any number of controls. Run-time parameter `reference`.
+        reference: Reference control u_ref (nu,); zero by default, for any nu. Run-time parameter `reference`.
     """
 
     uses_control = True
@@ -33,7 +33,7 @@ class ResidualModelControl(ResidualModelAbstract):
 
     @functools.cached_property
     def _by_size(self) -> dict[int, Parameter]:
-        """Parameter by number of controls."""
+        """Parameter for each number of controls."""
         return {}
 
     def parameters_for(self, nu: int) -> dict[str, Parameter]:
@@ -45,7 +45,8 @@ class ResidualModelControl(ResidualModelAbstract):
     def evaluate(self, instant: Instant) -> SX:
         if instant.nu == 0:
             raise InvalidArgumentError(
-                "ResidualModelControl: there are no controls here; use residuals of x alone in a terminal cost"
+                "ResidualModelControl: expected a knot with controls, got one without; use residuals of x in a "
+                "terminal cost"
             )
         return instant.u - self.parameters_for(instant.nu)["reference"].symbol
 
@@ -56,10 +57,10 @@ class ResidualModelControl(ResidualModelAbstract):
 def _vector(value: npt.ArrayLike) -> Reals:
     if shape_of(value) == ():
         raise InvalidArgumentError(
-            f"reference: expected a vector (nu,), one number a control, got {shown(value)}; leave it out for zero"
+            f"reference: expected a vector (nu,) with one number for each control, got {shown(value)}; omit it for zero"
         )
     return check_vector("reference", value)
 
 
 def _checked(reference: Reals, nu: int) -> Reals:
-    return check_array("reference", reference, (nu,), cure=f"one number for each of the model's {nu} controls")
+    return check_array("reference", reference, (nu,), cure=f"pass one number for each of the model's {nu} controls")

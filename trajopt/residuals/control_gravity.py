@@ -1,4 +1,4 @@
-"""Residual of torques in the air: difference to the torques that hold the robot at rest."""
+"""Residual of torques without contacts: difference to the torques that hold the robot at rest."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ from trajopt.states.state_multibody import check_robot_state
 
 
 class ResidualModelControlGrav(ResidualModelAbstract):
-    """r = B u - g(q), shape (nv,) [N m, N]: zero if the torques exactly balance gravity, without contacts.
+    """Difference of torques to gravity compensation, r = B u - g(q), shape (nv,) [N m, N].
+
+    It is zero if the torques balance gravity exactly. It ignores contacts.
 
     Args:
         state: State of the robot.
-        actuation: Map from controls to joint torques; that of the model.
+        actuation: Actuation of the model, which maps controls to joint torques.
     """
 
     uses_control = True
 
     def __init__(self, state: StateAbstract, actuation: ActuationModelAbstract) -> None:
         if not isinstance(actuation, ActuationModelAbstract):
-            raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
+            raise InvalidArgumentError(
+                f"actuation: expected an actuation model such as ActuationModelFull(state), got {actuation!r}"
+            )
         robot_state = check_robot_state(type(self).__name__, state)
         super().__init__(robot_state, robot_state.nv, unit="N m, N")
         self.actuation = actuation

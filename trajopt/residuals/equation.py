@@ -1,4 +1,4 @@
-"""Residual of an equation of the dynamics: what a control has to bring to zero."""
+"""Residual of an equation of inverse dynamics."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from trajopt.states.base import StateAbstract
 
 
 class ResidualModelEquation(ResidualModelAbstract):
-    """Left-hand side of an equation of inverse dynamics, (nr,): models of inverse dynamics hold it at zero.
+    """Left-hand side (nr,) of an equation of inverse dynamics; the model constrains it to zero.
 
     Args:
         state: Manifold of the state.
-        equation: Name of the equation: "unactuated" for what no motor gives [N m, N], or "NAME_contact" for a contact
-            [m/s², rad/s²; N, N m where it is not active].
+        equation: Name of the equation: "unactuated" for generalized forces that no motor provides [N m, N], or
+            "NAME_contact" for a contact [m/s², rad/s²; N, N m if it is not active].
         nr: Number of rows [-].
     """
 

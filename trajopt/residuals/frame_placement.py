@@ -1,4 +1,4 @@
-"""Residual of a frame's placement: distance to a reference."""
+"""Residual of a frame's placement: difference to a reference."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from trajopt.states.base import StateAbstract
 
 
 class ResidualModelFramePlacement(ResidualModelMultibody):
-    """Placement error in the frame: r = log6(M_ref⁻¹ M(q)), shape (6,), linear part first [m, rad].
+    """Placement error r = log6(M_ref⁻¹ M(q)) in the axes of the frame, shape (6,), linear part first [m, rad].
 
     Args:
         state: State of the robot.
         frame: Name of the frame.
-        reference: Reference placement in the world: a pinocchio.SE3, a homogeneous matrix (4, 4), or position and
-            quaternion xyzw (7,); by default that of the world. Run-time parameter `reference`, of shape (3, 4):
-            rotation and position.
+        reference: Reference placement in the world; identity by default. A pinocchio.SE3, a homogeneous matrix (4, 4),
+            or position and quaternion xyzw (7,). Run-time parameter `reference`, of shape (3, 4): rotation and
+            position.
 
     Source: Mastalli et al., Crocoddyl (ICRA 2020); derivative Jlog6 · J_local, Solà et al. 2018, eq. 179.
     """

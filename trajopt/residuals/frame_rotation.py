@@ -1,4 +1,4 @@
-"""Residual of a frame's orientation: distance to a reference."""
+"""Residual of a frame's orientation: difference to a reference."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from trajopt.states.base import StateAbstract
 
 
 class ResidualModelFrameRotation(ResidualModelMultibody):
-    """Orientation error in the frame: r = log3(R_refᵀ R(q)), shape (3,) [rad].
+    """Orientation error r = log3(R_refᵀ R(q)) in the axes of the frame, shape (3,) [rad].
 
     Args:
         state: State of the robot.
         frame: Name of the frame.
-        reference: Reference rotation matrix (3, 3), or quaternion xyzw (4,); by default the axes of the world. Run-time
-            parameter `reference`, (3, 3).
+        reference: Reference rotation matrix (3, 3), or quaternion xyzw (4,); identity by default. Run-time parameter
+            `reference`, of shape (3, 3).
     """
 
     def __init__(self, state: StateAbstract, frame: str, reference: Any = None) -> None:

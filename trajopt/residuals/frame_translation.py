@@ -1,4 +1,4 @@
-"""Residual of a frame's position: distance to a reference point."""
+"""Residual of a frame's position: difference to a reference point."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trajopt.states.base import StateAbstract
 
 
 class ResidualModelFrameTranslation(ResidualModelMultibody):
-    """Position error in the world: r = p(q) - p_ref, shape (3,) [m].
+    """Position error of a frame in the world, r = p(q) - p_ref, shape (3,) [m].
 
     Args:
         state: State of the robot.
@@ -24,7 +24,7 @@ class ResidualModelFrameTranslation(ResidualModelMultibody):
 
     def __init__(self, state: StateAbstract, frame: str, reference: npt.ArrayLike = (0.0, 0.0, 0.0)) -> None:
         super().__init__(state, 3, frame=frame, unit="m")
-        point = check_array("reference", reference, (3,), cure="a point (x, y, z) in the world [m]")
+        point = check_array("reference", reference, (3,), cure="pass a point (x, y, z) in the world [m]")
         self.reference = self.parameter("reference", point, unit="m")
 
     def evaluate(self, instant: Instant) -> SX:

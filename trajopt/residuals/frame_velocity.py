@@ -1,4 +1,4 @@
-"""Residual of a frame's velocity: distance to a reference."""
+"""Residual of a frame's velocity: difference to a reference."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from trajopt.states.base import StateAbstract
 
 
 class ResidualModelFrameVelocity(ResidualModelMultibody):
-    """Velocity error: r = V(q, v) - V_ref, shape (6,), linear part first [m/s, rad/s].
+    """Velocity error of a frame, r = V(q, v) - V_ref, shape (6,), linear part first [m/s, rad/s].
 
     Args:
         state: State of the robot.
         frame: Name of the frame.
-        reference: Reference twist (6,) [m/s, rad/s], or a pinocchio.Motion; by default zero. Run-time parameter
+        reference: Reference twist (6,) [m/s, rad/s], or a pinocchio.Motion; zero by default. Run-time parameter
             `reference`.
-        reference_frame: "local", "world" or "local_world_aligned", as in pinocchio.ReferenceFrame.
+        reference_frame: Axes of the twist: "local", "world" or "local_world_aligned", as in pinocchio.ReferenceFrame.
     """
 
     def __init__(

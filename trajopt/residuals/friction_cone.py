@@ -21,16 +21,16 @@ from trajopt.types import Reals
 
 @dataclass(frozen=True, eq=False)
 class FrictionCone:
-    """Linearised friction cone |f_t| <= μ f_n: a pyramid lower <= A force <= upper.
+    """Linearised friction cone |f_t| <= μ f_n, a pyramid lower <= A force <= upper.
 
-    With f = Rᵀ force in the axes of the surface, whose z axis is the normal, the rows are ±(cos θ, sin θ) · f_t - μ f_z
-    <= 0, one for each facet, then the normal force f_z within its limits.
+    The force in the axes of the surface is f = Rᵀ force, and the z axis is the normal. The rows are ±(cos θ, sin θ) ·
+    f_t - μ f_z <= 0 for each facet, then the normal force f_z within its limits.
 
     Attributes:
         mu: Friction coefficient μ, > 0 [-].
         facets: Number of facets, even, >= 4 [-].
-        inner: Whether the pyramid lies inside the cone, with μ cos(π / facets) in place of μ.
-        rotation: R (3, 3), axes of the surface in the axes of the force.
+        inner: Whether the pyramid lies inside the cone: it uses μ cos(π / facets) instead of μ.
+        rotation: R (3, 3), the axes of the surface in the axes of the force.
         min_force: Smallest normal force [N].
         max_force: Largest normal force [N].
 
@@ -55,7 +55,7 @@ class FrictionCone:
 
     @property
     def matrix(self) -> Reals:
-        """A (facets + 1, 3)."""
+        """Matrix A (facets + 1, 3)."""
         rows = friction_rows(SX(self.mu), self.facets, self.inner)
         return np.array(ca.DM(ca.vertcat(rows, SX([[0, 0, 1]]))).full()) @ np.asarray(self.rotation).T
 
@@ -71,7 +71,7 @@ class FrictionCone:
 
 
 def friction_rows(mu: SX, facets: int, inner: bool) -> SX:
-    """Rows ±(cos θ, sin θ, 0) - (0, 0, μ), one for each facet, (facets, 3)."""
+    """Rows ±(cos θ, sin θ, 0) - (0, 0, μ), one for each facet (facets, 3)."""
     slope = mu * np.cos(np.pi / facets) if inner else mu
     rows = []
     for i in range(facets // 2):
@@ -83,7 +83,7 @@ def friction_rows(mu: SX, facets: int, inner: bool) -> SX:
 
 
 def check_facets(facets: int) -> int:
-    """Returns the number of facets; raises InvalidArgumentError unless it is even, from 4 to 1000."""
+    """Returns the number of facets; raises InvalidArgumentError unless it is even and between 4 and 1000."""
     count = check_count("facets", facets, most=1000)
     if count < 4 or count % 2:
         raise InvalidArgumentError(f"facets: expected an even number >= 4, got {facets!r}")
@@ -95,20 +95,20 @@ def check_normal_force(lowest: float, highest: float) -> tuple[float, float]:
     lowest, highest = check_number("min_force", lowest), check_number("max_force", highest)
     if not 0.0 <= lowest < highest:
         raise InvalidArgumentError(
-            f"min_force: expected 0 <= min_force < max_force, got {lowest:g} and {highest:g} [N]"
+            f"min_force: expected 0 <= min_force < max_force [N], got min_force={lowest:g} and max_force={highest:g}"
         )
     return lowest, highest
 
 
 class ResidualModelContactFrictionCone(ResidualModelForce):
-    """r = A f of the force f of a contact, (facets + 1,) [N]; without slip r is within [cone.lower, cone.upper].
+    """Friction cone of a contact force f: r = A f, shape (facets + 1,) [N]; no slip if cone.lower <= r <= cone.upper.
 
-    As a constraint it brings these bounds; for a cost, combine it with `ActivationModelQuadraticBarrier(cone.lower,
-    cone.upper)`.
+    A constraint on it has these bounds by default. In a cost, combine it with
+    `ActivationModelQuadraticBarrier(cone.lower, cone.upper)`.
 
     Args:
         state: State of the robot.
-        contact: Name of a 3D or 6D contact in its stack.
+        contact: Name of a 3D or 6D contact in the model's stack.
         cone: The friction cone. Run-time parameters `mu` and `rotation`.
     """
 
@@ -122,14 +122,15 @@ class ResidualModelContactFrictionCone(ResidualModelForce):
 
     @property
     def own_bounds(self) -> tuple[Reals, Reals]:
-        """Those of the cone."""
+        """Bounds of the friction cone."""
         return self.cone.lower, self.cone.upper
 
     def evaluate(self, instant: Instant) -> SX:
         force = instant.force(self.contact)
         if force.numel() not in (3, 6):
             raise InvalidArgumentError(
-                f"contact: a friction cone needs a 3D or 6D contact, got {self.contact!r} of size {force.numel()}"
+                f"contact: expected a 3D or 6D contact for a friction cone, got {self.contact!r} of size "
+                f"{force.numel()}"
             )
         f = ca.mtimes(self.rotation.T, force[:3])
         return SX(ca.vertcat(friction_rows(self.mu, self.cone.facets, self.cone.inner) @ f, f[2]))

@@ -1,4 +1,4 @@
-"""Residual of an impulse: the change of velocity of the centre of mass."""
+"""Residual of an impulse: change of the centre of mass velocity."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trajopt.states.base import StateAbstract
 
 
 class ResidualModelImpulseCoM(ResidualModelMultibody):
-    """r = J_com(q) (v⁺ - v), shape (3,): change of the velocity of the centre of mass by an impulse [m/s].
+    """Change of the centre of mass velocity by an impulse, r = J_com(q) (v⁺ - v), shape (3,) [m/s].
 
     Args:
         state: State of the robot.

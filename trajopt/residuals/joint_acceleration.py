@@ -1,4 +1,4 @@
-"""Residual of the joint accelerations: distance to a reference."""
+"""Residual of the joint accelerations: difference to a reference."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from trajopt.states.base import StateAbstract, check_state
 
 
 class ResidualModelJointAcceleration(ResidualModelMultibody):
-    """r = dv/dt - a_ref, shape (nv,) [rad/s², m/s²]; for DifferentialActionModelContactFwdDynamics only.
+    """Joint acceleration error r = dv/dt - a_ref, shape (nv,) [rad/s², m/s²].
+
+    The model must solve for accelerations, as contact dynamics do, or have them as controls.
 
     Args:
         state: State of the robot.
-        reference: a_ref (nv,); by default zero. Run-time parameter `reference`.
+        reference: a_ref (nv,) [rad/s², m/s²]; zero by default. Run-time parameter `reference`.
     """
 
     uses_solution = True
@@ -25,7 +27,7 @@ class ResidualModelJointAcceleration(ResidualModelMultibody):
     def __init__(self, state: StateAbstract, reference: npt.ArrayLike | None = None) -> None:
         super().__init__(state, check_state(state).ndx // 2, unit="rad/s², m/s²")
         nv = self.state.nv
-        cure = "one acceleration for each velocity of the robot"
+        cure = "pass one acceleration for each velocity of the robot"
         value = np.zeros(nv) if reference is None else check_array("reference", reference, (nv,), cure=cure)
         self.reference = self.parameter("reference", value, unit=self.unit)
 

@@ -1,4 +1,4 @@
-"""Residual of the distance of a distance joint."""
+"""Residual of the distances of distance joints."""
 
 from __future__ import annotations
 
@@ -16,48 +16,52 @@ from trajopt.robots.closest_points import length_and_direction
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
-ROUND_OFF = 1e-9  # keeps the derivative finite where the two points coincide [m]
+ROUND_OFF = 1e-9  # keeps the derivative finite if the two points coincide [m]
 
 
 class ResidualModelJointDistance(ResidualModelMultibody):
-    """r = |x_j|, shape (n,): distance of each joint's frame on the child from that on the parent [m].
+    """Distances r = |x_j| of distance joints, shape (n,): between the joint's frames on parent and child [m].
 
-    Its derivative is (x_j / |x_j|)ᵀ R in the linear velocity, which is in the child's axes. As a constraint it brings
-    the bounds of the robot's distance joints.
+    The derivative by the linear velocity, in the child's axes, is (x_j / |x_j|)ᵀ R. A constraint on it has the bounds
+    of the robot's distance joints by default.
 
     Args:
         state: State of the robot.
-        joints: Names of distance joints, one or several; None for all.
+        joints: Name of a distance joint, or several names; None for all.
 
     Raises:
         InvalidArgumentError: The robot has no distance joint.
-        UnknownNameError: There is no such one.
+        UnknownNameError: The robot has no distance joint of this name.
 
     Source: Newton (newton-physics), JointType.DISTANCE.
     """
 
     def __init__(self, state: StateAbstract, joints: str | Sequence[str] | None = None) -> None:
         super().__init__(state, 1, unit="m")
-        known = self.state.robot.distances
-        if not known:
+        distances = self.state.robot.distances
+        if not distances:
             raise InvalidArgumentError(
                 f"state: expected a robot with distance joints, got {self.state.robot.name!r} without any; "
-                "ArticulationBuilder.add_distance makes one"
+                "add one with ArticulationBuilder.add_distance"
             )
         names = (
-            tuple(known) if joints is None else (joints,) if isinstance(joints, str) else check_texts("joints", joints)
+            tuple(distances)
+            if joints is None
+            else (joints,)
+            if isinstance(joints, str)
+            else check_texts("joints", joints)
         )
         for name in names:
-            check_known("joints: distance joint", name, known)
+            check_known("joints: distance joint", name, distances)
         if not names:
-            raise InvalidArgumentError("joints: expected at least one, got none; leave it out for all")
+            raise InvalidArgumentError("joints: expected at least one name, got none; omit the argument for all joints")
         self.joints, self.nr = names, len(names)
         model = self.state.model
         self._starts = tuple(int(model.joints[model.getJointId(name)].idx_q) for name in names)
 
     @property
     def own_bounds(self) -> tuple[Reals, Reals]:
-        """The bounds of the joints."""
+        """Bounds of the distance joints."""
         lower, upper = np.array([self.state.robot.distances[name] for name in self.joints]).T
         return lower, upper
 

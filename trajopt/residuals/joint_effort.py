@@ -1,4 +1,4 @@
-"""Residual of the joint efforts: torques and forces of the motors."""
+"""Residual of the joint efforts: difference to a reference."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from trajopt.types import Reals
 
 
 class ResidualModelJointEffort(ResidualModelAbstract):
-    """r = τ - τ_ref of the joints that are driven, τ = B u, shape (n,) [N m, N].
+    """Joint effort error r = τ - τ_ref with τ = B u, of the joints that a motor drives, shape (n,) [N m, N].
 
-    Joints whose row of B is zero, such as a floating base, are left out. As a constraint it brings the robot's effort
-    limits as bounds.
+    Joints whose row of B is zero, such as a floating base, are left out. A constraint on it has the robot's effort
+    limits as bounds by default.
 
     Args:
         state: State of the robot.
-        actuation: Map from controls to joint torques; that of the model.
-        reference: τ_ref (n,); zero by default. Run-time parameter `reference`.
+        actuation: Actuation of the model, which maps controls to joint torques.
+        reference: τ_ref (n,) [N m, N]; zero by default. Run-time parameter `reference`.
 
     Attributes:
         joints: Index in τ of each row (n,).
@@ -40,14 +40,16 @@ class ResidualModelJointEffort(ResidualModelAbstract):
     ) -> None:
         robot_state = check_robot_state(type(self).__name__, state)
         if not isinstance(actuation, ActuationModelAbstract):
-            raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
+            raise InvalidArgumentError(
+                f"actuation: expected an actuation model such as ActuationModelFull(state), got {actuation!r}"
+            )
         if actuation.state != robot_state:
             raise InvalidArgumentError(
-                f"actuation: it is of {actuation.state!r}, the residual of {state!r}; make both from one state"
+                f"actuation: expected an actuation of {state!r}, got one of {actuation.state!r}; use one state for both"
             )
         self.joints = np.flatnonzero(np.any(actuation.matrix != 0.0, axis=1))
         if not len(self.joints):
-            raise InvalidArgumentError("actuation: expected one that drives a joint, got one that drives none")
+            raise InvalidArgumentError("actuation: expected a matrix B that drives a joint, got B = 0")
         super().__init__(robot_state, len(self.joints), unit="N m, N")
         self.actuation = actuation
         shape = (len(self.joints),)
@@ -56,7 +58,7 @@ class ResidualModelJointEffort(ResidualModelAbstract):
 
     @property
     def own_bounds(self) -> tuple[Reals, Reals]:
-        """The effort limits of the robot's joints, -+inf where there are none, less the reference."""
+        """Effort limits of the robot's joints minus the reference; ±inf for joints without a limit."""
         limit = self.actuation.effort[self.joints]
         return -limit - self._first, limit - self._first
 
@@ -68,5 +70,5 @@ class ResidualModelJointEffort(ResidualModelAbstract):
         return SX(len(self.joints), self.state.ndx), self._matrix()
 
     def _matrix(self) -> SX:
-        """The rows of B of the joints, sparse."""
+        """Rows of B of the driven joints, sparse."""
         return SX(ca.sparsify(ca.DM(self.actuation.matrix[self.joints])))

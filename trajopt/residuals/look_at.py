@@ -1,4 +1,4 @@
-"""Residual of where a frame's axis points."""
+"""Residual of the direction of a frame's axis."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
-ROUND_OFF = 1e-9  # keeps the direction finite where the target is the frame's origin [m]
+ROUND_OFF = 1e-9  # keeps the direction finite if the target is at the frame's origin [m]
 
 
 class ResidualModelLookAt(ResidualModelMultibody):
-    """r = R(q) a - (t - p(q)) / |t - p(q)|, shape (3,): an axis of a frame points at a target [-].
+    """Pointing error r = R(q) a - (t - p(q)) / |t - p(q)|, shape (3,), of a frame's axis a at a target t [-].
 
-    |r| = 2 sin(angle / 2) of the angle between the axis and the line to the target, so that r = 0 only where the axis
-    points at it. The target is not to be at the frame's origin.
+    |r| = 2 sin(angle / 2) of the angle between the axis and the line to the target, so r = 0 only if the axis points
+    at the target. The target must not be at the frame's origin.
 
     Args:
         state: State of the robot.
         frame: Name of the frame, such as that of a camera.
-        target: Point t in the world (3,) [m], the origin by default. Run-time parameter `reference`.
-        axis: Direction a in the frame (3,), of any length > 0; by default its z axis, as that of cameras. Run-time
+        target: Point t in the world (3,) [m]; the origin by default. Run-time parameter `reference`.
+        axis: Direction a in the frame (3,), of any length > 0; by default the z axis, as for cameras. Run-time
             parameter `axis`.
 
     Raises:
@@ -46,12 +46,12 @@ class ResidualModelLookAt(ResidualModelMultibody):
         axis: npt.ArrayLike = (0.0, 0.0, 1.0),
     ) -> None:
         super().__init__(state, 3, frame=frame)
-        point = check_array("target", target, (3,), cure="a point (x, y, z) in the world [m]")
+        point = check_array("target", target, (3,), cure="pass a point (x, y, z) in the world [m]")
         self.reference = self.parameter("reference", point, unit="m")
         self.axis = self.parameter("axis", axis, convert=_check_axis)
 
     def _directions(self, instant: Instant) -> tuple[SX, SX, SX]:
-        """The axis and the direction to the target in the world, (3,) each, and the distance [m]."""
+        """The axis and the direction to the target in the world, (3,) each, and the distance to the target [m]."""
         rotation, position = instant.robot.frame_placement(self.frame_id)
         line = self.reference - position
         distance = ca.sqrt(ca.dot(line, line) + ROUND_OFF**2)
@@ -69,9 +69,9 @@ class ResidualModelLookAt(ResidualModelMultibody):
 
 
 def _check_axis(argument: str, value: Any) -> Reals:
-    """The direction (3,) of a vector; raises InvalidArgumentError for a zero."""
-    axis = check_array(argument, value, (3,), cure="a direction in the frame such as (0, 0, 1)")
+    """Unit vector (3,) along a vector; raises InvalidArgumentError for a zero vector."""
+    axis = check_array(argument, value, (3,), cure="pass a direction in the frame such as (0, 0, 1)")
     length = float(np.linalg.norm(axis))
     if length == 0.0:
-        raise InvalidArgumentError(f"{argument}: expected a direction such as (0, 0, 1), got {axis.tolist()}")
+        raise InvalidArgumentError(f"{argument}: expected a nonzero direction such as (0, 0, 1), got {axis.tolist()}")
     return axis / length

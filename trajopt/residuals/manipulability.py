@@ -1,4 +1,4 @@
-"""Residual of a frame's manipulability: how far a configuration is from a singular one."""
+"""Residual of a frame's manipulability: how far a configuration is from a singularity."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.states.base import StateAbstract
 
 ROWS = {"all": (0, 1, 2, 3, 4, 5), "translation": (0, 1, 2), "rotation": (3, 4, 5)}
-"""Rows of a frame's Jacobian by what they move."""
+"""Rows of a frame's Jacobian for each kind of motion."""
 
-ROUND_OFF = 1e-12  # of J Jᵀ: keeps the derivative finite at singular configurations
+ROUND_OFF = 1e-12  # added to J Jᵀ: keeps the derivative finite at singular configurations
 
 
 class ResidualModelManipulability(ResidualModelMultibody):
-    """r = √det(J(q) J(q)ᵀ) - reference, shape (1,): volume of the velocities of a frame that |v| <= 1 can give [-].
+    """Manipulability r = √det(J(q) J(q)ᵀ) - reference, shape (1,): volume of frame velocities with |v| <= 1 [-].
 
-    0 - reference at singular configurations. As a constraint with `lower` it keeps away from them; as a cost with a
-    reference that is out of reach it makes the volume large.
+    At a singular configuration r = -reference. A constraint with `lower` keeps away from singularities. A cost with a
+    reference out of reach maximises the volume.
 
     Args:
         state: State of the robot.
         frame: Name of the frame.
-        rows: "translation" or "rotation" (3 rows of J), or "all" (6, lengths in m); or indices of rows of the
+        rows: "translation" or "rotation" (3 rows of J), or "all" (6 rows, lengths in m). Or indices of rows of the
             Jacobian in the axes of the world, such as (0, 2) for a planar arm in the x-z plane.
-        reference: What is subtracted [-]; run-time parameter `reference`.
+        reference: Value that is subtracted [-]. Run-time parameter `reference`.
 
     Raises:
-        UnknownNameError: There is no frame of this name, or `rows` is another word.
-        InvalidArgumentError: The robot has fewer coordinates than J rows: it would be 0 everywhere.
+        UnknownNameError: The robot has no frame of this name, or `rows` is an unknown word.
+        InvalidArgumentError: J has more rows than the robot has velocities, so the volume would be 0 everywhere.
 
     Source: Yoshikawa, Manipulability of robotic mechanisms (1985).
     """
@@ -47,8 +47,8 @@ class ResidualModelManipulability(ResidualModelMultibody):
         size = len(self._rows)
         if self.state.nv < size:
             raise InvalidArgumentError(
-                f"rows: expected at most {self.state.nv}, the coordinates of {self.state.robot.name!r}, got "
-                f"{size}; the manipulability would be 0 everywhere, choose rows such as (0, 2)"
+                f"rows: expected at most {self.state.nv}, the number of velocities of {self.state.robot.name!r}, got "
+                f"{size}; the manipulability would be 0 everywhere, so choose fewer rows such as (0, 2)"
             )
         self.reference = self.parameter("reference", check_finite("reference", reference))
 
@@ -60,13 +60,13 @@ class ResidualModelManipulability(ResidualModelMultibody):
 
 
 def _check_rows(rows: Any) -> tuple[int, ...]:
-    """Different indices of rows of a Jacobian; raises for anything else."""
+    """Distinct row indices of a Jacobian; raises InvalidArgumentError or UnknownNameError for anything else."""
     if isinstance(rows, str):
         return ROWS[check_known("rows", rows, ROWS)]
-    found = check_items("rows", rows, "indices of rows such as (0, 2)")
-    if not found or not all(is_integer(i) and 0 <= i < 6 for i in found) or len(set(found)) < len(found):
-        raise InvalidArgumentError(f"rows: expected different indices from 0 to 5, or {', '.join(ROWS)}, got {rows!r}")
-    return tuple(int(i) for i in found)
+    indices = check_items("rows", rows, "indices of rows such as (0, 2)")
+    if not indices or not all(is_integer(i) and 0 <= i < 6 for i in indices) or len(set(indices)) < len(indices):
+        raise InvalidArgumentError(f"rows: expected distinct indices from 0 to 5, or {', '.join(ROWS)}, got {rows!r}")
+    return tuple(int(i) for i in indices)
 
 
 def _determinant(matrix: SX) -> SX:

@@ -1,4 +1,4 @@
-"""Base of residuals of a robot and its frames."""
+"""Base of residuals of a robot or of one of its frames."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from trajopt.states.state_multibody import StateMultibody, check_robot_state
 
 
 class ResidualModelMultibody(ResidualModelAbstract):
-    """A residual of a robot, or of one of its frames.
+    """Base of residuals of a robot or of one of its frames.
 
     Args:
         state: State of the robot.
         nr: Size of the residual [-].
-        frame: Name of the frame; None if there is none.
+        frame: Name of the frame; None if the residual has none.
         unit: Unit of the elements.
     """
 
@@ -32,14 +32,14 @@ class ResidualModelMultibody(ResidualModelAbstract):
         self.frame_id = 0 if frame is None else robot.frame_id(frame)
 
     def bend(self, instant: Instant, force: SX) -> SX | None:
-        """Σ f_k ∂²ξ_k/∂q² (nv, nv) of the motion ξ of the frame.
+        """Second derivative Σ f_k ∂²ξ_k/∂q² (nv, nv) of the motion ξ of the frame.
 
         Args:
             instant: Symbols x and u.
-            force: f (6,), of the twist ξ in its own axes by which it moves, or (3,), of the position of its origin.
+            force: f (6,) if ξ is the frame's twist in its own axes, or (3,) if ξ is the position of its origin.
 
         Returns:
-            The sum; None where velocities are not the rates of the joints one by one: with mimic and ellipsoid joints.
+            The sum; None if velocities are not the rates of single joints, as with mimic and ellipsoid joints.
         """
         robot, of_point = instant.robot, force.numel() == 3
         if not robot.tree.is_direct:
@@ -49,9 +49,9 @@ class ResidualModelMultibody(ResidualModelAbstract):
         return (frame_kinematics.point_bend if of_point else frame_kinematics.bend)(robot.tree, link, jacobian, force)
 
     def pad_square(self, hessian: SX, nu: int) -> SX:
-        """A Hessian with respect to q, (nv, nv), padded with zeros to one with respect to x and u."""
+        """Hessian by (x, u): the Hessian by q (nv, nv) padded with zeros."""
         return SX(ca.diagcat(hessian, SX(self.state.nv + nu, self.state.nv + nu)))
 
     def pad(self, jacobian: SX) -> SX:
-        """A Jacobian with respect to q, (nr, nv), padded with zeros to one with respect to x, (nr, ndx)."""
+        """Jacobian by x (nr, ndx): the Jacobian by q (nr, nv) padded with zeros."""
         return ca.horzcat(jacobian, SX(jacobian.shape[0], self.state.nv))

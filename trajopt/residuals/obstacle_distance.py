@@ -1,4 +1,4 @@
-"""Residual of the distances of one body from many circles or balls."""
+"""Residual of the distances between one body and many circles or balls."""
 
 from __future__ import annotations
 
@@ -21,29 +21,31 @@ from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import StateMultibody, check_robot_state
 from trajopt.types import Reals
 
-CORE = 0.1  # part of ρ_i + ρ around a centre within which the distance is a parabola [-]
+CORE = 0.1  # fraction of ρ_i + ρ around a centre within which the distance is a parabola [-]
 
 
 class ResidualModelObstacleDistance(ResidualModelAbstract):
-    """r_i = |p - c_i| - ρ_i - ρ, shape (n,): signed distance of a body from each of n round obstacles [m].
+    """Signed distances of a body to n round obstacles, r_i = |p - c_i| - ρ_i - ρ, shape (n,) [m].
 
-    It is negative, by how deep they overlap, where they do. Obstacles are circles of the plane, which are upright
-    cylinders in space, or balls. Within a tenth of ρ_i + ρ around the centre c_i, |p - c_i| is a parabola that goes on
-    smoothly: there the derivative falls to zero, and is finite. Places and radii of obstacles are numbers at run time:
-    obstacles that move or come from a sensor compile nothing. As a constraint it brings the bound r >= 0; a margin is
-    `lower=margin`, a cost an `ActivationModelQuadraticBarrier`.
+    A negative value is the depth of an overlap. Obstacles are balls, or circles of the plane, which are upright
+    cylinders in space. Within a tenth of ρ_i + ρ around the centre c_i, a smooth parabola replaces |p - c_i|, so that
+    the derivative stays finite; it falls to zero at the centre.
+
+    Positions and radii are run-time parameters: obstacles that move or come from a sensor need no compilation. A
+    constraint on it has the bound r >= 0 by default; set a margin with `lower=margin`. In a cost, combine it with
+    `ActivationModelQuadraticBarrier`.
 
     Args:
-        state: A state that begins with x, y (and z); that of a robot where a frame carries the body.
+        state: State that begins with x, y (and z); or the state of a robot, if a frame carries the body.
         obstacles: Circles (x, y, radius), shape (n, 3), or balls (x, y, z, radius), shape (n, 4), with radius > 0 [m].
             Run-time parameter `circles` or `spheres`.
-        body: Radius ρ of a body around (x, y) or (x, y, z), >= 0 [m]; or a Sphere or a Capsule that a frame of a robot
-            carries, such as one of `Robot.shapes`, whose closest point to c_i is p. Run-time parameter `radius`.
+        body: Radius ρ, >= 0 [m], of a body around (x, y) or (x, y, z). Or a Sphere or Capsule that a frame of a robot
+            carries, such as one of `Robot.shapes`; p is then its closest point to c_i. Run-time parameter `radius`.
 
     Raises:
-        InvalidArgumentError: The obstacles are none, or the body does not fit the state or them.
+        InvalidArgumentError: There are no obstacles, or the body does not fit the state or the obstacles.
 
-    Source: for overlaps the notebook's `collide(c1, r1, c2, r2)`; the derivative of a capsule is Danskin's theorem.
+    Source: overlap test `collide(c1, r1, c2, r2)` of the notebook; derivative of a capsule by Danskin's theorem.
     """
 
     def __init__(
@@ -51,7 +53,7 @@ class ResidualModelObstacleDistance(ResidualModelAbstract):
     ) -> None:
         rows = check_round("obstacles", obstacles)
         if not len(rows):
-            raise InvalidArgumentError("obstacles: expected one at least, got none; leave the term out")
+            raise InvalidArgumentError("obstacles: expected at least one obstacle, got none; omit the residual")
         super().__init__(state, len(rows), unit="m")
         self.dim = rows.shape[1] - 1
         shape = as_round(body) if isinstance(body, Shape) else body
@@ -64,19 +66,20 @@ class ResidualModelObstacleDistance(ResidualModelAbstract):
         self.radius = self.parameter("radius", check_non_negative("body", radius, unit="m"), unit="m")
 
     def _check_body(self, body: Any) -> int | None:
-        """The frame that carries the body; None where the state itself is its place."""
+        """Id of the frame that carries the body; None if the state itself is the body's position."""
         if self.shape is None:
             if isinstance(self.state, StateMultibody) or self.state.nx < self.dim:
                 raise InvalidArgumentError(
-                    f"body: expected a Sphere or a Capsule such as Sphere(0.1, frame='tool0') for a state that does "
+                    f"body: expected a Sphere or Capsule such as Sphere(0.1, frame='tool0'), because the state does "
                     f"not begin with {'(x, y)' if self.dim == 2 else '(x, y, z)'}, got {shown(body)}"
                 )
             return None
         if self.shape.frame is None:
-            raise InvalidArgumentError(f"body: expected a shape that a frame carries, got {body!r}; name its frame")
+            raise InvalidArgumentError(f"body: expected a shape with a frame, got {body!r}; set frame='NAME'")
         if isinstance(self.shape, Capsule) and self.dim == 2:
             raise InvalidArgumentError(
-                "obstacles: expected balls (x, y, z, radius) beside a Capsule, got circles; take a Sphere"
+                "obstacles: expected balls (x, y, z, radius) for a Capsule, got circles; use balls, or a Sphere as "
+                "the body"
             )
         return check_robot_state(type(self).__name__, self.state).robot.frame_id(self.shape.frame)
 
@@ -84,14 +87,14 @@ class ResidualModelObstacleDistance(ResidualModelAbstract):
         rows = check_round(argument, value, dim=self.dim)
         if rows.shape != (self.nr, self.dim + 1):
             raise InvalidArgumentError(
-                f"{argument}: expected {self.nr} rows, the number of its first value, got {len(rows)}; put those "
+                f"{argument}: expected {self.nr} rows as at construction, got {len(rows)}; place obstacles "
                 "that are not needed far away"
             )
         return rows
 
     @property
     def own_bounds(self) -> tuple[Reals, Reals]:
-        """Nothing overlaps: 0 <= r."""
+        """Bound 0 <= r: no obstacle overlaps the body."""
         return np.zeros(int(self.nr or 0)), np.full(int(self.nr or 0), np.inf)
 
     def evaluate(self, instant: Instant) -> SX:
@@ -114,7 +117,7 @@ class ResidualModelObstacleDistance(ResidualModelAbstract):
         )
 
     def _reach(self, instant: Instant, i: int) -> tuple[SX, SX, SX]:
-        """Distance from a centre, its derivative by p (dim,), and p, (3,) of a robot's body."""
+        """Distance to centre i, its derivative by p (dim,), and p; for a robot's body p is (3,)."""
         row, n = self._rows[i, :], self.dim
         core = CORE * (row[n] + self.radius)
         if self.frame_id is None or self.shape is None:

@@ -19,26 +19,27 @@ from trajopt.robots.round_bodies import Capsule, Sphere, as_round, check_ends
 from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
-ROUND_OFF = 1e-9  # keeps the derivative finite where centres coincide [m]
+ROUND_OFF = 1e-9  # keeps the derivative finite if centres coincide [m]
 
 
 class ResidualModelPairDistance(ResidualModelMultibody):
-    """r = |p1 - p2| - (ρ1 + ρ2), shape (1,): distance between two spheres or capsules [m].
+    """Signed distance between two spheres or capsules, r = |p1 - p2| - (ρ1 + ρ2), shape (1,) [m].
 
-    It is negative, by how deep they overlap, where they do. p1 and p2 are the closest points of their centres or axes,
-    in closed form. The derivative is continuous but where the axes of two capsules are parallel, or meet. As a
-    constraint it brings the bound r >= 0. One body among many balls is a `ResidualModelObstacleDistance`.
+    A negative value is the depth of an overlap. p1 and p2 are the closest points of the centres or axes, in closed
+    form. The derivative is continuous except where the axes of two capsules are parallel or meet. A constraint on it
+    has the bound r >= 0 by default. For one body and many balls, use `ResidualModelObstacleDistance`.
 
     Args:
         state: State of the robot.
-        first: A Sphere or a Capsule, carried by a frame or fixed in the world, or one of `Robot.shapes` of these kinds.
-        second: The other one, in another frame. Run-time parameters `first` and `second` are the centre (3,) of a
+        first: Sphere or Capsule on a frame or fixed in the world, or one of `Robot.shapes` of these kinds.
+        second: The other shape, on another frame. Run-time parameters `first` and `second` are the centre (3,) of a
             sphere or the ends (2, 3) of a capsule, in the axes of its frame [m]; `radii` are ρ1 and ρ2 (2,) [m].
 
     Raises:
-        InvalidArgumentError: A shape is none, or both are in one frame, or in the world.
+        InvalidArgumentError: A shape has another type, or both are on one frame or both in the world.
 
-    Source: the derivative, that of the distance of p1 and p2 as points of their bodies, is Danskin's theorem.
+        Source: the derivative is that of the distance of p1 and p2 as fixed points of their bodies (Danskin's
+            theorem).
     """
 
     def __init__(self, state: StateAbstract, first: Sphere | Capsule | Shape, second: Sphere | Capsule | Shape) -> None:
@@ -53,8 +54,8 @@ class ResidualModelPairDistance(ResidualModelMultibody):
         if frame == shapes["second"].frame:
             where = "the world" if frame is None else f"frame {frame!r}"
             raise InvalidArgumentError(
-                f"second: expected a shape in another frame than the first one, got both in {where}, where their "
-                "distance does not change"
+                f"second: expected a shape on another frame than the first, got both in {where}; their "
+                "distance is constant, so choose another frame"
             )
         self.frame_ids = [None if s.frame is None else self.state.robot.frame_id(s.frame) for s in shapes.values()]
         self._points = [self._declared(name, shape) for name, shape in shapes.items()]
@@ -63,14 +64,14 @@ class ResidualModelPairDistance(ResidualModelMultibody):
         )
 
     def _declared(self, name: str, shape: Sphere | Capsule) -> SX:
-        """The symbols of the points of a shape (n, 3)."""
+        """Symbols of the points of a shape (n, 3) [m]."""
         if isinstance(shape, Sphere):
             return self.parameter(name, shape.points[0], unit="m").T
         return self.parameter(name, shape.points, unit="m", convert=_check_points)
 
     @property
     def own_bounds(self) -> tuple[Reals, Reals]:
-        """The shapes do not overlap: 0 <= r."""
+        """Bound 0 <= r: the shapes do not overlap."""
         return np.zeros(1), np.full(1, np.inf)
 
     def evaluate(self, instant: Instant) -> SX:
@@ -84,13 +85,13 @@ class ResidualModelPairDistance(ResidualModelMultibody):
         return self.pad(normal.T @ moving), SX(1, instant.nu)
 
     def _closest(self, instant: Instant) -> tuple[SX, SX]:
-        """p1 and p2, (3,) each."""
+        """Closest points p1 and p2 in the world, (3,) each [m]."""
         first, second = (self._in_world(instant, i) for i in (0, 1))
         weights = closest_points(first, second)
         return first.T @ weights[0], second.T @ weights[1]
 
     def _in_world(self, instant: Instant, i: int) -> SX:
-        """Points of a shape (n, 3)."""
+        """Points of a shape in the world (n, 3) [m]."""
         frame = self.frame_ids[i]
         if frame is None:
             return self._points[i]
@@ -98,7 +99,7 @@ class ResidualModelPairDistance(ResidualModelMultibody):
         return SX((rotation @ self._points[i].T + position).T)
 
     def _velocity(self, instant: Instant, i: int, point: SX) -> SX:
-        """Derivative of a point (3,) that moves with its frame, with respect to q, (3, nv)."""
+        """Derivative of a point (3,) that moves with its frame by q (3, nv)."""
         frame = self.frame_ids[i]
         if frame is None:
             return SX(3, self.state.nv)

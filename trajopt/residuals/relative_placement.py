@@ -18,20 +18,20 @@ from trajopt.states.base import StateAbstract
 
 
 class ResidualModelRelativePlacement(ResidualModelMultibody):
-    """Error of a frame's placement seen from another one: r = log6(M_ref⁻¹ M_base(q)⁻¹ M(q)), shape (6,) [m, rad].
+    """Placement error of a frame in another frame, r = log6(M_ref⁻¹ M_base(q)⁻¹ M(q)), shape (6,) [m, rad].
 
-    Two hands that carry one object, or a tool that keeps its place over a moving platform.
+    Use it for two hands that carry one object, or for a tool that follows a moving platform.
 
     Args:
         state: State of the robot.
         frame: Name of the frame.
-        base: Name of the frame that it is seen from.
-        reference: Placement of `frame` in `base`: a pinocchio.SE3, a homogeneous matrix (4, 4), or position and
-            quaternion xyzw (7,); by default they coincide. Run-time parameter `reference`, of shape (3, 4): rotation
-            and position.
+        base: Name of the frame in which the placement is measured.
+        reference: Placement of `frame` in `base`; identity by default. A pinocchio.SE3, a homogeneous matrix (4, 4),
+            or position and quaternion xyzw (7,). Run-time parameter `reference`, of shape (3, 4): rotation and
+            position.
 
     Raises:
-        InvalidArgumentError: Both are one frame.
+        InvalidArgumentError: `frame` and `base` are the same frame.
 
     Source: derivative Jlog6 · (J - Ad_M⁻¹ J_base) with M = M_base⁻¹ M, Solà et al. 2018, eq. 179.
     """
@@ -41,8 +41,8 @@ class ResidualModelRelativePlacement(ResidualModelMultibody):
         self.base_id = self.state.robot.frame_id(base)
         if self.base_id == self.frame_id:
             raise InvalidArgumentError(
-                f"base: expected another frame than {frame!r}, got the same, whose placement in itself does not "
-                "change; ResidualModelFramePlacement is its placement in the world"
+                f"base: expected another frame than {frame!r}, got the same; for the placement in the "
+                "world use ResidualModelFramePlacement"
             )
         value = np.eye(4) if reference is None else reference
         self.reference = self.parameter("reference", value, unit="-, m", convert=check_placement)

@@ -15,18 +15,19 @@ from trajopt.states.base import StateAbstract
 
 
 class ResidualModelRelativeTranslation(ResidualModelMultibody):
-    """Position error seen from another frame: r = R_base(q)ᵀ (p(q) - p_base(q)) - p_ref, shape (3,) [m].
+    """Position error of a frame in another frame, r = R_base(q)ᵀ (p(q) - p_base(q)) - p_ref, shape (3,) [m].
 
-    Held at zero it is a ball joint between two frames, which closes a chain: a five-bar, two hands at one point.
+    Constrained to zero it is a ball joint between two frames, which closes a chain: a five-bar, or two hands at one
+    point.
 
     Args:
         state: State of the robot.
         frame: Name of the frame.
-        base: Name of the frame that it is seen from.
-        reference: Position (3,) of `frame` in `base` [m]; by default they coincide. Run-time parameter `reference`.
+        base: Name of the frame in which the position is measured.
+        reference: Position (3,) of `frame` in `base` [m]; zero by default. Run-time parameter `reference`.
 
     Raises:
-        InvalidArgumentError: Both are one frame.
+        InvalidArgumentError: `frame` and `base` are the same frame.
     """
 
     def __init__(self, state: StateAbstract, frame: str, base: str, reference: npt.ArrayLike = (0.0, 0.0, 0.0)) -> None:
@@ -34,14 +35,14 @@ class ResidualModelRelativeTranslation(ResidualModelMultibody):
         self.base_id = self.state.robot.frame_id(base)
         if self.base_id == self.frame_id:
             raise InvalidArgumentError(
-                f"base: expected another frame than {frame!r}, got the same, whose position in itself does not "
-                "change; ResidualModelFrameTranslation is its position in the world"
+                f"base: expected another frame than {frame!r}, got the same; for the position in the "
+                "world use ResidualModelFrameTranslation"
             )
-        point = check_array("reference", reference, (3,), cure=f"a point (x, y, z) in the axes of {base!r} [m]")
+        point = check_array("reference", reference, (3,), cure=f"pass a point (x, y, z) in the axes of {base!r} [m]")
         self.reference = self.parameter("reference", point, unit="m")
 
     def _position(self, instant: Instant) -> tuple[SX, SX]:
-        """Rotation (3, 3) of the base, and position (3,) of the frame in it."""
+        """Rotation (3, 3) of the base, and position (3,) of the frame in the base."""
         rotation, base = instant.robot.frame_placement(self.base_id)
         return rotation, rotation.T @ (instant.robot.frame_placement(self.frame_id)[1] - base)
 

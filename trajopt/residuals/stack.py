@@ -1,4 +1,4 @@
-"""Named residuals that a model uses together: what stacks of costs and of constraints have in common."""
+"""Base of stacks of named residuals, for costs and constraints."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from trajopt.states.base import StateAbstract
 
 
 class Named(Protocol):
-    """A residual of a stack by name, with what the stack does with it."""
+    """Item of a stack: a named residual and its use."""
 
     @property
     def name(self) -> str:
-        """Its name in the stack."""
+        """Name of the item in the stack."""
 
     @property
     def residual(self) -> ResidualModelAbstract:
         """The residual."""
 
     def parameters(self, nu: int) -> dict[str, Parameter]:
-        """Run-time parameters by name within the stack, where there are `nu` controls."""
+        """Run-time parameters by their names in the stack, for a model with `nu` controls."""
 
     def check_size(self, nu: int) -> None:
-        """Raises InvalidArgumentError if its parts do not fit each other where there are `nu` controls."""
+        """Raises InvalidArgumentError if the parts of the item do not fit each other for `nu` controls."""
 
 
 Item = TypeVar("Item", bound=Named)
 
 
 class ResidualStackAbstract(Immutable, ABC, Generic[Item]):
-    """Named residuals of one state; fixed once a model uses the stack, which several models may do.
+    """Named residuals of one state. A model freezes its stack; several models may share one.
 
     Args:
         state: The state's manifold.
     """
 
     kind: ClassVar[str]
-    """What an item is called in messages."""
+    """Word for an item in messages."""
     not_content = ("_user",)  # see `trajopt.model.content`
 
     def __init__(self, state: StateAbstract) -> None:
@@ -55,29 +55,30 @@ class ResidualStackAbstract(Immutable, ABC, Generic[Item]):
 
     @abstractmethod
     def arguments_of(self, item: Item) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Arguments of `add` that make this item."""
+        """Arguments of `add` that rebuild this item."""
 
     def check_new(self, name: str, residual: ResidualModelAbstract) -> None:
-        """Raises unless a residual can be added under this name."""
+        """Raises an error unless a residual can be added under this name."""
         if self._user is not None:
             raise InvalidArgumentError(
-                f"add: {self._user} uses this stack already; add all {self.kind}s before building it"
+                f"add: expected a stack that no model uses, but {self._user} uses it; add all {self.kind}s before that"
             )
         if not isinstance(name, str) or not name.isidentifier():
             raise InvalidArgumentError(f"name: expected an identifier such as 'goal', got {name!r}")
         if name in self._items:
-            known = ", ".join(self._items)
+            taken = ", ".join(self._items)
             raise DuplicateNameError(
-                f"name: {self.kind} {name!r} is in the stack already; choose another name, taken are {known}"
+                f"name: {self.kind} {name!r} is in the stack already; choose a name other than {taken}"
             )
         if not isinstance(residual, ResidualModelAbstract):
             raise InvalidArgumentError(
                 f"residual: expected a residual such as ResidualModelState(state), got {residual!r}; "
-                "a function becomes one by ResidualModelSymbolic(state, function)"
+                "turn a function into one with ResidualModelSymbolic(state, function)"
             )
         if residual.state != self.state:
             raise InvalidArgumentError(
-                f"residual: it is of {residual.state!r}, the stack of {self.state!r}; make both from one state"
+                f"residual: expected a residual of {self.state!r}, got one of {residual.state!r}; use one state for "
+                "both"
             )
 
     def take(self, item: Item, own: Iterable[str], *parts: Iterable[str]) -> None:
@@ -85,11 +86,11 @@ class ResidualStackAbstract(Immutable, ABC, Generic[Item]):
 
         Args:
             item: The item.
-            own: Names of its own parameters.
+            own: Names of the item's own parameters.
             parts: Names of the parameters of each of its parts.
 
         Raises:
-            DuplicateNameError: Two of its parameters have one name.
+            DuplicateNameError: Two of its parameters have the same name.
             InvalidArgumentError: Its parts do not fit each other.
         """
         own = tuple(own)
@@ -97,27 +98,28 @@ class ResidualStackAbstract(Immutable, ABC, Generic[Item]):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise DuplicateNameError(
-                f"{self.kind} {item.name!r}: parameter {twice[0]!r} is there twice (its own are {', '.join(own)}, "
-                "others are of its residual and its activation); choose another name"
+                f"{self.kind} {item.name!r}: two of its parameters have the name {twice[0]!r} (its own are "
+                f"{', '.join(own)}, "
+                "others belong to its residual or activation); rename the other one"
             )
         if item.residual.nr is not None:
             item.check_size(0)
         self._items[item.name] = item
 
     def freeze(self, user: str, nu: int) -> None:
-        """Called by a model with `nu` controls that takes the stack: nothing can be added from here on."""
+        """Freezes the stack: a model with `nu` controls uses it, so nothing can be added afterwards."""
         for item in self._items.values():
             item.check_size(nu)
         self._user = self._user or user
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """The items, in the order in which they were added."""
+        """The items, in the order of their addition."""
         return tuple(self._items.values())
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the items, in the order in which they were added."""
+        """Names of the items, in the order of their addition."""
         return tuple(self._items)
 
     def attribute_hint(self, name: str) -> str:
@@ -129,24 +131,25 @@ class ResidualStackAbstract(Immutable, ABC, Generic[Item]):
         return self._items[name]
 
     def parameters(self, nu: int) -> dict[str, Parameter]:
-        """Run-time parameters of all items where there are `nu` controls."""
+        """Run-time parameters of all items, for a model with `nu` controls."""
         return {name: p for item in self._items.values() for name, p in item.parameters(nu).items()}
 
     def controlled(self) -> list[str]:
-        """Names of the items that need a control, or what the dynamics solve for."""
+        """Names of the items that depend on a control, or on forces or accelerations that the dynamics solve for."""
         return [i.name for i in self._items.values() if i.residual.uses_control or i.residual.uses_solution]
 
     def check_solution(self, instant: Instant) -> None:
-        """Raises, naming the item, if one needs a force or a motion that is not there at a model's instants."""
+        """Raises, with the item's name, if a residual needs a force or acceleration that a model does not provide."""
         for item in self._items.values():
             check_solution(f"{self.kind} {item.name!r}", item.residual, instant)
 
     def check_terminal(self) -> None:
-        """Raises InvalidArgumentError if one needs a control or a force, which a horizon's end does not have."""
+        """Raises InvalidArgumentError if a residual needs a control or a force; the end of a horizon has neither."""
         if self.controlled():
             raise InvalidArgumentError(
-                f"terminal: {self.kind}s {', '.join(self.controlled())} need a control, or forces, and the end of a "
-                f"horizon has none; give the terminal a {type(self).__name__} without them"
+                f"terminal: {self.kind}s {', '.join(self.controlled())} depend on a control or a force, which the end "
+                "of a "
+                f"horizon does not have; pass a {type(self).__name__} without them"
             )
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""Residual of the state: distance to a reference."""
+"""Residual of the state: difference to a reference."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from trajopt.states.base import StateAbstract, check_state
 
 
 class ResidualModelState(ResidualModelAbstract):
-    """State minus reference: r = x ⊖ x_ref, shape (ndx,) [units of the tangent space: rad, m, rad/s, m/s].
+    """State error r = x ⊖ x_ref, shape (ndx,) [units of the tangent space: rad, m, rad/s, m/s].
 
     Args:
         state: Manifold of the state.
-        reference: Reference state (nx,); by default `state.zero()`. Run-time parameter `reference`.
-        elements: Elements of r that are taken, by their numbers 0..ndx-1 or their names in `state.tangent_names`, such
-            as "v:elbow"; all by default.
+        reference: Reference state x_ref (nx,); `state.zero()` by default. Run-time parameter `reference`.
+        elements: Elements of r to keep, as indices 0..ndx-1 or names in `state.tangent_names` such as "v:elbow"; all
+            by default.
     """
 
     def __init__(
@@ -51,20 +51,22 @@ class ResidualModelState(ResidualModelAbstract):
 
 
 def _numbers(state: StateAbstract, elements: Iterable[int | str] | None) -> list[int]:
-    """Numbers of elements of the tangent space; raises unless each is there, and named once."""
+    """Indices of elements of the tangent space; raises InvalidArgumentError if one is unknown or repeated."""
     if elements is None:
         return list(range(state.ndx))
     numbers = []
-    for element in check_items("elements", elements, "numbers or names of elements"):
+    for element in check_items("elements", elements, "indices or names of elements"):
         if isinstance(element, str):
             numbers.append(state.tangent_names.index(check_known("element", element, state.tangent_names)))
         elif is_integer(element) and 0 <= element < state.ndx:
             numbers.append(int(element))
         else:
             raise InvalidArgumentError(
-                f"elements: expected numbers from 0 to {state.ndx - 1}, or names such as {state.tangent_names[0]!r}, "
+                f"elements: expected indices from 0 to {state.ndx - 1}, or names such as {state.tangent_names[0]!r}, "
                 f"got {shown(element)}"
             )
     if not numbers or len(set(numbers)) < len(numbers):
-        raise InvalidArgumentError(f"elements: expected one or more, each once, got {shown(list(elements))}")
+        raise InvalidArgumentError(
+            f"elements: expected at least one element and none twice, got {shown(list(elements))}"
+        )
     return numbers

@@ -1,4 +1,4 @@
-"""Residual from a user's CasADi function."""
+"""Residual from a CasADi function of the user."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
 
 CONTROLS = ("u", "us", "control", "controls", "tau", "torque", "torques")
-"""Names of a function's second argument that mean the control; another one is a parameter that was not declared."""
+"""Names of a function's second argument that mean the control; any other name is an undeclared parameter."""
 
 
 class ResidualModelSymbolic(ResidualModelAbstract):
-    """Residual r = f(x), f(x, u) or f(x, u, p...), written with CasADi; it is compiled like a built-in residual.
+    """Residual r = f(x), f(x, u) or f(x, u, p...) written with CasADi; it is compiled like a built-in residual.
 
     ```python
     def height(x, robot, floor):
@@ -36,19 +36,19 @@ class ResidualModelSymbolic(ResidualModelAbstract):
 
     Args:
         state: Manifold of the state.
-        function: A Python function of SX symbols x (nx,) and u (nu,), or a casadi.Function, that returns the residual
-            (nr,). A second argument named u, or by another word of `CONTROLS`, is the control; terminal costs need a
-            function of x alone. An argument named `robot` receives the kinematics and dynamics of the robot at x, a
-            `RobotExpressions`. All other inputs are parameters.
-        parameters: First value of each run-time parameter by name. A Python function gets each by its name, a
+        function: Python function of SX symbols x (nx,) and u (nu,), or a casadi.Function; it returns the residual
+            (nr,). A second argument named u, or another name in `CONTROLS`, is the control; terminal costs need a
+            function of x only. An argument named `robot` receives the robot's kinematics and dynamics at x, a
+            `RobotExpressions`. All other arguments are parameters.
+        parameters: Initial value of each run-time parameter by name. A Python function gets each by its name, a
             casadi.Function in this order after x and u.
         unit: Unit of the elements.
 
     Raises:
-        InvalidArgumentError: The function has wrong inputs or a wrong output, or uses other symbols.
+        InvalidArgumentError: The function has wrong arguments or a wrong result, or uses other symbols.
 
-    The function has to return the same expression at each call. A residual pickles if its function does: a
-    casadi.Function, or a Python function at the top level of a module.
+        The function must return the same expression at each call. A residual can be pickled if its function can: a
+            casadi.Function, or a Python function at the top level of a module.
     """
 
     not_content = ("_function",)  # the content hash covers the expressions in `_meanings` instead, see `_note`
@@ -62,18 +62,18 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         unit: str = "-",
     ) -> None:
         super().__init__(state, None, unit=unit)
-        given = {} if parameters is None else check_mapping("parameters", parameters, "write {name: value}")
-        self._symbols = {name: self.parameter(name, value) for name, value in given.items()}
+        defaults = {} if parameters is None else check_mapping("parameters", parameters, "write {name: value}")
+        self._symbols = {name: self.parameter(name, value) for name, value in defaults.items()}
         self._function = function
         self._meanings: dict[int, ca.Function] = {}  # r of (x, u, p...), by the number of controls
         self._steady = True
-        self._unknown: Unknown | None = Unknown(function)  # unless its meanings stand for it
+        self._unknown: Unknown | None = Unknown(function)  # None once its meanings represent it
         names = _input_names(function, self._symbols)
         missing = [name for name in self._symbols if name not in names]
         if missing and not isinstance(function, ca.Function):
             raise InvalidArgumentError(
                 f"parameters: expected names of the function's arguments ({', '.join(names)}), got "
-                f"{', '.join(missing)}; add an argument of that name"
+                f"{', '.join(missing)}; add arguments of these names to the function"
             )
         self._wants_robot = "robot" in names and not isinstance(function, ca.Function)
         if self._wants_robot:
@@ -81,14 +81,15 @@ class ResidualModelSymbolic(ResidualModelAbstract):
         count = len(names) - len(self._symbols) - self._wants_robot
         if count not in (1, 2):
             raise InvalidArgumentError(
-                f"function: expected inputs x or (x, u), and the parameters ({', '.join(self._symbols) or 'none'}), "
-                f"got inputs ({', '.join(names)}); name each further input in parameters={{name: value}}"
+                "function: expected arguments x or (x, u), and the parameters "
+                f"({', '.join(self._symbols) or 'none'}), "
+                f"got arguments ({', '.join(names)}); declare each further one with parameters={{name: value}}"
             )
         self._names = [name for name in names if name not in (*self._symbols, "robot")]
         self.uses_control = count == 2
         if count == 2 and not isinstance(function, ca.Function) and self._names[1] not in CONTROLS:
             raise InvalidArgumentError(
-                f"function: expected u, the control, as its second argument, got {self._names[1]!r}; name it u, "
+                f"function: expected the control u as second argument, got {self._names[1]!r}; rename it to u, "
                 f"or declare a parameter: parameters={{{self._names[1]!r}: value}}"
             )
         if not self.uses_control:
@@ -112,15 +113,15 @@ class ResidualModelSymbolic(ResidualModelAbstract):
                 result = call_user(self._title, self._function, **named, **self._symbols, **robot)
         except (RuntimeError, TypeError, NotImplementedError, IndexError) as error:
             raise InvalidArgumentError(
-                f"function: cannot be evaluated with x ({self.state.nx},)"
+                f"function: evaluation failed with x ({self.state.nx},)"
                 f"{f' and u ({instant.nu},)' if self.uses_control else ''}: {type(error).__name__}: {error}; "
-                "compute with casadi functions of the symbols (casadi.if_else in place of if), and return an SX"
+                "use casadi functions of the symbols (casadi.if_else instead of if) and return an SX"
             ) from error
         if result.numel() == 0 or result.shape[1] != 1:
             raise InvalidArgumentError(
-                f"function: expected a column (nr, 1) as its value, got shape {result.shape}; casadi.vec makes one"
+                f"function: expected a column (nr, 1), got shape {result.shape}; return casadi.vec(...) of it"
             )
-        if instant.derivatives:  # a robot's expressions have another form with derivatives
+        if instant.derivatives:  # the expressions of a robot take another form with derivatives
             self.size(instant.nu)
         else:
             self._note(instant, result)
@@ -128,21 +129,21 @@ class ResidualModelSymbolic(ResidualModelAbstract):
 
     @property
     def _title(self) -> str:
-        """The function in messages."""
+        """Name of the function in messages."""
         return f"function {getattr(self._function, '__qualname__', '')}".rstrip()
 
     def _note(self, instant: Instant, result: SX) -> None:
-        """Keeps the expression that the function returns, which the content hash covers in place of its code."""
+        """Keeps the function's expression, which the content hash covers instead of its code."""
         u = instant.u if self.uses_control else SX(0, 1)
-        cure = "make each an argument of the function, and declare it: parameters={name: value}"
+        cure = "make each an argument of the function and declare it: parameters={name: value}"
         meaning = function_of(self._title, [instant.x, u, *self._symbols.values()], [result], cure)
-        known = self._meanings.setdefault(int(u.numel()), meaning)
-        self._steady = self._steady and known.serialize() == meaning.serialize()
+        first = self._meanings.setdefault(int(u.numel()), meaning)
+        self._steady = self._steady and first.serialize() == meaning.serialize()
         self._unknown = None if self._steady else Unknown(self._function)
 
 
 def _input_names(function: Any, parameters: Mapping[str, SX]) -> list[str]:
-    """Names of a function's inputs, without those that keep their default values."""
+    """Names of a function's arguments, without those that keep their default values."""
     if isinstance(function, ca.Function):
         return [function.name_in(i) for i in range(function.n_in())]
     if not callable(function):
@@ -150,6 +151,6 @@ def _input_names(function: Any, parameters: Mapping[str, SX]) -> list[str]:
     inputs = inspect.signature(function).parameters.values()
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in inputs):
         raise InvalidArgumentError(
-            "function: expected named arguments such as (x, u), got *args or **kwargs; name each"
+            "function: expected named arguments such as (x, u), got *args or **kwargs; name each argument"
         )
     return [p.name for p in inputs if p.default is p.empty or p.name in parameters]

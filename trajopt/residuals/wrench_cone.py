@@ -1,4 +1,4 @@
-"""Wrench cones of rectangular soles, and their centre of pressure."""
+"""Wrench cones of rectangular soles, and centre of pressure."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from trajopt.types import Reals
 class WrenchCone:
     """Wrenches that a rectangular sole can transmit without slipping, tipping or turning: lower <= A wrench <= upper.
 
-    In the axes of the surface, whose z axis is the normal, with half sides X, Y of the box and the wrench (f, τ) about
-    its centre:
+    The rows below are in the axes of the surface, whose z axis is the normal. X and Y are the half sides of the box,
+    and (f, τ) is the wrench about its centre:
 
         friction           ±(cos θ, sin θ) · f_t - μ f_z <= 0, and f_z within its limits
         centre of pressure |τ_x| <= Y f_z,  |τ_y| <= X f_z
-        yaw                |τ_z| limited by μ, X, Y and the other parts: 8 rows
+        yaw                |τ_z| limited by μ, X, Y and the other components: 8 rows
 
     Attributes:
         mu: Friction coefficient μ, > 0 [-].
         box: Length along x and width along y of the sole (2,), > 0 [m].
         facets: Number of facets of the friction pyramid, even, >= 4 [-].
-        inner: Whether the pyramid lies inside the cone, with μ cos(π / facets) in place of μ.
-        rotation: R (3, 3), axes of the surface in the axes of the wrench.
+        inner: Whether the friction pyramid lies inside the cone: it uses μ cos(π / facets) instead of μ.
+        rotation: R (3, 3), the axes of the surface in the axes of the wrench.
         min_force: Smallest normal force [N].
         max_force: Largest normal force [N].
 
-    As in Crocoddyl, the yaw rows are those of a pyramid with 4 facets, with the friction coefficient of this one. They
-    are exact for 4 facets. For more facets and `inner` they allow more than the round cone, up to 1.41 times as much.
+        As in Crocoddyl, the yaw rows are those of a pyramid with 4 facets and the same friction coefficient. They are
+        exact for 4 facets. For more facets and `inner` they allow up to 1.41 times as much as the round cone.
 
-    Source: Caron, Pham and Nakamura, ICRA 2015, eqs. 14-20. In Crocoddyl's WrenchCone the first side of the box
-    limits τ_y and the second τ_x, as here.
+    Source: Caron, Pham and Nakamura, ICRA 2015, eqs. 14-20. As in Crocoddyl's WrenchCone, the first side of the box
+    limits τ_y and the second τ_x.
     """
 
     mu: float = 0.7
@@ -67,7 +67,7 @@ class WrenchCone:
 
     @property
     def matrix(self) -> Reals:
-        """A (facets + 13, 6)."""
+        """Matrix A (facets + 13, 6)."""
         rows = np.array(ca.DM(wrench_rows(self, SX(self.mu), SX(np.asarray(self.box)))).full())
         return rows @ np.kron(np.eye(2), np.asarray(self.rotation).T)
 
@@ -83,7 +83,7 @@ class WrenchCone:
 
 
 def check_box(box: npt.ArrayLike) -> Reals:
-    """Returns length and width of a sole (2,), > 0 [m]; raises InvalidArgumentError if `box` is anything else."""
+    """Returns length and width of a sole (2,) [m]; raises InvalidArgumentError unless both are numbers > 0."""
     sides = check_array("box", box, (2,), cure="pass (length along x, width along y) [m]")
     if not np.all(sides > 0):
         raise InvalidArgumentError(f"box: expected length and width > 0 [m], got {sides.tolist()}")
@@ -91,7 +91,7 @@ def check_box(box: npt.ArrayLike) -> Reals:
 
 
 def pressure_rows(box: SX) -> SX:
-    """Rows ±τ_x - Y f_z and ±τ_y - X f_z, (4, 6)."""
+    """Rows ±τ_x - Y f_z and ±τ_y - X f_z (4, 6)."""
     rows, (x, y) = SX(4, 6), (box[0] / 2, box[1] / 2)
     rows[:, 2] = ca.vertcat(-y, -y, -x, -x)
     rows[0, 3] = rows[2, 4] = 1
@@ -100,7 +100,7 @@ def pressure_rows(box: SX) -> SX:
 
 
 def wrench_rows(cone: WrenchCone, mu: SX, box: SX) -> SX:
-    """Matrix A in the axes of the surface, (facets + 13, 6)."""
+    """Matrix A in the axes of the surface (facets + 13, 6)."""
     friction = ca.horzcat(friction_rows(mu, cone.facets, cone.inner), SX(cone.facets, 3))
     normal = ca.sparsify(SX([[0, 0, 1, 0, 0, 0]]))
     slope = mu * np.cos(np.pi / cone.facets) if cone.inner else mu
@@ -116,15 +116,15 @@ def wrench_rows(cone: WrenchCone, mu: SX, box: SX) -> SX:
 
 
 class ResidualModelContactWrenchCone(ResidualModelForce):
-    """r = A w of the wrench w of a sole, (facets + 13,) [N, N m]; without slipping or tipping lower <= r <= upper.
+    """Wrench cone of a sole's wrench w: r = A w, shape (facets + 13,) [N, N m]; the sole holds if lower <= r <= upper.
 
-    As a constraint it brings these bounds; for a cost, combine it with `ActivationModelQuadraticBarrier(cone.lower,
-    cone.upper)`.
+    A constraint on it has the cone's bounds by default. In a cost, combine it with
+    `ActivationModelQuadraticBarrier(cone.lower, cone.upper)`.
 
     Args:
         state: State of the robot.
-        contact: Name of a 6D contact in its stack.
-        cone: The wrench cone, which has `lower` and `upper`. Run-time parameters `mu`, `box` and `rotation`.
+        contact: Name of a 6D contact in the model's stack.
+        cone: The wrench cone. Run-time parameters `mu`, `box` and `rotation`.
     """
 
     def __init__(self, state: StateAbstract, contact: str, cone: WrenchCone) -> None:
@@ -138,7 +138,7 @@ class ResidualModelContactWrenchCone(ResidualModelForce):
 
     @property
     def own_bounds(self) -> tuple[Reals, Reals]:
-        """Those of the cone."""
+        """Bounds of the wrench cone."""
         return self.cone.lower, self.cone.upper
 
     def evaluate(self, instant: Instant) -> SX:
@@ -148,16 +148,16 @@ class ResidualModelContactWrenchCone(ResidualModelForce):
 
 
 class ResidualModelContactCoPPosition(ResidualModelForce):
-    """r = (±τ_x - Y f_z, ±τ_y - X f_z) of a sole's wrench, (4,) [N m]; <= 0 for a centre of pressure on the sole.
+    """Centre of pressure of a sole's wrench: r = (±τ_x - Y f_z, ±τ_y - X f_z), shape (4,) [N m].
 
-    As a constraint it brings this bound; for a cost, combine it with `ActivationModelQuadraticBarrier([-inf] * 4,
-    [0] * 4)`.
+    r <= 0 means that the centre of pressure is on the sole. A constraint on it has this bound by default. In a cost,
+    combine it with `ActivationModelQuadraticBarrier([-inf] * 4, [0] * 4)`.
 
     Args:
         state: State of the robot.
-        contact: Name of a 6D contact in its stack.
+        contact: Name of a 6D contact in the model's stack.
         box: Length along x and width along y of the sole (2,) [m]. Run-time parameter `box`.
-        rotation: R (3, 3), axes of the surface in the axes of the wrench. Run-time parameter `rotation`.
+        rotation: R (3, 3), the axes of the surface in the axes of the wrench. Run-time parameter `rotation`.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class ResidualModelContactCoPPosition(ResidualModelForce):
 
     @property
     def own_bounds(self) -> tuple[Reals, Reals]:
-        """Not above zero."""
+        """Bound r <= 0."""
         return np.full(4, -np.inf), np.zeros(4)
 
     def evaluate(self, instant: Instant) -> SX:

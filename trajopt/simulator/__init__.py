@@ -1,4 +1,4 @@
-"""The differentiable simulator: articulated bodies whose contacts dissipate as much as they can."""
+"""Differentiable simulator of articulated bodies; contact forces follow from the principle of maximal dissipation."""
 
 from trajopt.objects.calls import explain_calls
 from trajopt.simulator.action import ActionModelSimulator

@@ -1,4 +1,4 @@
-"""Optimal control through the simulator: contacts are found by the solver, not scheduled."""
+"""Optimal control through the simulator: the solver finds the contacts, so they need no schedule."""
 
 from __future__ import annotations
 
@@ -39,27 +39,29 @@ Named = tuple[dict[str, int], Program]
 
 
 class ActionModelSimulator(ActionModelExpression):
-    """A step of a simulator, x⁺ = simulate(dt, x, B u), with costs of x, u, contact forces and accelerations.
+    """Action model that takes one step of a simulator, x⁺ = simulate(dt, x, B u).
 
-    Of a backward mode x⁺ = (q ⊕ dt v⁺, v⁺) solves r(q ⊕ dt v⁺, v⁺, v, B u) = 0. Rollouts iterate to find it, so every
-    solver that rolls out takes it. At a trajectory of states and controls, as `SolverSQP` with `steps="linear"` keeps
-    one, the residual is evaluated once a knot, and dynamics are its linearisation: direct transcription.
+    In a backward mode, x⁺ = (q ⊕ dt v⁺, v⁺) solves r(q ⊕ dt v⁺, v⁺, v, B u) = 0. Rollouts find it by iteration, so
+    every solver with rollouts works. `SolverSQP` with `steps="linear"` keeps a trajectory of states and controls: it
+    evaluates the residual once for each knot and linearises it, which is direct transcription.
 
-    The cost is multiplied by dt. Contacts are those of the simulator; their forces have its names and are given in the
-    world's axes, of modes with impulses p as their means p / dt. Accelerations are (v⁺ - v) / dt. Run-time parameters
-    are dt, those of the simulator, such as barrier_weight and contacts.LF_FOOT.friction, and those of costs and
-    constraints. Terms compute with the masses of the robot's file.
+    Costs and constraints may depend on x, u, contact forces and accelerations; the cost is multiplied by dt. Forces
+    have the names of the simulator's contacts and are in the world's axes. In modes with impulses p, they are the
+    means p / dt. Accelerations are (v⁺ - v) / dt. Run-time parameters are dt, those of the simulator, such as
+    barrier_weight and contacts.LF_FOOT.friction, and those of costs and constraints. Cost and constraint terms use the
+    masses of the robot's file.
 
     Args:
-        simulator: A simulator of a mode that steps (q, v), or of a backward one; what is set in it later has no effect
-            here.
-        costs: What the knot costs; frozen from here on.
+        simulator: Simulator whose mode steps (q, v), or has a backward mode. The model copies its settings; later
+            changes have no effect.
+        costs: Running costs [cost/s]. The model freezes them.
         dt: Time step, > 0 [s]. Run-time parameter `dt`.
-        constraints: Constraints of the knot; none by default. Frozen from here on.
-        actuation: The motors; by default one at every joint that is no base.
+        constraints: Constraints of the knot; none by default. The model freezes them.
+        actuation: The motors; by default one at every joint except the base.
 
     Raises:
-        InvalidArgumentError: States differ, the mode gives no next state, or a term needs what the mode does not tell.
+        InvalidArgumentError: States differ, the mode does not compute the next state, or a term needs a quantity that
+            the mode does not provide.
     """
 
     state: StateMultibody
@@ -82,17 +84,19 @@ class ActionModelSimulator(ActionModelExpression):
         state = self.simulator.state
         motors = default_actuation(state) if actuation is None else actuation
         if not isinstance(motors, ActuationModelAbstract):
-            raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
+            raise InvalidArgumentError(
+                f"actuation: expected an actuation model such as ActuationModelFull(state), got {actuation!r}"
+            )
         for name, part in (("costs", costs), ("actuation", motors)):
             if part.state != state:
                 raise InvalidArgumentError(
-                    f"{name}: they are of {part.state!r}, the simulator of {state!r}; make both from one robot"
+                    f"{name}: expected {name} of {state!r}, got {name} of {part.state!r}; use one robot for both"
                 )
-        self._step  # noqa: B018 - raises here rather than later
+        self._step  # noqa: B018 - raises an error here, not later
         if self.simulator.black_boxes:
             raise InvalidArgumentError(
                 f"simulator: expected contacts by formulas, got the black box {self.simulator.black_boxes[0].name!r}; "
-                "write its columns with casadi, or call simulator.simulate in a model of your own (ActionModelAbstract)"
+                "write its columns with casadi, or call simulator.simulate in your own ActionModelAbstract"
             )
         costs.freeze(type(self).__name__, motors.nu)
         constraints = ConstraintStack.of(constraints, type(self).__name__, state, motors.nu, costs)
@@ -119,7 +123,7 @@ class ActionModelSimulator(ActionModelExpression):
         return ModelParts(costs=self.costs, actuation=self.actuation)
 
     def _check_solution(self, stack: CostStack | ConstraintStack) -> None:
-        """Raises an error for terms of what the step does not tell."""
+        """Raises an error for terms that need a quantity which the step does not provide."""
         try:
             stack.check_solution(self.instant())
         except InvalidArgumentError as error:
@@ -130,7 +134,7 @@ class ActionModelSimulator(ActionModelExpression):
             if variant is not Variant.PROJECTED:  # such as forces at each stage of a step
                 way, cure = f"{mode} with the variant {variant.name.lower()!r}", f"variant='projected', or {cure}"
             raise InvalidArgumentError(
-                f"{error}; steps of {way} do not tell terms the forces of their contacts: use {cure}"
+                f"{error}; terms cannot use contact forces of steps of {way}: use {cure}"
             ) from error
 
     not_content = ("_first",)
@@ -140,16 +144,16 @@ class ActionModelSimulator(ActionModelExpression):
         step = stepping_of(self.simulator)
         if step is None:
             raise InvalidArgumentError(
-                f"simulator: expected a mode that gives the next state, such as FORWARD_RK1F, got "
+                f"simulator: expected a mode that computes the next state, such as FORWARD_RK1F, got "
                 f"{self.simulator.mode.name}"
             )
         return step
 
     def parameters(self) -> dict[str, Parameter]:
-        found = {}
+        parameters = {}
         for name, p in self.simulator.parameters().items():
-            found[name] = replace(p, default=self._first[name]) if name in self._first else p
-        return {**super().parameters(), **found, **self.costs.parameters(self.nu)}
+            parameters[name] = replace(p, default=self._first[name]) if name in self._first else p
+        return {**super().parameters(), **parameters, **self.costs.parameters(self.nu)}
 
     def instant(self) -> Instant:
         forces = self.simulator.force_sizes if self._step.tells_forces else {}
@@ -157,7 +161,7 @@ class ActionModelSimulator(ActionModelExpression):
 
     @property
     def _force_time(self) -> SX:
-        """Time over which the mean of what a step tells is the force: dt of impulses [s], 1 of forces."""
+        """Divisor that turns the force output of a step into a force: dt for impulses [s], 1 for forces."""
         return self.simulator.dt if self.simulator.mode.name.endswith("I") else SX(1)
 
     @functools.cached_property
@@ -185,7 +189,7 @@ class ActionModelSimulator(ActionModelExpression):
         return Inputs(qdq=point.x, torque=torque, parameters=own, following=point.following)
 
     def _asked(self, program: Program, point: Point) -> tuple[Array, Array]:
-        """Adds the calls that give B u, and the parameters of the simulator."""
+        """Adds the calls that compute B u and the parameters of the simulator."""
         assert point.u is not None
         u, symbols = SX.sym("u", self.nu), self.layout.symbols
         functions = [
@@ -195,7 +199,7 @@ class ActionModelSimulator(ActionModelExpression):
         return program.call(functions[0], point.u)[0], program.call(functions[1], point.parameters)[0]
 
     def _motors(self, program: Program, point: Point) -> Array:
-        """Adds the call that gives B, without the rows of joints whose torque is beyond its limit."""
+        """Adds the call that computes B, with zero rows for joints beyond their torque limits."""
         assert point.u is not None
         torque, own = self._asked(program, point)
         return limited_matrix(program, self.simulator, torque, own, SX(ca.DM(self.actuation.matrix)))
@@ -203,15 +207,15 @@ class ActionModelSimulator(ActionModelExpression):
     def _call(
         self, program: Program, point: Point, instant: Instant, v: StepValues, results: dict[str, SX]
     ) -> dict[str, Array]:
-        """Adds the call of expressions that may hold forces and accelerations."""
+        """Adds the call that computes expressions, which may depend on forces and accelerations."""
         assert point.u is not None
         results = {name: ca.sparsify(value) for name, value in results.items()}
         inputs: Given = [(instant.x, point.x), (instant.u, point.u), (self.layout, point.parameters)]
         solved: list[tuple[SX, SX]] = []
         if instant.forces:
-            told = SX.sym("told", v.force.size)
-            solved.append((SX(ca.vertcat(*instant.forces.values())), told / self._force_time))
-            inputs.append((told, v.force))
+            output = SX.sym("told", v.force.size)
+            solved.append((SX(ca.vertcat(*instant.forces.values())), output / self._force_time))
+            inputs.append((output, v.force))
         if instant.solved_motion.numel():
             after = SX.sym("after", self.state.nx)
             acceleration = (after - instant.x)[self.state.nq :] / self.simulator.dt
@@ -242,15 +246,15 @@ class ActionModelSimulator(ActionModelExpression):
         parts = [*by.parts[:2], program.matmul(by.parts[2], B)]
         self._add_chain(program, instant, point, by, parts, B, r)
         if isinstance(self._step, SymplecticStep):
-            found = self._lifted(program, point, by, parts, lift)
+            derivatives = self._lifted(program, point, by, parts, lift)
         else:
-            found = {"F": beside(program, d.Dqdq, program.matmul(d.Dtau, B))}
-        return Expansion.of(r | {"xnext": by.values.result}, **found)
+            derivatives = {"F": beside(program, d.Dqdq, program.matmul(d.Dtau, B))}
+        return Expansion.of(r | {"xnext": by.values.result}, **derivatives)
 
     def _cost_results(self, instant: Instant) -> dict[str, SX]:
-        """Costs and rows with derivatives by (x, u) and by what is solved for, at independent values of both."""
+        """Costs and rows with derivatives by (x, u) and by forces and accelerations, as if both were independent."""
         s = self.state.ndx + self.nu
-        rows = self.constraints.rows(instant)  # first: it may ask for the acceleration
+        rows = self.constraints.rows(instant)  # first, because it may read the acceleration
         q, dt = self.costs.quadratic(instant), self.simulator.dt
         results = {"cost": dt * q.cost, "g": dt * q.Ly, "H": dt * q.Lyy}
         felt = SX(instant.solved.numel(), 1)
@@ -275,7 +279,7 @@ class ActionModelSimulator(ActionModelExpression):
         B: Array,
         r: dict[str, Array],
     ) -> None:
-        """Adds the chain rule over forces and accelerations to g, H and C."""
+        """Applies the chain rule over forces and accelerations to g, H and C."""
         if "felt" not in r:
             return
         force = by.force_parts() if instant.forces else []
@@ -297,7 +301,7 @@ class ActionModelSimulator(ActionModelExpression):
     def _lifted(
         self, program: Program, point: Point, by: VelocityDerivatives, parts: list[Array], lift: int | None
     ) -> dict[str, Any]:
-        """Adds the call that gives F, or the lift."""
+        """Adds the call that computes F, or the lift."""
         nv = self.state.nv
         x, v = SX.sym("x", self.state.nx), SX.sym("v", nv)
         symbols = [symbol_of(program, array) for array in parts]
@@ -313,7 +317,7 @@ class ActionModelSimulator(ActionModelExpression):
     # Inspection
 
     def make_simulator(self) -> Simulator:
-        """A simulator with the settings of that which the model was made with."""
+        """New simulator with the settings that this model uses."""
         simulator: Simulator = self._arguments[0][0]
         return simulator.copy()
 
@@ -336,13 +340,13 @@ class ActionModelSimulator(ActionModelExpression):
 
     def build_forces(self) -> Named:
         program, point, v = self._alone("forces")
-        told, symbols = SX.sym("told", v.force.size), self.layout.symbols
-        function = ca.Function("mean", [told, symbols], [told / self._force_time])
+        output, symbols = SX.sym("told", v.force.size), self.layout.symbols
+        function = ca.Function("mean", [output, symbols], [output / self._force_time])
         program.output(*program.call(function, v.force, point.parameters))
         return dict(self.simulator.force_sizes), program
 
     def _alone(self, name: str) -> tuple[Program, Point, StepValues]:
-        """A new program of (x, u, parameters) with the values of a step."""
+        """New program of (x, u, parameters) that computes the values of a step."""
         program = Program(f"{type(self).__name__}: {name}")
         x, u = program.input(self.state.nx), program.input(self.nu)
         point = Point(x=x, u=u, parameters=program.input(self.layout.size))
@@ -350,6 +354,6 @@ class ActionModelSimulator(ActionModelExpression):
 
 
 def default_actuation(state: StateMultibody) -> ActuationModelAbstract:
-    """A motor at every joint that is no base."""
+    """Actuation with a motor at every joint except the base."""
     floating = state.model.njoints > 1 and state.model.joints[1].nv > 1
     return ActuationModelFloatingBase(state) if floating else ActuationModelFull(state)

@@ -14,7 +14,7 @@ from trajopt.types import Reals
 
 
 class Arguments:
-    """Sizes and contents that a mode asks for; all that is wrong raises InvalidArgumentError.
+    """Checks the arguments of a mode; they raise InvalidArgumentError for a wrong size or content.
 
     Args:
         model: The simulator's model.
@@ -28,14 +28,14 @@ class Arguments:
         self._cure = f"{model.mode.name} takes {more} with nq = {model.nq} and nv = {model.nv}"
 
     def one_input(self, qdq: Any, argument: str = "qdq") -> Reals:
-        """One input as the only row (1, size)."""
+        """Checks one input and returns it as a row (1, size)."""
         checked = check_array(argument, qdq, (self._size,), cure=self._cure)
         self._model.state.check(checked[: self._model.state.nx], argument)
         return checked[None]
 
     def inputs(self, qdqs: Any) -> Reals:
-        """Inputs (n, size)."""
-        rows = qdqs if isinstance(qdqs, np.ndarray) else check_items("qdqs", qdqs, "states, one a step")
+        """Checks inputs and returns them as an array (n, size)."""
+        rows = qdqs if isinstance(qdqs, np.ndarray) else check_items("qdqs", qdqs, "states, one for each step")
         if not len(rows):
             raise InvalidArgumentError("qdqs: expected at least one state, got none")
         if self._are_inputs(rows):
@@ -43,30 +43,30 @@ class Arguments:
         return np.concatenate([self.one_input(row, f"qdqs[{i}]") for i, row in enumerate(rows)])
 
     def _are_inputs(self, rows: Any) -> bool:
-        """Whether all rows of an array pass `one_input`, quickly."""
+        """Whether all rows of an array would pass `one_input`; a fast test."""
         if not _is_plain(rows) or rows.shape[1:] != (self._size,):
             return False
         size = self._model.state.nx
         return (self._size == size or all_finite(rows)) and self._model.state.are_states(rows[:, :size])
 
     def one_torque(self, tau: Any, argument: str = "tau") -> Reals:
-        """One torque (nv,)."""
+        """Checks one torque (nv,)."""
         if not self._with_torque:
-            raise InvalidArgumentError(f"{argument}: expected None, got torques; {self._model.mode.name} gives them")
-        return check_array(argument, tau, (self._model.nv,), cure="one a velocity, a base included")
+            raise InvalidArgumentError(f"{argument}: expected None, got torques; {self._model.mode.name} computes them")
+        return check_array(argument, tau, (self._model.nv,), cure="pass one for each velocity, including the base")
 
     def torques(self, taus: Any, size: int) -> Reals:
-        """Torques (n, nv)."""
-        rows = taus if isinstance(taus, np.ndarray) else check_items("taus", taus, "torques, one a state")
+        """Checks torques (n, nv)."""
+        rows = taus if isinstance(taus, np.ndarray) else check_items("taus", taus, "torques, one for each state")
         if isinstance(rows, np.ndarray) and rows.ndim == 0:
-            raise InvalidArgumentError(f"taus: expected {size} torques, one a state, got a number")
+            raise InvalidArgumentError(f"taus: expected {size} torques, one for each state, got a number")
         if len(rows) != size:
-            raise InvalidArgumentError(f"taus: expected {size} torques, one a state, got {len(rows)}")
+            raise InvalidArgumentError(f"taus: expected {size} torques, one for each state, got {len(rows)}")
         if self._with_torque and _is_plain(rows) and rows.shape[1:] == (self._model.nv,) and all_finite(rows):
             return np.asarray(rows)
         return np.array([self.one_torque(row, f"taus[{i}]") for i, row in enumerate(rows)])
 
 
 def _is_plain(rows: Any) -> TypeGuard[Reals]:
-    """Whether these are doubles of numpy, none of them masked."""
+    """Whether these are unmasked numpy doubles."""
     return type(rows) is np.ndarray and rows.dtype == np.float64

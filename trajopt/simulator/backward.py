@@ -1,4 +1,4 @@
-"""BACKWARD_RK1F, INVERSE_BACKWARD_RK1F and BACKWARD_RK1I: residuals of implicit Euler steps, of (q₊, v₊, v)."""
+"""Residuals of implicit Euler steps in (q₊, v₊, v): BACKWARD_RK1F, INVERSE_BACKWARD_RK1F and BACKWARD_RK1I."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trajopt.simulator.steps import Inputs, StepAbstract, StepDerivatives, StepV
 
 
 class BackwardStep(StepAbstract):
-    """BACKWARD_RK1F: C_F = v + dt H(q₊)⁻¹ (τ - C(q₊, v₊) + Jᵀ f) - v₊, which is v̂ - v₊.
+    """BACKWARD_RK1F: C_F = v + dt H(q₊)⁻¹ (τ - C(q₊, v₊) + Jᵀ f) - v₊, which equals v̂ - v₊.
 
     Args:
         model: The simulator's model.
@@ -56,7 +56,7 @@ class BackwardStep(StepAbstract):
 
 
 class InverseBackwardStep(BackwardStep):
-    """INVERSE_BACKWARD_RK1F: C_I = H(q₊) (v₊ - v) / dt + C(q₊, v₊) - Jᵀ f - τ, which is -H(q₊) C_F / dt.
+    """INVERSE_BACKWARD_RK1F: C_I = H(q₊) (v₊ - v) / dt + C(q₊, v₊) - Jᵀ f - τ, which equals -H(q₊) C_F / dt.
 
     Args:
         model: The simulator's model.
@@ -90,12 +90,12 @@ class InverseBackwardStep(BackwardStep):
         return self._robot.rnea(-self._gap / self.model.dt)
 
     def _call(self, program: Program, q: Array, gap: Array, inputs: Inputs, results: dict[str, SX]) -> dict[str, Array]:
-        known = [(self._q, q), (self._gap, gap), (self.model.layout.symbols, inputs.parameters)]
-        return named_call(program, "inverse", known, results)
+        bindings = [(self._q, q), (self._gap, gap), (self.model.layout.symbols, inputs.parameters)]
+        return named_call(program, "inverse", bindings, results)
 
 
 class BackwardImpulseStep(StepAbstract):
-    """BACKWARD_RK1I: C = MDP(q₊, v + dt H(q₊)⁻¹ (τ - C(q₊, v₊))) - v₊, the implicit counterpart of RK1I.
+    """BACKWARD_RK1I: C = MDP(q₊, v + dt H(q₊)⁻¹ (τ - C(q₊, v₊))) - v₊, the implicit counterpart of FORWARD_RK1I.
 
     Args:
         model: The simulator's model.
@@ -128,17 +128,17 @@ class BackwardImpulseStep(StepAbstract):
         return StepDerivatives(values=values, Dqdq=Dqdq, Dtau=program.matmul(by.by_before, free[2]))
 
     def _moved_by(self, program: Program, before: Array, a: Array, inputs: Inputs) -> Array:
-        """Adds the call that gives v + dt a."""
+        """Adds the call that computes v + dt a."""
         v, rate = SX.sym("v", self.model.nv), SX.sym("a", self.model.nv)
-        known = [(v, before), (rate, a), (self.model.layout.symbols, inputs.parameters)]
-        return named_call(program, "moved", known, {"v": v + self.model.dt * rate})["v"]
+        bindings = [(v, before), (rate, a), (self.model.layout.symbols, inputs.parameters)]
+        return named_call(program, "moved", bindings, {"v": v + self.model.dt * rate})["v"]
 
     def _timed(self, program: Program, inputs: Inputs, *arrays: Array) -> list[Array]:
         """Adds the call that multiplies by dt."""
         symbols = [symbol_of(program, array) for array in arrays]
-        known = [*zip(symbols, arrays), (self.model.layout.symbols, inputs.parameters)]
+        bindings = [*zip(symbols, arrays), (self.model.layout.symbols, inputs.parameters)]
         return list(
-            named_call(program, "timed", known, {str(i): self.model.dt * s for i, s in enumerate(symbols)}).values()
+            named_call(program, "timed", bindings, {str(i): self.model.dt * s for i, s in enumerate(symbols)}).values()
         )
 
 

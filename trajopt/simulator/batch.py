@@ -1,4 +1,4 @@
-"""Many steps at once: states are lanes."""
+"""Batches: many steps at once, one state in each lane."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from trajopt.kernels import KernelCall, ParallelCalls, Program, Rows, blocks_of,
 from trajopt.kernels.precision import HighPrecision, to_float64
 from trajopt.types import Reals
 
-_RUNAWAY = 1e4  # speed that no robot reaches [rad/s, m/s]
+_RUNAWAY = 1e4  # a larger speed means that the motion diverges [rad/s, m/s]
 
 
 class StateBatch:
-    """A program of single states bound to arrays of n of them.
+    """Program of a single state, bound to arrays of n states.
 
     Args:
-        program: (qdq, torque, parameters) -> results.
+        program: Program (qdq, torque, parameters) -> results.
         size: Number n of states [-].
         shared: Whether `given` is one row for all states.
         told: Whether each state has run-time parameters of its own.
 
-    Results are handed out as they are: copies of thousands of derivatives would take as long as their computation.
+    Results are not copied: a copy of thousands of derivatives would take as long as their computation.
 
     Attributes:
         qdqs: Inputs (n, size of the input), to be filled.
         given: Torques (n, nv), or one row of settings (1, size); to be filled.
         parameters: Run-time parameters of all states (1, size), or of each (n, size); to be filled.
-        results: One array a result, (n, ...).
+        results: One array (n, ...) for each result.
     """
 
     def __init__(self, program: Program, size: int, *, shared: bool = False, told: bool = False) -> None:
-        qdq, given, parameters = program.inputs
+        qdq, second, parameters = program.inputs
         self.qdqs = np.zeros((size, qdq.size))
-        self.given = np.zeros((1 if shared else size, given.size))
+        self.given = np.zeros((1 if shared else size, second.size))
         self.parameters = np.zeros((size if told else 1, parameters.size))
         self.results: list[Reals] = [np.zeros((size, *array.shape)) for array in program.outputs]
         inputs = [rows(self.qdqs), _rows_of(self.given, alike=shared), _rows_of(self.parameters, alike=not told)]
@@ -48,11 +48,11 @@ class StateBatch:
 
     @property
     def idle(self) -> bool:
-        """Whether nobody else holds a result: then its memory may be written again."""
+        """Whether nothing else refers to a result, so that its memory can be reused."""
         return _holders(self.results) <= self._held
 
     def run(self, threads: int | None = None) -> None:
-        """Runs all steps, on so many threads at most [-]."""
+        """Runs all steps on at most `threads` threads [-]."""
         self._run(threads)
 
 
@@ -61,43 +61,43 @@ def _rows_of(array: Reals, *, alike: bool) -> Rows:
 
 
 def _holders(arrays: list[Reals]) -> int:
-    """Number of references to arrays, views of them included."""
+    """Number of references to arrays, including views of them."""
     return sum([sys.getrefcount(array) for array in arrays])
 
 
 class PreciseBatch:
-    """The same with numbers of more bits, one state after the other; inputs and results are doubles.
+    """Batch with numbers of more bits, which runs one state after the other; inputs and results are doubles.
 
     Args:
-        program: (qdq, torque, parameters) -> results.
+        program: Program (qdq, torque, parameters) -> results.
         size: Number n of states [-].
-        shared: As in `StateBatch`, like `told`.
-        bits: Bits of the numbers, more than 53 [-].
+        shared: As in `StateBatch`; so is `told`.
+        bits: Number of bits, more than 53 [-].
 
     Attributes:
-        qdqs: As in `StateBatch`, like the others.
+        qdqs: As in `StateBatch`; so are the other attributes.
     """
 
     def __init__(self, program: Program, size: int, *, shared: bool, told: bool, bits: int) -> None:
-        qdq, given, parameters = program.inputs
+        qdq, second, parameters = program.inputs
         self._program, self._numbers = program, HighPrecision(bits)
         self.qdqs = np.zeros((size, qdq.size))
-        self.given = np.zeros((1 if shared else size, given.size))
+        self.given = np.zeros((1 if shared else size, second.size))
         self.parameters = np.zeros((size if told else 1, parameters.size))
         self.results: list[Reals] = [np.zeros((size, *array.shape)) for array in program.outputs]
         self._held = _holders(self.results)
 
     @property
     def idle(self) -> bool:
-        """As in `StateBatch`."""
+        """Whether the memory of the results can be reused, as in `StateBatch`."""
         return _holders(self.results) <= self._held
 
     def run(self, threads: int | None = None) -> None:
-        """Runs all steps, in this thread."""
+        """Runs all steps in the calling thread."""
         for i, qdq in enumerate(self.qdqs):
-            given, parameters = (array[0 if len(array) == 1 else i] for array in (self.given, self.parameters))
-            found = self._program.evaluate(qdq, given, parameters, numbers=self._numbers)
-            for result, value in zip(self.results, found):
+            second, parameters = (array[0 if len(array) == 1 else i] for array in (self.given, self.parameters))
+            values = self._program.evaluate(qdq, second, parameters, numbers=self._numbers)
+            for result, value in zip(self.results, values):
                 result[i] = to_float64(value)
 
 
@@ -105,24 +105,24 @@ def check_status(status: Reals, qdqs: Reals, nq: int, *, implicit: bool = False)
     """Raises an error, with residual and state, unless the iterations of all steps have converged.
 
     Args:
-        status: 0, or the residual of an iteration that has not converged, (n,).
+        status: 0, or the residual of an iteration that has not converged (n,).
         qdqs: Inputs (n, size).
         nq: Number of configuration coordinates [-].
-        implicit: Whether they are steps that solve the equation of a backward mode.
+        implicit: Whether the steps solve the equation of a backward mode.
 
     Raises:
-        ModelEvaluationError: One has not.
+        ModelEvaluationError: An iteration has not converged.
     """
     failed = np.flatnonzero(status != 0)
     if not len(failed):
         return
     i = int(failed[0])
-    cure = "take a larger barrier_weight, or smaller strengths"
+    cure = "use a larger barrier_weight, or smaller strengths"
     if np.abs(qdqs[i][nq:]).max(initial=0.0) > _RUNAWAY or np.isnan(status[i]):
-        cure = "the motion grows without bound: take a smaller dt, or smaller gains of the controller"
-    what = "the contact forces of maximal dissipation were"
+        cure = "the motion diverges: use a smaller dt, or smaller gains of the controller"
+    what = "the contact forces of maximal dissipation"
     if implicit:
-        what, cure = "the implicit step, or its contact forces, was", "take a smaller dt, or a larger barrier_weight"
+        what, cure = "the implicit step or its contact forces", "use a smaller dt, or a larger barrier_weight"
     raise ModelEvaluationError(
-        f"state {i}: {what} not found (residual {status[i]:.3g}) at qdq = {qdqs[i].tolist()}; {cure}"
+        f"state {i}: {what} did not converge (residual {status[i]:.3g}) at qdq = {qdqs[i].tolist()}; {cure}"
     )

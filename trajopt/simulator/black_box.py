@@ -1,10 +1,11 @@
-"""Contacts that are functions of numbers: what they tell of a pose, and how programs read it.
+"""Contacts that are numerical functions of a pose, and the values that programs read of them.
 
-A program reads the columns B₀ at the pose (R₀, p₀) of its state, and their derivative B' by translations and rotations,
+A program reads the columns B₀ at the pose (R₀, p₀) of its state, and their derivative B' by translations and
+rotations:
 
-    B(R, p) = B₀ + B' (p - p₀, ½ (R R₀ᵀ - R₀ Rᵀ)ᵛ),
+    B(R, p) = B₀ + B' (p - p₀, ½ (R R₀ᵀ - R₀ Rᵀ)ᵛ)
 
-whose value and first derivatives at (R₀, p₀) are those of the function; programs need no others.
+At (R₀, p₀) this has the value and the first derivatives of the function; programs need no others.
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ if TYPE_CHECKING:
     from trajopt.simulator.model import SimulatorModel
     from trajopt.simulator.modes import SimulatorMode
 
-_STEP, _BOUND = 1e-5, 1e-5  # of differences [m, rad], and of their error
+_STEP, _BOUND = 1e-5, 1e-5  # of central differences [m, rad], and of their error
 
 
 class BlackBoxColumns:
-    """Columns (6, n) of a contact as a user's functions of a pose.
+    """Columns (6, n) of a contact, as numerical functions of a pose.
 
     Args:
         name: Name of the contact, for messages.
-        columns: (R, p) -> columns (6, n).
-        derivative: (R, p) -> derivative (6, n, 6) by translations and rotations of the frame, in the world's axes.
+        columns: Function (R, p) that returns the columns (6, n).
+        derivative: Function (R, p) that returns their derivative (6, n, 6) by translations and rotations of the frame,
+            in the world's axes.
         rays: Number n of columns [-].
     """
 
@@ -50,11 +52,11 @@ class BlackBoxColumns:
 
     @staticmethod
     def size_of(rays: int) -> int:
-        """Number of values that a program reads of n columns: B₀, B', R₀ and p₀ [-]."""
+        """Number of values that a program reads for n columns: B₀, B', R₀ and p₀ [-]."""
         return 42 * rays + 12
 
     def expression(self, told: SX, R: SX, p: SX) -> SX:
-        """The columns, one after the other (6 n,), of the values of `tell` and the pose."""
+        """The columns, stacked (6 n,), as an expression of the values of `tell` and the pose."""
         n = 6 * self._rays
         slope = ca.reshape(told[n : 7 * n], n, 6)
         turn = R @ ca.reshape(told[7 * n : 7 * n + 9], 3, 3).T
@@ -62,11 +64,11 @@ class BlackBoxColumns:
         return SX(told[:n] + slope @ ca.vertcat(p - told[7 * n + 9 :], angles))
 
     def tell(self, R: Reals, p: Reals, parameters: Mapping[str, float], *, derivative: bool) -> Reals:
-        """Values that a program reads; without `derivative` B' is zero.
+        """Values that a program reads at a pose; without `derivative`, B' is zero.
 
         Raises:
-            InvalidArgumentError: A function gives another shape, or numbers that are not finite.
-            ModelEvaluationError: It raises an exception.
+            InvalidArgumentError: A function returns another shape, or numbers that are not finite.
+            ModelEvaluationError: A function raises an exception.
         """
         n = self._rays
         columns = self._call("columns", (6, n), R, p, parameters).ravel(order="F")
@@ -76,10 +78,10 @@ class BlackBoxColumns:
         return np.concatenate([columns, slope, R.ravel(order="F"), p])
 
     def check_derivative(self, R: npt.ArrayLike, p: npt.ArrayLike, parameters: Mapping[str, float]) -> None:
-        """Compares the derivative with central differences, see `ExternalWrench.check_derivative`."""
+        """Compares the derivative with central differences; see `ExternalWrench.check_derivative`."""
         rotation, origin = check_array("R", R, (3, 3)), check_array("p", p, (3,))
         shape = (6, self._rays)
-        found = self._call("derivative", (*shape, 6), rotation, origin, parameters)
+        derivative = self._call("derivative", (*shape, 6), rotation, origin, parameters)
         wanted = np.empty((*shape, 6))
         for k, d in enumerate(_STEP * np.eye(6)):
             ends = [
@@ -87,31 +89,31 @@ class BlackBoxColumns:
                 for side in (1, -1)
             ]
             wanted[:, :, k] = (ends[0] - ends[1]) / (2 * _STEP)
-        error = np.abs(found - wanted) / max(1.0, np.abs(wanted).max())
+        error = np.abs(derivative - wanted) / max(1.0, np.abs(wanted).max())
         if error.max() > _BOUND:
             i, j, k = (int(index) for index in np.unravel_index(np.argmax(error), error.shape))
             raise InvalidArgumentError(
                 f"{self._name}.derivative: expected the derivative of columns, {wanted[i, j, k]:.6g} at index "
-                f"({i}, {j}, {k}) by central differences, got {found[i, j, k]:.6g}"
+                f"({i}, {j}, {k}) by central differences, got {derivative[i, j, k]:.6g}"
             )
 
     def _call(
         self, function: str, shape: tuple[int, ...], R: Reals, p: Reals, parameters: Mapping[str, float]
     ) -> Reals:
-        """Result of a user's function, checked."""
+        """Result of a user's function, after a check."""
         argument = f"{self._name}.{function}"
         try:
             value = self._functions[function](R.copy(), p.copy(), **parameters)
         except Exception as error:
             raise ModelEvaluationError(
-                f"{argument} raised {type(error).__name__}: {error}; it was called with the frame's rotation and "
+                f"{argument} raised {type(error).__name__}: {error}; the arguments were the frame's rotation and "
                 f"origin p = {p.tolist()} in the world" + "".join(f", {k} = {v:g}" for k, v in parameters.items())
             ) from error
         return check_array(argument, value, shape, cure=f"the frame's origin was p = {p.tolist()}")
 
 
 class BlackBoxes:
-    """The black boxes among a simulator's contacts, told states one after the other.
+    """The black-box contacts of a simulator, evaluated state by state.
 
     Args:
         model: The simulator's model.
@@ -125,18 +127,18 @@ class BlackBoxes:
         self._data = self._model.createData()
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Whether the simulator has any."""
         return bool(self._boxes)
 
     def fill(self, qdqs: Reals, parameters: Reals, *, derivative: bool) -> None:
-        """Writes what they tell into parameters.
+        """Writes the values of the black boxes into the parameters.
 
         Args:
-            qdqs: Inputs of a step, which begin with q, (n, size).
-            parameters: Run-time parameters of each (n, size), to be written.
-            derivative: Whether derivatives are wanted.
+            qdqs: Inputs of a step (n, size), which begin with q.
+            parameters: Run-time parameters of each state (n, size), to be written.
+            derivative: Whether derivatives are needed.
 
-        Raises: As `BlackBoxColumns.tell`; the message names the state.
+        Raises: As in `BlackBoxColumns.tell`; the message contains the state's index.
         """
         for i, (qdq, row) in enumerate(zip(qdqs, parameters)):
             pin.framesForwardKinematics(self._model, self._data, qdq[: self._model.nq])
@@ -144,26 +146,27 @@ class BlackBoxes:
                 for name, box, _ in self._boxes:
                     pose = self._data.oMf[self._frames[name]]
                     own = {key: float(row[place]) for key, place in self._own[name].items()}
-                    told = box.tell(pose.rotation, pose.translation, own, derivative=derivative)
-                    row[self._layout.slices[told_name(name)]] = told
+                    values = box.tell(pose.rotation, pose.translation, own, derivative=derivative)
+                    row[self._layout.slices[told_name(name)]] = values
             except (InvalidArgumentError, ModelEvaluationError) as error:
                 raise type(error)(f"state {i}: {error}") from error.__cause__ or error
 
     def check_step(self, mode: SimulatorMode, steps_state: bool) -> None:
-        """Raises InvalidArgumentError if the steps of a mode need poses that are not those of their input."""
+        """Raises InvalidArgumentError if the steps of a mode need poses other than those of their input."""
         if self and not steps_state:
             raise InvalidArgumentError(
-                f"{self._boxes[0][0]}: expected columns as a formula, got a black box: a step of {mode.name} is the "
-                "solution of an equation at poses that are not known before; simulate gives its residual"
+                f"{self._boxes[0][0]}: expected columns as a formula, got a black box; a step of {mode.name} solves "
+                "an "
+                "equation at unknown poses, which needs a formula; `simulate` computes only the residual"
             )
 
     def _own_places(self, contact: str) -> dict[str, int]:
-        """Places of a contact's own run-time parameters, which are numbers, by their names."""
+        """Positions of a contact's own numerical run-time parameters, by name."""
         first, slices = f"contacts.{contact}.", self._layout.slices
         own = [n for n in slices if n.startswith(first) and n != told_name(contact)]
         return {n.removeprefix(first): slices[n].start for n in own}
 
 
 def told_name(contact: str) -> str:
-    """Name in the layout of what a black box tells."""
+    """Name of a black box's values in the layout."""
     return f"contacts.{contact}.(told)"

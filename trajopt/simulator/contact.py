@@ -1,4 +1,4 @@
-"""Contacts of the simulator: where they touch, how fast, and what they may push with."""
+"""Contacts of the simulator: their geometry, velocities and force limits."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from trajopt.simulator.surfaces import SurfaceAbstract, check_surface
 from trajopt.types import Reals
 
 REST_DEPTH = 1e-3
-"""Depth at which a contact of the default strength carries a robot alone [m]."""
+"""Depth at which one contact of the default strength carries the robot [m]."""
 
-_GRAVITY = 9.81  # where there is none [m/s²]
+_GRAVITY = 9.81  # for robots without gravity [m/s²]
 
 
 @dataclass(frozen=True)
 class Touch:
-    """A contact at a configuration.
+    """Contact at a configuration.
 
     Attributes:
-        jacobian: J (size, nv): the contact's velocity is J v, its impulse p pushes with Jᵀ p.
-        law: Values of its law, before they are scaled.
+        jacobian: J (size, nv): the contact's velocity is J v, and its impulse p acts with Jᵀ p.
+        law: Values of its law, before scaling.
         wrenches: Force and torque (6,) of p on each frame, in the frame's axes.
-        force: Force that users see of p, in the world's axes.
+        force: Reported force of p, in the world's axes.
     """
 
     jacobian: SX
@@ -53,10 +53,10 @@ class Touch:
 
 
 class SimulatorContactAbstract(Model):
-    """Something that pushes by maximal dissipation.
+    """Base of contacts that follow the principle of maximal dissipation.
 
     Args:
-        name: Its name, an identifier.
+        name: Name of the contact, an identifier.
     """
 
     example = "contacts.foot.{}"
@@ -71,45 +71,45 @@ class SimulatorContactAbstract(Model):
     @property
     @abstractmethod
     def frames(self) -> tuple[str, ...]:
-        """Names of the robot's frames that it pushes."""
+        """Names of the robot's frames on which it acts."""
 
     @property
     @abstractmethod
     def force_size(self) -> int:
-        """Size of the force that users see: 3, or 6 with a torque [-]."""
+        """Size of the reported force: 3, or 6 with a torque [-]."""
 
     @abstractmethod
     def touch(self, robot: RobotExpressions, up: Reals) -> Touch:
-        """The contact at a configuration, with the unit vector `up` (3,) against gravity."""
+        """The contact at a configuration; the unit vector `up` (3,) points against gravity."""
 
     def check(self, robot: Robot) -> None:
-        """Raises an error unless the robot has its frames."""
-        check_instance("robot", robot, Robot, "load_robot gives one")
+        """Raises an error unless the robot has the contact's frames."""
+        check_instance("robot", robot, Robot, "use load_robot")
         for frame in self.frames:
             robot.frame_id(frame)
 
 
 class MDPContact(SimulatorContactAbstract):
-    """A sphere on a frame against a surface: its force is in conv{0, k b_j}, the one that dissipates most power.
+    """Contact of a sphere with a surface: its force in conv{0, k b_j} dissipates the most power.
 
-    b_j = n + friction (cos θ_j t₁ + sin θ_j t₂) are the rays, k = strength dᵖ is the budget at the depth
-    d = max(radius - φ(centre), 0), which the sum of normal forces does not exceed. Nothing else keeps bodies apart.
+    The rays are b_j = n + friction (cos θ_j t₁ + sin θ_j t₂). The budget k = strength dᵖ limits the normal force at
+    the depth d = max(radius - φ(centre), 0). There is no other force between the bodies.
 
     Args:
         frame: Name of the frame that carries the sphere.
         offset: Centre of the sphere in the frame (3,) [m].
         radius: Radius r, >= 0 [m].
-        surface: Plane, HeightField, or a function of a point p (3,) that gives the signed distance φ(p) as an
+        surface: Plane, HeightField, or a function that maps a point p (3,) to its signed distance φ(p) as an
             expression; the floor z = 0 by default.
         friction: Friction coefficient, >= 0 [-]. Run-time parameter `friction`.
         rays: Number of rays, >= 3 [-].
-        strength: Strength, >= 0 [N/mᵖ; N s/mᵖ where contacts act by impulses]. Run-time parameter `strength`. By
-            default such that the contact alone carries a robot at rest 1 mm deep, see `resting_strength`.
-        exponent: p, >= 1 [-]: the step map is C² across touch-down if p > 2.
-        name: Name of the contact, an identifier; the frame's by default.
+        strength: Strength, >= 0 [N/mᵖ; N s/mᵖ in impulse modes]. Run-time parameter `strength`. By default, the
+            contact alone carries the robot at rest 1 mm deep, see `resting_strength`.
+        exponent: p, >= 1 [-]. The step is a C² function across touch-down if p > 2.
+        name: Name of the contact, an identifier; by default that of the frame.
 
     Raises:
-        InvalidArgumentError: A number is out of its range, or the surface is none.
+        InvalidArgumentError: A number is out of its range, or the surface has another type.
 
     Source: Zhu, Pan and Hauser, "Contact-implicit trajectory optimization with learned deformable contacts using
         bilevel optimization" (ICRA 2021); Drumwright and Shell (WAFR 2010).
@@ -132,7 +132,7 @@ class MDPContact(SimulatorContactAbstract):
     ) -> None:
         self.frame = check_text("frame", frame, such_as="left_foot")
         super().__init__(self.frame if name is None else name)
-        self.offset = check_array("offset", offset, (3,), cure="the centre of the sphere in the frame [m]")
+        self.offset = check_array("offset", offset, (3,), cure="pass the sphere's centre in the frame [m]")
         self.radius = check_non_negative("radius", radius, unit="m")
         self.surface = check_surface(surface)
         self.exponent = check_finite("exponent", exponent)
@@ -140,7 +140,7 @@ class MDPContact(SimulatorContactAbstract):
             raise InvalidArgumentError(f"exponent: expected a number >= 1, got {exponent!r}; 3 makes steps C²")
         self.law = PyramidLaw(check_count("rays", rays, least=3, most=64))
         self._friction = self.parameter("friction", friction, convert=non_negative)
-        self.rests = strength is None  # its simulator knows the weight
+        self.rests = strength is None  # the simulator sets it from the robot's weight
         first = 0.0 if strength is None else strength
         self._strength = self.parameter("strength", first, unit="N/m^exponent", convert=non_negative)
 
@@ -154,7 +154,8 @@ class MDPContact(SimulatorContactAbstract):
         if len(set(parents)) == 1 and (len(parents) == 2 or parents[0] == 0):
             other = "the world" if len(parents) == 1 else "the frame of its surface"
             raise InvalidArgumentError(
-                f"{self.name}: expected a frame that moves against its surface, got {self.frame!r}, fixed to {other}"
+                f"{self.name}: expected a frame that moves relative to its surface, got {self.frame!r}, fixed to "
+                f"{other}"
             )
 
     def touch(self, robot: RobotExpressions, up: Reals) -> Touch:
@@ -176,7 +177,7 @@ class _Place:
     Attributes:
         distance: φ(centre) (1,) [m].
         axes: Axes of contact in the world (3, 3).
-        jacobian: Relative Jacobian of the material points at the contact (3, nv), in the world's axes.
+        jacobian: Relative Jacobian of the material points in contact (3, nv), in the world's axes.
     """
 
     def __init__(self, robot: RobotExpressions, contact: MDPContact, up: Reals) -> None:
@@ -200,22 +201,22 @@ class _Place:
         self.jacobian = parts[0] if len(parts) == 1 else parts[0] - parts[1]
 
     def _point_jacobian(self, frame: str) -> SX:
-        """Jacobian (3, nv) of the frame's material point at the contact, in the world's axes."""
+        """Jacobian (3, nv) of the frame's material point in contact, in the world's axes."""
         local = self._robot.frame_jacobian(frame, pin.ReferenceFrame.LOCAL)
         linear = local[:3, :] - ca.skew(self._arms[frame]) @ local[3:, :]
         return self._robot.frame_placement(frame)[0] @ ca.sparsify(linear)
 
     def wrenches(self, force: SX) -> dict[str, SX]:
-        """Wrench (6,) on each frame, in its axes, of a force (3,) in the world's axes on the first of them."""
-        found = {}
+        """Wrench (6,) on each frame, in its axes, for a force (3,) on the first frame in the world's axes."""
+        wrenches = {}
         for frame, sign in zip(self._frames, (1.0, -1.0)):
             own = self._robot.frame_placement(frame)[0].T @ (sign * force)
-            found[frame] = SX(ca.vertcat(own, ca.cross(self._arms[frame], own)))
-        return found
+            wrenches[frame] = SX(ca.vertcat(own, ca.cross(self._arms[frame], own)))
+        return wrenches
 
 
 def _power(depth: SX, exponent: float) -> SX:
-    """dᵖ, by multiplications where p is a whole number."""
+    """Power dᵖ, by multiplications if p is an integer."""
     if exponent != int(exponent):
         return SX(depth**exponent)
     value = depth
@@ -225,23 +226,25 @@ def _power(depth: SX, exponent: float) -> SX:
 
 
 def resting_strength(robot: Robot, rays: int, exponent: float) -> float:
-    """Strength of a contact that carries the robot's weight m g at the depth d = 1 mm: (n + 1)/n m g / dᵖ [N/mᵖ].
+    """Strength (n + 1)/n m g / dᵖ of a contact that carries the robot's weight at depth d = 1 mm [N/mᵖ].
 
     Args:
         robot: The robot.
         rays: Number n of rays [-].
-        exponent: p [-].
+        exponent: Exponent p [-].
     """
     return (rays + 1) / rays * weight_of(robot) / REST_DEPTH**exponent
 
 
 def weight_of(robot: Robot) -> float:
-    """m g of a robot, with g = 9.81 m/s² where there is no gravity [N].
+    """Weight m g of a robot, with g = 9.81 m/s² if it has no gravity [N].
 
     Raises:
         InvalidArgumentError: The robot has no mass.
     """
     mass = robot.mass
     if not mass > 0:
-        raise InvalidArgumentError(f"robot: expected a mass > 0, got {mass}; pass barrier_weight and strengths")
+        raise InvalidArgumentError(
+            f"robot: expected a mass > 0, got {mass}; pass barrier_weight and the strength of each contact"
+        )
     return mass * (float(np.linalg.norm(robot.model.gravity.linear)) or _GRAVITY)

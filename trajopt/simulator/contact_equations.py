@@ -1,4 +1,4 @@
-"""Expressions of a simulator's contacts at one configuration that all modes share, and their derivatives."""
+"""Contact expressions at one configuration that all modes share, with their derivatives."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from trajopt.simulator.model import SimulatorModel
 
 
 class ContactEquations:
-    """All contacts of a simulator, with p = √μ C w their impulses over a duration (or forces, if that is 1).
+    """Contacts of a simulator with impulses p = √μ C w over a duration; p are forces if the duration is 1.
 
     Args:
         model: The simulator's model.
         robot: The robot at (q, c).
         q: Symbol of q (nq,).
-        duration: Time in which the forces act [s]; 1 if p are forces, or impulses in no time.
-        weight: μ, weight of the barrier.
+        duration: Time during which the forces act [s]; 1 if p are forces or instantaneous impulses.
+        weight: Weight μ of the barrier.
 
     Attributes:
-        jacobian: J (D, nv) of the velocities of all contacts.
+        jacobian: Jacobian J (D, nv) of all contacts.
         impulse: Symbol of p (D,).
-        laws: The law of each contact.
+        laws: Law of each contact.
     """
 
     def __init__(self, model: SimulatorModel, robot: RobotExpressions, q: SX, duration: SX, weight: SX) -> None:
@@ -42,12 +42,12 @@ class ContactEquations:
 
     @property
     def scaled_law(self) -> SX:
-        """Values of all laws, for impulses over √μ."""
+        """Values of all laws, for impulses divided by √μ."""
         scale = self._duration / self._root
         return stacked([law.scaled(t.law, scale) for law, t in zip(self.laws, self._touches)], 1)
 
     def scaled(self, velocity: SX) -> SX:
-        """A velocity over √μ."""
+        """A velocity divided by √μ."""
         return velocity / self._root
 
     @property
@@ -57,22 +57,22 @@ class ContactEquations:
 
     @property
     def impulses(self) -> SX:
-        """p (D,) of w and the scaled values of the laws."""
+        """Impulses p (D,) from w and the scaled values of the laws."""
         return self._root * self._barrier.impulse
 
     @property
     def forces(self) -> SX:
-        """Forces that users see, one below the other, of p."""
+        """Reported forces of p, stacked."""
         parts = zip(self._touches, self._barrier.of_impulses(self.impulse / self._duration))
         return stacked([t.force(p) for t, p in parts], 1)
 
     def wrenches(self) -> dict[str, SX]:
-        """Wrench (6,) on each frame, in its axes, of p."""
-        found: dict[str, SX] = {}
+        """Wrench (6,) of p on each frame, in its axes."""
+        wrenches: dict[str, SX] = {}
         for touch, p in zip(self._touches, self._barrier.of_impulses(self.impulse / self._duration)):
             for frame, wrench in touch.wrenches(p).items():
-                found[frame] = found[frame] + wrench if frame in found else wrench
-        return found
+                wrenches[frame] = wrenches[frame] + wrench if frame in wrenches else wrench
+        return wrenches
 
     def balance_derivatives(self, a: SX) -> tuple[SX, SX]:
         """∂/∂q and ∂/∂c of H a + C(q, c) - Jᵀ p / duration at fixed a (nv,) and p, (nv, nv) each."""
@@ -85,7 +85,7 @@ class ContactEquations:
         return dq, dv
 
     def law_results(self, velocity: SX) -> dict[str, SX]:
-        """∂(J v) at a fixed velocity v, ∂(scaled values of the laws), and √μ ∂C w, by q."""
+        """∂(J v) at a fixed velocity v, ∂(scaled values of the laws), and √μ ∂C w, all by q."""
         by_law = self.by_q(self.scaled_law)
         push = jacobian(self.impulses, self._barrier.law)
         push = ca.substitute(push, self._barrier.law, self.scaled_law)
@@ -96,14 +96,14 @@ class ContactEquations:
         }
 
     def force_derivatives(self) -> tuple[SX, SX]:
-        """Derivatives of the forces that users see by p and, at fixed p, by q."""
+        """Derivatives of the reported forces by p, and by q at fixed p."""
         return jacobian(self.forces, self.impulse), self.by_q(self.forces)
 
     def by_q(self, expression: SX) -> SX:
-        """Derivative of an expression in the tangent space at q, (n, nv)."""
+        """Derivative of an expression by the tangent of q (n, nv)."""
         return SX(ca.sparsify(ca.mtimes(jacobian(expression, self._q), self._model.basis(self._q))))
 
 
 def stacked(parts: Sequence[SX], columns: int) -> SX:
-    """Matrices of so many columns below each other; there may be none."""
+    """Stacks matrices with this number of columns; without any, the result is empty."""
     return SX(ca.vertcat(SX(0, columns), *parts))

@@ -1,4 +1,4 @@
-"""Velocities after maximal dissipation as steps of a program, and their derivatives.
+"""Velocities after maximal dissipation, as steps of a program, and their derivatives.
 
     H (v̂ - v₀) + dt (C(q, c) - τ) = Σ Jᵀ p,     p = √μ C w the impulses of `trajopt.simulator.interior_point` at J v̂.
 
@@ -7,7 +7,7 @@ A = 1 + Fᵀ Λ F, K = H⁻¹ - Z A⁻¹ Zᵀ and N = Fᵀ ∂(J v̂) + L ∂(C�
 
     dv̂ = -K R - Z A⁻¹ N,     dp = F A⁻¹ (Zᵀ R - N) + √μ ∂C w.
 
-Nothing large is subtracted from something large: stiff contacts stand in A alone.
+Stiff contacts occur in A alone, so no large numbers are subtracted from each other.
 
 Source: implicit function theorem on the KKT conditions of the barrier problem.
 """
@@ -39,8 +39,8 @@ class DissipationInputs:
     Attributes:
         q: Configuration (nq,).
         before: v₀ (nv,).
-        velocity: c (nv,), of Coriolis forces; None if it is v₀, and of impulses.
-        torque: τ (nv,); None of impulses.
+        velocity: c (nv,), of the Coriolis forces; None if it is v₀, or for impulses.
+        torque: τ (nv,); None for impulses.
         parameters: Run-time parameters.
     """
 
@@ -53,19 +53,19 @@ class DissipationInputs:
 
 @dataclass(frozen=True, kw_only=True)
 class Dissipated:
-    """A velocity after dissipation, and what its derivatives follow from.
+    """Velocity after dissipation, and the quantities of its derivatives.
 
     Attributes:
         velocity: v̂ (nv,).
         impulse: p (D,) [N s].
-        force: Force that users see of each contact, one below the other [N; N s of impulses].
+        force: Reported force of each contact, stacked [N; N s for impulses].
         mass_inverse: H⁻¹ (nv, nv).
         jacobian: J (D, nv).
         spread: J H⁻¹ (D, nv).
         inertia: Λ (D, D).
-        law: Values of the laws, scaled.
+        law: Scaled values of the laws.
         point: (w, s, z, y).
-        stopped: What the stops of joints do; None without stops.
+        stopped: Effect of the joint stops; None without stops.
     """
 
     velocity: Array
@@ -82,20 +82,20 @@ class Dissipated:
 
 @dataclass(frozen=True, kw_only=True)
 class DissipatedDerivatives:
-    """Derivatives of v̂, (nv, nv) each; of impulses there are none by c and τ.
+    """Derivatives of v̂, (nv, nv) each; for impulses there are none by c and τ.
 
     Attributes:
-        by_q: By the configuration, in the tangent space.
-        by_before: By v₀.
-        by_velocity: By c.
-        by_torque: By τ.
-        by_both: By c and v₀, where they are one.
+        by_q: Derivative by the tangent of q.
+        by_before: Derivative by v₀.
+        by_velocity: Derivative by c.
+        by_torque: Derivative by τ.
+        by_both: Derivative by c and v₀ if they are the same.
         follower: F (D, R).
-        factors: Those of A.
+        factors: Factors of A.
         X: A⁻¹ Z (R, nv).
-        N: See above (R, nv).
+        N: As above (R, nv).
         residual: -R by q, c and v₀, and √μ ∂C w.
-        coupled: H⁻¹, A, Z, N and v̂, which stops of joints read; none without stops.
+        coupled: H⁻¹, A, Z, N and v̂, for joint stops; empty without stops.
     """
 
     follower: Array
@@ -112,11 +112,11 @@ class DissipatedDerivatives:
 
 
 class DissipationNode:
-    """The steps of one simulator's velocities after dissipation.
+    """Equations of a simulator's velocities after dissipation.
 
     Args:
         model: The simulator's model.
-        impulses: Whether contacts act by impulses, without time; if not, by forces of one time step.
+        impulses: Whether contacts act by instantaneous impulses; if not, by forces over one time step.
         explicit: Whether c is v₀.
     """
 
@@ -138,7 +138,7 @@ class DissipationNode:
     # Values
 
     def solve(self, program: Program, question: DissipationInputs) -> Dissipated:
-        """Adds the steps that give v̂."""
+        """Adds the steps that compute v̂."""
         contacts = self._contacts
         results = {
             "mass_inverse": self._robot.inverse_mass_matrix(),
@@ -188,12 +188,12 @@ class DissipationNode:
         )
 
     def _known(self, question: DissipationInputs) -> list[tuple[SX, Array]]:
-        known = [(self._q, question.q), (self._before, question.before)]
+        bindings = [(self._q, question.q), (self._before, question.before)]
         if question.velocity is not None:
-            known.append((self._velocity, question.velocity))
+            bindings.append((self._velocity, question.velocity))
         if question.torque is not None:
-            known.append((self._torque, question.torque))
-        return [*known, (self._model.layout.symbols, question.parameters)]
+            bindings.append((self._torque, question.torque))
+        return [*bindings, (self._model.layout.symbols, question.parameters)]
 
     def _call(
         self,
@@ -208,7 +208,7 @@ class DissipationNode:
     # Derivatives
 
     def derivative(self, program: Program, question: DissipationInputs, d: Dissipated) -> DissipatedDerivatives:
-        """Adds the steps that give the derivatives of v̂."""
+        """Adds the steps that compute the derivatives of v̂."""
         contacts = self._contacts
         inputs = [(self._after, d.velocity), (contacts.impulse, d.impulse), (contacts.weights[0], d.point[0])]
         r = self._call(program, question, "residual", self._residual_derivatives(), inputs)
@@ -230,7 +230,9 @@ class DissipationNode:
         program.accumulate(by_q, X, N, transpose_a=True, subtract=True)
         if more is not None:
             program.add(by_q, more)
-        found = {name: program.matmul(K, r[name]) for name in ("by_before", "by_velocity", "by_both") if name in r}
+        derivatives = {
+            name: program.matmul(K, r[name]) for name in ("by_before", "by_velocity", "by_both") if name in r
+        }
         time = ca.Function("by_torque", [self._model.layout.symbols], [self._duration * SX.eye(self._model.nv)])
         (duration,) = program.call(time, question.parameters)
         return DissipatedDerivatives(
@@ -242,7 +244,7 @@ class DissipationNode:
             coupled=coupled,
             by_q=by_q,
             by_torque=program.matmul(K, duration),
-            **found,
+            **derivatives,
         )
 
     def force_derivatives(
@@ -253,16 +255,16 @@ class DissipationNode:
         by: DissipatedDerivatives,
         names: Sequence[str],
     ) -> list[Array]:
-        """Adds the steps that give the derivatives of the forces that users see, (size, nv) each.
+        """Adds the steps that compute the derivatives of the reported forces, (size, nv) each.
 
         Args:
-            program: Where they go.
+            program: Program that gets the steps.
             question: Arguments of the velocity.
             d: The velocity.
             by: Its derivatives.
-            names: Those that are wanted: "by_q", "by_both", ...
+            names: Names of the requested derivatives: "by_q", "by_both", ...
         """
-        found = []
+        changes = []
         for name in names:
             follow = program.matmul(by.X, by.residual[name])
             change = by.residual["push_by_q"] if name == "by_q" else None
@@ -271,18 +273,18 @@ class DissipationNode:
                 if self._stops is not None and d.stopped is not None:
                     self._stops.follow(program, d.stopped, by.coupled, followed)
                 program.add(follow, followed)
-            found.append(program.matmul(by.follower, follow, subtract=True, initial=change))
-        symbols = [symbol_of(program, array) for array in found]
+            changes.append(program.matmul(by.follower, follow, subtract=True, initial=change))
+        symbols = [symbol_of(program, array) for array in changes]
         turn, turning = self._contacts.force_derivatives()
         results = {
             name: turn @ change + (turning if name == "by_q" else SX(*turning.shape))
             for name, change in zip(names, symbols)
         }
-        inputs = [(self._contacts.impulse, d.impulse), *zip(symbols, found)]
+        inputs = [(self._contacts.impulse, d.impulse), *zip(symbols, changes)]
         return list(self._call(program, question, "force_derivatives", results, inputs).values())
 
     def _residual_derivatives(self) -> dict[str, SX]:
-        """-R by q, c and v₀, and what the laws' derivatives follow from."""
+        """-R by q, c and v₀, and the quantities from which the laws' derivatives follow."""
         dt, mass = self._duration, self._robot.crba()
         dq, dv = self._contacts.balance_derivatives((self._after - self._before) / dt)
         laws = self._contacts.law_results(self._after)
@@ -295,7 +297,7 @@ class DissipationNode:
 def impulse_steps(
     program: Program, contacts: ContactEquations, known: Sequence[tuple[SX, Array]], w: Array, law: Array
 ) -> tuple[Array, Array]:
-    """Adds the call that gives impulses p, and the forces that users see."""
+    """Adds the call that computes impulses p and the reported forces."""
     force = ca.substitute(contacts.forces, contacts.impulse, contacts.impulses)
     results = {"impulse": contacts.impulses, "force": SX(force)}
     r = named_call(program, "impulses", [*known, *zip(contacts.weights, (w, law))], results)
@@ -311,11 +313,11 @@ def follow_steps(
     velocity: Array,
     r: Mapping[str, Array],
 ) -> tuple[Array, Array, Array]:
-    """Adds the call that gives A (R, R), F (D, R) and N (R, nv).
+    """Adds the call that computes A (R, R), F (D, R) and N (R, nv).
 
     Args:
-        program: Where it goes.
-        laws: The law of each contact.
+        program: Program that gets the call.
+        laws: Law of each contact.
         point: (w, s, z, y).
         inertia: Λ (D, D).
         law: Scaled values of all laws.
@@ -335,10 +337,10 @@ def follow_steps(
     results = sparse({"A": coupled(b.inertia, F), "F": F, "N": N})
     inputs = [*zip(b.point, point), (b.inertia, inertia), (b.law, law)]
     inputs += [(u, velocity), (by_velocity, r["velocity_by_q"]), (by_law, r["law_by_q"])]
-    found = named_call(program, "follow", inputs, results)
-    return found["A"], found["F"], found["N"]
+    arrays = named_call(program, "follow", inputs, results)
+    return arrays["A"], arrays["F"], arrays["N"]
 
 
 def sparse(results: Mapping[str, SX]) -> dict[str, SX]:
-    """The expressions without zeros that are structural."""
+    """Expressions without their structural zeros."""
     return {name: SX(ca.sparsify(SX(value))) for name, value in results.items()}

@@ -1,4 +1,4 @@
-"""A user's own contact or wrench model in the simulator: a formula, or a function of numbers with its derivative."""
+"""Contact or wrench model of the user: a formula, or a numerical function with its derivative."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from trajopt.types import Reals
 
 
 class ExternalWrench(SimulatorContactAbstract):
-    """A wrench on a frame in conv{0, b_1, ..., b_n}, the one that dissipates most; b_j(pose) by a user's function.
+    """Wrench on a frame in conv{0, b_1, ..., b_n} that dissipates the most; a user's function gives b_j(pose).
 
-    The columns b_j (6,) are forces and torques about the frame's origin, in the world's axes [N, N m]. Where all are
-    zero there is no contact; they should be C² in the pose for a C² step.
+    The columns b_j (6,) are forces and torques about the frame's origin, in the world's axes [N, N m]. If all are zero
+    there is no contact. For a C² step they must be C² functions of the pose.
 
     Args:
         frame: Name of the frame.
-        columns: Function (R, p) of the frame's rotation (3, 3) and origin (3,) in the world that gives the columns
-            (6, n). It is a formula, called once with symbols (casadi.SX), or with `derivative` a black box, called with
-            arrays in each step. `parameters` are handed over by name, too.
+        columns: Function (R, p) of the frame's rotation (3, 3) and origin (3,) in the world that returns the columns
+            (6, n). It also receives `parameters` by name. Without `derivative` it is a formula, called once with
+            symbols (casadi.SX). With `derivative` it is a black box, called with arrays in each step.
         rays: Number n of columns [-].
-        derivative: Function of the same arguments that gives the derivative (6, n, 6) of a black box by small
-            translations and rotations of the frame in the world's axes, p + δ and exp([θ]ₓ) R, in this order (δ, θ);
-            called where derivatives of a step are wanted. None if `columns` is a formula.
-        parameters: First values of run-time parameters by name, each a number; none by default.
-        name: Name of the contact, an identifier; the frame's by default.
+        derivative: Derivative of a black box: a function of the same arguments that returns (6, n, 6), the derivative
+            by small translations δ and rotations θ of the frame in the world's axes, p + δ and exp([θ]ₓ) R, in the
+            order (δ, θ). It is called only for derivatives of a step. None if `columns` is a formula.
+        parameters: Initial values of run-time parameters by name, each a number; none by default.
+        name: Name of the contact, an identifier; by default that of the frame.
 
     Raises:
-        InvalidArgumentError: `columns` is no formula that gives (6, n) of its arguments, and there is no `derivative`.
+        InvalidArgumentError: `derivative` is None, and `columns` is not a formula that returns (6, n).
 
     Source: `ExternalWrench` of DiffNE.
     """
 
     force_size = 6
-    not_content = ("_arguments", "black_box")  # steps read what a black box tells, and nothing else of it
+    not_content = ("_arguments", "black_box")  # steps read only the values of a black box
 
     def __init__(
         self,
@@ -60,8 +60,8 @@ class ExternalWrench(SimulatorContactAbstract):
         self.frame = check_text("frame", frame, such_as="left_foot")
         super().__init__(self.frame if name is None else name)
         n = check_count("rays", rays, least=1, most=64)
-        given = {} if parameters is None else check_mapping("parameters", parameters, "write {name: value}")
-        self._symbols = {key: self.parameter(key, value) for key, value in given.items()}
+        defaults = {} if parameters is None else check_mapping("parameters", parameters, "write {name: value}")
+        self._symbols = {key: self.parameter(key, value) for key, value in defaults.items()}
         self.law = ColumnsLaw(6, n)
         self.black_box = None if derivative is None else BlackBoxColumns(self.name, columns, derivative, n)
         if derivative is None:
@@ -75,22 +75,22 @@ class ExternalWrench(SimulatorContactAbstract):
 
     @property
     def told(self) -> SX | None:
-        """Symbol of what a black box tells of the pose of each state; None of a formula."""
+        """Symbol of the values of a black box at the pose of each state; None for a formula."""
         return None if self.black_box is None else self._told
 
     def check_derivative(self, R: npt.ArrayLike, p: npt.ArrayLike, **parameters: float) -> None:
-        """Compares `derivative` of a black box with central differences of `columns`, relative to its size or 1.
+        """Compares the `derivative` of a black box with central differences of `columns`, relative to its size or 1.
 
         Args:
             R: Rotation of the frame in the world (3, 3) [-].
             p: Origin of the frame in the world (3,) [m].
-            parameters: Values of its run-time parameters; others have their first values.
+            parameters: Values of run-time parameters; the others have their initial values.
 
         Raises:
-            InvalidArgumentError: They differ by more than 1e-5 in an element, which the message names.
+            InvalidArgumentError: An element differs by more than 1e-5; the message gives its index.
         """
         if self.black_box is None:
-            raise InvalidArgumentError(f"{self.name}: expected a black box, got a formula, which needs no check")
+            raise InvalidArgumentError(f"{self.name}: expected a black box, got a formula; its derivative is exact")
         first = {key: float(value.default) for key, value in self.parameters().items()}
         self.black_box.check_derivative(R, p, first | parameters)
 
@@ -109,19 +109,19 @@ class ExternalWrench(SimulatorContactAbstract):
 
 
 def _formula(columns: Callable[..., Any], n: int, parameters: Mapping[str, SX]) -> ca.Function:
-    """The columns (6, n) as a function of R, p and parameters."""
+    """Function that computes the columns (6, n) from R, p and parameters."""
     R, p = SX.sym("R", 3, 3), SX.sym("p", 3)
     try:
-        found = call_user("columns", columns, R, p, **parameters)
+        value = call_user("columns", columns, R, p, **parameters)
     except InvalidArgumentError as error:
-        raise InvalidArgumentError(f"{error}; a function of arrays needs its derivative=...") from error
-    if found.shape != (6, n):
-        raise InvalidArgumentError(f"columns: expected an expression of shape (6, {n}), got {found.shape}")
+        raise InvalidArgumentError(f"{error}; if it is a function of arrays, pass derivative=...") from error
+    if value.shape != (6, n):
+        raise InvalidArgumentError(f"columns: expected an expression of shape (6, {n}), got {value.shape}")
     symbols = [R, p, *parameters.values()]
-    known = {s.element_hash() for symbol in symbols for s in ca.symvar(symbol)}
-    if strangers := [str(s) for s in ca.symvar(found) if s.element_hash() not in known]:
+    own = {s.element_hash() for symbol in symbols for s in ca.symvar(symbol)}
+    if strangers := [str(s) for s in ca.symvar(value) if s.element_hash() not in own]:
         raise InvalidArgumentError(
             f"columns: expected an expression of R, p and parameters, got {', '.join(strangers[:5])}; declare "
-            "numbers that change in parameters={name: value}"
+            "variable numbers with parameters={name: value}"
         )
-    return ca.Function("columns", symbols, [ca.densify(found)])
+    return ca.Function("columns", symbols, [ca.densify(value)])

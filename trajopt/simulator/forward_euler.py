@@ -1,4 +1,4 @@
-"""FORWARD_RK1F: the symplectic Euler step with contact forces that dissipate most."""
+"""FORWARD_RK1F: symplectic Euler step with contact forces of maximal dissipation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trajopt.simulator.steps import Inputs, StepValues, SymplecticStep, Velocity
 
 
 class ForwardEulerStep(SymplecticStep):
-    """v₊ = v + dt H⁻¹ (τ - C(q, v) + Jᵀ f), q₊ = q ⊕ dt v₊.
+    """FORWARD_RK1F: v₊ = v + dt H⁻¹ (τ - C(q, v) + Jᵀ f), q₊ = q ⊕ dt v₊.
 
     Args:
         model: The simulator's model.

@@ -32,7 +32,7 @@ _TABLEAUS = {
 
 
 def forward_impulse_step(model: SimulatorModel) -> StepAbstract:
-    """The step of a model's mode and variant."""
+    """Step for a model's mode and variant."""
     if model.mode is SimulatorMode.FORWARD_RK1I and model.variant is not Variant.SOURCE:
         return SymplecticImpulseStep(model)
     return RungeKuttaImpulseStep(model)
@@ -41,7 +41,7 @@ def forward_impulse_step(model: SimulatorModel) -> StepAbstract:
 class SymplecticImpulseStep(SymplecticStep):
     """FORWARD_RK1I: v₊ = v₀ + dt H⁻¹ (τ - C(q, v̂)), v̂ = MDP(q, v), q₊ = q ⊕ dt v₊.
 
-    v₀ is v̂ of the variant "projected", v of "readme".
+    v₀ is v̂ for the variant "projected", and v for "readme".
 
     Args:
         model: The simulator's model.
@@ -75,8 +75,8 @@ class SymplecticImpulseStep(SymplecticStep):
         changes = [self.model.dt * s for s in symbols[:3]]
         changes[0] += symbols[3] if self._projected else 0
         changes[1] += symbols[4] if self._projected else SX.eye(self.model.nv)
-        known = [*zip(symbols, arrays), (self.model.layout.symbols, inputs.parameters)]
-        parts = named_call(program, "parts", known, dict(zip("qvt", changes)))
+        bindings = [*zip(symbols, arrays), (self.model.layout.symbols, inputs.parameters)]
+        parts = named_call(program, "parts", bindings, dict(zip("qvt", changes)))
         values = StepValues(result=self._moved(program, inputs, q, after), force=d.force, velocity=d.velocity)
         return VelocityDerivatives(
             values=values,
@@ -86,20 +86,21 @@ class SymplecticImpulseStep(SymplecticStep):
         )
 
     def _after(self, program: Program, inputs: Inputs, start: Array, a: Array) -> Array:
-        """Adds the call that gives v₀ + dt a."""
+        """Adds the call that computes v₀ + dt a."""
         v, rate = SX.sym("v", self.model.nv), SX.sym("a", self.model.nv)
-        known = [(v, start), (rate, a), (self.model.layout.symbols, inputs.parameters)]
-        return named_call(program, "after", known, {"v": v + self.model.dt * rate})["v"]
+        bindings = [(v, start), (rate, a), (self.model.layout.symbols, inputs.parameters)]
+        return named_call(program, "after", bindings, {"v": v + self.model.dt * rate})["v"]
 
 
 class RungeKuttaImpulseStep(StepAbstract):
-    """A Runge-Kutta step of a mode's order: Euler's, the midpoint rule, or the classical one.
+    """Runge-Kutta step of a mode's order: Euler's, the midpoint rule, or the classical one.
 
-    "projected": of (v, H⁻¹ (τ - C(q, v))) from (q, v̂), v̂ = MDP(q, v): an impulse, then free motion.
-    "readme": of (v, H⁻¹ (τ - C(q, v̂))) from (q, v), with v̂ at each stage.
-    "source": of (v̂, H⁻¹ (τ - C(q, v̂))) from (q, v), with v̂ at each stage.
+    It integrates, for each variant:
+        "projected": (v, H⁻¹ (τ - C(q, v))) from (q, v̂), v̂ = MDP(q, v): an impulse, then free motion.
+        "readme": (v, H⁻¹ (τ - C(q, v̂))) from (q, v), with v̂ at each stage.
+        "source": (v̂, H⁻¹ (τ - C(q, v̂))) from (q, v), with v̂ at each stage.
 
-    Impulses that it tells are those at (q, v); the other stages of "readme" and "source" have more.
+    The reported impulses are those at (q, v); the other stages of "readme" and "source" have further ones.
 
     Args:
         model: The simulator's model.
@@ -149,7 +150,7 @@ class RungeKuttaImpulseStep(StepAbstract):
         )
 
     def _through(self, program: Program, F: Array, by_velocity: Array, by: DissipatedDerivatives) -> Array:
-        """Adds the steps that give (F_q + F_v dv̂/dq, F_v dv̂/dv)."""
+        """Adds the steps that compute (F_q + F_v dv̂/dq, F_v dv̂/dv)."""
         assert by.by_before is not None
         nv = self.model.nv
         by_q, by_v = program.matmul(by_velocity, by.by_q), program.matmul(by_velocity, by.by_before)
@@ -158,25 +159,25 @@ class RungeKuttaImpulseStep(StepAbstract):
         return program.call(ca.Function("through", symbols, [whole]), F, by_q, by_v)[0]
 
     def _time(self, program: Program, inputs: Inputs) -> Array:
-        """The time step (1,)."""
+        """The time step (1,) [s]."""
         time = ca.Function("dt", [self.model.layout.symbols], [self.model.dt])
         return program.call(time, inputs.parameters)[0]
 
     def _padded(self, program: Program, by_torque: Array) -> Array:
-        """Derivative by τ as one by (x, τ)."""
+        """Derivative by (x, τ), from that by τ."""
         n = 2 * self.model.nv
         by = SX.sym("by", *by_torque.shape)
         return program.call(ca.Function("padded", [by], [ca.horzcat(SX(n, n), by)]), by_torque)[0]
 
     def parts(self, program: Program, y: Array) -> tuple[Array, Array]:
-        """Adds the call that gives q and v of a state."""
+        """Adds the call that splits a state into q and v."""
         x = SX.sym("x", self.model.state.nx)
         q, v = program.call(ca.Function("parts", [x], [x[: self.model.nq], x[self.model.nq :]]), y)
         return q, v
 
 
 class _FreeField:
-    """(v, H⁻¹ (τ - C(q, v)))."""
+    """Rate (v, H⁻¹ (τ - C(q, v))) of free motion."""
 
     def __init__(self, step: RungeKuttaImpulseStep) -> None:
         self._step, self._free = step, FreeDynamics(step.model)
@@ -193,7 +194,7 @@ class _FreeField:
 
 
 class _ContactField:
-    """(v, H⁻¹ (τ - C(q, v̂))), or v̂ in place of v, with v̂ = MDP(q, v)."""
+    """Rate (v, H⁻¹ (τ - C(q, v̂))), or with v̂ instead of v, where v̂ = MDP(q, v)."""
 
     def __init__(self, step: RungeKuttaImpulseStep, node: DissipationNode) -> None:
         self._step, self._node, self._free = step, node, FreeDynamics(step.model)
@@ -221,31 +222,31 @@ class _ContactField:
 
 
 def _state(program: Program, a: Array, b: Array) -> Array:
-    """Adds the call that puts two columns below each other."""
+    """Adds the call that stacks two columns."""
     x, y = SX.sym("a", a.size), SX.sym("b", b.size)
     return program.call(ca.Function("state", [x, y], [ca.vertcat(x, y)]), a, b)[0]
 
 
 def _rows(program: Program, by: list[Array], moved: list[Array]) -> tuple[Array, Array]:
-    """Adds the call that gives the derivatives of a rate by y and by τ.
+    """Adds the call that computes the derivatives of a rate by y and by τ.
 
     Args:
-        program: Where it goes.
+        program: Program that gets the call.
         by: Derivatives of the acceleration by q, v and τ.
-        moved: Derivatives of v̂ by q and v, if that is the rate of q; none if v is.
+        moved: Derivatives of v̂ by q and v if v̂ is the rate of q; empty if v is.
     """
     n = by[0].shape[0]
     symbols = [SX.sym("by", *array.shape) for array in (*by, *moved)]
     top = ca.horzcat(*symbols[3:]) if moved else ca.horzcat(SX(n, n), SX.eye(n))
     results = [ca.vertcat(top, ca.horzcat(*symbols[:2])), ca.densify(ca.vertcat(SX(n, n), symbols[2]))]
-    found = program.call(ca.Function("rows", symbols, results), *by, *moved)
-    return found[0], found[1]
+    arrays = program.call(ca.Function("rows", symbols, results), *by, *moved)
+    return arrays[0], arrays[1]
 
 
 def _impulse_parts(
     program: Program, node: DissipationNode, question: DissipationInputs, d: Dissipated, by: DissipatedDerivatives
 ) -> list[Array]:
-    """Adds the steps that give the derivatives of impulses at (q, v) by q, v and τ, which has no effect on them."""
+    """Adds the steps that compute the derivatives of impulses at (q, v) by q, v and τ; the last is zero."""
     by_q, by_v = node.force_derivatives(program, question, d, by, ["by_q", "by_before"])
     (by_torque,) = program.call(ca.Function("no_effect", [], [SX(*by_v.shape)]))
     return [by_q, by_v, by_torque]

@@ -1,4 +1,4 @@
-"""Accelerations and torques without contacts, as steps of a program."""
+"""Accelerations and torques without contacts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from trajopt.simulator.model import SimulatorModel
 
 @dataclass(frozen=True, kw_only=True)
 class FreeDerivatives:
-    """An acceleration, or a torque, with its derivatives.
+    """Acceleration or torque with its derivatives.
 
     Attributes:
         value: v̇, or τ (nv,).
-        by_q: Its derivative by q, in the tangent space (nv, nv).
-        by_v: By v (nv, nv).
-        by_input: By what it is computed from: H⁻¹ of an acceleration, H of a torque (nv, nv).
+        by_q: Derivative by the tangent of q (nv, nv).
+        by_v: Derivative by v (nv, nv).
+        by_input: Derivative by the input: H⁻¹ for an acceleration, H for a torque (nv, nv).
     """
 
     value: Array
@@ -32,11 +32,11 @@ class FreeDerivatives:
 
 
 class FreeDynamics:
-    """v̇ = H⁻¹ (τ - C(q, v)), or τ = H v̇ + C(q, v).
+    """Free dynamics v̇ = H⁻¹ (τ - C(q, v)), or τ = H v̇ + C(q, v).
 
     Args:
         model: The simulator's model.
-        inverse: Whether torques are computed from accelerations.
+        inverse: Whether to compute torques from accelerations.
     """
 
     def __init__(self, model: SimulatorModel, *, inverse: bool = False) -> None:
@@ -45,11 +45,11 @@ class FreeDynamics:
         self._robot = model.robot(self._q, self._v)
 
     def value(self, program: Program, q: Array, v: Array, given: Array, parameters: Array) -> Array:
-        """Adds the call that gives v̇ (nv,) of τ, or τ of v̇."""
+        """Adds the call that computes v̇ (nv,) from τ, or τ from v̇."""
         return self._call(program, (q, v, given, parameters), {"value": self._value()})["value"]
 
     def derivatives(self, program: Program, q: Array, v: Array, given: Array, parameters: Array) -> FreeDerivatives:
-        """Adds the call that gives the derivatives too."""
+        """Adds the call that computes the value and its derivatives."""
         if self._inverse:
             by_q, by_v = self._robot.rnea_derivatives(self._given)
             by_input = self._robot.crba()

@@ -1,4 +1,4 @@
-"""Steps of the backward modes: roots of their residuals, by Newton's method as a program."""
+"""Steps of the backward modes: they find the roots of their residuals by Newton's method."""
 
 from __future__ import annotations
 
@@ -20,25 +20,24 @@ from trajopt.simulator.steps import (
     VelocityDerivatives,
 )
 
-_LIMIT = 100  # passes
-_SMALL = 1e-8  # step, of the largest velocity or 1, that nothing but rounding refuses
-_DECREASE = 1e-4  # of the squared residual, that a step must bring
+_LIMIT = 100  # iterations
+_SMALL = 1e-8  # step relative to the largest velocity or 1; if a smaller one fails, rounding is the reason
+_DECREASE = 1e-4  # required relative decrease of the squared residual
 
 
 class ImplicitEulerStep(SymplecticStep):
-    """The root v₊ of r(q ⊕ dt v₊, v₊, v, τ) = 0, and q₊ = q ⊕ dt v₊, with r the residual of a backward mode.
+    """Implicit step: the root v₊ of r(q ⊕ dt v₊, v₊, v, τ) = 0, with q₊ = q ⊕ dt v₊ and r of a backward mode.
 
-    Linearised at v₊, with J0 and J1 the derivatives of q ⊕ dt v₊ by q and by v₊, and M = r_v₊ + r_q₊ J1:
+    The linearisation at v₊, with J0 and J1 the derivatives of q ⊕ dt v₊ by q and by v₊, and M = r_v₊ + r_q₊ J1, is
 
         M dv₊ = -r - r_q₊ J0 dq - r_v dv - r_τ dτ.
 
-    Where the state of the next knot is given, it is linearised at its velocity, and values are those after this one
-    step of Newton's method: a knot sees the residual of (x, u, x⁺), and nothing is repeated. Where none is given, steps
-    from v, halved where they don't lower |r|, are repeated until one is below the simulator's tolerance, and that one
-    is taken too.
+    If the state of the next knot is an input, the linearisation is at its velocity, and the values are those after one
+    step of Newton's method: a knot has the residual of (x, u, x⁺), without iteration. Otherwise, Newton's method
+    starts from v. It halves steps that do not lower |r|, and stops after a step below the simulator's tolerance.
 
     Args:
-        equation: The step of a backward mode, which gives r.
+        equation: Step of a backward mode, which computes r.
     """
 
     def __init__(self, equation: StepAbstract) -> None:
@@ -65,7 +64,7 @@ class ImplicitEulerStep(SymplecticStep):
         )
 
     def _after(self, program: Program, inputs: Inputs, v: Array, d: StepDerivatives, change: Array) -> StepValues:
-        """Adds the calls that give the state after a step of Newton's method."""
+        """Adds the calls that compute the state after a step of Newton's method."""
         a, b = symbol_of(program, v), symbol_of(program, change)
         (after,) = program.call(ca.Function("after", [a, b], [a + b]), v, change)
         result = self._moved(program, inputs, self._parts(program, inputs)[0], after)
@@ -76,7 +75,7 @@ class ImplicitEulerStep(SymplecticStep):
     def _linearised(
         self, program: Program, inputs: Inputs, *, derivatives: bool
     ) -> tuple[Array, StepDerivatives, Array, Array]:
-        """Adds the steps that give v₊, the residual's derivatives, M, and -(r, r_q₊ J0, r_v, r_τ), or -r alone."""
+        """Adds the steps that compute v₊, the residual's derivatives, M, and -(r, r_q₊ J0, r_v, r_τ), or -r alone."""
         v = self._root(program, inputs) if inputs.following is None else self._given(program, inputs.following)
         d, M, rest = self._residual(program, inputs, v, derivatives=derivatives)
         return v, d, M, rest
@@ -91,40 +90,40 @@ class ImplicitEulerStep(SymplecticStep):
         m = self.model
         q, before = self._parts(program, inputs)
         (x,) = program.call(self._stacked(), self._moved(program, inputs, q, v), before)
-        given = Inputs(qdq=x, torque=inputs.torque, parameters=inputs.parameters)
-        d = self._equation.derivatives(program, given)
+        residual_inputs = Inputs(qdq=x, torque=inputs.torque, parameters=inputs.parameters)
+        d = self._equation.derivatives(program, residual_inputs)
         r, D, by_torque = (symbol_of(program, a) for a in (d.values.result, d.Dqdq, d.Dtau))
         at, velocity = SX.sym("q", m.nq), SX.sym("v", m.nv)
         J0, J1 = self.lift(at, velocity)
         by_q, by_after, by_before = ca.horzsplit(D, m.nv)
         rest = ca.horzcat(r, ca.mtimes(by_q, J0), by_before, by_torque) if derivatives else r
-        known = [(at, q), (velocity, v), (r, d.values.result), (D, d.Dqdq), (m.layout.symbols, inputs.parameters)]
-        known += [(by_torque, d.Dtau)] if derivatives else []
-        found = named_call(program, "linear", known, sparse({"M": by_after + ca.mtimes(by_q, J1), "rest": -rest}))
-        return d, found["M"], found["rest"]
+        bindings = [(at, q), (velocity, v), (r, d.values.result), (D, d.Dqdq), (m.layout.symbols, inputs.parameters)]
+        bindings += [(by_torque, d.Dtau)] if derivatives else []
+        matrices = named_call(program, "linear", bindings, sparse({"M": by_after + ca.mtimes(by_q, J1), "rest": -rest}))
+        return d, matrices["M"], matrices["rest"]
 
     def _stacked(self) -> ca.Function:
         after, before = SX.sym("after", self.model.nq + self.model.nv), SX.sym("before", self.model.nv)
         return ca.Function("stacked", [after, before], [ca.vertcat(after, before)])
 
     def _root(self, program: Program, inputs: Inputs) -> Array:
-        """Adds the iteration that finds v₊ but for the last step."""
+        """Adds the iteration that computes v₊, except for the last step."""
         v = SX.sym("v", self.model.nv)
         before = self._parts(program, inputs)[1]
         start = program.call(ca.Function("start", [v], [v, ca.densify(SX(*v.shape)), SX(1), SX(ca.inf)]), before)
         tolerance = named_call(
             program, "tolerance", [(self.model.layout.symbols, inputs.parameters)], {"t": self.model.tolerance}
         )
-        given = [inputs.qdq, inputs.torque, inputs.parameters, tolerance["t"]]
-        program.iterate(self._pass(inputs), start, given, limit=_LIMIT)
+        constants = [inputs.qdq, inputs.torque, inputs.parameters, tolerance["t"]]
+        program.iterate(self._pass(inputs), start, constants, limit=_LIMIT)
         return start[0]
 
     def _pass(self, inputs: Inputs) -> Program:
-        """One pass: (v₊, step, its length, |r|² at v₊; x, τ, parameters, tolerance) -> (those, what is left)."""
+        """One iteration: (v₊, step, its length, |r|² at v₊; x, τ, parameters, tolerance) -> (the same, error)."""
         nv = self.model.nv
         body = Program(f"{self.model.mode.name}: root")
         state = [body.input(size) for size in (nv, nv, 1, 1)]
-        given = Inputs(
+        step_inputs = Inputs(
             qdq=body.input(self.input_size),
             torque=body.input(inputs.torque.size),
             parameters=body.input(inputs.parameters.size),
@@ -132,7 +131,7 @@ class ImplicitEulerStep(SymplecticStep):
         tolerance = body.input(1)
         v, step, length = (symbol_of(body, a) for a in state[:3])
         (trial,) = body.call(ca.Function("trial", [v, step, length], [v + length * step]), *state[:3])
-        d, M, rest = self._residual(body, given, trial, derivatives=False)
+        d, M, rest = self._residual(body, step_inputs, trial, derivatives=False)
         new = _quotient(body, M, rest)
         body.output(*body.call(_judged(nv), *state, trial, new, d.values.result, tolerance))
         return body
@@ -142,7 +141,7 @@ class ImplicitEulerStep(SymplecticStep):
     def _force_parts(
         self, program: Program, inputs: Inputs, v: Array, d: StepDerivatives, parts: list[Array]
     ) -> list[Array]:
-        """Adds the call that gives the derivatives of the forces by q, v and τ."""
+        """Adds the call that computes the derivatives of the forces by q, v and τ."""
         m = self.model
         arrays = [*d.force_parts(), *parts]
         by_q, by_after, by_before, by_torque, *changes = symbols = [symbol_of(program, a) for a in arrays]
@@ -154,12 +153,12 @@ class ImplicitEulerStep(SymplecticStep):
             for name, direct, change in zip("qvt", (ca.mtimes(by_q, J0), by_before, by_torque), changes)
         }
         q, _ = self._parts(program, inputs)
-        known = [(at, q), (velocity, v), *zip(symbols, arrays), (m.layout.symbols, inputs.parameters)]
-        return list(named_call(program, "felt", known, results).values())
+        bindings = [(at, q), (velocity, v), *zip(symbols, arrays), (m.layout.symbols, inputs.parameters)]
+        return list(named_call(program, "felt", bindings, results).values())
 
 
 def _quotient(program: Program, M: Array, b: Array) -> Array:
-    """Adds the steps that give M⁻¹ b by the normal equations, whose rounding a second pass corrects."""
+    """Adds the steps that compute M⁻¹ b by the normal equations, and correct rounding by a second solve."""
     factors = program.factor(program.matmul(M, M, transpose_a=True))
     x = program.solve(factors, program.matmul(M, b, transpose_a=True))
     left = program.matmul(M, x, initial=b, subtract=True)
@@ -168,24 +167,24 @@ def _quotient(program: Program, M: Array, b: Array) -> Array:
 
 
 def _columns(program: Program, a: Array, nv: int) -> tuple[Array, ...]:
-    """Adds the call that gives the first column, and then each nv."""
+    """Adds the call that splits off the first column, and then each nv columns."""
     x = symbol_of(program, a)
     ends = [0, 1, *range(1 + nv, x.shape[1] + 1, nv)]
     return program.call(ca.Function("columns", [x], [x[:, i:j] for i, j in itertools.pairwise(ends)]), a)
 
 
 def _judged(nv: int) -> ca.Function:
-    """(v₊, step, its length, |r|²; trial, step there, r there, tolerance) -> (the next four, what is left).
+    """Function (v₊, step, its length, |r|²; trial, its step, its r, tolerance) -> (the next four, remaining error).
 
-    A step that |r| does not allow although it is as small as rounding is the last one.
+    A step that does not lower |r|, although it is as small as rounding, is the last one.
     """
     v, step, length, best = SX.sym("v", nv), SX.sym("step", nv), SX.sym("length"), SX.sym("best")
     trial, new, r, tolerance = SX.sym("trial", nv), SX.sym("new", nv), SX.sym("r", nv), SX.sym("tolerance")
     size = ca.sumsqr(r)
     better = size <= (1 - _DECREASE * length) * best
     scale = ca.fmax(1, ca.norm_inf(v))
-    found = ca.if_else(better, ca.norm_inf(new) <= tolerance * scale, ca.norm_inf(step) <= _SMALL * scale)
-    left = ca.if_else(found, 0, ca.if_else(size > 0, ca.sqrt(size), 1))
+    converged = ca.if_else(better, ca.norm_inf(new) <= tolerance * scale, ca.norm_inf(step) <= _SMALL * scale)
+    left = ca.if_else(converged, 0, ca.if_else(size > 0, ca.sqrt(size), 1))
     results = [
         ca.if_else(better, trial, v),
         ca.if_else(better, new, step),

@@ -1,4 +1,4 @@
-"""FORWARD_I, INVERSE_I, FORWARD_LF and INVERSE_LF: accelerations, or torques, at an instant."""
+"""Accelerations or torques at an instant: FORWARD_I, INVERSE_I, FORWARD_LF and INVERSE_LF."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ImpulseAccelerationStep(StepAbstract):
 
 
 class ImpulseTorqueStep(StepAbstract):
-    """INVERSE_I: τ = H v̇ + C(q, v̂), v̂ = MDP(q, v), of (q, v, v̇).
+    """INVERSE_I: τ = H v̇ + C(q, v̂), v̂ = MDP(q, v); its input is (q, v, v̇).
 
     Args:
         model: The simulator's model.
@@ -78,7 +78,7 @@ class ImpulseTorqueStep(StepAbstract):
 
 
 class LimitAccelerationStep(StepAbstract):
-    """FORWARD_LF: (v, v̇) with v̇ = H⁻¹ (τ - C(q, v) + Jᵀ f), f the limit of forces as dt -> 0.
+    """FORWARD_LF: (v, v̇) with v̇ = H⁻¹ (τ - C(q, v) + Jᵀ f), where f is the limit of forces for dt -> 0.
 
     Args:
         model: The simulator's model.
@@ -107,7 +107,7 @@ class LimitAccelerationStep(StepAbstract):
 
 
 class LimitTorqueStep(StepAbstract):
-    """INVERSE_LF: τ = H v̇ + C(q, v) - Jᵀ f, of (q, v, v̇), f the limit of forces as dt -> 0.
+    """INVERSE_LF: τ = H v̇ + C(q, v) - Jᵀ f, where f is the limit of forces for dt -> 0; its input is (q, v, v̇).
 
     Args:
         model: The simulator's model.
@@ -127,8 +127,8 @@ class LimitTorqueStep(StepAbstract):
         q, v, a = self._parts(program, inputs)
         d, values = self._values(program, q, v, a, inputs)
         by_input = self._free.derivatives(program, q, v, a, inputs.parameters).by_input
-        found = [_negative(program, D) for D in self._node.balance_derivatives(program, d, a)]
-        Dqdq = beside(program, *found, by_input)
+        balances = [_negative(program, D) for D in self._node.balance_derivatives(program, d, a)]
+        Dqdq = beside(program, *balances, by_input)
         return StepDerivatives(values=values, Dqdq=Dqdq, Dtau=nothing(program, self.model.nv))
 
     def _values(self, program: Program, q: Array, v: Array, a: Array, inputs: Inputs) -> tuple[Limited, StepValues]:
@@ -138,24 +138,24 @@ class LimitTorqueStep(StepAbstract):
 
 
 def impulse_question(q: Array, v: Array, inputs: Inputs) -> DissipationInputs:
-    """The question for v̂ = MDP(q, v)."""
+    """Arguments of v̂ = MDP(q, v)."""
     return DissipationInputs(q=q, before=v, velocity=None, torque=None, parameters=inputs.parameters)
 
 
 def beside(program: Program, *arrays: Array) -> Array:
-    """Adds the call that puts arrays side by side."""
+    """Adds the call that concatenates arrays side by side."""
     symbols = [symbol_of(program, array) for array in arrays]
     return program.call(ca.Function("beside", symbols, [ca.horzcat(*symbols)]), *arrays)[0]
 
 
 def below(program: Program, *arrays: Array) -> Array:
-    """Adds the call that puts arrays below each other."""
+    """Adds the call that stacks arrays."""
     symbols = [symbol_of(program, array) for array in arrays]
     return program.call(ca.Function("below", symbols, [ca.vertcat(*symbols)]), *arrays)[0]
 
 
 def nothing(program: Program, n: int) -> Array:
-    """Adds the call that gives zeros (n, n)."""
+    """Adds the call that produces zeros (n, n)."""
     return program.call(ca.Function("nothing", [], [SX(n, n)]))[0]
 
 
@@ -164,13 +164,13 @@ def _step_values(torque: Array, d: Dissipated) -> StepValues:
 
 
 def _with_velocity(program: Program, by_q: Array, by_v: Array, by_torque: Array) -> tuple[Array, Array]:
-    """Derivatives of (v, v̇) from those of v̇."""
+    """Derivatives of (v, v̇), from those of v̇."""
     n = by_q.shape[0]
     symbols = [symbol_of(program, array) for array in (by_q, by_v, by_torque)]
     Dqdq = ca.vertcat(ca.horzcat(SX(n, n), SX.eye(n)), ca.horzcat(*symbols[:2]))
     function = ca.Function("with_velocity", symbols, [Dqdq, ca.vertcat(SX(n, n), symbols[2])])
-    found = program.call(function, by_q, by_v, by_torque)
-    return found[0], found[1]
+    arrays = program.call(function, by_q, by_v, by_torque)
+    return arrays[0], arrays[1]
 
 
 def _sum(program: Program, a: Array, b: Array) -> Array:

@@ -1,18 +1,19 @@
-"""The iteration that finds the impulses of maximal dissipation, as a program.
+"""Interior point iteration for the impulses of maximal dissipation, as a program.
 
-With a barrier of weight 1 (all impulses and velocities divided by √μ), Λ = J H⁻¹ Jᵀ, and C w the impulses of a law:
+The barrier has weight 1, because all impulses and velocities are divided by √μ. With Λ = J H⁻¹ Jᵀ and the impulses C w
+of a law:
 
     minimise   ½ (C w)ᵀ Λ (C w) + uᵀ C w - Σ log w_i - Σ_f log s_f,   s_f = 1 - Σ w_f.
 
-A primal-dual interior point method: Newton's method on Cᵀ(u + Λ C w) - z + y 1 = 0, w z = t, s y = t, with t from a
-predictor, down to 1, which is not passed; then plain Newton steps, until the last one was so small that its square
-does not matter. Steps solve systems of 3 unknowns a contact, A = 1 + Fᵀ Λ F, see `trajopt.simulator.laws`.
+A primal-dual interior point method applies Newton's method to Cᵀ(u + Λ C w) - z + y 1 = 0, w z = t, s y = t. A
+predictor chooses t, which falls to 1 and not below. Then plain Newton steps follow, until the square of the last one
+is negligible. Each step solves a system of 3 unknowns for each contact, A = 1 + Fᵀ Λ F, see `trajopt.simulator.laws`.
 
-It starts from Λ and u alone. Passes to 1e-7, medians of 1,500 random states of a quadruped each, with dt from 1e-4 to
-1e-2 s and strengths from 1e4 to 1e8 N/m³: in the air 1, touching 4 (9 at most), 1 m deep in the ground 9 (14), sliding
-fast 7 (11).
+The iteration starts from Λ and u alone. Iterations to 1e-7, medians of 1,500 random states of a quadruped each, with
+dt from 1e-4 to 1e-2 s and strengths from 1e4 to 1e8 N/m³: in the air 1, touching 4 (at most 9), 1 m deep in the ground
+9 (14), sliding fast 7 (11).
 
-Source: Mehrotra, SIAM J. Optimization 2, 1992, for the predictor; the seed's README for the problem.
+Source: Mehrotra, SIAM J. Optimization 2, 1992, for the predictor; DiffNE's README for the problem.
 """
 
 from __future__ import annotations
@@ -31,27 +32,27 @@ from trajopt.simulator.laws import Follower, LawAbstract, Weights, reciprocal
 LIMIT = 60
 TOLERANCE = 1e-7
 
-_FULL = 0.25  # square of the relative step below which Newton's steps are taken whole
-_CENTRED = 10.0  # products above which Mehrotra's second-order term is of use: below, it made iterations go in circles
-_FRACTION = 0.99  # of the way to the boundary
+_FULL = 0.25  # square of the relative step below which Newton steps are full steps
+_CENTRED = 10.0  # products above which Mehrotra's second-order term helps; below, it made iterations cycle
+_FRACTION = 0.99  # of the distance to the boundary
 _TINY = 1e-300
-_RESIDUAL = -5  # place of r in the arrays that functions of a pass share, before totals, shares, F and L
+_RESIDUAL = -5  # position of r in the arrays that functions of an iteration share, before totals, shares, F and L
 
 
 class Barrier:
-    """The symbols of the iteration, and what follows from them, contact by contact.
+    """Symbols of the iteration and expressions of them, for each contact.
 
     Args:
-        laws: The law of each contact.
+        laws: Law of each contact.
 
     Attributes:
-        w: Part of each ray (W,) [-].
-        s: Budget left of each contact (nc,) [-].
+        w: Weight of each ray (W,) [-].
+        s: Remaining budget of each contact (nc,) [-].
         z: Multipliers of w (W,) [-].
         y: Multipliers of s (nc,) [-].
         inertia: Λ (D, D) [1/kg].
-        free: Velocity u without impulses, over √μ (D,) [1/√kg].
-        law: Values of all laws, scaled.
+        free: Velocity u without impulses, divided by √μ (D,) [1/√kg].
+        law: Scaled values of all laws.
     """
 
     def __init__(self, laws: Sequence[LawAbstract]) -> None:
@@ -69,30 +70,30 @@ class Barrier:
         return [self.w, self.s, self.z, self.y]
 
     def of_rays(self, column: SX) -> list[SX]:
-        """Parts (n_f,) of a column (W,)."""
+        """Splits a column (W,) into parts (n_f,) of the contacts."""
         return _parts(column, [law.rays for law in self.laws])
 
     def of_impulses(self, column: SX) -> list[SX]:
-        """Parts of a column (D,)."""
+        """Splits a column (D,) into parts of the contacts."""
         return _parts(column, [law.size for law in self.laws])
 
     def of_laws(self, column: SX) -> list[SX]:
-        """Values of each law."""
+        """Values of each law, from all of them."""
         return _parts(column, [law.constants for law in self.laws])
 
     @property
     def columns(self) -> list[SX]:
-        """C of each contact."""
+        """Matrix C of each contact."""
         return [law.columns(values) for law, values in zip(self.laws, self.of_laws(self.law))]
 
     @property
     def impulse(self) -> SX:
-        """C w (D,) over √μ."""
+        """C w (D,), divided by √μ."""
         return SX(ca.vertcat(SX(0, 1), *[C @ w for C, w in zip(self.columns, self.of_rays(self.w))]))
 
     @property
     def weights(self) -> list[Weights]:
-        """M⁻¹ of each contact."""
+        """M⁻¹ of each contact, as `Weights`."""
         return [Weights.of(*pair) for pair in zip(self.of_rays(self.w / self.z), ca.vertsplit(self.s / self.y))]
 
     def followers(self, weights: Sequence[Weights]) -> list[Follower]:
@@ -101,17 +102,17 @@ class Barrier:
         return [law.follow(values, weight) for law, values, weight in triples]
 
     def gradient(self, velocity: SX) -> SX:
-        """Cᵀ u and the gaps of laws (W,), of a velocity (D,)."""
+        """Cᵀ u plus the gaps of laws (W,), for a velocity (D,)."""
         gaps = [law.gap(values) for law, values in zip(self.laws, self.of_laws(self.law))]
         along = zip(self.columns, self.of_impulses(velocity), gaps)
         return SX(ca.vertcat(SX(0, 1), *[C.T @ u if gap is None else C.T @ u + gap for C, u, gap in along]))
 
     def along(self, change: SX) -> SX:
-        """Cᵀ du (W,) of a change of velocity (D,)."""
+        """Cᵀ du (W,), for a change of velocity (D,)."""
         return SX(ca.vertcat(SX(0, 1), *[C.T @ u for C, u in zip(self.columns, self.of_impulses(change))]))
 
     def spread(self, column: SX) -> SX:
-        """One value a contact (nc,) as one a ray (W,)."""
+        """Repeats one value for each contact (nc,) to one for each ray (W,)."""
         return SX(ca.vertcat(SX(0, 1), *[ca.repmat(c, law.rays, 1) for c, law in zip(ca.vertsplit(column), self.laws)]))
 
     def sums(self, column: SX) -> SX:
@@ -120,17 +121,17 @@ class Barrier:
 
 
 def coupled(inertia: SX, F: SX) -> SX:
-    """A = 1 + Fᵀ Λ F (R, R), symmetric positive definite, as its lower triangle."""
+    """Lower triangle of A = 1 + Fᵀ Λ F (R, R), which is symmetric positive definite."""
     product = ca.mtimes(F.T, ca.mtimes(inertia, F))
     return SX(ca.tril(product) + SX.eye(product.shape[0]))
 
 
 def start_function(laws: Sequence[LawAbstract]) -> ca.Function:
-    """(Λ, u, values of the laws) -> the first (w, s, z, y), see `LawAbstract.start`."""
+    """Function (Λ, u, values of the laws) -> initial (w, s, z, y); see `LawAbstract.start`."""
     b = Barrier(laws)
     inertia = [b.inertia[i, i] for i in _blocks([law.size for law in laws])]
-    given = zip(laws, b.of_laws(b.law), b.of_impulses(b.free), inertia)
-    starts = [law.start(values, u, block) for law, values, u, block in given]
+    contacts = zip(laws, b.of_laws(b.law), b.of_impulses(b.free), inertia)
+    starts = [law.start(values, u, block) for law, values, u, block in contacts]
     w, s = (ca.vertcat(SX(0, 1), *[start[i] for start in starts]) for i in (0, 1))
     impulse = ca.vertcat(SX(0, 1), *[C @ part for C, part in zip(b.columns, b.of_rays(w))])
     products = ca.fabs(b.gradient(b.free + b.inertia @ impulse) * w)
@@ -139,7 +140,7 @@ def start_function(laws: Sequence[LawAbstract]) -> ca.Function:
 
 
 def iteration(laws: Sequence[LawAbstract]) -> Program:
-    """One pass: (w, s, z, y, Λ, u, values of the laws, tolerance) -> (w, s, z, y, what is left)."""
+    """One iteration: (w, s, z, y, Λ, u, values of the laws, tolerance) -> (w, s, z, y, remaining error)."""
     program = Program("maximal dissipation")
     rays, contacts = sum(law.rays for law in laws), len(laws)
     size, constants = sum(law.size for law in laws), sum(law.constants for law in laws)
@@ -149,19 +150,19 @@ def iteration(laws: Sequence[LawAbstract]) -> Program:
     A, follow, *prepared = program.call(_prepare_function(laws), *point, inertia, free, law)
     factors = program.factor(A)
     functions = _PassFunctions(laws, [symbol_of(program, array) for array in prepared])
-    given = [*point, inertia, law, *prepared]
+    arrays = [*point, inertia, law, *prepared]
     solution = program.solve(factors, follow)
-    follow, residual, target, rest, whole, left = program.call(functions.predict, *given, solution, tolerance)
+    follow, residual, target, rest, whole, left = program.call(functions.predict, *arrays, solution, tolerance)
     solution = program.solve(factors, follow)
-    given[_RESIDUAL] = residual
-    program.output(*program.call(functions.correct, *given, solution, target, rest, whole), left)
+    arrays[_RESIDUAL] = residual
+    program.output(*program.call(functions.correct, *arrays, solution, target, rest, whole), left)
     return program
 
 
 def _prepare_function(laws: Sequence[LawAbstract]) -> ca.Function:
-    """(w, s, z, y, Λ, u, values) -> A, L r of the Newton step to t = 1, and what later functions read again.
+    """Function (w, s, z, y, Λ, u, values) -> A, L r of the Newton step to t = 1, and inputs of later functions.
 
-    That is 1/(w, s, z, y), r of that step, total and share of each contact, F and L.
+    These are 1/(w, s, z, y), r of that step, total and share of each contact, F and L.
     """
     b = Barrier(laws)
     inverses = [reciprocal(p) for p in b.point]
@@ -179,11 +180,11 @@ def _prepare_function(laws: Sequence[LawAbstract]) -> ca.Function:
 
 
 class _PassFunctions:
-    """The functions of a pass that follow the solutions of its linear systems.
+    """Functions of an iteration that use the solutions of its linear systems.
 
     Args:
         laws: The law of each contact.
-        prepared: Symbols of what `_prepare_function` hands on.
+        prepared: Symbols of the results of `_prepare_function`.
     """
 
     def __init__(self, laws: Sequence[LawAbstract], prepared: Sequence[SX]) -> None:
@@ -197,7 +198,7 @@ class _PassFunctions:
         self.predict, self.correct = self._predict(), self._correct()
 
     def _directions(self, target: SX, rest: SX) -> list[SX]:
-        """(dw, ds, dz, dy), if w z is to change by `target` (W,) and s y by `rest` (nc,)."""
+        """(dw, ds, dz, dy) if w z changes by `target` (W,) and s y by `rest` (nc,)."""
         b, (inverse_w, inverse_s, _, _) = self._b, self._inverses
         velocity = b.inertia @ (self._F @ self._solution)
         remaining = self._residual - b.along(velocity)
@@ -207,11 +208,11 @@ class _PassFunctions:
         return [dw, ds, (target - b.z * dw) * inverse_w, (rest - b.y * ds) * inverse_s]
 
     def _rates(self, directions: Sequence[SX]) -> list[SX]:
-        """Relative change of (w, s, z, y)."""
+        """Relative changes of (w, s, z, y)."""
         return [d * inverse for d, inverse in zip(directions, self._inverses)]
 
     def _predict(self) -> ca.Function:
-        """-> L r and r of the step to be taken, the targets of w z and s y, whether it is whole, and what is left."""
+        """Returns L r and r of the step, targets of w z and s y, whether it is a full step, and the error left."""
         b, tolerance = self._b, SX.sym("tolerance")
         w, s, z, y = b.point
         newton = 1 - w * z, 1 - s * y
@@ -225,7 +226,7 @@ class _PassFunctions:
         after = ca.dot(w + primal * dw, z + dual * dz) + ca.dot(s + primal * ds, y + dual * dy)
         aim = ca.fmax(1, (after / count / mean) ** 3 * mean)
         extra, second = ca.if_else(whole, 0, aim - 1), ca.if_else(whole, 0, ca.if_else(mean > _CENTRED, 1, 0))
-        # within ± mean: larger terms drive w and z of a pair to zero together, from where no step leads back
+        # within ± mean: larger terms drive w and z of a pair to zero together, and no step recovers from that
         terms = [ca.fmax(-mean, ca.fmin(term, mean)) for term in (dw * dz, ds * dy)]
         more = [extra - second * term for term in terms]
         target, rest = (first + change for first, change in zip(newton, more))
@@ -236,7 +237,7 @@ class _PassFunctions:
         return ca.Function("predict", [*self._inputs, tolerance], results)
 
     def _correct(self) -> ca.Function:
-        """-> the new iterate."""
+        """Returns the new iterate."""
         b = self._b
         target, rest, whole = SX.sym("target", b.w.numel()), SX.sym("rest", b.s.numel()), SX.sym("whole")
         directions = self._directions(target, rest)
@@ -262,7 +263,7 @@ def _blocks(sizes: Sequence[int]) -> list[slice]:
 def solve_steps(
     program: Program, laws: Sequence[LawAbstract], inertia: Array, free: Array, law: Array, tolerance: Array
 ) -> tuple[Array, ...]:
-    """Adds the steps that find (w, s, z, y)."""
+    """Adds the steps that compute (w, s, z, y)."""
     point = program.call(start_function(laws), inertia, free, law)
     if laws:
         program.iterate(iteration(laws), point, [inertia, free, law, tolerance], limit=LIMIT)

@@ -1,11 +1,11 @@
-"""Stops of joints in the simulator: an impulse that keeps a coordinate within its limits at the end of a step.
+"""Joint stops in the simulator: an impulse keeps a coordinate within its limits at the end of a step.
 
-A stop at the distance φ pushes with p >= 0 so that φ + dt φ̇ >= 0 after the step: the joint comes to its limit and no
-farther, and rests there; p φ̇ is never positive. As impulses of contacts do, p minimises the kinetic energy with a
-barrier of weight μ, p (φ/dt + φ̇) = μ, so that steps are smooth and no limit is ever passed. Beyond a limit, where
-only a start can be, φ counts as 0: the joint may come back, and is not thrown.
+A stop at distance φ has an impulse p >= 0 such that φ + dt φ̇ >= 0 after the step. The joint reaches its limit, does
+not pass it, and rests there; p φ̇ is never positive. Like the impulses of contacts, p minimises the kinetic energy
+with a barrier of weight μ, p (φ/dt + φ̇) = μ. Steps are therefore smooth, and no limit is ever passed. If the initial
+state is beyond a limit, φ counts as 0: the joint may return, but is not thrown back.
 
-Far from its limits, where no speed up to `REACH` leads to it within a step, a stop is off and costs nothing.
+A stop is off and takes no time if no speed up to `REACH` reaches the limit within a step.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from trajopt.states.spaces import VectorSpace
 from trajopt.states.state_multibody import StateMultibody
 
 REACH = 200.0
-"""Speed of a joint whose way in one step is the distance at which its stops are off; within half of it they are fully
-on [rad/s, m/s]."""
+"""A stop is off if a joint at this speed does not reach it within a step, and fully on within half of that distance
+[rad/s, m/s]."""
 STRENGTH = 1e6
-"""Most that a stop gives, over the robot's weight [m]; it is never needed."""
+"""Largest impulse of a stop divided by the robot's weight [m]; in practice it is never reached."""
 
 _TINY = 1e-300
 Bounds = tuple[tuple[str, float, float], ...]
 
 
 class StopLaw(LawAbstract):
-    """C = k (± σ), a ray for each limit of a coordinate, with k φ/dt added to Cᵀ u: w > 0 keeps σ φ̇ + φ/dt > 0.
+    """Law of joint stops, C = k (± σ): one ray for each limit, and k φ/dt added to Cᵀ u; w > 0 keeps σ φ̇ + φ/dt > 0.
 
-    Its values are k σ of each limit, then k φ/dt. σ goes from 1 to 0 where the stop is switched off.
+    Its values are k σ of each limit, then k φ/dt. σ falls from 1 to 0 where the stop is switched off.
 
     Args:
-        signs: Direction in which each limit pushes, 1 for a lower and -1 for an upper one.
+        signs: Direction of each limit's impulse, 1 for a lower and -1 for an upper limit.
     """
 
     size = rank = 1
@@ -61,7 +61,7 @@ class StopLaw(LawAbstract):
         return SX(ca.vertcat(law[: self.rays] * scale, law[self.rays :] * (scale / unit)))
 
     def follow(self, law: SX, weights: Weights) -> Follower:
-        """By the variance of the rays about their mean, and its share."""
+        """F, from the variance of the rays about their mean, and L."""
         C = self.columns(law).T
         mean = weights.mean(C)
         away, common = C - mean, weights.share * mean
@@ -70,7 +70,7 @@ class StopLaw(LawAbstract):
         return Follower(SX(F), SX(left.T))
 
     def start(self, law: SX, velocity: SX, inertia: SX) -> tuple[SX, SX]:
-        """The solution of each limit alone, 1 / w = a + R w: where a stop is far, that is the end already."""
+        """Solves each limit alone, 1 / w = a + R w; for a distant stop this is already the solution."""
         C = self.columns(law)
         a = C.T @ velocity + self.gap(law) + 1
         R = C.T**2 * inertia
@@ -82,15 +82,15 @@ class StopLaw(LawAbstract):
 
 @dataclass(frozen=True)
 class JointStop:
-    """The limits of one coordinate.
+    """Limits of one coordinate.
 
     Attributes:
         name: Name of the joint.
-        place: Index of its coordinate in q [-].
-        row: Index of its velocity in v [-].
-        lower: Least value; -inf for none [rad, m].
+        place: Index of the coordinate in q [-].
+        row: Index of the velocity in v [-].
+        lower: Smallest value; -inf for none [rad, m].
         upper: Largest value; inf for none [rad, m].
-        law: What its impulse follows.
+        law: Law of the stop's impulse.
     """
 
     name: str
@@ -108,34 +108,34 @@ class JointStop:
         return SX(ca.vertcat(*on, *[strength * ca.fmax(d, 0) / dt for d in distances]))
 
     def nearness(self, q: SX, dt: SX) -> SX:
-        """0 where the stop is off at both ends."""
+        """Activity of the stop: 0 if it is off at both limits."""
         return SX(ca.sum1(self.values(q, dt, 1.0)[: self.law.rays]))
 
     def _switch(self, distance: SX, dt: SX) -> SX:
-        """1 up to half of the reach of a step, 0 from there on, C² in between."""
+        """Switch function: 1 up to half of the reach of a step, 0 beyond the reach, C² in between."""
         t = ca.fmax(0, ca.fmin(1, 2 - 2 * distance / (REACH * dt)))
         return SX(t**3 * (10 - 15 * t + 6 * t**2))
 
 
 def stops_of(state: StateMultibody, bounds: Bounds) -> tuple[JointStop, ...]:
-    """Stops of coordinates with these bounds."""
-    coordinates, found = _coordinates(state), []
+    """Joint stops of coordinates with these bounds."""
+    coordinates, stops = _coordinates(state), []
     for name, lower, upper in bounds:
         signs = tuple(sign for sign, bound in ((1.0, lower), (-1.0, upper)) if np.isfinite(bound))
-        found.append(JointStop(name, *coordinates[name], lower, upper, StopLaw(signs)))
-    return tuple(found)
+        stops.append(JointStop(name, *coordinates[name], lower, upper, StopLaw(signs)))
+    return tuple(stops)
 
 
 def check_joint_stops(given: Any, state: StateMultibody) -> Bounds:
-    """Names and bounds of the coordinates that have stops.
+    """Names and bounds of the coordinates with stops.
 
     Args:
         given: True for all joints with limits, False or None for none, names of joints, or (lower, upper) by name.
-        state: The state of the robot, which has its limits.
+        state: State of the robot, with its limits.
 
     Raises:
-        InvalidArgumentError: It is none of these, a joint has no limits, or there is no room between them.
-        UnknownNameError: There is no such joint.
+        InvalidArgumentError: `given` has another type, a joint has no limits, or its limits are equal or crossed.
+        UnknownNameError: The robot has no joint of this name.
     """
     limits = {
         name: (float(state.lower[row]), float(state.upper[row])) for name, (_, row) in _coordinates(state).items()
@@ -152,22 +152,24 @@ def check_joint_stops(given: Any, state: StateMultibody) -> Bounds:
         )
     names = check_texts("joint_stops", list(given))
     if len(set(names)) < len(names):
-        raise InvalidArgumentError(f"joint_stops: expected each joint once, got {list(names)}")
+        raise InvalidArgumentError(
+            f"joint_stops: expected each joint once, got {list(names)}; remove the repeated names"
+        )
     return tuple(_own(name, limits) for name in names)
 
 
 def _coordinates(state: StateMultibody) -> dict[str, tuple[int, int]]:
-    """Places in q and in v of the coordinates that are numbers with a rate, by the names of their joints."""
-    found = {}
+    """Indices in q and in v of the coordinates that are numbers with a rate, by the names of their joints."""
+    places = {}
     for joint in joint_spaces(state.model):
         if isinstance(joint.space, VectorSpace):
             for i, part in enumerate(joint.space.coordinates):
-                found[f"{joint.label}.{part}" if part else joint.label] = (joint.q.start + i, joint.v.start + i)
-    return found
+                places[f"{joint.label}.{part}" if part else joint.label] = (joint.q.start + i, joint.v.start + i)
+    return places
 
 
 def _has_room(lower: float, upper: float) -> bool:
-    """Whether there is a limit, and room between both: a file's zeros are none."""
+    """Whether there is a limit and lower < upper; two zeros in a robot's file mean no limits."""
     return lower < upper and bool(np.isfinite(lower) or np.isfinite(upper))
 
 
@@ -176,7 +178,7 @@ def _own(name: str, limits: Mapping[str, tuple[float, float]]) -> tuple[str, flo
     lower, upper = limits[name]
     if not _has_room(lower, upper):
         raise InvalidArgumentError(
-            f"joint_stops: expected joints with limits, got {name!r} with ({lower:g}, {upper:g}); give it some: "
+            f"joint_stops: expected joints with limits, got {name!r} with ({lower:g}, {upper:g}); pass limits: "
             f"joint_stops={{{name!r}: (lower, upper)}}"
         )
     return (name, lower, upper)
@@ -187,6 +189,6 @@ def _given(name: Any, pair: Any, limits: Mapping[str, tuple[float, float]]) -> t
     lower, upper = (float(bound) for bound in check_bounds(f"joint_stops[{name!r}]", pair, 2))
     if not _has_room(lower, upper):
         raise InvalidArgumentError(
-            f"joint_stops[{name!r}]: expected lower < upper, one of them finite, got {lower:g} and {upper:g}"
+            f"joint_stops[{name!r}]: expected lower < upper, at least one finite, got {lower:g} and {upper:g}"
         )
     return (name, lower, upper)

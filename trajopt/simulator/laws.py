@@ -1,12 +1,12 @@
-"""Laws of contact: the impulse that dissipates most, as a function of the contact's velocity.
+"""Contact laws: the impulse of maximal dissipation as a function of the contact's velocity.
 
-A contact pushes with C w: the columns of C are its rays, w >= 0 and s = 1 - Σ w >= 0 is the part of the budget that is
-left. With a barrier of weight 1 (velocities and impulses are divided by √μ), w solves
+The impulse of a contact is C w. The columns of C are its rays, w >= 0, and s = 1 - Σ w >= 0 is the remaining fraction
+of the budget. With a barrier of weight 1 (velocities and impulses are divided by √μ), w solves
 
     Cᵀ u - 1/w + 1/s 1 = 0      for the velocity u.
 
-Its linearisation has the matrix M = diag(z/w) + (y/s) 1 1ᵀ, with z = 1/w and y = 1/s at the solution, and the impulse
-follows the velocity with -C M⁻¹ Cᵀ = -F Fᵀ. F is all that the coupling of contacts needs.
+Its linearisation has the matrix M = diag(z/w) + (y/s) 1 1ᵀ, with z = 1/w and y = 1/s at the solution. The impulse
+changes with the velocity by -C M⁻¹ Cᵀ = -F Fᵀ. The coupling of contacts needs only F.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ import numpy as np
 from casadi import SX
 
 _TINY = 1e-300
-_ROUNDING = 1e-16  # smallest pivot of a direction in which no ray is left to give way
+_ROUNDING = 1e-16  # smallest pivot of a direction in which all rays are at their limits
 
 
 class Weights:
-    """M⁻¹ of one contact, without differences of almost equal numbers.
+    """M⁻¹ of one contact, computed without differences of almost equal numbers.
 
     Args:
         inverse: w/z of each ray (n,) [-].
-        total: Their sum (1,) [-].
-        share: s/y over s/y + total (1,) [-].
+        total: Sum of `inverse` (1,) [-].
+        share: s/y divided by s/y + total (1,) [-].
     """
 
     def __init__(self, inverse: SX, total: SX, share: SX) -> None:
@@ -37,7 +37,7 @@ class Weights:
 
     @classmethod
     def of(cls, inverse: SX, slack: SX) -> Weights:
-        """Those of w/z (n,) and s/y (1,)."""
+        """Weights from w/z (n,) and s/y (1,)."""
         total = ca.sum1(inverse)
         return cls(inverse, total, slack / (slack + total))
 
@@ -48,7 +48,7 @@ class Weights:
     def parts(self, r: SX) -> tuple[SX, SX]:
         """M⁻¹ r and its sum, for r (n,).
 
-        r may be 1e8 in all rays, where the sum is 1e-8: the mean is taken away first, and what it leaves once more.
+        r may be 1e8 in all rays while the sum is 1e-8, so the mean is subtracted first, and again from the result.
         """
         mean = self.mean(r)
         rest = r - mean
@@ -59,30 +59,30 @@ class Weights:
 
 @dataclass(frozen=True)
 class Follower:
-    """F of one contact at its solution.
+    """Derivative factor F of one contact at its solution.
 
     Attributes:
-        F: How the impulse follows the velocity: C M⁻¹ Cᵀ = F Fᵀ, (size, rank).
-        left: L with F L r = C M⁻¹ r, (rank, n).
+        F: Factor of the derivative of the impulse by the velocity, C M⁻¹ Cᵀ = F Fᵀ (size, rank).
+        left: Matrix L (rank, n) with F L r = C M⁻¹ r.
     """
 
     F: SX
     left: SX
 
     def pull(self, r: SX) -> SX:
-        """L r, (rank, m), for r (n, m): F times it is the impulse that follows r."""
+        """L r (rank, m), for r (n, m); F L r is the impulse that r causes."""
         return ca.mtimes(self.left, r)
 
 
 class LawAbstract(ABC):
-    """The rays and the budget of a contact.
+    """Rays and budget of a contact.
 
     Attributes:
-        size: Size of its velocity and of its impulse [-].
+        size: Size of the contact's velocity and impulse [-].
         rays: Number n of columns of C [-].
         rank: Number of columns of F [-].
-        constants: Number of values that C depends on [-].
-        one_sided: Whether no rays cancel each other: then w is as small as impulses are.
+        constants: Number of values on which C depends [-].
+        one_sided: Whether rays cannot cancel each other; w is then as small as the impulses.
     """
 
     size: int
@@ -93,25 +93,25 @@ class LawAbstract(ABC):
 
     @abstractmethod
     def columns(self, law: SX) -> SX:
-        """C (size, n) of the law's values (constants,)."""
+        """Matrix C (size, n) from the law's values (constants,)."""
 
     @abstractmethod
     def scaled(self, law: SX, scale: SX) -> SX:
-        """The values of C times a scale."""
+        """The law's values for C multiplied by a scale."""
 
     def gap(self, law: SX) -> SX | None:
-        """Addition to Cᵀ u (n,), which depends on no velocity; nothing by default."""
+        """Term added to Cᵀ u (n,) that does not depend on the velocity; None by default."""
         return None
 
     def start(self, law: SX, velocity: SX, inertia: SX) -> tuple[SX, SX]:
-        """The first (w, s): impulses of the size that would stop the contact alone.
+        """Initial (w, s): impulses that would stop the contact alone.
 
-        Where rays can cancel each other w may be large with small impulses: there it starts at the centre.
+        If rays can cancel each other, w may be large although impulses are small; w then starts at the centre.
 
         Args:
-            law: Its values.
+            law: Values of the law.
             velocity: u without impulses (size,).
-            inertia: Its block of Λ (size, size).
+            inertia: Block of Λ for this contact (size, size).
         """
         C = self.columns(law)
         resistance = ca.trace(C.T @ inertia @ C) / self.rays + _TINY
@@ -122,11 +122,11 @@ class LawAbstract(ABC):
 
     @abstractmethod
     def follow(self, law: SX, weights: Weights) -> Follower:
-        """F of the law's values, at a solution."""
+        """F and L from the law's values, at a solution."""
 
 
 class PyramidLaw(LawAbstract):
-    """C = k (friction cos θ_j; friction sin θ_j; 1), θ_j = 2πj/n: a friction pyramid with a budget k of normal impulse.
+    """Friction pyramid C = k (friction cos θ_j; friction sin θ_j; 1), θ_j = 2πj/n, with a budget k of normal impulse.
 
     Its values are (k, friction).
 
@@ -150,7 +150,7 @@ class PyramidLaw(LawAbstract):
         return ca.vertcat(law[0] * scale, law[1])
 
     def follow(self, law: SX, weights: Weights) -> Follower:
-        """By a Cholesky factorisation of the rays about their mean: normal first, then both tangents."""
+        """F from a Cholesky factorisation of the rays about their mean: normal first, then both tangents."""
         inverse = weights.inverse
         centre = weights.mean(SX(self._around.T)).T
         away = SX(self._around) - ca.repmat(centre, 1, self.rays)
@@ -175,7 +175,7 @@ class PyramidLaw(LawAbstract):
 
 
 class ColumnsLaw(LawAbstract):
-    """C as it is given; its values are the columns, one after the other.
+    """Law with explicit columns C; its values are the columns, stacked.
 
     Args:
         size: Number of rows [-].
@@ -192,7 +192,7 @@ class ColumnsLaw(LawAbstract):
         return law * scale
 
     def follow(self, law: SX, weights: Weights) -> Follower:
-        """By the symmetric root of M⁻¹, diag(a) (1 - β a aᵀ) with a² = w/z."""
+        """F from the symmetric root of M⁻¹, diag(a) (1 - β a aᵀ) with a² = w/z."""
         root = ca.sqrt(weights.inverse)
         beta = (1 - ca.sqrt(weights.share)) / weights.total
         half = ca.mtimes(SX.eye(self.rays) - beta * ca.mtimes(root, root.T), ca.diag(root))
@@ -200,11 +200,11 @@ class ColumnsLaw(LawAbstract):
 
 
 def _round(values: np.ndarray) -> np.ndarray:
-    """Zeros, halves and ones of sines as exact numbers."""
+    """Rounds zeros, halves and ones of sines to exact numbers."""
     nearest = np.round(2 * values) / 2
     return np.where(np.abs(values - nearest) < 1e-15, nearest, values)
 
 
 def reciprocal(x: SX) -> SX:
-    """1/x, as a number that products use again: of y (1/x) CasADi would make a division each time."""
+    """1/x as a reusable product factor; CasADi would otherwise divide in each product."""
     return 0.5 * (2 / x)

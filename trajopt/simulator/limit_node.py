@@ -1,6 +1,6 @@
-"""Limiting forces of maximal dissipation, as steps of a program: what contacts do at once against a velocity.
+"""Limiting forces of maximal dissipation for dt -> 0, as steps of a program.
 
-    p = √β C w with Cᵀ J v - β/w + β/s = 0:   the linear program of the impulses as dt -> 0, contact by contact.
+    p = √β C w with Cᵀ J v - β/w + β/s = 0:   the linear program of the impulses for dt -> 0, for each contact.
 
 With N = Fᵀ ∂(J v) + L ∂(Cᵀ u), dp = √β ∂C w - F N. The iteration is that of impulses, with Λ = 0.
 
@@ -33,12 +33,12 @@ class Limited:
         v: Velocity (nv,).
         parameters: Run-time parameters.
         impulse: p (D,) [N].
-        force: Force that users see of each contact, one below the other [N].
+        force: Reported force of each contact, stacked [N].
         push: Jᵀ p (nv,).
         velocity: J v (D,).
         jacobian: J (D, nv).
         inertia: Zero (D, D).
-        law: Values of the laws, scaled.
+        law: Scaled values of the laws.
         point: (w, s, z, y).
     """
 
@@ -56,7 +56,7 @@ class Limited:
 
 
 class LimitNode:
-    """The steps that give limiting forces, and the derivatives of H a + C(q, v) - Jᵀ p.
+    """Computes limiting forces, and the derivatives of H a + C(q, v) - Jᵀ p.
 
     Args:
         model: The simulator's model.
@@ -69,9 +69,9 @@ class LimitNode:
         self._contacts = ContactEquations(model, robot, self._q, SX(1), model.barrier_weight)
 
     def solve(self, program: Program, q: Array, v: Array, parameters: Array) -> Limited:
-        """Adds the steps that give the forces."""
+        """Adds the steps that compute the forces."""
         contacts = self._contacts
-        known = [(self._q, q), (self._v, v), (self._model.layout.symbols, parameters)]
+        bindings = [(self._q, q), (self._v, v), (self._model.layout.symbols, parameters)]
         velocity = contacts.jacobian @ self._v
         results = {
             "jacobian": contacts.jacobian,
@@ -81,9 +81,9 @@ class LimitNode:
             "inertia": SX(velocity.numel(), velocity.numel()),
             "tolerance": self._model.tolerance,
         }
-        r = named_call(program, "limit", known, results)
+        r = named_call(program, "limit", bindings, results)
         point = solve_steps(program, contacts.laws, r["inertia"], r["scaled"], r["law"], r["tolerance"])
-        impulse, force = impulse_steps(program, contacts, known, point[0], r["law"])
+        impulse, force = impulse_steps(program, contacts, bindings, point[0], r["law"])
         return Limited(
             q=q,
             v=v,
@@ -99,14 +99,14 @@ class LimitNode:
         )
 
     def balance_derivatives(self, program: Program, d: Limited, a: Array) -> Sequence[Array]:
-        """Adds the steps that give -∂/∂q and -∂/∂v of H a + C(q, v) - Jᵀ p at fixed a, (nv, nv) each."""
+        """Adds the steps that compute -∂/∂q and -∂/∂v of H a + C(q, v) - Jᵀ p at fixed a, (nv, nv) each."""
         contacts = self._contacts
         dq, dv = contacts.balance_derivatives(self._a)
         laws = contacts.law_results(self._v)
         results = {"by_q": -dq + ca.mtimes(contacts.jacobian.T, laws["push_by_q"]), "by_v": -dv, **laws}
-        known = [(self._q, d.q), (self._v, d.v), (self._a, a), (self._model.layout.symbols, d.parameters)]
+        bindings = [(self._q, d.q), (self._v, d.v), (self._a, a), (self._model.layout.symbols, d.parameters)]
         inputs = [(contacts.impulse, d.impulse), *zip(contacts.weights, (d.point[0], d.law))]
-        r = named_call(program, "balance", [*known, *inputs], sparse(results))
+        r = named_call(program, "balance", [*bindings, *inputs], sparse(results))
         _, F, N = follow_steps(program, contacts.laws, d.point, d.inertia, d.law, d.velocity, r)
         follow = program.matmul(d.jacobian, F, transpose_a=True)
         program.accumulate(r["by_q"], follow, N, subtract=True)

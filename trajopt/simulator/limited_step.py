@@ -1,4 +1,4 @@
-"""Steps whose motors give no more than they can: what is beyond a limit has no derivative."""
+"""Steps with torque limits; a torque beyond its limit has no derivative."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from trajopt.simulator.steps import Inputs, StepAbstract, StepDerivatives, StepV
 
 
 class LimitedStep(StepAbstract):
-    """A step of the torques that motors give, those asked for within ± the model's limits.
+    """Step that clips the requested torques to ± the model's limits.
 
     Args:
-        step: The step of a model with limits of torques.
+        step: Step of a model with torque limits.
     """
 
     def __init__(self, step: StepAbstract) -> None:
@@ -31,28 +31,28 @@ class LimitedStep(StepAbstract):
 
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
         d = self._step.derivatives(program, self._limited(program, inputs))
-        given = limited_matrix(program, self.model, inputs.torque, inputs.parameters, SX.eye(self.model.nv))
-        return StepDerivatives(values=d.values, Dqdq=d.Dqdq, Dtau=program.matmul(d.Dtau, given))
+        matrix = limited_matrix(program, self.model, inputs.torque, inputs.parameters, SX.eye(self.model.nv))
+        return StepDerivatives(values=d.values, Dqdq=d.Dqdq, Dtau=program.matmul(d.Dtau, matrix))
 
     def _limited(self, program: Program, inputs: Inputs) -> Inputs:
         return replace(inputs, torque=limited_torque(program, self.model, inputs.torque, inputs.parameters))
 
 
 def limited_torque(program: Program, model: SimulatorModel, torque: Array, parameters: Array) -> Array:
-    """Adds the call that clips torques (nv,) to the model's limits; the same array without limits."""
+    """Adds the call that clips torques (nv,) to the model's limits; without limits it returns the same array."""
     if model.torque_limits is None:
         return torque
     tau, limit = symbol_of(program, torque), model.torque_limits
-    known = [(tau, torque), (model.layout.symbols, parameters)]
-    return named_call(program, "limited", known, {"torque": ca.fmax(-limit, ca.fmin(limit, tau))})["torque"]
+    bindings = [(tau, torque), (model.layout.symbols, parameters)]
+    return named_call(program, "limited", bindings, {"torque": ca.fmax(-limit, ca.fmin(limit, tau))})["torque"]
 
 
 def limited_matrix(program: Program, model: SimulatorModel, torque: Array, parameters: Array, B: SX) -> Array:
-    """Adds the call that gives B (nv, n) with zeros in the rows of torques, as they were asked for, beyond a limit."""
+    """Adds the call that computes B (nv, n) with zeros in the rows of torques that are beyond a limit."""
     matrix = SX(ca.sparsify(B))
     if model.torque_limits is not None:
         tau = symbol_of(program, torque)
         matrix = ca.diag(ca.if_else(ca.fabs(tau) <= model.torque_limits, 1, 0)) @ matrix
-        known = [(tau, torque), (model.layout.symbols, parameters)]
-        return named_call(program, "given", known, {"B": SX(matrix)})["B"]
+        bindings = [(tau, torque), (model.layout.symbols, parameters)]
+        return named_call(program, "given", bindings, {"B": SX(matrix)})["B"]
     return program.call(ca.Function("B", [], [matrix]))[0]

@@ -1,4 +1,4 @@
-"""Parts of a simulator that are fixed: a robot, its contacts, a mode, and the run-time parameters of all of them."""
+"""Fixed parts of a simulator: robot, contacts and mode, with the run-time parameters of all of them."""
 
 from __future__ import annotations
 
@@ -38,39 +38,39 @@ from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
 
 _LOG = logging.getLogger(__name__)
-_LONG = 1.0  # time step that is hardly meant [s]
-_STAGES = ("FORWARD_RK2I", "FORWARD_RK4I")  # modes with poses that are not those of their input
-_GIVING = ("INVERSE_I", "INVERSE_LF")  # modes that give torques
-_STOPPING = ("FORWARD_RK1F", "BACKWARD_RK1F", "INVERSE_BACKWARD_RK1F")  # modes that know joint stops
-REFERENCE_TIME = 1e-3  # time that the barrier weight of impulses refers to [s]
+_LONG = 1.0  # a longer time step is probably a mistake in the unit [s]
+_STAGES = ("FORWARD_RK2I", "FORWARD_RK4I")  # modes with poses other than those of their input
+_GIVING = ("INVERSE_I", "INVERSE_LF")  # modes that compute torques
+_STOPPING = ("FORWARD_RK1F", "BACKWARD_RK1F", "INVERSE_BACKWARD_RK1F")  # modes with joint stops
+REFERENCE_TIME = 1e-3  # time to which the barrier weight of impulses refers [s]
 
 
 class SimulatorModel(Model):
-    """A robot with contacts and a mode, and values of them may change at run time.
+    """Robot with contacts and a mode, and the values of them that can change at run time.
 
-    Parameters are `dt`, `barrier_weight`, those of each contact, such as `contacts.LF_FOOT.friction`, and masses that
-    are asked for, such as `bodies.base_link.mass`.
+    Run-time parameters are `dt`, `barrier_weight`, those of each contact, such as `contacts.LF_FOOT.friction`, and
+    requested masses, such as `bodies.base_link.mass`.
 
     Args:
         robot: The robot.
-        contacts: Its contacts.
-        mode: The equation of a step.
+        contacts: Contacts of the robot.
+        mode: Equation of a step.
         variant: Variant of the modes RK1I to RK4I.
-        barrier_weight: β > 0 [W]: the barrier of a step of force level has the weight μ = β dt, of impulse level
-            β · 1 ms, and β itself where the limiting force is sought. By default m g v_tol.
-        v_tol: Speed at which a resting contact may creep, > 0 [m/s]; of the default β only.
-        joint_friction: "smooth" for the damping and dry friction of the robot's file, or a SmoothFriction; None for
-            none.
-        masses: Names of frames whose rigid bodies have a mass that may change; their inertia is proportional to it.
+        barrier_weight: β > 0 [W]. The weight μ of the barrier is β dt in force modes, β · 1 ms in impulse modes, and β
+            for limiting forces. The default is m g v_tol.
+        v_tol: Speed at which a resting contact may creep, > 0 [m/s]; it only sets the default β.
+        joint_friction: "smooth" for the damping and dry friction in the robot's file, a SmoothFriction, or None for no
+            friction.
+        masses: Names of frames whose rigid bodies have a variable mass; their inertia is proportional to it.
         joint_stops: Joints with stops, see `check_joint_stops`.
         torque_limits: Largest torques, see `check_torque_limits`.
         dt: Time step [s].
 
     Attributes:
-        state: The state (q, v).
+        state: State (q, v).
         names: Names of the contacts.
-        stops: Joints with stops.
-        torque_limits: Symbol of the largest torques (nv,) [N m, N]; None without.
+        stops: Joint stops.
+        torque_limits: Symbol of the largest torques (nv,) [N m, N]; None without limits.
     """
 
     def __init__(
@@ -94,26 +94,28 @@ class SimulatorModel(Model):
         self.names = tuple(contact.name for contact in self.contacts)
         for name in self.names:
             if self.names.count(name) > 1:
-                raise DuplicateNameError(f"contacts: two are called {name!r}; give each a name=... of its own")
+                raise DuplicateNameError(f"contacts: two contacts have the name {name!r}; pass name=... to one of them")
         for contact in self.contacts:
             contact.check(robot)
         self.mode, self.variant = mode, variant
         if self.black_boxes and mode.name in _STAGES and variant is not Variant.PROJECTED:
             raise InvalidArgumentError(
-                f"{self.black_boxes[0].name}: expected columns as a formula, got a black box: {mode.name} of the "
-                f"variant {variant.name.lower()!r} asks for it within a step; use variant='projected'"
+                f"{self.black_boxes[0].name}: expected columns as a formula, got a black box, which {mode.name} with "
+                f"variant {variant.name.lower()!r} cannot evaluate within a step; use variant='projected'"
             )
         self.stops = stops_of(self.state, check_joint_stops(joint_stops, self.state))
         if self.stops and mode.name not in _STOPPING:
             raise InvalidArgumentError(
-                f"joint_stops: expected none, got those of {self.stops[0].name!r}: {mode.name} has contacts without "
-                f"the time of a step; use one of {', '.join(_STOPPING)}"
+                f"joint_stops: expected None for {mode.name}, got stops for {self.stops[0].name!r}; stops need one of "
+                f"the modes {', '.join(_STOPPING)}"
             )
         limits, nv = check_torque_limits(torque_limits, self.state), self.nv
         self.torque_limits: SX | None = None
         if limits is not None:
             if mode.name in _GIVING:
-                raise InvalidArgumentError(f"torque_limits: expected None, got limits; {mode.name} gives torques")
+                raise InvalidArgumentError(
+                    f"torque_limits: expected None for {mode.name}, got limits; it computes torques"
+                )
             convert = functools.partial(check_positive_bounds, size=nv)
             self.torque_limits = self.parameter("torque_limits", limits, unit="N m, N", convert=convert)
         self.joint_friction = SmoothFriction.of(joint_friction)
@@ -125,28 +127,28 @@ class SimulatorModel(Model):
         self.tolerance = self.parameter("tolerance", TOLERANCE, convert=positive)
 
     def parameters(self) -> dict[str, Parameter]:
-        found = super().parameters()
+        parameters = super().parameters()
         for contact in self.contacts:
             own = contact.parameters()
             if isinstance(contact, MDPContact) and contact.rests:
                 own["strength"] = replace(own["strength"], default=np.array(self._resting_strength(contact)))
-            found |= {f"contacts.{contact.name}.{name}": p for name, p in own.items()}
-        return found | {f"bodies.{body.frame}.mass": body.mass for body in self._masses}
+            parameters |= {f"contacts.{contact.name}.{name}": p for name, p in own.items()}
+        return parameters | {f"bodies.{body.frame}.mass": body.mass for body in self._masses}
 
     @property
     def black_boxes(self) -> list[ExternalWrench]:
-        """Contacts that are functions of numbers."""
+        """Contacts that are numerical functions."""
         return [c for c in self.contacts if isinstance(c, ExternalWrench) and c.black_box is not None]
 
     @functools.cached_property
     def layout(self) -> ParameterLayout:
-        """Layout of the run-time parameters, and of what black boxes tell of the pose of a state."""
-        told = {}
+        """Layout of the run-time parameters, and of the black boxes' values at the pose of a state."""
+        values = {}
         for contact in self.black_boxes:
             symbol, size = contact.told, BlackBoxColumns.size_of(contact.law.rays)
             assert symbol is not None
-            told[told_name(contact.name)] = Parameter("told", symbol, np.zeros(size))
-        return ParameterLayout(self.parameters() | told)
+            values[told_name(contact.name)] = Parameter("told", symbol, np.zeros(size))
+        return ParameterLayout(self.parameters() | values)
 
     def _resting_strength(self, contact: MDPContact) -> float:
         time = REFERENCE_TIME if self.mode.name.endswith("I") else 1.0
@@ -164,18 +166,18 @@ class SimulatorModel(Model):
 
     @functools.cached_property
     def force_sizes(self) -> dict[str, int]:
-        """Size of the force of each contact that users see [-]."""
+        """Size of the reported force of each contact, by name [-]."""
         return {contact.name: contact.force_size for contact in self.contacts}
 
     @functools.cached_property
     def up(self) -> Reals:
-        """Unit vector against gravity (3,) [-]; the z axis without gravity."""
+        """Unit vector against gravity (3,) [-]; the z axis if there is no gravity."""
         gravity = np.array(self.state.model.gravity.linear)
         norm = float(np.linalg.norm(gravity))
         return -gravity / norm + 0.0 if norm else np.array([0.0, 0.0, 1.0])
 
     def robot(self, q: SX, v: SX | None, *, weightless: bool = False) -> RobotExpressions:
-        """The robot's expressions with derivatives, without gravity and friction if it is weightless."""
+        """Expressions of the robot with derivatives; without gravity and friction if `weightless`."""
         factors = {body.joint: body.factor for body in self._masses}
         if not weightless:
             friction = self.joint_friction
@@ -189,18 +191,18 @@ class SimulatorModel(Model):
         return [contact.touch(robot, self.up) for contact in self.contacts]
 
     def basis(self, q: SX) -> SX:
-        """d(q ⊕ δ)/dδ at δ = 0, (nq, nv)."""
+        """Derivative d(q ⊕ δ)/dδ at δ = 0 (nq, nv)."""
         whole = self.state.sx_tangent_basis(ca.vertcat(q, SX(np.zeros(self.nv))))
         return whole[: self.nq, : self.nv]
 
 
 def default_barrier_weight(robot: Robot, v_tol: float) -> float:
-    """m g v_tol [W]."""
+    """Default barrier weight m g v_tol [W]."""
     return weight_of(robot) * v_tol
 
 
 def _time_step(argument: str, value: Any) -> Reals:
     step = check_positive(argument, value, unit="s")
     if step > _LONG:
-        _LOG.warning("%s: %g s is long for a time step of a robot; steps are in seconds, such as 0.001", argument, step)
+        _LOG.warning("%s: %g s is long for a time step of a robot; the unit is seconds, so try 0.001", argument, step)
     return np.array(step)

@@ -1,4 +1,4 @@
-"""Modes of the simulator: the equation that a step evaluates."""
+"""Modes of the simulator: the equation of a step."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from trajopt.errors import InvalidArgumentError, close_names, shown
 
 
 class SimulatorMode(Enum):
-    """Equation of a step; the value is the formula.
+    """Equation of a step; the value of a member is its formula.
 
-    C(q, v) are Coriolis, centrifugal and gravity forces, v̂ is the velocity after maximal dissipation: MDP(q, v) by
+    C(q, v) are Coriolis, centrifugal and gravity forces. v̂ is the velocity after maximal dissipation: MDP(q, v) by
     impulses, MDP(q, v, τ) by the forces of one time step.
     """
 
@@ -33,19 +33,19 @@ class SimulatorMode(Enum):
 
     @classmethod
     def of(cls, mode: Any) -> SimulatorMode:
-        """A mode by itself or by its name, in any case, such as "forward_rk1f"."""
+        """Converts a mode or its name, in any case, such as "forward_rk1f"; raises InvalidArgumentError for others."""
         if isinstance(mode, cls):
             return mode
-        found = cls.__members__.get(mode.upper()) if isinstance(mode, str) else None
-        if found is None:
+        member = cls.__members__.get(mode.upper()) if isinstance(mode, str) else None
+        if member is None:
             names = tuple(cls.__members__)
             near: list[str] = []
             if isinstance(mode, str):
-                forward = f"FORWARD_{mode.upper()}"  # the command line leaves it out
+                forward = f"FORWARD_{mode.upper()}"  # the command line omits this prefix
                 near = [forward] if forward in names else close_names(mode, names)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             raise InvalidArgumentError(f"mode: expected one of {', '.join(names)}, got {shown(mode)}{hint}")
-        return found
+        return member
 
 
 class Variant(Enum):
@@ -57,11 +57,11 @@ class Variant(Enum):
 
     @classmethod
     def of(cls, variant: Any) -> Variant:
-        """A variant by itself or by its name, such as "projected"."""
+        """Converts a variant or its name, such as "projected"; raises InvalidArgumentError for others."""
         if isinstance(variant, cls):
             return variant
-        found = cls.__members__.get(variant.upper()) if isinstance(variant, str) else None
-        if found is None:
+        member = cls.__members__.get(variant.upper()) if isinstance(variant, str) else None
+        if member is None:
             names = ", ".join(name.lower() for name in cls.__members__)
             raise InvalidArgumentError(f"variant: expected one of {names}, got {shown(variant)}")
-        return found
+        return member

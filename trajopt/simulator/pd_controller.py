@@ -1,4 +1,4 @@
-"""Torques of a PD controller, evaluated where the step is, with their derivative."""
+"""PD controller that is evaluated inside a step, with its derivative."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from trajopt.types import Reals
 
 
 class PDController:
-    """τ = kp (q* ⊖ q) + kd (v* - v), no torque at the base, as steps of a program.
+    """PD controller τ = kp (q* ⊖ q) + kd (v* - v), without torque at the base, as steps of a program.
 
-    Its settings are one column (q*, v*, kp, kd).
+    Its settings are the column (q*, v*, kp, kd).
 
     Args:
         model: The simulator's model.
@@ -37,16 +37,16 @@ class PDController:
         self._derivative = ca.diag(kp) @ by_x[:nv, :] + ca.diag(kd) @ by_x[nv:, :]
 
     def settings(self, target: Reals, kp: Reals, kd: Reals) -> Reals:
-        """The column of settings, for a target state (q*, v*) and gains (nv,), with none at a base."""
+        """Column of settings for a target state (q*, v*) and gains (nv,); the gains of the base are set to zero."""
         driven = driven_joints(self._model)
         return np.concatenate([target, np.where(driven, kp, 0.0), np.where(driven, kd, 0.0)])
 
     def torque(self, program: Program, qdq: Array, settings: Array) -> Array:
-        """Adds the call that gives τ at the first state of a step's input."""
+        """Adds the call that computes τ at the initial state of a step."""
         return self._call(program, qdq, settings, {"torque": self._torque})["torque"]
 
     def derivative(self, program: Program, qdq: Array, settings: Array) -> Array:
-        """Adds the call that gives the derivative of τ by a step's whole input (nv, n)."""
+        """Adds the call that computes the derivative of τ by the whole input of a step (nv, n)."""
         m = self._model
         more = qdq.size - m.nq - m.nv
         whole = ca.horzcat(self._derivative, SX(m.nv, more))
@@ -62,14 +62,14 @@ class PDController:
 
 
 def torque_at(state: StateMultibody, settings: Reals, x: npt.ArrayLike) -> Reals:
-    """τ (nv,) of the settings in a state x (nx,) [N m, N]."""
+    """Torque τ (nv,) for settings and a state x (nx,) [N m, N]."""
     target, kp, kd = np.split(settings, [state.nx, state.nx + state.nv])
     error = state.difference(np.asarray(x), target)
     return np.asarray(kp * error[: state.nv] + kd * error[state.nv :])
 
 
 def driven_joints(model: SimulatorModel) -> npt.NDArray[np.bool_]:
-    """Mask (nv,) of the velocities that motors drive: all but those of a base."""
+    """Mask (nv,) of the velocities with motors: all except those of a base."""
     robot = model.state.model
     driven = np.ones(model.nv, dtype=np.bool_)
     for joint in range(1, 1 + base_joints(robot)):

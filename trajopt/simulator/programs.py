@@ -1,4 +1,4 @@
-"""Programs of a simulator's steps, kept with its model and on disk."""
+"""Programs of a simulator's steps, cached with its model and on disk."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ STEPS: dict[SimulatorMode, Callable[[SimulatorModel], StepAbstract]] = {
 
 
 ROOTS = (SimulatorMode.BACKWARD_RK1F, SimulatorMode.INVERSE_BACKWARD_RK1F, SimulatorMode.BACKWARD_RK1I)
-"""Modes of which a step is the root of the result."""
+"""Modes whose step is the root of the result."""
 
 
 def step_of(model: SimulatorModel) -> StepAbstract:
-    """The step of a model's mode."""
+    """Step of a model's mode."""
     return STEPS[model.mode](model)
 
 
 def stepping_of(model: SimulatorModel) -> StepAbstract | None:
-    """The step from (q, v) to (q₊, v₊) of a model's mode; None if it has none."""
+    """Step from (q, v) to (q₊, v₊) in a model's mode; None if it has none."""
     step = step_of(model)
     if model.mode in ROOTS:
         return ImplicitEulerStep(step)
@@ -59,31 +59,31 @@ def stepping_of(model: SimulatorModel) -> StepAbstract | None:
 
 
 def values_program(model: SimulatorModel, *, controlled: bool, stepping: bool = False) -> Program:
-    """(qdq, torque, parameters) -> (result, forces, v̂, status).
+    """Program (qdq, torque, parameters) -> (result, forces, v̂, status).
 
     Args:
         model: The simulator's model.
-        controlled: Whether the settings of a PD controller take the place of the torque.
-        stepping: Whether qdq is (q, v) and the result the next state, in backward modes too.
+        controlled: Whether the settings of a PD controller replace the torque.
+        stepping: Whether qdq is (q, v) and the result is the next state, also in backward modes.
     """
     stepping = stepping and model.mode in ROOTS
     return kept(model, ("simulate", controlled, stepping), lambda: _values(model, controlled, stepping))
 
 
 def derivatives_program(model: SimulatorModel, *, controlled: bool, through: bool = True) -> Program:
-    """(qdq, torque, parameters) -> (result, Dqdq, Dtau, status).
+    """Program (qdq, torque, parameters) -> (result, Dqdq, Dtau, status).
 
     Args:
         model: The simulator's model.
-        controlled: Whether the settings of a PD controller take the place of the torque.
-        through: Whether Dqdq has the derivative of its torque.
+        controlled: Whether the settings of a PD controller replace the torque.
+        through: Whether Dqdq includes the derivative of the controller's torque.
     """
     name = ("simulate with derivatives", controlled, through)
     return kept(model, name, lambda: _derivatives(model, controlled, through))
 
 
 class _ControlledStep(StepAbstract):
-    """A step whose torque is that of a PD controller, and whose inputs have its settings in place of the torque."""
+    """Step with the torque of a PD controller, whose settings replace the torque as input."""
 
     def __init__(self, step: StepAbstract, *, through: bool = True) -> None:
         super().__init__(step.model)
@@ -109,7 +109,7 @@ class _ControlledStep(StepAbstract):
 
 
 def _asked(model: SimulatorModel) -> StepAbstract:
-    """The step of torques that are asked for."""
+    """Step as a function of requested torques, before limits."""
     step = step_of(model)
     return step if model.torque_limits is None else LimitedStep(step)
 
@@ -138,7 +138,7 @@ def _derivatives(model: SimulatorModel, controlled: bool, through: bool) -> Prog
 
 
 def _finished(program: Program) -> Program:
-    """The program with its status as its last output; 0 without contacts."""
+    """Adds the status as the last output of a program; it is 0 without contacts."""
     status = program.status
     program.output(program.call(ca.Function("status", [], [SX(0)]))[0] if status is None else status)
     return program

@@ -1,4 +1,4 @@
-"""Rollouts: steps of the simulator one after the other, with the forces of each."""
+"""Rollouts: successive steps of the simulator, with the contact forces of each."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ Controller = Callable[[float, Reals], npt.ArrayLike]
 
 @dataclass(frozen=True, kw_only=True)
 class Rollout:
-    """Motion that a simulator computed.
+    """Motion computed by the simulator.
 
     Attributes:
         robot: The robot.
-        contacts: Its contacts.
+        contacts: Contacts of the robot.
         times: Times (T + 1,) [s].
         xs: States (q, v), (T + 1, nx).
-        taus: Torques that motors give, each from a time to the next, (T, nv) [N m, N].
-        friction: Friction coefficient of each contact that has one, by its name [-].
-        forces: Force of each contact in these steps, in the world's axes, by its name, (T, 3) or (T, 6) [N, N m]; of
-            modes that work by impulses p the mean p / dt.
-        limited: How long a joint was asked for more than the simulator's limit of its torque, by its name; of those
-            that were at all [s].
+        taus: Torques of the motors in each step (T, nv) [N m, N], after limits.
+        friction: Friction coefficient of each contact that has one, by name [-].
+        forces: Force of each contact in each step, in the world's axes, by name, (T, 3) or (T, 6) [N, N m]. In modes
+            with impulses p, it is the mean p / dt.
+        limited: Time for which the requested torque of a joint exceeded its limit, by name of the joint [s]; only
+            joints with a time > 0.
     """
 
     robot: Robot
@@ -54,26 +54,26 @@ class Rollout:
 
 
 def roll_out(simulator: Simulator, x0: npt.ArrayLike, taus: Any, steps: int, dt: float) -> Rollout:
-    """Steps from a state, see `Simulator.rollout`."""
+    """Computes successive steps from a state; see `Simulator.rollout`."""
     steps, state = check_count("steps", steps, least=1, most=_MOST), simulator.state
     xs, torques = np.empty((steps + 1, state.nx)), np.zeros((steps, state.nv))
     xs[0] = state.check(x0, "x0")
     first = {name: parameter.default for name, parameter in simulator.model.parameters().items()}
-    scale = 1.0 / float(dt) if simulator.mode.name.endswith("I") else 1.0  # of what a step tells
+    scale = 1.0 / float(dt) if simulator.mode.name.endswith("I") else 1.0  # impulse modes report impulses
     values = {**first, **simulator.parameter_values()}
-    given = None if taus is None or callable(taus) else check_array("taus", taus, (steps, state.nv))
+    torque_rows = None if taus is None or callable(taus) else check_array("taus", taus, (steps, state.nv))
     forces: dict[str, Reals] = {name: np.empty((steps, k)) for name, k in simulator.model.force_sizes.items()}
     beyond = np.zeros(state.nv)
     for t in range(steps):
         if callable(taus):
             torques[t] = _asked(taus, t * dt, xs[t], state.nv)
         else:
-            torques[t] = simulator.controller_torque(xs[t]) if given is None else given[t]
+            torques[t] = simulator.controller_torque(xs[t]) if torque_rows is None else torque_rows[t]
         xs[t + 1], felt = simulator.step(dt, xs[t], None if taus is None else torques[t])
         for name, force in felt.items():
             forces[name][t] = force * scale
-        asked, torques[t] = torques[t].copy(), simulator.motor_torque(torques[t])
-        beyond += asked != torques[t]
+        requested, torques[t] = torques[t].copy(), simulator.motor_torque(torques[t])
+        beyond += requested != torques[t]
     joints = [name.removeprefix("q:") for name in state.tangent_names]
     return Rollout(
         robot=simulator.robot,
@@ -88,10 +88,10 @@ def roll_out(simulator: Simulator, x0: npt.ArrayLike, taus: Any, steps: int, dt:
 
 
 def _asked(taus: Controller, time: float, x: Reals, nv: int) -> Reals:
-    """Torque (nv,) that a user's function gives at a time [s]."""
+    """Torque (nv,) that a user's function returns at a time [s]."""
     name = f"taus({time:g}, x)"
     try:
-        given = taus(time, x.copy())
+        torque = taus(time, x.copy())
     except Exception as error:
         raise function_raised(name, error) from error
-    return check_array(name, given, (nv,))
+    return check_array(name, torque, (nv,))

@@ -40,40 +40,40 @@ from trajopt.types import Reals
 
 Result = tuple[Reals, Reals | None, Reals | None]
 DOUBLES = 64
-"""Accuracy that stands for doubles [bits]."""
-_KEPT = 6  # sizes of batches whose memory stays
+"""Accuracy that selects doubles [bits]."""
+_KEPT = 6  # number of batch sizes whose memory is kept
 
 
 class Simulator(Immutable):
-    """Steps of an articulated body whose contacts dissipate as much as they can, with derivatives.
+    """Differentiable simulator of an articulated body with contact forces of maximal dissipation.
 
-    FORWARD_RK1F, the default:  v₊ = v + dt H⁻¹ (τ - C(q, v) + Jᵀ f),  q₊ = q ⊕ dt v₊, with f of all forces that the
-    contacts may have those that minimise the kinetic energy of v₊. Contacts are found, not scheduled, and the step is
-    C² in (q, v, τ) where exponents are above 2. Other modes are in `SimulatorMode`. The robot's limits of
-    joints and torques act if `joint_stops` and `torque_limits` ask for them.
+    The default mode FORWARD_RK1F computes v₊ = v + dt H⁻¹ (τ - C(q, v) + Jᵀ f) and q₊ = q ⊕ dt v₊. Of all admissible
+    contact forces, f minimises the kinetic energy of v₊. Contacts need no schedule. The step is a C² function of (q,
+    v, τ) if exponents are above 2. `SimulatorMode` lists the other modes.
 
-    qdq is (q, v), of inverse modes (q, v, v̇), of backward ones (q₊, v₊, v). Derivatives are in tangent spaces: Dqdq of
-    a step is (2 nv, 2 nv), Dtau (2 nv, nv).
+    The input qdq is (q, v), in inverse modes (q, v, v̇), in backward modes (q₊, v₊, v). Derivatives are in tangent
+    spaces: of a step, Dqdq is (2 nv, 2 nv) and Dtau is (2 nv, nv).
 
     Args:
         robot: A Robot, or a Pinocchio model.
-        contacts: Its contacts; none by default.
+        contacts: Contacts of the robot; none by default.
         mode: A SimulatorMode, or its name.
-        variant: Of FORWARD_RK1I, FORWARD_RK2I and FORWARD_RK4I: "projected", "readme" or "source".
-        barrier_weight: β > 0 [W]; a step of dt has a barrier of weight μ = β dt [J]. By default m g v_tol. Run-time
-            parameter `barrier_weight`.
-        v_tol: Speed at which a resting contact may creep, of the default barrier weight [m/s].
-        joint_friction: "smooth" for the joints' damping and dry friction, or a SmoothFriction; None for none.
-        masses: Names of frames, such as "base_link": the mass of the rigid body that has it is the run-time parameter
-            `bodies.base_link.mass` [kg]. Its inertia follows, its centre of mass stays.
-        joint_stops: True for stops at the position limits of all joints that have some; names of joints for those of
-            these; or their limits by name, {"knee": (-2.0, 0.0)} [rad, m]. A stop keeps its joint within its limits at
-            the end of each step, without rebound and whatever pushes, unless it is faster than 100 rad/s; of
-            FORWARD_RK1F, BACKWARD_RK1F and INVERSE_BACKWARD_RK1F only. None by default, as DiffNE has none.
+        variant: "projected", "readme" or "source", for FORWARD_RK1I, FORWARD_RK2I and FORWARD_RK4I.
+        barrier_weight: β > 0 [W]; a step of dt has a barrier of weight μ = β dt [J]. The default is m g v_tol.
+            Run-time parameter `barrier_weight`.
+        v_tol: Speed at which a resting contact may creep [m/s]; it only sets the default barrier weight.
+        joint_friction: "smooth" for the damping and dry friction of the joints, a SmoothFriction, or None for no
+            friction.
+        masses: Names of frames, such as "base_link". The mass of the rigid body with this frame becomes the run-time
+            parameter `bodies.base_link.mass` [kg]. Its inertia is proportional to it, its centre of mass is fixed.
+        joint_stops: True for stops at all position limits of the joints, names of joints, or limits by name such as
+            {"knee": (-2.0, 0.0)} [rad, m]. A stop keeps its joint within its limits at the end of each step, without
+            rebound, up to 100 rad/s. Modes FORWARD_RK1F, BACKWARD_RK1F and INVERSE_BACKWARD_RK1F only. None by
+            default.
         torque_limits: True for the effort limits of the robot's joints, or the largest torque of each velocity (nv,),
-            inf for none [N m, N]: torques beyond are clipped, and have no derivative. None for no limits. Then they are
-            the run-time parameter `torque_limits`.
-        accuracy: Bits of the numbers inside: 64, doubles in lanes, or more, which is slow; results are doubles [-].
+            inf for no limit [N m, N]. Larger torques are clipped, and have no derivative. The limits are then the
+            run-time parameter `torque_limits`. None, the default, for no limits.
+        accuracy: Number of bits: 64 for compiled doubles, or more, which is slow [-]. Results are doubles.
 
     Raises:
         InvalidArgumentError: An argument has the wrong type or value.
@@ -99,8 +99,8 @@ class Simulator(Immutable):
         robot = Robot(robot) if isinstance(robot, pin.Model) else robot
         if not isinstance(robot, Robot):
             raise InvalidArgumentError(f"robot: expected a Robot or a pinocchio.Model, got {robot!r}; use load_robot")
-        given = check_items("contacts", contacts, "contacts", cure="pass a list of MDPContact(...)")
-        for contact in given:
+        items = check_items("contacts", contacts, "contacts", cure="pass a list of MDPContact(...)")
+        for contact in items:
             if not isinstance(contact, SimulatorContactAbstract):
                 raise InvalidArgumentError(f"contacts: expected MDPContact or ExternalWrench, got {contact!r}")
         self._options: dict[str, Any] = {
@@ -117,7 +117,7 @@ class Simulator(Immutable):
         self._threads: int | None = None
         self._settings: Reals | None = None
         self._through = True
-        self._set_model(SimulatorModel(robot, given, SimulatorMode.of(mode), **self._options))
+        self._set_model(SimulatorModel(robot, items, SimulatorMode.of(mode), **self._options))
 
     def _set_model(self, model: SimulatorModel) -> None:
         self._model = model
@@ -128,12 +128,12 @@ class Simulator(Immutable):
 
     @property
     def model(self) -> SimulatorModel:
-        """Robot, contacts, mode and run-time parameters; `set_floor` makes another one."""
+        """Robot, contacts, mode and run-time parameters; `set_floor` replaces it."""
         return self._model
 
     @property
     def state(self) -> StateMultibody:
-        """The state (q, v)."""
+        """State (q, v) of the robot."""
         return self.model.state
 
     @property
@@ -143,7 +143,7 @@ class Simulator(Immutable):
 
     @property
     def mode(self) -> SimulatorMode:
-        """The equation of a step."""
+        """Mode: the equation of a step."""
         return self.model.mode
 
     def __repr__(self) -> str:
@@ -151,7 +151,7 @@ class Simulator(Immutable):
         return f"Simulator({self.robot.name!r}, {self.mode.name}, contacts: {names})"
 
     def copy(self) -> Simulator:
-        """A simulator with the same settings, which may be changed apart."""
+        """Independent simulator with the same settings."""
         return _restored(*self.__reduce__()[1])
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -161,42 +161,42 @@ class Simulator(Immutable):
         return _restored, (self.model, settings | {"_parameters": dict(self._parameters)})
 
     def parameter_values(self) -> dict[str, Any]:
-        """Values of the run-time parameters that `set_parameter` has set."""
+        """Values of the run-time parameters that `set_parameter` has changed, by name."""
         return dict(self._parameters)
 
     # Settings
 
     def set_threads(self, n: int) -> None:
-        """Sets how many threads step batches [-]: at most, and by default, those of `trajopt.set_num_threads`."""
+        """Sets the number of threads for batches [-]; `trajopt.set_num_threads` is the default and maximum."""
         self._threads = check_count("n", n, least=1, most=1024)
 
     def set_parameter(self, name: str, value: Any) -> None:
-        """Sets a run-time parameter: `barrier_weight`, or one of a contact, such as "contacts.LF_FOOT.friction".
+        """Sets a run-time parameter: `barrier_weight`, or one of a contact such as "contacts.LF_FOOT.friction".
 
         Raises:
-            UnknownNameError: There is no such parameter.
-            InvalidArgumentError: The value is out of its range.
+            UnknownNameError: There is no parameter of this name.
+            InvalidArgumentError: The value is out of range.
         """
-        known = self.model.parameters()
-        if not isinstance(name, str) or name not in known or name == "dt":
-            suggest = [n for n in known if n.endswith(f".{name}")][:3] if isinstance(name, str) else []
-            raise unknown_name("parameter", name, [n for n in known if n != "dt"], suggest=suggest)
-        known[name].check(name, value)
+        parameters = self.model.parameters()
+        if not isinstance(name, str) or name not in parameters or name == "dt":
+            suggest = [n for n in parameters if n.endswith(f".{name}")][:3] if isinstance(name, str) else []
+            raise unknown_name("parameter", name, [n for n in parameters if n != "dt"], suggest=suggest)
+        parameters[name].check(name, value)
         self._parameters[name] = value
 
     def set_PD_controller(
         self, kp: npt.ArrayLike, kd: npt.ArrayLike, target: npt.ArrayLike | None = None, *, derivative: bool = True
     ) -> None:
-        """Sets the torque of steps without one: τ = kp (q* ⊖ q) + kd (v* - v), evaluated at (q, v); none at a base.
+        """Sets the torque of steps without `tau`: τ = kp (q* ⊖ q) + kd (v* - v), evaluated at (q, v); zero at a base.
 
-        Steps keep it constant, so that joints are stable only while kp dt² and kd dt are well below the inertia that
-        they move, 1 / (M⁻¹)ᵢᵢ.
+        The torque is constant during a step. It is stable only while kp dt² and kd dt are well below the inertia that
+        a joint moves, 1 / (M⁻¹)ᵢᵢ.
 
         Args:
-            kp: Gain, >= 0, of all joints or of each (nv,) [N m/rad, N/m].
-            kd: Gain, >= 0, of all joints or of each (nv,) [N m s/rad, N s/m].
+            kp: Stiffness, >= 0, of all joints or of each velocity (nv,) [N m/rad, N/m].
+            kd: Damping, >= 0, of all joints or of each velocity (nv,) [N m s/rad, N s/m].
             target: (q*, v*), or q* (nq,) with v* = 0; the neutral configuration by default.
-            derivative: Whether Dqdq has its derivative.
+            derivative: Whether Dqdq includes the derivative of this torque.
         """
         state, controller = self.state, PDController(self.model)
         gains = [self._gain(name, gain) for name, gain in (("kp", kp), ("kd", kd))]
@@ -213,7 +213,7 @@ class Simulator(Immutable):
         values = as_numbers(name, gain)
         if values.ndim == 0:
             return np.full(self.model.nv, check_non_negative(name, gain))
-        values = check_array(name, values, (self.model.nv,), cure="one gain a velocity")
+        values = check_array(name, values, (self.model.nv,), cure="pass one gain for each velocity")
         if np.any(values < 0):
             raise InvalidArgumentError(f"{name}: expected gains >= 0, got {values.min()}")
         return values
@@ -222,23 +222,23 @@ class Simulator(Immutable):
         """Replaces all contacts by spheres against the plane a x + b y + c z + d >= 0.
 
         Args:
-            plane: (a, b, c, d).
+            plane: Coefficients (a, b, c, d).
             end_effectors: Names of frames, MDPContact, or objects with `frame`, `offset` and `radius`.
             options: Options of MDPContact for all of them, such as friction, strength or rays.
         """
-        surface, found = Plane(plane), []
+        surface, contacts = Plane(plane), []
         for item in check_items("end_effectors", end_effectors, "end effectors"):
             if isinstance(item, str):
-                found.append(MDPContact(item, surface=surface, **options))
+                contacts.append(MDPContact(item, surface=surface, **options))
             elif all(hasattr(item, name) for name in ("frame", "offset", "radius")):
-                given = {"name": getattr(item, "name", None), **options}
-                found.append(MDPContact(item.frame, item.offset, item.radius, surface, **given))
+                arguments = {"name": getattr(item, "name", None), **options}
+                contacts.append(MDPContact(item.frame, item.offset, item.radius, surface, **arguments))
             else:
                 raise InvalidArgumentError(
                     f"end_effectors: expected names of frames, or objects with frame, offset and radius, got {item!r}"
                 )
         self._parameters = {name: v for name, v in self._parameters.items() if not name.startswith("contacts.")}
-        self._set_model(SimulatorModel(self.robot, found, self.mode, **self._options))
+        self._set_model(SimulatorModel(self.robot, contacts, self.mode, **self._options))
 
     # Steps
 
@@ -250,24 +250,25 @@ class Simulator(Immutable):
         Dqdq: bool = False,
         Dtau: bool = False,
     ) -> Result:
-        """One step.
+        """Computes one step.
 
         Args:
             dt: Time step, > 0 [s].
             qdq: Input of the mode, (q, v) by default.
-            tau: Torques (nv,) [N m, N]; those of the PD controller if there is one, else zero.
-            Dqdq: Whether the derivative by qdq is wanted.
-            Dtau: Whether the derivative by tau is wanted.
+            tau: Torques (nv,) [N m, N]; by default those of the PD controller if there is one, else zero.
+            Dqdq: Whether to compute the derivative by qdq.
+            Dtau: Whether to compute the derivative by tau.
 
         Returns:
-            Result of the mode, by default (q₊, v₊); its derivative by qdq, its derivative by tau, None if not wanted.
+            Result of the mode, by default (q₊, v₊), its derivative by qdq and its derivative by tau; None for
+            derivatives that were not requested.
 
         Raises:
             InvalidArgumentError: An argument has the wrong size or value.
             ModelEvaluationError: The iteration for the contact forces did not converge.
         """
-        given = None if tau is None else self._arguments.one_torque(tau)[None]
-        result, by_qdq, by_tau = self._steps(dt, self._arguments.one_input(qdq), given, Dqdq, Dtau)
+        torques = None if tau is None else self._arguments.one_torque(tau)[None]
+        result, by_qdq, by_tau = self._steps(dt, self._arguments.one_input(qdq), torques, Dqdq, Dtau)
         return result[0], None if by_qdq is None else by_qdq[0], None if by_tau is None else by_tau[0]
 
     def simulate_batched(
@@ -281,74 +282,75 @@ class Simulator(Immutable):
         Dqdq: bool = False,
         Dtau: bool = False,
     ) -> Result:
-        """Many independent steps, as `simulate`, with a leading axis: the same bits, on all threads.
+        """Computes independent steps in parallel, with the same results as `simulate`, to the last bit.
 
         Args:
-            dt: Time step of all, > 0 [s].
-            qdqs: One input each, (n, size).
-            taus: One torque each, (n, nv).
-            Dqdqs: Whether derivatives by qdq are wanted.
-            Dtaus: Whether derivatives by tau are wanted.
-            Dqdq: The same as Dqdqs.
-            Dtau: The same as Dtaus.
+            dt: Time step of all steps, > 0 [s].
+            qdqs: Inputs (n, size).
+            taus: Torques (n, nv) [N m, N].
+            Dqdqs: Whether to compute derivatives by qdq; `Dqdq` means the same.
+            Dtaus: Whether to compute derivatives by tau; `Dtau` means the same.
+            Dqdq: See Dqdqs.
+            Dtau: See Dtaus.
         """
         inputs = self._arguments.inputs(qdqs)
-        given = None if taus is None else self._arguments.torques(taus, len(inputs))
+        torques = None if taus is None else self._arguments.torques(taus, len(inputs))
         one, other = check_flag("Dqdqs", Dqdqs), check_flag("Dtaus", Dtaus)
         flags = one or check_flag("Dqdq", Dqdq), other or check_flag("Dtau", Dtau)
-        return self._steps(dt, inputs, given, *flags)
+        return self._steps(dt, inputs, torques, *flags)
 
     def step(self, dt: float, x: npt.ArrayLike, tau: npt.ArrayLike | None = None) -> tuple[Reals, dict[str, Reals]]:
-        """The next state (nx,), and the force of each contact as `contact_forces` gives it.
+        """Computes the next state (nx,), and the force of each contact as `contact_forces` does.
 
-        It is the result of `simulate`, or the solution of the equation of a backward mode with q₊ = q ⊕ dt v₊.
+        The state is the result of `simulate`. In a backward mode, it solves the mode's equation with q₊ = q ⊕ dt v₊.
 
         Raises:
-            InvalidArgumentError: The mode has no steps, or an argument is wrong.
+            InvalidArgumentError: The mode does not step a state, or an argument is wrong.
             ModelEvaluationError: An iteration did not converge.
         """
         if not self._steps_state and self.mode not in ROOTS:
             raise InvalidArgumentError(
-                f"mode: expected one that steps a state, got {self.mode.name}, which gives "
+                f"mode: expected one that steps a state, got {self.mode.name}, which computes "
                 f"{'torques' if self.mode.name.startswith('INVERSE') else 'accelerations'}; use FORWARD_RK1F"
             )
         self._black_boxes.check_step(self.mode, self._steps_state)
-        given = None if tau is None else self._arguments.one_torque(tau)[None]
-        result, forces, _ = self._felt(dt, self.state.check(x, "x")[None], given, stepping=True)
+        torques = None if tau is None else self._arguments.one_torque(tau)[None]
+        result, forces, _ = self._felt(dt, self.state.check(x, "x")[None], torques, stepping=True)
         return result[0], {name: rows[0] for name, rows in forces.items()}
 
     def rollout(
         self, x0: npt.ArrayLike, taus: npt.ArrayLike | Controller | None = None, steps: int = 1000, dt: float = 1e-3
     ) -> Rollout:
-        """Steps one after the other.
+        """Computes successive steps.
 
         Args:
-            x0: State (q, v) at the start, (nx,).
-            taus: Torques (steps, nv), a function (time, x) -> τ (nv,), or None for the PD controller, or zero [N m, N].
+            x0: Initial state (q, v), (nx,).
+            taus: Torques (steps, nv), or a function (time, x) -> τ (nv,) [N m, N]. None for those of the PD
+                controller, or zero without one.
             steps: Number of steps, >= 1.
             dt: Time step, > 0 [s].
 
-        Raises: As `step`.
+        Raises: As in `step`.
         """
         return roll_out(self, x0, taus, steps, check_positive("dt", dt, unit="s"))
 
     def controller_torque(self, x: npt.ArrayLike) -> Reals:
-        """Torque of the PD controller in a state, (nv,) [N m, N]; zero without one."""
+        """Torque of the PD controller in a state x (nx,): (nv,) [N m, N]; zero without a controller."""
         checked = self.state.check(x, "x")
         return np.zeros(self.model.nv) if self._settings is None else torque_at(self.state, self._settings, checked)
 
     def motor_torque(self, tau: npt.ArrayLike) -> Reals:
-        """Torque (nv,) that motors give of one that is asked for, within the simulator's limits if any [N m, N]."""
-        asked, first = check_array("tau", tau, (self.model.nv,)), self.model.parameters().get("torque_limits")
+        """Torque (nv,) of the motors for a requested one: clipped to the simulator's limits, if any [N m, N]."""
+        requested, first = check_array("tau", tau, (self.model.nv,)), self.model.parameters().get("torque_limits")
         limits = None if first is None else np.asarray(self._parameters.get("torque_limits", first.default))
-        return asked if limits is None else np.clip(asked, -limits, limits)
+        return requested if limits is None else np.clip(requested, -limits, limits)
 
     def contact_forces(self, dt: float, qdq: npt.ArrayLike, tau: npt.ArrayLike | None = None) -> dict[str, Reals]:
-        """Force of each contact in a step, in the world's axes, by the contact's name [N; N s of impulse modes]."""
+        """Force of each contact in a step by name, in the world's axes [N; N s in impulse modes]."""
         return {name: forces[0] for name, forces in self._felt(dt, *self._checked([qdq], tau))[1].items()}
 
     def velocity_after(self, dt: float, qdq: npt.ArrayLike, tau: npt.ArrayLike | None = None) -> Reals:
-        """v̂ (nv,), the velocity after dissipation that a step uses [rad/s, m/s]."""
+        """Velocity v̂ after dissipation (nv,) that a step uses [rad/s, m/s]."""
         velocity: Reals = self._felt(dt, *self._checked([qdq], tau))[2][0]
         return velocity
 
@@ -396,10 +398,10 @@ class Simulator(Immutable):
         return batch
 
     def _batch(self, size: int, derivatives: bool, controlled: bool, stepping: bool) -> StateBatch | PreciseBatch:
-        """Memory for so many steps whose last results nobody holds any more."""
+        """Memory for `size` steps whose previous results are no longer in use."""
         key = (size, derivatives, controlled, stepping, self._through)
-        for known, batch in self._batches:
-            if known == key and batch.idle:
+        for other, batch in self._batches:
+            if other == key and batch.idle:
                 return batch
         if derivatives:
             program = derivatives_program(self.model, controlled=controlled, through=self._through)
@@ -415,7 +417,7 @@ class Simulator(Immutable):
 
 
 def _restored(model: SimulatorModel, settings: dict[str, Any]) -> Simulator:
-    """A simulator of a model, with these private attributes."""
+    """Simulator of a model with these private attributes."""
     simulator = Simulator.__new__(Simulator)
     vars(simulator).update(settings)
     simulator._set_model(model)

@@ -1,4 +1,4 @@
-"""Steps of the simulator: the programs of its modes, values and derivatives."""
+"""Steps of the simulator: interface and shared parts of the modes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from trajopt.simulator.model import SimulatorModel
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """Arrays that a step starts from.
+    """Input arrays of a step.
 
     Attributes:
         qdq: Input of the mode.
         torque: τ (nv,).
         parameters: Run-time parameters.
-        following: State of the next knot (nx,), where an implicit step is linearised; None if it is solved for.
+        following: State of the next knot (nx,), at which an implicit step is linearised; None to solve for it.
     """
 
     qdq: Array
@@ -35,12 +35,12 @@ class Inputs:
 
 @dataclass(frozen=True, kw_only=True)
 class StepValues:
-    """Result of a step.
+    """Values of a step.
 
     Attributes:
         result: Output of the mode.
-        force: Force that users see of each contact, one below the other.
-        velocity: v̂ (nv,), the velocity after dissipation.
+        force: Reported force of each contact, stacked.
+        velocity: Velocity after dissipation v̂ (nv,).
     """
 
     result: Array
@@ -50,14 +50,14 @@ class StepValues:
 
 @dataclass(frozen=True, kw_only=True)
 class StepDerivatives:
-    """Result of a step with derivatives in tangent spaces.
+    """Values and derivatives of a step, in tangent spaces.
 
     Attributes:
-        values: The values.
-        Dqdq: By the input of the mode.
-        Dtau: By τ; zero of inverse modes.
-        force_parts: Adds the steps that give derivatives of the forces that users see, by the parts of the input and
-            by τ, where a mode has them.
+        values: Values of the step.
+        Dqdq: Derivative by the input of the mode.
+        Dtau: Derivative by τ; zero in inverse modes.
+        force_parts: Adds the steps that compute derivatives of the reported forces by the parts of the input and by τ;
+            None if the mode has none.
     """
 
     values: StepValues
@@ -68,13 +68,13 @@ class StepDerivatives:
 
 @dataclass(frozen=True, kw_only=True)
 class VelocityDerivatives:
-    """Result of a step, with the derivatives of v₊.
+    """Values of a step, with the derivatives of v₊.
 
     Attributes:
-        values: The values.
+        values: Values of the step.
         velocity: v₊ (nv,).
         parts: Derivatives of v₊ by q, v and τ, (nv, nv) each.
-        force_parts: Adds the steps that give those of the forces that users see.
+        force_parts: Adds the steps that compute the derivatives of the reported forces.
     """
 
     values: StepValues
@@ -90,10 +90,10 @@ class StepAbstract(ABC):
         model: The simulator's model.
 
     Attributes:
-        accelerations: Number of vectors (nv,) in the input behind (q, v) [-].
-        with_torque: Whether a torque is given.
+        accelerations: Number of vectors (nv,) in the input after (q, v) [-].
+        with_torque: Whether the step has a torque as input.
         steps_state: Whether the result is the next state.
-        tells_forces: Whether derivatives of contact forces are there.
+        tells_forces: Whether derivatives of contact forces are available.
     """
 
     accelerations = 0
@@ -106,11 +106,11 @@ class StepAbstract(ABC):
 
     @abstractmethod
     def values(self, program: Program, inputs: Inputs) -> StepValues:
-        """Adds the steps that give values."""
+        """Adds the steps that compute the values."""
 
     @abstractmethod
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
-        """Adds the steps that give values and derivatives."""
+        """Adds the steps that compute values and derivatives."""
 
     def lift(self, q: SX, v: SX) -> tuple[SX, SX]:
         """Derivatives of q ⊕ dt v by q and by v, (nv, nv) each."""
@@ -126,11 +126,11 @@ class StepAbstract(ABC):
 
     @property
     def given_size(self) -> int:
-        """Size of the torque, or of what it follows from [-]."""
+        """Size of the torque input, or of the settings that replace it [-]."""
         return self.model.nv
 
     def _parts(self, program: Program, inputs: Inputs) -> list[Array]:
-        """Adds the call that gives q, v and what is behind them."""
+        """Adds the call that splits the input into q, v and the rest."""
         m = self.model
         x = SX.sym("x", self.input_size)
         ends = [0, *(m.nq + i * m.nv for i in range(2 + self.accelerations))]
@@ -139,7 +139,7 @@ class StepAbstract(ABC):
 
 
 def velocity_rows(program: Program, d: StepDerivatives) -> VelocityDerivatives:
-    """Adds the call that gives v₊ and its derivatives of a step that tells those of the whole state."""
+    """Adds the call that extracts v₊ and its derivatives from those of the whole state."""
     nv = d.Dtau.shape[1]
     x, F, G = (SX.sym(name, *a.shape) for name, a in (("x", d.values.result), ("F", d.Dqdq), ("G", d.Dtau)))
     results = [x[x.numel() - nv :], F[nv:, :nv], F[nv:, nv:], G[nv:, :]]
@@ -148,7 +148,7 @@ def velocity_rows(program: Program, d: StepDerivatives) -> VelocityDerivatives:
 
 
 class SymplecticStep(StepAbstract):
-    """A step that moves positions by the new velocity: q₊ = q ⊕ dt v₊.
+    """Step that moves positions with the new velocity: q₊ = q ⊕ dt v₊.
 
     Args:
         model: The simulator's model.
@@ -156,7 +156,7 @@ class SymplecticStep(StepAbstract):
 
     @abstractmethod
     def velocity_derivatives(self, program: Program, inputs: Inputs) -> VelocityDerivatives:
-        """Adds the steps that give values, and the derivatives of v₊."""
+        """Adds the steps that compute values, and the derivatives of v₊."""
 
     def derivatives(self, program: Program, inputs: Inputs) -> StepDerivatives:
         q, _ = self._parts(program, inputs)
@@ -165,18 +165,18 @@ class SymplecticStep(StepAbstract):
         return StepDerivatives(values=d.values, Dqdq=Dqdq, Dtau=Dtau)
 
     def _moved(self, program: Program, inputs: Inputs, q: Array, velocity: Array) -> Array:
-        """Adds the call that gives (q ⊕ dt v, v)."""
+        """Adds the call that computes (q ⊕ dt v, v)."""
         m = self.model
         x, v = SX.sym("q", m.nq), SX.sym("v", m.nv)
         start = ca.vertcat(x, SX(m.nv, 1))
         moved = m.state.sx_integrate(ca.densify(start), ca.densify(ca.vertcat(m.dt * v, SX(m.nv, 1))))[: m.nq]
-        known = [(x, q), (v, velocity), (m.layout.symbols, inputs.parameters)]
-        return named_call(program, "move", known, {"x": SX(ca.vertcat(moved, v))})["x"]
+        bindings = [(x, q), (v, velocity), (m.layout.symbols, inputs.parameters)]
+        return named_call(program, "move", bindings, {"x": SX(ca.vertcat(moved, v))})["x"]
 
     def _moved_derivatives(
         self, program: Program, inputs: Inputs, q: Array, velocity: Array, parts: list[Array]
     ) -> tuple[Array, Array]:
-        """Adds the call that gives Dqdq and Dtau of (q ⊕ dt v₊, v₊) from dv₊ by q, v and τ."""
+        """Adds the call that computes Dqdq and Dtau of (q ⊕ dt v₊, v₊) from dv₊ by q, v and τ."""
         m = self.model
         x, v = SX.sym("q", m.nq), SX.sym("v", m.nv)
         changes = [SX.sym("by", m.nv, m.nv) for _ in parts]
@@ -186,7 +186,7 @@ class SymplecticStep(StepAbstract):
             ca.horzcat(first + second @ by_q, second @ by_v),
             ca.horzcat(by_q, by_v),
         )
-        known = [(x, q), (v, velocity), *zip(changes, parts), (m.layout.symbols, inputs.parameters)]
+        bindings = [(x, q), (v, velocity), *zip(changes, parts), (m.layout.symbols, inputs.parameters)]
         results = {"Dqdq": SX(Dqdq), "Dtau": SX(ca.vertcat(second @ by_torque, by_torque))}
-        r = named_call(program, "assemble", known, results)
+        r = named_call(program, "assemble", bindings, results)
         return r["Dqdq"], r["Dtau"]

@@ -1,11 +1,12 @@
-"""Stops of joints as further contacts of maximal dissipation, where a state is near one: steps of a program.
+"""Equations of joint stops, which act as further contacts of maximal dissipation near a limit.
 
-Far from all stops contacts are solved alone. Where one is near, an iteration of one pass replaces what differs: the
-velocities of the joints that have stops are S v, and with Z and N of `trajopt.simulator.dissipation_node`
+If a state is far from all stops, the contacts are solved alone. Near a stop, an iteration of one pass replaces the
+quantities that differ. The velocities of the joints with stops are S v; with Z and N of
+`trajopt.simulator.dissipation_node`,
 
     Λ = (Λ_c, J H⁻¹ Sᵀ; S H⁻¹ Jᵀ, S H⁻¹ Sᵀ),     A = (A_c, Z_c Sᵀ F_s; ·, 1 + F_s S H⁻¹ Sᵀ F_s),     Z_s = F_s S H⁻¹,
 
-and N_s, by the coordinate of each stop alone. Nothing of it is computed in a block of lanes that are far.
+and N_s depends on the coordinate of each stop alone. A block of lanes far from all stops computes none of this.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ class Alone:
         free: v_free (nv,).
         spread: J H⁻¹ (D, nv).
         inertia: Λ_c (D, D).
-        approach: J v_free over √μ (D,).
-        law: Values of the laws, scaled.
-        tolerance: Relative step that ends the iteration (1,).
+        approach: J v_free divided by √μ (D,).
+        law: Scaled values of the laws.
+        tolerance: Relative step at which the iteration ends (1,).
     """
 
     mass_inverse: Array
@@ -56,11 +57,11 @@ class Stopped:
     """Effect of the stops.
 
     Attributes:
-        near: 0 where all of them are off (1,).
+        near: 0 if all stops are off (1,).
         free: v_free + H⁻¹ Sᵀ p_s (nv,).
         point: (w, s, z, y) of the stops.
-        law: Values of their laws, scaled.
-        slopes: Derivatives of these, of gaps as velocities, each by its own coordinate.
+        law: Scaled values of their laws.
+        slopes: Derivatives of these, with gaps as velocities, each by its own coordinate.
         push_by_q: √μ ∂C w (ns,), each by its own coordinate.
     """
 
@@ -73,14 +74,14 @@ class Stopped:
 
 
 class StopEquations:
-    """The steps of a simulator's joint stops.
+    """Equations of a simulator's joint stops.
 
     Args:
         model: The simulator's model, which has stops.
         q: Symbol of q (nq,).
-        contacts: The law of each contact.
-        duration: Time of a step [s].
-        weight: μ, weight of the barrier.
+        contacts: Law of each contact.
+        duration: Duration of a step [s].
+        weight: Weight μ of the barrier.
     """
 
     def __init__(self, model: SimulatorModel, q: SX, contacts: Sequence[LawAbstract], duration: SX, weight: SX) -> None:
@@ -99,20 +100,20 @@ class StopEquations:
     # Values
 
     def solve(self, program: Program, known: Known, c: Alone) -> tuple[tuple[Array, ...], Stopped]:
-        """Adds the steps that give (w, s, z, y) of the contacts, and what the stops do."""
+        """Adds the steps that compute (w, s, z, y) of the contacts, and the effect of the stops."""
         results = {"near": self._near, "law": self._law, "slopes": self._slopes, "unit": self._root}
         r = named_call(program, "stops", known, results)
         near = symbol_of(program, r["near"])
         (far,) = program.call(ca.Function("far", [near], [ca.if_else(near == 0, 1, 0)]), r["near"])
         point = program.call(start_function(self._contacts), c.inertia, c.approach, c.law)
         if self._contacts:
-            given = [c.inertia, c.approach, c.law, c.tolerance]
-            program.iterate(iteration(self._contacts), point, given, limit=LIMIT, where=far)
+            constants = [c.inertia, c.approach, c.law, c.tolerance]
+            program.iterate(iteration(self._contacts), point, constants, limit=LIMIT, where=far)
         free = symbol_of(program, c.free)
         own = [SX.ones(symbol.numel()) for symbol in Barrier(self._laws).point]
         *stops, moved = program.call(ca.Function("start", [free], [*own, free]), c.free)
-        given = [c.mass_inverse, c.free, c.spread, c.inertia, c.approach, c.law, r["law"], c.tolerance, r["unit"]]
-        program.iterate(self._whole(given), [*point, *stops, moved], given, limit=1, where=r["near"])
+        constants = [c.mass_inverse, c.free, c.spread, c.inertia, c.approach, c.law, r["law"], c.tolerance, r["unit"]]
+        program.iterate(self._whole(constants), [*point, *stops, moved], constants, limit=1, where=r["near"])
         w, slopes, unit = (symbol_of(program, array) for array in (stops[0], r["slopes"], r["unit"]))
         function = ca.Function("push", [w, slopes, unit], [unit * self._turned(slopes, w)])
         (push,) = program.call(function, stops[0], r["slopes"], r["unit"])
@@ -122,7 +123,7 @@ class StopEquations:
         return point, stopped
 
     def _whole(self, given: Sequence[Array]) -> Program:
-        """Contacts and stops together: (their points, v_free, what is given) -> the first two, and 0."""
+        """Contacts and stops together: (their points, v_free, constant inputs) -> the first two, and 0."""
         laws = [*self._contacts, *self._laws]
         parts = [Barrier(each).point for each in (self._contacts, self._laws)]
         body = Program("contacts and stops")
@@ -163,13 +164,13 @@ class StopEquations:
         return program.call(ca.Function("pushed", [whole, push], [whole + diagonal]), by_q, d.push_by_q)[0]
 
     def couple(self, program: Program, d: Stopped, given: Sequence[Array], state: Sequence[Array]) -> Array:
-        """Adds the steps that put K and X of contacts and stops in place of those of contacts; gives -X_sᵀ N_s.
+        """Adds the steps that replace K and X of contacts by those of contacts and stops; returns -X_sᵀ N_s.
 
         Args:
-            program: Where they go.
-            d: The stops.
+            program: Program that gets the steps.
+            d: Effect of the stops.
             given: H⁻¹, A_c, Z_c, N_c and v̂.
-            state: K and X of contacts.
+            state: K and X of the contacts.
         """
         (more,) = program.call(ca.Function("none", [], [ca.densify(SX(self._nv, self._nv))]))
         body, arrays, (A, Z, _, n) = self._coupled(given, [*state, more], d)
@@ -185,7 +186,7 @@ class StopEquations:
         return more
 
     def follow(self, program: Program, d: Stopped, given: Sequence[Array], followed: Array) -> None:
-        """Adds the steps that put the rows of contacts of A⁻¹ N, with stops, in place of A_c⁻¹ N_c; see `couple`."""
+        """Adds the steps that replace A_c⁻¹ N_c by the contacts' rows of A⁻¹ N with stops; see `couple`."""
         body, _, (A, _, N, _) = self._coupled(given, [followed], d)
         y = symbol_of(body, Y := body.solve(body.factor(A), N))
         body.output(*body.call(ca.Function("split", [y], [y[: self._size, :], SX(0)]), Y))
@@ -194,7 +195,7 @@ class StopEquations:
     def _coupled(
         self, given: Sequence[Array], state: Sequence[Array], d: Stopped
     ) -> tuple[Program, list[Array], tuple[Array, ...]]:
-        """A program of (state, given, the stops), its arrays of what is given, and A, Z, N, and N_s by coordinate."""
+        """Program of (state, given, the stops), its input arrays, and A, Z, N, and N_s by coordinate."""
         body = Program("derivatives with stops")
         for array in state:
             body.input(*array.shape)
@@ -222,5 +223,5 @@ class StopEquations:
             ca.vertcat(N, own),
             n,
         ]
-        found = body.call(ca.Function("coupled", symbols, [ca.densify(e) for e in results]), *arrays)
-        return body, arrays, found
+        arrays_out = body.call(ca.Function("coupled", symbols, [ca.densify(e) for e in results]), *arrays)
+        return body, arrays, arrays_out

@@ -1,4 +1,4 @@
-"""Surfaces that contacts press against: signed distances with normals."""
+"""Contact surfaces: signed distances with normals."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from trajopt.types import Reals
 
 
 class SurfaceAbstract(Model):
-    """A surface: φ(p) > 0 where it is free, p in the world, or in the axes of the frame that carries the surface.
+    """Surface with signed distance φ(p), > 0 in free space; p is in the world or in the axes of the surface's frame.
 
     Args:
-        body: Name of the frame that carries it; None for the world.
+        body: Name of the frame that carries the surface; None for the world.
     """
 
     def __init__(self, body: str | None) -> None:
@@ -32,26 +32,26 @@ class SurfaceAbstract(Model):
 
     @abstractmethod
     def distance(self, p: SX) -> SX:
-        """φ (1,) at a point p (3,) [m]."""
+        """Signed distance φ (1,) of a point p (3,) [m]."""
 
     @abstractmethod
     def normal(self, p: SX) -> SX:
-        """Unit normal n (3,) at p [-], away from the surface."""
+        """Unit normal n (3,) at a point p (3,), which points into free space [-]."""
 
     def axes(self, p: SX, up: Reals) -> SX:
-        """Axes of contact (3, 3) at p: columns are two tangents and n, by the shortest turn from `up` (3,) to n."""
+        """Contact axes (3, 3) at a point p, with columns two tangents and n: the shortest rotation from `up` to n."""
         return _turn(up, self.normal(p)) @ SX(frame_of(up))
 
 
 class Plane(SurfaceAbstract):
-    """φ(p) = (a x + b y + c z + d) / ‖(a, b, c)‖, an infinite plane.
+    """Infinite plane φ(p) = (a x + b y + c z + d) / ‖(a, b, c)‖.
 
     Args:
         coefficients: (a, b, c, d), where (a, b, c) is not zero [-, m].
-        body: Name of the frame that carries it; None for the world.
+        body: Name of the frame that carries the surface; None for the world.
 
     Raises:
-        InvalidArgumentError: There are not four finite numbers, or the normal is zero.
+        InvalidArgumentError: There are not four finite numbers, or (a, b, c) is zero.
     """
 
     def __init__(self, coefficients: npt.ArrayLike, body: str | None = None) -> None:
@@ -60,7 +60,7 @@ class Plane(SurfaceAbstract):
         length = float(np.linalg.norm(numbers[:3]))
         if length == 0:
             raise InvalidArgumentError(
-                "coefficients: expected a normal (a, b, c) that is not zero, got zeros; (0, 0, 1, 0) is a floor"
+                "coefficients: expected a nonzero normal (a, b, c), got zeros; a floor is (0, 0, 1, 0)"
             )
         self.coefficients = numbers / length
 
@@ -72,23 +72,22 @@ class Plane(SurfaceAbstract):
 
     def axes(self, p: SX, up: Reals) -> SX:
         normal = self.coefficients[:3]
-        if np.dot(normal, up) < -1 + 1e-9:  # a ceiling: every half turn will do
+        if np.dot(normal, up) < -1 + 1e-9:  # a ceiling: the axis of the half turn is arbitrary
             return SX(np.diag([1.0, -1.0, -1.0])) @ SX(frame_of(up)) if _vertical(up) else SX(frame_of(normal))
         return SX(ca.DM(ca.evalf(super().axes(p, up))))
 
 
 class HeightField(SurfaceAbstract):
-    """φ(p) = (z - h(x, y)) / √(1 + |∇h|²): smooth ground, whose slope is that below the point.
+    """Smooth ground of height h: φ(p) = (z - h(x, y)) / √(1 + |∇h|²), with the slope below the point.
 
-    φ is the distance to the tangent plane below the point, exact where the ground is a plane; h should be C³ for a C²
-    step.
+    φ is the distance to the tangent plane below the point, which is exact for a plane. For a C² step h must be C³.
 
     Args:
-        height: Height h of (x, y) as an expression (casadi.SX) [m].
-        body: Name of the frame that carries it; None for the world.
+        height: Function (x, y) that returns the height h as an expression (casadi.SX) [m].
+        body: Name of the frame that carries the surface; None for the world.
 
     Raises:
-        InvalidArgumentError: `height` is no function of two symbols that gives one expression.
+        InvalidArgumentError: `height` is not a function of two symbols that returns one expression.
     """
 
     def __init__(self, height: Callable[[SX, SX], SX], body: str | None = None) -> None:
@@ -112,15 +111,15 @@ class HeightField(SurfaceAbstract):
 
 
 class Surface(SurfaceAbstract):
-    """φ(p) by a user's formula; the normal is ∇φ / ‖∇φ‖.
+    """Surface with a user's formula φ(p); the normal is ∇φ / ‖∇φ‖.
 
     Args:
-        distance: Signed distance of a point p (3,) as an expression (casadi.SX) [m]; its gradient should have norm 1,
-            and not vanish where a contact may be.
-        body: Name of the frame that carries it; None for the world.
+        distance: Function that maps a point p (3,) to the signed distance as an expression (casadi.SX) [m]. Its
+            gradient should have norm 1, and must not be zero near contacts.
+        body: Name of the frame that carries the surface; None for the world.
 
     Raises:
-        InvalidArgumentError: `distance` is no function of a point that gives one expression.
+        InvalidArgumentError: `distance` is not a function of a point that returns one expression.
     """
 
     def __init__(self, distance: Callable[[SX], SX], body: str | None = None) -> None:
@@ -138,7 +137,7 @@ class Surface(SurfaceAbstract):
 
 
 def check_surface(surface: Any) -> SurfaceAbstract:
-    """A surface; of a function p -> φ(p) the `Surface`, of four numbers the `Plane`."""
+    """Converts to a surface: a function p -> φ(p) becomes a `Surface`, four numbers become a `Plane`."""
     if isinstance(surface, SurfaceAbstract):
         return surface
     if callable(surface) and not isinstance(surface, type):
@@ -151,7 +150,7 @@ def check_surface(surface: Any) -> SurfaceAbstract:
 
 
 def frame_of(up: Reals) -> Reals:
-    """A rotation (3, 3) whose third column is the unit vector `up`; the identity for (0, 0, 1)."""
+    """Rotation (3, 3) whose third column is the unit vector `up`; the identity for (0, 0, 1)."""
     if _vertical(up):
         return np.eye(3)
     first = np.cross([0.0, 1.0, 0.0] if abs(up[1]) < 0.9 else [1.0, 0.0, 0.0], up)
@@ -164,7 +163,7 @@ def _vertical(up: Reals) -> bool:
 
 
 def _turn(a: Reals, b: SX) -> SX:
-    """Shortest rotation (3, 3) from one unit vector to another, which must not be opposite."""
+    """Shortest rotation (3, 3) from unit vector a to unit vector b, which must not be opposite."""
     K = ca.skew(ca.cross(SX(a), b))
     return SX.eye(3) + K + K @ K / (1 + ca.dot(SX(a), b))
 
@@ -176,8 +175,8 @@ def _scalar(argument: str, value: SX) -> SX:
 
 
 def _function(argument: str, of: str, symbols: list[SX], results: list[SX]) -> ca.Function:
-    known = {s.element_hash() for symbol in symbols for s in ca.symvar(symbol)}
-    strangers = sorted({str(s) for s in ca.symvar(ca.veccat(*results)) if s.element_hash() not in known})
+    own = {s.element_hash() for symbol in symbols for s in ca.symvar(symbol)}
+    strangers = sorted({str(s) for s in ca.symvar(ca.veccat(*results)) if s.element_hash() not in own})
     if strangers:
-        raise InvalidArgumentError(f"{argument}: expected an expression of {of} alone, got {', '.join(strangers[:5])}")
+        raise InvalidArgumentError(f"{argument}: expected an expression of {of} only, got {', '.join(strangers[:5])}")
     return ca.Function(argument, symbols, results)

@@ -1,4 +1,4 @@
-"""Limits of torques in the simulator, as a user gives them."""
+"""Checks of a simulator's torque limits."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from trajopt.types import Reals
 
 
 def check_torque_limits(given: Any, state: StateMultibody) -> Reals | None:
-    """Largest torque of each velocity (nv,), inf for none, None without limits [N m, N].
+    """Largest torque of each velocity (nv,) [N m, N], inf for no limit; None without limits.
 
     Args:
-        given: True for the effort limits of the robot's joints, of which a base has none; an array (nv,); or None.
-        state: The state of the robot.
+        given: True for the effort limits of the robot's joints (a base has none), an array (nv,), or None.
+        state: State of the robot.
 
     Raises:
-        InvalidArgumentError: It is none of these, or a limit is negative.
+        InvalidArgumentError: `given` has another type, a limit is negative, or the robot has no effort limits.
     """
     if given is None or given is False:
         return None
@@ -35,15 +35,15 @@ def check_torque_limits(given: Any, state: StateMultibody) -> Reals | None:
         limits[robot.idx_vs[joint] : robot.idx_vs[joint] + robot.nvs[joint]] = np.inf
     if not np.isfinite(limits).any():
         raise InvalidArgumentError(
-            f"torque_limits: expected a robot with effort limits, got {state.robot.name!r} without; "
+            f"torque_limits: expected a robot with effort limits, got {state.robot.name!r} without any; "
             f"pass an array of {state.nv} limits"
         )
     return limits
 
 
 def check_positive_bounds(argument: str, given: Any, size: int) -> Reals:
-    """Limits (size,) >= 0, inf allowed."""
+    """Returns limits (size,) >= 0, inf allowed; raises InvalidArgumentError for others."""
     limits = check_bounds(argument, given, size)
     if np.any(limits < 0):
-        raise InvalidArgumentError(f"{argument}: expected limits >= 0, inf for none, got {limits.min():g}")
+        raise InvalidArgumentError(f"{argument}: expected limits >= 0, or inf for no limit, got {limits.min():g}")
     return limits

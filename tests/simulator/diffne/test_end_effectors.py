@@ -148,10 +148,10 @@ def test_fit_sphere_is_exact_on_a_ring() -> None:
 def test_messages() -> None:
     bare = body_with()
     with pytest.raises(InvalidArgumentError, match=r"EndEffectorBounds\(1\): expected a link with a collision or vis.*"
-                       r"'link'.*give the sphere: EndEffectorBounds\(1, localPos"):  # fmt: skip
+                       r"'link'.*pass the sphere: EndEffectorBounds\(1, localPos"):  # fmt: skip
         detected(bare)
     with pytest.raises(
-        InvalidArgumentError, match=r"expected meshes, boxes.*on 'link', got Halfspace; give the sphere"
+        InvalidArgumentError, match=r"expected meshes, boxes.*on 'link', got Halfspace; pass the sphere"
     ):
         detected(body_with((coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0), TILT)))
     with pytest.raises(InvalidArgumentError, match="expected a sphere, got none; call detectEndEffector"):

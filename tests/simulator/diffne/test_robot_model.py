@@ -96,9 +96,7 @@ def test_prefixes_are_refused() -> None:
     before = m.qdq
     with pytest.raises(UnknownNameError, match=r"begins with 'lf_kfa' not found; did you mean 'lf_kfe_joint'"):
         m.set_joint_angle("lf_kfa", 0.1)
-    with pytest.raises(
-        InvalidArgumentError, match=r"one degree of freedom, got 'base_link' with 6; give a longer pref"
-    ):
+    with pytest.raises(InvalidArgumentError, match=r"one degree of freedom, got 'base_link' with 6; use a longer pref"):
         m.set_joint_angle("base", 0.1)
     with pytest.raises(InvalidArgumentError, match="prefix: expected the beginning of a name"):
         m.set_joint_angle("", 0.1)
@@ -156,7 +154,7 @@ def test_files_of_other_kinds_are_refused() -> None:
         DiffNERobotModel(None, "nowhere.urdf")
     with pytest.raises(InvalidArgumentError, match="world: expected None or a world with a method loadRobot"):
         DiffNERobotModel(3, "hyq")
-    with pytest.raises(InvalidArgumentError, match="world: expected one, got None; pass it"):
+    with pytest.raises(InvalidArgumentError, match="world: expected a world, got None; pass one"):
         DiffNERobotModel(None, "hyq").update_world()
     with pytest.raises(InvalidArgumentError, match="simulator: expected one, got none; call create_simulator"):
         DiffNERobotModel(None, "hyq").simulate(1e-3, np.zeros(37))

@@ -227,7 +227,7 @@ def test_messages() -> None:
     m = four_limbs()
     ees = end_effectors(m)
     m.create_simulator()
-    with pytest.raises(InvalidArgumentError, match=r"expected a normal \(a, b, c\) that is not zero"):
+    with pytest.raises(InvalidArgumentError, match=r"expected a nonzero normal \(a, b, c\)"):
         m.set_floor([0, 0, 0, 2], ees)
     with pytest.raises(InvalidArgumentError, match=r"coefficients: expected shape \(4,\), got \(3,\)"):
         m.set_floor([0, 0, 1], ees)
@@ -238,7 +238,7 @@ def test_messages() -> None:
     with pytest.raises(InvalidArgumentError, match="friction: expected"):
         m.set_floor([0, 0, 1, 2], ees, friction=-0.1)
     m.set_floor([0, 0, 1, 2], ees)
-    with pytest.raises(InvalidArgumentError, match="taus: expected 2 torques, one a state, got 1"):
+    with pytest.raises(InvalidArgumentError, match="taus: expected 2 torques, one for each state, got 1"):
         m.simulate_batched(DT, [m.qdq, m.qdq], [np.zeros(22)])
     with pytest.raises(InvalidArgumentError, match=r"qdqs\[1\]: expected shape \(45,\), got \(44,\)"):
         m.simulate_batched(DT, [m.qdq, m.qdq[:-1]])

@@ -35,19 +35,20 @@ from trajopt.types import Reals
 
 
 class DifferentialActionModelAbstract(Model):
-    """Dynamics and running cost per second.
+    """Continuous-time dynamics with a cost per second; an integrator turns it into an action model.
 
-    Second-order systems have a state (q, v) and give the acceleration dv/dt, shape (ndx / 2,); first-order systems give
-    dx/dt in the tangent space, shape (ndx,).
+    A second-order system has a state (q, v); its dynamics are the acceleration dv/dt, shape (ndx / 2,). The dynamics
+    of a first-order system are the rate dx/dt in the tangent space, shape (ndx,).
 
     Args:
         state: The state's manifold.
         nu: Number of controls [-].
-        costs: Costs of each instant [cost/s]; frozen from here on.
-        constraints: Constraints of each knot; none by default. Frozen from here on.
-        lower: Lower limits of the controls (nu,), for plots and for SolverBoxDDP and SolverBoxFDDP, which keep them;
-            other solvers don't: SolverSQP keeps rows of `constraints` on ResidualModelControl. None by default.
-        upper: Upper limits of the controls (nu,).
+        costs: Running costs [cost/s]. The model freezes them.
+        constraints: Constraints of each knot; none by default. The model freezes them.
+        lower: Lower limits of the controls (nu,), in their units; none by default. Plots show them, and SolverBoxDDP
+            and SolverBoxFDDP enforce them. For other solvers, such as SolverSQP, add a constraint on
+            ResidualModelControl.
+        upper: Upper limits of the controls (nu,), in their units; none by default.
         control_names: Name of each control, for plots.
         control_units: Unit of each control, for plots; "-" by default.
     """
@@ -57,11 +58,11 @@ class DifferentialActionModelAbstract(Model):
     actuation: ActuationModelAbstract | None = None
     contacts: ContactStack | None = None
     exact_hessian = False
-    """Whether second derivatives of the dynamics are short enough to be written as one expression."""
+    """Whether second derivatives of the dynamics are short enough to be one expression."""
     node_hessian = False
-    """Whether an Euler step has second derivatives through `implicit_node`."""
+    """Whether `implicit_node` provides the second derivatives of an Euler step."""
     implicit_hessian = False
-    """Whether `implicit` gives the dynamics, by which an Euler step has second derivatives."""
+    """Whether `implicit` provides the dynamics, and with them the second derivatives of an Euler step."""
 
     def __init__(
         self,
@@ -80,7 +81,7 @@ class DifferentialActionModelAbstract(Model):
             raise InvalidArgumentError(f"costs: expected a CostStack, got {costs!r}")
         if costs.state != state:
             raise InvalidArgumentError(
-                f"costs: they are of {costs.state!r}, the model of {state!r}; make both from one state"
+                f"costs: expected costs of {state!r}, got costs of {costs.state!r}; use one state for costs and model"
             )
         self.state = state
         self.nu = check_count("nu", nu, most=10_000)
@@ -99,20 +100,20 @@ class DifferentialActionModelAbstract(Model):
         return self.state.ndx // 2 if self.second_order else self.state.ndx
 
     def implicit_node(self, instant: Instant) -> ImplicitNode | None:
-        """Contacts whose equations give the second derivatives of an Euler step; else None."""
+        """Contact equations that provide the second derivatives of an Euler step, or None."""
         return None
 
     def implicit(self, instant: Instant) -> Implicit | None:
-        """The dynamics as what r(x, u, a) = 0 defines, where that has shorter second derivatives; else None."""
+        """Dynamics as the solution a of r(x, u, a) = 0, if its second derivatives are shorter; else None."""
         return None
 
     @property
     def stage_nu(self) -> int:
-        """Number of controls that costs and constraints see [-]: `nu`, but torques with inverse dynamics."""
+        """Number of controls that costs and constraints read [-]: `nu`, or that of torques with inverse dynamics."""
         return self.nu
 
     def seen(self, instant: Instant) -> Instant:
-        """The instant at which costs and constraints are evaluated: itself, unless they see torques instead of u."""
+        """Instant at which costs and constraints are evaluated; with inverse dynamics its control is the torques."""
         return instant
 
     @abstractmethod
@@ -120,14 +121,14 @@ class DifferentialActionModelAbstract(Model):
         """Acceleration (ndx / 2,) of a second-order system, rate of the state (ndx,) of a first-order one."""
 
     def dynamics_derivative(self, instant: Instant) -> tuple[SX, SX]:
-        """Its derivatives along the tangent space, (n, ndx), and the control, (n, nu)."""
+        """Derivatives of `dynamics` by the tangent of x (n, ndx) and by u (n, nu)."""
         return instant.derivative(self.dynamics(instant))
 
     def check_expression(self) -> None:
-        """Raises InvalidArgumentError if the model can't be evaluated, as far as integrators want to know it early."""
+        """Raises InvalidArgumentError if the expression of the dynamics can't be built; called by integrators."""
 
     def instant(self, *, derivatives: bool = False) -> Instant:
-        """Symbols of an instant at which this model is evaluated."""
+        """Symbols of an instant, at which this model is evaluated."""
         return Instant(self.state, self.nu, derivatives=derivatives)
 
     def term_values(self, instant: Instant) -> dict[str, SX]:
@@ -139,21 +140,21 @@ class DifferentialActionModelAbstract(Model):
         return self.constraints.rows(instant)
 
     def row_derivative(self) -> SX:
-        """Derivative of the rows, of which the structure counts: by (x, u), and what else they depend on."""
+        """Derivative of the rows by (x, u) and the other symbols of the instant; only its sparsity is used."""
         instant = self.instant()
         self.constraints.rows(instant)
         return self.constraints.derivative(instant)
 
     def torques(self, instant: Instant) -> dict[str, SX]:
-        """Torque, or force, of each motor as an expression of (x, u) [N m, N]; none without a robot's motors."""
+        """Torque or force of each motor as an expression of (x, u) [N m, N]; empty without motors of a robot."""
         return {}
 
     def forces(self, instant: Instant) -> dict[str, SX]:
-        """Force of each contact as an expression of (x, u), in its reference frame [N, N m]; none without contacts."""
+        """Force of each contact by name, as an expression of (x, u) in its reference frame [N, N m]."""
         return {}
 
     def values(self, program: Program, stage: Stage) -> StageValues:
-        """Adds the steps that give the values at a stage."""
+        """Adds the steps that compute the values at a stage."""
         seen = stage.arrays | self._dynamics_part(derivatives=False).call(program, stage.arrays, stage.parameters)
         cost = self._term_parts.cost.call(program, seen, stage.parameters, joins=True)["cost"]
         rows = None
@@ -162,13 +163,13 @@ class DifferentialActionModelAbstract(Model):
         return StageValues(f=seen["f"], cost=cost, rows=rows)
 
     def expansion(self, program: Program, stage: Stage) -> StageExpansion:
-        """Adds the steps that give values and derivatives at a stage."""
-        found = self._dynamics_part(derivatives=True).call(program, stage.arrays, stage.parameters)
-        seen, rows = stage.arrays | found, dict[str, Array]()
+        """Adds the steps that compute values and derivatives at a stage."""
+        dynamics = self._dynamics_part(derivatives=True).call(program, stage.arrays, stage.parameters)
+        seen, rows = stage.arrays | dynamics, dict[str, Array]()
         costs = self._term_parts.cost_derivatives.call(program, seen, stage.parameters, joins=True)
         if stage.at_knot and self.constraints.constraints:
             rows = self._term_parts.row_derivatives.call(program, seen, stage.parameters, joins=True)
-        return self._led_on(program, stage, found, costs, rows)
+        return self._led_on(program, stage, dynamics, costs, rows)
 
     def _led_on(
         self,
@@ -178,20 +179,22 @@ class DifferentialActionModelAbstract(Model):
         costs: Mapping[str, Array],
         rows: Mapping[str, Array],
     ) -> StageExpansion:
-        """Adds the steps that make derivatives by x and u of those by what the dynamics give, if there is something.
+        """Applies the chain rule: derivatives by x and u from derivatives by the quantities the dynamics solve for.
 
         Args:
-            program: Where they go.
-            stage: The stage.
+            program: Program that gets the steps.
+            stage: Stage of the integrator.
             found: Results of the dynamics.
-            costs: Those of `Terms.cost_derivatives`.
-            rows: Those of `Terms.row_derivatives`; none without rows.
+            costs: Results of `Terms.cost_derivatives`.
+            rows: Results of `Terms.row_derivatives`; empty without rows.
         """
-        known = {name: costs[name] for name in ("cost", "g", "H")} | {n: rows[n] for n in ("rows", "C") if n in rows}
-        return StageExpansion(f=found["f"], Df=found["Df"], **known)
+        derivatives = {name: costs[name] for name in ("cost", "g", "H")} | {
+            n: rows[n] for n in ("rows", "C") if n in rows
+        }
+        return StageExpansion(f=found["f"], Df=found["Df"], **derivatives)
 
     def _dynamics_part(self, *, derivatives: bool) -> Part:
-        """The dynamics alone: "f", with derivatives also "Df", and what costs and rows see of them beside x and u."""
+        """Program part of the dynamics: "f", "Df" with derivatives, and the quantities that costs and rows read."""
 
         def build() -> Part:
             i = self.instant(derivatives=derivatives)
@@ -221,7 +224,7 @@ class DifferentialActionModelAbstract(Model):
         return self.instant(derivatives=derivatives)
 
     def _dynamics_name(self) -> str:
-        """Whose dynamics they are, for messages."""
+        """Name of the robot or class, for messages."""
         return name_of(self.state, type(self))
 
     def parameters(self) -> dict[str, Parameter]:
@@ -229,16 +232,16 @@ class DifferentialActionModelAbstract(Model):
         return {**super().parameters(), **self.costs.parameters(n), **self.constraints.parameters(n)}
 
     def create_data(self) -> ActionData:
-        """Arrays for one evaluation; `xnext` holds the rate of the state in the tangent space (ndx,)."""
+        """Arrays for the results of one evaluation; `xnext` holds the rate of the state (ndx,)."""
         return ActionData(self.state.ndx, self.state.ndx, self.nu)
 
     def calc(self, data: ActionData, x: Reals, u: Reals) -> None:
-        """Sets `data.xnext`, the rate of the state (ndx,) per second, and `data.cost` [cost/s]; for inspection."""
+        """Writes the rate of the state (ndx,) to `data.xnext` and the cost [cost/s] to `data.cost`, for inspection."""
         f, cost = self._evaluate("calc", x, u)
         data.xnext, data.cost = self._rate(x, f.ravel()), cost
 
     def calc_diff(self, data: ActionData, x: Reals, u: Reals) -> None:
-        """Sets the derivatives of the rate and of the cost; for inspection."""
+        """Writes the derivatives of rate and cost to `data`; for inspection."""
         _, D, _, gradient, hessian = self._evaluate("calc_diff", x, u)
         n, half = self.state.ndx, self.state.ndx - self.size
         whole = np.vstack([np.eye(half, n + self.nu, k=n - half), D])
@@ -247,11 +250,11 @@ class DifferentialActionModelAbstract(Model):
         data.Lxx, data.Lxu, data.Luu = hessian[:n, :n], hessian[:n, n:], hessian[n:, n:]
 
     def _rate(self, x: Reals, f: Reals) -> Reals:
-        """Rate of the state in the tangent space, (ndx,): (v, f) of a second-order system."""
+        """Rate of the state in the tangent space (ndx,); for a second-order system it is (v, f)."""
         return np.concatenate([np.asarray(x)[self.state.nx - self.size :], f]) if self.second_order else f
 
     def _build_program(self, name: str) -> Program:
-        """The model alone: "calc" or "calc_diff" of (x, u, parameters), with the cost as it is."""
+        """Program "calc" or "calc_diff" of (x, u, parameters) for this model alone, with the cost per second."""
         program = Program(f"{type(self).__name__}: {name}")
         x, u, p = program.input(self.state.nx), program.input(self.nu), program.input(self.layout.size)
         (one,) = program.call(ca.Function("one", [], [SX(1)]))
@@ -272,10 +275,10 @@ class DifferentialActionModelAbstract(Model):
         return outputs_at(self, program, self.state.check(x, "x"), control)
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals | None:
-        """Control that balances the system at rest, if there is a closed form; None if not.
+        """Control (nu,) that balances the system at rest in x, by a closed form; None if the model has none.
 
         Args:
             x: State (nx,).
-            parameters: Values of run-time parameters that differ from the first ones, by name.
+            parameters: Values of run-time parameters that differ from their initial values, by name.
         """
         return None

@@ -28,24 +28,25 @@ from trajopt.types import Reals
 
 
 class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract):
-    """M dv/dt + h = B u + Jᵀ λ with J dv/dt + J̇ v + kd J v + kp e = -μ λ: motion and contact forces at once.
+    """Forward dynamics with contacts: M dv/dt + h = B u + Jᵀ λ with J dv/dt + J̇ v + kd J v + kp e = -μ λ.
 
-    Costs may depend on the forces: ResidualModelContactForce, ResidualModelContactFrictionCone and others. Which
-    contacts are active is the run-time parameter "contacts.NAME.active" of a knot; without any it is free dynamics.
+    One linear solve gives accelerations and contact forces λ. Costs may depend on the forces, as
+    ResidualModelContactForce and ResidualModelContactFrictionCone do. The run-time parameter "contacts.NAME.active" of
+    a knot switches a contact; with no active contact the dynamics are free.
 
     Args:
-        state: A robot's state.
-        actuation: How controls become torques.
-        contacts: The contacts; frozen from here on.
-        costs: What each instant costs; frozen from here on.
-        constraints: Constraints of each knot, which may depend on forces too; none by default. Frozen from here on.
-        damping: μ [1/kg], >= 0: above 0 redundant contacts have a solution, and contacts give way a little. Run-time
-            parameter `damping`.
+        state: State of a robot.
+        actuation: Maps controls to joint torques.
+        contacts: The contacts. The model freezes them.
+        costs: Running costs [cost/s]. The model freezes them.
+        constraints: Constraints of each knot, which may depend on forces; none by default. The model freezes them.
+        damping: μ [1/kg], >= 0. A positive value makes redundant contacts solvable and lets contacts yield a little.
+            Run-time parameter `damping`.
         friction: As in DifferentialActionModelFreeFwdDynamics.
 
     Raises:
-        InvalidArgumentError: States differ, a term needs a force of another size, or the contacts that are active at
-            first are redundant, without damping.
+        InvalidArgumentError: States differ, a term needs a force of another size, or the initially active contacts are
+            redundant and `damping` is 0.
         UnknownNameError: A term needs the force of a contact that is not in the stack.
 
     Source: Mastalli et al., Crocoddyl (ICRA 2020), eqs. 6-9; derivatives by the implicit function theorem.
@@ -92,7 +93,7 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         return Instant(self.state, self.nu, derivatives=derivatives, forces=self.contacts.sizes, motion="acceleration")
 
     def node(self, instant: Instant) -> ContactNode:
-        """Accelerations and forces at an instant; built once for it."""
+        """Contact equations at an instant, with accelerations and forces; built once for each instant."""
         return instant.once("node", lambda: self._node(instant))
 
     def implicit_node(self, instant: Instant) -> ContactNode:
@@ -121,8 +122,8 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         return self.node(instant).forces()
 
     def _dynamics_values(self, i: Instant) -> dict[str, SX]:
-        found = self.node(i).value_results()
-        return {"f": found["motion"], **found}
+        results = self.node(i).value_results()
+        return {"f": results["motion"], **results}
 
     def _dynamics_derivatives(self, i: Instant) -> dict[str, SX]:
         node = self.node(i)
@@ -145,5 +146,5 @@ class DifferentialActionModelContactFwdDynamics(DifferentialActionModelAbstract)
         return super()._led_on(program, stage, {**found, "Df": Df}, costs, rows)
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
-        """u of the smallest (u, λ) with B u + Jᵀ λ = g(q), for the active contacts, shape (nu,) [N m, N]."""
+        """u (nu,) [N m, N] of the smallest (u, λ) with B u + Jᵀ λ = g(q), over the active contacts."""
         return rest_forces(self, self.contacts, self.actuation.matrix, x, parameters)[: self.nu]

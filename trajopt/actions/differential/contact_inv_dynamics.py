@@ -25,27 +25,28 @@ from trajopt.types import Reals
 
 
 class DifferentialActionModelContactInvDynamics(DifferentialActionModelInvDynamicsAbstract):
-    """dv/dt = a with controls u = (a, f), accelerations (nv,) and forces (nc,) of contacts; torques follow.
+    """Inverse dynamics with contacts: dv/dt = a; u = (a, f) holds accelerations (nv,) and contact forces (nc,).
 
-    M a + h - Jᵀ λ = B τ gives the torques τ of the motors. Equations are constraints of the model: "unactuated", the
-    torques that no motor gives; "NAME_contact", what DifferentialActionModelContactFwdDynamics solves for where the
-    contact is active, and f = 0 where it is not. Costs and constraints see τ where they would see the control of
-    forward dynamics, a as the acceleration and f as the forces, so that both take the same ones. Solve such problems
-    with SolverSQP.
+    The torques τ of the motors follow from M a + h - Jᵀ λ = B τ. The model adds constraints. "unactuated" sets the
+    generalized forces that no motor provides to zero. "NAME_contact" is the contact equation of
+    DifferentialActionModelContactFwdDynamics for an active contact, and f = 0 for an inactive one.
+
+    Costs and constraints read τ as the control, a as the acceleration and f as the forces; so those of forward
+    dynamics can be used. Solve such problems with SolverSQP.
 
     Args:
-        state: A robot's state.
-        actuation: How motors make torques; B has independent columns.
-        contacts: The contacts; frozen from here on. Forces are in the contacts' reference frames.
-        costs: What each instant costs; frozen from here on.
+        state: State of a robot.
+        actuation: Maps motor torques to joint torques; the columns of its matrix B must be independent.
+        contacts: The contacts. The model freezes them. Forces are in the contacts' reference frames.
+        costs: Running costs [cost/s]. The model freezes them.
         constraints: Further constraints of each knot; none by default. Their residuals get parameters of their own.
         damping: μ [1/kg], >= 0, as in DifferentialActionModelContactFwdDynamics. Run-time parameter `damping`.
         friction: As in DifferentialActionModelFreeFwdDynamics.
 
     Raises:
         InvalidArgumentError: States differ, B has dependent columns, a term needs a force of another size, or the
-            contacts that are active at first are redundant, without damping.
-        DuplicateNameError: A constraint has the name of an equation.
+            initially active contacts are redundant and `damping` is 0.
+        DuplicateNameError: A constraint has the name of one of the added constraints.
         UnknownNameError: A term needs the force of a contact that is not in the stack.
 
     Source: Mastalli et al., "Inverse-dynamics MPC via nullspace resolution", T-RO 2023, eqs. 5 and 6.
@@ -72,13 +73,13 @@ class DifferentialActionModelContactInvDynamics(DifferentialActionModelInvDynami
         return self.damping
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
-        """(0, f): forces of the smallest (τ, λ) with B τ + Jᵀ λ = g(q), for the active contacts, shape (nu,)."""
+        """Control (0, f), shape (nu,), with f of the smallest (τ, λ) that satisfies B τ + Jᵀ λ = g(q) [N, N m]."""
         multipliers = rest_forces(self, self.contacts, self.actuation.matrix, x, parameters)[self.actuation.nu :]
         forces = kept(self, "forces", self._build_forces).evaluate(x, multipliers)[0].ravel()
         return np.concatenate([np.zeros(self.state.nv), forces])
 
     def _build_forces(self) -> Program:
-        """(x, λ) -> T λ."""
+        """Program (x, λ) -> T λ, the forces in the contacts' reference frames."""
         instant, multipliers = Instant(self.state, 0), SX.sym("multipliers", self.contacts.nc)
         turn = self.contacts.force_map(frame_motions(instant.robot, SX(np.zeros(self.state.nv)), self.contacts.frames))
         forces = multipliers if turn is None else ca.mtimes(turn, multipliers)

@@ -1,4 +1,4 @@
-"""Forward dynamics of a robot that touches nothing."""
+"""Forward dynamics of a robot without contacts."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from trajopt.types import Reals
 
 
 class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
-    """M(q) dv/dt + h(q, v) = B u: the robot's equation of motion with the joints' armature, without contacts.
+    """Forward dynamics without contacts: M(q) dv/dt + h(q, v) = B u, where M includes the armature of the joints.
 
-    Friction and damping of the joints are left out, as Pinocchio and Crocoddyl do, unless `friction` is given.
+    Friction and damping of the joints are left out, as in Pinocchio and Crocoddyl, unless `friction` is set.
 
     Args:
-        state: A robot's state.
-        actuation: How controls become torques.
-        costs: What each instant costs.
+        state: State of a robot.
+        actuation: Maps controls to joint torques.
+        costs: Running costs [cost/s].
         constraints: Constraints of each knot; none by default.
-        friction: "smooth" for the damping and dry friction that the robot's file gives, or a SmoothFriction with a
-            width of its own; None for no friction.
+        friction: "smooth" for the damping and dry friction in the robot's file, or a SmoothFriction with another
+            width. None, the default, for no friction.
 
     Source: derivatives -M⁻¹ ∂RNEA, Carpentier and Mansard, RSS 2018.
     """
@@ -54,9 +54,13 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
     ) -> None:
         check_robot_state(type(self).__name__, state)
         if not isinstance(actuation, ActuationModelAbstract):
-            raise InvalidArgumentError(f"actuation: expected an actuation model, got {actuation!r}")
+            raise InvalidArgumentError(
+                f"actuation: expected an actuation model such as ActuationModelFull(state), got {actuation!r}"
+            )
         if actuation.state != state:
-            raise InvalidArgumentError(f"actuation: it is of {actuation.state!r}, the model of {state!r}")
+            raise InvalidArgumentError(
+                f"actuation: expected an actuation of {state!r}, got one of {actuation.state!r}; use one state for both"
+            )
         super().__init__(
             state,
             actuation.nu,
@@ -81,7 +85,7 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
         return ca.horzcat(by_q, by_v), by_torque @ SX(ca.sparsify(ca.DM(self.actuation.matrix)))
 
     def implicit(self, instant: Instant) -> Implicit:
-        """RNEA(q, v, a) - B u = 0."""
+        """Equation RNEA(q, v, a) - B u = 0, which defines the acceleration a."""
         robot, torque = instant.robot_with(self.friction), self.actuation.torque(instant.u)
         a = SX.sym("a", self.size)
         return Implicit(
@@ -91,12 +95,12 @@ class DifferentialActionModelFreeFwdDynamics(DifferentialActionModelAbstract):
         )
 
     def _build_gravity(self) -> Program:
-        """x -> g(q)."""
+        """Program x -> g(q), the gravity torques."""
         instant = Instant(self.state, self.nu)
         function = ca.Function("gravity", [instant.x], [instant.robot.gravity()])
         return Program.of(f"{type(self).__name__}: gravity", function)
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
-        """u = B⁺ g(q), shape (nu,) [N m, N]."""
+        """Control u = B⁺ g(q), shape (nu,) [N m, N], which balances gravity at rest."""
         gravity = kept(self, "gravity", self._build_gravity).evaluate(x)[0].ravel()
         return np.asarray(np.linalg.pinv(self.actuation.matrix) @ gravity, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Inverse dynamics of a robot that touches nothing."""
+"""Inverse dynamics of a robot without contacts."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from trajopt.states.state_multibody import check_robot_state
 
 
 class DifferentialActionModelFreeInvDynamics(DifferentialActionModelInvDynamicsAbstract):
-    """dv/dt = u: the controls are accelerations (nv,), and torques M(q) u + h(q, v) = B τ follow.
+    """Inverse dynamics without contacts: dv/dt = u with accelerations (nv,) as controls; M(q) u + h(q, v) = B τ.
 
-    Costs and constraints see the torques τ of the motors where they would see the control of forward dynamics, so that
-    both take the same ones; ResidualModelJointAcceleration sees u. Where there are fewer motors than velocities,
-    the constraint "unactuated" holds the torques that no motor gives at zero: solve such problems with SolverSQP.
+    Costs and constraints read the motor torques τ as the control, so those of forward dynamics can be used.
+    ResidualModelJointAcceleration reads u. If there are fewer motors than velocities, the constraint "unactuated" sets
+    the generalized forces that no motor provides to zero; solve such problems with SolverSQP.
 
     Args:
-        state: A robot's state.
-        actuation: How motors make torques; B has independent columns.
-        costs: What each instant costs; frozen from here on.
+        state: State of a robot.
+        actuation: Maps motor torques to joint torques; the columns of its matrix B must be independent.
+        costs: Running costs [cost/s]. The model freezes them.
         constraints: Further constraints of each knot; none by default. Their residuals get parameters of their own.
         friction: As in DifferentialActionModelFreeFwdDynamics.
 

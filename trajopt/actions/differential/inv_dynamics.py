@@ -1,4 +1,4 @@
-"""Base of inverse dynamics: accelerations and contact forces are the controls, torques follow, equations hold."""
+"""Base of inverse dynamics: accelerations and contact forces are the controls, and the torques follow from them."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ from trajopt.types import Reals
 
 
 class DifferentialActionModelInvDynamicsAbstract(DifferentialActionModelAbstract):
-    """dv/dt = a, with the control (a, f) of accelerations and contact forces, under equations of the dynamics.
+    """Inverse dynamics dv/dt = a: the control (a, f) holds accelerations and contact forces.
 
-    Costs and constraints see the torques of the motors as their control, so that those of forward dynamics fit as they
-    are. Equations are the first constraints: "unactuated", and "NAME_contact" for each contact.
+    Costs and constraints read the motor torques as their control, so those of forward dynamics can be used. The first
+    constraints are the equations of the dynamics: "unactuated", and "NAME_contact" for each contact.
 
     Args:
-        state: A robot's state.
-        actuation: How motors make torques; B has independent columns.
-        contacts: The contacts, maybe none; frozen from here on.
-        costs: What each instant costs; frozen from here on.
+        state: State of a robot.
+        actuation: Maps motor torques to joint torques; the columns of its matrix B must be independent.
+        contacts: The contacts; may be empty. The model freezes them.
+        costs: Running costs [cost/s]. The model freezes them.
         constraints: Further constraints of each knot; none by default.
         friction: "smooth", a SmoothFriction, or None for no friction.
 
     Raises:
         InvalidArgumentError: States differ, B has dependent columns, or a term needs a force of another size.
-        DuplicateNameError: A constraint has the name of an equation.
+        DuplicateNameError: A constraint has the name of one of the equations.
         UnknownNameError: A term needs the force of a contact that is not in the stack.
     """
 
@@ -84,7 +84,7 @@ class DifferentialActionModelInvDynamicsAbstract(DifferentialActionModelAbstract
     @property
     @abstractmethod
     def _damping(self) -> SX:
-        """μ of the contacts [1/kg]."""
+        """Damping μ of the contacts [1/kg]."""
 
     @property
     def stage_nu(self) -> int:
@@ -94,7 +94,7 @@ class DifferentialActionModelInvDynamicsAbstract(DifferentialActionModelAbstract
         return {**super().parameters(), **self.contacts.parameters()}
 
     def node(self, instant: Instant) -> InverseNode:
-        """Torques and equations at an instant; built once for it."""
+        """Torques and equations at an instant; built once for each instant."""
         return instant.once("inverse", lambda: self._node(instant))
 
     def _node(self, instant: Instant) -> InverseNode:
@@ -162,20 +162,20 @@ class DifferentialActionModelInvDynamicsAbstract(DifferentialActionModelAbstract
         return super()._led_on(program, stage, found, chained, dict(rows) | _chained_rows(program, found, rows))
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
-        """(0, f): no acceleration, and no force without contacts, (nu,)."""
+        """Control (0, f), shape (nu,): zero acceleration, and zero force without contacts."""
         return np.zeros(self.nu)
 
 
 def _chain(torque: SX, equations: SX, ndx: int, nc: int, *, motion: bool, solved: bool = True) -> SX:
-    """Derivative of (x, u, z) of what is seen by (x, a, f), from the rows of torques and of equations.
+    """Derivative of (x, torques, z) by (x, a, f), from the rows of torques and equations.
 
     Args:
-        torque: Rows of u (nu, n).
+        torque: Rows of the torques (nu, n).
         equations: Rows of the equations (ne, n).
         ndx: Size of the state's tangent space.
         nc: Number of forces.
-        motion: Whether the acceleration is part of z.
-        solved: Whether there are rows of z.
+        motion: Whether z includes the acceleration.
+        solved: Whether the result has rows of z.
     """
     n = torque.shape[1]
     nv = n - ndx - nc
@@ -189,7 +189,7 @@ def _chain(torque: SX, equations: SX, ndx: int, nc: int, *, motion: bool, solved
 def _chain_symbols(
     program: Program, found: Mapping[str, Array], by: Mapping[str, Array], names: Sequence[str]
 ) -> tuple[dict[str, SX], Given]:
-    """Symbols of the chain's rows, and of derivatives that are there, with what they stand for."""
+    """Symbols of the chain's rows and of the derivatives that exist, with the array of each symbol."""
     arrays = {name: found[name] for name in ("torque_rows", "equation_rows")}
     arrays |= {name: by[name] for name in names if name in by}
     symbols = {name: symbol_of(program, array) for name, array in arrays.items()}
@@ -197,14 +197,14 @@ def _chain_symbols(
 
 
 def _chain_between(s: Mapping[str, SX], found: Mapping[str, Array], seen: int, solved: int) -> SX:
-    """The chain that leads from derivatives by (x, u) of this size, and by z of this size."""
+    """Derivative of (x, torques, z) by (x, a, f), for `seen` entries of (x, torques) and `solved` entries of z."""
     nc, ne, nu = found["forces"].shape[0], s["equation_rows"].shape[0], s["torque_rows"].shape[0]
     rows = (s["torque_rows"], s["equation_rows"])
     return _chain(*rows, seen - nu, nc, motion=solved > nc + ne, solved=solved > 0)
 
 
 def _chained_costs(program: Program, found: Mapping[str, Array], costs: Mapping[str, Array]) -> dict[str, Array]:
-    """Adds the call that gives g and H by (x, a, f)."""
+    """Adds the call that computes g and H by (x, a, f)."""
     s, inputs = _chain_symbols(program, found, costs, ("g", "H", "Lz", "Lzz", "Lzy"))
     gradient, hessian = s["g"], s["H"]
     solved = s["Lz"].shape[0] if "Lz" in s else 0
@@ -217,7 +217,7 @@ def _chained_costs(program: Program, found: Mapping[str, Array], costs: Mapping[
 
 
 def _chained_rows(program: Program, found: Mapping[str, Array], rows: Mapping[str, Array]) -> dict[str, Array]:
-    """Adds the call that gives C by (x, a, f); nothing without rows."""
+    """Adds the call that computes C by (x, a, f); empty without rows."""
     if not rows:
         return {}
     s, inputs = _chain_symbols(program, found, rows, ("C", "Rz"))
@@ -228,7 +228,7 @@ def _chained_rows(program: Program, found: Mapping[str, Array], rows: Mapping[st
 
 
 def _split(matrix: Reals) -> tuple[Reals, Reals]:
-    """B⁺ (nu, nv) and Nᵀ (nv - nu, nv) with Nᵀ B = 0 of B (nv, nu): unit vectors if the columns of B are.
+    """B⁺ (nu, nv) and Nᵀ (nv - nu, nv) with Nᵀ B = 0; their rows are unit vectors if the columns of B (nv, nu) are.
 
     Raises:
         InvalidArgumentError: B has dependent columns.
@@ -236,8 +236,8 @@ def _split(matrix: Reals) -> tuple[Reals, Reals]:
     nv, nu = matrix.shape
     if np.linalg.matrix_rank(matrix) < nu:
         raise InvalidArgumentError(
-            f"actuation: expected independent columns of B, got {nu} of rank {np.linalg.matrix_rank(matrix)}: inverse "
-            "dynamics can't tell how motors share a torque; take forward dynamics"
+            f"actuation: expected independent columns of B, got {nu} columns of rank {np.linalg.matrix_rank(matrix)}; "
+            "torques are then not unique, so use forward dynamics"
         )
     if np.array_equal(matrix.T @ matrix, np.eye(nu)) and np.isin(matrix, (0.0, 1.0)).all():
         return matrix.T.copy(), np.eye(nv)[~matrix.any(axis=1)]
@@ -246,7 +246,7 @@ def _split(matrix: Reals) -> tuple[Reals, Reals]:
 
 
 def _control_names(state: StateMultibody, contacts: ContactStack) -> tuple[list[str], list[str]]:
-    """Name and unit of each control: "a:JOINT", and "f:CONTACT.x" and so on."""
+    """Name and unit of each control: "a:JOINT", then "f:CONTACT.x" and so on."""
     nv = state.nv
     names = [f"a:{name.split(':', 1)[-1]}" for name in state.tangent_names[nv:]]
     units = [unit.replace("/s", "/s²") for unit in state.tangent_units[nv:]]
@@ -260,7 +260,7 @@ def _control_names(state: StateMultibody, contacts: ContactStack) -> tuple[list[
 def _with_equations(
     constraints: ConstraintStack | None, state: StateMultibody, contacts: ContactStack, idle: int
 ) -> ConstraintStack:
-    """The equations, then the constraints that are given."""
+    """The equations of the dynamics, followed by the user's constraints."""
     stack = ConstraintStack(state)
     sizes = ({UNACTUATED: idle} if idle else {}) | {equation_name(name): n for name, n in contacts.sizes.items()}
     for name, size in sizes.items():
@@ -268,7 +268,7 @@ def _with_equations(
     if constraints is None:
         return stack
     if not isinstance(constraints, ConstraintStack) or constraints.state != state:
-        return constraints  # the base refuses it, and says why
+        return constraints  # the base class rejects it with a message
     for c in constraints.constraints:
         stack.add(c.name, c.residual, lower=c.lower, upper=c.upper, soft=c.soft)
     return stack

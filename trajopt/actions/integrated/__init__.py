@@ -1,4 +1,4 @@
-"""Integrators: continuous-time models over one time step."""
+"""Integrators: they step a continuous-time model over one time step."""
 
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
 from trajopt.actions.integrated.euler import IntegratedActionModelEuler

@@ -1,4 +1,4 @@
-"""Base of integrators: a continuous-time model, a time step, and the terminal cost."""
+"""Base of integrators: continuous-time model, time step and terminal cost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from trajopt.model.parts import ParameterArray, named_call
 from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
 
-_LONG = 1.0  # time step of a robot that is hardly meant [s]
+_LONG = 1.0  # a longer time step of a robot is probably a mistake in the unit [s]
 _LOG = logging.getLogger(__name__)
 
 
@@ -40,18 +40,18 @@ def _time_step(argument: str, value: Any) -> Reals:
 def _time_step_of_robot(argument: str, value: Any) -> Reals:
     step = _time_step(argument, value)
     if step > _LONG:
-        _LOG.warning("%s: %g s is long for a time step of a robot; steps are in seconds, such as 0.01", argument, step)
+        _LOG.warning("%s: %g s is long for a time step of a robot; the unit is seconds, so try 0.01", argument, step)
     return step
 
 
 class IntegratedActionModelAbstract(ActionModelExpression):
-    """A continuous-time model over one time step; its cost is multiplied by dt.
+    """Continuous-time model over one time step; its cost per second is multiplied by dt.
 
-    As the terminal model of a problem it gives the cost without control, not multiplied by dt.
+    As the terminal model of a problem it gives the cost without control and without the factor dt.
 
     Args:
         differential: The continuous-time model.
-        dt: Time step, > 0 [s]; 0 is allowed for a model that is only terminal. Run-time parameter `dt`.
+        dt: Time step, > 0 [s]; 0 is allowed if the model is used as a terminal model only. Run-time parameter `dt`.
     """
 
     def __init__(self, differential: DifferentialActionModelAbstract, dt: float = 1e-3) -> None:
@@ -66,7 +66,8 @@ class IntegratedActionModelAbstract(ActionModelExpression):
         super().__init__(d.state, c.nw, constraints=d.constraints, **bounds, control_names=names, control_units=units)
         if "dt" in d.parameters():
             raise DuplicateNameError(
-                f"differential: {type(d).__name__} has a parameter 'dt', the name of the time step; choose another name"
+                f"differential: {type(d).__name__} has a parameter 'dt', which is the time step's name; rename the "
+                "parameter"
             )
         step = check_non_negative("dt", dt, unit="s")
         convert = _time_step_of_robot if isinstance(d.state, StateMultibody) else _time_step
@@ -114,7 +115,7 @@ class IntegratedActionModelAbstract(ActionModelExpression):
     def _lagrangian_hessian(
         self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array]
     ) -> Array:
-        """Adds the steps that give the Hessian of the Lagrangian."""
+        """Adds the steps that compute the Hessian of the Lagrangian."""
         return add_lagrangian_hessian(self, program, point, multipliers, kept)
 
     @property
@@ -134,26 +135,26 @@ class IntegratedActionModelAbstract(ActionModelExpression):
         return i, values | ({"rows": self.constraints.rows(i)} if self.constraints.constraints else {})
 
     def _values_beside_the_step(self, i: Instant) -> dict[str, SX]:
-        """Expressions "cost" and, if there are any, "rows" of a running knot."""
+        """Expressions "cost" and, if there are constraints, "rows" of a running knot."""
         values = {"cost": sum(self.term_expressions(i, terminal=False).values(), SX(0))}
         return values | ({"rows": self.differential.row_values(i)} if self.constraints.constraints else {})
 
     @abstractmethod
     def _step_expression(self, instant: Instant) -> SX:
-        """Next state (nx,) as one expression of (x, u)."""
+        """Next state (nx,) as an expression of (x, u)."""
 
     @abstractmethod
     def _step(self, program: Program, point: Point, u: Array) -> Values:
-        """Adds the steps of one time step."""
+        """Adds the steps that compute one time step."""
 
     @abstractmethod
     def _step_derivatives(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
-        """Adds the steps of one time step and its derivatives."""
+        """Adds the steps that compute one time step and its derivatives."""
 
     def _stage(
         self, program: Program, point: Point, x: Array, u: Array, c: float, factor: float, *, at_knot: bool = True
     ) -> Stage:
-        """The stage at x, at time c from 0 to 1 of the step; its cost is multiplied by factor · dt."""
+        """Stage at state x and time c, from 0 to 1, of the step; its cost is multiplied by factor · dt."""
         inputs = [(self.layout, point.parameters)]
         return Stage(
             x=x,

@@ -21,8 +21,8 @@ from trajopt.model.parts import Given, named_call, symbol_of
 class IntegratedActionModelEuler(IntegratedActionModelAbstract):
     """Symplectic (semi-implicit) Euler step on the manifold: x⁺ = x ⊕ (v dt + a dt², a dt); first order.
 
-    The velocity is stepped first and moves the configuration. A first-order system takes the explicit step
-    x⁺ = x ⊕ f(x, u) dt. The cost is multiplied by dt.
+    The step updates the velocity first; the new velocity then moves the configuration. For a first-order system the
+    step is explicit: x⁺ = x ⊕ f(x, u) dt. The cost is multiplied by dt.
 
     Args:
         differential: The continuous-time model.
@@ -31,7 +31,7 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
 
     @functools.cached_property
     def lift_size(self) -> int | None:
-        """Of a second-order system: size of the block in which q ⊕ dt v⁺ is not a sum, 6 for a floating base."""
+        """Size of the block in which q ⊕ dt v⁺ is not a sum [-], 6 for a floating base; None at first order."""
         x, step = SX.sym("x", self.state.nx), SX.sym("step", self.state.ndx)
         return lift_size(*self.state.sx_jintegrate(x, step)) if self.differential.second_order else None
 
@@ -53,15 +53,15 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         parts = [self._jacobian(*derivatives, change)] if lift is None else self._lift(*derivatives, change, lift)
         results = {"xnext": self.state.sx_integrate(y, tangent), **dict(zip(names, parts))}
         inputs: Given = [(y, point.x), (rate, e.f), (change, e.Df), (self.layout, point.parameters)]
-        found = named_call(program, "step and derivatives", inputs, results)
-        xnext, F = found.pop("xnext"), found.get("F")
-        lifted = None if lift is None else Lift(**found)
+        arrays = named_call(program, "step and derivatives", inputs, results)
+        xnext, F = arrays.pop("xnext"), arrays.get("F")
+        lifted = None if lift is None else Lift(**arrays)
         kept = (e.f, e.Df) if self.differential.implicit_hessian else ()
         return Expansion(xnext=xnext, F=F, lift=lifted, cost=e.cost, g=e.g, H=e.H, rows=e.rows, C=e.C, kept=kept)
 
     @property
     def kept_shapes(self) -> tuple[tuple[int, int], ...]:
-        """Of the acceleration and its derivative."""
+        """Shapes of the acceleration and its derivative."""
         size = self.differential.size
         return ((size, 1), (size, self.state.ndx + self.nu)) if self.differential.implicit_hessian else ()
 
@@ -109,29 +109,29 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         return {"curvature": self.dt * curvature, "cost": self.dt * rest}
 
     def _tangent(self, x: SX, f: SX) -> SX:
-        """The step in the tangent space, (ndx,)."""
+        """Step in the tangent space (ndx,)."""
         if not self.differential.second_order:
             return f * self.dt
         change = f * self.dt
         return ca.vertcat((x[self.state.nx - f.numel() :] + change) * self.dt, change)
 
     def _tangent_derivative(self, D: SX) -> SX:
-        """Its derivative (ndx, ndx + nu), with D that of f."""
+        """Derivative of the step in the tangent space (ndx, ndx + nu); D is the derivative of f."""
         if not self.differential.second_order:
             return D * self.dt
         change = D * self.dt
         return ca.vertcat((self._velocity(D) + change) * self.dt, change)
 
     def _velocity(self, D: SX) -> SX:
-        """Derivative of v, (ndx / 2, ndx + nu)."""
+        """Derivative of v (ndx / 2, ndx + nu)."""
         half = D.shape[0]
         return ca.horzcat(SX(half, half), SX.eye(half), SX(half, self.nu))
 
     def _jacobian(self, first: SX, second: SX, D: SX) -> SX:
-        """F (ndx, ndx + nu), with the derivatives of x ⊕ dx and that of f."""
+        """F (ndx, ndx + nu), from the derivatives of x ⊕ dx and of f."""
         return second @ self._tangent_derivative(D) + ca.horzcat(first, SX(self.state.ndx, self.nu))
 
     def _lift(self, first: SX, second: SX, D: SX, size: int) -> list[SX]:
-        """Expressions of a `Lift` with blocks of this size."""
+        """Expressions of a `Lift` with blocks of `size`."""
         Fv = self._velocity(D) + D * self.dt
         return [self.dt, first[:size, :size], self.dt * second[:size, :size], Fv]

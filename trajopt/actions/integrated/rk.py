@@ -1,4 +1,4 @@
-"""Explicit Runge-Kutta steps of any tableau."""
+"""Explicit Runge-Kutta steps for any tableau."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ class IntegratedActionModelRK(IntegratedActionModelRKAbstract):
         differential: The continuous-time model.
         dt: Time step [s]. Run-time parameter `dt`.
         tableau: Coefficients of the method.
-        transport: Whether rates are seen from x; False adds them as they are, as Crocoddyl does.
+        transport: Whether stage rates are mapped to the tangent space at x. False adds them unmapped, as Crocoddyl
+            does.
 
     Raises:
-        InvalidArgumentError: `tableau` is none.
+        InvalidArgumentError: `tableau` is not a Tableau.
     """
 
     def __init__(

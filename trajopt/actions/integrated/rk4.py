@@ -13,7 +13,8 @@ class IntegratedActionModelRK4(IntegratedActionModelRKAbstract):
     Args:
         differential: The continuous-time model.
         dt: Time step [s]. Run-time parameter `dt`.
-        transport: Whether rates are seen from x; False adds them as they are, as Crocoddyl does.
+        transport: Whether stage rates are mapped to the tangent space at x. False adds them unmapped, as Crocoddyl
+            does.
 
     Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, II.1, table 1.2.
     """

@@ -1,4 +1,4 @@
-"""Base of explicit Runge-Kutta steps: a continuous-time model stepped by a tableau."""
+"""Base of explicit Runge-Kutta steps of a continuous-time model."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ from trajopt.model.functions import function_of
 class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
     """Explicit Runge-Kutta step on the manifold: stages at y = x ⊕ dt Σ a κ, x⁺ = x ⊕ dt Σ b κ; the cost likewise.
 
-    κ is the rate k(y) of a stage, seen in the tangent space at x: κ = ∂(y ⊖ x)/∂y k. Without that map, which is the
-    identity for vectors and for joints with one axis, the order on rotations would be 2.
+    κ is the rate k(y) of a stage, mapped to the tangent space at x: κ = ∂(y ⊖ x)/∂y k. The map is the identity for
+    vectors and for joints with one axis. Without it the order on rotations would be 2.
 
-    One stage is compiled and called for each of them. The chain rule over the stages is a sequence of matrix products
-    in lanes (unrolled, the derivatives of a 7-joint arm would have 100,000 instructions). Hessians of the Lagrangian go
-    back over the stages in the same way, for robots on states whose ⊕ is a sum.
+    One stage is compiled and called for all of them. The chain rule over the stages is a sequence of matrix products:
+    unrolled, the derivatives of a 7-joint arm would have 100,000 instructions. Hessians of the Lagrangian go back over
+    the stages in the same way, for robots on states whose ⊕ is a sum.
 
     Args:
         differential: The continuous-time model.
         dt: Time step [s]. Run-time parameter `dt`.
         tableau: Coefficients of the method.
-        transport: Whether rates are seen from x; False adds them as they are, as Crocoddyl does.
+        transport: Whether stage rates are mapped to the tangent space at x. False adds them unmapped, as Crocoddyl
+            does.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
         return Expansion(xnext=xnext, F=F, cost=cost, g=first.g, H=first.H, rows=first.rows, C=first.C, kept=kept)
 
     def _method(self) -> RungeKutta:
-        """The method; Z is (ndx + nu, ndx + nu), the derivative of (y, u) of a stage by x and the knot's control."""
+        """The Runge-Kutta method; Z (ndx + nu, ndx + nu) is the derivative of a stage's (y, u) by (x, u)."""
         curved, size = self._is_curved, self.differential.size
         return RungeKutta(
             self.tableau, self.state, self.dt, curved=curved, size=size, inputs=self.nu, control=self.control.derivative
@@ -103,13 +104,13 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
 
     @functools.cached_property
     def _is_flat(self) -> bool:
-        """Whether ⊕ is a sum, along joints with one axis too: then it adds no second derivatives."""
+        """Whether ⊕ is a sum, or only joints with one axis differ from it; then it adds no second derivatives."""
         x, step = SX.sym("x", self.state.nx), SX.sym("step", self.state.ndx)
         return all(bool(each.is_eye()) for each in self.state.sx_jintegrate(x, step))
 
     @property
     def kept_shapes(self) -> tuple[tuple[int, int], ...]:
-        """Of accelerations of the stages and of their derivatives."""
+        """Shapes of the accelerations of the stages and of their derivatives."""
         if not self._goes_back_over_stages:
             return ()
         size, count = self.differential.size, len(self.tableau.b)
@@ -148,7 +149,7 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
         return dict(zip((t.name for t in self.differential.costs.terms), ca.vertsplit(sum(sums, SX(0)))))
 
     def _stage_terms(self) -> ca.Function:
-        """f and the value of each cost term."""
+        """Function of f and the value of each cost term."""
         instant = self.differential.instant()
         results = [self.differential.dynamics(instant), ca.vertcat(*self.differential.term_values(instant).values())]
         symbols = [instant.x, instant.u, self.layout.symbols]
@@ -156,11 +157,11 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
 
     @functools.cached_property
     def _is_curved(self) -> bool:
-        """Whether a stage hands on its whole rate κ in place of f."""
+        """Whether a stage returns its full rate κ instead of f."""
         return self.transport and is_curved(self.state)
 
 
 def _sum(count: int) -> ca.Function:
-    """The sum of numbers."""
+    """Function that adds `count` numbers."""
     numbers = [SX.sym(f"n{i}") for i in range(count)]
     return ca.Function("sum", numbers, [sum(numbers, SX(0))])

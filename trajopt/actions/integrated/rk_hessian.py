@@ -1,22 +1,22 @@
-"""Hessian of the Lagrangian of a Runge-Kutta step, stage by stage from the last to the first.
+"""Hessian of the Lagrangian of a Runge-Kutta step, computed stage by stage from the last to the first.
 
-Of a second-order system on a state whose ⊕ is a sum. With stages y_i = (q, v) = x + dt Σ_j a_ij κ_j, κ = (v, a),
-a = f(y, u), and L = λᵀ x⁺ + Σ b dt l(y, u), the gradient p of L along κ of a stage and m along its y are
+It applies to second-order systems on a state whose ⊕ is a sum. The stages are y_i = (q, v) = x + dt Σ_j a_ij κ_j with
+κ = (v, a) and a = f(y, u). The Lagrangian is L = λᵀ x⁺ + Σ b dt l(y, u). Its gradient p by κ of a stage and m by y are
 
     p_i = b_i dt λ + dt Σ_l a_li m_l,    m = κ_yᵀ p + b dt l_y
 
-and the Hessian is Σ (Z; D)ᵀ ∇²(pᵀ κ + b dt l - μᵀ r) (Z; D) with p and μ constant, Z = ∂(y, u)/∂(x, u),
-D = ∂a/∂(x, u), and r(y, u, a) = 0 what defines a: second derivatives of one number a stage, see
-`trajopt.actions.lagrangian`. As
+and the Hessian is Σ (Z; D)ᵀ ∇²(pᵀ κ + b dt l - μᵀ r) (Z; D) with p and μ constant, Z = ∂(y, u)/∂(x, u) and D = ∂a/∂(x,
+u). The equation r(y, u, a) = 0 defines a, so each stage needs second derivatives of one number; see
+`trajopt.actions.lagrangian`. Because
 
     Z_i = Z̄_i + Σ_j E_ij D_j,   Z̄ = (1 c dt 0; 0 1 0; 0 0 1),   E_ij = (α_ij; β_ij; 0),   α = dt² A²,   β = dt A,
 
-only products with D remain: with blocks N of that Hessian by (y, u) and M by (q, a), those of the first column of
+only products with D remain. With blocks N of that Hessian by (y, u) and M by (q, a), the Hessian is
 
     Σ Z̄ᵀ N Z̄ + Σ (X + Xᵀ),
     X_i = Σ_j D_jᵀ (E_ijᵀ N Z̄ + ½ E_ijᵀ N E_ij D_j + Σ_{k > j} E_ijᵀ N E_ik D_k + α_ij M D_i) + D_iᵀ (Mᵀ Z̄_q).
 
-α and β depend on i, j alone; which of them are zero for all stages depends on i - j, how far back stage j is.
+α and β depend on i and j alone. Which of them are zero for all stages depends on i - j, how far back stage j is.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from trajopt.model.parts import Given, named_call
 
 @dataclass(frozen=True)
 class HessianStage:
-    """A stage with what its expansion has found.
+    """A stage with the results of its expansion.
 
     Attributes:
-        at: Where it is.
+        at: The stage itself: state, control, parameters and weight.
         a: Acceleration (nv,).
-        D: Its derivative by the x and u of the knot (nv, n).
+        D: Derivative of a by x and u of the knot (nv, n).
         c: Time of the stage, from 0 to 1 of the step.
         b: Weight of the stage.
     """
@@ -59,7 +59,7 @@ class HessianStage:
 
 
 Back = Mapping[int, Mapping[str, Sequence[float]]]
-"""α / dt² and β / dt of each stage i, by i - j and name; without those that are zero for all stages."""
+"""α / dt² and β / dt of each stage i, by i - j and name, without those that are zero for all stages."""
 
 
 def _stages_back(tableau: Tableau) -> Back:
@@ -80,14 +80,14 @@ def add_hessian(
     stages: Sequence[HessianStage],
     multipliers: Multipliers,
 ) -> Array:
-    """Adds the steps that give it (n, n).
+    """Adds the steps that compute the Hessian (n, n).
 
     Args:
-        d: The continuous-time model, with `implicit` dynamics.
-        program: Where they go.
+        d: Continuous-time model with `implicit` dynamics.
+        program: Program that gets the steps.
         dt: Symbol of the time step, one of the parameters.
-        tableau: The method.
-        stages: Stages, the first at the knot.
+        tableau: Runge-Kutta method.
+        stages: The stages; the first is at the knot.
         multipliers: λ and y.
     """
     lam = multipliers.dynamics
@@ -110,7 +110,7 @@ def _gradient(
     dt: SX,
     stage: HessianStage,
 ) -> Array:
-    """p (ndx,), of a and m of later stages."""
+    """Gradient p (ndx,), from a_li and m of the later stages."""
     a, ms = SX.sym("lambda", d.state.ndx), [SX.sym("m", d.state.ndx) for _ in later]
     inputs: Given = [
         *((m, array) for m, (_, array) in zip(ms, later)),
@@ -130,19 +130,19 @@ def _blocks(
     back: Back,
     rows: Array | None,
 ) -> Mapping[str, Array]:
-    """The gradient "m", and the parts of a stage of the sum above, by the names of `_parts`.
+    """Gradient "m", and the terms of a stage in the sum above, by the names of `_parts`.
 
-    `scales` are c dt, and α and β of the stages back.
+    `scales` holds c dt, then α and β of the earlier stages.
     """
     i, n, nv = d.instant(derivatives=True), d.state.ndx, d.size
     implicit = d.implicit(i)
     assert implicit is not None
-    q, w, given = SX.sym("p", n), SX.sym("weight"), (stage.at.parameters.layout, stage.at.parameters.array)
+    q, w, parameters = SX.sym("p", n), SX.sym("weight"), (stage.at.parameters.layout, stage.at.parameters.array)
     times = SX.sym("times", len(scales))
     each = iter(ca.vertsplit(times))
     time, named = next(each), {far: {name: next(each) for name in own} for far, own in back.items()}
-    scaled = named_call(program, "times", [given], {"times": ca.densify(ca.vertcat(*scales))})["times"]
-    inputs: Given = [(i.x, stage.at.x), (i.u, stage.at.u), given, (q, p), (w, stage.at.weight)]
+    scaled = named_call(program, "times", [parameters], {"times": ca.densify(ca.vertcat(*scales))})["times"]
+    inputs: Given = [(i.x, stage.at.x), (i.u, stage.at.u), parameters, (q, p), (w, stage.at.weight)]
     inputs += [(implicit.symbol, stage.a), (times, scaled)]
     curvature, cost = (w * part for part in d.costs.curvature(i))
     if rows is not None:
@@ -160,10 +160,10 @@ def _blocks(
 
 
 def _parts(N: SX, M: SX, nv: int, time: SX, back: Mapping[int, Mapping[str, SX]]) -> dict[str, SX]:
-    """Z̄ᵀ N Z̄ as "still", and parts of X by how far back the stages are that they are multiplied with.
+    """Terms of a stage: Z̄ᵀ N Z̄ as "still", and the factors in X, named by how far back the stages are.
 
-    "1 still" is E_ijᵀ N Z̄ for j = i - 1. "2, 1" is E_ijᵀ N E_ik for j = i - 2 and k = i - 1, and half of it for j = k.
-    "2, a" is α M, and "a still" is Mᵀ Z̄_q.
+    "1 still" is E_ijᵀ N Z̄ for j = i - 1. "2, 1" is E_ijᵀ N E_ik for j = i - 2 and k = i - 1; for j = k it is half of
+    it. "2, a" is α M, and "a still" is Mᵀ Z̄_q.
     """
     still = SX(ca.sparsify(ca.DM(np.eye(N.shape[0]))))
     still[:nv, nv : 2 * nv] = time * SX.eye(nv)
@@ -188,7 +188,7 @@ def _total(parts: Iterable[SX]) -> SX:
 
 
 def _contracted(program: Program, Ds: Sequence[Array], stages: Sequence[Mapping[str, Array]], back: Back) -> Array:
-    """The Hessian (n, n), of D and the parts of all stages."""
+    """Hessian (n, n), from D and the terms of all stages."""
     H, left = stages[0]["still"], [parts["a still"] for parts in stages]
     for i, parts in enumerate(stages[1:], 1):
         program.add(H, parts["still"])
@@ -206,7 +206,7 @@ def _contracted(program: Program, Ds: Sequence[Array], stages: Sequence[Mapping[
 
 
 def _added(program: Program, a: Array, b: Array) -> Array:
-    """a + b, in place of one of them."""
+    """Sum a + b, which may overwrite one of them."""
     fuller, other = (a, b) if program.pattern(a).sum() >= program.pattern(b).sum() else (b, a)
     program.add(fuller, other)
     return fuller

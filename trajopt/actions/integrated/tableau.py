@@ -16,12 +16,13 @@ class Tableau:
     Ready ones are `Tableau.EULER`, `MIDPOINT` and `HEUN` of order 2, `KUTTA` of order 3, and `CLASSICAL` of order 4.
 
     Attributes:
-        A: a_ij of the earlier stages j < i, one row a stage: () for the first, (a_21,) for the second [-].
-        b: Weight of each stage, of sum 1 [-].
+        A: Coefficients a_ij of the earlier stages j < i, one row for each stage: () for the first, (a_21,) for the
+            second [-].
+        b: Weight of each stage; the sum is 1 [-].
 
     Raises:
-        InvalidArgumentError: Numbers of rows or of their entries do not fit, weights do not sum up to 1, or a number is
-            not finite.
+        InvalidArgumentError: The number of rows or of their entries is wrong, the weights do not add up to 1, or a
+            number is not finite.
 
     Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, II.1, tables 1.1 and 1.2.
     """
@@ -41,21 +42,25 @@ class Tableau:
             object.__setattr__(self, "b", tuple(float(b) for b in self.b))
         except (TypeError, ValueError) as error:
             raise InvalidArgumentError(
-                f"A, b: expected rows of numbers and numbers, got A={shown(self.A)}, b={shown(self.b)}; such as "
-                "A=((), (0.5,)), b=(0.0, 1.0)"
+                f"A, b: expected rows of numbers and a row of numbers, got A={shown(self.A)}, b={shown(self.b)}; use "
+                "for "
+                "example A=((), (0.5,)), b=(0.0, 1.0)"
             ) from error
         sizes = [len(row) for row in self.A]
         if not self.b or sizes != list(range(len(self.b))):
             raise InvalidArgumentError(
-                f"A: expected rows of 0, 1, 2, ... entries, one for each of the {len(self.b)} weights b, got rows of "
+                f"A: expected rows of 0, 1, 2, ... entries, one row for each of the {len(self.b)} weights b, got rows "
+                "of "
                 f"{sizes} entries; implicit methods are not supported"
             )
         if not all(math.isfinite(a) for row in (*self.A, self.b) for a in row) or abs(sum(self.b) - 1.0) > 1e-12:
-            raise InvalidArgumentError(f"b: expected finite numbers, with weights of sum 1, got A={self.A}, b={self.b}")
+            raise InvalidArgumentError(
+                f"A, b: expected finite numbers and weights b of sum 1, got A={self.A}, b={self.b}"
+            )
 
     @property
     def c(self) -> tuple[float, ...]:
-        """Time of each stage, from 0 to 1 of the step: c_i = Σ a_ij [-]."""
+        """Time of each stage as a fraction of the step, 0 to 1: c_i = Σ a_ij [-]."""
         return tuple(float(sum(row)) for row in self.A)
 
 

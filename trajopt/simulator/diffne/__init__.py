@@ -1,11 +1,11 @@
-"""The simulator by the names of the DiffNE library, so that its examples run; docs/diffne.md compares the two.
+"""The simulator with the names of the DiffNE library, so that its examples run; docs/diffne.md compares both.
 
     import trajopt.simulator.diffne as DNE
 
     m = DNE.DiffNERobotModel(None, "robot.urdf")
     m.create_simulator(accuracy=64, mode=DNE.FORWARD_RK1F)
 
-Every `SimulatorMode` is here under its name, and FORWARD, INVERSE and FORWARD_IF, which DiffNE's README has too.
+Every `SimulatorMode` is available here by name, and also FORWARD, INVERSE and FORWARD_IF of DiffNE's README.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ BACKWARD_RK1I = SimulatorMode.BACKWARD_RK1I
 
 
 def Vec3d(x: float, y: float, z: float) -> Reals:
-    """A vector, shape (3,)."""
+    """Returns the vector (x, y, z), shape (3,)."""
     return np.array([check_finite(name, value) for name, value in (("x", x), ("y", y), ("z", z))])
 
 

@@ -1,4 +1,4 @@
-"""Articulated body: the tree of joints with the names of their links, and the shapes on them."""
+"""Articulated body: the tree of joints with their links and shapes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from trajopt.types import Reals
 
 @dataclass(frozen=True, kw_only=True)
 class BodyJoint:
-    """A joint and its link.
+    """Joint and the link that it moves.
 
     Attributes:
         id: Index of the joint; 0 is the world.
-        link: Name of the link that the joint moves.
+        link: Name of the link.
         name: Name of the joint.
-        nq: Number of its coordinates.
-        nv: Number of its velocities.
-        parent: Index of the joint above; -1 for the world.
+        nq: Number of coordinates [-].
+        nv: Number of velocities [-].
+        parent: Index of the parent joint; -1 for the world.
     """
 
     id: int
@@ -35,22 +35,22 @@ class BodyJoint:
 
     @property
     def _name(self) -> str:
-        """Name of the link, as DiffNE calls a joint with its link."""
+        """Name of the link; DiffNE calls a joint by its link."""
         return self.link
 
     def begins_with(self, prefix: str) -> bool:
-        """Whether the name of the link or of the joint begins with a text."""
+        """Whether the name of the link or of the joint begins with `prefix`."""
         check_text("prefix", prefix, such_as="limb1_link2")
         return self.link.startswith(prefix) or self.name.startswith(prefix)
 
 
 class ArticulatedBody:
-    """Tree of joints: joint 0 is the world, then the base, then joints after their parents.
+    """Tree of joints: the world (joint 0), the base, then all joints, each after its parent.
 
     Args:
         model: The robot.
-        links: Name of the link of each joint, by the joint's name.
-        shapes: Loads the shapes of a kind, "collision" or "visual".
+        links: Name of each joint's link, by the name of the joint.
+        shapes: Function that loads the shapes of a kind, "collision" or "visual".
     """
 
     def __init__(self, model: pin.Model, links: dict[str, str], shapes: Callable[[str], pin.GeometryModel]) -> None:
@@ -68,49 +68,47 @@ class ArticulatedBody:
         )
 
     def nrJ(self) -> int:
-        """Number of joints, the world included."""
+        """Number of joints, including the world."""
         return len(self._joints)
 
     def joint(self, i: int) -> BodyJoint:
-        """The i-th joint."""
+        """Joint with index i."""
         return self._joints[check_count("i", i, most=len(self._joints) - 1)]
 
     def children(self, i: int, direct: bool = False) -> tuple[int, ...]:
-        """Indices of the joints below the i-th one; with `direct` only of those that it carries itself."""
+        """Indices of the joints below joint i; with `direct`, only its children."""
         above = {self.joint(i).id}
-        found: list[int] = []
+        below: list[int] = []
         for joint in self._joints[i + 1 :]:
             if joint.parent in above:
-                found.append(joint.id)
+                below.append(joint.id)
                 above |= set() if check_flag("direct", direct) else {joint.id}
-        return tuple(found)
+        return tuple(below)
 
     def beginning_with(self, prefix: str) -> tuple[BodyJoint, ...]:
-        """Joints whose names, or those of their links, begin with a text.
+        """Joints whose name, or whose link's name, begins with `prefix`.
 
         Raises:
-            UnknownNameError: There is none.
+            UnknownNameError: No name begins with it.
         """
         if not check_text("prefix", prefix, such_as="limb1_link2"):
-            raise InvalidArgumentError(
-                "prefix: expected the beginning of a name, got ''; write it, such as 'limb1_link2'"
-            )
-        found = tuple(joint for joint in self._joints[1:] if joint.begins_with(prefix))
-        if not found:
+            raise InvalidArgumentError("prefix: expected the beginning of a name such as 'limb1_link2', got ''")
+        joints = tuple(joint for joint in self._joints[1:] if joint.begins_with(prefix))
+        if not joints:
             raise self._unknown(prefix)
-        return found
+        return joints
 
     def shapes(self, i: int, kind: str) -> list[pin.GeometryObject]:
-        """Shapes on the i-th joint, "collision" or "visual"; their placements are in the joint's axes."""
+        """Shapes on joint i, "collision" or "visual"; placements are in the joint's axes."""
         return [shape for shape in self._shapes(kind).geometryObjects if shape.parentJoint == self.joint(i).id]
 
     def farthest_frame(self, i: int) -> Reals:
-        """Origin of the frame on the i-th joint that is farthest from it, in the joint's axes, shape (3,) [m]."""
+        """Origin of the frame on joint i that is farthest from the joint, in its axes (3,) [m]."""
         points = [np.array(f.placement.translation) for f in self._model.frames if f.parentJoint == self.joint(i).id]
         return max(points, key=lambda point: float(np.linalg.norm(point)), default=np.zeros(3))
 
     def rotation_at_zero(self, i: int) -> Reals:
-        """Rotation R_world_joint of the i-th joint where all joints are at zero, shape (3, 3) [-]."""
+        """Rotation R_world_joint of joint i with all joints at zero (3, 3) [-]."""
         data = self._model.createData()
         pin.forwardKinematics(self._model, data, pin.neutral(self._model))
         return np.array(data.oMi[self.joint(i).id].rotation)
@@ -126,7 +124,7 @@ class ArticulatedBody:
 
 
 def links_of(model: pin.Model) -> dict[str, str]:
-    """Name of the link that each joint of a model moves, by the joint's name; of several, the first one."""
+    """Name of the link that each joint moves, by the joint's name; if it moves several, the first one."""
     links: dict[str, str] = {}
     for frame in model.frames:
         if frame.type == pin.FrameType.BODY and frame.parentJoint > 0:

@@ -1,4 +1,4 @@
-"""A robot that falls on a level floor and holds its posture."""
+"""Drop test: a robot falls on a level floor and holds its posture."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ from trajopt.types import Reals
 _SLAB = 0.02  # thickness of the end of a link to which a sphere is fitted [m]
 _STIFFNESS = 2.0  # default stiffness of a joint per weight of the robot [m/rad]
 _DAMPING = 0.05  # default damping per stiffness [s]
-_FASTEST = 0.25  # part of what the time step allows that the default gains use [-]
+_FASTEST = 0.25  # fraction of the stability limit that the default gains use [-]
 _POSTURES = ("standing", "half_sitting")
 _MOST = 1_000_000  # steps
 
 
 @dataclass(frozen=True, kw_only=True)
 class Drop:
-    """A fall on a level floor, with a PD controller that holds the posture.
+    """Drop of a robot on a level floor, with a PD controller that holds the posture.
 
     Attributes:
-        configuration: Name of the reference configuration; None for "standing", "half_sitting", or zero angles.
-        height: Height of the lowest end above the floor at the start, ≥ 0 [m].
+        configuration: Name of the reference configuration. None for "standing" or "half_sitting", if the robot has it,
+            or else zero angles.
+        height: Initial height of the lowest end above the floor, ≥ 0 [m].
         duration: Duration, > 0 [s].
         dt: Time step, > 0 [s].
-        kp: Stiffness of all joints, ≥ 0 [N m/rad]; None for one that carries the robot and that the time step allows.
-        kd: Damping of all joints, ≥ 0 [N m s/rad]; None likewise.
+        kp: Stiffness of all joints, ≥ 0 [N m/rad]; None for a stable value that carries the robot.
+        kd: Damping of all joints, ≥ 0 [N m s/rad]; None for a stable value.
     """
 
     configuration: str | None = None
@@ -50,18 +51,18 @@ class Drop:
         steps = check_positive("duration", self.duration, unit="s") / check_positive("dt", self.dt, unit="s")
         if not 0.5 <= steps <= _MOST:
             raise InvalidArgumentError(
-                f"duration: expected 1 to {_MOST} steps, got {steps:.3g}; change duration or dt [s]"
+                f"duration: expected duration / dt from 1 to {_MOST} steps, got {steps:.3g}; change duration or dt [s]"
             )
         for name, gain in (("kp", self.kp), ("kd", self.kd)):
             if gain is not None:
                 check_non_negative(name, gain)
 
     def run(self, m: DiffNERobotModel) -> Rollout:
-        """Sets posture, controller and floor of a robot that has a simulator; returns the rollout.
+        """Sets posture, controller and floor of a robot with a simulator, and returns the rollout.
 
         Raises:
             UnknownNameError: The robot has no such configuration.
-            InvalidArgumentError: It has no simulator, or no joints, or its mass matrix is singular.
+            InvalidArgumentError: The robot has no simulator or no joints, or its mass matrix is singular.
         """
         ends = ends_of(m)
         q, floor = self.start(m, ends)
@@ -72,7 +73,7 @@ class Drop:
         return m.simulator.rollout(m.qdq, None, round(self.duration / self.dt), self.dt)
 
     def start(self, m: DiffNERobotModel, ends: list[EndEffectorBounds]) -> tuple[Reals, float]:
-        """Configuration (nq,) and height of the floor [m]: 0 below a base that moves, which is raised or lowered."""
+        """Configuration (nq,) and height of the floor [m]; a base that moves is placed above a floor at 0."""
         q = self._posture(m)
         spheres = [end.on(m.body) for end in ends]
         heights = [(m.robot.placement(q, s.frame) @ [*s.offset, 1.0])[2] - s.radius for s in spheres]
@@ -83,10 +84,10 @@ class Drop:
         return q, 0.0
 
     def gains(self, m: DiffNERobotModel) -> tuple[npt.ArrayLike, npt.ArrayLike]:
-        """Stiffness and damping: what was given, else (nv,) from the weight and the inertia of each joint.
+        """Stiffness and damping: those of the user, or (nv,) from the weight and the inertia of each joint.
 
-        An explicit damper is stable while kd dt is below twice the inertia that its joint moves where nothing holds the
-        robot, which is 1/(M⁻¹)ᵢᵢ; the default stays at a quarter of that.
+        An explicit damper is stable while kd dt is below twice the inertia that its joint moves on a free robot, which
+        is 1/(M⁻¹)ᵢᵢ. The default is at most a quarter of that.
         """
         model = m.robot.model
         check_masses(model)
@@ -99,15 +100,15 @@ class Drop:
     def _posture(self, m: DiffNERobotModel) -> Reals:
         if self.configuration is not None:
             return m.robot.configuration(self.configuration)
-        known = [name for name in _POSTURES if name in m.robot.configurations]
-        return m.robot.configuration(known[0]) if known else m.qdq[: m.robot.nq]
+        postures = [name for name in _POSTURES if name in m.robot.configurations]
+        return m.robot.configuration(postures[0]) if postures else m.qdq[: m.robot.nq]
 
 
 def stepping_mode(name: str) -> SimulatorMode:
-    """The mode with a name such as "RK1F", which is FORWARD_RK1F, or "BACKWARD_RK1F".
+    """Mode of a name such as "RK1F", which is FORWARD_RK1F, or "BACKWARD_RK1F".
 
     Raises:
-        UnknownNameError: There is no such mode, or it makes no step.
+        UnknownNameError: There is no such mode, or it does not step a state.
     """
     names = [mode.name for mode in SimulatorMode if mode.name.startswith(("FORWARD_RK", "BACKWARD_RK"))]
     known = [known.removeprefix("FORWARD_") for known in names]
@@ -116,8 +117,8 @@ def stepping_mode(name: str) -> SimulatorMode:
 
 
 def ends_of(m: DiffNERobotModel) -> list[EndEffectorBounds]:
-    """A sphere at the end of each joint without children: fitted to its shapes, else its farthest frame as a point."""
-    found = []
+    """Sphere at the end of each joint without children: fitted to its shapes, or else a point at its last frame."""
+    ends = []
     for i in range(1, m.body.nrJ()):
         if m.body.children(i, True):
             continue
@@ -130,5 +131,5 @@ def ends_of(m: DiffNERobotModel) -> list[EndEffectorBounds]:
                 end.detectEndEffector(m.body, m.body.rotation_at_zero(i) @ (-_SLAB / distance * centre))
         else:
             end = EndEffectorBounds(i, localPos=m.body.farthest_frame(i))
-        found.append(end)
-    return found
+        ends.append(end)
+    return ends

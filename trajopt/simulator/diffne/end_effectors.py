@@ -1,4 +1,4 @@
-"""End effectors: a sphere at the end of a link, fitted to its shape."""
+"""End effectors: spheres at the ends of links, fitted to their shapes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AROUND = 32  # points on the rim of a cylinder or a cone [-]
 
 @dataclass(frozen=True, kw_only=True)
 class EndEffector:
-    """A sphere that is fixed to a frame of the robot.
+    """Sphere that is fixed to a frame of the robot.
 
     Attributes:
         frame: Name of the frame.
@@ -34,11 +34,11 @@ class EndEffector:
 
 
 class EndEffectorBounds(Immutable):
-    """Sphere of radius phi0 around localPos in the axes of a joint: what may touch the floor.
+    """End effector: a sphere of radius phi0 at localPos in the axes of a joint, which may touch the floor.
 
     Args:
         i: Index of the joint in the body.
-        localPos: Centre of the sphere in the joint's axes, shape (3,) [m]; by default `detectEndEffector` finds it.
+        localPos: Centre of the sphere in the joint's axes (3,) [m]; None if `detectEndEffector` will fit it.
         phi0: Radius of the sphere, ≥ 0 [m].
 
     Raises:
@@ -57,7 +57,7 @@ class EndEffectorBounds(Immutable):
         if self._position is None:
             raise InvalidArgumentError(
                 f"EndEffectorBounds({self._index}): expected a sphere, got none; call detectEndEffector(m.body, "
-                f"zRange) first, or give it: EndEffectorBounds({self._index}, localPos=(x, y, z), phi0=radius)"
+                f"zRange) first, or pass it: EndEffectorBounds({self._index}, localPos=(x, y, z), phi0=radius)"
             )
         return self._position.copy()
 
@@ -67,19 +67,20 @@ class EndEffectorBounds(Immutable):
         return self._radius
 
     def detectEndEffector(self, body: ArticulatedBody, zRange: npt.ArrayLike = (0.0, 0.0, 0.0)) -> None:
-        """Fits the sphere to the shapes of the joint's link: those for collisions, or else those for the eye.
+        """Fits the sphere to the collision shapes of the joint's link, or to the visual ones if it has no others.
 
-        Spheres, and the ends of capsules, are taken as they are: the one farthest from the joint. Other shapes are sets
-        of vertices p. Without a `zRange` all of them count, else those in a slab of thickness ‖zRange‖ at the end of
-        the link against zRange, where all joints are at zero: zᵀp ≤ min zᵀp + ‖zRange‖ with z = zRange / ‖zRange‖. The
-        centre is their mean and the radius their mean distance from it.
+        Of spheres, and of the ends of capsules, it takes the one farthest from the joint. Other shapes are sets of
+        vertices p. With `zRange` = 0 all of them count. Otherwise those count that lie in a slab of thickness ‖zRange‖
+        at the end of the link, with all joints at zero: zᵀp ≤ min zᵀp + ‖zRange‖ with z = zRange / ‖zRange‖. The
+        centre is their mean, and the radius is their mean distance from it.
 
         Args:
-            body: The body of the robot, `m.body`.
-            zRange: Direction from the end towards the joint, and thickness of the slab, in world axes, shape (3,) [m].
+            body: Body of the robot, `m.body`.
+            zRange: Direction from the end towards the joint, whose length is the thickness of the slab, in world axes
+                (3,) [m].
 
         Raises:
-            InvalidArgumentError: The joint has no shape, or one without vertices.
+            InvalidArgumentError: The link has no shape, or one without vertices.
         """
         body = check_instance("body", body, ArticulatedBody, "pass m.body of a DiffNERobotModel")
         along = check_array("zRange", zRange, (3,))
@@ -88,7 +89,7 @@ class EndEffectorBounds(Immutable):
         if not shapes:
             raise InvalidArgumentError(
                 f"EndEffectorBounds({joint.id}): expected a link with a collision or visual shape, got {joint.link!r} "
-                f"without any; give the sphere: EndEffectorBounds({joint.id}, localPos=(x, y, z), phi0=radius)"
+                f"without any; pass the sphere: EndEffectorBounds({joint.id}, localPos=(x, y, z), phi0=radius)"
             )
         spheres = [sphere for shape in shapes for sphere in _spheres(shape)]
         if spheres:
@@ -99,10 +100,10 @@ class EndEffectorBounds(Immutable):
         self._joint = joint.name
 
     def on(self, body: ArticulatedBody) -> EndEffector:
-        """The sphere on the robot, whose body may have lost joints since the sphere was fitted.
+        """The sphere on the current body, which may have lost joints since the sphere was fitted.
 
         Raises:
-            InvalidArgumentError: There is no sphere yet.
+            InvalidArgumentError: The sphere is not defined yet.
         """
         body = check_instance("body", body, ArticulatedBody, "pass m.body of a DiffNERobotModel")
         x, y, z = self.localPos.tolist()
@@ -117,11 +118,11 @@ class EndEffectorBounds(Immutable):
 
 
 def fit_sphere(points: Reals, slab: Reals) -> tuple[Reals, float]:
-    """Mean of the points at one end, shape (3,) [m], and their mean distance from it [m].
+    """Mean of the points in a slab at one end (3,) [m], and their mean distance from it [m].
 
     Args:
-        points: Points, shape (n, 3) [m].
-        slab: Vector z whose length is the thickness of a slab at the end against z; zero takes all points, (3,) [m].
+        points: Points (n, 3) [m].
+        slab: Vector (3,) [m] from the end into the slab; its length is the thickness. Zero takes all points.
     """
     thickness = float(np.linalg.norm(slab))
     if thickness > 0.0:
@@ -132,7 +133,7 @@ def fit_sphere(points: Reals, slab: Reals) -> tuple[Reals, float]:
 
 
 def _spheres(shape: pin.GeometryObject) -> list[tuple[Reals, float]]:
-    """Centres in the joint's axes (3,) [m] and radii [m] of a sphere, or of both ends of a capsule."""
+    """Centres (3,) in the joint's axes and radii of a sphere, or of both ends of a capsule [m]."""
     geometry, placement = shape.geometry, shape.placement
     if isinstance(geometry, coal.Sphere):
         return [(np.array(placement.translation), float(geometry.radius))]
@@ -143,14 +144,14 @@ def _spheres(shape: pin.GeometryObject) -> list[tuple[Reals, float]]:
 
 
 def _vertices(shape: pin.GeometryObject, link: str) -> Reals:
-    """Vertices in the joint's axes, shape (n, 3) [m]."""
+    """Vertices in the joint's axes (n, 3) [m]."""
     points = _own_vertices(shape.geometry, link)
     return np.asarray(points @ shape.placement.rotation.T + shape.placement.translation)
 
 
 def _own_vertices(geometry: coal.CollisionGeometry, link: str) -> Reals:
-    """Vertices in the shape's axes: of a mesh, the corners of a box, the rims of a cylinder, rim and tip of a cone."""
-    # coal joins the vertices that a file repeats in each of its triangles
+    """Vertices in the shape's axes: of a mesh, corners of a box, rims of a cylinder, rim and tip of a cone."""
+    # coal merges the vertices that a file repeats for each triangle
     if isinstance(geometry, coal.BVHModelBase) and geometry.num_vertices > 0:
         return np.array(geometry.vertices())
     if isinstance(geometry, coal.ConvexBase):
@@ -164,7 +165,7 @@ def _own_vertices(geometry: coal.CollisionGeometry, link: str) -> Reals:
         return np.concatenate([_rim(geometry.radius, -geometry.halfLength), [[0.0, 0.0, geometry.halfLength]]])
     raise InvalidArgumentError(
         f"body: expected meshes, boxes, cylinders, cones, capsules or spheres on {link!r}, got "
-        f"{type(geometry).__name__}; give the sphere: EndEffectorBounds(i, localPos=(x, y, z), phi0=radius)"
+        f"{type(geometry).__name__}; pass the sphere: EndEffectorBounds(i, localPos=(x, y, z), phi0=radius)"
     )
 
 

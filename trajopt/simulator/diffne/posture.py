@@ -1,4 +1,4 @@
-"""Posture of a robot some of whose joints are eliminated: its configuration, and the one of the whole robot."""
+"""Posture of a robot with eliminated joints: the reduced configuration and the one of the whole robot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trajopt.types import Reals
 
 
 class Posture:
-    """Configuration of the whole robot, of which some joints are fixed and the others are coordinates.
+    """Configuration of a robot, of which some joints are fixed and the others are coordinates.
 
     Args:
         whole: The robot with all joints.
@@ -30,16 +30,16 @@ class Posture:
 
     @property
     def eliminated(self) -> tuple[str, ...]:
-        """Names of the joints that are fixed, in the order of the whole robot."""
+        """Names of the fixed joints, in the order of the whole robot."""
         return tuple(name for name in self._whole.names if name in self._eliminated)
 
     @property
     def q(self) -> Reals:
-        """Configuration of the joints that are left, shape (nq,)."""
+        """Configuration of the free joints (nq,)."""
         return self._q[self._kept].copy()
 
     def eliminate(self, names: Iterable[str]) -> None:
-        """Fixes joints at their present angles."""
+        """Fixes joints at their current angles."""
         self._eliminated |= set(names)
         left = [i for i in range(1, self._whole.njoints) if self._whole.names[i] not in self._eliminated]
         columns = [np.arange(self._whole.idx_qs[i], self._whole.idx_qs[i] + self._whole.nqs[i]) for i in left]
@@ -55,28 +55,28 @@ class Posture:
         for joint in joints:
             if joint.nv != 1:
                 raise InvalidArgumentError(
-                    f"prefix: expected joints with one degree of freedom, got {joint.link!r} with {joint.nv}; give a "
-                    "longer prefix, or set the whole configuration: m.set_qdq(...)"
+                    f"prefix: expected joints with one degree of freedom, got {joint.link!r} with {joint.nv}; use a "
+                    "longer prefix, or set the whole configuration with m.set_qdq(...)"
                 )
         for joint in joints:
             start = self._whole.idx_qs[self._whole.getJointId(joint.name)]
             self._q[start : start + joint.nq] = [value] if joint.nq == 1 else [np.cos(value), np.sin(value)]
 
     def set(self, q: Reals) -> None:
-        """Sets the joints that are left, shape (nq,)."""
+        """Sets the configuration of the free joints (nq,)."""
         self._q[self._kept] = q
 
     def whole_configuration(self, q: npt.ArrayLike) -> Reals:
-        """Configuration of all joints for one of those that are left, shape (nq,)."""
+        """Configuration of all joints, from one of the free joints (nq,)."""
         whole = self._q.copy()
         whole[self._kept] = check_array("q", q, (len(self._kept),))
         return whole
 
     def left_configuration(self, whole: npt.ArrayLike) -> Reals:
-        """Configuration of the joints that are left for one of all joints, of shape (nq,)."""
+        """Configuration of the free joints (nq,), from one of all joints."""
         return check_array("q", whole, (self._whole.nq,))[self._kept]
 
     def reduced(self) -> pin.Model:
-        """The robot without the joints that are fixed."""
+        """Model of the robot without the fixed joints."""
         locked = [self._whole.getJointId(name) for name in self.eliminated]
         return without_joints(self._whole, locked, self._q)

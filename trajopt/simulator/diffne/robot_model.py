@@ -1,4 +1,4 @@
-"""DiffNERobotModel: a robot from a URDF with its posture, end effectors and simulator."""
+"""DiffNERobotModel: a robot from a URDF with posture, end effectors and simulator."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ Step = tuple[Reals, Reals | None, Reals | None]
 
 
 class DiffNERobotModel(Immutable):
-    """A robot with a posture, a PD controller, a floor and a simulator, by the names of the DiffNE library.
+    """Robot with a posture, a PD controller, a floor and a simulator, with the names of the DiffNE library.
 
-    q is the configuration without the joints that were eliminated, nq numbers of which nv are velocities; qdq = (q, v).
-    PD controller and floor stay when a simulator is created anew.
+    q is the configuration (nq,) without the eliminated joints, and qdq = (q, v). A new simulator keeps the PD
+    controller and the floor.
 
     Args:
-        world: None, or a world of another package that shows the robot, see `WorldRobot` and `update_world`.
-        path: URDF of the robot, or a name, as in `load_robot`.
-        base: Motion of the root link, see `trajopt.robots.bases.with_base`; by default a free flyer for a URDF whose
-            root link has a mass, else the base that the robot has.
+        world: World of another package that shows the robot, see `WorldRobot` and `update_world`; or None.
+        path: URDF of the robot, or a name as in `load_robot`.
+        base: Motion of the root link, see `trajopt.robots.bases.with_base`. By default it is a free flyer for a URDF
+            whose root link has a mass, or else the robot's own base.
         package_dirs: Folders in which "package://..." paths of meshes are searched.
 
     Raises:
-        InvalidArgumentError: The file cannot be read, or it is another one than a URDF.
-        UnknownNameError: There is no such robot or base.
+        InvalidArgumentError: The file cannot be read, or is not a URDF.
+        UnknownNameError: There is no robot or base of this name.
     """
 
     def __init__(
@@ -56,8 +56,8 @@ class DiffNERobotModel(Immutable):
         self._package_dirs = check_items("package_dirs", package_dirs, "folders")
         if self._source.lower().endswith((".xml", ".mjcf")):
             raise InvalidArgumentError(
-                f"path: expected a .urdf or the name of a robot, got {self._source!r}; a Simulator takes what "
-                "load_robot reads"
+                f"path: expected a .urdf or the name of a robot, got {self._source!r}; for other files use "
+                "Simulator(load_robot(path))"
             )
         robot = load_robot(self._source, package_dirs=self._package_dirs)
         if base is None:
@@ -74,17 +74,17 @@ class DiffNERobotModel(Immutable):
 
     @property
     def robot(self) -> Robot:
-        """The robot without the joints that were eliminated."""
+        """The robot without the eliminated joints."""
         return self._robot
 
     @property
     def body(self) -> ArticulatedBody:
-        """The tree of its joints."""
+        """The tree of the robot's joints."""
         return self._body
 
     @property
     def qdq(self) -> Reals:
-        """Configuration and zero velocity, shape (nq + nv,): a start for `simulate`."""
+        """Configuration and zero velocity (nq + nv,): an initial state for `simulate`."""
         return np.concatenate([self._posture.q, np.zeros(self._robot.nv)])
 
     @property
@@ -92,7 +92,7 @@ class DiffNERobotModel(Immutable):
         """The simulator.
 
         Raises:
-            InvalidArgumentError: There is none.
+            InvalidArgumentError: `create_simulator` has not been called.
         """
         if self._simulator is None:
             raise InvalidArgumentError(
@@ -101,69 +101,69 @@ class DiffNERobotModel(Immutable):
         return self._simulator
 
     def eliminate_joints(self, names: str | Iterable[str]) -> None:
-        """Fixes joints at their present angles; places of all links stay functions of the joints that are left.
+        """Fixes joints at their current angles.
 
         Args:
-            names: Texts with which names of links or joints begin; every match is fixed.
+            names: Beginnings of names of links or joints; every match is fixed.
 
         Raises:
-            UnknownNameError: No joint has such a name.
+            UnknownNameError: No name begins with one of them.
         """
         prefixes = (names,) if isinstance(names, str) else check_texts("names", names)
-        found = [joint for prefix in prefixes for joint in self._body.beginning_with(prefix)]
-        self._posture.eliminate(joint.name for joint in found)
+        joints = [joint for prefix in prefixes for joint in self._body.beginning_with(prefix)]
+        self._posture.eliminate(joint.name for joint in joints)
         self._take_joints()
 
     def set_joint_angle(self, prefix: str, value: float) -> None:
-        """Sets every joint whose name, or whose link's name, begins with a text to an angle [rad] or a length [m].
+        """Sets every joint whose name, or whose link's name, begins with `prefix` to an angle [rad] or a length [m].
 
         Raises:
-            UnknownNameError: No joint has such a name.
-            InvalidArgumentError: One of them has several degrees of freedom, or the value is not finite.
+            UnknownNameError: No name begins with it.
+            InvalidArgumentError: One of the joints has several degrees of freedom, or the value is not finite.
         """
         self._posture.set_angle(self._body.beginning_with(prefix), value)
 
     def set_qdq(self, qdq: npt.ArrayLike) -> None:
-        """Sets the posture to the configuration of (q, v), shape (nq,) or (nq + nv,)."""
+        """Sets the posture to the configuration q of (q, v), shape (nq,) or (nq + nv,)."""
         values = as_numbers("qdq", qdq)
         size = self._robot.nq if values.size == self._robot.nq else self._robot.nq + self._robot.nv
         q = check_array("qdq", values, (size,), cure=f"(q, v) has {self._robot.nq} + {self._robot.nv} numbers")
         self._posture.set(pin.normalize(self._robot.model, q[: self._robot.nq]))
 
     def original_configuration(self, q: npt.ArrayLike) -> Reals:
-        """Configuration of the robot with all joints, shape (nq of the whole robot,), for one without: (nq,)."""
+        """Configuration of the robot with all joints, from a reduced one (nq,)."""
         return self._posture.whole_configuration(q)
 
     def reduced_configuration(self, q: npt.ArrayLike) -> Reals:
-        """Configuration without the eliminated joints, shape (nq,), for one of the whole robot."""
+        """Configuration (nq,) without the eliminated joints, from one of the whole robot."""
         return self._posture.left_configuration(q)
 
     def update_world(self, q: npt.ArrayLike | None = None) -> None:
         """Shows a configuration (nq,), by default the posture, in the world.
 
         Raises:
-            InvalidArgumentError: There is no world.
+            InvalidArgumentError: The model has no world.
         """
         if self._world is None:
-            raise InvalidArgumentError("world: expected one, got None; pass it: DiffNERobotModel(world, path)")
+            raise InvalidArgumentError("world: expected a world, got None; pass one with DiffNERobotModel(world, path)")
         whole = self.original_configuration(self._posture.q if q is None else q)
         self._world.show(self._whole, self._links, whole)
 
     def create_simulator(
         self, accuracy: int = 64, mode: SimulatorMode = SimulatorMode.FORWARD_RK1F, **options: Any
     ) -> None:
-        """Creates the simulator; one that there was is replaced, its PD controller and its floor stay.
+        """Creates the simulator, and replaces an earlier one; PD controller and floor are kept.
 
         Args:
-            accuracy: 64 for compiled doubles, or a larger number of bits for slow and exact arithmetic.
-            mode: What `simulate` computes, see `SimulatorMode`.
+            accuracy: 64 for compiled doubles, or a larger number of bits for slow, precise arithmetic.
+            mode: Quantity that `simulate` computes, see `SimulatorMode`.
             options: Further options of `Simulator`.
         """
         self._simulator = Simulator(self._robot, mode=mode, accuracy=accuracy, **options)
         self._set_up()
 
     def set_PD_controller(self, kp: npt.ArrayLike, kd: npt.ArrayLike) -> None:
-        """Torque that holds the present posture q* where none is given: τ = kp (q* - q) - kd v, none on the base.
+        """Sets the default torque τ = kp (q* - q) - kd v, which holds the present posture q*; the base has none.
 
         Args:
             kp: Stiffness of all joints, or of each velocity (nv,) [N m/rad].
@@ -177,20 +177,20 @@ class DiffNERobotModel(Immutable):
             raise
 
     def set_floor(self, plane: npt.ArrayLike, ees: Iterable[EndEffectorBounds], **options: Any) -> None:
-        """Lets end effectors touch a floor; one that there was is replaced.
+        """Sets a floor that end effectors can touch, and replaces an earlier one.
 
         Args:
-            plane: (a, b, c, d), shape (4,): points with a x + b y + c z + d ≥ 0 are above it.
-            ees: Spheres that may touch it.
-            options: Friction, rays, strength and exponent of `MDPContact`; the default strength lets a robot at rest,
-                which stands on one end effector, sink by 1 mm.
+            plane: Plane (a, b, c, d), shape (4,); points with a x + b y + c z + d ≥ 0 are above it.
+            ees: Spheres that may touch the floor.
+            options: Friction, rays, strength and exponent of `MDPContact`. With the default strength, a robot at rest
+                on one end effector sinks by 1 mm.
 
         Raises:
             InvalidArgumentError: (a, b, c) is zero, or an end effector has no sphere.
         """
-        spheres = check_items("ees", ees, "EndEffectorBounds", cure="EndEffectorBounds(i) makes one")
+        spheres = check_items("ees", ees, "EndEffectorBounds", cure="pass [EndEffectorBounds(i), ...]")
         for sphere in spheres:
-            check_instance("ees", sphere, EndEffectorBounds, "EndEffectorBounds(i) makes one").on(self._body)
+            check_instance("ees", sphere, EndEffectorBounds, "pass [EndEffectorBounds(i), ...]").on(self._body)
         before, self._floor = self._floor, (Plane(plane), spheres, options)
         try:
             self._set_up()
@@ -199,7 +199,7 @@ class DiffNERobotModel(Immutable):
             raise
 
     def set_threads(self, n: int) -> None:
-        """Sets how many threads `simulate_batched` uses, see `Simulator.set_threads`."""
+        """Sets the number of threads of `simulate_batched`; see `Simulator.set_threads`."""
         self.simulator.set_threads(n)
 
     def simulate(
@@ -210,7 +210,7 @@ class DiffNERobotModel(Immutable):
         Dqdq: bool = False,
         Dtau: bool = False,
     ) -> Step:
-        """One step, see `Simulator.simulate`: what the mode computes, and its derivatives if asked for."""
+        """Computes one step and, if requested, its derivatives; see `Simulator.simulate`."""
         return self.simulator.simulate(dt, qdq, tau, Dqdq=Dqdq, Dtau=Dtau)
 
     def simulate_batched(
@@ -224,11 +224,11 @@ class DiffNERobotModel(Immutable):
         Dqdq: bool = False,
         Dtau: bool = False,
     ) -> Step:
-        """Steps of several states side by side, see `Simulator.simulate_batched`."""
+        """Computes steps of several states in parallel; see `Simulator.simulate_batched`."""
         return self.simulator.simulate_batched(dt, qdqs, taus, Dqdqs, Dtaus, Dqdq=Dqdq, Dtau=Dtau)
 
     def _take_joints(self) -> None:
-        """Makes robot and body anew after joints were eliminated; a simulator has to be created again."""
+        """Rebuilds robot and body after joints were eliminated; the simulator must be created again."""
         self._robot = Robot(self._posture.reduced(), name=self._name)
         self._body = ArticulatedBody(self._robot.model, self._links, self._shapes)
         self._simulator = None
@@ -237,7 +237,7 @@ class DiffNERobotModel(Immutable):
         return load_geometry(self._source, self._robot.model, kind, self._package_dirs)
 
     def _set_up(self) -> None:
-        """Hands PD controller and floor to the simulator, if there is one."""
+        """Passes PD controller and floor to the simulator, if it exists."""
         if self._simulator is None:
             return
         if self._PD is not None:

@@ -1,4 +1,4 @@
-"""A robot in a world of another package that draws it or plans for it, such as klampt.WorldModel."""
+"""Robot in a world of another package that draws it or plans for it, such as klampt.WorldModel."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from trajopt.types import Reals
 
 
 class WorldRobot:
-    """The robot of a world: it takes angles by the names of links, and the placement of the root link.
+    """Robot of a world: it is moved by angles of links, and by the placement of the root link.
 
-    These methods are used, as Klampt has them: `world.loadRobot(path)`, which returns the robot, and of this
-    `numLinks()`, `link(i).getName()`, `link(0).setParentTransform(R, t)` with R column by column, `getConfig()`,
+    The world needs the method `loadRobot(path)`, which returns the robot, as in Klampt. The robot needs `numLinks()`,
+    `link(i).getName()`, `link(0).setParentTransform(R, t)` with R column by column, `getConfig()` and `setConfig(q)`.
     `setConfig(q)`.
 
     Args:
@@ -23,24 +23,25 @@ class WorldRobot:
         path: URDF of the robot.
 
     Raises:
-        InvalidArgumentError: The world loads no robots.
+        InvalidArgumentError: The world cannot load robots.
     """
 
     def __init__(self, world: Any, path: str) -> None:
         if not callable(getattr(world, "loadRobot", None)):
             raise InvalidArgumentError(
-                f"world: expected None or a world with a method loadRobot(path), got {shown(world)}; pass None"
+                f"world: expected None or a world with a method loadRobot(path), got {shown(world)}; pass None for no "
+                "world"
             )
         self._robot = world.loadRobot(path)
         self._names = [self._robot.link(i).getName() for i in range(self._robot.numLinks())]
 
     def show(self, model: pin.Model, links: dict[str, str], q: Reals) -> None:
-        """Moves the robot of the world.
+        """Moves the robot of the world to a configuration.
 
         Args:
             model: The robot with all joints.
-            links: Name of the link of each joint, by the joint's name.
-            q: Its configuration, shape (nq,).
+            links: Name of each joint's link, by the name of the joint.
+            q: Configuration (nq,).
         """
         data = model.createData()
         pin.framesForwardKinematics(model, data, q)
