@@ -143,9 +143,9 @@ def test_files_that_are_no_solution_say_what_they_are(tmp_path: Path) -> None:
     cut = arm().save(tmp_path / "cut.npz")
     cut.write_bytes(cut.read_bytes()[:-100])
     says = {
-        "foreign.npz": r"expected a file that Solution.save wrote, got .*, which holds other arrays: a, b",
-        "none.npz": r"expected a file that Solution.save wrote, there is none",
-        ".": r"expected a file that Solution.save wrote, there is none",
+        "foreign.npz": r"expected a file that Solution.save wrote, got .*, which has other arrays: a, b",
+        "none.npz": r"expected a file that Solution.save wrote, but there is no file",
+        ".": r"expected a file that Solution.save wrote, but there is no file",
         "one.npy": r"cannot be read as a saved solution: File is not a zip file",
         "empty.npz": r"cannot be read as a saved solution: File is not a zip file",
         "text.npz": r"cannot be read as a saved solution: File is not a zip file",
